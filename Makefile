@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# A short front for meson. `make help` lists what there is.
+
+BUILD ?= build
+MESON_FLAGS ?=
+FUZZ_SECONDS ?= 60
+SANITIZE_CC ?= clang
+, := ,
+
+SCRIPTS = $(shell git ls-files -co --exclude-standard -z | xargs -0 grep -lsE '^\#!/(bin/sh|bin/bash|usr/bin/env bash)')
+C_FILES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp')
+
+# $(call configure,DIRECTORY,FLAGS): the first time, and when a folder got its first meson.build.
+define configure
+@command -v meson >/dev/null && command -v ninja >/dev/null || \
+	{ echo "meson or ninja is missing; run: sudo tools/install-deps" >&2; exit 4; }
+@if test ! -f $(1)/build.ninja; then meson setup $(1) $(2) $(MESON_FLAGS); \
+elif test -n "$$(find src man tests examples benchmarks -name meson.build -newer $(1)/build.ninja 2>/dev/null)"; \
+then meson setup --reconfigure $(1) >/dev/null; fi || \
+	{ echo "Could not configure; if something is missing, run: sudo tools/install-deps" >&2; exit 1; }
+endef
+
+.PHONY: all demo test check install bench asan tsan clang fuzz format lint clean help
+
+all: ## build into build/
+	$(call configure,$(BUILD))
+	@ninja -C $(BUILD)
+
+demo: ## install what is missing, build, record and report a sample program
+	@tools/install-deps
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) tools/demo
+
+test: ## install what is missing, build, run every test
+	@tools/install-deps
+	@$(MAKE) --no-print-directory all
+	@tools/run-tests -C $(BUILD)
+
+check: test ## the same as test
+
+install: all ## install; PREFIX and DESTDIR are honoured
+	@$(if $(PREFIX),meson configure $(BUILD) -Dprefix=$(PREFIX))
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+bench: all ## measure our own overhead
+	@BUILD=$(BUILD) benchmarks/run
+
+asan: export CC = $(SANITIZE_CC)
+asan: ## all tests under AddressSanitizer and UBSan, in build-asan/
+	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
+	@ninja -C build-asan
+	@tools/run-tests -C build-asan --slow 4 --no-aslr
+
+tsan: export CC = $(SANITIZE_CC)
+tsan: ## the suites unit, client and record under ThreadSanitizer, in build-tsan/
+	$(call configure,build-tsan,-Db_sanitize=thread -Db_lundef=false)
+	@ninja -C build-tsan
+	@tools/run-tests -C build-tsan --slow 8 --no-aslr --suite unit --suite client --suite record
+
+clang: export CC = clang
+clang: export CXX = clang++
+clang: ## all tests, compiled by clang, in build-clang/
+	$(call configure,build-clang)
+	@ninja -C build-clang
+	@tools/run-tests -C build-clang
+
+fuzz: export CC = clang
+fuzz: ## every fuzz target for FUZZ_SECONDS (60), in build-fuzz/
+	$(call configure,build-fuzz,-Dfuzz=true -Db_sanitize=address$(,)undefined -Db_lundef=false)
+	@ninja -C build-fuzz
+	@tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
+
+format: ## put all C files in form
+	@clang-format -i $(C_FILES)
+
+lint: ## form, style, layers, scripts
+	@clang-format --dry-run -Werror $(C_FILES)
+	@tools/check-style
+	@tools/check-layers
+	@shellcheck $(SCRIPTS)
+
+clean: ## delete all build directories
+	@rm -rf build build-*
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

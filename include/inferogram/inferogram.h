@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Inferogram: tell a profiler what a program and its models do.
+ *
+ *     #include <inferogram/inferogram.h>                // link: pkg-config --cflags --libs inferogram
+ *
+ *     void decode(struct frame *f)
+ *     {
+ *         IFG_ZONE("decode");                           // until the scope ends
+ *         IFG_BEGIN(z, "resize"); resize(f); IFG_END(z);
+ *         IFG_COUNTER("queue", depth);
+ *     }
+ *
+ *     inferogram record -- ./program                    // or: inferogram record --pid N
+ *
+ * This header is the reference. It needs nothing but libc and is clean C11 and C++11 (gcc, clang).
+ *
+ * Cost. Nobody records: one load and a branch for each macro. While recording: two reads of the CPU's
+ * counter and 32 stored bytes for a zone. The library has no thread, no socket, no port and no
+ * signal handler; its memory is 64 MiB of sparse address space and cannot grow. When the recorder
+ * cannot keep up, events are dropped and counted.
+ *
+ * Threads. Every call may be made from any thread at any time. Zones, messages, counters, async spans,
+ * allocations and frames may also be used in signal handlers (the first use of a location too).
+ * Creating models is for ordinary code. errno is never changed.
+ *
+ * Ownership. Strings are copied before a call returns. Location names must be string literals.
+ * What ifg_*_create returns is the caller's until ifg_*_destroy.
+ *
+ * Failure. Nothing here fails in a way that a caller has to handle.
+ *
+ * fork: the child starts clean and is recorded as a process of its own; zones that were open in the parent
+ * are not continued. exec: the new program is recorded anew. dlclose: the library stays loaded.
+ *
+ * -DIFG_DISABLE compiles every macro and function to nothing; the library is then not needed.
+ */
+#ifndef INFEROGRAM_H
+#define INFEROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define IFG_VERSION_MAJOR 0
+#define IFG_VERSION_MINOR 1
+#define IFG_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define IFG_API __attribute__((visibility("default")))
+
+/** The kinds of work that a model's life consists of. */
+enum ifg_category {
+    IFG_PREPARE_EP = 1,     /**< an execution provider or device gets ready */
+    IFG_SPECIALIZATION = 2, /**< the model is compiled or optimized for this machine */
+    IFG_LOAD = 3,           /**< the model becomes ready to run */
+    IFG_SETUP = 4,          /**< inputs and buffers are prepared for one inference */
+    IFG_INFERENCE = 5       /**< the model runs */
+};
+
+/** How a load got its specialized model. Say IFG_LOAD_UNKNOWN rather than guess. */
+enum ifg_load_state {
+    IFG_LOAD_UNKNOWN = 0,
+    IFG_LOAD_COLD = 1,       /**< specialized during this load */
+    IFG_LOAD_CACHED = 2,     /**< taken from a cache */
+    IFG_LOAD_PRECOMPILED = 3 /**< specialized before, by somebody else */
+};
+
+enum ifg_level {
+    IFG_LEVEL_TRACE = 0,
+    IFG_LEVEL_DEBUG = 1,
+    IFG_LEVEL_INFO = 2,
+    IFG_LEVEL_WARNING = 3,
+    IFG_LEVEL_ERROR = 4
+};
+
+/** A place in a program; made by the macros, one static object each. Fields are the library's. */
+typedef struct ifg_location {
+    const char *name;
+    const char *function;
+    const char *file;
+    uint32_t line;
+    uint32_t color; /**< 0, or 0x1000000 + 0xRRGGBB */
+    uint32_t kind;
+    uint32_t id; /**< given by the library at first use */
+} ifg_location;
+
+/** An open zone. Pass it by value; end it once, on the thread that began it. All zero: not recorded. */
+typedef struct ifg_zone {
+    uint64_t start;
+    uint32_t location;
+    uint32_t depth;
+} ifg_zone;
+
+/** A model, as people know it: its name, its file, its runtime and where it was meant to run. */
+typedef struct ifg_model ifg_model;
+
+/** Set struct_size, then what is known; the rest stays NULL. The library compares the texts: creating a
+ *  model with the same ones again gives the same model (an application that loads it twice). */
+typedef struct ifg_model_options {
+    size_t struct_size;            /**< sizeof(ifg_model_options) */
+    const char *name;              /**< "ocr" */
+    const char *path;              /**< "/models/ocr.onnx" */
+    const char *content_id;        /**< a hash of the model's bytes, any form */
+    const char *runtime;           /**< "ONNX Runtime 1.20.1" */
+    const char *requested_devices; /**< "CUDA,CPU": what was asked for, comma between */
+    const char *actual_devices;    /**< "CPU": what it got */
+} ifg_model_options;
+
+#define IFG_LOCATION_ZONE    1
+#define IFG_LOCATION_STAGE   4
+#define IFG_LOCATION_COUNTER 5
+#define IFG_LOCATION_POOL    6
+#define IFG_LOCATION_FRAME   7
+#define IFG_LOCATION_ASYNC   8
+
+#ifndef IFG_DISABLE
+
+/* ---- functions ----------------------------------------------------------------------------------- */
+
+/** Points to a word that is not 0 while somebody records. Use ifg_is_recording(). */
+extern IFG_API const uint32_t *ifg_recording_word;
+
+/** Not 0 while somebody records: to skip work that only a recording needs. Cost: one load. */
+static inline int ifg_is_recording(void)
+{
+    return (int)__builtin_expect(__atomic_load_n(ifg_recording_word, __ATOMIC_RELAXED) != 0, 0);
+}
+
+/** Begins a zone; the macros call it only while recording. Signal-safe. */
+IFG_API ifg_zone ifg_zone_begin(ifg_location *location);
+
+/** Ends it. A zone that was not recorded (all zero) must not be passed; the macros see to that. Zones
+ *  begun after it on this thread and not ended are given up and counted. Signal-safe. */
+IFG_API void ifg_zone_end(ifg_zone zone);
+
+/** Facts about one open zone or event: shown with it, and searchable. length (SIZE_MAX: strlen) is cut at
+ *  1,024 bytes. Cost: about a zone. A zone that is not recorded ignores them. Signal-safe. */
+IFG_API void ifg_zone_name(ifg_zone zone, const char *name, size_t length);
+IFG_API void ifg_zone_text(ifg_zone zone, const char *text, size_t length);
+IFG_API void ifg_zone_value(ifg_zone zone, uint64_t value);
+IFG_API void ifg_zone_color(ifg_zone zone, uint32_t rgb);
+IFG_API void ifg_zone_detail_string(ifg_zone zone, const char *key, const char *text);
+IFG_API void ifg_zone_detail_int(ifg_zone zone, const char *key, int64_t value);
+IFG_API void ifg_zone_detail_float(ifg_zone zone, const char *key, double value);
+
+/** A mark on this thread's timeline, with a text of at most 1,024 bytes. Signal-safe. */
+IFG_API void ifg_message(enum ifg_level level, const char *text, size_t length);
+
+/** A new value of a plotted quantity. Signal-safe. */
+IFG_API void ifg_counter(ifg_location *location, double value);
+
+/** A span that may end on another thread. (name, id) ties the two ends together; the same pair
+ *  may be used again after its end. Signal-safe. */
+IFG_API void ifg_async_begin(ifg_location *location, uint64_t id);
+IFG_API void ifg_async_end(ifg_location *location, uint64_t id);
+
+/** Memory taken from and given back to a named pool. Signal-safe. */
+IFG_API void ifg_memory_alloc(ifg_location *pool, const void *address, size_t bytes);
+IFG_API void ifg_memory_free(ifg_location *pool, const void *address);
+
+/** The end of one frame, step or iteration of a loop. Signal-safe. */
+IFG_API void ifg_frame(ifg_location *location);
+
+/** Names the calling thread, at most 31 bytes; works at any time, recording or not. */
+IFG_API void ifg_thread_name(const char *name);
+
+/** Makes a model known. Never NULL unless memory is short; every function accepts NULL.
+ *  Cost: microseconds; not signal-safe. The caller owns one reference. */
+IFG_API ifg_model *ifg_model_create(const ifg_model_options *options);
+
+/** Gives the reference back. What was recorded stays. */
+IFG_API void ifg_model_destroy(ifg_model *model);
+
+/** Says something of a model that was learned later: key "actual_devices", "nodes.CUDA", ... */
+IFG_API void ifg_model_property(ifg_model *model, const char *key, const char *value);
+
+/** Begins an event of a model's function ("main" or NULL where there are none). It nests like a zone and
+ *  takes the same details. The first event of a new function is not signal-safe. */
+IFG_API ifg_zone ifg_event_begin(ifg_model *model, const char *function, enum ifg_category category);
+
+/** How the load `event` got its model. */
+IFG_API void ifg_event_load_state(ifg_zone event, enum ifg_load_state state);
+
+/** An event that may end on another thread: asynchronous runs. */
+IFG_API void ifg_event_async_begin(ifg_model *model, const char *function,
+                                   enum ifg_category category, uint64_t id);
+IFG_API void ifg_event_async_end(ifg_model *model, const char *function, enum ifg_category category,
+                                 uint64_t id);
+
+/** A number for one request through a pipeline, unique in this process. */
+IFG_API uint64_t ifg_request_new(void);
+
+/** Begins a stage ("pre", "inference", "post" or any name) of a request. Ends like a zone. */
+IFG_API ifg_zone ifg_stage_begin(ifg_location *location, uint64_t request);
+
+#else /* IFG_DISABLE: the same names, nothing behind them */
+
+static inline int ifg_is_recording(void)
+{
+    return 0;
+}
+static inline ifg_model *ifg_model_create(const ifg_model_options *options)
+{
+    (void)options;
+    return NULL;
+}
+static inline void ifg_model_destroy(ifg_model *model)
+{
+    (void)model;
+}
+static inline void ifg_model_property(ifg_model *model, const char *key, const char *value)
+{
+    (void)model;
+    (void)key;
+    (void)value;
+}
+static inline void ifg_thread_name(const char *name)
+{
+    (void)name;
+}
+static inline uint64_t ifg_request_new(void)
+{
+    return 0;
+}
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- macros -------------------------------------------------------------------------------------- */
+
+#define IFG_I_JOIN2(a, b) a##b
+#define IFG_I_JOIN(a, b)  IFG_I_JOIN2(a, b)
+
+#ifndef IFG_DISABLE
+
+/* Names that begin with IFG_I_ or ifg_i_ are not for users. */
+#define IFG_I_LOCATION(variable, name, kind, color)                                                \
+    static ifg_location variable = { "" name, __func__, __FILE__, __LINE__, (color), (kind), 0 }
+
+#define IFG_I_NONE                                                                                 \
+    {                                                                                              \
+        0, 0, 0                                                                                    \
+    }
+
+static inline void ifg_i_end(const ifg_zone *zone)
+{
+    if (__builtin_expect(zone->depth != 0, 0))
+        ifg_zone_end(*zone);
+}
+
+#ifdef __cplusplus
+#define IFG_I_SCOPED(variable)                                                                     \
+    ifg_zone variable = IFG_I_NONE;                                                                \
+    struct IFG_I_JOIN(ifg_i_guard_, variable) {                                                    \
+        ifg_zone &zone;                                                                            \
+        ~IFG_I_JOIN(ifg_i_guard_, variable)()                                                      \
+        {                                                                                          \
+            ifg_i_end(&zone);                                                                      \
+        }                                                                                          \
+    } IFG_I_JOIN(ifg_i_guarded_, variable) = { variable };                                         \
+    (void)IFG_I_JOIN(ifg_i_guarded_, variable)
+#else
+#define IFG_I_SCOPED(variable) __attribute__((cleanup(ifg_i_end))) ifg_zone variable = IFG_I_NONE
+#endif
+
+/* A zone until the end of the scope. */
+#define IFG_ZONE(name)            IFG_ZONE_AS(IFG_I_JOIN(ifg_i_zone_, __LINE__), name)
+#define IFG_ZONE_COLOR(name, rgb) IFG_I_ZONE_AS(IFG_I_JOIN(ifg_i_zone_, __LINE__), name, 0x1000000 | (rgb))
+
+/* The same with a variable, to give it text, a value or details. */
+#define IFG_ZONE_AS(zone, name) IFG_I_ZONE_AS(zone, name, 0)
+#define IFG_I_ZONE_AS(zone, name, color)                                                           \
+    IFG_I_LOCATION(IFG_I_JOIN(ifg_i_at_, zone), name, IFG_LOCATION_ZONE, color);                   \
+    IFG_I_SCOPED(zone);                                                                            \
+    if (ifg_is_recording())                                                                        \
+    zone = ifg_zone_begin(&IFG_I_JOIN(ifg_i_at_, zone))
+
+/* A zone from here to IFG_END(zone) in the same or an inner scope. */
+#define IFG_BEGIN(zone, name)                                                                      \
+    IFG_I_LOCATION(IFG_I_JOIN(ifg_i_at_, zone), name, IFG_LOCATION_ZONE, 0);                       \
+    ifg_zone zone = IFG_I_NONE;                                                                    \
+    if (ifg_is_recording())                                                                        \
+    zone = ifg_zone_begin(&IFG_I_JOIN(ifg_i_at_, zone))
+#define IFG_END(zone) ifg_i_end(&(zone))
+
+#define IFG_I_IF(zone, call)                                                                       \
+    do {                                                                                           \
+        if (__builtin_expect((zone).depth != 0, 0))                                                \
+            call;                                                                                  \
+    } while (0)
+
+#define IFG_NAME(zone, text)               IFG_I_IF(zone, ifg_zone_name(zone, text, SIZE_MAX))
+#define IFG_TEXT(zone, text)               IFG_I_IF(zone, ifg_zone_text(zone, text, SIZE_MAX))
+#define IFG_VALUE(zone, value)             IFG_I_IF(zone, ifg_zone_value(zone, value))
+#define IFG_COLOR(zone, rgb)               IFG_I_IF(zone, ifg_zone_color(zone, rgb))
+#define IFG_DETAIL_STRING(zone, key, text) IFG_I_IF(zone, ifg_zone_detail_string(zone, key, text))
+#define IFG_DETAIL_INT(zone, key, value)   IFG_I_IF(zone, ifg_zone_detail_int(zone, key, value))
+#define IFG_DETAIL_FLOAT(zone, key, value) IFG_I_IF(zone, ifg_zone_detail_float(zone, key, value))
+
+#define IFG_I_AT(name, kind, call)                                                                 \
+    do {                                                                                           \
+        if (ifg_is_recording()) {                                                                  \
+            IFG_I_LOCATION(ifg_i_at, name, kind, 0);                                               \
+            call;                                                                                  \
+        }                                                                                          \
+    } while (0)
+
+#define IFG_MESSAGE(text) IFG_MESSAGE_LEVEL(IFG_LEVEL_INFO, text)
+#define IFG_MESSAGE_LEVEL(level, text)                                                             \
+    do {                                                                                           \
+        if (ifg_is_recording())                                                                    \
+            ifg_message(level, text, SIZE_MAX);                                                    \
+    } while (0)
+#define IFG_COUNTER(name, value)                                                                   \
+    IFG_I_AT(name, IFG_LOCATION_COUNTER, ifg_counter(&ifg_i_at, (double)(value)))
+#define IFG_ASYNC_BEGIN(name, id)                                                                  \
+    IFG_I_AT(name, IFG_LOCATION_ASYNC, ifg_async_begin(&ifg_i_at, (uint64_t)(id)))
+#define IFG_ASYNC_END(name, id)                                                                    \
+    IFG_I_AT(name, IFG_LOCATION_ASYNC, ifg_async_end(&ifg_i_at, (uint64_t)(id)))
+#define IFG_ALLOC(pool, address, bytes)                                                            \
+    IFG_I_AT(pool, IFG_LOCATION_POOL, ifg_memory_alloc(&ifg_i_at, address, bytes))
+#define IFG_FREE(pool, address)                                                                    \
+    IFG_I_AT(pool, IFG_LOCATION_POOL, ifg_memory_free(&ifg_i_at, address))
+#define IFG_FRAME(name)       IFG_I_AT(name, IFG_LOCATION_FRAME, ifg_frame(&ifg_i_at))
+#define IFG_THREAD_NAME(name) ifg_thread_name(name)
+
+/* An event of a model: IFG_EVENT_BEGIN(e, model, "main", IFG_INFERENCE); run(); IFG_EVENT_END(e); */
+#define IFG_EVENT_BEGIN(event, model, function, category)                                          \
+    ifg_zone event = IFG_I_NONE;                                                                   \
+    if (ifg_is_recording())                                                                        \
+    event = ifg_event_begin(model, function, category)
+#define IFG_EVENT_END(event) ifg_i_end(&(event))
+#define IFG_EVENT_AS(event, model, function, category)                                             \
+    IFG_I_SCOPED(event);                                                                           \
+    if (ifg_is_recording())                                                                        \
+    event = ifg_event_begin(model, function, category)
+#define IFG_EVENT(model, function, category)                                                       \
+    IFG_EVENT_AS(IFG_I_JOIN(ifg_i_event_, __LINE__), model, function, category)
+#define IFG_EVENT_LOAD_STATE(event, state) IFG_I_IF(event, ifg_event_load_state(event, state))
+#define IFG_EVENT_ASYNC_BEGIN(model, function, category, id)                                       \
+    do {                                                                                           \
+        if (ifg_is_recording())                                                                    \
+            ifg_event_async_begin(model, function, category, (uint64_t)(id));                      \
+    } while (0)
+#define IFG_EVENT_ASYNC_END(model, function, category, id)                                         \
+    do {                                                                                           \
+        if (ifg_is_recording())                                                                    \
+            ifg_event_async_end(model, function, category, (uint64_t)(id));                        \
+    } while (0)
+
+/* A stage of a request: uint64_t r = ifg_request_new(); IFG_STAGE_BEGIN(s, r, "pre"); ... IFG_STAGE_END(s); */
+#define IFG_STAGE_BEGIN(stage, request, name)                                                      \
+    IFG_I_LOCATION(IFG_I_JOIN(ifg_i_at_, stage), name, IFG_LOCATION_STAGE, 0);                     \
+    ifg_zone stage = IFG_I_NONE;                                                                   \
+    if (ifg_is_recording())                                                                        \
+    stage = ifg_stage_begin(&IFG_I_JOIN(ifg_i_at_, stage), request)
+#define IFG_STAGE_END(stage) ifg_i_end(&(stage))
+#define IFG_STAGE_AS(stage, request, name)                                                         \
+    IFG_I_LOCATION(IFG_I_JOIN(ifg_i_at_, stage), name, IFG_LOCATION_STAGE, 0);                     \
+    IFG_I_SCOPED(stage);                                                                           \
+    if (ifg_is_recording())                                                                        \
+    stage = ifg_stage_begin(&IFG_I_JOIN(ifg_i_at_, stage), request)
+#define IFG_STAGE(request, name) IFG_STAGE_AS(IFG_I_JOIN(ifg_i_stage_, __LINE__), request, name)
+
+#else /* IFG_DISABLE: arguments are checked by the compiler and never evaluated */
+
+#define IFG_I_UNUSED(x) ((void)sizeof(x))
+
+#define IFG_ZONE(name)                                       ((void)sizeof("" name))
+#define IFG_ZONE_COLOR(name, rgb)                            IFG_I_UNUSED(rgb)
+#define IFG_ZONE_AS(zone, name)                              ((void)sizeof("" name))
+#define IFG_BEGIN(zone, name)                                ((void)sizeof("" name))
+#define IFG_END(zone)                                        ((void)0)
+#define IFG_NAME(zone, text)                                 IFG_I_UNUSED(text)
+#define IFG_TEXT(zone, text)                                 IFG_I_UNUSED(text)
+#define IFG_VALUE(zone, value)                               IFG_I_UNUSED(value)
+#define IFG_COLOR(zone, rgb)                                 IFG_I_UNUSED(rgb)
+#define IFG_DETAIL_STRING(zone, key, text)                   IFG_I_UNUSED(text)
+#define IFG_DETAIL_INT(zone, key, value)                     IFG_I_UNUSED(value)
+#define IFG_DETAIL_FLOAT(zone, key, value)                   IFG_I_UNUSED(value)
+#define IFG_MESSAGE(text)                                    IFG_I_UNUSED(text)
+#define IFG_MESSAGE_LEVEL(level, text)                       IFG_I_UNUSED(text)
+#define IFG_COUNTER(name, value)                             IFG_I_UNUSED(value)
+#define IFG_ASYNC_BEGIN(name, id)                            IFG_I_UNUSED(id)
+#define IFG_ASYNC_END(name, id)                              IFG_I_UNUSED(id)
+#define IFG_ALLOC(pool, address, bytes)                      IFG_I_UNUSED(address)
+#define IFG_FREE(pool, address)                              IFG_I_UNUSED(address)
+#define IFG_FRAME(name)                                      ((void)0)
+#define IFG_THREAD_NAME(name)                                IFG_I_UNUSED(name)
+#define IFG_EVENT_BEGIN(event, model, function, category)    IFG_I_UNUSED(model)
+#define IFG_EVENT_END(event)                                 ((void)0)
+#define IFG_EVENT_AS(event, model, function, category)       IFG_I_UNUSED(model)
+#define IFG_EVENT(model, function, category)                 IFG_I_UNUSED(model)
+#define IFG_EVENT_LOAD_STATE(event, state)                   ((void)0)
+#define IFG_EVENT_ASYNC_BEGIN(model, function, category, id) IFG_I_UNUSED(model)
+#define IFG_EVENT_ASYNC_END(model, function, category, id)   IFG_I_UNUSED(model)
+#define IFG_STAGE_BEGIN(stage, request, name)                IFG_I_UNUSED(request)
+#define IFG_STAGE_END(stage)                                 ((void)0)
+#define IFG_STAGE_AS(stage, request, name)                   IFG_I_UNUSED(request)
+#define IFG_STAGE(request, name)                             IFG_I_UNUSED(request)
+
+#endif
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the commands share: the table of commands, exit statuses, and how things are said.
+ *
+ * Results go to stdout, talk to stderr. Colours only on a terminal, never with NO_COLOR.
+ */
+#ifndef IFG_CLI_CLI_H
+#define IFG_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+enum cli_exit {
+    CLI_YES = 0,
+    CLI_NO = 1,      /* no, or it failed */
+    CLI_USAGE = 2,   /* a wrong command line, or input that cannot be read */
+    CLI_UNSURE = 3,
+    CLI_LACKS = 4,   /* this machine or this user lacks something, said by name */
+    CLI_RECORD_FAILED = 125,
+    CLI_CANNOT_START = 126,
+    CLI_COMMAND_NOT_FOUND = 127,
+};
+
+struct cli_command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+int cmd_record(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_ls(int argc, char **argv);
+
+/* "inferogram: ..." on stderr. */
+void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for a wrong command line; points to --help and returns CLI_USAGE. */
+int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What getopt_long could not understand, said in full sentences. */
+int cli_bad_option(const char *command, int option, char **argv);
+
+/* A status as an exit status, for commands without one of their own. */
+int cli_exit_for(enum ifg_status status);
+
+/* Writes bytes to stdout; CLI_NO with a message if that fails (a full disk, a closed pipe). */
+int cli_write_out(const struct ifg_bytes *bytes);
+void cli_print(struct ifg_bytes *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "12 345 678", "1.23 ms", "4.56 MB": for people. The buffers hold 32 bytes. */
+const char *cli_count(uint64_t count, char out[32]);
+const char *cli_duration(double ns, char out[32]);
+const char *cli_size(uint64_t bytes, char out[32]);
+
+/* Foreign text for a terminal: control characters become '?'. At most size - 1 bytes. */
+const char *cli_clean(const char *text, char *out, size_t size);
+
+/* Bold and plain again if out is a terminal, else "". */
+const char *cli_bold(bool on, int fd);
+
+/* Seconds such as 1.5, "2m", "500ms"; false if it is none. */
+bool cli_parse_seconds(const char *text, double *out_seconds);
+
+#endif

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram record: launch or attach, and tell the user how it goes. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "record/process.h"
+#include "record/session.h"
+
+static const char help[] =
+    "usage: inferogram record [OPTIONS] -- CMD ARGS...\n"
+    "       inferogram record [OPTIONS] --pid N | --name S | --path P\n"
+    "\n"
+    "Records a program that carries libinferogram, and its children, into a trace file.\n"
+    "\n"
+    "  --pid N           record the running process N\n"
+    "  --name S          record the oldest running process of that name; others are listed\n"
+    "  --path P          the same, by the path of its program or script\n"
+    "  -o, --output FILE write here (default: inferogram-<program>-<pid>-<time>.ifg)\n"
+    "  -f, --force       replace FILE if it exists\n"
+    "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
+    "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
+    "  -q, --quiet       say nothing but errors\n"
+    "  --help            this text\n"
+    "\n"
+    "Ctrl-C stops and keeps everything. The exit status is CMD's (128 + signal if it was killed);\n"
+    "125 if recording failed, 126 or 127 if CMD cannot be started. Without CMD: 0 recorded,\n"
+    "1 no such process or it is being recorded already, 4 a right is missing.\n";
+
+struct arguments {
+    struct session_options session;
+    const char *name;
+    const char *path;
+    bool quiet;
+};
+
+/* What the live line needs to know. */
+struct screen {
+    bool quiet;
+    bool live;
+    bool line_shown;
+};
+
+static void clear_line(struct screen *screen)
+{
+    if (screen->line_shown)
+        fputs("\r\033[K", stderr);
+    screen->line_shown = false;
+}
+
+static void show_start(const char *program, pid_t pid, const char *path, void *user)
+{
+    struct screen *screen = user;
+
+    if (!screen->quiet)
+        cli_say("recording %s (pid %d) → %s", program, (int)pid, path);
+}
+
+static void show_progress(const struct session_progress *progress, void *user)
+{
+    struct screen *screen = user;
+    char events[32];
+    char size[32];
+    char dropped[32];
+    unsigned seconds = (unsigned)progress->seconds;
+
+    if (!screen->live)
+        return;
+    fprintf(stderr, "\r\033[K            %02u:%02u  %s events · %u model%s · %s · %s dropped",
+            seconds / 60, seconds % 60, cli_count(progress->events, events), progress->models,
+            progress->models == 1 ? "" : "s", cli_size(progress->bytes, size),
+            cli_count(progress->dropped, dropped));
+    screen->line_shown = true;
+}
+
+static void show_waiting(const char *program, void *user)
+{
+    struct screen *screen = user;
+
+    clear_line(screen);
+    if (!screen->quiet)
+        cli_say("recording has stopped; waiting for %s to end (Ctrl-C leaves it running)", program);
+}
+
+static void show_end(const struct session_result *result, const struct screen *screen)
+{
+    char events[32];
+    char dropped[32];
+    char size[32];
+    char how[64] = "was stopped";
+
+    if (screen->quiet)
+        return;
+    if (result->command_ended && WIFSIGNALED(result->wait_status))
+        snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(result->wait_status),
+                 strsignal(WTERMSIG(result->wait_status)));
+    else if (result->command_ended)
+        snprintf(how, sizeof how, "exited with %d", WEXITSTATUS(result->wait_status));
+    else if (result->end == SESSION_PROGRAM_ENDED)
+        snprintf(how, sizeof how, "ended");
+    else
+        snprintf(how, sizeof how, "goes on");
+    cli_say("%s %s; recorded %.1f s: %s events, %s, %s dropped", result->program, how,
+            result->totals.seconds, cli_count(result->totals.events, events),
+            cli_size(result->totals.bytes, size), cli_count(result->totals.dropped, dropped));
+    if (result->no_library)
+        cli_say("nothing was recorded: neither %s nor its children carry libinferogram; link the "
+                "program with it (pkg-config --libs inferogram)",
+                result->program);
+    if (result->left_running)
+        cli_say("%u of its processes go on without being recorded", result->left_running);
+    if (result->totals.dropped)
+        cli_say("events were dropped because buffers were full: record less, or use --lossless");
+    if (result->end != SESSION_WRITE_FAILED)
+        cli_say("next: inferogram info %s", result->path);
+}
+
+/* ---- finding a process by name or path ----------------------------------------------------------- */
+
+#define CANDIDATES_MAX 64
+
+struct search {
+    const struct arguments *arguments;
+    struct process_info found[CANDIDATES_MAX];
+    size_t count;
+};
+
+static bool consider(pid_t pid, void *user)
+{
+    struct search *search = user;
+    struct process_info info;
+    size_t at;
+
+    if (pid == getpid() || process_describe(pid, &info, NULL) != IFG_OK)
+        return true;
+    if (search->arguments->name ? !process_matches_name(&info, search->arguments->name)
+                                : !process_matches_path(&info, search->arguments->path))
+        return true;
+    if (search->count == CANDIDATES_MAX)
+        return false;
+    /* Sorted by start time: the first match wins. */
+    for (at = search->count++; at > 0 && search->found[at - 1].start_time > info.start_time; at--)
+        search->found[at] = search->found[at - 1];
+    search->found[at] = info;
+    return true;
+}
+
+static enum ifg_status find_process(struct arguments *arguments, struct ifg_error *err)
+{
+    struct search *search = calloc(1, sizeof *search);
+    size_t chosen;
+    enum ifg_status status = IFG_OK;
+
+    if (!search)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    search->arguments = arguments;
+    process_each(consider, search);
+    if (!search->count) {
+        status = ifg_fail(err, IFG_NOT_FOUND,
+                          "no running process has the %s '%s'; 'inferogram ls' lists those that can "
+                          "be recorded",
+                          arguments->name ? "name" : "path",
+                          arguments->name ? arguments->name : arguments->path);
+        goto out;
+    }
+    /* The oldest that can be recorded; if none can, the oldest, whose reason is then told. */
+    for (chosen = 0; chosen < search->count; chosen++) {
+        int fd;
+
+        if (process_open_region(search->found[chosen].pid, &fd, NULL) == IFG_OK) {
+            close(fd);
+            break;
+        }
+    }
+    if (chosen == search->count)
+        chosen = 0;
+    arguments->session.pid = search->found[chosen].pid;
+    for (size_t i = 0; i < search->count && !arguments->quiet; i++)
+        if (i != chosen)
+            cli_say("also matches, not recorded: pid %d (%s)", (int)search->found[i].pid,
+                    process_short_name(&search->found[i]));
+out:
+    free(search);
+    return status;
+}
+
+/* ---- the command line ---------------------------------------------------------------------------- */
+
+static bool parse_pid(const char *text, pid_t *out_pid)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+
+    *out_pid = (pid_t)value;
+    return *text && !*end && value > 0 && value <= INT32_MAX;
+}
+
+enum { OPTION_PID = 1000, OPTION_NAME, OPTION_PATH, OPTION_DURATION, OPTION_LOSSLESS, OPTION_HELP };
+
+/* CLI_YES: go on. Anything else is the exit status; help sets *out_done. */
+static int parse(int argc, char **argv, struct arguments *arguments, bool *out_done)
+{
+    static const struct option options[] = {
+        { "pid", required_argument, NULL, OPTION_PID },
+        { "name", required_argument, NULL, OPTION_NAME },
+        { "path", required_argument, NULL, OPTION_PATH },
+        { "output", required_argument, NULL, 'o' },
+        { "force", no_argument, NULL, 'f' },
+        { "duration", required_argument, NULL, OPTION_DURATION },
+        { "lossless", no_argument, NULL, OPTION_LOSSLESS },
+        { "quiet", no_argument, NULL, 'q' },
+        { "help", no_argument, NULL, OPTION_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    struct session_options *session = &arguments->session;
+    int targets = 0;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "+:o:fqh", options, NULL)) != -1) {
+        switch (option) {
+        case OPTION_PID:
+            if (!parse_pid(optarg, &session->pid))
+                return cli_usage("record", "'%s' is not a process number", optarg);
+            targets++;
+            break;
+        case OPTION_NAME:
+            arguments->name = optarg;
+            targets++;
+            break;
+        case OPTION_PATH:
+            arguments->path = optarg;
+            targets++;
+            break;
+        case 'o':
+            session->output = optarg;
+            break;
+        case 'f':
+            session->overwrite = true;
+            break;
+        case 'q':
+            arguments->quiet = true;
+            break;
+        case OPTION_DURATION:
+            if (!cli_parse_seconds(optarg, &session->duration_s) || session->duration_s <= 0)
+                return cli_usage("record", "'%s' is not a duration (2, 1.5s, 500ms, 3m)", optarg);
+            break;
+        case OPTION_LOSSLESS:
+            session->lossless = true;
+            break;
+        case 'h':
+        case OPTION_HELP:
+            fputs(help, stdout);
+            *out_done = true;
+            return CLI_YES;
+        default:
+            return cli_bad_option("record", option, argv);
+        }
+    }
+    if (optind < argc)
+        session->command = argv + optind;
+    if (targets > 1)
+        return cli_usage("record", "--pid, --name and --path exclude each other");
+    if (targets && session->command)
+        return cli_usage("record", "give either a command or --pid, --name, --path; not both");
+    if (!targets && !session->command)
+        return cli_usage("record", "what shall be recorded? Give a command after --, or --pid");
+    if (session->output && !*session->output)
+        return cli_usage("record", "the file name after -o is empty");
+    return CLI_YES;
+}
+
+static char *join_arguments(int argc, char **argv)
+{
+    size_t bytes = sizeof "inferogram";
+    char *joined;
+    char *at;
+
+    for (int i = 0; i < argc; i++)
+        bytes += strlen(argv[i]) + 1;
+    joined = malloc(bytes);
+    if (!joined)
+        return NULL;
+    at = stpcpy(joined, "inferogram");
+    for (int i = 0; i < argc; i++) {
+        *at++ = ' ';
+        at = stpcpy(at, argv[i]);
+    }
+    return joined;
+}
+
+static int exit_after(const struct arguments *arguments, const struct session_result *result)
+{
+    if (result->end == SESSION_WRITE_FAILED)
+        return arguments->session.command ? CLI_RECORD_FAILED : CLI_NO;
+    if (!arguments->session.command || !result->command_ended)
+        return CLI_YES;
+    if (WIFSIGNALED(result->wait_status))
+        return 128 + WTERMSIG(result->wait_status);
+    return WEXITSTATUS(result->wait_status);
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct arguments arguments = { 0 };
+    struct screen screen = { 0 };
+    struct session_result result;
+    struct ifg_error err = { 0 };
+    bool cannot_start = false;
+    bool done = false;
+    char *joined = join_arguments(argc, argv);
+    enum ifg_status status;
+    int code = parse(argc, argv, &arguments, &done);
+
+    if (code || done)
+        goto out;
+    screen.quiet = arguments.quiet;
+    screen.live = !arguments.quiet && isatty(STDERR_FILENO);
+    arguments.session.tool_version = INFEROGRAM_VERSION;
+    arguments.session.arguments = joined ? joined : "";
+    arguments.session.started = show_start;
+    arguments.session.progress = show_progress;
+    arguments.session.waiting = show_waiting;
+    arguments.session.user = &screen;
+    if (arguments.name || arguments.path) {
+        status = find_process(&arguments, &err);
+        if (status) {
+            cli_say("%s", err.message);
+            code = cli_exit_for(status);
+            goto out;
+        }
+    }
+    status = session_run(&arguments.session, &result, &cannot_start, &err);
+    clear_line(&screen);
+    if (status) {
+        cli_say("%s", err.message);
+        if (cannot_start)
+            code = status == IFG_NOT_FOUND ? CLI_COMMAND_NOT_FOUND : CLI_CANNOT_START;
+        else
+            code = arguments.session.command ? CLI_RECORD_FAILED : cli_exit_for(status);
+        goto out;
+    }
+    if (result.end == SESSION_WRITE_FAILED)
+        cli_say("%s", err.message);
+    show_end(&result, &screen);
+    code = exit_after(&arguments, &result);
+out:
+    free(joined);
+    return code;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The two faces of `inferogram info`: a page for people, a document for scripts. */
+#ifndef IFG_CLI_INFO_H
+#define IFG_CLI_INFO_H
+
+#include "base/bytes.h"
+#include "model/summary.h"
+
+struct info_request {
+    const char *path;
+    size_t top;
+    bool json;
+    const struct trace_reader *reader;
+    const struct summary *summary;
+};
+
+void info_write_text(const struct info_request *request, struct ifg_bytes *out);
+void info_write_json(const struct info_request *request, struct ifg_bytes *out);
+
+/* Shared by both: "2026-11-15T08:12:01Z" (24 bytes), and how long the recording lasted. */
+void info_start_time(const struct info_request *request, char *out, size_t size);
+double info_seconds(const struct info_request *request);
+const char *info_fate(const struct trace_process_entry *process, char *out, size_t size);
+
+#endif

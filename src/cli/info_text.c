@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `inferogram info` for people: the answer first, then the evidence. */
+#include "cli/info.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define NAME_COLUMNS 44
+#define OPEN_SHOWN   8
+#define LISTED_MAX   12
+
+void info_start_time(const struct info_request *request, char *out, size_t size)
+{
+    time_t seconds =
+        (time_t)(trace_reader_file(request->reader)->created_realtime_ns / 1000000000u);
+    struct tm utc;
+
+    if (!gmtime_r(&seconds, &utc) || !strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        snprintf(out, size, "unknown");
+}
+
+double info_seconds(const struct info_request *request)
+{
+    const char *said = trace_find_fact(trace_reader_tables(request->reader), "record.seconds");
+
+    if (said)
+        return strtod(said, NULL);
+    return (double)(request->summary->end_ns - request->summary->begin_ns) * 1e-9;
+}
+
+const char *info_fate(const struct trace_process_entry *process, char *out, size_t size)
+{
+    if (!process->ended) {
+        snprintf(out, size, "end unknown");
+        return out;
+    }
+    switch (process->fate) {
+    case TRACE_FATE_EXITED:
+        snprintf(out, size, "exited with %u", process->fate_code);
+        break;
+    case TRACE_FATE_KILLED:
+        snprintf(out, size, "killed by signal %u", process->fate_code);
+        break;
+    case TRACE_FATE_EXEC:
+        snprintf(out, size, "replaced by exec");
+        break;
+    case TRACE_FATE_RUNNING:
+        snprintf(out, size, "still running");
+        break;
+    default:
+        snprintf(out, size, "ended");
+    }
+    return out;
+}
+
+static const char *fact(const struct info_request *request, const char *key, const char *otherwise)
+{
+    const char *value = trace_find_fact(trace_reader_tables(request->reader), key);
+
+    return value && *value ? value : otherwise;
+}
+
+static void write_title(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    char program[80];
+    char cpu[80];
+    char kernel[80];
+    char when[32];
+
+    info_start_time(request, when, sizeof when);
+    cli_clean(fact(request, "record.program",
+                   tables->process_count ? tables->processes[0].program : "unknown program"),
+              program, sizeof program);
+    cli_print(out, "%s%s%s, %.2f s, recorded %s on %s x %s, %s\n\n", cli_bold(true, STDOUT_FILENO),
+              program, cli_bold(false, STDOUT_FILENO), info_seconds(request), when,
+              fact(request, "host.cpus", "?"),
+              cli_clean(fact(request, "host.cpu", "unknown CPU"), cpu, sizeof cpu),
+              cli_clean(fact(request, "host.kernel", "unknown kernel"), kernel, sizeof kernel));
+}
+
+static void write_damage(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct trace_file_info *file = trace_reader_file(request->reader);
+    char number[32];
+
+    if (!file->finished)
+        cli_print(out, "  ! the recording was not finished (the recorder was killed, or the disk was "
+                       "full): read up to its last whole block\n");
+    if (file->skipped_bytes)
+        cli_print(out, "  ! %s bytes are damaged or incomplete, the first at offset %llu; %llu blocks "
+                       "are missing\n",
+                  cli_count(file->skipped_bytes, number), (unsigned long long)file->first_damage,
+                  (unsigned long long)file->damaged_blocks);
+    if (request->summary->undecoded_blocks)
+        cli_print(out, "  ! %llu blocks could not be decoded\n",
+                  (unsigned long long)request->summary->undecoded_blocks);
+    if (!file->finished || file->skipped_bytes || request->summary->undecoded_blocks)
+        cli_print(out, "\n");
+}
+
+static void write_counts(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct summary *summary = request->summary;
+    const struct {
+        const char *name;
+        uint64_t count;
+        bool always;
+    } counts[] = {
+        { "zones", summary->zones, true },
+        { "ML events", summary->ml, true },
+        { "operators", summary->ops, false },
+        { "messages", summary->messages, false },
+        { "counter values", summary->counters, false },
+        { "async spans", summary->async_spans, false },
+        { "allocations", summary->allocations, false },
+        { "frees", summary->frees, false },
+        { "frames", summary->frames, false },
+        { "details", summary->attributes, false },
+    };
+    const char *separator = "";
+    char number[32];
+
+    cli_print(out, "Events       ");
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (!counts[i].always && !counts[i].count)
+            continue;
+        cli_print(out, "%s%s %s", separator, cli_count(counts[i].count, number), counts[i].name);
+        separator = " · ";
+    }
+    cli_print(out, "\nDropped      %s\n", cli_count(summary->dropped, number));
+}
+
+static void write_losses(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    char what[120];
+    char number[32];
+
+    for (size_t i = 0; i < tables->loss_count; i++)
+        cli_print(out, "             %s %s\n", cli_count(tables->losses[i].count, number),
+                  cli_clean(tables->losses[i].what, what, sizeof what));
+}
+
+static void write_processes(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    const char *label = "Processes";
+
+    for (size_t i = 0; i < tables->process_count; i++) {
+        const struct trace_process_entry *process = &tables->processes[i];
+        unsigned threads = 0;
+        char command[100];
+        char fate[48];
+
+        if (i == LISTED_MAX) {
+            cli_print(out, "             and %zu more (all with --json)\n",
+                      tables->process_count - i);
+            break;
+        }
+        for (size_t t = 0; t < tables->thread_count; t++)
+            threads += tables->threads[t].process == i;
+        cli_print(out, "%-12s %u  %s  (%u thread%s, %s)\n", label, process->pid,
+                  cli_clean(*process->arguments ? process->arguments : process->program, command,
+                            sizeof command),
+                  threads, threads == 1 ? "" : "s", info_fate(process, fate, sizeof fate));
+        label = "";
+    }
+}
+
+static void write_instruments(const struct info_request *request, struct ifg_bytes *out)
+{
+    static const char *const states[] = { "off", "on", "not available" };
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    const char *separator = "";
+
+    if (!tables->instrument_count)
+        return;
+    cli_print(out, "Instruments  ");
+    for (size_t i = 0; i < tables->instrument_count; i++) {
+        const struct trace_instrument_entry *instrument = &tables->instruments[i];
+        char name[48];
+        char reason[160];
+
+        cli_print(out, "%s%s %s", separator, cli_clean(instrument->name, name, sizeof name),
+                  (unsigned)instrument->state < 3 ? states[instrument->state] : "?");
+        if (*instrument->reason)
+            cli_print(out, " (%s)", cli_clean(instrument->reason, reason, sizeof reason));
+        separator = " · ";
+    }
+    cli_print(out, "\n");
+}
+
+static void write_file(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct trace_file_info *file = trace_reader_file(request->reader);
+    uint64_t zones = request->summary->zones + request->summary->ml + request->summary->ops;
+    const char *cpu = trace_find_fact(trace_reader_tables(request->reader), "record.cpu_seconds");
+    double seconds = info_seconds(request);
+    char size[32];
+    char path[200];
+
+    cli_print(out, "File         %s, %s, format %u.%u", cli_clean(request->path, path, sizeof path),
+              cli_size(file->file_bytes, size), file->major, file->minor);
+    if (zones >= 1000)
+        cli_print(out, ", %.2f bytes per zone", (double)file->file_bytes / (double)zones);
+    if (cpu && seconds > 0)
+        cli_print(out, "; recording took %.1f %% of one core", 100 * strtod(cpu, NULL) / seconds);
+    cli_print(out, "\n");
+}
+
+static void label_row(const struct summary_row *row, char *out, size_t size)
+{
+    char model[80];
+    char name[80];
+
+    cli_clean(row->name, name, sizeof name);
+    if (row->kind == TRACE_LOCATION_ML)
+        snprintf(out, size, "%s · %s · %s", cli_clean(row->model, model, sizeof model), name,
+                 summary_category_name(row->category));
+    else if (row->kind == TRACE_LOCATION_STAGE)
+        snprintf(out, size, "stage %s", name);
+    else
+        snprintf(out, size, "%s", name);
+}
+
+/* Columns for people: a character may take more than one byte. */
+static int columns_of(const char *text)
+{
+    int columns = 0;
+
+    for (; *text; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+static void write_rows(const struct info_request *request, struct ifg_bytes *out, bool ml)
+{
+    const struct summary *summary = request->summary;
+    double span_ns = (double)(summary->end_ns - summary->begin_ns);
+    size_t shown = 0;
+
+    for (size_t i = 0; i < summary->row_count && shown < request->top; i++) {
+        const struct summary_row *row = &summary->rows[i];
+        char label[280];
+        char count[32], total[32], mean[32], shortest[32], longest[32];
+        int pad;
+
+        if (!row->count || (row->kind == TRACE_LOCATION_ML) != ml)
+            continue;
+        if (!shown)
+            cli_print(out, "\n%-*s %12s %10s %10s %10s %10s %8s\n", NAME_COLUMNS,
+                      ml ? "Models" : "Zones", "count", "mean", "min", "max", "total", "of time");
+        label_row(row, label, sizeof label);
+        pad = NAME_COLUMNS - 2 - columns_of(label);
+        cli_print(out, "  %s%*s %12s %10s %10s %10s %10s %6.1f %%\n", label, pad > 0 ? pad : 0, "",
+                  cli_count(row->count, count),
+                  cli_duration((double)row->total_ns / (double)row->count, mean),
+                  cli_duration((double)row->min_ns, shortest),
+                  cli_duration((double)row->max_ns, longest),
+                  cli_duration((double)row->total_ns, total),
+                  span_ns > 0 ? 100 * (double)row->total_ns / span_ns : 0.0);
+        shown++;
+    }
+}
+
+static void write_open(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct summary *summary = request->summary;
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+
+    if (!summary->open_count)
+        return;
+    cli_print(out, "\nUnfinished\n");
+    for (size_t i = 0; i < summary->open_count; i++) {
+        const struct summary_open *open = &summary->open[i];
+        char label[280];
+        char thread[64];
+        char lasted[32];
+
+        if (i == OPEN_SHOWN) {
+            cli_print(out, "  and %zu more (all with --json)\n", summary->open_count - i);
+            break;
+        }
+        label_row(open->row, label, sizeof label);
+        cli_print(out, "  %s, on thread %u %s, open for %s when last seen\n", label,
+                  tables->threads[open->thread].tid,
+                  cli_clean(tables->threads[open->thread].name, thread, sizeof thread),
+                  cli_duration((double)(open->seen_ns - open->start_ns), lasted));
+    }
+}
+
+void info_write_text(const struct info_request *request, struct ifg_bytes *out)
+{
+    write_title(request, out);
+    write_damage(request, out);
+    write_counts(request, out);
+    write_losses(request, out);
+    write_processes(request, out);
+    write_instruments(request, out);
+    write_file(request, out);
+    write_rows(request, out, true);
+    write_rows(request, out, false);
+    write_open(request, out);
+}

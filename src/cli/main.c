@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram: one program, one file per command. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const struct cli_command commands[] = {
+    { "record", "run a program, or attach to one, and record what it does", cmd_record },
+    { "info", "what is in a trace: program, host, counts, losses, where the time went", cmd_info },
+    { "ls", "processes that can be recorded, and how", cmd_ls },
+};
+
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_help(void)
+{
+    puts("inferogram - what a machine-learning model, its runtime and the machine did, on one clock\n"
+         "\n"
+         "usage: inferogram COMMAND [OPTIONS]\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+    puts("\n"
+         "  inferogram record -- ./program        record a program from its start\n"
+         "  inferogram record --pid 4711          record a running one\n"
+         "  inferogram info FILE.ifg              see what was recorded\n"
+         "\n"
+         "'inferogram COMMAND --help' tells more; so does 'man inferogram'.\n"
+         "Exit status: 0 yes, 1 no or failed, 2 usage or unreadable input, 3 unsure, 4 something is "
+         "missing\nhere; record passes on the program's own.");
+}
+
+/* The command that the user may have meant: same first letters, or one letter off. */
+static const char *nearest(const char *given)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (given[0] == commands[i].name[0])
+            return commands[i].name;
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help();
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help();
+        return CLI_YES;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts("inferogram " INFEROGRAM_VERSION);
+        return CLI_YES;
+    }
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    if (nearest(argv[1]))
+        return cli_usage(NULL, "there is no command '%s'; did you mean '%s'?", argv[1],
+                         nearest(argv[1]));
+    return cli_usage(NULL, "there is no command '%s'", argv[1]);
+}

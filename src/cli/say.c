@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How the commands say things: see cli.h. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void cli_say(const char *format, ...)
+{
+    va_list args;
+
+    fputs("inferogram: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int cli_usage(const char *command, const char *format, ...)
+{
+    va_list args;
+
+    fputs("inferogram: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    if (command)
+        fprintf(stderr, "; see 'inferogram %s --help'\n", command);
+    else
+        fputs("; see 'inferogram --help'\n", stderr);
+    return CLI_USAGE;
+}
+
+int cli_bad_option(const char *command, int option, char **argv)
+{
+    const char *given = argv[optind - 1];
+
+    if (option == ':')
+        return cli_usage(command, "option %s needs a value", given);
+    if (optopt && optopt < 128 && given[0] == '-' && given[1] != '-')
+        return cli_usage(command, "unknown option -%c", optopt);
+    return cli_usage(command, "unknown option %s", given);
+}
+
+int cli_exit_for(enum ifg_status status)
+{
+    switch (status) {
+    case IFG_OK:
+        return CLI_YES;
+    case IFG_PERMISSION:
+        return CLI_LACKS;
+    case IFG_CORRUPT:
+    case IFG_UNSUPPORTED:
+        return CLI_USAGE;
+    default:
+        return CLI_NO;
+    }
+}
+
+int cli_write_out(const struct ifg_bytes *bytes)
+{
+    if (bytes->failed) {
+        cli_say("out of memory");
+        return CLI_NO;
+    }
+    if (fwrite(bytes->data, 1, bytes->size, stdout) != bytes->size || fflush(stdout) != 0) {
+        cli_say("cannot write the result: %s", strerror(errno));
+        return CLI_NO;
+    }
+    return CLI_YES;
+}
+
+void cli_print(struct ifg_bytes *out, const char *format, ...)
+{
+    char text[8192];
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    ifg_bytes_put(out, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+}
+
+const char *cli_count(uint64_t count, char out[32])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    char *to = out;
+
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            *to++ = ' ';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return out;
+}
+
+/* Three significant digits and a unit. */
+static const char *scaled(double value, double step, const char *const *units, size_t count,
+                          char out[32])
+{
+    size_t unit = 0;
+
+    while (unit + 1 < count && fabs(value) >= step * 0.9995) {
+        value /= step;
+        unit++;
+    }
+    snprintf(out, 32, "%.*f %s", value == floor(value) && unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0,
+             value, units[unit]);
+    return out;
+}
+
+const char *cli_duration(double ns, char out[32])
+{
+    static const char *const units[] = { "ns", "us", "ms", "s" };
+
+    return scaled(ns, 1000, units, 4, out);
+}
+
+const char *cli_size(uint64_t bytes, char out[32])
+{
+    static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+
+    return scaled((double)bytes, 1000, units, 5, out);
+}
+
+const char *cli_clean(const char *text, char *out, size_t size)
+{
+    size_t i;
+
+    for (i = 0; text[i] && i < size - 1; i++)
+        out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    out[i] = '\0';
+    return out;
+}
+
+const char *cli_bold(bool on, int fd)
+{
+    const char *no_color = getenv("NO_COLOR");
+
+    if (!isatty(fd) || (no_color && *no_color))
+        return "";
+    return on ? "\033[1m" : "\033[0m";
+}
+
+bool cli_parse_seconds(const char *text, double *out_seconds)
+{
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "min", 60 }, { "h", 3600 } };
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || !isfinite(value) || value < 0)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(end, units[i].suffix) == 0) {
+            *out_seconds = value * units[i].factor;
+            return *out_seconds < 1e9;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The library's beginning and end in a process: making the shared region, starting clean after a fork,
+ * waiting at exit when asked to.
+ *
+ * A program that a recorder launched (IFG_SESSION), or the child of one that is being recorded, puts its
+ * region into the recorder's directory, so that it is found even if it lives for a millisecond,
+ * closes all its descriptors or is reparented. Any other program uses a memfd, which is found through
+ * /proc and vanishes with it.
+ */
+#include "client/client_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define WAIT_SECONDS_DEFAULT 30
+#define WAIT_STEP_NS         2000000
+
+static const uint32_t never_recording;
+const uint32_t *ifg_recording_word = &never_recording;
+
+struct ifg_wire_control *client_control;
+enum ifg_tick_source client_ticks;
+
+/* Who launched or records us, and where it looks for regions. */
+struct session {
+    char directory[IFG_WIRE_SESSION_MAX];
+    uint32_t recorder_pid;
+    uint64_t recorder_pid_ns;
+    bool lossless;
+};
+
+/* From the environment, read once: the environment may change under us later. */
+static struct {
+    struct session session;
+    bool wait;
+    bool debug;
+    bool off;
+    unsigned wait_seconds;
+} settings;
+
+static bool populate_works = true;
+
+/* The region's descriptor, kept so that a recorder finds it through /proc. It is remembered with its
+ * identity: the program may close it and open something else in its place. */
+static int region_fd = -1;
+static dev_t region_device;
+static ino_t region_inode;
+
+void client_debug(const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    int length;
+
+    if (!settings.debug)
+        return;
+    va_start(args, format);
+    length = vsnprintf(line, sizeof line - 1, format, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    if (length > (int)sizeof line - 2)
+        length = (int)sizeof line - 2;
+    line[length] = '\n';
+    if (write(STDERR_FILENO, line, (size_t)length + 1) < 0)
+        return;
+}
+
+bool client_populate(void *start, size_t bytes)
+{
+    if (!populate_works)
+        return true; /* pages come when they are touched; only a memfd is used then */
+    if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0)
+        return true;
+    if (errno == EINVAL) {
+        populate_works = false;
+        return true;
+    }
+    return false;
+}
+
+/* Creates the region's file where the recorder looks for it. */
+static int open_session_file(const struct session *session)
+{
+    char path[sizeof session->directory + 64];
+
+    if (!session->directory[0])
+        return -1;
+    if (!session->recorder_pid_ns && kill((pid_t)session->recorder_pid, 0) < 0 && errno == ESRCH)
+        return -1; /* it died; nobody would ever look there */
+    snprintf(path, sizeof path, "%s/%d-%llx", session->directory, (int)getpid(),
+             (unsigned long long)ifg_monotonic_ns());
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+static void *map_region(int fd)
+{
+    size_t bytes = ifg_wire_region_bytes();
+    void *region;
+
+    if (ftruncate(fd, (off_t)bytes) < 0)
+        return NULL;
+    region = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (region == MAP_FAILED)
+        return NULL;
+    /* Not part of core dumps: they would grow by 64 MiB for nothing. */
+    madvise(region, bytes, MADV_DONTDUMP);
+    return region;
+}
+
+/* Maps fd and keeps it; closes it when that fails. */
+static void *adopt_region(int fd)
+{
+    struct stat identity;
+    void *region = map_region(fd);
+
+    if (region && (fstat(fd, &identity) < 0 ||
+                   !client_populate(region, IFG_WIRE_DEFINITIONS_OFFSET))) {
+        munmap(region, ifg_wire_region_bytes());
+        region = NULL;
+    }
+    if (!region) {
+        client_debug("inferogram: cannot map shared memory (errno %d)", errno);
+        close(fd);
+        return NULL;
+    }
+    region_fd = fd;
+    region_device = identity.st_dev;
+    region_inode = identity.st_ino;
+    return region;
+}
+
+static void *create_in_session(const struct session *session)
+{
+    int fd = open_session_file(session);
+    void *region = fd < 0 ? NULL : adopt_region(fd);
+
+    if (region && !populate_works) {
+        /* An old kernel. A full tmpfs would kill us at some later store: use a memfd instead. */
+        munmap(region, ifg_wire_region_bytes());
+        close(fd);
+        region_fd = -1;
+        region = NULL;
+    }
+    return region;
+}
+
+static void *create_in_memfd(void)
+{
+    int fd = memfd_create(IFG_WIRE_NAME, MFD_CLOEXEC);
+
+    if (fd < 0) {
+        client_debug("inferogram: cannot create shared memory (errno %d): not recordable", errno);
+        return NULL;
+    }
+    return adopt_region(fd);
+}
+
+static bool region_fd_is_ours(void)
+{
+    struct stat now;
+
+    return region_fd >= 0 && fstat(region_fd, &now) == 0 && now.st_dev == region_device &&
+           now.st_ino == region_inode;
+}
+
+/* A child of a fork joins whoever records its parent at that moment. */
+static struct session session_of(const struct ifg_wire_control *parent)
+{
+    struct session session = { 0 };
+
+    if (!parent)
+        return settings.session;
+    if (!__atomic_load_n(&parent->recording, __ATOMIC_ACQUIRE) || !parent->recorder_pid)
+        return session;
+    memcpy(session.directory, parent->session, sizeof session.directory);
+    session.directory[sizeof session.directory - 1] = '\0';
+    session.recorder_pid = parent->recorder_pid;
+    session.recorder_pid_ns = parent->recorder_pid_ns;
+    session.lossless = parent->lossless;
+    return session;
+}
+
+/* Makes a region and publishes it. `parent` is the one that this process had before a fork, or NULL. */
+static void start_region(struct ifg_wire_control *parent)
+{
+    struct session session = session_of(parent);
+    bool in_session = true;
+    struct ifg_wire_control *control = create_in_session(&session);
+
+    if (!control) {
+        in_session = false;
+        control = create_in_memfd();
+    }
+    client_control = control;
+    if (!control) {
+        __atomic_store_n(&ifg_recording_word, &never_recording, __ATOMIC_RELEASE);
+        return;
+    }
+    control->version = IFG_WIRE_VERSION;
+    control->pid = (uint32_t)getpid();
+    control->region_bytes = ifg_wire_region_bytes();
+    control->tick_source = (uint32_t)client_ticks;
+    control->next_location = 2; /* 1 stands for "the definition log was full" */
+    control->next_model = 2;
+    control->start_ns = ifg_monotonic_ns();
+    control->start_ticks = client_now();
+    snprintf(control->library_version, sizeof control->library_version, "%d.%d.%d",
+             IFG_VERSION_MAJOR, IFG_VERSION_MINOR, IFG_VERSION_PATCH);
+    if (parent)
+        client_definitions_inherit(parent);
+    if (in_session) {
+        control->recorder_pid = session.recorder_pid;
+        control->recorder_pid_ns = session.recorder_pid_ns;
+        control->lossless = session.lossless;
+        memcpy(control->session, session.directory, sizeof control->session);
+    }
+    /* Recording from the first event on: into rings that hold the beginning until somebody drains. */
+    control->recording = in_session || settings.wait;
+    __atomic_store_n(&control->magic, IFG_WIRE_MAGIC, __ATOMIC_RELEASE);
+    __atomic_store_n(&ifg_recording_word, &control->recording, __ATOMIC_RELEASE);
+    client_debug("inferogram: pid %d is recordable (%s)", (int)getpid(),
+                 in_session ? "launched by a recorder" : "memfd");
+}
+
+/* "PID:FLAGS:DIRECTORY", as the recorder wrote it. */
+static void parse_session(const char *value)
+{
+    char *end;
+    unsigned long pid = strtoul(value, &end, 10);
+
+    if (end == value || *end != ':' || pid == 0 || pid > INT32_MAX)
+        return;
+    for (end++; *end && *end != ':'; end++)
+        if (*end == 'L')
+            settings.session.lossless = true;
+    if (*end != ':' || end[1] != '/' || strlen(end + 1) >= sizeof settings.session.directory)
+        return;
+    settings.session.recorder_pid = (uint32_t)pid;
+    memcpy(settings.session.directory, end + 1, strlen(end + 1) + 1);
+}
+
+static bool is_set(const char *name)
+{
+    const char *value = secure_getenv(name);
+
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+static void read_settings(void)
+{
+    const char *session = secure_getenv(IFG_ENV_SESSION);
+    const char *timeout = secure_getenv(IFG_ENV_TIMEOUT);
+    const char *clock = secure_getenv(IFG_ENV_CLOCK);
+
+    if (session)
+        parse_session(session);
+    settings.wait = is_set(IFG_ENV_WAIT);
+    settings.debug = is_set(IFG_ENV_DEBUG);
+    settings.off = is_set(IFG_ENV_OFF);
+    settings.wait_seconds = WAIT_SECONDS_DEFAULT;
+    if (timeout && *timeout)
+        settings.wait_seconds = (unsigned)strtoul(timeout, NULL, 10);
+    client_ticks = ifg_tick_source_choose();
+    if (clock && strcmp(clock, "monotonic") == 0)
+        client_ticks = IFG_TICKS_MONOTONIC;
+}
+
+static void before_fork(void)
+{
+    client_models_lock();
+}
+
+static void after_fork_in_parent(void)
+{
+    client_models_unlock();
+}
+
+static void after_fork_in_child(void)
+{
+    struct ifg_wire_control *parent = client_control;
+    int parent_fd = region_fd_is_ours() ? region_fd : -1;
+    int saved_errno = errno;
+
+    client_models_unlock();
+    region_fd = -1;
+    client_rings_forked();
+    if (parent) {
+        start_region(parent);
+        munmap(parent, ifg_wire_region_bytes());
+    }
+    if (parent_fd >= 0)
+        close(parent_fd);
+    errno = saved_errno;
+}
+
+static __attribute__((constructor)) void library_starts(void)
+{
+    int saved_errno = errno;
+
+    read_settings();
+    if (!settings.off) {
+        client_rings_start();
+        start_region(NULL);
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    }
+    errno = saved_errno;
+}
+
+static bool everything_is_drained(void)
+{
+    uint32_t used = __atomic_load_n(&client_control->rings_used, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < used && i < IFG_WIRE_RINGS; i++) {
+        uint32_t slots;
+        struct ifg_wire_ring *ring =
+            (void *)((char *)client_control + ifg_wire_ring_offset(i, &slots));
+
+        if (__atomic_load_n(&ifg_wire_states(client_control)[i], __ATOMIC_ACQUIRE) !=
+                IFG_WIRE_FREE_RING &&
+            __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) <
+                __atomic_load_n(&ring->head, __ATOMIC_RELAXED))
+            return false;
+    }
+    return true;
+}
+
+static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;
+}
+
+/* IFG_WAIT: a short program waits here until a recorder has taken everything. */
+static __attribute__((destructor)) void library_ends(void)
+{
+    const struct timespec step = { 0, WAIT_STEP_NS };
+    uint64_t deadline;
+    uint32_t drained;
+    char line[192];
+
+    if (!client_control || !settings.wait || client_control->pid != (uint32_t)getpid())
+        return;
+    __atomic_store_n(&client_control->waiting, 1, __ATOMIC_RELEASE);
+    snprintf(line, sizeof line,
+             "inferogram: waiting up to %u s to be recorded: inferogram record --pid %d\n",
+             settings.wait_seconds, (int)getpid());
+    say(line);
+    deadline = ifg_monotonic_ns() + settings.wait_seconds * 1000000000ull;
+    drained = __atomic_load_n(&client_control->drained, __ATOMIC_ACQUIRE);
+    for (;;) {
+        uint32_t now = __atomic_load_n(&client_control->drained, __ATOMIC_ACQUIRE);
+
+        if (now - drained >= 2 && everything_is_drained())
+            return; /* two whole passes: the second began after our last event */
+        if (ifg_monotonic_ns() >= deadline)
+            break;
+        nanosleep(&step, NULL);
+    }
+    say("inferogram: nobody recorded this program in time; what it kept is lost\n");
+}

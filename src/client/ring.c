@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A thread's ring: taken at its first event while somebody records, given back when the thread ends.
+ *
+ * The memory of a ring appears step by step during its first lap, so that neither the first zone of a
+ * thread nor an idle thread pays for eight megabytes.
+ */
+#include "client/client_internal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Slots whose memory is made present at a time: 256 KiB. */
+#define POPULATE_SLOTS 16384u
+
+/* While a recorder is waited for (--lossless) or events are dropped, look this often if it still lives. */
+#define WAIT_NS            50000
+#define CHECK_EVERY_WAITS  200u
+#define CHECK_EVERY_DROPS  (1u << 20)
+
+/* Keys below this are stored in the thread itself by glibc: setting one does not allocate, so it can be
+ * done in a signal handler. */
+#define KEYS_WITHOUT_ALLOCATION 32u
+
+__thread struct ifg_wire_ring *client_ring __attribute__((tls_model("initial-exec")));
+static __thread char thread_name[sizeof((struct ifg_wire_ring *)0)->name]
+    __attribute__((tls_model("initial-exec")));
+static __thread unsigned char acquiring __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t exit_key;
+static bool exit_key_usable;
+
+static uint32_t ring_index(const struct ifg_wire_ring *ring)
+{
+    const struct ifg_wire_class *classes = ifg_wire_classes();
+    size_t offset = (size_t)((const char *)ring - (const char *)client_control) -
+                    IFG_WIRE_RINGS_OFFSET;
+    uint32_t first = 0;
+
+    for (uint32_t c = 0; c < IFG_WIRE_CLASSES; c++) {
+        size_t each = IFG_WIRE_PAGE + (size_t)classes[c].slots * IFG_WIRE_SLOT;
+
+        if (offset < each * classes[c].count)
+            return first + (uint32_t)(offset / each);
+        offset -= each * classes[c].count;
+        first += classes[c].count;
+    }
+    return 0;
+}
+
+/* Runs when a thread ends. While somebody records, the recorder frees the ring after draining it. */
+static void thread_ends(void *value)
+{
+    struct ifg_wire_ring *ring = value;
+    uint32_t state = IFG_WIRE_FREE_RING;
+
+    if (!client_control || ring != client_ring)
+        return;
+    client_ring = NULL;
+    if (__atomic_load_n(&client_control->recording, __ATOMIC_RELAXED))
+        state = IFG_WIRE_EXITED;
+    __atomic_store_n(&ifg_wire_states(client_control)[ring_index(ring)], state, __ATOMIC_RELEASE);
+}
+
+void client_rings_start(void)
+{
+    exit_key_usable =
+        pthread_key_create(&exit_key, thread_ends) == 0 && exit_key < KEYS_WITHOUT_ALLOCATION;
+}
+
+/* The child of a fork has one thread, and that thread no ring in the new region. */
+void client_rings_forked(void)
+{
+    client_ring = NULL;
+    if (exit_key_usable)
+        pthread_setspecific(exit_key, NULL);
+}
+
+static struct ifg_wire_ring *take_free_ring(void)
+{
+    uint32_t *states = ifg_wire_states(client_control);
+
+    for (uint32_t i = 0; i < IFG_WIRE_RINGS; i++) {
+        uint32_t expected = IFG_WIRE_FREE_RING;
+        uint32_t used;
+        uint32_t slots;
+
+        if (__atomic_load_n(&states[i], __ATOMIC_RELAXED) != IFG_WIRE_FREE_RING)
+            continue;
+        if (!__atomic_compare_exchange_n(&states[i], &expected, IFG_WIRE_ACTIVE, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        used = __atomic_load_n(&client_control->rings_used, __ATOMIC_RELAXED);
+        while (used < i + 1 &&
+               !__atomic_compare_exchange_n(&client_control->rings_used, &used, i + 1, false,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            ;
+        return (void *)((char *)client_control + ifg_wire_ring_offset(i, &slots));
+    }
+    return NULL;
+}
+
+static bool prepare_ring(struct ifg_wire_ring *ring)
+{
+    uint32_t slots;
+
+    ifg_wire_ring_offset(ring_index(ring), &slots);
+    if (!ring->mask) { /* never used before; the page is zero, or not there yet */
+        if (!client_populate(ring, IFG_WIRE_PAGE))
+            return false;
+        ring->mask = slots - 1;
+    }
+    ring->depth = 0;
+    ring->dropped = 0;
+    ring->dropped_before = 0; /* the consumer's, but a free ring has none */
+    ring->unbalanced = 0;
+    ring->tid = (uint32_t)syscall(SYS_gettid);
+    memcpy(ring->name, thread_name, sizeof ring->name);
+    ring->limit = __atomic_load_n(&ring->head, __ATOMIC_RELAXED); /* look before the first slot */
+    __atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+struct ifg_wire_ring *client_ring_acquire(void)
+{
+    int saved_errno = errno;
+    struct ifg_wire_ring *ring = NULL;
+
+    if (!client_control)
+        return NULL;
+    if (!acquiring) { /* set: we are in a signal handler that interrupted this very function */
+        acquiring = 1;
+        SIGNAL_FENCE();
+        ring = take_free_ring();
+        if (ring && !prepare_ring(ring)) {
+            __atomic_store_n(&ifg_wire_states(client_control)[ring_index(ring)],
+                             IFG_WIRE_FREE_RING, __ATOMIC_RELEASE);
+            ring = NULL;
+        }
+        if (ring) {
+            client_ring = ring;
+            if (exit_key_usable)
+                pthread_setspecific(exit_key, ring);
+        }
+        SIGNAL_FENCE();
+        acquiring = 0;
+    }
+    if (!ring)
+        __atomic_fetch_add(&client_control->ringless_dropped, 1, __ATOMIC_RELAXED);
+    errno = saved_errno;
+    return ring;
+}
+
+/* Only a recorder in our own pid namespace can be asked for; another one is taken to be alive. */
+static bool recorder_is_gone(void)
+{
+    uint32_t pid = __atomic_load_n(&client_control->recorder_pid, __ATOMIC_RELAXED);
+
+    if (!pid || client_control->recorder_pid_ns)
+        return false;
+    return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Nobody will drain us again: go back to the cheap path until the next recorder comes. */
+static void forget_recorder(void)
+{
+    __atomic_store_n(&client_control->recording, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&client_control->lossless, 0, __ATOMIC_RELAXED);
+}
+
+void client_ring_drop(struct ifg_wire_ring *ring)
+{
+    ring->dropped++;
+    if (UNLIKELY(ring->dropped % CHECK_EVERY_DROPS == 0)) {
+        int saved_errno = errno;
+
+        if (recorder_is_gone())
+            forget_recorder();
+        errno = saved_errno;
+    }
+}
+
+/* Raises ring->limit as far as tail and the populated memory allow; true when `slots` fit behind head. */
+static bool refresh_limit(struct ifg_wire_ring *ring, uint64_t head, uint32_t slots)
+{
+    uint64_t size = (uint64_t)ring->mask + 1;
+    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    uint64_t limit = tail + size;
+
+    if (tail > head)
+        return false; /* not ours to repair: the consumer wrote nonsense */
+    while (UNLIKELY(ring->populated < size) && head + slots > ring->populated) {
+        uint64_t step = size - ring->populated;
+
+        if (step > POPULATE_SLOTS)
+            step = POPULATE_SLOTS;
+        if (!client_populate(ifg_wire_slots(ring) + ring->populated, step * IFG_WIRE_SLOT))
+            return false;
+        ring->populated += (uint32_t)step;
+    }
+    if (ring->populated < size && limit > ring->populated)
+        limit = ring->populated;
+    ring->limit = limit;
+    return head + slots <= limit;
+}
+
+bool client_ring_room(struct ifg_wire_ring *ring, uint64_t head, uint32_t slots)
+{
+    int saved_errno;
+    unsigned waits = 0;
+    bool room;
+
+    if (LIKELY(head + slots <= ring->limit))
+        return true;
+    saved_errno = errno;
+    while (!(room = refresh_limit(ring, head, slots))) {
+        static const struct timespec nap = { 0, WAIT_NS };
+
+        if (!__atomic_load_n(&client_control->lossless, __ATOMIC_RELAXED) ||
+            !__atomic_load_n(&client_control->recording, __ATOMIC_RELAXED))
+            break;
+        if (++waits % CHECK_EVERY_WAITS == 0 && recorder_is_gone()) {
+            forget_recorder();
+            break;
+        }
+        nanosleep(&nap, NULL);
+    }
+    errno = saved_errno;
+    return room;
+}
+
+void ifg_thread_name(const char *name)
+{
+    size_t length = name ? strnlen(name, sizeof thread_name - 1) : 0;
+
+    memset(thread_name, 0, sizeof thread_name);
+    if (length)
+        memcpy(thread_name, name, length);
+    if (client_ring)
+        memcpy(client_ring->name, thread_name, sizeof thread_name);
+}

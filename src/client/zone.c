@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The hot path: begin and end of a zone.
+ *
+ * begin stores (start, location) into the thread's stack of open zones in shared memory and hands the same
+ * to the caller in registers; end reads the clock and appends one 16-byte slot. Nothing here
+ * allocates, locks, or makes a system call, except in the slow halves that are told apart below.
+ */
+#include "client/client_internal.h"
+
+/* How far ahead of the head a cache line is asked for: the recorder on the other core has read it last,
+ * and taking it back takes longer than a zone. */
+#define PREFETCH_SLOTS 64u
+
+static inline void prefetch_for_write(const void *address)
+{
+#if defined(__x86_64__)
+    /* The builtin would fetch for reading on a generic x86-64, and the store would wait again. */
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)address));
+#else
+    __builtin_prefetch(address, 1, 3);
+#endif
+}
+
+/* Inlined into each caller: the clock is read as late as possible at a begin, so that a zone does not
+ * contain its own bookkeeping. */
+static inline __attribute__((always_inline)) ifg_zone zone_begin(uint32_t location)
+{
+    struct ifg_wire_ring *ring = client_ring;
+    ifg_zone zone = { 0, location, 0 };
+    uint32_t depth;
+
+    if (UNLIKELY(!ring)) {
+        ring = client_ring_acquire();
+        if (!ring)
+            return zone;
+    }
+    /* The depth goes up before the entry is written: a signal handler that comes in between uses the
+     * next entry and leaves this one alone. */
+    depth = ring->depth;
+    ring->depth = depth + 1;
+    SIGNAL_FENCE();
+    zone.depth = depth + 1;
+    zone.start = client_now();
+    if (LIKELY(depth < IFG_WIRE_OPEN_MAX)) {
+        ring->open[depth].location = location;
+        ring->open[depth].start = zone.start;
+    }
+    return zone;
+}
+
+ifg_zone ifg_zone_begin(ifg_location *location)
+{
+    return zone_begin(client_location_id(location));
+}
+
+ifg_zone client_zone_begin(uint32_t location)
+{
+    return zone_begin(location);
+}
+
+/* A zone of more than 2^32 ticks, an end that does not match, or a ring that looks full. */
+static __attribute__((noinline)) void zone_end_slow(ifg_zone zone, uint64_t now)
+{
+    struct ifg_wire_ring *ring = client_ring;
+    uint64_t duration = now > zone.start ? now - zone.start : 0;
+    uint64_t head;
+
+    if (!ring)
+        return; /* begun before a fork, ended in the child: it belongs to the parent */
+    if (zone.depth > ring->depth) {
+        ring->unbalanced++; /* ended twice, or begun before a fork */
+        return;
+    }
+    if (zone.depth < ring->depth)
+        ring->unbalanced += ring->depth - zone.depth; /* inner zones that never ended */
+    ring->depth = zone.depth - 1;
+
+    if (duration >> 32) {
+        client_emit(IFG_WIRE_LONG_ZONE, zone.start, zone.location, &duration, sizeof duration);
+        return;
+    }
+    head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+    for (;;) {
+        struct ifg_wire_zone *slot;
+        uint64_t seen;
+
+        if (!client_ring_room(ring, head, 1)) {
+            client_ring_drop(ring);
+            return;
+        }
+        slot = &ifg_wire_slots(ring)[head & ring->mask];
+        slot->start = zone.start;
+        slot->duration = (uint32_t)duration;
+        slot->location = zone.location;
+        seen = client_ring_publish(ring, head, head + 1);
+        if (seen == head)
+            return;
+        head = seen;
+    }
+}
+
+void ifg_zone_end(ifg_zone zone)
+{
+    uint64_t now = client_now();
+    struct ifg_wire_ring *ring = client_ring;
+    uint64_t duration = now - zone.start;
+    struct ifg_wire_zone *slot;
+    uint64_t head;
+
+    if (UNLIKELY(!ring || ring->depth != zone.depth || duration >> 32)) {
+        zone_end_slow(zone, now);
+        return;
+    }
+    head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+    if (UNLIKELY(head >= ring->limit)) {
+        zone_end_slow(zone, now);
+        return;
+    }
+    slot = ifg_wire_slots(ring) + (head & ring->mask);
+    prefetch_for_write(ifg_wire_slots(ring) + ((head + PREFETCH_SLOTS) & ring->mask));
+    slot->start = zone.start;
+    slot->duration = (uint32_t)duration;
+    slot->location = zone.location;
+    if (UNLIKELY(client_ring_publish(ring, head, head + 1) != head)) {
+        zone_end_slow(zone, now); /* a signal handler took this slot; its record stays */
+        return;
+    }
+    /* The depth goes down last: until the slot is out, a handler must not use our stack entry. */
+    SIGNAL_FENCE();
+    ring->depth = zone.depth - 1;
+}

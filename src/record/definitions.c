@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The definition log of a watched process, passed on to the trace as it grows. */
+#include "record/target_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* Copies `count` strings that lie behind a fixed head into NUL-terminated buffers. */
+struct strings {
+    char text[6][IFG_WIRE_STRING_MAX + 1];
+};
+
+static bool take_strings(const char *at, size_t left, const uint16_t *bytes, unsigned count,
+                         struct strings *out)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (bytes[i] > IFG_WIRE_STRING_MAX || bytes[i] > left)
+            return false;
+        memcpy(out->text[i], at, bytes[i]);
+        out->text[i][bytes[i]] = '\0';
+        at += bytes[i];
+        left -= bytes[i];
+    }
+    return true;
+}
+
+static bool pass_location(struct target *target, const char *payload, size_t size)
+{
+    struct ifg_wire_location head;
+    struct trace_location location;
+    struct strings strings;
+
+    if (size < sizeof head)
+        return false;
+    memcpy(&head, payload, sizeof head);
+    if (!take_strings(payload + sizeof head, size - sizeof head, head.string_bytes, 3, &strings))
+        return false;
+    location = (struct trace_location){
+        .process = target->process,
+        .id = head.id,
+        .kind = head.kind,
+        .category = head.category,
+        .color = head.color,
+        .line = head.line,
+        .model = head.model,
+        .name = strings.text[0],
+        .function = strings.text[1],
+        .file = strings.text[2],
+    };
+    trace_writer_location(target->context->writer, &location);
+    return true;
+}
+
+static bool pass_model(struct target *target, const char *payload, size_t size)
+{
+    struct ifg_wire_model head;
+    struct trace_model model;
+    struct strings strings;
+
+    if (size < sizeof head)
+        return false;
+    memcpy(&head, payload, sizeof head);
+    if (!take_strings(payload + sizeof head, size - sizeof head, head.string_bytes, 6, &strings))
+        return false;
+    model = (struct trace_model){
+        .process = target->process,
+        .id = head.id,
+        .name = strings.text[0],
+        .path = strings.text[1],
+        .content_id = strings.text[2],
+        .runtime = strings.text[3],
+        .requested_devices = strings.text[4],
+        .actual_devices = strings.text[5],
+    };
+    trace_writer_model(target->context->writer, &model);
+    target->models++;
+    return true;
+}
+
+static bool pass_property(struct target *target, const char *payload, size_t size)
+{
+    struct ifg_wire_property head;
+    struct strings strings;
+
+    if (size < sizeof head)
+        return false;
+    memcpy(&head, payload, sizeof head);
+    if (!take_strings(payload + sizeof head, size - sizeof head, head.string_bytes, 2, &strings))
+        return false;
+    trace_writer_model_property(target->context->writer, target->process, head.model,
+                                strings.text[0], strings.text[1]);
+    return true;
+}
+
+void target_read_definitions(struct target *target)
+{
+    const char *log = (const char *)target->control + IFG_WIRE_DEFINITIONS_OFFSET;
+    uint64_t end = __atomic_load_n(&target->control->definitions_reserved, __ATOMIC_ACQUIRE);
+
+    if (end > IFG_WIRE_DEFINITIONS_BYTES)
+        end = IFG_WIRE_DEFINITIONS_BYTES;
+    while (target->definitions_at + sizeof(struct ifg_wire_definition) <= end) {
+        const struct ifg_wire_definition *entry = (const void *)(log + target->definitions_at);
+        uint32_t bytes = __atomic_load_n(&entry->bytes, __ATOMIC_ACQUIRE);
+        uint32_t kind = __atomic_load_n(&entry->kind, __ATOMIC_ACQUIRE);
+        const char *payload = (const char *)(entry + 1);
+        bool understood = true;
+
+        if (!kind || !bytes)
+            break; /* still being written; it is not used before it is complete */
+        if (bytes % 8 || bytes < sizeof *entry || bytes > end - target->definitions_at) {
+            target->lost_records++;
+            target->definitions_at = IFG_WIRE_DEFINITIONS_BYTES; /* no way to find the next one */
+            break;
+        }
+        if (kind == IFG_WIRE_DEFINE_LOCATION)
+            understood = pass_location(target, payload, bytes - sizeof *entry);
+        else if (kind == IFG_WIRE_DEFINE_MODEL)
+            understood = pass_model(target, payload, bytes - sizeof *entry);
+        else if (kind == IFG_WIRE_DEFINE_PROPERTY)
+            understood = pass_property(target, payload, bytes - sizeof *entry);
+        if (!understood)
+            target->lost_records++;
+        target->definitions_at += bytes;
+    }
+}

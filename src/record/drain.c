@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/* From a ring of the watched process into the blocks of the trace. */
+#include "record/target_internal.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/ticks.h"
+
+/* The producer learns of free slots this often, also in the middle of a long pass. */
+#define PUBLISH_EVERY 4096u
+
+/* How often a changed stack of open zones is written when nothing else is. */
+#define OPEN_EVERY_NS 150000000ull
+
+static void copy_payload(const struct ring_reader *reader, uint64_t at, uint32_t slots,
+                         unsigned char *out)
+{
+    const struct ifg_wire_zone *base = ifg_wire_slots(reader->ring);
+
+    for (uint32_t i = 0; i < slots; i++)
+        memcpy(out + (size_t)i * IFG_WIRE_SLOT, &base[(at + i) & (reader->slots - 1)],
+               IFG_WIRE_SLOT);
+}
+
+static uint64_t u64_at(const unsigned char *payload, size_t offset)
+{
+    uint64_t value;
+
+    memcpy(&value, payload + offset, sizeof value);
+    return value;
+}
+
+static bool pass_message(struct ring_reader *reader, const struct ifg_wire_record *record,
+                         const unsigned char *payload, size_t bytes)
+{
+    uint32_t length;
+
+    memcpy(&length, payload, sizeof length);
+    if (length > bytes - sizeof length)
+        return false;
+    trace_stream_event(reader->stream, TRACE_EVENT_MESSAGE, record->ticks, record->reference,
+                       payload + sizeof length, length);
+    return true;
+}
+
+static bool pass_attribute(struct ring_reader *reader, const struct ifg_wire_record *record,
+                           const unsigned char *payload, size_t bytes)
+{
+    struct ifg_wire_attribute head;
+    const char *key = (const char *)payload + sizeof head;
+    const unsigned char *value;
+    uint8_t encoded[IFG_VARINT_MAX];
+    size_t encoded_bytes;
+
+    memcpy(&head, payload, sizeof head);
+    if (sizeof head + head.key_bytes + head.value_bytes > bytes)
+        return false;
+    value = payload + sizeof head + head.key_bytes;
+    if (head.type == TRACE_VALUE_STRING) {
+        trace_stream_attribute(reader->stream, record->ticks, record->reference, head.type, key,
+                               head.key_bytes, value, head.value_bytes);
+        return true;
+    }
+    if (head.value_bytes != sizeof(uint64_t))
+        return false;
+    if (head.type == TRACE_VALUE_F64) {
+        trace_stream_attribute(reader->stream, record->ticks, record->reference, head.type, key,
+                               head.key_bytes, value, sizeof(uint64_t));
+        return true;
+    }
+    if (head.type == TRACE_VALUE_SIGNED)
+        encoded_bytes = (size_t)(ifg_varint_write(encoded, ifg_zigzag((int64_t)u64_at(value, 0))) -
+                                 encoded);
+    else if (head.type == TRACE_VALUE_UNSIGNED)
+        encoded_bytes = (size_t)(ifg_varint_write(encoded, u64_at(value, 0)) - encoded);
+    else
+        return false;
+    trace_stream_attribute(reader->stream, record->ticks, record->reference, head.type, key,
+                           head.key_bytes, encoded, encoded_bytes);
+    return true;
+}
+
+/* An event whose payload is one or two numbers, as varints. */
+static void pass_numbers(struct ring_reader *reader, enum trace_event_kind kind,
+                         const struct ifg_wire_record *record, const unsigned char *payload,
+                         unsigned numbers)
+{
+    uint8_t encoded[2 * IFG_VARINT_MAX];
+    uint8_t *end = encoded;
+
+    for (unsigned i = 0; i < numbers; i++)
+        end = ifg_varint_write(end, u64_at(payload, 8 * i));
+    trace_stream_event(reader->stream, kind, record->ticks, record->reference, encoded,
+                       (size_t)(end - encoded));
+}
+
+/* One record of several slots; false if it makes no sense. The payload has at least one slot for every
+ * kind but a frame. */
+static bool pass_record(struct ring_reader *reader, const struct ifg_wire_record *record,
+                        const unsigned char *payload, size_t bytes)
+{
+    uint32_t kind = IFG_WIRE_TAG_KIND(record->tag);
+
+    if (kind == IFG_WIRE_FRAME) {
+        trace_stream_event(reader->stream, TRACE_EVENT_FRAME, record->ticks, record->reference,
+                           NULL, 0);
+        return true;
+    }
+    if (bytes < IFG_WIRE_SLOT)
+        return false;
+    switch (kind) {
+    case IFG_WIRE_LONG_ZONE:
+        trace_stream_zone(reader->stream, record->ticks, u64_at(payload, 0), record->reference);
+        return true;
+    case IFG_WIRE_MESSAGE:
+        return pass_message(reader, record, payload, bytes);
+    case IFG_WIRE_COUNTER:
+        trace_stream_event(reader->stream, TRACE_EVENT_COUNTER, record->ticks, record->reference,
+                           payload, sizeof(double));
+        return true;
+    case IFG_WIRE_ASYNC_BEGIN:
+        pass_numbers(reader, TRACE_EVENT_ASYNC_BEGIN, record, payload, 1);
+        return true;
+    case IFG_WIRE_ASYNC_END:
+        pass_numbers(reader, TRACE_EVENT_ASYNC_END, record, payload, 1);
+        return true;
+    case IFG_WIRE_ALLOC:
+        pass_numbers(reader, TRACE_EVENT_ALLOC, record, payload, 2);
+        return true;
+    case IFG_WIRE_FREE:
+        pass_numbers(reader, TRACE_EVENT_FREE, record, payload, 1);
+        return true;
+    case IFG_WIRE_ATTRIBUTE:
+        return pass_attribute(reader, record, payload, bytes);
+    default:
+        return false;
+    }
+}
+
+/* Reads the multi-slot record at `at`; returns how many slots to go on by. */
+static uint32_t take_record(struct target *target, struct ring_reader *reader, uint64_t at,
+                            const struct ifg_wire_zone *slot)
+{
+    unsigned char payload[IFG_WIRE_RECORD_SLOTS * IFG_WIRE_SLOT];
+    struct ifg_wire_record record;
+    uint32_t slots;
+
+    memcpy(&record, slot, sizeof record);
+    slots = IFG_WIRE_TAG_SLOTS(record.tag);
+    if (slots == 0 || slots > IFG_WIRE_RECORD_SLOTS || slots > reader->head_now - at) {
+        target->lost_records++;
+        return 1;
+    }
+    copy_payload(reader, at + 1, slots - 1, payload);
+    if (!pass_record(reader, &record, payload, (size_t)(slots - 1) * IFG_WIRE_SLOT))
+        target->lost_records++;
+    return slots;
+}
+
+void ring_count_dropped(struct ring_reader *reader)
+{
+    reader->dropped = __atomic_load_n(&reader->ring->dropped, __ATOMIC_RELAXED) -
+                      reader->ring->dropped_before;
+}
+
+void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_ns)
+{
+    const struct ifg_wire_zone *base = ifg_wire_slots(reader->ring);
+    uint64_t head = reader->head_now;
+    uint64_t at = reader->tail;
+    uint64_t publish_at = at + PUBLISH_EVERY;
+    uint64_t events = 0;
+
+    if (head - at > reader->slots) { /* the program wrote over its own indices */
+        target->lost_records++;
+        at = head;
+    }
+    while (at < head) {
+        struct ifg_wire_zone zone = base[at & (reader->slots - 1)];
+
+        events++;
+        if (__builtin_expect(!(zone.location & IFG_WIRE_LONG), 1)) {
+            trace_stream_zone(reader->stream, zone.start, zone.duration, zone.location);
+            at++;
+        } else {
+            at += take_record(target, reader, at, &zone);
+        }
+        if (at >= publish_at) {
+            __atomic_store_n(&reader->ring->tail, at, __ATOMIC_RELEASE);
+            publish_at = at + PUBLISH_EVERY;
+        }
+    }
+    if (events && !reader->oldest_ns)
+        reader->oldest_ns = now_ns;
+    target->events += events;
+    reader->tail = at;
+    __atomic_store_n(&reader->ring->tail, at, __ATOMIC_RELEASE);
+    ring_count_dropped(reader);
+}
+
+/* Looks at the stack of open zones. The thread goes on meanwhile: what was seen counts only if nothing
+ * ended while we looked and the entry on top looks the same twice (a begin raises the depth before it
+ * writes its entry). Gives the number of entries, or -1 if it would not hold still. */
+static int look_at_open_zones(const struct ring_reader *reader, struct trace_open_zone *out)
+{
+    const struct ifg_wire_ring *ring = reader->ring;
+
+    for (int attempt = 0; attempt < 8; attempt++) {
+        uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+        uint32_t depth = __atomic_load_n(&ring->depth, __ATOMIC_ACQUIRE);
+        uint64_t top = 0;
+        uint32_t count = depth < IFG_WIRE_OPEN_MAX ? depth : IFG_WIRE_OPEN_MAX;
+
+        for (uint32_t i = 0; i < count; i++) {
+            out[i].start = __atomic_load_n(&ring->open[i].start, __ATOMIC_RELAXED);
+            out[i].location = __atomic_load_n(&ring->open[i].location, __ATOMIC_RELAXED);
+        }
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (count)
+            top = __atomic_load_n(&ring->open[count - 1].start, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) == head &&
+            __atomic_load_n(&ring->depth, __ATOMIC_ACQUIRE) == depth &&
+            (!count || top == out[count - 1].start))
+            return (int)count;
+    }
+    return -1;
+}
+
+static uint64_t signature_of(const struct trace_open_zone *open, int count)
+{
+    uint64_t signature = 1469598103934665603ull ^ (uint64_t)count;
+
+    for (int i = 0; i < count; i++)
+        signature = (signature ^ open[i].start ^ ((uint64_t)open[i].location << 40)) *
+                    1099511628211ull;
+    return signature;
+}
+
+void ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_ns, bool final)
+{
+    struct trace_open_zone open[IFG_WIRE_OPEN_MAX];
+    uint64_t as_of;
+    bool old = reader->oldest_ns &&
+               (final || now_ns - reader->oldest_ns >= target->context->flush_after_ns);
+    bool look = final || old || now_ns - reader->open_written_ns >= OPEN_EVERY_NS;
+    uint64_t signature;
+    int count;
+
+    if (!look)
+        return;
+    as_of = ifg_ticks_read(target->control->tick_source == IFG_TICKS_MONOTONIC
+                               ? IFG_TICKS_MONOTONIC
+                               : IFG_TICKS_TSC);
+    count = look_at_open_zones(reader, open);
+    signature = count < 0 ? reader->open_signature : signature_of(open, count);
+    reader->open_written_ns = now_ns;
+    if (!old && !final && signature == reader->open_signature)
+        return;
+    trace_stream_set_dropped(reader->stream, reader->dropped);
+    trace_stream_flush(reader->stream, count < 0 ? NULL : open, count < 0 ? 0 : (size_t)count,
+                       as_of);
+    reader->open_signature = signature;
+    reader->oldest_ns = 0;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The recorder's loop: drain, look for new processes, notice ends and signals, sleep.
+ *
+ * How long it sleeps follows how full the rings were: not at all while one is filling fast, a millisecond
+ * while something happens, up to four when all is quiet. A thread's first ring holds ten milliseconds
+ * of the tightest possible loop, so a burst out of silence is not lost either.
+ */
+#include "record/session_internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/ticks.h"
+#include "record/process.h"
+
+#define MS 1000000ull
+
+#define SLEEP_BUSY_NS   (1 * MS)
+#define SLEEP_QUIET_NS  (4 * MS)
+#define FULL_PERCENT    6 /* a ring fuller than this is drained again at once */
+#define CLOCK_EVERY_NS  (500 * MS)
+#define SCAN_EVERY_NS   (100 * MS)
+#define PROGRESS_NS     (200 * MS)
+#define POLLED_TARGETS  64
+#define DESCENDANTS_MAX 4096
+
+enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
+                                   struct ifg_error *err)
+{
+    struct target *target;
+    struct target *older = session->targets;
+    enum ifg_status status;
+
+    for (struct target *t = session->targets; t; t = target_next(t)) {
+        if (target_is_same(t, fd)) {
+            close(fd);
+            return IFG_OK;
+        }
+    }
+    status = target_open(&session->context, fd, pid, &target, err);
+    if (status)
+        return status;
+    /* The same pid with a new region: the program was replaced by exec. */
+    while (older) {
+        struct target *next = target_next(older);
+
+        if (target_pid(older) == pid)
+            session_close_target(session, older, TRACE_FATE_EXEC, 0);
+        older = next;
+    }
+    target_set_next(target, session->targets);
+    session->targets = target;
+    session->target_count++;
+    session->processes++;
+    return IFG_OK;
+}
+
+void session_close_target(struct session *session, struct target *target,
+                          enum trace_process_fate fate, uint32_t code)
+{
+    struct target *before = NULL;
+    bool any;
+
+    if (session->targets == target) {
+        session->targets = target_next(target);
+    } else {
+        for (before = session->targets; target_next(before) != target; before = target_next(before))
+            ;
+        target_set_next(before, target_next(target));
+    }
+    session->target_count--;
+    target_drain(target, ifg_monotonic_ns(), &any);
+    target_count(target, &session->ended);
+    target_close(target, fate, code);
+}
+
+void session_fill_progress(struct session *session, struct session_progress *out_progress)
+{
+    struct target_counts counts = session->ended;
+
+    for (struct target *t = session->targets; t; t = target_next(t))
+        target_count(t, &counts);
+    out_progress->seconds = (double)(ifg_monotonic_ns() - session->begin_ns) * 1e-9;
+    out_progress->events = counts.events;
+    out_progress->dropped = counts.dropped;
+    out_progress->models = counts.models;
+    out_progress->threads = counts.threads;
+    out_progress->bytes = trace_writer_bytes(session->writer);
+    out_progress->processes = session->processes;
+}
+
+/* The counter and the clocks, read as close together as we can: the tightest of a few tries. */
+void session_write_clock_pair(struct session *session)
+{
+    struct trace_clock_pair best = { 0 };
+    uint64_t tightest = UINT64_MAX;
+
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = ifg_counter_read();
+        uint64_t monotonic = ifg_monotonic_ns();
+        uint64_t realtime = ifg_realtime_ns();
+        uint64_t after = ifg_counter_read();
+
+        if (after - before < tightest) {
+            tightest = after - before;
+            best.ticks = before + (after - before) / 3; /* the first of three reads in between */
+            best.monotonic_ns = monotonic;
+            best.realtime_ns = realtime;
+        }
+    }
+    trace_writer_clock_pairs(session->writer, 0, &best, 1);
+    best.ticks = best.monotonic_ns;
+    trace_writer_clock_pairs(session->writer, 1, &best, 1);
+}
+
+static void take_new_regions(struct session *session)
+{
+    pid_t pid;
+    int fd;
+
+    rendezvous_acknowledge(&session->rendezvous);
+    while (rendezvous_take(&session->rendezvous, &fd, &pid))
+        if (session_add_target(session, fd, pid, NULL))
+            continue;
+}
+
+static bool has_target(const struct session *session, pid_t pid)
+{
+    for (struct target *t = session->targets; t; t = target_next(t))
+        if (target_pid(t) == pid)
+            return true;
+    return false;
+}
+
+/* Programs that did not get our environment (or cleared it) and load the library all the same. */
+static void scan_descendants(struct session *session)
+{
+    static pid_t pids[DESCENDANTS_MAX];
+    size_t count = 0;
+
+    if (session->root_ended)
+        return;
+    pids[count++] = session->root;
+    count += process_descendants(session->root, pids + 1, DESCENDANTS_MAX - 1);
+    for (size_t i = 0; i < count; i++) {
+        int fd;
+
+        if (!has_target(session, pids[i]) && process_open_region(pids[i], &fd, NULL) == IFG_OK)
+            if (session_add_target(session, fd, pids[i], NULL))
+                continue;
+    }
+}
+
+static void note_command_status(struct session *session)
+{
+    int status;
+    pid_t ended = waitpid(session->root, &status, WNOHANG);
+
+    if (ended == session->root) {
+        session->root_ended = true;
+        session->result->command_ended = true;
+        session->result->wait_status = status;
+    }
+}
+
+/* Closes targets whose process has ended. A last drain happens inside: the memory outlives them. */
+static void reap_targets(struct session *session)
+{
+    struct target *target = session->targets;
+
+    while (target) {
+        struct target *next = target_next(target);
+        struct pollfd ended = { target_pidfd(target), POLLIN, 0 };
+        bool gone = ended.fd >= 0 ? poll(&ended, 1, 0) > 0 : !process_exists(target_pid(target));
+
+        if (gone) {
+            enum trace_process_fate fate = TRACE_FATE_UNKNOWN;
+            uint32_t code = 0;
+
+            if (target_pid(target) == session->root && session->root_is_child) {
+                note_command_status(session);
+                if (session->root_ended) {
+                    int status = session->result->wait_status;
+
+                    fate = WIFSIGNALED(status) ? TRACE_FATE_KILLED : TRACE_FATE_EXITED;
+                    code = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+                }
+            }
+            session_close_target(session, target, fate, code);
+        }
+        target = next;
+    }
+}
+
+/* True when the user wants to stop. A terminal sends Ctrl-C to the command as well; a signal sent to
+ * us alone is passed on to it. */
+static bool handle_signals(struct session *session)
+{
+    struct signalfd_siginfo info;
+    bool stop = false;
+
+    while (read(session->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        int number = (int)info.ssi_signo;
+
+        if (number == SIGCHLD)
+            continue;
+        session->interrupts++;
+        if (session->root_is_child && !session->root_ended) {
+            bool from_terminal = info.ssi_code == SI_KERNEL;
+
+            if (!from_terminal)
+                kill(session->root, number);
+            /* The command decides whether to end; the second time the user means us. */
+            if (session->interrupts < 2)
+                continue;
+        }
+        stop = true;
+    }
+    return stop;
+}
+
+static void sleep_until_something(struct session *session)
+{
+    struct pollfd polled[POLLED_TARGETS + 3];
+    struct timespec limit = { 0, (long)session->sleep_ns };
+    nfds_t count = 0;
+
+    polled[count++] = (struct pollfd){ session->signal_fd, POLLIN, 0 };
+    if (session->rendezvous.inotify >= 0)
+        polled[count++] = (struct pollfd){ session->rendezvous.inotify, POLLIN, 0 };
+    if (session->root_pidfd >= 0)
+        polled[count++] = (struct pollfd){ session->root_pidfd, POLLIN, 0 };
+    for (struct target *t = session->targets; t && count < POLLED_TARGETS; t = target_next(t))
+        if (target_pidfd(t) >= 0)
+            polled[count++] = (struct pollfd){ target_pidfd(t), POLLIN, 0 };
+    ppoll(polled, count, &limit, NULL);
+}
+
+static void note_root_end(struct session *session)
+{
+    if (session->root_ended)
+        return;
+    if (session->root_is_child) {
+        note_command_status(session);
+    } else {
+        struct pollfd ended = { session->root_pidfd, POLLIN, 0 };
+
+        session->root_ended = session->root_pidfd >= 0 ? poll(&ended, 1, 0) > 0
+                                                       : !process_exists(session->root);
+    }
+}
+
+static void drain_all(struct session *session, uint64_t now_ns)
+{
+    unsigned fullest = 0;
+    bool any = false;
+
+    for (struct target *t = session->targets; t; t = target_next(t)) {
+        unsigned full = target_drain(t, now_ns, &any);
+
+        if (full > fullest)
+            fullest = full;
+    }
+    if (fullest >= FULL_PERCENT)
+        session->sleep_ns = 0;
+    else if (any)
+        session->sleep_ns = SLEEP_BUSY_NS;
+    else if (session->sleep_ns < SLEEP_QUIET_NS)
+        session->sleep_ns += session->sleep_ns / 4 + 100000;
+}
+
+static void do_periodic_work(struct session *session, uint64_t now_ns)
+{
+    if (now_ns >= session->next_clock_ns) {
+        session_write_clock_pair(session);
+        session->next_clock_ns = now_ns + CLOCK_EVERY_NS;
+    }
+    if (now_ns >= session->next_scan_ns) {
+        scan_descendants(session);
+        session->next_scan_ns = now_ns + SCAN_EVERY_NS;
+    }
+    if (session->options->progress && now_ns >= session->next_progress_ns) {
+        struct session_progress progress;
+
+        session_fill_progress(session, &progress);
+        session->options->progress(&progress, session->options->user);
+        session->next_progress_ns = now_ns + PROGRESS_NS;
+    }
+}
+
+void session_loop(struct session *session)
+{
+    uint64_t duration_ns = (uint64_t)(session->options->duration_s * 1e9);
+
+    session->result->end = SESSION_PROGRAM_ENDED;
+    for (;;) {
+        uint64_t now_ns = ifg_monotonic_ns();
+        bool ended_before = session->root_ended;
+
+        take_new_regions(session);
+        drain_all(session, now_ns);
+        reap_targets(session);
+        do_periodic_work(session, now_ns);
+        if (trace_writer_status(session->writer, NULL)) {
+            session->result->end = SESSION_WRITE_FAILED;
+            return;
+        }
+        if (handle_signals(session)) {
+            session->result->end = SESSION_INTERRUPTED;
+            return;
+        }
+        if (duration_ns && now_ns - session->begin_ns >= duration_ns) {
+            session->result->end = SESSION_DURATION_OVER;
+            return;
+        }
+        if (ended_before) /* one whole pass after the end: nothing it left behind is missed */
+            return;
+        note_root_end(session);
+        if (!session->root_ended && session->sleep_ns)
+            sleep_until_something(session);
+    }
+}
+
+void session_await_command(struct session *session)
+{
+    if (!session->root_is_child || session->root_ended)
+        return;
+    if (session->interrupts >= 2)
+        return; /* the user insisted: leave it running */
+    if (session->options->waiting)
+        session->options->waiting(session->result->program, session->options->user);
+    while (!session->root_ended) {
+        struct pollfd polled[2] = { { session->signal_fd, POLLIN, 0 },
+                                    { session->root_pidfd, POLLIN, 0 } };
+
+        poll(polled, session->root_pidfd >= 0 ? 2 : 1, 100);
+        if (handle_signals(session))
+            return;
+        note_command_status(session);
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The directory where regions appear: see rendezvous.h. */
+#include "record/rendezvous.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/process.h"
+#include "wire/wire.h"
+
+/* In memory if at all possible; on a disk the pages of a busy ring would be written back for nothing. */
+static const char *const places[] = { "/dev/shm", "/run/shm", "/tmp" };
+
+static void remove_with_files(const char *directory)
+{
+    DIR *files = opendir(directory);
+    struct dirent *entry;
+
+    if (!files)
+        return;
+    while ((entry = readdir(files)))
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(files), entry->d_name, 0);
+    closedir(files);
+    rmdir(directory);
+}
+
+/* inferogram-UID-PID-XXXXXX of a process that is gone, and of this user: nobody needs it any more. */
+static void remove_stale(const char *place)
+{
+    char prefix[48];
+    DIR *entries = opendir(place);
+    struct dirent *entry;
+
+    if (!entries)
+        return;
+    snprintf(prefix, sizeof prefix, IFG_WIRE_NAME "-%u-", (unsigned)getuid());
+    while ((entry = readdir(entries))) {
+        char path[512];
+        long pid;
+
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        pid = strtol(entry->d_name + strlen(prefix), NULL, 10);
+        if (pid <= 0 || process_exists((pid_t)pid))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
+        remove_with_files(path);
+    }
+    closedir(entries);
+}
+
+enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous, struct ifg_error *err)
+{
+    memset(out_rendezvous, 0, sizeof *out_rendezvous);
+    out_rendezvous->inotify = -1;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        remove_stale(places[i]);
+        snprintf(out_rendezvous->directory, sizeof out_rendezvous->directory,
+                 "%s/" IFG_WIRE_NAME "-%u-%d-XXXXXX", places[i], (unsigned)getuid(),
+                 (int)getpid());
+        if (mkdtemp(out_rendezvous->directory))
+            break;
+        out_rendezvous->directory[0] = '\0';
+    }
+    if (!out_rendezvous->directory[0])
+        return ifg_fail_errno(err, "cannot create a directory in /dev/shm or /tmp");
+    out_rendezvous->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (out_rendezvous->inotify >= 0)
+        inotify_add_watch(out_rendezvous->inotify, out_rendezvous->directory, IN_CREATE);
+    return IFG_OK;
+}
+
+void rendezvous_acknowledge(struct rendezvous *rendezvous)
+{
+    char events[4096];
+
+    while (rendezvous->inotify >= 0 && read(rendezvous->inotify, events, sizeof events) > 0)
+        ;
+}
+
+/* A region whose process died before it was ready will never be. */
+static bool is_ready(int fd, pid_t pid, bool *out_hopeless)
+{
+    struct ifg_wire_control head;
+    ssize_t got = pread(fd, &head, sizeof head, 0);
+
+    if (got == (ssize_t)sizeof head && head.magic == IFG_WIRE_MAGIC)
+        return true;
+    *out_hopeless = !process_exists(pid);
+    return false;
+}
+
+bool rendezvous_take(struct rendezvous *rendezvous, int *out_fd, pid_t *out_pid)
+{
+    DIR *files = opendir(rendezvous->directory);
+    struct dirent *entry;
+    bool taken = false;
+
+    if (!files)
+        return false;
+    while (!taken && (entry = readdir(files))) {
+        bool hopeless = false;
+        pid_t pid;
+        int fd;
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        fd = openat(dirfd(files), entry->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0)
+            continue;
+        taken = is_ready(fd, pid, &hopeless);
+        if (taken || hopeless)
+            unlinkat(dirfd(files), entry->d_name, 0);
+        if (taken) {
+            *out_fd = fd;
+            *out_pid = pid;
+        } else {
+            close(fd);
+        }
+    }
+    closedir(files);
+    return taken;
+}
+
+void rendezvous_destroy(struct rendezvous *rendezvous)
+{
+    if (rendezvous->inotify >= 0)
+        close(rendezvous->inotify);
+    if (rendezvous->directory[0])
+        remove_with_files(rendezvous->directory);
+    memset(rendezvous, 0, sizeof *rendezvous);
+    rendezvous->inotify = -1;
+}

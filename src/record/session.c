@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The beginning and the end of a recording: see session.h. */
+#include "record/session_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/ticks.h"
+#include "record/host.h"
+#include "record/process.h"
+
+/* A recorder that is killed loses at most this much, plus one pass of the loop. */
+#define FLUSH_AFTER_NS 150000000ull
+
+static void default_path(const char *program, pid_t pid, char *out, size_t size)
+{
+    const char *slash = strrchr(program, '/');
+    time_t now = time(NULL);
+    struct tm local;
+    char when[16];
+
+    localtime_r(&now, &local);
+    strftime(when, sizeof when, "%H%M%S", &local);
+    snprintf(out, size, "inferogram-%.64s-%d-%s.ifg", slash && slash[1] ? slash + 1 : program,
+             (int)pid, when);
+}
+
+static void write_facts(struct session *session)
+{
+    struct trace_writer *writer = session->writer;
+    enum ifg_tick_source source = ifg_tick_source_choose();
+
+    trace_writer_clock(writer, 0, source == IFG_TICKS_CNTVCT ? TRACE_CLOCK_CNTVCT : TRACE_CLOCK_TSC,
+                       0, source == IFG_TICKS_CNTVCT ? "CNTVCT" : "TSC");
+    trace_writer_clock(writer, 1, TRACE_CLOCK_MONOTONIC, 1000000000u, "CLOCK_MONOTONIC");
+    trace_writer_fact(writer, "tool.version", session->options->tool_version);
+    trace_writer_fact(writer, "record.command", session->options->arguments);
+    trace_writer_fact(writer, "record.mode", session->options->command ? "launch" : "attach");
+    trace_writer_fact(writer, "record.program", session->result->program);
+    host_write_facts(writer);
+    session_write_clock_pair(session);
+}
+
+static enum ifg_status open_output(struct session *session, const char *program, pid_t pid,
+                                   struct ifg_error *err)
+{
+    char *path = session->result->path;
+    size_t size = sizeof session->result->path;
+    enum ifg_status status;
+
+    if (session->options->output)
+        snprintf(path, size, "%s", session->options->output);
+    else
+        default_path(program, pid, path, size);
+    status = trace_writer_create(path, session->options->overwrite, &session->writer, err);
+    if (status)
+        return status;
+    session->context.writer = session->writer;
+    session->begin_ns = ifg_monotonic_ns();
+    write_facts(session);
+    return IFG_OK;
+}
+
+static enum ifg_status begin_launch(struct session *session, bool *out_cannot_start,
+                                    struct ifg_error *err)
+{
+    char *const *command = session->options->command;
+    const char *slash = strrchr(command[0], '/');
+    char value[256];
+    struct launch launch;
+    enum ifg_status status;
+
+    snprintf(value, sizeof value, "%d:%s:%s", (int)getpid(), session->options->lossless ? "L" : "",
+             session->rendezvous.directory);
+    snprintf(session->result->program, sizeof session->result->program, "%s",
+             slash ? slash + 1 : command[0]);
+    status = launch_prepare(command, &session->old_mask, value, &launch, err);
+    if (status)
+        return status;
+    session->root = launch.pid;
+    session->result->pid = launch.pid;
+    /* The file before the program: a program must not run for nothing. */
+    status = open_output(session, command[0], launch.pid, err);
+    if (status) {
+        launch_abandon(&launch);
+        return status;
+    }
+    status = launch_go(&launch, command, err);
+    if (status) {
+        *out_cannot_start = true;
+        return status;
+    }
+    session->root_is_child = true;
+    session->result->command_started = true;
+    return IFG_OK;
+}
+
+static enum ifg_status begin_attach(struct session *session, struct ifg_error *err)
+{
+    pid_t pid = session->options->pid;
+    struct process_info info;
+    enum ifg_status status = process_describe(pid, &info, err);
+    int fd = -1;
+
+    if (status)
+        return status;
+    status = process_open_region(pid, &fd, err);
+    if (status)
+        return status;
+    session->root = pid;
+    session->result->pid = pid;
+    snprintf(session->result->program, sizeof session->result->program, "%s",
+             process_short_name(&info));
+    status = open_output(session, session->result->program, pid, err);
+    if (status) {
+        close(fd);
+        return status;
+    }
+    return session_add_target(session, fd, pid, err);
+}
+
+static enum ifg_status begin_signals(struct session *session, struct ifg_error *err)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, &session->old_mask);
+    session->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (session->signal_fd < 0)
+        return ifg_fail_errno(err, "cannot receive signals");
+    return IFG_OK;
+}
+
+/* Many processes need many descriptors; ours may be raised, theirs are theirs. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static void write_ending(struct session *session)
+{
+    static const char *const reasons[] = {
+        [SESSION_PROGRAM_ENDED] = "the program ended",
+        [SESSION_DURATION_OVER] = "the duration was over",
+        [SESSION_INTERRUPTED] = "stopped by the user",
+        [SESSION_WRITE_FAILED] = "the file could not be written",
+    };
+    struct session_result *result = session->result;
+    char text[64];
+
+    trace_writer_fact(session->writer, "record.end", reasons[result->end]);
+    snprintf(text, sizeof text, "%.6f", result->totals.seconds);
+    trace_writer_fact(session->writer, "record.seconds", text);
+    snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
+    trace_writer_fact(session->writer, "record.cpu_seconds", text);
+    trace_writer_instrument(session->writer, "zones",
+                            session->processes ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE,
+                            session->processes ? "" : "no process carried libinferogram");
+    trace_writer_instrument(session->writer, "models",
+                            session->processes ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE,
+                            session->processes ? "" : "no process carried libinferogram");
+    session_write_clock_pair(session);
+}
+
+static enum ifg_status finish(struct session *session, struct ifg_error *err)
+{
+    struct session_result *result = session->result;
+    enum ifg_status status;
+
+    result->left_running = 0;
+    while (session->targets) {
+        bool alive = process_exists(target_pid(session->targets));
+
+        if (alive && target_pid(session->targets) != session->root)
+            result->left_running++;
+        session_close_target(session, session->targets,
+                             alive ? TRACE_FATE_RUNNING : TRACE_FATE_UNKNOWN, 0);
+    }
+    session_fill_progress(session, &result->totals);
+    result->recorder_cpu_s = cpu_seconds();
+    result->no_library = session->processes == 0;
+    write_ending(session);
+    status = trace_writer_close(session->writer, err);
+    session->writer = NULL;
+    return status;
+}
+
+enum ifg_status session_run(const struct session_options *options,
+                            struct session_result *out_result, bool *out_cannot_start,
+                            struct ifg_error *err)
+{
+    struct session session = {
+        .options = options,
+        .result = out_result,
+        .root_pidfd = -1,
+        .signal_fd = -1,
+        .context = { .lossless = options->lossless, .flush_after_ns = FLUSH_AFTER_NS },
+    };
+    enum ifg_status status;
+    struct ifg_error write_error = { 0 };
+
+    memset(out_result, 0, sizeof *out_result);
+    *out_cannot_start = false;
+    session.rendezvous.inotify = -1;
+    raise_descriptor_limit();
+    prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error to report, not a death */
+    status = begin_signals(&session, err);
+    if (status)
+        goto out;
+    status = rendezvous_create(&session.rendezvous, err);
+    if (status)
+        goto out;
+    session.context.session_directory = session.rendezvous.directory;
+    status = options->command ? begin_launch(&session, out_cannot_start, err)
+                              : begin_attach(&session, err);
+    if (status)
+        goto out;
+    session.root_pidfd = (int)syscall(SYS_pidfd_open, session.root, 0);
+    if (options->started)
+        options->started(out_result->program, session.root, out_result->path, options->user);
+    session_loop(&session);
+    if (finish(&session, &write_error))
+        out_result->end = SESSION_WRITE_FAILED;
+    if (out_result->end == SESSION_WRITE_FAILED && err)
+        *err = write_error;
+    session_await_command(&session);
+out:
+    if (session.writer) { /* nothing was recorded: leave no empty file behind */
+        if (trace_writer_close(session.writer, NULL) == IFG_OK || status)
+            unlink(out_result->path);
+    }
+    rendezvous_destroy(&session.rendezvous);
+    if (session.root_pidfd >= 0)
+        close(session.root_pidfd);
+    if (session.signal_fd >= 0) {
+        close(session.signal_fd);
+        sigprocmask(SIG_SETMASK, &session.old_mask, NULL);
+    }
+    return status;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A recording from its first to its last moment: launch or attach, follow every process that carries the
+ * library, drain, write, finish the file. One thread, one loop.
+ *
+ * The caller prints; this room only tells what happened.
+ */
+#ifndef IFG_RECORD_SESSION_H
+#define IFG_RECORD_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+
+struct session_progress {
+    double seconds;
+    uint64_t events;
+    uint64_t dropped;
+    uint64_t bytes;
+    uint32_t models;
+    uint32_t processes; /* recorded now or before */
+    uint32_t threads;
+};
+
+struct session_options {
+    char *const *command; /* launch this, NULL-terminated; or NULL */
+    pid_t pid;            /* else record this process */
+    const char *output;   /* NULL: inferogram-<program>-<pid>-<time>.ifg */
+    bool overwrite;
+    bool lossless;
+    double duration_s; /* 0: until the program ends or the user stops */
+    const char *tool_version;
+    const char *arguments; /* the whole command line, for the trace */
+
+    /* Called once recording runs, then about five times a second. May be NULL. */
+    void (*started)(const char *program, pid_t pid, const char *path, void *user);
+    void (*progress)(const struct session_progress *progress, void *user);
+    /* Called when recording stopped but the launched command goes on and is waited for. */
+    void (*waiting)(const char *program, void *user);
+    void *user;
+};
+
+enum session_end {
+    SESSION_PROGRAM_ENDED,
+    SESSION_DURATION_OVER,
+    SESSION_INTERRUPTED,
+    SESSION_WRITE_FAILED, /* the disk is full, say; the program went on unharmed */
+};
+
+struct session_result {
+    enum session_end end;
+    bool command_started;
+    int wait_status; /* of the command, as from waitpid; valid if command_ended */
+    bool command_ended;
+    bool no_library; /* no process carried libinferogram */
+    uint32_t left_running;
+    struct session_progress totals;
+    double recorder_cpu_s;
+    char program[64];
+    pid_t pid;
+    char path[4096];
+};
+
+/* IFG_OK also when the end is SESSION_WRITE_FAILED; then err holds the sentence. Anything else:
+ * nothing was recorded. With a command: IFG_NOT_FOUND / IFG_PERMISSION and !command_started mean that it
+ * could not be started (err says why) if *out_cannot_start. */
+enum ifg_status session_run(const struct session_options *options,
+                            struct session_result *out_result, bool *out_cannot_start,
+                            struct ifg_error *err) IFG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A recording's state, shared by session.c (begin and end) and loop.c (everything between). */
+#ifndef IFG_RECORD_SESSION_INTERNAL_H
+#define IFG_RECORD_SESSION_INTERNAL_H
+
+#include <signal.h>
+
+#include "record/launch.h"
+#include "record/rendezvous.h"
+#include "record/session.h"
+#include "record/target.h"
+
+struct session {
+    const struct session_options *options;
+    struct session_result *result;
+    struct target_context context;
+    struct rendezvous rendezvous;
+    struct trace_writer *writer;
+    struct target *targets;
+    uint32_t target_count;
+    pid_t root; /* the launched command, or the process that was attached to */
+    int root_pidfd;
+    bool root_is_child;
+    bool root_ended;
+    int signal_fd;
+    sigset_t old_mask;
+    uint64_t begin_ns;
+    uint64_t next_clock_ns;
+    uint64_t next_scan_ns;
+    uint64_t next_progress_ns;
+    uint64_t sleep_ns;
+    unsigned interrupts;
+    struct target_counts ended; /* counts of targets that are closed */
+    uint32_t processes;
+};
+
+/* Runs until something ends the recording. */
+void session_loop(struct session *session);
+
+/* Adds the region behind fd (taken over) as a target. IFG_BUSY and others: not added. */
+enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
+                                   struct ifg_error *err);
+void session_close_target(struct session *session, struct target *target,
+                          enum trace_process_fate fate, uint32_t code);
+void session_fill_progress(struct session *session, struct session_progress *out_progress);
+void session_write_clock_pair(struct session *session);
+
+/* Waits for the launched command after recording ended, so that its status can be passed on. */
+void session_await_command(struct session *session);
+
+#endif

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The life of a recorded process image: taking its region, following its threads, letting go. */
+#include "record/target_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "record/process.h"
+
+/* A ring that has been quiet for this long: see whether its thread is still there. */
+#define IDLE_CHECK_NS 1000000000ull
+
+static int open_pidfd(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* 0 if a pid of ours means the same process over there, else the other namespace's number. */
+static uint64_t foreign_pid_namespace(pid_t pid)
+{
+    struct stat ours;
+    struct stat theirs;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+    if (stat("/proc/self/ns/pid", &ours) < 0 || stat(path, &theirs) < 0)
+        return 0;
+    return ours.st_ino == theirs.st_ino ? 0 : theirs.st_ino;
+}
+
+static void describe_process(struct target *target)
+{
+    struct process_info info;
+    struct trace_process process = {
+        .index = target->process,
+        .pid = (uint32_t)target->pid,
+        .clock = target->control->tick_source == IFG_TICKS_MONOTONIC ? 1 : 0,
+        .start_ticks = target->control->start_ticks,
+    };
+
+    if (process_describe(target->pid, &info, NULL) == IFG_OK) {
+        process.parent_pid = (uint32_t)info.parent;
+        process.program = info.program[0] ? info.program : info.name;
+        process.arguments = info.arguments;
+        process.arguments_bytes = info.arguments_bytes;
+        process.directory = info.directory;
+    }
+    trace_writer_process(target->context->writer, &process);
+}
+
+/* Prepares the region for us. What an earlier recorder left in the rings is passed over; what a program
+ * kept from its start for its first recorder (IFG_WAIT, launched by us) is not. */
+static void begin_recording(struct target *target)
+{
+    struct ifg_wire_control *control = target->control;
+    bool keep = control->recording &&
+                (!control->recorder_pid || control->recorder_pid == (uint32_t)getpid());
+    uint32_t used = __atomic_load_n(&control->rings_used, __ATOMIC_ACQUIRE);
+
+    control->recorder_pid_ns = foreign_pid_namespace(target->pid);
+    snprintf(control->session, sizeof control->session, "%s",
+             target->context->session_directory ? target->context->session_directory : "");
+    __atomic_store_n(&control->lossless, target->context->lossless, __ATOMIC_RELAXED);
+    if (!keep) {
+        target->definitions_lost_before = control->definitions_lost;
+        target->ringless_before = control->ringless_dropped;
+        for (uint32_t i = 0; i < used && i < IFG_WIRE_RINGS; i++) {
+            uint32_t slots;
+            struct ifg_wire_ring *ring = (void *)((char *)control + ifg_wire_ring_offset(i, &slots));
+            uint32_t *state = &ifg_wire_states(control)[i];
+
+            if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == IFG_WIRE_FREE_RING)
+                continue;
+            __atomic_store_n(&ring->tail, __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
+                             __ATOMIC_RELEASE);
+            ring->dropped_before = ring->dropped;
+            if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == IFG_WIRE_EXITED)
+                __atomic_store_n(state, IFG_WIRE_FREE_RING, __ATOMIC_RELEASE);
+        }
+    }
+    __atomic_store_n(&control->recorder_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+    __atomic_store_n(&control->recording, 1, __ATOMIC_RELEASE);
+}
+
+static enum ifg_status lock_region(int fd, pid_t pid, const struct ifg_wire_control *control,
+                                   struct ifg_error *err)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return IFG_OK;
+    if (errno != EWOULDBLOCK)
+        return ifg_fail_errno(err, "cannot lock the recording memory of process %d", (int)pid);
+    return ifg_fail(err, IFG_BUSY,
+                    "process %d is already being recorded, by process %u; stop that recording first "
+                    "(kill -INT %u)",
+                    (int)pid, control->recorder_pid, control->recorder_pid);
+}
+
+enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
+                            struct target **out_target, struct ifg_error *err)
+{
+    struct target *target = ifg_alloc(1, sizeof *target);
+    enum ifg_status status = IFG_OK;
+    void *region;
+
+    *out_target = NULL;
+    if (!target) {
+        close(fd);
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    }
+    target->context = context;
+    target->pid = pid;
+    target->pidfd = -1;
+    target->fd = fd;
+    if (fstat(fd, &target->identity) < 0 ||
+        (size_t)target->identity.st_size != ifg_wire_region_bytes()) {
+        status = ifg_fail(err, IFG_CORRUPT, "the recording memory of process %d has a wrong size",
+                          (int)pid);
+        goto out;
+    }
+    region = mmap(NULL, ifg_wire_region_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (region == MAP_FAILED) {
+        status = ifg_fail_errno(err, "cannot map the recording memory of process %d", (int)pid);
+        goto out;
+    }
+    target->control = region;
+    if (target->control->magic != IFG_WIRE_MAGIC || target->control->version != IFG_WIRE_VERSION) {
+        status = ifg_fail(err, IFG_UNSUPPORTED,
+                          "process %d carries libinferogram with memory layout %u; this recorder "
+                          "knows layout %u",
+                          (int)pid, target->control->version, IFG_WIRE_VERSION);
+        goto out;
+    }
+    status = lock_region(fd, pid, target->control, err);
+    if (status)
+        goto out;
+    target->pidfd = open_pidfd(pid);
+    target->process = context->next_process++;
+    describe_process(target);
+    begin_recording(target);
+    *out_target = target;
+    return IFG_OK;
+out:
+    if (target->control)
+        munmap(target->control, ifg_wire_region_bytes());
+    close(fd);
+    ifg_free(target);
+    return status;
+}
+
+/* Makes room for readers of rings 0 .. count-1. */
+static bool grow_readers(struct target *target, uint32_t count)
+{
+    struct ring_reader *rings;
+
+    if (count <= target->ring_count)
+        return true;
+    rings = ifg_realloc(target->rings, count, sizeof *rings);
+    if (!rings)
+        return false;
+    memset(rings + target->ring_count, 0, (count - target->ring_count) * sizeof *rings);
+    target->rings = rings;
+    target->ring_count = count;
+    return true;
+}
+
+static void name_thread(struct target *target, struct ring_reader *reader)
+{
+    char name[sizeof reader->name];
+
+    memcpy(name, reader->ring->name, sizeof name);
+    name[sizeof name - 1] = '\0';
+    if (!name[0])
+        process_thread_name(target->pid, (pid_t)reader->tid, name, sizeof name);
+    if (!name[0] || strcmp(name, reader->name) == 0)
+        return;
+    memcpy(reader->name, name, sizeof name);
+    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->tid, name);
+}
+
+/* A thread took this ring: give it a stream of its own. */
+static bool begin_thread(struct target *target, uint32_t index, uint32_t generation)
+{
+    struct ring_reader *reader = &target->rings[index];
+    size_t offset = ifg_wire_ring_offset(index, &reader->slots);
+
+    reader->ring = (void *)((char *)target->control + offset);
+    reader->thread = target->context->next_thread;
+    reader->stream = trace_stream_create(target->context->writer, reader->thread);
+    if (!reader->stream)
+        return false;
+    target->context->next_thread++;
+    target->threads++;
+    reader->generation = generation;
+    reader->tid = reader->ring->tid;
+    reader->tail = __atomic_load_n(&reader->ring->tail, __ATOMIC_RELAXED);
+    reader->dropped = 0;
+    reader->name[0] = '\0';
+    reader->oldest_ns = 0;
+    reader->open_signature = 0;
+    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->tid, "");
+    name_thread(target, reader);
+    return true;
+}
+
+static void end_thread(struct target *target, struct ring_reader *reader, uint64_t now_ns)
+{
+    name_thread(target, reader);
+    ring_count_dropped(reader);
+    ring_flush(target, reader, now_ns, true);
+    trace_stream_destroy(reader->stream);
+    target->ended_dropped += reader->dropped;
+    target->unbalanced += reader->ring->unbalanced;
+    reader->dropped = 0;
+    reader->stream = NULL;
+    reader->generation = 0;
+}
+
+/* A thread that ended without telling (killed by a raw system call, or where the library could not
+ * notice). Only where thread numbers mean the same on both sides. */
+static bool thread_vanished(const struct target *target, struct ring_reader *reader,
+                            uint64_t now_ns)
+{
+    if (target->control->recorder_pid_ns || now_ns - reader->idle_since_ns < IDLE_CHECK_NS)
+        return false;
+    reader->idle_since_ns = now_ns;
+    return process_exists(target->pid) &&
+           !process_thread_exists(target->pid, (pid_t)reader->tid);
+}
+
+/* One ring's share of a pass. Returns how full it was, in percent. */
+static unsigned visit_ring(struct target *target, uint32_t index, uint64_t now_ns, bool *out_any)
+{
+    struct ring_reader *reader = &target->rings[index];
+    uint32_t *state = &ifg_wire_states(target->control)[index];
+    uint32_t state_now = __atomic_load_n(state, __ATOMIC_ACQUIRE);
+    uint64_t waiting = reader->head_now - reader->tail;
+
+    if (waiting) {
+        *out_any = true;
+        reader->idle_since_ns = now_ns;
+        ring_drain(target, reader, now_ns);
+    } else {
+        ring_count_dropped(reader);
+    }
+    /* EXITED was read before the drain saw head; the thread wrote nothing after setting it. */
+    if ((state_now == IFG_WIRE_EXITED &&
+         __atomic_load_n(&reader->ring->head, __ATOMIC_ACQUIRE) == reader->tail) ||
+        (!waiting && state_now == IFG_WIRE_ACTIVE && thread_vanished(target, reader, now_ns))) {
+        end_thread(target, reader, now_ns);
+        __atomic_store_n(state, IFG_WIRE_FREE_RING, __ATOMIC_RELEASE);
+    } else {
+        if (memcmp(reader->ring->name, reader->name, sizeof reader->name) != 0 &&
+            reader->ring->name[0])
+            name_thread(target, reader);
+        ring_flush(target, reader, now_ns, false);
+    }
+    if (waiting > reader->slots)
+        return 100;
+    return (unsigned)(waiting * 100 / reader->slots);
+}
+
+/* Notes the head of every ring that has a thread, and gives new threads their streams. */
+static void look_at_heads(struct target *target, uint32_t used, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < used; i++) {
+        struct ring_reader *reader = &target->rings[i];
+        uint32_t slots;
+        struct ifg_wire_ring *ring;
+        uint32_t generation;
+
+        if (__atomic_load_n(&ifg_wire_states(target->control)[i], __ATOMIC_ACQUIRE) ==
+            IFG_WIRE_FREE_RING)
+            continue;
+        ring = (void *)((char *)target->control + ifg_wire_ring_offset(i, &slots));
+        generation = __atomic_load_n(&ring->generation, __ATOMIC_ACQUIRE);
+        if (!generation)
+            continue; /* taken a moment ago; its thread is still preparing it */
+        if (reader->generation != generation) {
+            if (reader->generation)
+                end_thread(target, reader, now_ns);
+            if (!begin_thread(target, i, generation))
+                continue;
+            reader->idle_since_ns = now_ns;
+        }
+        reader->head_now = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
+        if (reader->head_now < reader->tail)
+            reader->head_now = reader->tail; /* nonsense; wait for better times */
+    }
+}
+
+unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any)
+{
+    uint32_t used = __atomic_load_n(&target->control->rings_used, __ATOMIC_ACQUIRE);
+    unsigned fullest = 0;
+
+    if (used > IFG_WIRE_RINGS)
+        used = IFG_WIRE_RINGS;
+    if (!grow_readers(target, used))
+        used = target->ring_count;
+    /* Heads first, definitions second: then every id that is drained below has its definition. */
+    look_at_heads(target, used, now_ns);
+    target_read_definitions(target);
+    for (uint32_t i = 0; i < used; i++) {
+        if (target->rings[i].generation) {
+            unsigned full = visit_ring(target, i, now_ns, out_any);
+
+            if (full > fullest)
+                fullest = full;
+        }
+    }
+    __atomic_add_fetch(&target->control->drained, 1, __ATOMIC_RELEASE);
+    return fullest;
+}
+
+static void report_losses(struct target *target)
+{
+    struct trace_writer *writer = target->context->writer;
+    uint64_t definitions = target->control->definitions_lost - target->definitions_lost_before;
+    uint64_t ringless = target->control->ringless_dropped - target->ringless_before;
+
+    if (definitions)
+        trace_writer_loss(writer, target->process, "definitions that found the log full",
+                          definitions);
+    if (ringless)
+        trace_writer_loss(writer, target->process, "events of threads that found no ring", ringless);
+    if (target->unbalanced)
+        trace_writer_loss(writer, target->process, "zones whose end never came or came twice",
+                          target->unbalanced);
+    if (target->lost_records)
+        trace_writer_loss(writer, target->process, "records that made no sense",
+                          target->lost_records);
+}
+
+void target_close(struct target *target, enum trace_process_fate fate, uint32_t code)
+{
+    uint64_t now_ns;
+    uint64_t ticks;
+    bool any = false;
+
+    if (!target)
+        return;
+    __atomic_store_n(&target->control->recording, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&target->control->lossless, 0, __ATOMIC_RELEASE);
+    now_ns = ifg_monotonic_ns();
+    target_drain(target, now_ns, &any);
+    for (uint32_t i = 0; i < target->ring_count; i++)
+        if (target->rings[i].generation)
+            end_thread(target, &target->rings[i], now_ns);
+    report_losses(target);
+    ticks = target->control->tick_source == IFG_TICKS_MONOTONIC ? ifg_monotonic_ns()
+                                                                : ifg_counter_read();
+    trace_writer_process_end(target->context->writer, target->process, ticks, fate, code);
+    target->control->session[0] = '\0';
+    __atomic_store_n(&target->control->recorder_pid, 0, __ATOMIC_RELEASE);
+    munmap(target->control, ifg_wire_region_bytes());
+    close(target->fd);
+    if (target->pidfd >= 0)
+        close(target->pidfd);
+    ifg_free(target->rings);
+    ifg_free(target);
+}
+
+pid_t target_pid(const struct target *target)
+{
+    return target->pid;
+}
+
+int target_pidfd(const struct target *target)
+{
+    return target->pidfd;
+}
+
+void target_count(const struct target *target, struct target_counts *counts)
+{
+    counts->events += target->events;
+    counts->models += target->models;
+    counts->threads += target->threads;
+    counts->dropped += target->control->ringless_dropped - target->ringless_before;
+    counts->dropped += target->ended_dropped;
+    for (uint32_t i = 0; i < target->ring_count; i++)
+        counts->dropped += target->rings[i].dropped;
+}
+
+bool target_is_same(const struct target *target, int fd)
+{
+    struct stat other;
+
+    return fstat(fd, &other) == 0 && other.st_dev == target->identity.st_dev &&
+           other.st_ino == target->identity.st_ino;
+}
+
+struct target *target_next(const struct target *target)
+{
+    return target->next;
+}
+
+void target_set_next(struct target *target, struct target *next)
+{
+    target->next = next;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One recorded process image: its region, its rings, and the streams they are drained into.
+ *
+ * The region belongs to a program that may be broken or hostile, and may die at any instruction. Every
+ * index read from it is checked; what makes no sense is counted as lost and passed over.
+ */
+#ifndef IFG_RECORD_TARGET_H
+#define IFG_RECORD_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+#include "trace/writer.h"
+
+struct target;
+
+/* What all targets of one recording share. */
+struct target_context {
+    struct trace_writer *writer;
+    uint32_t next_process;
+    uint32_t next_thread;
+    const char *session_directory; /* where children of a fork are to put their regions */
+    bool lossless;
+    uint64_t flush_after_ns; /* no event waits longer than this to be written */
+};
+
+struct target_counts {
+    uint64_t events;
+    uint64_t dropped;
+    uint32_t models;
+    uint32_t threads;
+};
+
+/* Takes the region behind fd (the caller's) for this recorder and begins to record pid.
+ * IFG_BUSY: another recorder has it; the sentence names it. */
+enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
+                            struct target **out_target, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Ends recording, drains what is left, writes the process's end, frees. Accepts NULL. */
+void target_close(struct target *target, enum trace_process_fate fate, uint32_t code);
+
+/* Takes what the rings hold and writes blocks that are full or old. Returns how full the fullest ring
+ * was, in percent: the caller sleeps accordingly. *out_any is set if anything was found. */
+unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any);
+
+pid_t target_pid(const struct target *target);
+int target_pidfd(const struct target *target); /* readable when the process has ended; -1 unknown */
+void target_count(const struct target *target, struct target_counts *counts); /* adds */
+
+/* True if fd refers to the region that target already has. */
+bool target_is_same(const struct target *target, int fd);
+
+/* For the list that the session keeps. */
+struct target *target_next(const struct target *target);
+void target_set_next(struct target *target, struct target *next);
+
+#endif

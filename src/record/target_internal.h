@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The insides of a recorded process image, shared by target.c (life), drain.c (rings) and definitions.c. */
+#ifndef IFG_RECORD_TARGET_INTERNAL_H
+#define IFG_RECORD_TARGET_INTERNAL_H
+
+#include <sys/stat.h>
+
+#include "record/target.h"
+#include "wire/wire.h"
+
+/* A ring while one thread has it. */
+struct ring_reader {
+    struct ifg_wire_ring *ring;
+    uint32_t slots;
+    uint32_t generation; /* 0: nobody has it */
+    uint32_t thread;     /* index in the trace */
+    uint32_t tid;
+    char name[32];
+    struct trace_stream *stream;
+    uint64_t tail;           /* ours; the shared copy is only for the producer */
+    uint64_t dropped;
+    uint64_t head_now;       /* as seen at the beginning of a pass */
+    uint64_t oldest_ns;      /* when the oldest unwritten event was taken; 0 none */
+    uint64_t open_written_ns;
+    uint64_t open_signature; /* of the open zones that were written last */
+    uint64_t idle_since_ns;
+};
+
+struct target {
+    struct target *next;
+    struct target_context *context;
+    pid_t pid;
+    int pidfd;
+    int fd; /* holds the lock that makes us the only recorder */
+    struct stat identity;
+    struct ifg_wire_control *control;
+    uint32_t process; /* index in the trace */
+    uint64_t definitions_at;
+    uint64_t definitions_lost_before;
+    uint64_t ringless_before;
+    uint64_t events;
+    uint64_t lost_records;  /* nonsense found in rings */
+    uint64_t ended_dropped; /* by threads that have ended */
+    uint64_t unbalanced;
+    uint32_t models;
+    uint32_t threads;
+    uint32_t ring_count; /* readers allocated */
+    struct ring_reader *rings;
+};
+
+/* definitions.c: passes on what was defined since the last call. */
+void target_read_definitions(struct target *target);
+
+/* drain.c */
+void ring_count_dropped(struct ring_reader *reader);
+void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_ns);
+void ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_ns, bool final);
+
+#endif

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Counter values to nanoseconds: straight lines between the moments at which both were read. All in
+ * integers, because a double cannot hold nanoseconds since boot to the nanosecond for long.
+ */
+#include "trace/reader_internal.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static bool add_pair(struct trace_clock_line *line, const struct trace_pair *pair)
+{
+    if (line->count == line->capacity) {
+        size_t capacity = line->capacity ? line->capacity * 2 : 16;
+        struct trace_pair *pairs = ifg_realloc(line->pairs, capacity, sizeof *pairs);
+
+        if (!pairs)
+            return false;
+        line->pairs = pairs;
+        line->capacity = capacity;
+    }
+    line->pairs[line->count++] = *pair;
+    return true;
+}
+
+static struct trace_clock_line *find_or_add_line(struct trace_clock_set *set, uint32_t clock)
+{
+    if (clock >= set->count) {
+        size_t count = (size_t)clock + 1;
+        struct trace_clock_line *lines = ifg_realloc(set->lines, count, sizeof *lines);
+
+        if (!lines)
+            return NULL;
+        memset(lines + set->count, 0, (count - set->count) * sizeof *lines);
+        set->lines = lines;
+        set->count = count;
+    }
+    return &set->lines[clock];
+}
+
+enum ifg_status trace_clocks_add(struct trace_clock_set *set, uint32_t clock, uint32_t count,
+                                 const uint8_t *data, size_t size)
+{
+    struct ifg_cursor cursor = ifg_cursor_over(data, size);
+    struct trace_pair pair = { 0 };
+    struct trace_clock_line *line;
+
+    if (clock >= TRACE_CLOCK_MAX)
+        return IFG_CORRUPT;
+    line = find_or_add_line(set, clock);
+    if (!line)
+        return IFG_NO_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        pair.ticks += (uint64_t)ifg_unzigzag(ifg_cursor_varint(&cursor));
+        pair.monotonic_ns += (uint64_t)ifg_unzigzag(ifg_cursor_varint(&cursor));
+        pair.realtime_ns += (uint64_t)ifg_unzigzag(ifg_cursor_varint(&cursor));
+        if (cursor.failed)
+            return IFG_CORRUPT;
+        if (!add_pair(line, &pair))
+            return IFG_NO_MEMORY;
+    }
+    return IFG_OK;
+}
+
+static int by_ticks(const void *left, const void *right)
+{
+    const struct trace_pair *a = left;
+    const struct trace_pair *b = right;
+
+    if (a->ticks != b->ticks)
+        return a->ticks < b->ticks ? -1 : 1;
+    if (a->monotonic_ns != b->monotonic_ns)
+        return a->monotonic_ns < b->monotonic_ns ? -1 : 1;
+    return 0;
+}
+
+void trace_clocks_finish(struct trace_clock_set *set, const struct trace_tables *tables)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct trace_clock_line *line = &set->lines[i];
+        size_t kept = 0;
+
+        if (line->count)
+            qsort(line->pairs, line->count, sizeof *line->pairs, by_ticks);
+        for (size_t j = 0; j < line->count; j++)
+            if (kept == 0 || line->pairs[kept - 1].ticks != line->pairs[j].ticks)
+                line->pairs[kept++] = line->pairs[j];
+        line->count = kept;
+        if (i < tables->clock_count)
+            line->nominal_hz = tables->clocks[i].nominal_hz;
+        if (line->nominal_hz == 0)
+            line->nominal_hz = NS_PER_S;
+    }
+}
+
+void trace_clocks_fini(struct trace_clock_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        ifg_free(set->lines[i].pairs);
+    ifg_free(set->lines);
+    memset(set, 0, sizeof *set);
+}
+
+/* distance * rise / run, rounded down; all that does not fit becomes the largest number. */
+static uint64_t scale(uint64_t distance, uint64_t rise, uint64_t run)
+{
+    uint64_t product;
+    unsigned __int128 wide;
+
+    if (!__builtin_mul_overflow(distance, rise, &product))
+        return product / run;
+    wide = (unsigned __int128)distance * rise / run;
+    return wide > UINT64_MAX ? UINT64_MAX : (uint64_t)wide;
+}
+
+static uint64_t add_clamped(uint64_t value, uint64_t more)
+{
+    return value > UINT64_MAX - more ? UINT64_MAX : value + more;
+}
+
+static uint64_t subtract_clamped(uint64_t value, uint64_t less)
+{
+    return value < less ? 0 : value - less;
+}
+
+/* The line through `from` with the slope of `from` to `to`, at ticks on either side of it. */
+static uint64_t along(const struct trace_pair *from, uint64_t run, uint64_t low_ns,
+                      uint64_t high_ns, uint64_t ticks)
+{
+    bool falling = high_ns < low_ns; /* a damaged file, but still a line */
+    bool before = ticks < from->ticks;
+    uint64_t distance = before ? from->ticks - ticks : ticks - from->ticks;
+    uint64_t change = scale(distance, falling ? low_ns - high_ns : high_ns - low_ns, run);
+
+    return before == falling ? add_clamped(from->monotonic_ns, change)
+                             : subtract_clamped(from->monotonic_ns, change);
+}
+
+/* The interval [i, i + 1] that holds ticks, which lies between the first and the last pair. */
+static size_t find_interval(struct trace_clock_line *line, uint64_t ticks)
+{
+    const struct trace_pair *pairs = line->pairs;
+    size_t low = atomic_load_explicit(&line->hint, memory_order_relaxed);
+    size_t high = line->count - 1;
+
+    if (pairs[low].ticks <= ticks && ticks <= pairs[low + 1].ticks)
+        return low;
+    low = 0;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (pairs[middle].ticks <= ticks)
+            low = middle;
+        else
+            high = middle;
+    }
+    atomic_store_explicit(&line->hint, low, memory_order_relaxed);
+    return low;
+}
+
+uint64_t trace_clock_line_to_ns(struct trace_clock_line *line, uint64_t ticks)
+{
+    const struct trace_pair *first = line->pairs;
+    const struct trace_pair *last;
+    const struct trace_pair *from;
+
+    if (line->count == 0)
+        return ticks;
+    last = first + line->count - 1;
+    if (line->count == 1)
+        return along(first, line->nominal_hz, 0, NS_PER_S, ticks);
+    if (ticks <= first->ticks || ticks >= last->ticks)
+        return along(ticks <= first->ticks ? first : last, last->ticks - first->ticks,
+                     first->monotonic_ns, last->monotonic_ns, ticks);
+    from = first + find_interval(line, ticks);
+    return along(from, from[1].ticks - from->ticks, from->monotonic_ns, from[1].monotonic_ns,
+                 ticks);
+}
+
+uint64_t trace_clock_to_ns(const struct trace_reader *reader, uint32_t clock, uint64_t ticks)
+{
+    if (clock >= reader->clocks.count)
+        return ticks;
+    return trace_clock_line_to_ns(&reader->clocks.lines[clock], ticks);
+}
+
+int64_t trace_realtime_offset_ns(const struct trace_reader *reader)
+{
+    for (size_t i = 0; i < reader->clocks.count; i++) {
+        const struct trace_clock_line *line = &reader->clocks.lines[i];
+
+        if (line->count)
+            return (int64_t)(line->pairs[0].realtime_ns - line->pairs[0].monotonic_ns);
+    }
+    return 0;
+}

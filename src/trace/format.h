@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The numbers of docs/trace-format.md. Nothing outside this room includes file offsets; the enums
+ * are shared because they are the vocabulary of a trace.
+ */
+#ifndef IFG_TRACE_FORMAT_H
+#define IFG_TRACE_FORMAT_H
+
+#define TRACE_MAJOR 1
+#define TRACE_MINOR 0
+
+/* Block limits: a block is small enough to lose, large enough to compress. */
+#define TRACE_BLOCK_LIMIT 16384u /* zones or events */
+#define TRACE_PAYLOAD_MAX (16u << 20)
+#define TRACE_COLUMNS_MAX 16u
+#define TRACE_OPEN_MAX    1024u
+
+enum trace_block_type {
+    TRACE_BLOCK_DEFINITIONS = 1,
+    TRACE_BLOCK_CLOCK = 2,
+    TRACE_BLOCK_ZONES = 3,
+    TRACE_BLOCK_EVENTS = 4,
+    TRACE_BLOCK_FOOTER = 5,
+};
+
+enum trace_definition_kind {
+    TRACE_DEF_PROCESS = 1,
+    TRACE_DEF_PROCESS_END = 2,
+    TRACE_DEF_THREAD = 3,
+    TRACE_DEF_LOCATION = 4,
+    TRACE_DEF_MODEL = 5,
+    TRACE_DEF_MODEL_PROPERTY = 6,
+    TRACE_DEF_CLOCK = 7,
+    TRACE_DEF_INSTRUMENT = 8,
+    TRACE_DEF_FACT = 9,
+    TRACE_DEF_LOSS = 10,
+};
+
+enum trace_process_fate {
+    TRACE_FATE_UNKNOWN = 0,
+    TRACE_FATE_EXITED = 1,
+    TRACE_FATE_KILLED = 2,
+    TRACE_FATE_EXEC = 3,
+    TRACE_FATE_RUNNING = 4,
+};
+
+enum trace_location_kind {
+    TRACE_LOCATION_ZONE = 1,
+    TRACE_LOCATION_ML = 2,
+    TRACE_LOCATION_OP = 3,
+    TRACE_LOCATION_STAGE = 4,
+    TRACE_LOCATION_COUNTER = 5,
+    TRACE_LOCATION_POOL = 6,
+    TRACE_LOCATION_FRAME = 7,
+    TRACE_LOCATION_ASYNC = 8,
+};
+
+enum trace_category {
+    TRACE_CATEGORY_NONE = 0,
+    TRACE_CATEGORY_PREPARE_EP = 1,
+    TRACE_CATEGORY_SPECIALIZATION = 2,
+    TRACE_CATEGORY_LOAD = 3,
+    TRACE_CATEGORY_SETUP = 4,
+    TRACE_CATEGORY_INFERENCE = 5,
+    TRACE_CATEGORIES = 6,
+};
+
+enum trace_event_kind {
+    TRACE_EVENT_MESSAGE = 1,
+    TRACE_EVENT_COUNTER = 2,
+    TRACE_EVENT_ASYNC_BEGIN = 3,
+    TRACE_EVENT_ASYNC_END = 4,
+    TRACE_EVENT_ALLOC = 5,
+    TRACE_EVENT_FREE = 6,
+    TRACE_EVENT_FRAME = 7,
+    TRACE_EVENT_ATTRIBUTE = 8,
+};
+
+enum trace_value_type {
+    TRACE_VALUE_STRING = 1,
+    TRACE_VALUE_SIGNED = 2,
+    TRACE_VALUE_F64 = 3,
+    TRACE_VALUE_UNSIGNED = 4,
+};
+
+enum trace_clock_kind {
+    TRACE_CLOCK_TSC = 1,
+    TRACE_CLOCK_MONOTONIC = 2,
+    TRACE_CLOCK_CNTVCT = 3,
+};
+
+enum trace_instrument_state {
+    TRACE_INSTRUMENT_OFF = 0,
+    TRACE_INSTRUMENT_ON = 1,
+    TRACE_INSTRUMENT_UNAVAILABLE = 2,
+};
+
+#endif

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tools/run-tests must count every point, show skips and failures, and never report a crash as good.
+. "$TAP_SH"
+
+mkdir "$T/project"
+cat >"$T/project/meson.build" <<'EOF'
+project('counting')
+sh = find_program('sh')
+test('good', sh, args: files('good.sh'), protocol: 'tap', suite: 'fine')
+test('skips', sh, args: files('skips.sh'), protocol: 'tap', suite: 'fine')
+test('plain', sh, args: files('plain.sh'), suite: 'fine')
+test('bad', sh, args: files('bad.sh'), protocol: 'tap')
+test('crash', sh, args: files('crash.sh'), protocol: 'tap')
+test('short', sh, args: files('short.sh'), protocol: 'tap')
+EOF
+printf 'echo ok 1 - a\necho "ok 2 - b # SKIP no gpu"\necho 1..2\n' >"$T/project/good.sh"
+printf 'echo "1..0 # SKIP no root"\n' >"$T/project/skips.sh"
+printf 'exit 0\n' >"$T/project/plain.sh"
+printf 'echo "# because"; echo ok 1 - quiet; echo not ok 2 - broken thing; echo 1..2; exit 1\n' \
+    >"$T/project/bad.sh"
+# shellcheck disable=SC2016 # for the inner shell
+printf 'echo 1..1; echo ok 1 - fine; kill -SEGV $$\n' >"$T/project/crash.sh"
+printf 'echo 1..3; echo ok 1 - only one\n' >"$T/project/short.sh"
+
+if ! meson setup "$T/build" "$T/project" >"$T/setup" 2>&1; then
+    fail "meson setup" "$(cat "$T/setup")"
+    done_testing
+fi
+exits "failures give 1" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/build"
+report=$(cat "$T/stdout")
+is "closing line" "$(tail -n 1 "$T/stdout")" "5 passed, 3 failed, 2 skipped"
+contains "skipped point with reason" "$report" "b: no gpu"
+contains "skipped program with reason" "$report" "no root"
+matches "name of a failed point" "$report" '^  broken thing$'
+contains "output of a failed test" "$report" "# because"
+lacks "its good points are left out" "$report" "quiet"
+matches "a crash after its points" "$report" 'Failed: .*crash'
+matches "a plan that was not kept" "$report" 'Failed: .*short'
+
+exits "no failure gives 0" 0 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --suite fine
+is "closing line of a suite" "$(tail -n 1 "$T/stdout")" "2 passed, 0 failed, 2 skipped"
+
+exits "no build directory" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/none"
+is "closing line without a build" "$(tail -n 1 "$T/stdout")" "0 passed, 1 failed, 0 skipped"
+
+done_testing

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The test harnesses themselves: a failure must look like one.
+. "$TAP_SH"
+
+unset TAP_TIMEOUT_SCALE
+exits "a program with failures ends with 1" 1 "$TAP_EXAMPLE"
+report=$(cat "$T/stdout")
+lacks "the program's own stdout is kept out" "$report" "ok 99"
+matches "plan" "$report" '^1\.\.7$'
+matches "a good case" "$report" '^ok 1 - passes$'
+matches "a bad case" "$report" '^not ok 2 - shows_both_values$'
+matches "integer: got" "$report" '^#  +got +2$'
+matches "integer: expected" "$report" '^#  +expected 3$'
+matches "string: got" "$report" '^#  +got +"got this"$'
+matches "string: expected" "$report" '^#  +expected "wanted that"$'
+matches "string: null" "$report" '^#  +got +"\(null\)"$'
+matches "contains" "$report" '^#  +lacks +"needle"$'
+matches "bytes" "$report" 'byte 2 of 3$'
+matches "REQUIRE fails" "$report" '^not ok 3 - require_ends_the_case$'
+lacks "REQUIRE ends the case" "$report" "not reached"
+matches "a crash names its signal or its sanitizer's status" "$report" \
+    '^# (killed by SIGSEGV|killed by SIGABRT|ended with exit status [1-9][0-9]*)$'
+matches "a crash shows the note" "$report" '^# while: about to crash$'
+matches "a crash fails" "$report" '^not ok 4 - crashes$'
+matches "a hang fails" "$report" '^not ok 5 - hangs$'
+contains "a hang says so" "$report" "did not end within 1 s"
+matches "an early exit fails" "$report" '^not ok 6 - exits_early$'
+matches "a skip says why" "$report" '^ok 7 - skips # SKIP no unicorn here$'
+
+exits "-k chooses cases" 0 "$TAP_EXAMPLE" -k pass
+matches "-k plans for them only" "$(cat "$T/stdout")" '^1\.\.1$'
+exits "-n runs in the process itself" 0 "$TAP_EXAMPLE" -n -k pass
+exits "unknown option" 2 "$TAP_EXAMPLE" -x
+
+# The shell side, in a script of its own.
+cat >"$T/inner.sh" <<'EOF'
+. "$TAP_SH"
+ok "true" true
+ok "false" false
+is "differ" a b
+contains "lack" abc x
+matches "no match" abc '^b'
+skip "later" "not today"
+echo "$T" >"$OUTER/inner-dir"
+spawn sleep 600
+echo "$spawned" >"$OUTER/inner-pid"
+done_testing
+EOF
+exits "a script with failures ends with 1" 1 env OUTER="$T" sh "$T/inner.sh"
+report=$(cat "$T/stdout")
+matches "script: plan" "$report" '^1\.\.6$'
+matches "script: good" "$report" '^ok 1 - true$'
+is "script: four failures" "$(grep -c '^not ok' "$T/stdout")" 4
+matches "script: skip" "$report" '^ok 6 - later # SKIP not today$'
+ok "script: its directory is gone" test ! -e "$(cat "$T/inner-dir")"
+ok "script: its process is gone" sh -c "! kill -0 $(cat "$T/inner-pid") 2>/dev/null"
+
+# shellcheck disable=SC2016 # for the inner shell
+echo '. "$TAP_SH"; ok one true; exit 0' >"$T/early.sh"
+exits "a script that stops early" 0 sh "$T/early.sh"
+contains "is caught" "$(cat "$T/stdout")" "Bail out!"
+
+done_testing
