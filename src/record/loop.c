@@ -26,6 +26,7 @@
 #define CLOCK_EVERY_NS  (500 * MS)
 #define SCAN_EVERY_NS   (100 * MS)
 #define PROGRESS_NS     (200 * MS)
+#define LOOK_EVERY_NS   (5 * MS) /* for ends, signals and new processes, while not sleeping */
 #define POLLED_TARGETS  64
 #define DESCENDANTS_MAX 4096
 
@@ -123,7 +124,8 @@ static void take_new_regions(struct session *session)
     pid_t pid;
     int fd;
 
-    rendezvous_acknowledge(&session->rendezvous);
+    if (!rendezvous_has_news(&session->rendezvous))
+        return;
     while (rendezvous_take(&session->rendezvous, &fd, &pid))
         if (session_add_target(session, fd, pid, NULL))
             continue;
@@ -238,7 +240,8 @@ static void sleep_until_something(struct session *session)
     for (struct target *t = session->targets; t && count < POLLED_TARGETS; t = target_next(t))
         if (target_pidfd(t) >= 0)
             polled[count++] = (struct pollfd){ target_pidfd(t), POLLIN, 0 };
-    ppoll(polled, count, &limit, NULL);
+    if (ppoll(polled, count, &limit, NULL) > 0)
+        session->next_look_ns = 0;
 }
 
 static void note_root_end(struct session *session)
@@ -301,16 +304,21 @@ void session_loop(struct session *session)
     for (;;) {
         uint64_t now_ns = ifg_monotonic_ns();
         bool ended_before = session->root_ended;
+        bool look = now_ns >= session->next_look_ns;
 
-        take_new_regions(session);
+        if (look) {
+            take_new_regions(session);
+            session->next_look_ns = now_ns + LOOK_EVERY_NS;
+        }
         drain_all(session, now_ns);
-        reap_targets(session);
+        if (look)
+            reap_targets(session);
         do_periodic_work(session, now_ns);
         if (trace_writer_status(session->writer, NULL)) {
             session->result->end = SESSION_WRITE_FAILED;
             return;
         }
-        if (handle_signals(session)) {
+        if (look && handle_signals(session)) {
             session->result->end = SESSION_INTERRUPTED;
             return;
         }
@@ -320,8 +328,11 @@ void session_loop(struct session *session)
         }
         if (ended_before) /* one whole pass after the end: nothing it left behind is missed */
             return;
-        note_root_end(session);
-        if (!session->root_ended && session->sleep_ns)
+        if (look)
+            note_root_end(session);
+        if (session->root_ended)
+            session->next_look_ns = 0;
+        else if (session->sleep_ns)
             sleep_until_something(session);
     }
 }

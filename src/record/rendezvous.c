@@ -79,12 +79,14 @@ enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous, struct ifg_
     return IFG_OK;
 }
 
-void rendezvous_acknowledge(struct rendezvous *rendezvous)
+bool rendezvous_has_news(struct rendezvous *rendezvous)
 {
     char events[4096];
+    bool news = rendezvous->unready || rendezvous->inotify < 0;
 
     while (rendezvous->inotify >= 0 && read(rendezvous->inotify, events, sizeof events) > 0)
-        ;
+        news = true;
+    return news;
 }
 
 /* A region whose process died before it was ready will never be. */
@@ -105,6 +107,7 @@ bool rendezvous_take(struct rendezvous *rendezvous, int *out_fd, pid_t *out_pid)
     struct dirent *entry;
     bool taken = false;
 
+    rendezvous->unready = false;
     if (!files)
         return false;
     while (!taken && (entry = readdir(files))) {
@@ -125,6 +128,7 @@ bool rendezvous_take(struct rendezvous *rendezvous, int *out_fd, pid_t *out_pid)
             *out_fd = fd;
             *out_pid = pid;
         } else {
+            rendezvous->unready |= !hopeless;
             close(fd);
         }
     }

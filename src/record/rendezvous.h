@@ -14,6 +14,7 @@
 struct rendezvous {
     char directory[160];
     int inotify; /* readable when something new is there */
+    bool unready; /* a region was seen whose process is still preparing it */
 };
 
 /* Makes a directory for this recorder, and removes those of recorders that died. */
@@ -24,8 +25,8 @@ enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous,
  * when there is none that is ready. */
 bool rendezvous_take(struct rendezvous *rendezvous, int *out_fd, pid_t *out_pid);
 
-/* Empties the inotify queue; call before a round of rendezvous_take. */
-void rendezvous_acknowledge(struct rendezvous *rendezvous);
+/* True when it is worth to call rendezvous_take: something new is there, or was not ready before. */
+bool rendezvous_has_news(struct rendezvous *rendezvous);
 
 void rendezvous_destroy(struct rendezvous *rendezvous);
 

@@ -25,6 +25,7 @@ struct session {
     int signal_fd;
     sigset_t old_mask;
     uint64_t begin_ns;
+    uint64_t next_look_ns; /* for ends, signals and new processes; 0: now */
     uint64_t next_clock_ns;
     uint64_t next_scan_ns;
     uint64_t next_progress_ns;
