@@ -49,35 +49,15 @@ static bool pass_attribute(struct ring_reader *reader, const struct ifg_wire_rec
 {
     struct ifg_wire_attribute head;
     const char *key = (const char *)payload + sizeof head;
-    const unsigned char *value;
-    uint8_t encoded[IFG_VARINT_MAX];
-    size_t encoded_bytes;
 
     memcpy(&head, payload, sizeof head);
-    if (sizeof head + head.key_bytes + head.value_bytes > bytes)
-        return false;
-    value = payload + sizeof head + head.key_bytes;
-    if (head.type == TRACE_VALUE_STRING) {
-        trace_stream_attribute(reader->stream, record->ticks, record->reference, head.type, key,
-                               head.key_bytes, value, head.value_bytes);
-        return true;
-    }
-    if (head.value_bytes != sizeof(uint64_t))
-        return false;
-    if (head.type == TRACE_VALUE_F64) {
-        trace_stream_attribute(reader->stream, record->ticks, record->reference, head.type, key,
-                               head.key_bytes, value, sizeof(uint64_t));
-        return true;
-    }
-    if (head.type == TRACE_VALUE_SIGNED)
-        encoded_bytes = (size_t)(ifg_varint_write(encoded, ifg_zigzag((int64_t)u64_at(value, 0))) -
-                                 encoded);
-    else if (head.type == TRACE_VALUE_UNSIGNED)
-        encoded_bytes = (size_t)(ifg_varint_write(encoded, u64_at(value, 0)) - encoded);
-    else
+    if (sizeof head + head.key_bytes + head.value_bytes > bytes ||
+        head.type < TRACE_VALUE_STRING || head.type > TRACE_VALUE_UNSIGNED ||
+        (head.type != TRACE_VALUE_STRING && head.value_bytes != sizeof(uint64_t)))
         return false;
     trace_stream_attribute(reader->stream, record->ticks, record->reference, head.type, key,
-                           head.key_bytes, encoded, encoded_bytes);
+                           head.key_bytes, payload + sizeof head + head.key_bytes,
+                           head.value_bytes);
     return true;
 }
 

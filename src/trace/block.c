@@ -38,6 +38,19 @@ uint32_t trace_crc(const uint8_t *data, size_t size)
     return (uint32_t)crc32_z(0, data, size);
 }
 
+void trace_file_header_put(uint8_t out[TRACE_FILE_HEADER_BYTES],
+                           const struct trace_identity *identity)
+{
+    memset(out, 0, TRACE_FILE_HEADER_BYTES);
+    memcpy(out, TRACE_FILE_MAGIC, TRACE_FILE_MAGIC_BYTES);
+    store_u16(out + FILE_MAJOR, TRACE_MAJOR);
+    store_u16(out + FILE_MINOR, TRACE_MINOR);
+    store_u32(out + FILE_HEADER_BYTES, TRACE_FILE_HEADER_BYTES);
+    memcpy(out + FILE_TRACE_ID, identity->trace_id, sizeof identity->trace_id);
+    store_u64(out + FILE_CREATED, identity->created_realtime_ns);
+    store_u32(out + FILE_CRC, trace_crc(out, FILE_CRC));
+}
+
 uint32_t trace_block_limit(uint16_t type)
 {
     return type == TRACE_BLOCK_FOOTER ? TRACE_FOOTER_MAX : TRACE_PAYLOAD_MAX;

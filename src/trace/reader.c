@@ -18,16 +18,6 @@
 
 #include "base/alloc.h"
 
-enum {
-    FILE_MAJOR = 8,
-    FILE_MINOR = 10,
-    FILE_HEADER_BYTES = 12,
-    FILE_REQUIRED = 16,
-    FILE_TRACE_ID = 32,
-    FILE_CREATED = 48,
-    FILE_CRC = 60,
-};
-
 /* What people open by mistake, by its first bytes. */
 static const struct {
     const char *bytes;

@@ -99,6 +99,29 @@ static inline void store_u64(uint8_t *to, uint64_t value)
 
 uint32_t trace_crc(const uint8_t *data, size_t size);
 
+/* The file header. */
+enum {
+    FILE_MAJOR = 8,
+    FILE_MINOR = 10,
+    FILE_HEADER_BYTES = 12,
+    FILE_REQUIRED = 16,
+    FILE_OPTIONAL = 24,
+    FILE_TRACE_ID = 32,
+    FILE_CREATED = 48,
+    FILE_RESERVED = 56,
+    FILE_CRC = 60,
+};
+_Static_assert(FILE_CRC + 4 == TRACE_FILE_HEADER_BYTES, "the checksum ends the header");
+
+/* What makes one trace different from another even if the same was recorded. */
+struct trace_identity {
+    uint8_t trace_id[16];
+    uint64_t created_realtime_ns;
+};
+
+void trace_file_header_put(uint8_t out[TRACE_FILE_HEADER_BYTES],
+                           const struct trace_identity *identity);
+
 /* The header of a block, as numbers. */
 struct trace_block_head {
     uint16_t type;
@@ -159,11 +182,5 @@ void trace_unpacker_fini(struct trace_unpacker *unpacker);
 /* Splits and decompresses a payload; columns that are not there are empty. */
 enum ifg_status trace_unpack(struct trace_unpacker *unpacker, uint16_t type, const uint8_t *payload,
                              size_t size) IFG_MUST_CHECK;
-
-/* What makes one trace different from another even if the same was recorded. */
-struct trace_identity {
-    uint8_t trace_id[16];
-    uint64_t created_realtime_ns;
-};
 
 #endif

@@ -17,16 +17,6 @@
 
 #define CREATE_ATTEMPTS 4 /* somebody may create the file again while we replace it */
 
-enum {
-    FILE_MAJOR = 8,
-    FILE_MINOR = 10,
-    FILE_HEADER_BYTES = 12,
-    FILE_TRACE_ID = 32,
-    FILE_CREATED = 48,
-    FILE_CRC = 60,
-};
-_Static_assert(FILE_CRC + 4 == TRACE_FILE_HEADER_BYTES, "the checksum ends the header");
-
 /* The directory part of path, for messages. */
 static const char *directory_of(const char *path, char *buffer, size_t size)
 {
@@ -125,20 +115,6 @@ static void append(struct trace_writer *writer, const uint8_t *data, size_t size
     writer->bytes += size;
 }
 
-static void append_file_header(struct trace_writer *writer, const struct trace_identity *identity)
-{
-    uint8_t header[TRACE_FILE_HEADER_BYTES] = { 0 };
-
-    memcpy(header, TRACE_FILE_MAGIC, TRACE_FILE_MAGIC_BYTES);
-    store_u16(header + FILE_MAJOR, TRACE_MAJOR);
-    store_u16(header + FILE_MINOR, TRACE_MINOR);
-    store_u32(header + FILE_HEADER_BYTES, TRACE_FILE_HEADER_BYTES);
-    memcpy(header + FILE_TRACE_ID, identity->trace_id, sizeof identity->trace_id);
-    store_u64(header + FILE_CREATED, identity->created_realtime_ns);
-    store_u32(header + FILE_CRC, trace_crc(header, FILE_CRC));
-    append(writer, header, sizeof header);
-}
-
 static void writer_destroy(struct trace_writer *writer)
 {
     while (writer->streams)
@@ -159,6 +135,7 @@ enum ifg_status trace_writer_create_as(const char *path, bool overwrite,
                                        const struct trace_identity *identity,
                                        struct trace_writer **out_writer, struct ifg_error *err)
 {
+    uint8_t header[TRACE_FILE_HEADER_BYTES];
     struct trace_writer *writer;
     enum ifg_status status = IFG_NO_MEMORY;
 
@@ -179,7 +156,8 @@ enum ifg_status trace_writer_create_as(const char *path, bool overwrite,
     status = create_file(path, overwrite, &writer->fd, err);
     if (status)
         goto out;
-    append_file_header(writer, identity);
+    trace_file_header_put(header, identity);
+    append(writer, header, sizeof header);
     status = trace_writer_status(writer, err);
     if (status) {
         unlink(path);
