@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -215,17 +216,17 @@ static struct trace_writer *create(const char *path)
     return writer;
 }
 
-static uint64_t finish(struct trace_writer *writer)
+/* Returns the size of the whole file, footer included. */
+static uint64_t finish(struct trace_writer *writer, const char *path)
 {
     struct ifg_error err = { 0 };
-    uint64_t bytes;
+    struct stat info;
 
-    for (uint32_t i = 0; i < THREADS; i++)
-        trace_writer_flush_definitions(writer);
-    bytes = trace_writer_bytes(writer);
     if (trace_writer_close(writer, &err))
         die("write", &err);
-    return bytes;
+    if (stat(path, &info) < 0)
+        die("stat", NULL);
+    return (uint64_t)info.st_size;
 }
 
 static void append_items(struct trace_stream *stream, const struct item *items, size_t count,
@@ -271,7 +272,7 @@ static double measure_append(const struct load *load, const char *path)
         free(zones);
         trace_stream_destroy(stream);
     }
-    finish(writer);
+    finish(writer, path);
     return (double)spent / (double)load->zones;
 }
 
@@ -340,7 +341,7 @@ static struct result measure(const struct load *load, const char *path, bool wit
         trace_stream_destroy(stream);
     }
     result.encode_ns = (double)(now_ns() - begin) / (double)load->zones;
-    bytes = finish(writer);
+    bytes = finish(writer, path);
     result.bytes_per_zone = (double)bytes / (double)load->zones;
     read_back(load, path, with_attributes, &result);
     return result;
@@ -361,7 +362,7 @@ static double measure_tight_loop(const char *path, size_t zones)
         trace_stream_zone(stream, 1000000 + i * 40, 20 + i % 7, 1);
     trace_stream_flush(stream, NULL, 0, 0);
     spent = now_ns() - begin;
-    finish(writer);
+    finish(writer, path);
     return (double)spent / (double)zones;
 }
 

@@ -227,6 +227,10 @@ void trace_events_fini(struct trace_events *events);
  * order. Unknown clocks and clocks without pairs return the ticks as they are. */
 uint64_t trace_clock_to_ns(const struct trace_reader *reader, uint32_t clock, uint64_t ticks);
 
+/* The same for a column, in place: equal results, several times faster. */
+void trace_clock_convert(const struct trace_reader *reader, uint32_t clock, uint64_t *times,
+                         size_t count);
+
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the first pair, for wall-clock display; 0 when unknown.
  */
 int64_t trace_realtime_offset_ns(const struct trace_reader *reader);

@@ -63,6 +63,7 @@ struct trace_stream {
     uint64_t zones_before_block; /* zones of this thread in earlier blocks */
     uint64_t dropped;            /* as told by the caller */
     uint64_t refused;            /* dropped here: no memory, or too large */
+    uint64_t reported;           /* dropped, as the latest block told */
     struct event_block events;
     struct attribute_state *attribute_state;
     struct trace_stream *next;
@@ -167,16 +168,32 @@ void trace_stream_destroy(struct trace_stream *stream)
     ifg_free(stream);
 }
 
+/* What the next block tells about losses. */
+static uint64_t report_dropped(struct trace_stream *stream)
+{
+    stream->reported = stream->dropped + stream->refused;
+    return stream->reported;
+}
+
+static bool has_unreported(const struct trace_stream *stream)
+{
+    return stream->reported != stream->dropped + stream->refused;
+}
+
 static void emit_zones(struct trace_stream *stream, const uint8_t *open, size_t open_bytes)
 {
     struct raw_zones *zones = &stream->zones;
     struct trace_block_head head = {
         .type = TRACE_BLOCK_ZONES,
         .stream = stream->thread,
-        .dropped = stream->dropped + stream->refused,
+        .dropped = report_dropped(stream),
     };
     struct trace_column columns[ZONE_COLUMNS];
 
+    if (trace_writer_broken(stream->writer)) {
+        zones->count = 0;
+        return;
+    }
     if (!zone_encoder_run(&stream->writer->zone_encoder, zones, stream->zones_before_block, &head,
                           columns)) {
         stream->refused += zones->count;
@@ -232,7 +249,7 @@ static void emit_events(struct trace_stream *stream)
         .count = block->count,
         .t0 = block->t0,
         .t1 = block->t1,
-        .dropped = stream->dropped + stream->refused,
+        .dropped = report_dropped(stream),
     };
     struct trace_column columns[EVENT_COLUMNS];
     size_t count = block->key_count ? EVENT_COLUMNS : EVENT_PAYLOADS + 1;
@@ -430,7 +447,7 @@ void trace_stream_set_dropped(struct trace_stream *stream, uint64_t dropped)
 
 bool trace_stream_pending(const struct trace_stream *stream)
 {
-    return stream->zones.count || stream->events.count;
+    return stream->zones.count || stream->events.count || has_unreported(stream);
 }
 
 /* Gives the memory of a stream back that was busy once and is not any more. */
@@ -478,5 +495,7 @@ void trace_stream_flush(struct trace_stream *stream, const struct trace_open_zon
         emit_zones(stream, encoded, (size_t)(at - encoded));
     if (events)
         emit_events(stream);
+    if (has_unreported(stream))
+        emit_zones(stream, NULL, 0); /* a loss is told even if nothing comes after it */
     relax(stream, zones, events);
 }

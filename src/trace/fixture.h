@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * For the tests of this room: a small trace with one of everything, and a forge for traces that the
+ * writer would never write.
+ */
+#ifndef IFG_TRACE_FIXTURE_H
+#define IFG_TRACE_FIXTURE_H
+
+#include "base/bytes.h"
+#include "trace/reader.h"
+#include "trace/trace_internal.h"
+#include "trace/writer.h"
+
+/* What fixture_write puts into its trace; the golden test compares with these. */
+#define FIXTURE_CREATED  UINT64_C(1700000000123456789)
+#define FIXTURE_BASE     UINT64_C(5000000000)
+#define FIXTURE_ZONES    10u
+#define FIXTURE_THREADS  3u
+#define FIXTURE_DROPPED  7u
+#define FIXTURE_CLOCK_HZ UINT64_C(2000000000)
+
+struct fixture_zone {
+    uint64_t start;
+    uint64_t duration;
+    uint32_t location;
+};
+extern const struct fixture_zone fixture_zones[FIXTURE_ZONES]; /* of thread 0 */
+
+/* Writes a trace with every block type, definition kind, event kind, value type and zone shape. */
+enum ifg_status fixture_write(const char *path, struct ifg_error *err);
+
+/* The same as bytes; the caller frees them with ifg_free. NULL when something failed. */
+uint8_t *fixture_bytes(size_t *out_size);
+
+/* A name for a file that does not exist yet, in TMPDIR; static memory, differs from call to call.
+ */
+const char *fixture_path(void);
+
+/* A whole file; the caller frees it with ifg_free. */
+uint8_t *fixture_read(const char *path, size_t *out_size);
+
+/* A trace file in memory, block by block, with good checksums around whatever is asked for. */
+struct forge {
+    struct ifg_bytes file;
+    struct ifg_bytes index;
+    struct trace_packer packer;
+    uint64_t sequence;
+    uint64_t last_offset;
+};
+
+bool forge_init(struct forge *forge);
+void forge_fini(struct forge *forge);
+
+/* Appends a block; payload bytes, checksums and sequence are filled in. */
+bool forge_block(struct forge *forge, struct trace_block_head head,
+                 const struct trace_column *columns, size_t count);
+
+/* Appends a block with this very payload. */
+bool forge_payload(struct forge *forge, struct trace_block_head head, const void *payload,
+                   size_t size);
+
+/* Appends footer and trailer. */
+bool forge_footer(struct forge *forge, const void *definitions, size_t size);
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Hostile traces. Strategies:
+ *
+ * 1. The input is a file: header, footer, scan, checksums. Corpus: whole, cut and unfinished
+ * traces.
+ * 2. The input begins with 'B': the rest is a list of blocks, each
+ *      u8 type (mod 8), u8 stream, u8 count, u8 columns (mod 8),
+ *      then per column: u8 codec (mod 4: 2 compresses the bytes here, so that they reach the
+ * decoder as a good zstd frame), u16 bytes, the bytes and the harness puts good headers and
+ * checksums around them, so that what is behind the checksums is reached at once. 'F' instead of
+ * 'B' also ends the file with a footer, whose definitions are the input itself.
+ *
+ * In both cases everything a caller can ask for is asked for: tables, every block, every attribute,
+ * every clock.
+ */
+#include <stdlib.h>
+
+#include "trace/fixture.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static volatile uint64_t sink; /* so that nothing is optimised away */
+
+static void touch(const void *data, size_t size)
+{
+    const uint8_t *bytes = data;
+
+    for (size_t i = 0; i < size; i++)
+        sink += bytes[i];
+}
+
+static void use_tables(const struct trace_reader *reader)
+{
+    const struct trace_tables *tables = trace_reader_tables(reader);
+
+    for (size_t i = 0; i < tables->thread_count; i++) {
+        const struct trace_process_entry *process = &tables->processes[tables->threads[i].process];
+
+        sink += tables->clocks[process->clock].nominal_hz;
+        touch(tables->threads[i].name, strlen(tables->threads[i].name));
+        sink += trace_clock_to_ns(reader, process->clock, sink);
+    }
+    for (size_t i = 0; i < tables->location_count; i++) {
+        const struct trace_location_entry *location = &tables->locations[i];
+
+        touch(location->name, strlen(location->name));
+        if (trace_find_location(tables, location->process, location->id) != location ||
+            location->category >= TRACE_CATEGORIES || location->process >= tables->process_count)
+            abort();
+    }
+    for (size_t i = 0; i < tables->model_count; i++)
+        if (trace_find_model(tables, tables->models[i].process, tables->models[i].id) !=
+            &tables->models[i])
+            abort();
+    for (size_t i = 0; i < tables->process_count; i++)
+        touch(tables->processes[i].arguments, strlen(tables->processes[i].arguments));
+    for (size_t i = 0; i < tables->property_count; i++)
+        touch(tables->properties[i].value, strlen(tables->properties[i].value));
+    for (size_t i = 0; i < tables->instrument_count; i++)
+        touch(tables->instruments[i].reason, strlen(tables->instruments[i].reason));
+    for (size_t i = 0; i < tables->loss_count; i++)
+        touch(tables->losses[i].what, strlen(tables->losses[i].what));
+    for (uint32_t i = 0; i <= tables->clock_count; i++)
+        for (uint64_t ticks = 1; ticks; ticks <<= 9)
+            sink += trace_clock_to_ns(reader, i, ticks - 1);
+    if (tables->fact_count && !trace_find_fact(tables, tables->facts[0].key))
+        abort();
+    sink += (uint64_t)trace_realtime_offset_ns(reader);
+}
+
+static void use_blocks(const struct trace_reader *reader)
+{
+    const struct trace_tables *tables = trace_reader_tables(reader);
+    struct trace_zones zones = { 0 };
+    struct trace_events events = { 0 };
+
+    for (size_t i = 0; i < trace_reader_block_count(reader); i++) {
+        const struct trace_block *block = trace_reader_block(reader, i);
+
+        if ((block->type == TRACE_BLOCK_ZONES || block->type == TRACE_BLOCK_EVENTS) &&
+            block->stream >= tables->thread_count)
+            abort();
+        if (trace_decode_zones(reader, i, &zones, NULL) == IFG_OK) {
+            touch(zones.starts, zones.count * sizeof *zones.starts);
+            touch(zones.durations, zones.count * sizeof *zones.durations);
+            touch(zones.locations, zones.count * sizeof *zones.locations);
+            touch(zones.open_starts, zones.open_count * sizeof *zones.open_starts);
+            touch(zones.open_locations, zones.open_count * sizeof *zones.open_locations);
+        }
+        if (trace_decode_events(reader, i, &events, NULL))
+            continue;
+        for (size_t j = 0; j < events.count; j++) {
+            struct trace_attribute attribute;
+
+            touch(events.events[j].payload, events.events[j].payload_bytes);
+            if (trace_parse_attribute(&events.events[j], &attribute))
+                continue;
+            touch(attribute.key, attribute.key_bytes);
+            touch(attribute.text, attribute.text_bytes);
+        }
+    }
+    trace_zones_fini(&zones);
+    trace_events_fini(&events);
+}
+
+static void read_everything(const uint8_t *data, size_t size)
+{
+    struct trace_reader *reader;
+    struct ifg_error err;
+
+    if (trace_reader_open_memory(data, size, "fuzz", &reader, &err))
+        return;
+    use_tables(reader);
+    use_blocks(reader);
+    trace_reader_close(reader);
+}
+
+/* Takes one block off the input; false at its end. */
+static bool forge_next(struct forge *forge, struct ifg_cursor *input)
+{
+    struct trace_column columns[8];
+    struct trace_block_head head = { 0 };
+    struct ifg_bytes payload;
+    size_t count;
+    bool compress = false;
+    bool good;
+
+    if (ifg_cursor_left(input) < 4)
+        return false;
+    head.type = ifg_cursor_byte(input) & 7;
+    head.stream = ifg_cursor_byte(input);
+    head.count = ifg_cursor_byte(input);
+    count = ifg_cursor_byte(input) & 7;
+    ifg_bytes_init(&payload, 1u << 20);
+    ifg_bytes_put(&payload, (uint8_t[4]){ (uint8_t)count }, 4);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t codec = ifg_cursor_byte(input) & 3;
+        size_t size = ifg_cursor_byte(input);
+        uint8_t header[12];
+
+        size |= (size_t)ifg_cursor_byte(input) << 8;
+        if (size > ifg_cursor_left(input))
+            size = ifg_cursor_left(input);
+        columns[i].data = ifg_cursor_take(input, size);
+        columns[i].size = columns[i].data ? size : 0;
+        compress |= codec == 2;
+        store_u32(header, codec == 2 ? 0 : codec);
+        store_u32(header + 4, (uint32_t)columns[i].size);
+        store_u32(header + 8, (uint32_t)columns[i].size);
+        ifg_bytes_put(&payload, header, sizeof header);
+    }
+    for (size_t i = 0; i < count; i++)
+        ifg_bytes_put(&payload, columns[i].data, columns[i].size);
+    good = compress ? forge_block(forge, head, columns, count)
+                    : forge_payload(forge, head, payload.data, payload.size);
+    ifg_bytes_fini(&payload);
+    return good;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct ifg_cursor input = ifg_cursor_over(data, size);
+    struct forge forge;
+    uint8_t mode = ifg_cursor_byte(&input);
+
+    if (mode != 'B' && mode != 'F') {
+        read_everything(data, size);
+        return 0;
+    }
+    if (forge_init(&forge)) {
+        while (forge_next(&forge, &input))
+            continue;
+        if (mode == 'F')
+            forge_footer(&forge, data + 1, size - 1);
+        read_everything(forge.file.data, forge.file.size);
+    }
+    forge_fini(&forge);
+    return 0;
+}
