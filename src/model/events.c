@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Everything that is not a slice: messages, counters, spans, memory, frames, and attributes of slices. */
+#include "model/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+
+struct growing {
+    void *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* One end of an async span, before both are matched. */
+struct async_end {
+    uint64_t ns;
+    uint64_t id;
+    const char *name; /* interned: the same name is the same pointer */
+    uint32_t process;
+    uint32_t place;
+    uint32_t thread;
+    bool is_begin;
+};
+
+struct collecting {
+    struct model_builder *builder;
+    struct growing messages;
+    struct growing counters;
+    struct growing ends;
+    struct growing allocations;
+    struct growing frames;
+    struct growing attributes;
+};
+
+static void *grow(struct growing *list, size_t size)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 64;
+        void *items = ifg_realloc(list->items, capacity, size);
+
+        if (!items)
+            return NULL;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    return (char *)list->items + list->count++ * size;
+}
+
+/* ---- attributes -------------------------------------------------------------------------------------- */
+
+/* The slice of this thread that has this start and place. */
+static size_t slice_at(const struct model_builder *builder, uint32_t thread, uint64_t start_ns,
+                       uint32_t place)
+{
+    const struct model_thread *range = &builder->threads[thread];
+    size_t low = range->first_slice;
+    size_t end = range->first_slice + range->slice_count;
+    size_t high = end;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (builder->start_ns[middle] < start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < end && builder->start_ns[low] == start_ns; low++)
+        if (builder->place[low] == place)
+            return low;
+    return SIZE_MAX;
+}
+
+static bool take_attribute(struct collecting *collecting, uint32_t thread, uint64_t start_ns,
+                           const struct trace_event *event)
+{
+    struct model_builder *builder = collecting->builder;
+    struct trace_attribute from;
+    struct model_attribute *to;
+    uint32_t place =
+        builder_place(builder, builder->threads[thread].process, event->reference);
+    size_t slice = slice_at(builder, thread, start_ns, place);
+
+    if (slice == SIZE_MAX || trace_parse_attribute(event, &from)) {
+        builder->model.attributes_without_slice++;
+        return true;
+    }
+    to = grow(&collecting->attributes, sizeof *to);
+    if (!to)
+        return false;
+    to->slice = slice;
+    to->type = from.type;
+    to->key = string_pool_intern(&builder->strings, from.key, from.key_bytes);
+    to->unsigned_value = from.unsigned_value;
+    if (from.type == TRACE_VALUE_STRING)
+        to->text = string_pool_intern(&builder->strings, from.text, from.text_bytes);
+    else if (from.type == TRACE_VALUE_SIGNED)
+        to->signed_value = from.signed_value;
+    else if (from.type == TRACE_VALUE_F64)
+        to->f64_value = from.f64_value;
+    return to->key && (from.type != TRACE_VALUE_STRING || to->text);
+}
+
+/* ---- the others --------------------------------------------------------------------------------------- */
+
+static bool take_message(struct collecting *collecting, uint32_t thread, uint64_t ns,
+                         const struct trace_event *event)
+{
+    struct model_message *message = grow(&collecting->messages, sizeof *message);
+
+    if (!message)
+        return false;
+    *message = (struct model_message){
+        .ns = ns,
+        .thread = thread,
+        .level = event->reference,
+        .text = string_pool_intern(&collecting->builder->strings, (const char *)event->payload,
+                                   event->payload_bytes),
+    };
+    return message->text != NULL;
+}
+
+static bool take_counter(struct collecting *collecting, uint32_t thread, uint64_t ns,
+                         uint32_t place, const struct trace_event *event)
+{
+    struct model_counter *counter = grow(&collecting->counters, sizeof *counter);
+
+    if (!counter)
+        return false;
+    *counter = (struct model_counter){ .ns = ns, .thread = thread, .place = place };
+    if (event->payload_bytes >= sizeof counter->value)
+        memcpy(&counter->value, event->payload, sizeof counter->value);
+    return true;
+}
+
+static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t ns, uint32_t place,
+                       const struct trace_event *event)
+{
+    struct model_builder *builder = collecting->builder;
+    const char *name = builder->model.places[place].name;
+    struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
+    struct async_end *end = grow(&collecting->ends, sizeof *end);
+
+    if (!end)
+        return false;
+    *end = (struct async_end){
+        .ns = ns,
+        .id = ifg_cursor_varint(&cursor),
+        .name = string_pool_intern(&builder->strings, name, strlen(name)),
+        .process = builder->threads[thread].process,
+        .place = place,
+        .thread = thread,
+        .is_begin = event->kind == TRACE_EVENT_ASYNC_BEGIN,
+    };
+    return end->name != NULL;
+}
+
+static bool take_allocation(struct collecting *collecting, uint32_t thread, uint64_t ns,
+                            uint32_t place, const struct trace_event *event)
+{
+    struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
+    struct model_allocation *allocation = grow(&collecting->allocations, sizeof *allocation);
+
+    if (!allocation)
+        return false;
+    *allocation = (struct model_allocation){
+        .ns = ns,
+        .address = ifg_cursor_varint(&cursor),
+        .thread = thread,
+        .place = place,
+        .is_free = event->kind == TRACE_EVENT_FREE,
+    };
+    if (!allocation->is_free)
+        allocation->bytes = ifg_cursor_varint(&cursor);
+    return true;
+}
+
+static bool take_event(struct collecting *collecting, uint32_t thread, uint64_t ns,
+                       const struct trace_event *event)
+{
+    struct model_builder *builder = collecting->builder;
+    uint32_t place = builder_place(builder, builder->threads[thread].process, event->reference);
+    struct model_frame *frame;
+
+    switch (event->kind) {
+    case TRACE_EVENT_MESSAGE:
+        return take_message(collecting, thread, ns, event);
+    case TRACE_EVENT_COUNTER:
+        return take_counter(collecting, thread, ns, place, event);
+    case TRACE_EVENT_ASYNC_BEGIN:
+    case TRACE_EVENT_ASYNC_END:
+        return take_async(collecting, thread, ns, place, event);
+    case TRACE_EVENT_ALLOC:
+    case TRACE_EVENT_FREE:
+        return take_allocation(collecting, thread, ns, place, event);
+    case TRACE_EVENT_FRAME:
+        frame = grow(&collecting->frames, sizeof *frame);
+        if (frame)
+            *frame = (struct model_frame){ ns, thread, place };
+        return frame != NULL;
+    case TRACE_EVENT_ATTRIBUTE:
+        return take_attribute(collecting, thread, ns, event);
+    }
+    return true;
+}
+
+static enum ifg_status decode_blocks(struct collecting *collecting)
+{
+    struct model_builder *builder = collecting->builder;
+    const struct trace_reader *reader = builder->model.reader;
+    struct trace_events events = { 0 };
+    enum ifg_status status = IFG_OK;
+
+    for (size_t i = 0; i < trace_reader_block_count(reader) && !status; i++) {
+        const struct trace_block *block = trace_reader_block(reader, i);
+        uint32_t clock;
+
+        if (block->type != TRACE_BLOCK_EVENTS || block->stream >= builder->model.thread_count)
+            continue;
+        status = trace_decode_events(reader, i, &events, NULL);
+        if (status && status != IFG_NO_MEMORY) {
+            builder->model.undecoded_blocks++;
+            status = IFG_OK;
+            continue;
+        }
+        clock = builder_clock(builder, block->stream);
+        if (block->dropped > builder->threads[block->stream].dropped) {
+            builder->model.dropped += block->dropped - builder->threads[block->stream].dropped;
+            builder->threads[block->stream].dropped = block->dropped;
+        }
+        for (size_t k = 0; k < events.count && !status; k++) {
+            uint64_t ns = trace_clock_to_ns(reader, clock, events.events[k].ticks);
+
+            if (ns && (!builder->model.begin_ns || ns < builder->model.begin_ns))
+                builder->model.begin_ns = ns;
+            if (ns > builder->model.end_ns)
+                builder->model.end_ns = ns;
+            if (!take_event(collecting, block->stream, ns, &events.events[k]))
+                status = IFG_NO_MEMORY;
+        }
+    }
+    trace_events_fini(&events);
+    return status;
+}
+
+/* ---- sorting and matching ------------------------------------------------------------------------------ */
+
+/* All event structures begin with their time. */
+static int by_time(const void *a, const void *b)
+{
+    uint64_t left;
+    uint64_t right;
+
+    memcpy(&left, a, sizeof left);
+    memcpy(&right, b, sizeof right);
+    return left < right ? -1 : left > right;
+}
+
+static int by_slice(const void *a, const void *b)
+{
+    const struct model_attribute *left = a;
+    const struct model_attribute *right = b;
+
+    return left->slice < right->slice ? -1 : left->slice > right->slice;
+}
+
+/* Spans with the same name and id stand together, in time; a begin before an end of the same moment. */
+static int by_span(const void *a, const void *b)
+{
+    const struct async_end *left = a;
+    const struct async_end *right = b;
+
+    if (left->process != right->process)
+        return left->process < right->process ? -1 : 1;
+    if (left->name != right->name)
+        return left->name < right->name ? -1 : 1;
+    if (left->id != right->id)
+        return left->id < right->id ? -1 : 1;
+    if (left->ns != right->ns)
+        return left->ns < right->ns ? -1 : 1;
+    return (int)right->is_begin - (int)left->is_begin;
+}
+
+static bool same_span(const struct async_end *a, const struct async_end *b)
+{
+    return a->process == b->process && a->name == b->name && a->id == b->id;
+}
+
+static enum ifg_status match_spans(struct collecting *collecting)
+{
+    struct model *model = &collecting->builder->model;
+    struct async_end *ends = collecting->ends.items;
+    size_t count = collecting->ends.count;
+    struct model_async *spans = ifg_alloc(count, sizeof *spans);
+    size_t used = 0;
+
+    if (!spans)
+        return IFG_NO_MEMORY;
+    model->asyncs = spans;
+    if (count)
+        qsort(ends, count, sizeof *ends, by_span);
+    for (size_t i = 0; i < count; i++) {
+        bool ended = i + 1 < count && same_span(&ends[i], &ends[i + 1]) && !ends[i + 1].is_begin;
+
+        if (!ends[i].is_begin) {
+            model->async_ends_without_begin++;
+            continue;
+        }
+        spans[used++] = (struct model_async){
+            .start_ns = ends[i].ns,
+            .end_ns = ended ? ends[i + 1].ns : model->end_ns,
+            .id = ends[i].id,
+            .place = ends[i].place,
+            .begin_thread = ends[i].thread,
+            .end_thread = ended ? ends[i + 1].thread : MODEL_NONE,
+        };
+        i += ended;
+    }
+    model->async_count = used;
+    if (used)
+        qsort(spans, used, sizeof *spans, by_time);
+    return IFG_OK;
+}
+
+/* Blocks come thread by thread, so this is mostly sorted already; qsort in libc is a merge sort and keeps
+ * the order of equals. */
+static void sort_by(struct growing *list, size_t size, int (*compare)(const void *, const void *))
+{
+    if (list->count)
+        qsort(list->items, list->count, size, compare);
+}
+
+static void hand_over(struct collecting *collecting)
+{
+    struct model *model = &collecting->builder->model;
+
+    sort_by(&collecting->messages, sizeof(struct model_message), by_time);
+    sort_by(&collecting->counters, sizeof(struct model_counter), by_time);
+    sort_by(&collecting->allocations, sizeof(struct model_allocation), by_time);
+    sort_by(&collecting->frames, sizeof(struct model_frame), by_time);
+    sort_by(&collecting->attributes, sizeof(struct model_attribute), by_slice);
+    model->messages = collecting->messages.items;
+    model->message_count = collecting->messages.count;
+    model->counters = collecting->counters.items;
+    model->counter_count = collecting->counters.count;
+    model->allocations = collecting->allocations.items;
+    model->allocation_count = collecting->allocations.count;
+    model->frames = collecting->frames.items;
+    model->frame_count = collecting->frames.count;
+    model->attributes = collecting->attributes.items;
+    model->attribute_count = collecting->attributes.count;
+}
+
+enum ifg_status build_events(struct model_builder *builder)
+{
+    struct collecting collecting = { .builder = builder };
+    enum ifg_status status = decode_blocks(&collecting);
+
+    hand_over(&collecting); /* also on failure: the model frees them then */
+    if (!status)
+        status = match_spans(&collecting);
+    ifg_free(collecting.ends.items);
+    return status;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A trace in memory: read-only columns on one clock.
+ *
+ * Slices (zones, ML events, operators, stages) lie thread by thread; within a thread they are sorted by
+ * start, a parent before its children. 18 bytes each. All times are CLOCK_MONOTONIC nanoseconds. What
+ * had not ended is there too, as long as it was seen, and is marked unfinished.
+ *
+ * Everything belongs to the model and stays valid until model_destroy; the reader may not be closed
+ * before. Once created a model is never changed: any number of threads may read it.
+ */
+#ifndef IFG_MODEL_MODEL_H
+#define IFG_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "trace/reader.h"
+
+#define MODEL_NONE UINT32_MAX
+
+struct model_process {
+    uint32_t pid;
+    uint32_t parent_pid;
+    const char *name; /* file name of the program */
+    const char *program;
+    const char *arguments;
+    uint64_t start_ns; /* when the library started in it */
+    uint64_t end_ns;   /* 0 if unknown */
+    enum trace_process_fate fate;
+    uint32_t fate_code;
+};
+
+struct model_thread {
+    uint32_t process;
+    uint32_t tid;
+    const char *name; /* may be empty */
+    size_t first_slice;
+    size_t slice_count;
+    uint64_t dropped;
+};
+
+/* A machine-learning model of one process. */
+struct model_net {
+    uint32_t process;
+    uint32_t id;
+    const char *name;
+    const char *path;
+    const char *content_id;
+    const char *runtime;
+    const char *requested_devices;
+    const char *actual_devices;
+};
+
+/* A function of a model: the leaves of the tree all activity → model → function. */
+struct model_function {
+    uint32_t net;
+    const char *name;
+    uint64_t events[TRACE_CATEGORIES];
+};
+
+/* What a slice, counter or span is an instance of. */
+struct model_place {
+    uint32_t process;
+    enum trace_location_kind kind;
+    enum trace_category category; /* ML events */
+    uint32_t color;               /* 0, or 0x1RRGGBB */
+    uint32_t line;
+    uint32_t net;        /* index of its model, or MODEL_NONE */
+    uint32_t function_index; /* ML events: index into functions, else MODEL_NONE */
+    const char *name;    /* ML events: the category's name if the location has none */
+    const char *function;
+    const char *file;
+};
+
+struct model_message {
+    uint64_t ns;
+    uint32_t thread;
+    uint32_t level;
+    const char *text;
+};
+
+struct model_counter {
+    uint64_t ns;
+    double value;
+    uint32_t thread;
+    uint32_t place;
+};
+
+/* Begin and end matched by (process, name, id). An end without a begin is not here but counted. */
+struct model_async {
+    uint64_t start_ns;
+    uint64_t end_ns; /* the end of the trace if unfinished */
+    uint64_t id;
+    uint32_t place;
+    uint32_t begin_thread;
+    uint32_t end_thread; /* MODEL_NONE if unfinished */
+};
+
+struct model_allocation {
+    uint64_t ns;
+    uint64_t address;
+    uint64_t bytes; /* 0 for a free */
+    uint32_t thread;
+    uint32_t place; /* the pool */
+    bool is_free;
+};
+
+struct model_frame {
+    uint64_t ns;
+    uint32_t thread;
+    uint32_t place;
+};
+
+/* A fact about one slice. */
+struct model_attribute {
+    size_t slice;
+    const char *key;
+    enum trace_value_type type;
+    union {
+        const char *text;
+        int64_t signed_value;
+        uint64_t unsigned_value;
+        double f64_value;
+    };
+};
+
+/* A slice longer than 4.29 s; the column holds UINT32_MAX then. */
+struct model_long {
+    size_t slice;
+    uint64_t duration_ns;
+};
+
+struct model {
+    /* slices, by thread and start */
+    size_t slice_count;
+    const uint64_t *start_ns;
+    const uint32_t *duration_ns; /* UINT32_MAX: see model_duration_ns */
+    const uint32_t *place;
+    const uint16_t *depth;
+    const struct model_long *longs; /* by slice */
+    size_t long_count;
+    const size_t *unfinished; /* slices that had not ended, ascending */
+    size_t unfinished_count;
+
+    const struct model_process *processes;
+    size_t process_count;
+    const struct model_thread *threads;
+    size_t thread_count;
+    const struct model_net *nets;
+    size_t net_count;
+    const struct model_function *functions;
+    size_t function_count;
+    const struct model_place *places;
+    size_t place_count;
+
+    /* each sorted by time (attributes by slice) */
+    const struct model_message *messages;
+    size_t message_count;
+    const struct model_counter *counters;
+    size_t counter_count;
+    const struct model_async *asyncs;
+    size_t async_count;
+    const struct model_allocation *allocations;
+    size_t allocation_count;
+    const struct model_frame *frames;
+    size_t frame_count;
+    const struct model_attribute *attributes;
+    size_t attribute_count;
+
+    uint64_t begin_ns; /* first and last time of anything */
+    uint64_t end_ns;
+    int64_t realtime_offset_ns; /* add to get CLOCK_REALTIME; 0 unknown */
+
+    /* what could not be used; shown, never hidden */
+    uint64_t dropped;              /* lost while recording */
+    uint64_t undecoded_blocks;
+    uint64_t async_ends_without_begin;
+    uint64_t attributes_without_slice;
+
+    const struct trace_reader *reader;
+};
+
+struct model_options {
+    unsigned threads; /* that decode; 0: one per CPU */
+};
+
+enum ifg_status model_create(const struct trace_reader *reader, const struct model_options *options,
+                             const struct model **out_model, struct ifg_error *err) IFG_MUST_CHECK;
+void model_destroy(const struct model *model);
+
+uint64_t model_long_duration(const struct model *model, size_t slice);
+
+static inline uint64_t model_duration_ns(const struct model *model, size_t slice)
+{
+    uint32_t duration = model->duration_ns[slice];
+
+    return __builtin_expect(duration != UINT32_MAX, 1) ? duration
+                                                       : model_long_duration(model, slice);
+}
+
+static inline uint64_t model_end_ns(const struct model *model, size_t slice)
+{
+    return model->start_ns[slice] + model_duration_ns(model, slice);
+}
+
+bool model_is_unfinished(const struct model *model, size_t slice);
+uint32_t model_thread_of(const struct model *model, size_t slice);
+
+/* The slice that directly contains this one, or SIZE_MAX. */
+size_t model_parent(const struct model *model, size_t slice);
+
+/* The attributes of one slice: *out_first is valid if the count returned is not 0. */
+size_t model_attributes_of(const struct model *model, size_t slice,
+                           const struct model_attribute **out_first);
+const struct model_attribute *model_find_attribute(const struct model *model, size_t slice,
+                                                   const char *key);
+
+/* A name for people: the attribute "name" if there is one, else the place's name. */
+const char *model_slice_name(const struct model *model, size_t slice);
+
+const char *model_category_name(enum trace_category category);
+const char *model_kind_name(enum trace_location_kind kind);
+
+#endif

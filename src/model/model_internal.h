@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How a model is put together; shared by the files of this room while they build one. */
+#ifndef IFG_MODEL_INTERNAL_H
+#define IFG_MODEL_INTERNAL_H
+
+#include "model/model.h"
+
+/* Texts that live as long as the model, each once. */
+struct string_pool {
+    struct string_chunk *chunks;
+    struct string_entry *entries; /* open addressing; a power of two */
+    size_t entry_count;
+    size_t entry_capacity;
+    size_t bytes;
+};
+
+/* A copy of text; the same text gives the same pointer. NULL: no memory. */
+const char *string_pool_intern(struct string_pool *pool, const char *text, size_t length);
+
+/* A copy that is not looked up or remembered: for texts that hardly repeat. */
+const char *string_pool_copy(struct string_pool *pool, const char *text, size_t length);
+void string_pool_fini(struct string_pool *pool);
+
+/* From a process's location ids to positions in the place table. */
+struct place_map {
+    uint32_t *by_id; /* NULL: ids are too far apart; search instead */
+    uint32_t limit;
+};
+
+struct model_builder {
+    struct model model; /* what the user gets; first, so that one can be cast to the other */
+    const struct trace_tables *tables;
+    unsigned workers;
+    struct string_pool strings;
+    struct place_map *maps; /* per process */
+
+    /* the columns, writable */
+    uint64_t *start_ns;
+    uint32_t *duration_ns;
+    uint32_t *place;
+    uint16_t *depth;
+    size_t column_slots; /* allocated */
+    struct model_thread *threads;
+    struct model_function *functions;
+};
+
+uint32_t builder_place(const struct model_builder *builder, uint32_t process, uint32_t location);
+uint32_t builder_clock(const struct model_builder *builder, uint32_t thread);
+
+/* Each does one part and returns IFG_NO_MEMORY if it cannot. */
+enum ifg_status build_tables(struct model_builder *builder);
+enum ifg_status build_slices(struct model_builder *builder);
+enum ifg_status build_events(struct model_builder *builder);
+
+/* Columns are large: straight from the kernel, in huge pages where it has them. */
+void *column_alloc(size_t count, size_t size);
+void column_free(void *column, size_t count, size_t size);
+
+#endif

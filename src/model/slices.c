@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From zones blocks to the slice columns.
+ *
+ * A block holds zones in the order of their ends. Workers decode blocks side by side, turn each into the
+ * order of starts, and put it where the sum of the counts before it says. Zones that began before the
+ * block did ("early" ones: the parents that a block boundary cut) are few; they are kept aside, and one pass
+ * from right to left inserts them where they belong. Then depths follow from times.
+ */
+#include "model/model_internal.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* A zone that does not lie where its block lies, or that is too long for the column. */
+struct loose_slice {
+    uint64_t start_ns;
+    uint64_t duration_ns;
+    uint32_t place;
+    uint32_t thread;
+    size_t block; /* position in the list of blocks; later ones end later */
+    bool unfinished;
+};
+
+struct loose_list {
+    struct loose_slice *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* One zones block of the trace and its part of the columns. */
+struct slice_block {
+    size_t block; /* number in the reader */
+    uint32_t thread;
+    uint64_t earlier_end; /* ticks at which everything before it on the thread had ended */
+    size_t first;         /* its slots in the columns: first .. first + count */
+    size_t count;
+    size_t kept; /* slots in use, at the right end; the rest are holes */
+};
+
+struct slice_work {
+    struct model_builder *builder;
+    struct slice_block *blocks;
+    size_t block_count;
+    size_t *first_block; /* per thread, and one more */
+    atomic_size_t next;
+    atomic_bool out_of_memory;
+    atomic_ullong undecoded;
+};
+
+struct worker {
+    pthread_t thread;
+    struct slice_work *work;
+    struct loose_list early;
+    struct loose_list longs;
+    struct trace_zones zones;
+    uint32_t *sizes; /* scratch, as large as the largest block */
+    uint32_t *bounds;
+    size_t scratch;
+};
+
+static bool loose_add(struct loose_list *list, const struct loose_slice *slice)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 256;
+        struct loose_slice *items = ifg_realloc(list->items, capacity, sizeof *items);
+
+        if (!items)
+            return false;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = *slice;
+    return true;
+}
+
+static bool reserve_scratch(struct worker *worker, size_t count)
+{
+    if (count <= worker->scratch)
+        return true;
+    ifg_free(worker->sizes);
+    ifg_free(worker->bounds);
+    worker->sizes = ifg_alloc(count, sizeof *worker->sizes);
+    worker->bounds = ifg_alloc(count, sizeof *worker->bounds);
+    worker->scratch = worker->sizes && worker->bounds ? count : 0;
+    return worker->scratch != 0;
+}
+
+/* Moves early zones out of the decoded arrays; returns how many stay. durations hold ends (ns). */
+static size_t set_early_aside(struct worker *worker, const struct slice_block *block,
+                              uint64_t earlier_ns, uint32_t process)
+{
+    struct trace_zones *zones = &worker->zones;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < zones->count; i++) {
+        if (__builtin_expect(zones->starts[i] < earlier_ns, 0)) {
+            struct loose_slice slice = {
+                .start_ns = zones->starts[i],
+                .duration_ns = zones->durations[i] - zones->starts[i],
+                .place = builder_place(worker->work->builder, process, zones->locations[i]),
+                .thread = block->thread,
+                .block = (size_t)(block - worker->work->blocks),
+            };
+
+            if (!loose_add(&worker->early, &slice))
+                atomic_store(&worker->work->out_of_memory, true);
+            continue;
+        }
+        zones->starts[kept] = zones->starts[i];
+        zones->durations[kept] = zones->durations[i];
+        zones->locations[kept] = zones->locations[i];
+        kept++;
+    }
+    return kept;
+}
+
+/* How many zones each one contains, itself included, within the block. */
+static void find_sizes(struct worker *worker, size_t count)
+{
+    const uint64_t *starts = worker->zones.starts;
+    const uint64_t *ends = worker->zones.durations;
+    uint32_t *sizes = worker->sizes;
+    uint32_t *stack = worker->bounds; /* indices of zones without a parent so far */
+    size_t depth = 0;
+    uint64_t cursor = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t size = 1;
+
+        if (starts[i] < cursor)
+            while (depth && starts[stack[depth - 1]] >= starts[i])
+                size += sizes[stack[--depth]];
+        sizes[i] = size;
+        stack[depth++] = (uint32_t)i;
+        cursor = ends[i];
+    }
+}
+
+/* Puts zones in the order of their starts: a zone's place in that order is its place in the order of ends,
+ * plus the zones around it, minus the zones inside it. */
+static void scatter(struct worker *worker, const struct slice_block *block, size_t count,
+                    uint32_t process)
+{
+    struct model_builder *builder = worker->work->builder;
+    const struct trace_zones *zones = &worker->zones;
+    size_t base = block->first + (block->count - count);
+    uint32_t *bounds = worker->bounds; /* the first zone inside each zone around this one */
+    size_t depth = 0;
+    uint32_t last_location = 0;
+    uint32_t last_place = builder_place(builder, process, 0);
+
+    for (size_t i = count; i-- > 0;) {
+        uint32_t inside = worker->sizes[i] - 1;
+        uint64_t duration = zones->durations[i] - zones->starts[i];
+        size_t to;
+
+        while (depth && i < bounds[depth - 1])
+            depth--;
+        to = base + i + depth - inside;
+        if (inside)
+            bounds[depth++] = (uint32_t)i - inside;
+        if (zones->locations[i] != last_location) {
+            last_location = zones->locations[i];
+            last_place = builder_place(builder, process, last_location);
+        }
+        builder->start_ns[to] = zones->starts[i];
+        builder->duration_ns[to] = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
+        builder->place[to] = last_place;
+        if (__builtin_expect(duration >= UINT32_MAX, 0)) {
+            struct loose_slice slice = { zones->starts[i], duration, last_place, block->thread, 0,
+                                         false };
+
+            if (!loose_add(&worker->longs, &slice))
+                atomic_store(&worker->work->out_of_memory, true);
+        }
+    }
+}
+
+static void take_block(struct worker *worker, struct slice_block *block)
+{
+    struct slice_work *work = worker->work;
+    struct model_builder *builder = work->builder;
+    struct trace_zones *zones = &worker->zones;
+    uint32_t process = builder->threads[block->thread].process;
+    uint32_t clock = builder_clock(builder, block->thread);
+    uint64_t earlier_ns = block->earlier_end;
+    enum ifg_status status =
+        trace_decode_zones(builder->model.reader, block->block, zones, NULL);
+
+    if (status == IFG_OK && !reserve_scratch(worker, zones->count))
+        status = IFG_NO_MEMORY;
+    if (status) {
+        if (status == IFG_NO_MEMORY)
+            atomic_store(&work->out_of_memory, true);
+        else
+            atomic_fetch_add(&work->undecoded, 1);
+        return;
+    }
+    if (zones->count > block->count)
+        zones->count = block->count; /* the index and the block disagree: a damaged file */
+    for (size_t i = 0; i < zones->count; i++)
+        zones->durations[i] += zones->starts[i];
+    trace_clock_convert(builder->model.reader, clock, zones->starts, zones->count);
+    trace_clock_convert(builder->model.reader, clock, zones->durations, zones->count);
+    for (size_t i = 0; i < zones->count; i++)
+        if (__builtin_expect(zones->durations[i] < zones->starts[i], 0))
+            zones->durations[i] = zones->starts[i]; /* only a damaged file runs backwards */
+    if (earlier_ns)
+        trace_clock_convert(builder->model.reader, clock, &earlier_ns, 1);
+    block->kept = set_early_aside(worker, block, earlier_ns, process);
+    find_sizes(worker, block->kept);
+    scatter(worker, block, block->kept, process);
+}
+
+static void *work_on_blocks(void *argument)
+{
+    struct worker *worker = argument;
+    struct slice_work *work = worker->work;
+    size_t i;
+
+    while (!atomic_load(&work->out_of_memory) &&
+           (i = atomic_fetch_add(&work->next, 1)) < work->block_count)
+        take_block(worker, &work->blocks[i]);
+    return NULL;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct slice_block *left = a;
+    const struct slice_block *right = b;
+
+    if (left->thread != right->thread)
+        return left->thread < right->thread ? -1 : 1;
+    return left->block < right->block ? -1 : left->block > right->block;
+}
+
+/* Lists the zones blocks thread by thread, in the order in which they were written. */
+static enum ifg_status list_blocks(struct slice_work *work)
+{
+    const struct model_builder *builder = work->builder;
+    size_t total = trace_reader_block_count(builder->model.reader);
+    size_t threads = builder->model.thread_count;
+    size_t at = 0;
+
+    work->blocks = ifg_alloc(total, sizeof *work->blocks);
+    work->first_block = ifg_alloc(threads + 1, sizeof *work->first_block);
+    if (!work->blocks || !work->first_block)
+        return IFG_NO_MEMORY;
+    for (size_t i = 0; i < total; i++) {
+        const struct trace_block *block = trace_reader_block(builder->model.reader, i);
+
+        if (block->type != TRACE_BLOCK_ZONES || block->stream >= threads)
+            continue;
+        if (block->dropped > builder->threads[block->stream].dropped)
+            builder->threads[block->stream].dropped = block->dropped;
+        work->blocks[work->block_count++] =
+            (struct slice_block){ .block = i, .thread = block->stream, .count = block->count };
+    }
+    qsort(work->blocks, work->block_count, sizeof *work->blocks, by_thread);
+    for (uint32_t t = 0; t < threads; t++) {
+        uint64_t end = 0;
+
+        work->first_block[t] = at;
+        for (; at < work->block_count && work->blocks[at].thread == t; at++) {
+            const struct trace_block *block =
+                trace_reader_block(builder->model.reader, work->blocks[at].block);
+
+            work->blocks[at].earlier_end = end;
+            if (block->count && block->t1 > end)
+                end = block->t1;
+        }
+    }
+    work->first_block[threads] = at;
+    return IFG_OK;
+}
+
+/* ---- what had not ended ---------------------------------------------------------------------------- */
+
+/* The open zones that the last zones block of each thread tells of. */
+static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_list *list)
+{
+    const struct model_builder *builder = work->builder;
+    struct trace_zones zones = { 0 };
+    enum ifg_status status = IFG_OK;
+
+    for (uint32_t t = 0; t < builder->model.thread_count && !status; t++) {
+        size_t i = work->first_block[t + 1];
+        uint32_t clock = builder_clock(builder, t);
+        bool found = false;
+
+        while (!found && i-- > work->first_block[t]) {
+            uint64_t seen;
+
+            if (trace_decode_zones(builder->model.reader, work->blocks[i].block, &zones, NULL) ||
+                !zones.has_open)
+                continue;
+            found = true;
+            seen = trace_clock_to_ns(builder->model.reader, clock, zones.open_as_of);
+            for (size_t k = 0; k < zones.open_count; k++) {
+                uint64_t start =
+                    trace_clock_to_ns(builder->model.reader, clock, zones.open_starts[k]);
+                struct loose_slice slice = {
+                    .start_ns = start,
+                    .duration_ns = seen > start ? seen - start : 0,
+                    .place = builder_place(builder, builder->threads[t].process,
+                                           zones.open_locations[k]),
+                    .thread = t,
+                    .block = SIZE_MAX,
+                    .unfinished = true,
+                };
+
+                if (!loose_add(list, &slice))
+                    status = IFG_NO_MEMORY;
+            }
+        }
+    }
+    trace_zones_fini(&zones);
+    return status;
+}
+
+/* ---- putting the parts together ------------------------------------------------------------------- */
+
+static int by_thread_and_start(const void *a, const void *b)
+{
+    const struct loose_slice *left = a;
+    const struct loose_slice *right = b;
+
+    if (left->thread != right->thread)
+        return left->thread < right->thread ? -1 : 1;
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    /* The longer one is the outer one. */
+    if (left->duration_ns != right->duration_ns)
+        return left->duration_ns > right->duration_ns ? -1 : 1;
+    return left->block > right->block ? -1 : left->block < right->block;
+}
+
+static void move_slices(struct model_builder *builder, size_t from, size_t to, size_t count)
+{
+    if (from == to || !count)
+        return;
+    memmove(builder->start_ns + to, builder->start_ns + from, count * sizeof *builder->start_ns);
+    memmove(builder->duration_ns + to, builder->duration_ns + from,
+            count * sizeof *builder->duration_ns);
+    memmove(builder->place + to, builder->place + from, count * sizeof *builder->place);
+}
+
+static size_t lower_bound(const uint64_t *starts, size_t low, size_t high, uint64_t wanted)
+{
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (starts[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void put_slice(struct model_builder *builder, size_t at, const struct loose_slice *slice)
+{
+    builder->start_ns[at] = slice->start_ns;
+    builder->duration_ns[at] =
+        slice->duration_ns < UINT32_MAX ? (uint32_t)slice->duration_ns : UINT32_MAX;
+    builder->place[at] = slice->place;
+}
+
+/* One thread, from right to left: blocks slide into the holes, loose slices go in between. Everything
+ * only ever moves to the right, so nothing is overwritten before it is read. */
+static void merge_thread(struct slice_work *work, uint32_t t, const struct loose_slice *loose,
+                         size_t loose_count, size_t region_end)
+{
+    struct model_builder *builder = work->builder;
+    size_t to = region_end;
+
+    for (size_t i = work->first_block[t + 1]; i-- > work->first_block[t];) {
+        const struct slice_block *block = &work->blocks[i];
+        size_t low = block->first + (block->count - block->kept);
+        size_t high = block->first + block->count;
+
+        while (loose_count && low < high &&
+               loose[loose_count - 1].start_ns > builder->start_ns[low]) {
+            size_t at =
+                lower_bound(builder->start_ns, low, high, loose[loose_count - 1].start_ns);
+
+            to -= high - at;
+            move_slices(builder, at, to, high - at);
+            put_slice(builder, --to, &loose[--loose_count]);
+            high = at;
+        }
+        to -= high - low;
+        move_slices(builder, low, to, high - low);
+    }
+    while (loose_count)
+        put_slice(builder, --to, &loose[--loose_count]);
+    builder->threads[t].first_slice = to;
+    builder->threads[t].slice_count = region_end - to;
+}
+
+/* Gives every block and every thread its slots: first a thread's blocks, then room for its loose slices.
+ * (How many of a block's zones are early is not known yet; those leave holes that the merge fills.) */
+static enum ifg_status allocate_columns(struct slice_work *work, const struct loose_list *unfinished,
+                                        size_t *region_ends)
+{
+    struct model_builder *builder = work->builder;
+    size_t at = 0;
+    size_t open = 0;
+
+    for (uint32_t t = 0; t < builder->model.thread_count; t++) {
+        for (size_t i = work->first_block[t]; i < work->first_block[t + 1]; i++) {
+            work->blocks[i].first = at;
+            at += work->blocks[i].count;
+        }
+        for (; open < unfinished->count && unfinished->items[open].thread == t; open++)
+            at++;
+        region_ends[t] = at;
+    }
+    builder->column_slots = at;
+    builder->start_ns = column_alloc(at, sizeof *builder->start_ns);
+    builder->duration_ns = column_alloc(at, sizeof *builder->duration_ns);
+    builder->place = column_alloc(at, sizeof *builder->place);
+    builder->depth = column_alloc(at, sizeof *builder->depth);
+    if (!builder->start_ns || !builder->duration_ns || !builder->place || !builder->depth)
+        return IFG_NO_MEMORY;
+    return IFG_OK;
+}
+
+static enum ifg_status run_workers(struct slice_work *work, struct loose_list *loose,
+                                   struct loose_list *longs)
+{
+    unsigned count = work->builder->workers;
+    struct worker *workers = ifg_alloc(count, sizeof *workers);
+    enum ifg_status status = IFG_OK;
+    unsigned started = 1;
+
+    if (!workers)
+        return IFG_NO_MEMORY;
+    for (unsigned i = 0; i < count; i++)
+        workers[i].work = work;
+    while (started < count &&
+           pthread_create(&workers[started].thread, NULL, work_on_blocks, &workers[started]) == 0)
+        started++;
+    work_on_blocks(&workers[0]);
+    for (unsigned i = 0; i < count; i++) {
+        if (i && i < started)
+            pthread_join(workers[i].thread, NULL);
+        for (size_t k = 0; k < workers[i].early.count; k++)
+            if (!loose_add(loose, &workers[i].early.items[k]))
+                status = IFG_NO_MEMORY;
+        for (size_t k = 0; k < workers[i].longs.count; k++)
+            if (!loose_add(longs, &workers[i].longs.items[k]))
+                status = IFG_NO_MEMORY;
+        ifg_free(workers[i].early.items);
+        ifg_free(workers[i].longs.items);
+        ifg_free(workers[i].sizes);
+        ifg_free(workers[i].bounds);
+        trace_zones_fini(&workers[i].zones);
+    }
+    ifg_free(workers);
+    return atomic_load(&work->out_of_memory) ? IFG_NO_MEMORY : status;
+}
+
+/* The slice of a thread with this start, place and column value that is not taken yet. */
+static size_t find_slice(const struct model_builder *builder, const struct loose_slice *wanted,
+                         size_t not_before)
+{
+    const struct model_thread *thread = &builder->threads[wanted->thread];
+    size_t end = thread->first_slice + thread->slice_count;
+    uint32_t column = wanted->duration_ns < UINT32_MAX ? (uint32_t)wanted->duration_ns : UINT32_MAX;
+    size_t at = lower_bound(builder->start_ns, thread->first_slice, end, wanted->start_ns);
+
+    if (at < not_before)
+        at = not_before;
+    for (; at < end && builder->start_ns[at] == wanted->start_ns; at++)
+        if (builder->place[at] == wanted->place && builder->duration_ns[at] == column)
+            return at;
+    return SIZE_MAX;
+}
+
+static enum ifg_status find_longs(struct model_builder *builder, struct loose_list *longs)
+{
+    struct model_long *found = ifg_alloc(longs->count, sizeof *found);
+    size_t last = 0;
+
+    if (!found)
+        return IFG_NO_MEMORY;
+    if (longs->count)
+        qsort(longs->items, longs->count, sizeof *longs->items, by_thread_and_start);
+    builder->model.longs = found;
+    for (size_t i = 0; i < longs->count; i++) {
+        size_t slice = find_slice(builder, &longs->items[i], last);
+
+        if (slice == SIZE_MAX)
+            continue;
+        found[builder->model.long_count++] =
+            (struct model_long){ slice, longs->items[i].duration_ns };
+        last = slice + 1;
+    }
+    return IFG_OK;
+}
+
+static enum ifg_status find_unfinished(struct model_builder *builder,
+                                       const struct loose_list *unfinished)
+{
+    size_t *found = ifg_alloc(unfinished->count, sizeof *found);
+    size_t last = 0;
+
+    if (!found)
+        return IFG_NO_MEMORY;
+    builder->model.unfinished = found;
+    for (size_t i = 0; i < unfinished->count; i++) {
+        size_t slice = find_slice(builder, &unfinished->items[i], last);
+
+        if (slice == SIZE_MAX)
+            continue;
+        found[builder->model.unfinished_count++] = slice;
+        last = slice + 1;
+    }
+    return IFG_OK;
+}
+
+/* ---- depths ----------------------------------------------------------------------------------------- */
+
+/* A slice lies inside the nearest earlier one that has not ended when it ends. */
+static enum ifg_status find_depths(struct model_builder *builder)
+{
+    uint64_t *ends = NULL;
+    size_t capacity = 0;
+
+    for (size_t t = 0; t < builder->model.thread_count; t++) {
+        const struct model_thread *thread = &builder->threads[t];
+        size_t depth = 0;
+
+        for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
+            uint64_t start = builder->start_ns[i];
+            uint64_t end = start + model_duration_ns(&builder->model, i);
+
+            while (depth && (ends[depth - 1] <= start || ends[depth - 1] < end))
+                depth--;
+            if (depth == capacity) {
+                uint64_t *more = ifg_realloc(ends, capacity ? capacity * 2 : 256, sizeof *ends);
+
+                if (!more) {
+                    ifg_free(ends);
+                    return IFG_NO_MEMORY;
+                }
+                ends = more;
+                capacity = capacity ? capacity * 2 : 256;
+            }
+            builder->depth[i] = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
+            ends[depth++] = end;
+        }
+    }
+    ifg_free(ends);
+    return IFG_OK;
+}
+
+static void count_function_events(struct model_builder *builder)
+{
+    for (size_t t = 0; t < builder->model.thread_count; t++) {
+        const struct model_thread *thread = &builder->threads[t];
+
+        for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
+            const struct model_place *place = &builder->model.places[builder->place[i]];
+
+            if (__builtin_expect(place->function_index != MODEL_NONE, 0))
+                builder->functions[place->function_index].events[place->category]++;
+        }
+    }
+}
+
+/* Blocks that could not be decoded leave holes at the left of their thread: close them, so that slices are
+ * numbered without gaps. */
+static void close_gaps(struct model_builder *builder)
+{
+    size_t to = 0;
+
+    for (size_t t = 0; t < builder->model.thread_count; t++) {
+        move_slices(builder, builder->threads[t].first_slice, to, builder->threads[t].slice_count);
+        builder->threads[t].first_slice = to;
+        to += builder->threads[t].slice_count;
+    }
+    builder->model.slice_count = to;
+}
+
+static enum ifg_status put_together(struct slice_work *work, struct loose_list *loose,
+                                    struct loose_list *longs, const struct loose_list *unfinished,
+                                    const size_t *region_ends)
+{
+    struct model_builder *builder = work->builder;
+    enum ifg_status status;
+    size_t at = 0;
+
+    for (size_t i = 0; i < unfinished->count; i++)
+        if (!loose_add(loose, &unfinished->items[i]))
+            return IFG_NO_MEMORY;
+    if (loose->count)
+        qsort(loose->items, loose->count, sizeof *loose->items, by_thread_and_start);
+    for (uint32_t t = 0; t < builder->model.thread_count; t++) {
+        size_t first = at;
+
+        while (at < loose->count && loose->items[at].thread == t)
+            at++;
+        merge_thread(work, t, loose->items + first, at - first, region_ends[t]);
+    }
+    close_gaps(builder);
+    for (size_t i = 0; i < loose->count; i++)
+        if (loose->items[i].duration_ns >= UINT32_MAX && !loose_add(longs, &loose->items[i]))
+            return IFG_NO_MEMORY;
+    builder->model.start_ns = builder->start_ns;
+    builder->model.duration_ns = builder->duration_ns;
+    builder->model.place = builder->place;
+    builder->model.depth = builder->depth;
+    status = find_longs(builder, longs);
+    if (!status)
+        status = find_unfinished(builder, unfinished);
+    if (!status)
+        status = find_depths(builder);
+    return status;
+}
+
+enum ifg_status build_slices(struct model_builder *builder)
+{
+    struct slice_work work = { .builder = builder };
+    struct loose_list loose = { 0 };
+    struct loose_list longs = { 0 };
+    struct loose_list unfinished = { 0 };
+    size_t *region_ends = ifg_alloc(builder->model.thread_count, sizeof *region_ends);
+    enum ifg_status status = region_ends ? list_blocks(&work) : IFG_NO_MEMORY;
+
+    if (!status)
+        status = collect_unfinished(&work, &unfinished);
+    if (!status && unfinished.count)
+        qsort(unfinished.items, unfinished.count, sizeof *unfinished.items, by_thread_and_start);
+    if (!status)
+        status = allocate_columns(&work, &unfinished, region_ends);
+    if (!status)
+        status = run_workers(&work, &loose, &longs);
+    if (!status)
+        status = put_together(&work, &loose, &longs, &unfinished, region_ends);
+    if (!status) {
+        builder->model.undecoded_blocks += atomic_load(&work.undecoded);
+        count_function_events(builder);
+    }
+    ifg_free(loose.items);
+    ifg_free(longs.items);
+    ifg_free(unfinished.items);
+    ifg_free(region_ends);
+    ifg_free(work.blocks);
+    ifg_free(work.first_block);
+    return status;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The small tables of a model: processes, threads, models, functions, places. */
+#include "model/model_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static enum ifg_status build_processes(struct model_builder *builder)
+{
+    const struct trace_tables *tables = builder->tables;
+    struct model_process *processes = ifg_alloc(tables->process_count, sizeof *processes);
+
+    if (!processes)
+        return IFG_NO_MEMORY;
+    builder->model.processes = processes;
+    builder->model.process_count = tables->process_count;
+    for (size_t i = 0; i < tables->process_count; i++) {
+        const struct trace_process_entry *from = &tables->processes[i];
+
+        processes[i] = (struct model_process){
+            .pid = from->pid,
+            .parent_pid = from->parent_pid,
+            .name = file_name(from->program),
+            .program = from->program,
+            .arguments = from->arguments,
+            .start_ns = trace_clock_to_ns(builder->model.reader, from->clock, from->start_ticks),
+            .fate = from->fate,
+            .fate_code = from->fate_code,
+        };
+        if (from->ended)
+            processes[i].end_ns =
+                trace_clock_to_ns(builder->model.reader, from->clock, from->end_ticks);
+    }
+    return IFG_OK;
+}
+
+static enum ifg_status build_threads(struct model_builder *builder)
+{
+    const struct trace_tables *tables = builder->tables;
+
+    builder->threads = ifg_alloc(tables->thread_count, sizeof *builder->threads);
+    if (!builder->threads)
+        return IFG_NO_MEMORY;
+    for (size_t i = 0; i < tables->thread_count; i++) {
+        builder->threads[i].process = tables->threads[i].process;
+        if (builder->threads[i].process >= tables->process_count)
+            builder->threads[i].process = 0; /* a damaged file: its process is not known */
+        builder->threads[i].tid = tables->threads[i].tid;
+        builder->threads[i].name = tables->threads[i].name;
+    }
+    builder->model.threads = builder->threads;
+    builder->model.thread_count = tables->process_count ? tables->thread_count : 0;
+    return IFG_OK;
+}
+
+static const char *late_property(const struct trace_tables *tables,
+                                 const struct trace_model_entry *net, const char *key,
+                                 const char *otherwise)
+{
+    for (size_t i = tables->property_count; i-- > 0;)
+        if (tables->properties[i].process == net->process &&
+            tables->properties[i].model == net->id &&
+            strcmp(tables->properties[i].key, key) == 0)
+            return tables->properties[i].value;
+    return otherwise;
+}
+
+static enum ifg_status build_nets(struct model_builder *builder)
+{
+    const struct trace_tables *tables = builder->tables;
+    struct model_net *nets = ifg_alloc(tables->model_count, sizeof *nets);
+
+    if (!nets)
+        return IFG_NO_MEMORY;
+    builder->model.nets = nets;
+    builder->model.net_count = tables->model_count;
+    for (size_t i = 0; i < tables->model_count; i++) {
+        const struct trace_model_entry *from = &tables->models[i];
+
+        nets[i] = (struct model_net){
+            .process = from->process,
+            .id = from->id,
+            .name = from->name,
+            .path = from->path,
+            .content_id = from->content_id,
+            .runtime = from->runtime,
+            .requested_devices =
+                late_property(tables, from, "requested_devices", from->requested_devices),
+            .actual_devices = late_property(tables, from, "actual_devices", from->actual_devices),
+        };
+    }
+    return IFG_OK;
+}
+
+/* The function (net, name), added if it is new. */
+static uint32_t function_index(struct model_builder *builder, uint32_t net, const char *name)
+{
+    for (size_t i = 0; i < builder->model.function_count; i++)
+        if (builder->functions[i].net == net && strcmp(builder->functions[i].name, name) == 0)
+            return (uint32_t)i;
+    builder->functions[builder->model.function_count] =
+        (struct model_function){ .net = net, .name = name };
+    return (uint32_t)builder->model.function_count++;
+}
+
+static enum ifg_status build_places(struct model_builder *builder)
+{
+    const struct trace_tables *tables = builder->tables;
+    size_t count = tables->location_count + 1;
+    struct model_place *places = ifg_alloc(count, sizeof *places);
+
+    builder->functions = ifg_alloc(count, sizeof *builder->functions);
+    builder->model.functions = builder->functions;
+    builder->model.places = places;
+    builder->model.place_count = count;
+    if (!places || !builder->functions)
+        return IFG_NO_MEMORY;
+    for (size_t i = 0; i < tables->location_count; i++) {
+        const struct trace_location_entry *from = &tables->locations[i];
+        const struct trace_model_entry *net = trace_find_model(tables, from->process, from->model);
+        struct model_place *place = &places[i];
+
+        *place = (struct model_place){
+            .process = from->process < tables->process_count ? from->process : 0,
+            .kind = from->kind,
+            .category = from->category,
+            .color = from->color,
+            .line = from->line,
+            .net = net ? (uint32_t)(net - tables->models) : MODEL_NONE,
+            .function_index = MODEL_NONE,
+            .name = from->name,
+            .function = from->function,
+            .file = from->file,
+        };
+        if ((unsigned)place->category >= TRACE_CATEGORIES)
+            place->category = TRACE_CATEGORY_NONE;
+        if (place->kind == TRACE_LOCATION_ML && !*place->name)
+            place->name = model_category_name(place->category);
+        if (place->kind == TRACE_LOCATION_ML && place->net != MODEL_NONE)
+            place->function_index = function_index(builder, place->net, place->function);
+    }
+    /* The last place stands for locations that the trace does not define. */
+    places[tables->location_count] = (struct model_place){
+        .kind = TRACE_LOCATION_ZONE,
+        .net = MODEL_NONE,
+        .function_index = MODEL_NONE,
+        .name = "(not defined in this trace)",
+        .function = "",
+        .file = "",
+    };
+    return IFG_OK;
+}
+
+/* Ids are handed out one after the other, so a plain array finds them; a hostile file gets a search. */
+static enum ifg_status build_maps(struct model_builder *builder)
+{
+    const struct trace_tables *tables = builder->tables;
+
+    builder->maps = ifg_alloc(tables->process_count, sizeof *builder->maps);
+    if (!builder->maps)
+        return IFG_NO_MEMORY;
+    for (size_t i = 0; i < tables->location_count;) {
+        uint32_t process = tables->locations[i].process;
+        size_t first = i;
+        uint64_t largest;
+        struct place_map *map;
+
+        while (i < tables->location_count && tables->locations[i].process == process)
+            i++;
+        largest = tables->locations[i - 1].id;
+        if (process >= tables->process_count || largest > 4 * (uint64_t)(i - first) + 4096)
+            continue;
+        map = &builder->maps[process];
+        map->by_id = ifg_alloc(largest + 1, sizeof *map->by_id);
+        if (!map->by_id)
+            return IFG_NO_MEMORY;
+        map->limit = (uint32_t)largest + 1;
+        for (uint32_t id = 0; id < map->limit; id++)
+            map->by_id[id] = (uint32_t)tables->location_count;
+        for (size_t k = first; k < i; k++)
+            map->by_id[tables->locations[k].id] = (uint32_t)k;
+    }
+    return IFG_OK;
+}
+
+uint32_t builder_place(const struct model_builder *builder, uint32_t process, uint32_t location)
+{
+    const struct trace_tables *tables = builder->tables;
+    const struct trace_location_entry *found;
+
+    if (process < tables->process_count && builder->maps[process].by_id)
+        return location < builder->maps[process].limit ? builder->maps[process].by_id[location]
+                                                       : (uint32_t)tables->location_count;
+    found = trace_find_location(tables, process, location);
+    return found ? (uint32_t)(found - tables->locations) : (uint32_t)tables->location_count;
+}
+
+uint32_t builder_clock(const struct model_builder *builder, uint32_t thread)
+{
+    return builder->tables->processes[builder->threads[thread].process].clock;
+}
+
+enum ifg_status build_tables(struct model_builder *builder)
+{
+    enum ifg_status status = build_processes(builder);
+
+    if (!status)
+        status = build_threads(builder);
+    if (!status)
+        status = build_nets(builder);
+    if (!status)
+        status = build_places(builder);
+    if (!status)
+        status = build_maps(builder);
+    return status;
+}
