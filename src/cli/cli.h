@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "model/model.h"
 
 enum cli_exit {
     CLI_YES = 0,
@@ -34,8 +35,9 @@ struct cli_command {
 int cmd_record(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
 
-/* "inferogram: ..." on stderr. */
+/* "inferogram: ..." on stderr; control characters in it become '?'. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same for a wrong command line; points to --help and returns CLI_USAGE. */
@@ -56,8 +58,15 @@ const char *cli_count(uint64_t count, char out[32]);
 const char *cli_duration(double ns, char out[32]);
 const char *cli_size(uint64_t bytes, char out[32]);
 
-/* Foreign text for a terminal: control characters become '?'. At most size - 1 bytes. */
+/* Foreign text for a terminal: control characters and what is not UTF-8 become '?'. At most size - 1
+ * bytes, and no half characters. */
 const char *cli_clean(const char *text, char *out, size_t size);
+
+/* The same into a table cell: padded to so many columns, longer ones stay whole. */
+void cli_put_name(struct ifg_bytes *out, const char *text, int columns);
+
+/* Opens and loads a trace; says what is wrong with it. CLI_YES, or the exit status. */
+int cli_load(const char *path, struct trace_reader **out_reader, const struct model **out_model);
 
 /* Bold and plain again if out is a terminal, else "". */
 const char *cli_bold(bool on, int fd);

@@ -62,20 +62,20 @@ static void add_row(struct listing *listing, const struct process_info *info, co
                     uint32_t recorder)
 {
     char arguments[120];
+    char clean[sizeof arguments];
+    char name[19];
     char how[48] = "record --pid";
     size_t length = info->arguments_bytes < sizeof arguments ? info->arguments_bytes
                                                              : sizeof arguments - 1;
 
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)info->arguments[i];
-
-        arguments[i] = (char)(c == 0 ? ' ' : c < 0x20 || c == 0x7f ? '?' : c);
-    }
+    for (size_t i = 0; i < length; i++)
+        arguments[i] = info->arguments[i] ? info->arguments[i] : ' ';
     arguments[length] = '\0';
     if (recorder)
         snprintf(how, sizeof how, "recorded by %u", recorder);
-    cli_print(&listing->rows, "%7d  %-10.10s  %-18.18s  %-18s  %s\n", (int)info->pid, user,
-              process_short_name(info), how, arguments);
+    cli_print(&listing->rows, "%7d  %-10.10s  %-18s  %-18s  %s\n", (int)info->pid, user,
+              cli_clean(process_short_name(info), name, sizeof name), how,
+              cli_clean(arguments, clean, sizeof clean));
 }
 
 static bool list_process(pid_t pid, void *user_data)

@@ -83,7 +83,8 @@ static void show_waiting(const char *program, void *user)
 
     clear_line(screen);
     if (!screen->quiet)
-        cli_say("recording has stopped; waiting for %s to end (Ctrl-C leaves it running)", program);
+        cli_say("recording has stopped; waiting for %s to end (Ctrl-C twice leaves it running)",
+                program);
 }
 
 static void show_end(const struct session_result *result, const struct screen *screen)

@@ -69,6 +69,7 @@ static void write_title(const struct info_request *request, struct ifg_bytes *ou
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
     char program[80];
+    char cpus[16];
     char cpu[80];
     char kernel[80];
     char when[32];
@@ -79,7 +80,7 @@ static void write_title(const struct info_request *request, struct ifg_bytes *ou
               program, sizeof program);
     cli_print(out, "%s%s%s, %.2f s, recorded %s on %s x %s, %s\n\n", cli_bold(true, STDOUT_FILENO),
               program, cli_bold(false, STDOUT_FILENO), info_seconds(request), when,
-              fact(request, "host.cpus", "?"),
+              cli_clean(fact(request, "host.cpus", "?"), cpus, sizeof cpus),
               cli_clean(fact(request, "host.cpu", "unknown CPU"), cpu, sizeof cpu),
               cli_clean(fact(request, "host.kernel", "unknown kernel"), kernel, sizeof kernel));
 }
@@ -229,16 +230,6 @@ static void label_row(const struct summary_row *row, char *out, size_t size)
         snprintf(out, size, "%s", name);
 }
 
-/* Columns for people: a character may take more than one byte. */
-static int columns_of(const char *text)
-{
-    int columns = 0;
-
-    for (; *text; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
-}
-
 static void write_rows(const struct info_request *request, struct ifg_bytes *out, bool ml)
 {
     const struct summary *summary = request->summary;
@@ -249,7 +240,6 @@ static void write_rows(const struct info_request *request, struct ifg_bytes *out
         const struct summary_row *row = &summary->rows[i];
         char label[280];
         char count[32], total[32], mean[32], shortest[32], longest[32];
-        int pad;
 
         if (!row->count || (row->kind == TRACE_LOCATION_ML) != ml)
             continue;
@@ -257,8 +247,9 @@ static void write_rows(const struct info_request *request, struct ifg_bytes *out
             cli_print(out, "\n%-*s %12s %10s %10s %10s %10s %8s\n", NAME_COLUMNS,
                       ml ? "Models" : "Zones", "count", "mean", "min", "max", "total", "of time");
         label_row(row, label, sizeof label);
-        pad = NAME_COLUMNS - 2 - columns_of(label);
-        cli_print(out, "  %s%*s %12s %10s %10s %10s %10s %6.1f %%\n", label, pad > 0 ? pad : 0, "",
+        cli_print(out, "  ");
+        cli_put_name(out, label, NAME_COLUMNS - 2);
+        cli_print(out, " %12s %10s %10s %10s %10s %6.1f %%\n",
                   cli_count(row->count, count),
                   cli_duration((double)row->total_ns / (double)row->count, mean),
                   cli_duration((double)row->min_ns, shortest),

@@ -8,6 +8,7 @@
 static const struct cli_command commands[] = {
     { "record", "run a program, or attach to one, and record what it does", cmd_record },
     { "info", "what is in a trace: program, host, counts, losses, where the time went", cmd_info },
+    { "stats", "counts, sums and percentiles by zone, model, category, operator or thread", cmd_stats },
     { "ls", "processes that can be recorded, and how", cmd_ls },
 };
 

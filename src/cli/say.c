@@ -11,13 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Messages quote names of files and programs, and those may contain anything. */
+static void say(const char *format, va_list args)
+{
+    char text[8192];
+    char clean[sizeof text];
+
+    vsnprintf(text, sizeof text, format, args);
+    fprintf(stderr, "inferogram: %s", cli_clean(text, clean, sizeof clean));
+}
+
 void cli_say(const char *format, ...)
 {
     va_list args;
 
-    fputs("inferogram: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    say(format, args);
     va_end(args);
     fputc('\n', stderr);
 }
@@ -26,9 +35,8 @@ int cli_usage(const char *command, const char *format, ...)
 {
     va_list args;
 
-    fputs("inferogram: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    say(format, args);
     va_end(args);
     if (command)
         fprintf(stderr, "; see 'inferogram %s --help'\n", command);
@@ -134,14 +142,54 @@ const char *cli_size(uint64_t bytes, char out[32])
     return scaled((double)bytes, 1000, units, 5, out);
 }
 
+/* The length of the character at text if a terminal may get it as it is, else 0. Terminals take U+0080
+ * to U+009F for control characters too, and stray bytes as they like. */
+static size_t printable_length(const unsigned char *text)
+{
+    size_t length = text[0] < 0x80   ? 1
+                    : text[0] < 0xc2 ? 0
+                    : text[0] < 0xe0 ? 2
+                    : text[0] < 0xf0 ? 3
+                    : text[0] < 0xf5 ? 4
+                                     : 0;
+
+    if (text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0))
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((text[i] & 0xc0) != 0x80) /* also the end of the text */
+            return 0;
+    return length;
+}
+
 const char *cli_clean(const char *text, char *out, size_t size)
 {
-    size_t i;
+    size_t used = 0;
 
-    for (i = 0; text[i] && i < size - 1; i++)
-        out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-    out[i] = '\0';
+    while (*text) {
+        size_t length = printable_length((const unsigned char *)text);
+
+        if (used + (length ? length : 1) > size - 1)
+            break;
+        if (length)
+            memcpy(out + used, text, length);
+        else
+            out[used] = '?';
+        used += length ? length : 1;
+        text += length ? length : 1;
+    }
+    out[used] = '\0';
     return out;
+}
+
+void cli_put_name(struct ifg_bytes *out, const char *text, int columns)
+{
+    char clean[1024];
+    int used = 0;
+
+    cli_clean(text, clean, sizeof clean);
+    for (const char *at = clean; *at; at++)
+        used += ((unsigned char)*at & 0xc0) != 0x80; /* a character may take several bytes */
+    cli_print(out, "%s%*s", clean, used < columns ? columns - used : 0, "");
 }
 
 const char *cli_bold(bool on, int fd)

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram stats: counts, sums and percentiles by zone, model, category, operator, function or thread. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stats.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/csv.h"
+#include "cli/name_filter.h"
+
+static const char help[] =
+    "usage: inferogram stats FILE [--by zone|model|category|op|function|thread] [OPTIONS]\n"
+    "\n"
+    "  --by WHAT         zone (default): everything by name; model, category, function: ML events;\n"
+    "                    op: operators; thread: outermost zones\n"
+    "  --name REGEX      only names that contain a match (PCRE2, ECMAScript-like)\n"
+    "  --model NAME      only events of this model\n"
+    "  --thread T        only the thread with this number or name\n"
+    "  --from T, --to T  only what begins in this part of the trace (0.5, 200ms; 0 is its begin)\n"
+    "  --percentile HOW  linear (default; as numpy) or nearest (element floor(n * p))\n"
+    "  --sort COLUMN     total (default), self, count, mean, p50, p99, max or name\n"
+    "  --limit N         at most N rows (0 for all; default 40 in tables, all in JSON and CSV)\n"
+    "  --json, --csv     for scripts; times in nanoseconds\n"
+    "  --help            this text\n"
+    "\n"
+    "self: without what lies directly inside; sd: of the sample; share: total / time range.\n"
+    "Exit status: 0; 2 if FILE cannot be read or an option is wrong.\n";
+
+#define OUTPUT_MAX    (1u << 30)
+#define TABLE_LIMIT   40
+#define NAME_COLUMNS  40
+#define NANO          1000000000.0
+
+enum column { SORT_TOTAL, SORT_SELF, SORT_COUNT, SORT_MEAN, SORT_P50, SORT_P99, SORT_MAX, SORT_NAME };
+
+struct request {
+    const char *path;
+    struct stats_options options;
+    struct name_filter filter;
+    enum column sort;
+    size_t limit;
+    bool limit_given;
+    bool json;
+    bool csv;
+};
+
+static bool choose(const char *text, const char *const *names, size_t count, int *out_index)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *out_index = (int)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_time(const char *text, uint64_t *out_ns)
+{
+    double seconds;
+
+    if (!cli_parse_seconds(text, &seconds))
+        return false;
+    *out_ns = (uint64_t)(seconds * NANO);
+    return true;
+}
+
+static int take_option(int option, struct request *request)
+{
+    static const char *const groups[] = { "zone", "model", "category", "op", "function", "thread" };
+    static const char *const columns[] = { "total", "self", "count", "mean",
+                                           "p50",   "p99",  "max",   "name" };
+    static const char *const ways[] = { "linear", "nearest" };
+    struct ifg_error err;
+    int chosen;
+    char *end;
+
+    switch (option) {
+    case 'b':
+        if (!choose(optarg, groups, 6, &chosen))
+            return cli_usage("stats", "cannot group by '%s'", optarg);
+        request->options.by = (enum stats_by)chosen;
+        break;
+    case 's':
+        if (!choose(optarg, columns, 8, &chosen))
+            return cli_usage("stats", "cannot sort by '%s'", optarg);
+        request->sort = (enum column)chosen;
+        break;
+    case 'p':
+        if (!choose(optarg, ways, 2, &chosen))
+            return cli_usage("stats", "percentiles are linear or nearest, not '%s'", optarg);
+        request->options.percentile = (enum stats_percentile)chosen;
+        break;
+    case 'n':
+        if (name_filter_init(&request->filter, optarg, &err))
+            return cli_usage("stats", "%s", err.message);
+        request->options.filter.name_matches = name_filter_matches;
+        request->options.filter.user = &request->filter;
+        break;
+    case 'm':
+        request->options.filter.model = optarg;
+        break;
+    case 't':
+        request->options.filter.thread = optarg;
+        break;
+    case 'F':
+    case 'T':
+        if (!parse_time(optarg, option == 'F' ? &request->options.filter.from_ns
+                                              : &request->options.filter.to_ns))
+            return cli_usage("stats", "'%s' is not a time (0.5, 200ms, 1m)", optarg);
+        break;
+    case 'l':
+        request->limit = strtoul(optarg, &end, 10);
+        if (!*optarg || *end || *optarg == '-')
+            return cli_usage("stats", "'%s' is not a number of rows", optarg);
+        request->limit_given = true;
+        break;
+    case 'j':
+        request->json = true;
+        break;
+    case 'c':
+        request->csv = true;
+        break;
+    }
+    return CLI_YES;
+}
+
+static int parse(int argc, char **argv, struct request *request, bool *out_done)
+{
+    static const struct option options[] = {
+        { "by", required_argument, NULL, 'b' },
+        { "sort", required_argument, NULL, 's' },
+        { "percentile", required_argument, NULL, 'p' },
+        { "name", required_argument, NULL, 'n' },
+        { "model", required_argument, NULL, 'm' },
+        { "thread", required_argument, NULL, 't' },
+        { "from", required_argument, NULL, 'F' },
+        { "to", required_argument, NULL, 'T' },
+        { "limit", required_argument, NULL, 'l' },
+        { "json", no_argument, NULL, 'j' },
+        { "csv", no_argument, NULL, 'c' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        int code;
+
+        if (option == 'h') {
+            fputs(help, stdout);
+            *out_done = true;
+            return CLI_YES;
+        }
+        if (option == '?' || option == ':')
+            return cli_bad_option("stats", option, argv);
+        code = take_option(option, request);
+        if (code)
+            return code;
+    }
+    if (optind == argc)
+        return cli_usage("stats", "which trace? Give a file");
+    if (optind + 1 < argc)
+        return cli_usage("stats", "one file at a time; '%s' is too many", argv[optind + 1]);
+    if (request->json && request->csv)
+        return cli_usage("stats", "--json and --csv exclude each other");
+    if (request->options.filter.to_ns &&
+        request->options.filter.to_ns <= request->options.filter.from_ns)
+        return cli_usage("stats", "--to must be later than --from");
+    request->path = argv[optind];
+    if (!request->limit_given)
+        request->limit = request->json || request->csv ? 0 : TABLE_LIMIT;
+    return CLI_YES;
+}
+
+/* ---- output ----------------------------------------------------------------------------------------- */
+
+static double sort_value(const struct stats_row *row, enum column column)
+{
+    switch (column) {
+    case SORT_TOTAL:
+        return (double)row->total_ns;
+    case SORT_SELF:
+        return (double)row->self_ns;
+    case SORT_COUNT:
+        return (double)row->count;
+    case SORT_MEAN:
+        return row->mean_ns;
+    case SORT_P50:
+        return row->percentile_ns[STATS_P50];
+    case SORT_P99:
+        return row->percentile_ns[STATS_P99];
+    case SORT_MAX:
+        return (double)row->max_ns;
+    case SORT_NAME:
+        break;
+    }
+    return 0;
+}
+
+static int compare_rows(const void *a, const void *b, void *user)
+{
+    const struct stats_row *left = a;
+    const struct stats_row *right = b;
+    enum column column = *(const enum column *)user;
+    double l = sort_value(left, column);
+    double r = sort_value(right, column);
+
+    if (column != SORT_NAME && l != r)
+        return l < r ? 1 : -1;
+    return strcmp(left->name, right->name);
+}
+
+static void put_number(struct ifg_json *json, const char *key, double value)
+{
+    ifg_json_key(json, key);
+    ifg_json_double(json, value);
+}
+
+static void put_count(struct ifg_json *json, const char *key, uint64_t value)
+{
+    ifg_json_key(json, key);
+    ifg_json_uint(json, value);
+}
+
+static void write_json(const struct request *request, const struct stats *stats, size_t rows,
+                       struct ifg_bytes *out)
+{
+    static const char *const keys[] = { "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns" };
+    struct ifg_json json = { out, false };
+
+    ifg_json_open(&json, '{');
+    put_count(&json, "schema", 1);
+    ifg_json_key(&json, "percentile");
+    ifg_json_string(&json, request->options.percentile == STATS_LINEAR ? "linear" : "nearest");
+    put_count(&json, "range_ns", stats->range_ns);
+    put_count(&json, "unfinished", stats->unfinished);
+    ifg_json_key(&json, "rows");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < rows; i++) {
+        const struct stats_row *row = &stats->rows[i];
+
+        ifg_json_open(&json, '{');
+        ifg_json_key(&json, "name");
+        ifg_json_string(&json, row->name);
+        put_count(&json, "count", row->count);
+        put_count(&json, "total_ns", row->total_ns);
+        ifg_json_key(&json, "self_ns");
+        ifg_json_int(&json, row->self_ns);
+        put_number(&json, "mean_ns", row->mean_ns);
+        put_number(&json, "sd_ns", row->sd_ns);
+        put_count(&json, "min_ns", row->min_ns);
+        for (int p = 0; p < STATS_PERCENTILES; p++)
+            put_number(&json, keys[p], row->percentile_ns[p]);
+        put_count(&json, "max_ns", row->max_ns);
+        put_number(&json, "share", row->share);
+        ifg_json_close(&json, '}');
+    }
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    ifg_bytes_put(out, "\n", 1);
+}
+
+static void write_csv(const struct stats *stats, size_t rows, struct ifg_bytes *out)
+{
+    cli_print(out, "name,count,total_ns,self_ns,mean_ns,sd_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,"
+                   "p999_ns,max_ns,share\r\n");
+    for (size_t i = 0; i < rows; i++) {
+        const struct stats_row *row = &stats->rows[i];
+
+        csv_put(out, row->name);
+        cli_print(out, ",%llu,%llu,%lld,%.17g,%.17g,%llu", (unsigned long long)row->count,
+                  (unsigned long long)row->total_ns, (long long)row->self_ns, row->mean_ns,
+                  row->sd_ns, (unsigned long long)row->min_ns);
+        for (int p = 0; p < STATS_PERCENTILES; p++)
+            cli_print(out, ",%.17g", row->percentile_ns[p]);
+        cli_print(out, ",%llu,%.17g\r\n", (unsigned long long)row->max_ns, row->share);
+    }
+}
+
+static void write_table(const struct stats *stats, size_t rows, struct ifg_bytes *out)
+{
+    cli_print(out, "%-*s %11s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n", NAME_COLUMNS, "name",
+              "count", "total", "self", "mean", "sd", "min", "p50", "p90", "p99", "p99.9", "max",
+              "share");
+    for (size_t i = 0; i < rows; i++) {
+        const struct stats_row *row = &stats->rows[i];
+        double values[] = { (double)row->total_ns,
+                            (double)row->self_ns,
+                            row->mean_ns,
+                            row->sd_ns,
+                            (double)row->min_ns,
+                            row->percentile_ns[STATS_P50],
+                            row->percentile_ns[STATS_P90],
+                            row->percentile_ns[STATS_P99],
+                            row->percentile_ns[STATS_P999],
+                            (double)row->max_ns };
+        char text[32];
+
+        cli_put_name(out, row->name, NAME_COLUMNS);
+        cli_print(out, " %11s", cli_count(row->count, text));
+        for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
+            cli_print(out, " %8s", cli_duration(values[v], text));
+        cli_print(out, " %6.1f %%\n", 100 * row->share);
+    }
+    if (rows < stats->row_count)
+        cli_print(out, "and %zu more: --limit 0 shows all\n", stats->row_count - rows);
+    if (stats->unfinished)
+        cli_print(out, "%llu had not ended and are in no figure\n",
+                  (unsigned long long)stats->unfinished);
+}
+
+static int print_stats(const struct request *request, const struct model *model)
+{
+    struct stats *stats;
+    struct ifg_error err;
+    struct ifg_bytes out;
+    enum column sort = request->sort;
+    enum ifg_status status = stats_create(model, &request->options, &stats, &err);
+    size_t rows;
+    int code;
+
+    if (status) {
+        cli_say("%s", err.message);
+        return cli_exit_for(status);
+    }
+    if (stats->row_count)
+        qsort_r(stats->rows, stats->row_count, sizeof *stats->rows, compare_rows, &sort);
+    rows = request->limit && request->limit < stats->row_count ? request->limit : stats->row_count;
+    ifg_bytes_init(&out, OUTPUT_MAX);
+    if (request->json)
+        write_json(request, stats, rows, &out);
+    else if (request->csv)
+        write_csv(stats, rows, &out);
+    else if (stats->row_count)
+        write_table(stats, rows, &out);
+    else
+        cli_say("%s: nothing matches", request->path);
+    if (model->dropped && !request->json && !request->csv)
+        cli_say("%llu events were dropped while recording and are in no figure",
+                (unsigned long long)model->dropped);
+    code = out.size ? cli_write_out(&out) : CLI_YES;
+    ifg_bytes_fini(&out);
+    stats_destroy(stats);
+    return code;
+}
+
+int cmd_stats(int argc, char **argv)
+{
+    struct request request = { 0 };
+    struct trace_reader *reader = NULL;
+    const struct model *model = NULL;
+    bool done = false;
+    int code = parse(argc, argv, &request, &done);
+
+    if (!code && !done) {
+        code = cli_load(request.path, &reader, &model);
+        if (!code)
+            code = print_stats(&request, model);
+    }
+    model_destroy(model);
+    trace_reader_close(reader);
+    name_filter_fini(&request.filter);
+    return code;
+}
