@@ -101,7 +101,8 @@ pid_t bench_recorder_start(const char *file)
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     child = fork();
     if (child == 0) {
-        execl(bench_tool(), "inferogram", "record", "--pid", pid, "-q", "-f", "-o", file, (char *)0);
+        execl(bench_tool(), "inferogram", "record", "--pid", pid, "-q", "-f", "-o", file,
+              (char *)0);
         _exit(127);
     }
     while (!ifg_is_recording() && bench_wall_seconds() < deadline)

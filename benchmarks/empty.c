@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A program that does nothing; built with and without the library to see what the library costs. It waits for
- * a line on standard input if it gets an argument, so that it can be looked at while it lives. */
+/* A program that does nothing; built with and without the library to see what the library costs. It
+ * waits for a line on standard input if it gets an argument, so that it can be looked at while it
+ * lives. */
 #include <unistd.h>
 
 #ifdef WITH_LIBRARY

@@ -2,15 +2,13 @@
 /*
  * How large a trace is and how fast it is written and read.
  *
- * Four threads run inferences: setup, then run with a hundred operators that have up to three zones
- * inside. Each operator has a typical duration between 2 us and 1 ms; real ones vary by 6 %, and
- * 0.4 % are far off. In the realistic mix operators come in a fixed order, as in a model; in the
- * random mix in any. The `with_args` variants give each operator zone an unsigned attribute.
- * Everything goes through the real writer and the real reader, and what comes back is compared.
+ * The load is that of synthetic.h: the realistic mix has its operators in a fixed order, as in a
+ * model; the random mix in any. The `with_args` variants give each operator zone an unsigned
+ * attribute. Everything goes through the real writer and the real reader, and what comes back is
+ * compared.
  *
  * usage: file_size [--json] [--zones N] [--dir DIRECTORY] [--keep]
  */
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,17 +20,9 @@
 #include "trace/reader.h"
 #include "trace/writer.h"
 
-#define THREADS   4u
-#define OPERATORS 100u
-#define BATCH     16000u /* zones timed at once when only the appending is measured */
+#include "synthetic.h"
 
-enum {
-    LOCATION_INFERENCE = 1,
-    LOCATION_SETUP,
-    LOCATION_RUN,
-    LOCATION_INNER,
-    LOCATION_OPERATOR = 16
-};
+#define BATCH 16000u /* zones timed at once when only the appending is measured */
 
 /* A finished zone, or (is_attribute) a value given to a zone that has begun at `start`. */
 struct item {
@@ -50,7 +40,7 @@ struct thread_load {
 };
 
 struct load {
-    struct thread_load threads[THREADS];
+    struct thread_load threads[SYNTHETIC_THREADS];
     size_t zones;
     size_t attributes;
 };
@@ -62,37 +52,6 @@ struct result {
     double encode_ns;
     double decode_mzones_s;
 };
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_u64(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
-
-static double random_unit(void)
-{
-    return (double)(random_u64() >> 11) / 9007199254740992.0;
-}
-
-static double random_gauss(void)
-{
-    double radius = sqrt(-2 * log(random_unit() + 1e-18));
-
-    return radius * cos(6.283185307179586 * random_unit());
-}
-
-static uint64_t vary(double typical_ns, double deviation)
-{
-    double value = typical_ns * (1 + deviation * random_gauss());
-
-    if (random_unit() < 0.004)
-        value *= 1.5 + 3 * random_unit();
-    return value < 20 ? 20 : (uint64_t)value;
-}
 
 static uint64_t now_ns(void)
 {
@@ -115,92 +74,40 @@ static uint64_t mix(uint64_t hash, uint64_t start, uint64_t duration, uint32_t l
     return (hash ^ location) + (hash >> 31);
 }
 
-static void put_zone(struct thread_load *thread, uint64_t start, uint64_t end, uint32_t location)
+static void keep_zone(void *user, uint64_t start, uint64_t end, uint32_t location)
 {
+    struct thread_load *thread = user;
+
     thread->items[thread->count++] = (struct item){ start, end - start, location, false };
     thread->checksum = mix(thread->checksum, start, end - start, location);
     thread->zones++;
 }
 
-struct operator_kind {
-    double typical_ns;
-    unsigned inner;
-    uint32_t value;
-};
-
-/* One operator; returns when it ended. */
-static uint64_t run_operator(struct thread_load *thread, uint32_t which,
-                             const struct operator_kind *kind, uint64_t at)
+static void keep_value(void *user, uint64_t start, uint32_t location, uint64_t value)
 {
-    uint64_t begin = at;
-    double share = kind->typical_ns / (kind->inner + 1);
+    struct thread_load *thread = user;
 
-    thread->items[thread->count++] =
-        (struct item){ begin, kind->value, LOCATION_OPERATOR + which, true };
-    at += vary(150, .3);
-    for (uint32_t i = 0; i < kind->inner; i++) {
-        bool allocates = i == 0 && which % 4 == 0;
-        uint64_t inner_begin = at;
-
-        at += vary(share, .06);
-        put_zone(thread, inner_begin, at, LOCATION_INNER + i + (allocates ? 4 : 0));
-        at += vary(90, .3);
-    }
-    at += kind->inner ? vary(120, .3) : vary(share, .06);
-    put_zone(thread, begin, at, LOCATION_OPERATOR + which);
-    return at;
-}
-
-static void generate_thread(struct thread_load *thread, size_t zones, bool random_order,
-                            const struct operator_kind *kinds)
-{
-    uint64_t at = 1000000000u + random_u64() % 1000000;
-
-    thread->items = calloc(zones * 2 + 4096, sizeof *thread->items);
-    if (!thread->items)
-        die("memory", NULL);
-    while (thread->zones < zones) {
-        uint64_t inference = at;
-        uint64_t begin = at += vary(300, .2);
-
-        at += vary(4000, .1);
-        put_zone(thread, begin, at, LOCATION_SETUP);
-        at += vary(80, .3);
-        begin = at;
-        at += vary(200, .2);
-        for (uint32_t i = 0; i < OPERATORS; i++) {
-            uint32_t which = random_order ? (uint32_t)(random_u64() % OPERATORS) : i;
-
-            at = run_operator(thread, which, &kinds[which], at);
-            at += vary(110, .3);
-        }
-        put_zone(thread, begin, at, LOCATION_RUN);
-        at += vary(150, .2);
-        put_zone(thread, inference, at, LOCATION_INFERENCE);
-        at += vary(200000, .5);
-    }
+    thread->items[thread->count++] = (struct item){ start, value, location, true };
 }
 
 static void generate(struct load *load, size_t zones, bool random_order)
 {
-    struct operator_kind kinds[OPERATORS];
-
     memset(load, 0, sizeof *load);
-    for (size_t i = 0; i < OPERATORS; i++) {
-        kinds[i].typical_ns = exp(log(2000) + random_unit() * log(500));
-        kinds[i].inner = (unsigned)(random_u64() % 4);
-        kinds[i].value = (uint32_t)(random_u64() % 4000000) * 4;
-    }
-    for (size_t i = 0; i < THREADS; i++) {
-        generate_thread(&load->threads[i], zones / THREADS, random_order, kinds);
-        load->zones += load->threads[i].zones;
-        load->attributes += load->threads[i].count - load->threads[i].zones;
+    for (uint32_t i = 0; i < SYNTHETIC_THREADS; i++) {
+        struct thread_load *thread = &load->threads[i];
+
+        thread->items = calloc(zones / SYNTHETIC_THREADS * 2 + 4096, sizeof *thread->items);
+        if (!thread->items)
+            die("memory", NULL);
+        synthetic_thread(i, zones / SYNTHETIC_THREADS, random_order, keep_zone, keep_value, thread);
+        load->zones += thread->zones;
+        load->attributes += thread->count - thread->zones;
     }
 }
 
 static void load_free(struct load *load)
 {
-    for (size_t i = 0; i < THREADS; i++)
+    for (size_t i = 0; i < SYNTHETIC_THREADS; i++)
         free(load->threads[i].items);
 }
 
@@ -211,7 +118,7 @@ static struct trace_writer *create(const char *path)
 
     if (trace_writer_create(path, true, &writer, &err))
         die("create", &err);
-    for (uint32_t i = 0; i < THREADS; i++)
+    for (uint32_t i = 0; i < SYNTHETIC_THREADS; i++)
         trace_writer_thread(writer, i, 0, 100 + i, "worker");
     return writer;
 }
@@ -249,7 +156,7 @@ static double measure_append(const struct load *load, const char *path)
     struct trace_writer *writer = create(path);
     uint64_t spent = 0;
 
-    for (uint32_t t = 0; t < THREADS; t++) {
+    for (uint32_t t = 0; t < SYNTHETIC_THREADS; t++) {
         struct trace_stream *stream = trace_stream_create(writer, t);
         struct item *zones = malloc(BATCH * sizeof *zones);
         size_t at = 0;
@@ -283,7 +190,7 @@ static void read_back(const struct load *load, const char *path, bool with_attri
     struct ifg_error err = { 0 };
     struct trace_zones zones = { 0 };
     struct trace_events events = { 0 };
-    uint64_t checksums[THREADS] = { 0 };
+    uint64_t checksums[SYNTHETIC_THREADS] = { 0 };
     size_t attributes = 0;
     uint64_t spent = 0;
 
@@ -306,7 +213,7 @@ static void read_back(const struct load *load, const char *path, bool with_attri
             attributes += events.count;
         }
     }
-    for (size_t i = 0; i < THREADS; i++)
+    for (size_t i = 0; i < SYNTHETIC_THREADS; i++)
         if (checksums[i] != load->threads[i].checksum) {
             fprintf(stderr, "file_size: thread %zu reads back differently\n", i);
             exit(1);
@@ -332,7 +239,7 @@ static struct result measure(const struct load *load, const char *path, bool wit
         result.append_ns = measure_append(load, path);
     writer = create(path);
     begin = now_ns();
-    for (uint32_t t = 0; t < THREADS; t++) {
+    for (uint32_t t = 0; t < SYNTHETIC_THREADS; t++) {
         struct trace_stream *stream = trace_stream_create(writer, t);
 
         if (!stream)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the recorder itself uses while a program emits a million zones a second for five seconds (nested, with
- * pauses, as programs do), and while it emits nothing.
+ * What the recorder itself uses while a program emits a million zones a second for five seconds
+ * (nested, with pauses, as programs do), and while it emits nothing.
  */
 #include <stdint.h>
 #include <stdio.h>

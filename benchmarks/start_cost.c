@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What linking the library adds to a program that does nothing while nobody records: time to start and exit
- * (interleaved pairs, median difference), resident memory, threads, descriptors.
+ * What linking the library adds to a program that does nothing while nobody records: time to start
+ * and exit (interleaved pairs, median difference), resident memory, threads, descriptors.
  */
 #include <fcntl.h>
 #include <spawn.h>

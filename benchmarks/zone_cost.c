@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What a zone costs the thread that emits it, against the floor: two reads of the counter and 32
- * stored bytes. Five interleaved rounds, thread CPU time, the real recorder draining in its own process.
+ * stored bytes. Five interleaved rounds, thread CPU time, the real recorder draining in its own
+ * process.
  *
  *   on_over_floor  with a recorder     (bar 1.05; best round)
  *   off_ns         nobody recording    (bar 1.4, and 0.08 of the floor)
@@ -30,7 +31,10 @@ static double floor_ns(void)
     double begin;
     uint32_t at = 0;
 
-    __asm__ volatile("" : : "r"(memory) : "memory"); /* somebody may read it: the stores must happen */
+    __asm__ volatile(""
+                     :
+                     : "r"(memory)
+                     : "memory"); /* somebody may read it: the stores must happen */
     begin = bench_cpu_seconds();
     for (long i = 0; i < FLOOR; i++) {
         uint64_t start = ifg_counter_read();

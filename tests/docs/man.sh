@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every command has a man page, and every option of its --help is in that page, and back.
+. "$TAP_SH"
+
+man=$SOURCE_DIR/man
+
+# The options that --help describes: in lines that begin with two blanks and a dash, up to the next two blanks.
+help_options() {
+    sed -n '/^  -/{s/^  //;s/  .*//;p;}' | grep -oE '(^|[ ,])--?[a-z][a-z-]*' | tr -d ' ,' | sort -u
+}
+
+# The options that a page describes: lines under OPTIONS that begin with *-.
+page_options() {
+    sed -n '/^# OPTIONS/,/^# [^O]/p' "$1" | grep '^\*-' | grep -oE '\*--?[a-z][a-z-]*\*' | tr -d '*' | sort -u
+}
+
+"$INFEROGRAM" --help >"$T/help"
+# The table of commands is the first block of lines that begin with two blanks.
+sed -n '/^  [a-z]/,/^$/p' "$T/help" | sed -n '/^$/q; s/^  \([a-z]*\) .*/\1/p' >"$T/commands"
+ok "there are commands" grep -qx record "$T/commands"
+
+while read -r command; do
+    page=$man/inferogram-$command.1.scd
+    if [ ! -f "$page" ]; then
+        fail "$command has a man page" "man/inferogram-$command.1.scd is missing"
+        continue
+    fi
+    "$INFEROGRAM" "$command" --help >"$T/help.$command"
+    help_options <"$T/help.$command" >"$T/from_help"
+    page_options "$page" >"$T/from_page"
+    ok "$command: --help describes options" test -s "$T/from_help"
+    ok "$command: the same options in --help and in the page" diff "$T/from_help" "$T/from_page"
+    lines=$(wc -l <"$T/help.$command")
+    ok "$command: --help has at most 25 lines" test "$lines" -le 25
+    ok "$command: the page is built" grep -q "'inferogram-$command.1'" "$man/meson.build"
+done <"$T/commands"
+
+sed -n '/^# COMMANDS/,/^# O/s/^\*inferogram-\([a-z]*\)\*(1)$/\1/p' "$man/inferogram.1.scd" >"$T/page_commands"
+ok "the same commands in --help and in inferogram(1)" diff "$T/commands" "$T/page_commands"
+for option in $(page_options "$man/inferogram.1.scd"); do
+    ok "inferogram $option works" "$INFEROGRAM" "$option"
+done
+
+# Each public macro and function is in inferogram(3).
+page=$man/inferogram.3.scd
+sed -n -e 's/^#define \(IFG_[A-Z_]*\)(.*/\1/p' -e 's/^IFG_API .*\(ifg_model_[a-z]*\)(.*/\1/p' \
+    "$SOURCE_DIR/include/inferogram/inferogram.h" | grep -v '^IFG_I_' | sort -u >"$T/names"
+missing=
+while read -r name; do
+    grep -q "\*$name\*" "$page" || missing="$missing $name"
+done <"$T/names"
+is "every macro of the header is in inferogram(3)" "$missing" ""
+
+render() { scdoc <"$1"; }
+for page in "$man"/*.scd; do
+    name=$(basename "$page" .scd)
+    if command -v scdoc >/dev/null 2>&1; then
+        ok "$name is good scdoc" render "$page"
+    else
+        skip "$name is good scdoc" "scdoc is not installed"
+    fi
+done
+
+done_testing
