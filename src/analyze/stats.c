@@ -2,10 +2,10 @@
 /*
  * Statistics by group: see stats.h.
  *
- * Pass 1 counts, sums and finds self times. Pass 2 sorts the durations of small groups into one array, and
- * fills a logarithmic histogram for each large one; pass 3 takes out of the large groups only those values
- * that lie in the histogram cells in which a wanted rank falls. So percentiles are exact, and twenty
- * million slices need no sort of twenty million values.
+ * The first pass counts, sums, finds self times, and fills a logarithmic histogram for each group. The second
+ * takes out only those values that lie in the histogram cells in which a wanted rank falls; these are few, are
+ * sorted, and give exact percentiles. Where there are so many groups that their histograms would be
+ * larger than their values, all values are taken instead.
  */
 #include "analyze/stats.h"
 
@@ -17,28 +17,35 @@
 #include "base/alloc.h"
 
 #define NO_GROUP UINT32_MAX
-
-/* Groups up to this size are simply sorted. */
-#define SMALL_GROUP 4096u
+#define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* Cells: 64 for each power of two, so a cell is at most 1.6 % wide. */
 #define CELL_BITS 6u
 #define CELLS     (64u << CELL_BITS)
 
+/* Histograms of more groups than this would take more than 64 MiB. */
+#define HISTOGRAMS_MAX 4096u
+
 static const double wanted[STATS_PERCENTILES] = { 0.50, 0.90, 0.95, 0.99, 0.999 };
 
+/* What the first pass touches for every slice. It is little on purpose: the count and the extremes can
+ * be read off the histogram and the values later. */
 struct group {
-    uint64_t count;
-    uint64_t unfinished;
+    unsigned __int128 squares;
     uint64_t total;
-    int64_t self;
+    uint64_t inside; /* durations of what lies directly inside */
+    uint64_t count;  /* only without a histogram, until it is summed up */
+    uint32_t *cells; /* the histogram, or NULL */
+};
+
+/* The rest. */
+struct group_rest {
     uint64_t min;
     uint64_t max;
-    unsigned __int128 squares;
-    uint64_t *values;   /* small groups: all; large ones: those of the wanted cells */
+    uint64_t *values; /* those of the wanted cells; all, without a histogram */
     size_t value_count;
-    uint32_t *cells;    /* large groups: the histogram */
-    uint64_t *cell_bits; /* large groups: one bit per wanted cell */
+    uint64_t *cell_bits; /* one bit per wanted cell, or NULL */
+    uint64_t unfinished;
     uint32_t first_place;
     uint32_t thread;
 };
@@ -58,9 +65,9 @@ struct gathering {
     uint32_t *group_of_place;
     bool *thread_wanted;
     struct group *groups;
+    struct group_rest *rest;
     size_t group_count;
     bool by_thread;
-    bool any_large; /* a group that is not simply sorted */
 };
 
 static uint32_t cell_of(uint64_t value)
@@ -206,11 +213,12 @@ static enum ifg_status group_places(struct gathering *gathering)
         }
     }
     gathering->groups = ifg_alloc(gathering->group_count, sizeof *gathering->groups);
-    if (gathering->groups && !gathering->by_thread)
+    gathering->rest = ifg_alloc(gathering->group_count, sizeof *gathering->rest);
+    if (gathering->rest && !gathering->by_thread)
         for (size_t i = used; i-- > 0;)
-            gathering->groups[gathering->group_of_place[order[i]]].first_place = order[i];
+            gathering->rest[gathering->group_of_place[order[i]]].first_place = order[i];
     ifg_free(order);
-    return gathering->groups ? IFG_OK : IFG_NO_MEMORY;
+    return gathering->groups && gathering->rest ? IFG_OK : IFG_NO_MEMORY;
 }
 
 static enum ifg_status choose_threads(struct gathering *gathering)
@@ -268,43 +276,61 @@ static inline uint32_t group_of(const struct gathering *gathering, size_t slice,
     return gathering->model->depth[slice] == 0 ? thread : NO_GROUP;
 }
 
-/* Self time by thread is the time in no slice inside: the same rule, applied to outermost slices. */
-static void count_thread(struct gathering *gathering, uint32_t t, size_t first, size_t end,
-                         uint32_t *parents)
+static inline void count_slice(struct group *group, uint64_t duration)
+{
+    group->total += duration;
+    group->squares += (unsigned __int128)duration * duration;
+    if (LIKELY(group->cells))
+        group->cells[cell_of(duration)]++;
+    else
+        group->count++;
+}
+
+/* Slices first .. end - 1 of thread t, none of them unfinished. parents[d] is the group of the slice
+ * around at depth d: what lies inside is taken off its self time. */
+static void count_finished(struct gathering *gathering, uint32_t t, size_t first, size_t end,
+                           uint32_t *parents)
 {
     const struct model *model = gathering->model;
-    size_t next_unfinished = 0;
+    struct group *groups = gathering->groups;
 
-    while (next_unfinished < model->unfinished_count && model->unfinished[next_unfinished] < first)
-        next_unfinished++;
     for (size_t i = first; i < end; i++) {
         uint32_t group = group_of(gathering, i, t);
         uint32_t depth = model->depth[i];
         uint64_t duration = model_duration_ns(model, i);
 
         if (depth && parents[depth - 1] != NO_GROUP)
-            gathering->groups[parents[depth - 1]].self -= (int64_t)duration;
+            groups[parents[depth - 1]].inside += duration;
         parents[depth] = group;
-        if (__builtin_expect(next_unfinished < model->unfinished_count &&
-                                 model->unfinished[next_unfinished] == i, 0)) {
-            next_unfinished++;
-            parents[depth] = NO_GROUP;
-            if (group != NO_GROUP)
-                gathering->groups[group].unfinished++;
-            continue;
-        }
-        if (group != NO_GROUP) {
-            struct group *into = &gathering->groups[group];
+        if (group != NO_GROUP)
+            count_slice(&groups[group], duration);
+    }
+}
 
-            if (duration < into->min || !into->count)
-                into->min = duration;
-            if (duration > into->max)
-                into->max = duration;
-            into->count++;
-            into->total += duration;
-            into->self += (int64_t)duration;
-            into->squares += (unsigned __int128)duration * duration;
+static void count_thread(struct gathering *gathering, uint32_t t, size_t first, size_t end,
+                         uint32_t *parents)
+{
+    const struct model *model = gathering->model;
+    size_t next = 0;
+
+    while (next < model->unfinished_count && model->unfinished[next] < first)
+        next++;
+    while (first < end) {
+        size_t stop = next < model->unfinished_count && model->unfinished[next] < end
+                          ? model->unfinished[next]
+                          : end;
+
+        count_finished(gathering, t, first, stop, parents);
+        if (stop < end) { /* one that had not ended: counted apart, and nobody's parent */
+            uint32_t group = group_of(gathering, stop, t);
+
+            if (group != NO_GROUP)
+                gathering->rest[group].unfinished++;
+            parents[model->depth[stop]] = NO_GROUP;
+            stop++;
+            next++;
         }
+        first = stop;
     }
 }
 
@@ -329,31 +355,20 @@ static enum ifg_status count_all(struct gathering *gathering)
     return IFG_OK;
 }
 
-static enum ifg_status reserve_values(struct gathering *gathering)
+static enum ifg_status reserve_histograms(struct gathering *gathering)
 {
+    if (gathering->group_count > HISTOGRAMS_MAX)
+        return IFG_OK;
     for (size_t g = 0; g < gathering->group_count; g++) {
-        struct group *group = &gathering->groups[g];
-
-        if (!group->count)
-            continue;
-        if (group->count <= SMALL_GROUP) {
-            group->values = ifg_alloc(group->count, sizeof *group->values);
-            if (!group->values)
-                return IFG_NO_MEMORY;
-        } else {
-            gathering->any_large = true;
-            group->cells = ifg_alloc(CELLS, sizeof *group->cells);
-            group->cell_bits = ifg_alloc(CELLS / 64, sizeof *group->cell_bits);
-            if (!group->cells || !group->cell_bits)
-                return IFG_NO_MEMORY;
-        }
+        gathering->groups[g].cells = ifg_alloc(CELLS, sizeof(uint32_t));
+        if (!gathering->groups[g].cells)
+            return IFG_NO_MEMORY;
     }
     return IFG_OK;
 }
 
-enum pass { FILL_CELLS, TAKE_VALUES };
-
-static void pass_over(struct gathering *gathering, enum pass pass)
+/* The second pass: the values that percentiles need. */
+static void take_values(struct gathering *gathering)
 {
     const struct model *model = gathering->model;
 
@@ -365,28 +380,39 @@ static void pass_over(struct gathering *gathering, enum pass pass)
         range_of(gathering, &model->threads[t], &first, &end);
         for (size_t i = first; i < end; i++) {
             uint32_t g = group_of(gathering, i, t);
-            struct group *group;
-            uint64_t duration;
+            uint64_t duration = model_duration_ns(model, i);
+            struct group_rest *rest;
 
             if (g == NO_GROUP)
                 continue;
-            group = &gathering->groups[g];
-            if (__builtin_expect(group->unfinished != 0, 0) && model_is_unfinished(model, i))
-                continue;
-            duration = model_duration_ns(model, i);
-            if (pass == FILL_CELLS) {
-                if (group->cells)
-                    group->cells[cell_of(duration)]++;
-                else
-                    group->values[group->value_count++] = duration;
-            } else if (group->cells) {
+            rest = &gathering->rest[g];
+            if (rest->cell_bits) {
                 uint32_t cell = cell_of(duration);
 
-                if (group->cell_bits[cell / 64] >> (cell % 64) & 1)
-                    group->values[group->value_count++] = duration;
+                if (!(rest->cell_bits[cell / 64] >> (cell % 64) & 1))
+                    continue;
             }
+            if (__builtin_expect(rest->unfinished != 0, 0) && model_is_unfinished(model, i))
+                continue;
+            rest->values[rest->value_count++] = duration;
         }
     }
+}
+
+/* Whether a cell that holds the ranks from `before` to `after` has one that is wanted; so do the first and
+ * the last, which have the extremes. */
+static bool is_wanted(const struct gathering *gathering, uint64_t count, uint64_t before,
+                      uint64_t after)
+{
+    bool hit = before == 0 || after == count;
+
+    for (int p = 0; p < STATS_PERCENTILES && !hit; p++) {
+        struct ranks ranks = ranks_of(count, wanted[p], gathering->options->percentile);
+
+        hit = (ranks.low >= before && ranks.low < after) ||
+              (ranks.high >= before && ranks.high < after);
+    }
+    return hit;
 }
 
 /* Marks the cells that hold the ranks wanted, and makes room for what is in them. */
@@ -394,30 +420,30 @@ static enum ifg_status choose_cells(struct gathering *gathering)
 {
     for (size_t g = 0; g < gathering->group_count; g++) {
         struct group *group = &gathering->groups[g];
+        struct group_rest *rest = &gathering->rest[g];
         uint64_t before = 0;
         uint64_t taken = 0;
 
-        if (!group->cells)
-            continue;
-        for (uint32_t c = 0; c < CELLS; c++) {
+        for (uint32_t c = 0; c < CELLS && group->cells; c++)
+            group->count += group->cells[c];
+
+        if (group->cells)
+            rest->cell_bits = ifg_alloc(CELLS / 64, sizeof *rest->cell_bits);
+        else
+            taken = group->count;
+        if (group->cells && !rest->cell_bits)
+            return IFG_NO_MEMORY;
+        for (uint32_t c = 0; c < CELLS && group->cells; c++) {
             uint64_t after = before + group->cells[c];
-            bool hit = false;
 
-            for (int p = 0; p < STATS_PERCENTILES && group->cells[c]; p++) {
-                struct ranks ranks =
-                    ranks_of(group->count, wanted[p], gathering->options->percentile);
-
-                hit |= (ranks.low >= before && ranks.low < after) ||
-                       (ranks.high >= before && ranks.high < after);
-            }
-            if (hit) {
-                group->cell_bits[c / 64] |= (uint64_t)1 << (c % 64);
+            if (group->cells[c] && is_wanted(gathering, group->count, before, after)) {
+                rest->cell_bits[c / 64] |= (uint64_t)1 << (c % 64);
                 taken += group->cells[c];
             }
             before = after;
         }
-        group->values = ifg_alloc(taken, sizeof *group->values);
-        if (!group->values)
+        rest->values = ifg_alloc(taken, sizeof *rest->values);
+        if (!rest->values)
             return IFG_NO_MEMORY;
     }
     return IFG_OK;
@@ -470,22 +496,22 @@ static bool radix_sort(uint64_t *values, size_t count)
     return true;
 }
 
-/* The value of a rank in a large group: its cell tells where in the sorted rest it is. */
-static uint64_t value_at(const struct group *group, uint64_t rank)
+/* The value of a rank: its cell tells where in the sorted rest it is. */
+static uint64_t value_at(const struct group *group, const struct group_rest *rest, uint64_t rank)
 {
     uint64_t before = 0;
     uint64_t kept_before = 0;
 
     if (!group->cells)
-        return group->values[rank];
+        return rest->values[rank];
     for (uint32_t c = 0; c < CELLS; c++) {
         if (rank < before + group->cells[c])
-            return group->values[kept_before + (rank - before)];
+            return rest->values[kept_before + (rank - before)];
         before += group->cells[c];
-        if (group->cell_bits[c / 64] >> (c % 64) & 1)
+        if (rest->cell_bits[c / 64] >> (c % 64) & 1)
             kept_before += group->cells[c];
     }
-    return group->max;
+    return rest->max;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------- */
@@ -502,14 +528,14 @@ static double deviation_of(const struct group *group)
     return sum > 0 ? (double)sqrtl(sum / (long double)(group->count - 1)) : 0;
 }
 
-static char *row_name(const struct gathering *gathering, const struct group *group)
+static char *row_name(const struct gathering *gathering, const struct group_rest *rest)
 {
     const struct model *model = gathering->model;
-    const struct model_place *place = &model->places[group->first_place];
+    const struct model_place *place = &model->places[rest->first_place];
     char name[2600];
 
     if (gathering->by_thread) {
-        const struct model_thread *thread = &model->threads[group->thread];
+        const struct model_thread *thread = &model->threads[rest->thread];
 
         snprintf(name, sizeof name, "%u %.1000s", thread->tid, thread->name);
     } else if (gathering->options->by == STATS_BY_MODEL) {
@@ -527,21 +553,23 @@ static char *row_name(const struct gathering *gathering, const struct group *gro
     return ifg_strdup(name);
 }
 
-static bool fill_row(const struct gathering *gathering, const struct group *group,
-                     uint64_t range_ns, struct stats_row *row)
+static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range_ns,
+                     struct stats_row *row)
 {
-    const struct model_place *place = &gathering->model->places[group->first_place];
+    const struct group *group = &gathering->groups[g];
+    const struct group_rest *rest = &gathering->rest[g];
+    const struct model_place *place = &gathering->model->places[rest->first_place];
 
-    row->name = row_name(gathering, group);
+    row->name = row_name(gathering, rest);
     row->kind = place->kind;
     row->category = place->category;
     row->model = gathering->by_thread ? "" : net_name(gathering->model, place);
     row->count = group->count;
-    row->unfinished = group->unfinished;
+    row->unfinished = rest->unfinished;
     row->total_ns = group->total;
-    row->self_ns = group->self;
-    row->min_ns = group->min;
-    row->max_ns = group->max;
+    row->self_ns = (int64_t)(group->total - group->inside);
+    row->min_ns = rest->min;
+    row->max_ns = rest->max;
     row->sd_ns = deviation_of(group);
     row->share = range_ns ? (double)group->total / (double)range_ns : 0;
     if (group->count) {
@@ -549,8 +577,8 @@ static bool fill_row(const struct gathering *gathering, const struct group *grou
         for (int p = 0; p < STATS_PERCENTILES; p++) {
             struct ranks ranks = ranks_of(group->count, wanted[p], gathering->options->percentile);
 
-            row->percentile_ns[p] = between(value_at(group, ranks.low),
-                                            value_at(group, ranks.high), ranks.part);
+            row->percentile_ns[p] = between(value_at(group, rest, ranks.low),
+                                            value_at(group, rest, ranks.high), ranks.part);
         }
     }
     return row->name != NULL;
@@ -572,17 +600,21 @@ static enum ifg_status make_rows(struct gathering *gathering, struct stats *stat
     if (!stats->rows)
         return IFG_NO_MEMORY;
     for (size_t g = 0; g < gathering->group_count; g++) {
-        struct group *group = &gathering->groups[g];
+        struct group_rest *rest = &gathering->rest[g];
 
-        if (!group->count && !group->unfinished)
+        if (!gathering->groups[g].count && !rest->unfinished)
             continue;
-        if (group->value_count && !radix_sort(group->values, group->value_count))
+        if (rest->value_count && !radix_sort(rest->values, rest->value_count))
             return IFG_NO_MEMORY;
+        if (rest->value_count) {
+            rest->min = rest->values[0];
+            rest->max = rest->values[rest->value_count - 1];
+        }
         if (gathering->by_thread)
-            group->thread = (uint32_t)g;
-        if (!fill_row(gathering, group, stats->range_ns, &stats->rows[stats->row_count]))
+            rest->thread = (uint32_t)g;
+        if (!fill_row(gathering, g, stats->range_ns, &stats->rows[stats->row_count]))
             return IFG_NO_MEMORY;
-        stats->unfinished += group->unfinished;
+        stats->unfinished += rest->unfinished;
         stats->row_count++;
     }
     if (stats->row_count)
@@ -592,12 +624,16 @@ static enum ifg_status make_rows(struct gathering *gathering, struct stats *stat
 
 static void finish(struct gathering *gathering)
 {
-    for (size_t g = 0; gathering->groups && g < gathering->group_count; g++) {
-        ifg_free(gathering->groups[g].values);
-        ifg_free(gathering->groups[g].cells);
-        ifg_free(gathering->groups[g].cell_bits);
+    for (size_t g = 0; g < gathering->group_count; g++) {
+        if (gathering->groups)
+            ifg_free(gathering->groups[g].cells);
+        if (gathering->rest) {
+            ifg_free(gathering->rest[g].values);
+            ifg_free(gathering->rest[g].cell_bits);
+        }
     }
     ifg_free(gathering->groups);
+    ifg_free(gathering->rest);
     ifg_free(gathering->group_of_place);
     ifg_free(gathering->thread_wanted);
 }
@@ -624,16 +660,13 @@ enum ifg_status stats_create(const struct model *model, const struct stats_optio
     if (!status)
         status = choose_threads(&gathering);
     if (!status && gathering.group_count) {
-        status = count_all(&gathering);
+        status = reserve_histograms(&gathering);
         if (!status)
-            status = reserve_values(&gathering);
-        if (!status) {
-            pass_over(&gathering, FILL_CELLS);
+            status = count_all(&gathering);
+        if (!status)
             status = choose_cells(&gathering);
-        }
         if (!status) {
-            if (gathering.any_large)
-                pass_over(&gathering, TAKE_VALUES);
+            take_values(&gathering);
             status = make_rows(&gathering, stats);
         }
     }

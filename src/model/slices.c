@@ -16,6 +16,9 @@
 
 #include "base/alloc.h"
 
+/* Room for zones that had not ended, per thread. A recorder shows at most 240. */
+#define UNFINISHED_MAX 256u
+
 /* A zone that does not lie where its block lies, or that is too long for the column. */
 struct loose_slice {
     uint64_t start_ns;
@@ -40,6 +43,9 @@ struct slice_block {
     size_t first;         /* its slots in the columns: first .. first + count */
     size_t count;
     size_t kept; /* slots in use, at the right end; the rest are holes */
+    bool has_open;
+    struct loose_slice *open; /* zones that were open when the block was written */
+    size_t open_count;
 };
 
 struct slice_work {
@@ -58,8 +64,7 @@ struct worker {
     struct loose_list early;
     struct loose_list longs;
     struct trace_zones zones;
-    uint32_t *sizes; /* scratch, as large as the largest block */
-    uint32_t *bounds;
+    uint32_t *bounds; /* scratch, as large as the largest block */
     size_t scratch;
 };
 
@@ -82,12 +87,10 @@ static bool reserve_scratch(struct worker *worker, size_t count)
 {
     if (count <= worker->scratch)
         return true;
-    ifg_free(worker->sizes);
     ifg_free(worker->bounds);
-    worker->sizes = ifg_alloc(count, sizeof *worker->sizes);
     worker->bounds = ifg_alloc(count, sizeof *worker->bounds);
-    worker->scratch = worker->sizes && worker->bounds ? count : 0;
-    return worker->scratch != 0;
+    worker->scratch = worker->bounds ? count : 0;
+    return worker->bounds != NULL;
 }
 
 /* Moves early zones out of the decoded arrays; returns how many stay. durations hold ends (ns). */
@@ -97,7 +100,9 @@ static size_t set_early_aside(struct worker *worker, const struct slice_block *b
     struct trace_zones *zones = &worker->zones;
     size_t kept = 0;
 
-    for (size_t i = 0; i < zones->count; i++) {
+    while (kept < zones->count && zones->starts[kept] >= earlier_ns)
+        kept++;
+    for (size_t i = kept; i < zones->count; i++) {
         if (__builtin_expect(zones->starts[i] < earlier_ns, 0)) {
             struct loose_slice slice = {
                 .start_ns = zones->starts[i],
@@ -114,31 +119,10 @@ static size_t set_early_aside(struct worker *worker, const struct slice_block *b
         zones->starts[kept] = zones->starts[i];
         zones->durations[kept] = zones->durations[i];
         zones->locations[kept] = zones->locations[i];
+        zones->inside[kept] = zones->inside[i];
         kept++;
     }
     return kept;
-}
-
-/* How many zones each one contains, itself included, within the block. */
-static void find_sizes(struct worker *worker, size_t count)
-{
-    const uint64_t *starts = worker->zones.starts;
-    const uint64_t *ends = worker->zones.durations;
-    uint32_t *sizes = worker->sizes;
-    uint32_t *stack = worker->bounds; /* indices of zones without a parent so far */
-    size_t depth = 0;
-    uint64_t cursor = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        uint32_t size = 1;
-
-        if (starts[i] < cursor)
-            while (depth && starts[stack[depth - 1]] >= starts[i])
-                size += sizes[stack[--depth]];
-        sizes[i] = size;
-        stack[depth++] = (uint32_t)i;
-        cursor = ends[i];
-    }
 }
 
 /* Puts zones in the order of their starts: a zone's place in that order is its place in the order of ends,
@@ -151,34 +135,70 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
     size_t base = block->first + (block->count - count);
     uint32_t *bounds = worker->bounds; /* the first zone inside each zone around this one */
     size_t depth = 0;
-    uint32_t last_location = 0;
-    uint32_t last_place = builder_place(builder, process, 0);
+    const struct place_map *map = &builder->maps[process];
 
     for (size_t i = count; i-- > 0;) {
-        uint32_t inside = worker->sizes[i] - 1;
+        uint32_t location = zones->locations[i];
+        uint32_t place = __builtin_expect(location < map->limit, 1)
+                             ? map->by_id[location]
+                             : builder_place(builder, process, location);
+        uint32_t inside = zones->inside[i];
         uint64_t duration = zones->durations[i] - zones->starts[i];
         size_t to;
 
+        if (__builtin_expect((int64_t)duration < 0, 0))
+            duration = 0; /* only the clock of a damaged file runs backwards */
+
         while (depth && i < bounds[depth - 1])
             depth--;
+        if (__builtin_expect(inside > i, 0))
+            inside = (uint32_t)i; /* only where a damaged file has parents that begin after children */
         to = base + i + depth - inside;
+        if (__builtin_expect(to - base >= count, 0))
+            to = base + i; /* likewise */
         if (inside)
             bounds[depth++] = (uint32_t)i - inside;
-        if (zones->locations[i] != last_location) {
-            last_location = zones->locations[i];
-            last_place = builder_place(builder, process, last_location);
-        }
         builder->start_ns[to] = zones->starts[i];
         builder->duration_ns[to] = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
-        builder->place[to] = last_place;
+        builder->place[to] = place;
         if (__builtin_expect(duration >= UINT32_MAX, 0)) {
-            struct loose_slice slice = { zones->starts[i], duration, last_place, block->thread, 0,
-                                         false };
+            struct loose_slice slice = { zones->starts[i], duration, place, block->thread, 0, false };
 
             if (!loose_add(&worker->longs, &slice))
                 atomic_store(&worker->work->out_of_memory, true);
         }
     }
+}
+
+/* Keeps what a block says of zones that were open then; only the last such block of a thread counts. */
+static bool note_open(struct worker *worker, struct slice_block *block, uint32_t clock)
+{
+    const struct model_builder *builder = worker->work->builder;
+    const struct trace_zones *zones = &worker->zones;
+    uint64_t seen = trace_clock_to_ns(builder->model.reader, clock, zones->open_as_of);
+    size_t count = zones->open_count < UNFINISHED_MAX ? zones->open_count : UNFINISHED_MAX;
+
+    block->has_open = true;
+    if (!count)
+        return true;
+    block->open = ifg_alloc(count, sizeof *block->open);
+    if (!block->open)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = trace_clock_to_ns(builder->model.reader, clock, zones->open_starts[i]);
+
+        block->open[i] = (struct loose_slice){
+            .start_ns = start,
+            .duration_ns = seen > start ? seen - start : 0,
+            .place = builder_place(builder, builder->threads[block->thread].process,
+                                   zones->open_locations[i]),
+            .thread = block->thread,
+            .block = SIZE_MAX,
+            .unfinished = true,
+        };
+    }
+    block->open_count = count;
+    return true;
 }
 
 static void take_block(struct worker *worker, struct slice_block *block)
@@ -192,7 +212,8 @@ static void take_block(struct worker *worker, struct slice_block *block)
     enum ifg_status status =
         trace_decode_zones(builder->model.reader, block->block, zones, NULL);
 
-    if (status == IFG_OK && !reserve_scratch(worker, zones->count))
+    if (status == IFG_OK && (!reserve_scratch(worker, zones->count) ||
+                             (zones->has_open && !note_open(worker, block, clock))))
         status = IFG_NO_MEMORY;
     if (status) {
         if (status == IFG_NO_MEMORY)
@@ -207,13 +228,9 @@ static void take_block(struct worker *worker, struct slice_block *block)
         zones->durations[i] += zones->starts[i];
     trace_clock_convert(builder->model.reader, clock, zones->starts, zones->count);
     trace_clock_convert(builder->model.reader, clock, zones->durations, zones->count);
-    for (size_t i = 0; i < zones->count; i++)
-        if (__builtin_expect(zones->durations[i] < zones->starts[i], 0))
-            zones->durations[i] = zones->starts[i]; /* only a damaged file runs backwards */
     if (earlier_ns)
         trace_clock_convert(builder->model.reader, clock, &earlier_ns, 1);
     block->kept = set_early_aside(worker, block, earlier_ns, process);
-    find_sizes(worker, block->kept);
     scatter(worker, block, block->kept, process);
 }
 
@@ -281,46 +298,26 @@ static enum ifg_status list_blocks(struct slice_work *work)
 
 /* ---- what had not ended ---------------------------------------------------------------------------- */
 
-/* The open zones that the last zones block of each thread tells of. */
-static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_list *list)
+/* The open zones that the last block of each thread tells of; they end the thread's part of the columns. */
+static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_list *list,
+                                          size_t *region_ends)
 {
-    const struct model_builder *builder = work->builder;
-    struct trace_zones zones = { 0 };
-    enum ifg_status status = IFG_OK;
-
-    for (uint32_t t = 0; t < builder->model.thread_count && !status; t++) {
+    for (uint32_t t = 0; t < work->builder->model.thread_count; t++) {
         size_t i = work->first_block[t + 1];
-        uint32_t clock = builder_clock(builder, t);
-        bool found = false;
 
-        while (!found && i-- > work->first_block[t]) {
-            uint64_t seen;
+        while (i-- > work->first_block[t]) {
+            const struct slice_block *block = &work->blocks[i];
 
-            if (trace_decode_zones(builder->model.reader, work->blocks[i].block, &zones, NULL) ||
-                !zones.has_open)
+            if (!block->has_open)
                 continue;
-            found = true;
-            seen = trace_clock_to_ns(builder->model.reader, clock, zones.open_as_of);
-            for (size_t k = 0; k < zones.open_count; k++) {
-                uint64_t start =
-                    trace_clock_to_ns(builder->model.reader, clock, zones.open_starts[k]);
-                struct loose_slice slice = {
-                    .start_ns = start,
-                    .duration_ns = seen > start ? seen - start : 0,
-                    .place = builder_place(builder, builder->threads[t].process,
-                                           zones.open_locations[k]),
-                    .thread = t,
-                    .block = SIZE_MAX,
-                    .unfinished = true,
-                };
-
-                if (!loose_add(list, &slice))
-                    status = IFG_NO_MEMORY;
-            }
+            for (size_t k = 0; k < block->open_count; k++)
+                if (!loose_add(list, &block->open[k]))
+                    return IFG_NO_MEMORY;
+            region_ends[t] += block->open_count;
+            break;
         }
     }
-    trace_zones_fini(&zones);
-    return status;
+    return IFG_OK;
 }
 
 /* ---- putting the parts together ------------------------------------------------------------------- */
@@ -403,23 +400,21 @@ static void merge_thread(struct slice_work *work, uint32_t t, const struct loose
     builder->threads[t].slice_count = region_end - to;
 }
 
-/* Gives every block and every thread its slots: first a thread's blocks, then room for its loose slices.
- * (How many of a block's zones are early is not known yet; those leave holes that the merge fills.) */
-static enum ifg_status allocate_columns(struct slice_work *work, const struct loose_list *unfinished,
-                                        size_t *region_ends)
+/* Gives every block and every thread its slots: first a thread's blocks, then room for what had not ended.
+ * (How many of a block's zones are early is not known yet; those leave holes that the merge fills. Slots
+ * that are never touched cost nothing.) */
+static enum ifg_status allocate_columns(struct slice_work *work, size_t *region_ends)
 {
     struct model_builder *builder = work->builder;
     size_t at = 0;
-    size_t open = 0;
 
     for (uint32_t t = 0; t < builder->model.thread_count; t++) {
         for (size_t i = work->first_block[t]; i < work->first_block[t + 1]; i++) {
             work->blocks[i].first = at;
             at += work->blocks[i].count;
         }
-        for (; open < unfinished->count && unfinished->items[open].thread == t; open++)
-            at++;
         region_ends[t] = at;
+        at += UNFINISHED_MAX;
     }
     builder->column_slots = at;
     builder->start_ns = column_alloc(at, sizeof *builder->start_ns);
@@ -458,7 +453,6 @@ static enum ifg_status run_workers(struct slice_work *work, struct loose_list *l
                 status = IFG_NO_MEMORY;
         ifg_free(workers[i].early.items);
         ifg_free(workers[i].longs.items);
-        ifg_free(workers[i].sizes);
         ifg_free(workers[i].bounds);
         trace_zones_fini(&workers[i].zones);
     }
@@ -563,6 +557,8 @@ static enum ifg_status find_depths(struct model_builder *builder)
 
 static void count_function_events(struct model_builder *builder)
 {
+    if (!builder->model.function_count)
+        return;
     for (size_t t = 0; t < builder->model.thread_count; t++) {
         const struct model_thread *thread = &builder->threads[t];
 
@@ -635,13 +631,13 @@ enum ifg_status build_slices(struct model_builder *builder)
     enum ifg_status status = region_ends ? list_blocks(&work) : IFG_NO_MEMORY;
 
     if (!status)
-        status = collect_unfinished(&work, &unfinished);
-    if (!status && unfinished.count)
-        qsort(unfinished.items, unfinished.count, sizeof *unfinished.items, by_thread_and_start);
-    if (!status)
-        status = allocate_columns(&work, &unfinished, region_ends);
+        status = allocate_columns(&work, region_ends);
     if (!status)
         status = run_workers(&work, &loose, &longs);
+    if (!status)
+        status = collect_unfinished(&work, &unfinished, region_ends);
+    if (!status && unfinished.count)
+        qsort(unfinished.items, unfinished.count, sizeof *unfinished.items, by_thread_and_start);
     if (!status)
         status = put_together(&work, &loose, &longs, &unfinished, region_ends);
     if (!status) {
@@ -652,6 +648,8 @@ enum ifg_status build_slices(struct model_builder *builder)
     ifg_free(longs.items);
     ifg_free(unfinished.items);
     ifg_free(region_ends);
+    for (size_t i = 0; i < work.block_count; i++)
+        ifg_free(work.blocks[i].open);
     ifg_free(work.blocks);
     ifg_free(work.first_block);
     return status;

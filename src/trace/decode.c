@@ -13,6 +13,7 @@ struct zone_scratch {
     size_t capacity;
     size_t open_capacity;
     uint64_t *pending;
+    uint32_t *leftmost; /* for each pending zone: the first entry of what lies inside it */
 };
 
 struct event_scratch {
@@ -131,6 +132,8 @@ static bool reserve_zones(struct trace_zones *zones, struct zone_scratch *scratc
     scratch->capacity = 0;
     /* One more than zones: the loop looks at the entry above the top before it knows the shape. */
     if (!replace(&scratch->pending, count + 1, sizeof *scratch->pending) ||
+        !replace(&scratch->leftmost, count + 1, sizeof *scratch->leftmost) ||
+        !replace(&zones->inside, count, sizeof *zones->inside) ||
         !replace(&zones->starts, count, sizeof *zones->starts) ||
         !replace(&zones->durations, count, sizeof *zones->durations) ||
         !replace(&zones->locations, count, sizeof *zones->locations))
@@ -150,7 +153,9 @@ static bool decode_zone_columns(struct trace_zones *zones, const struct zone_scr
     uint64_t *restrict out_starts = zones->starts;
     uint64_t *restrict out_durations = zones->durations;
     uint32_t *restrict out_locations = zones->locations;
+    uint32_t *restrict out_inside = zones->inside;
     uint64_t *restrict pending = scratch->pending;
+    uint32_t *restrict leftmost = scratch->leftmost;
     uint64_t depth = 0;
     uint64_t base;
     uint64_t cursor;
@@ -161,6 +166,7 @@ static bool decode_zone_columns(struct trace_zones *zones, const struct zone_scr
     for (size_t i = 0; i < count; i++) {
         uint64_t code, gap, duration, taken;
         uint64_t start, end;
+        uint32_t first;
         const uint8_t *after_children;
 
         if (!lane_varint(&codes, &code) || !lane_varint(&gaps, &gap) ||
@@ -178,6 +184,7 @@ static bool decode_zone_columns(struct trace_zones *zones, const struct zone_scr
             children.at = parent ? after_children : children.at;
             depth -= taken;
             anchor = parent ? pending[depth] : cursor;
+            first = parent ? leftmost[depth] : (uint32_t)i;
             start = anchor + ((gap ^ parent) - parent);
             end = (parent ? cursor : start) + duration;
         } else {
@@ -185,12 +192,15 @@ static bool decode_zone_columns(struct trace_zones *zones, const struct zone_scr
                 return false;
             start = base + (uint64_t)ifg_unzigzag(gap);
             end = start + duration;
+            first = (uint32_t)i;
             while (depth && pending[depth - 1] >= start)
-                depth--;
+                first = leftmost[--depth];
         }
         if (__builtin_expect(code >> 34 != 0, 0))
             return false;
+        leftmost[depth] = first;
         pending[depth++] = start;
+        out_inside[i] = (uint32_t)i - first;
         out_starts[i] = start;
         out_durations[i] = end - start;
         out_locations[i] = (uint32_t)(code >> 2);
@@ -278,11 +288,13 @@ void trace_zones_fini(struct trace_zones *zones)
     if (scratch) {
         trace_unpacker_fini(&scratch->unpacker);
         ifg_free(scratch->pending);
+        ifg_free(scratch->leftmost);
         ifg_free(scratch);
     }
     ifg_free(zones->starts);
     ifg_free(zones->durations);
     ifg_free(zones->locations);
+    ifg_free(zones->inside);
     ifg_free(zones->open_starts);
     ifg_free(zones->open_locations);
     memset(zones, 0, sizeof *zones);

@@ -149,6 +149,7 @@ struct trace_zones {
     uint64_t *starts;
     uint64_t *durations;
     uint32_t *locations;
+    uint32_t *inside; /* how many of the entries before it, in this block, lie inside it */
     size_t count;
     uint64_t first_zone; /* how many zones of this thread came in earlier blocks, lost ones too */
     bool has_open;
