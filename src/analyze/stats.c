@@ -2,10 +2,10 @@
 /*
  * Statistics by group: see stats.h.
  *
- * The first pass counts, sums, finds self times, and fills a logarithmic histogram for each group. The second
- * takes out only those values that lie in the histogram cells in which a wanted rank falls; these are few, are
- * sorted, and give exact percentiles. Where there are so many groups that their histograms would be
- * larger than their values, all values are taken instead.
+ * The first pass counts, sums, finds self times, and fills a logarithmic histogram for each group.
+ * The second takes out only those values that lie in the histogram cells in which a wanted rank
+ * falls; these are few, are sorted, and give exact percentiles. Where there are so many groups that
+ * their histograms would be larger than their values, all values are taken instead.
  */
 #include "analyze/stats.h"
 
@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 
-#define NO_GROUP UINT32_MAX
+#define NO_GROUP  UINT32_MAX
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
 /* Cells: 64 for each power of two, so a cell is at most 1.6 % wide. */
@@ -28,8 +28,8 @@
 
 static const double wanted[STATS_PERCENTILES] = { 0.50, 0.90, 0.95, 0.99, 0.999 };
 
-/* What the first pass touches for every slice. It is little on purpose: the count and the extremes can
- * be read off the histogram and the values later. */
+/* What the first pass touches for every slice. It is little on purpose: the count and the extremes
+ * can be read off the histogram and the values later. */
 struct group {
     unsigned __int128 squares;
     uint64_t total;
@@ -113,7 +113,8 @@ double stats_percentile_of(const uint64_t *sorted, size_t count, double p,
     return between(sorted[ranks.low], sorted[ranks.high], ranks.part);
 }
 
-/* ---- groups ----------------------------------------------------------------------------------------- */
+/* ---- groups
+ * ----------------------------------------------------------------------------------------- */
 
 static bool place_counts(const struct gathering *gathering, const struct model_place *place)
 {
@@ -238,7 +239,8 @@ static enum ifg_status choose_threads(struct gathering *gathering)
     return IFG_OK;
 }
 
-/* ---- the passes -------------------------------------------------------------------------------------- */
+/* ---- the passes
+ * -------------------------------------------------------------------------------------- */
 
 /* The part of a thread's slices that begins in the time range. */
 static void range_of(const struct gathering *gathering, const struct model_thread *thread,
@@ -266,7 +268,8 @@ static void range_of(const struct gathering *gathering, const struct model_threa
     *out_end = bounds[1];
 }
 
-/* The group of a slice, or NO_GROUP. By thread only outermost slices count: others lie inside them. */
+/* The group of a slice, or NO_GROUP. By thread only outermost slices count: others lie inside them.
+ */
 static inline uint32_t group_of(const struct gathering *gathering, size_t slice, uint32_t thread)
 {
     uint32_t group = gathering->group_of_place[gathering->model->place[slice]];
@@ -286,8 +289,8 @@ static inline void count_slice(struct group *group, uint64_t duration)
         group->count++;
 }
 
-/* Slices first .. end - 1 of thread t, none of them unfinished. parents[d] is the group of the slice
- * around at depth d: what lies inside is taken off its self time. */
+/* Slices first .. end - 1 of thread t, none of them unfinished. parents[d] is the group of the
+ * slice around at depth d: what lies inside is taken off its self time. */
 static void count_finished(struct gathering *gathering, uint32_t t, size_t first, size_t end,
                            uint32_t *parents)
 {
@@ -399,8 +402,8 @@ static void take_values(struct gathering *gathering)
     }
 }
 
-/* Whether a cell that holds the ranks from `before` to `after` has one that is wanted; so do the first and
- * the last, which have the extremes. */
+/* Whether a cell that holds the ranks from `before` to `after` has one that is wanted; so do the
+ * first and the last, which have the extremes. */
 static bool is_wanted(const struct gathering *gathering, uint64_t count, uint64_t before,
                       uint64_t after)
 {
@@ -514,7 +517,9 @@ static uint64_t value_at(const struct group *group, const struct group_rest *res
     return rest->max;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------- */
+/* ---- rows
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static double deviation_of(const struct group *group)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Statistics of slices by group: counts, sums, self time, exact percentiles, in a few passes over the
- * columns.
+ * Statistics of slices by group: counts, sums, self time, exact percentiles, in a few passes over
+ * the columns.
  *
  * Definitions, the same everywhere in this project:
  *   self     duration minus the durations of the slices directly inside
@@ -9,7 +9,8 @@
  *   pXX      linear interpolation between order statistics, rank (n - 1) * p (as numpy's default);
  *            with STATS_NEAREST the element number floor(n * p) of the sorted values, from 0
  *   share    total / length of the time range; threads add up, so it may exceed 1
- * Zero-length slices count like all others. Slices that had not ended are counted apart and are in no sum.
+ * Zero-length slices count like all others. Slices that had not ended are counted apart and are in
+ * no sum.
  */
 #ifndef IFG_ANALYZE_STATS_H
 #define IFG_ANALYZE_STATS_H
@@ -22,7 +23,8 @@
 #include "model/model.h"
 
 enum stats_by {
-    STATS_BY_ZONE,     /* everything by name: zones and stages, ML events as "model category", operators */
+    STATS_BY_ZONE, /* everything by name: zones and stages, ML events as "model category", operators
+                    */
     STATS_BY_MODEL,    /* ML events, by model */
     STATS_BY_CATEGORY, /* ML events, by category */
     STATS_BY_OP,       /* operators, by name */
@@ -36,7 +38,7 @@ enum stats_percentile { STATS_LINEAR, STATS_NEAREST };
 struct stats_filter {
     uint64_t from_ns; /* those that begin in [from, to), in ns since the trace's begin */
     uint64_t to_ns;
-    const char *model; /* ML events of the model with this name */
+    const char *model;  /* ML events of the model with this name */
     const char *thread; /* a tid, or a thread's name */
     /* Decides by name; called once per place, not per slice. */
     bool (*name_matches)(const char *name, void *user);

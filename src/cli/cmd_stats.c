@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* inferogram stats: counts, sums and percentiles by zone, model, category, operator, function or thread. */
+/* inferogram stats: counts, sums and percentiles by zone, model, category, operator, function or
+ * thread. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 static const char help[] =
     "usage: inferogram stats FILE [--by zone|model|category|op|function|thread] [OPTIONS]\n"
     "\n"
-    "  --by WHAT         zone (default): everything by name; model, category, function: ML events;\n"
+    "  --by WHAT         zone (default): everything by name; model, category, function: ML "
+    "events;\n"
     "                    op: operators; thread: outermost zones\n"
     "  --name REGEX      only names that contain a match (PCRE2, ECMAScript-like)\n"
     "  --model NAME      only events of this model\n"
@@ -29,12 +31,21 @@ static const char help[] =
     "self: without what lies directly inside; sd: of the sample; share: total / time range.\n"
     "Exit status: 0; 2 if FILE cannot be read or an option is wrong.\n";
 
-#define OUTPUT_MAX    (1u << 30)
-#define TABLE_LIMIT   40
-#define NAME_COLUMNS  40
-#define NANO          1000000000.0
+#define OUTPUT_MAX   (1u << 30)
+#define TABLE_LIMIT  40
+#define NAME_COLUMNS 40
+#define NANO         1000000000.0
 
-enum column { SORT_TOTAL, SORT_SELF, SORT_COUNT, SORT_MEAN, SORT_P50, SORT_P99, SORT_MAX, SORT_NAME };
+enum column {
+    SORT_TOTAL,
+    SORT_SELF,
+    SORT_COUNT,
+    SORT_MEAN,
+    SORT_P50,
+    SORT_P99,
+    SORT_MAX,
+    SORT_NAME
+};
 
 struct request {
     const char *path;
@@ -176,7 +187,8 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     return CLI_YES;
 }
 
-/* ---- output ----------------------------------------------------------------------------------------- */
+/* ---- output
+ * ----------------------------------------------------------------------------------------- */
 
 static double sort_value(const struct stats_row *row, enum column column)
 {

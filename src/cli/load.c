@@ -21,8 +21,9 @@ int cli_load(const char *path, struct trace_reader **out_reader, const struct mo
     if (!file->finished)
         cli_say("%s: the recording was not finished; read up to its last whole block", path);
     if (file->skipped_bytes || (*out_model)->undecoded_blocks)
-        cli_say("%s: %llu bytes are damaged, the first at offset %llu; %llu blocks are missing", path,
-                (unsigned long long)file->skipped_bytes, (unsigned long long)file->first_damage,
+        cli_say("%s: %llu bytes are damaged, the first at offset %llu; %llu blocks are missing",
+                path, (unsigned long long)file->skipped_bytes,
+                (unsigned long long)file->first_damage,
                 (unsigned long long)(file->damaged_blocks + (*out_model)->undecoded_blocks));
     return CLI_YES;
 }

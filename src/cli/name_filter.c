@@ -19,8 +19,8 @@ enum ifg_status name_filter_init(struct name_filter *filter, const char *pattern
     pcre2_match_context *limits;
 
     name_filter_fini(filter);
-    filter->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &number,
-                                 &where, NULL);
+    filter->code =
+        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &number, &where, NULL);
     if (!filter->code) {
         PCRE2_UCHAR reason[160];
 

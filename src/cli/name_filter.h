@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A pattern for names: PCRE2 with its ECMAScript-like options; it matches if it is found anywhere. */
+/* A pattern for names: PCRE2 with its ECMAScript-like options; it matches if it is found anywhere.
+ */
 #ifndef IFG_CLI_NAME_FILTER_H
 #define IFG_CLI_NAME_FILTER_H
 

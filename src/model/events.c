@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Everything that is not a slice: messages, counters, spans, memory, frames, and attributes of slices. */
+/* Everything that is not a slice: messages, counters, spans, memory, frames, and attributes of
+ * slices. */
 #include "model/model_internal.h"
 
 #include <stdlib.h>
@@ -49,7 +50,8 @@ static void *grow(struct growing *list, size_t size)
     return (char *)list->items + list->count++ * size;
 }
 
-/* ---- attributes -------------------------------------------------------------------------------------- */
+/* ---- attributes
+ * -------------------------------------------------------------------------------------- */
 
 /* The slice of this thread that has this start and place. */
 static size_t slice_at(const struct model_builder *builder, uint32_t thread, uint64_t start_ns,
@@ -80,8 +82,7 @@ static bool take_attribute(struct collecting *collecting, uint32_t thread, uint6
     struct model_builder *builder = collecting->builder;
     struct trace_attribute from;
     struct model_attribute *to;
-    uint32_t place =
-        builder_place(builder, builder->threads[thread].process, event->reference);
+    uint32_t place = builder_place(builder, builder->threads[thread].process, event->reference);
     size_t slice = slice_at(builder, thread, start_ns, place);
 
     if (slice == SIZE_MAX || trace_parse_attribute(event, &from)) {
@@ -104,7 +105,8 @@ static bool take_attribute(struct collecting *collecting, uint32_t thread, uint6
     return to->key && (from.type != TRACE_VALUE_STRING || to->text);
 }
 
-/* ---- the others --------------------------------------------------------------------------------------- */
+/* ---- the others
+ * --------------------------------------------------------------------------------------- */
 
 static bool take_message(struct collecting *collecting, uint32_t thread, uint64_t ns,
                          const struct trace_event *event)
@@ -246,7 +248,8 @@ static enum ifg_status decode_blocks(struct collecting *collecting)
     return status;
 }
 
-/* ---- sorting and matching ------------------------------------------------------------------------------ */
+/* ---- sorting and matching
+ * ------------------------------------------------------------------------------ */
 
 /* All event structures begin with their time. */
 static int by_time(const void *a, const void *b)
@@ -267,7 +270,8 @@ static int by_slice(const void *a, const void *b)
     return left->slice < right->slice ? -1 : left->slice > right->slice;
 }
 
-/* Spans with the same name and id stand together, in time; a begin before an end of the same moment. */
+/* Spans with the same name and id stand together, in time; a begin before an end of the same
+ * moment. */
 static int by_span(const void *a, const void *b)
 {
     const struct async_end *left = a;
@@ -325,8 +329,8 @@ static enum ifg_status match_spans(struct collecting *collecting)
     return IFG_OK;
 }
 
-/* Blocks come thread by thread, so this is mostly sorted already; qsort in libc is a merge sort and keeps
- * the order of equals. */
+/* Blocks come thread by thread, so this is mostly sorted already; qsort in libc is a merge sort and
+ * keeps the order of equals. */
 static void sort_by(struct growing *list, size_t size, int (*compare)(const void *, const void *))
 {
     if (list->count)

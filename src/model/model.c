@@ -10,8 +10,8 @@
 #include "base/alloc.h"
 #include "model/model_internal.h"
 
-#define WORKERS_MAX    64
-#define HUGE_PAGE      ((size_t)2 << 20)
+#define WORKERS_MAX 64
+#define HUGE_PAGE   ((size_t)2 << 20)
 
 void *column_alloc(size_t count, size_t size)
 {
@@ -43,8 +43,8 @@ void column_free(void *column, size_t count, size_t size)
 
 static unsigned worker_count(const struct model_options *options)
 {
-    long wanted = options && options->threads ? (long)options->threads
-                                              : sysconf(_SC_NPROCESSORS_ONLN);
+    long wanted =
+        options && options->threads ? (long)options->threads : sysconf(_SC_NPROCESSORS_ONLN);
 
     return wanted < 1 ? 1 : wanted > WORKERS_MAX ? WORKERS_MAX : (unsigned)wanted;
 }
@@ -180,7 +180,8 @@ uint32_t model_thread_of(const struct model *model, size_t slice)
     size_t low = 0;
     size_t high = model->thread_count;
 
-    /* The last thread whose slices begin at or before this one; empty threads begin where the next does. */
+    /* The last thread whose slices begin at or before this one; empty threads begin where the next
+     * does. */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
 

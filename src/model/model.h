@@ -2,9 +2,9 @@
 /*
  * A trace in memory: read-only columns on one clock.
  *
- * Slices (zones, ML events, operators, stages) lie thread by thread; within a thread they are sorted by
- * start, a parent before its children. 18 bytes each. All times are CLOCK_MONOTONIC nanoseconds. What
- * had not ended is there too, as long as it was seen, and is marked unfinished.
+ * Slices (zones, ML events, operators, stages) lie thread by thread; within a thread they are
+ * sorted by start, a parent before its children. 18 bytes each. All times are CLOCK_MONOTONIC
+ * nanoseconds. What had not ended is there too, as long as it was seen, and is marked unfinished.
  *
  * Everything belongs to the model and stays valid until model_destroy; the reader may not be closed
  * before. Once created a model is never changed: any number of threads may read it.
@@ -68,9 +68,9 @@ struct model_place {
     enum trace_category category; /* ML events */
     uint32_t color;               /* 0, or 0x1RRGGBB */
     uint32_t line;
-    uint32_t net;        /* index of its model, or MODEL_NONE */
+    uint32_t net;            /* index of its model, or MODEL_NONE */
     uint32_t function_index; /* ML events: index into functions, else MODEL_NONE */
-    const char *name;    /* ML events: the category's name if the location has none */
+    const char *name;        /* ML events: the category's name if the location has none */
     const char *function;
     const char *file;
 };
@@ -175,7 +175,7 @@ struct model {
     int64_t realtime_offset_ns; /* add to get CLOCK_REALTIME; 0 unknown */
 
     /* what could not be used; shown, never hidden */
-    uint64_t dropped;              /* lost while recording */
+    uint64_t dropped; /* lost while recording */
     uint64_t undecoded_blocks;
     uint64_t async_ends_without_begin;
     uint64_t attributes_without_slice;

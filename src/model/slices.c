@@ -2,10 +2,11 @@
 /*
  * From zones blocks to the slice columns.
  *
- * A block holds zones in the order of their ends. Workers decode blocks side by side, turn each into the
- * order of starts, and put it where the sum of the counts before it says. Zones that began before the
- * block did ("early" ones: the parents that a block boundary cut) are few; they are kept aside, and one pass
- * from right to left inserts them where they belong. Then depths follow from times.
+ * A block holds zones in the order of their ends. Workers decode blocks side by side, turn each
+ * into the order of starts, and put it where the sum of the counts before it says. Zones that began
+ * before the block did ("early" ones: the parents that a block boundary cut) are few; they are kept
+ * aside, and one pass from right to left inserts them where they belong. Then depths follow from
+ * times.
  */
 #include "model/model_internal.h"
 
@@ -125,8 +126,8 @@ static size_t set_early_aside(struct worker *worker, const struct slice_block *b
     return kept;
 }
 
-/* Puts zones in the order of their starts: a zone's place in that order is its place in the order of ends,
- * plus the zones around it, minus the zones inside it. */
+/* Puts zones in the order of their starts: a zone's place in that order is its place in the order
+ * of ends, plus the zones around it, minus the zones inside it. */
 static void scatter(struct worker *worker, const struct slice_block *block, size_t count,
                     uint32_t process)
 {
@@ -152,7 +153,8 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
         while (depth && i < bounds[depth - 1])
             depth--;
         if (__builtin_expect(inside > i, 0))
-            inside = (uint32_t)i; /* only where a damaged file has parents that begin after children */
+            inside =
+                (uint32_t)i; /* only where a damaged file has parents that begin after children */
         to = base + i + depth - inside;
         if (__builtin_expect(to - base >= count, 0))
             to = base + i; /* likewise */
@@ -162,7 +164,9 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
         builder->duration_ns[to] = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
         builder->place[to] = place;
         if (__builtin_expect(duration >= UINT32_MAX, 0)) {
-            struct loose_slice slice = { zones->starts[i], duration, place, block->thread, 0, false };
+            struct loose_slice slice = {
+                zones->starts[i], duration, place, block->thread, 0, false
+            };
 
             if (!loose_add(&worker->longs, &slice))
                 atomic_store(&worker->work->out_of_memory, true);
@@ -170,7 +174,8 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
     }
 }
 
-/* Keeps what a block says of zones that were open then; only the last such block of a thread counts. */
+/* Keeps what a block says of zones that were open then; only the last such block of a thread
+ * counts. */
 static bool note_open(struct worker *worker, struct slice_block *block, uint32_t clock)
 {
     const struct model_builder *builder = worker->work->builder;
@@ -209,8 +214,7 @@ static void take_block(struct worker *worker, struct slice_block *block)
     uint32_t process = builder->threads[block->thread].process;
     uint32_t clock = builder_clock(builder, block->thread);
     uint64_t earlier_ns = block->earlier_end;
-    enum ifg_status status =
-        trace_decode_zones(builder->model.reader, block->block, zones, NULL);
+    enum ifg_status status = trace_decode_zones(builder->model.reader, block->block, zones, NULL);
 
     if (status == IFG_OK && (!reserve_scratch(worker, zones->count) ||
                              (zones->has_open && !note_open(worker, block, clock))))
@@ -296,9 +300,11 @@ static enum ifg_status list_blocks(struct slice_work *work)
     return IFG_OK;
 }
 
-/* ---- what had not ended ---------------------------------------------------------------------------- */
+/* ---- what had not ended
+ * ---------------------------------------------------------------------------- */
 
-/* The open zones that the last block of each thread tells of; they end the thread's part of the columns. */
+/* The open zones that the last block of each thread tells of; they end the thread's part of the
+ * columns. */
 static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_list *list,
                                           size_t *region_ends)
 {
@@ -320,7 +326,8 @@ static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_
     return IFG_OK;
 }
 
-/* ---- putting the parts together ------------------------------------------------------------------- */
+/* ---- putting the parts together
+ * ------------------------------------------------------------------- */
 
 static int by_thread_and_start(const void *a, const void *b)
 {
@@ -368,8 +375,8 @@ static void put_slice(struct model_builder *builder, size_t at, const struct loo
     builder->place[at] = slice->place;
 }
 
-/* One thread, from right to left: blocks slide into the holes, loose slices go in between. Everything
- * only ever moves to the right, so nothing is overwritten before it is read. */
+/* One thread, from right to left: blocks slide into the holes, loose slices go in between.
+ * Everything only ever moves to the right, so nothing is overwritten before it is read. */
 static void merge_thread(struct slice_work *work, uint32_t t, const struct loose_slice *loose,
                          size_t loose_count, size_t region_end)
 {
@@ -383,8 +390,7 @@ static void merge_thread(struct slice_work *work, uint32_t t, const struct loose
 
         while (loose_count && low < high &&
                loose[loose_count - 1].start_ns > builder->start_ns[low]) {
-            size_t at =
-                lower_bound(builder->start_ns, low, high, loose[loose_count - 1].start_ns);
+            size_t at = lower_bound(builder->start_ns, low, high, loose[loose_count - 1].start_ns);
 
             to -= high - at;
             move_slices(builder, at, to, high - at);
@@ -400,9 +406,9 @@ static void merge_thread(struct slice_work *work, uint32_t t, const struct loose
     builder->threads[t].slice_count = region_end - to;
 }
 
-/* Gives every block and every thread its slots: first a thread's blocks, then room for what had not ended.
- * (How many of a block's zones are early is not known yet; those leave holes that the merge fills. Slots
- * that are never touched cost nothing.) */
+/* Gives every block and every thread its slots: first a thread's blocks, then room for what had not
+ * ended. (How many of a block's zones are early is not known yet; those leave holes that the merge
+ * fills. Slots that are never touched cost nothing.) */
 static enum ifg_status allocate_columns(struct slice_work *work, size_t *region_ends)
 {
     struct model_builder *builder = work->builder;
@@ -519,7 +525,8 @@ static enum ifg_status find_unfinished(struct model_builder *builder,
     return IFG_OK;
 }
 
-/* ---- depths ----------------------------------------------------------------------------------------- */
+/* ---- depths
+ * ----------------------------------------------------------------------------------------- */
 
 /* A slice lies inside the nearest earlier one that has not ended when it ends. */
 static enum ifg_status find_depths(struct model_builder *builder)
@@ -571,8 +578,8 @@ static void count_function_events(struct model_builder *builder)
     }
 }
 
-/* Blocks that could not be decoded leave holes at the left of their thread: close them, so that slices are
- * numbered without gaps. */
+/* Blocks that could not be decoded leave holes at the left of their thread: close them, so that
+ * slices are numbered without gaps. */
 static void close_gaps(struct model_builder *builder)
 {
     size_t to = 0;

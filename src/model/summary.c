@@ -256,8 +256,8 @@ static enum ifg_status append_open(struct counting *counting, uint32_t thread,
                                    const struct trace_zones *zones)
 {
     struct summary *summary = counting->summary;
-    struct summary_open *open = ifg_realloc(
-        summary->open, summary->open_count + zones->open_count, sizeof *summary->open);
+    struct summary_open *open =
+        ifg_realloc(summary->open, summary->open_count + zones->open_count, sizeof *summary->open);
     uint32_t process;
     uint32_t clock = clock_of_thread(counting->tables, thread, &process);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is in a trace, counted: how many events of each kind, what was lost, which places took how long,
- * and what was still open at the end. One pass over all blocks.
+ * What is in a trace, counted: how many events of each kind, what was lost, which places took how
+ * long, and what was still open at the end. One pass over all blocks.
  */
 #ifndef IFG_MODEL_SUMMARY_H
 #define IFG_MODEL_SUMMARY_H
@@ -16,8 +16,8 @@
 struct summary_row {
     enum trace_location_kind kind;
     enum trace_category category;
-    const char *model;    /* ML events: the model's name */
-    const char *name;     /* zones and stages: their name; ML events: the function */
+    const char *model; /* ML events: the model's name */
+    const char *name;  /* zones and stages: their name; ML events: the function */
     uint64_t count;
     uint64_t total_ns;
     uint64_t min_ns;
@@ -43,7 +43,7 @@ struct summary {
     uint64_t frees;
     uint64_t frames;
     uint64_t attributes;
-    uint64_t dropped; /* by threads, and by processes for threads without a ring */
+    uint64_t dropped;  /* by threads, and by processes for threads without a ring */
     uint64_t begin_ns; /* CLOCK_MONOTONIC of the first and last thing known */
     uint64_t end_ns;
     uint64_t undecoded_blocks;

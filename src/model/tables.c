@@ -68,8 +68,7 @@ static const char *late_property(const struct trace_tables *tables,
 {
     for (size_t i = tables->property_count; i-- > 0;)
         if (tables->properties[i].process == net->process &&
-            tables->properties[i].model == net->id &&
-            strcmp(tables->properties[i].key, key) == 0)
+            tables->properties[i].model == net->id && strcmp(tables->properties[i].key, key) == 0)
             return tables->properties[i].value;
     return otherwise;
 }
@@ -160,7 +159,8 @@ static enum ifg_status build_places(struct model_builder *builder)
     return IFG_OK;
 }
 
-/* Ids are handed out one after the other, so a plain array finds them; a hostile file gets a search. */
+/* Ids are handed out one after the other, so a plain array finds them; a hostile file gets a
+ * search. */
 static enum ifg_status build_maps(struct model_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
