@@ -16,7 +16,8 @@ static const char help[] =
     "usage: inferogram info FILE [--top N] [--json]\n"
     "\n"
     "Shows what a trace holds: program and host, counts of events, what was lost and why, models,\n"
-    "what was unfinished at the end, and where the time went. Damaged and unfinished files are read\n"
+    "what was unfinished at the end, and where the time went. Damaged and unfinished files are "
+    "read\n"
     "as far as they go.\n"
     "\n"
     "  --top N  how many places to list (default 10, 0 for none)\n"
@@ -79,8 +80,7 @@ int cmd_info(int argc, char **argv)
     if (code || done)
         return code;
     ifg_bytes_init(&out, OUTPUT_MAX);
-    if (trace_reader_open(request.path, &reader, &err) ||
-        summary_create(reader, &summary, &err)) {
+    if (trace_reader_open(request.path, &reader, &err) || summary_create(reader, &summary, &err)) {
         cli_say("%s", err.message);
         code = CLI_USAGE;
         goto out;

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "record/process.h"
 #include "record/region.h"
+#include "record/target.h"
 
 static const char help[] =
     "usage: inferogram ls [--json]\n"
@@ -65,8 +66,8 @@ static void add_row(struct listing *listing, const struct process_info *info, co
     char clean[sizeof arguments];
     char name[19];
     char how[48] = "record --pid";
-    size_t length = info->arguments_bytes < sizeof arguments ? info->arguments_bytes
-                                                             : sizeof arguments - 1;
+    size_t length =
+        info->arguments_bytes < sizeof arguments ? info->arguments_bytes : sizeof arguments - 1;
 
     for (size_t i = 0; i < length; i++)
         arguments[i] = info->arguments[i] ? info->arguments[i] : ' ';
@@ -94,6 +95,10 @@ static bool list_process(pid_t pid, void *user_data)
         listing->hidden++;
     if (status)
         return true;
+    if (!target_belongs_to(fd, pid)) { /* a recorder holds the region that it drains */
+        close(fd);
+        return true;
+    }
     recorder = region_recorder(fd);
     close(fd);
     listing->count++;

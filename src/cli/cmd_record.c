@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "cli/cli.h"
 #include "record/process.h"
 #include "record/session.h"
@@ -120,7 +121,8 @@ static void show_end(const struct session_result *result, const struct screen *s
         cli_say("next: inferogram info %s", result->path);
 }
 
-/* ---- finding a process by name or path ----------------------------------------------------------- */
+/* ---- finding a process by name or path
+ * ----------------------------------------------------------- */
 
 #define CANDIDATES_MAX 64
 
@@ -152,7 +154,7 @@ static bool consider(pid_t pid, void *user)
 
 static enum ifg_status find_process(struct arguments *arguments, struct ifg_error *err)
 {
-    struct search *search = calloc(1, sizeof *search);
+    struct search *search = ifg_alloc(1, sizeof *search);
     size_t chosen;
     enum ifg_status status = IFG_OK;
 
@@ -161,11 +163,11 @@ static enum ifg_status find_process(struct arguments *arguments, struct ifg_erro
     search->arguments = arguments;
     process_each(consider, search);
     if (!search->count) {
-        status = ifg_fail(err, IFG_NOT_FOUND,
-                          "no running process has the %s '%s'; 'inferogram ls' lists those that can "
-                          "be recorded",
-                          arguments->name ? "name" : "path",
-                          arguments->name ? arguments->name : arguments->path);
+        status = ifg_fail(
+            err, IFG_NOT_FOUND,
+            "no running process has the %s '%s'; 'inferogram ls' lists those that can "
+            "be recorded",
+            arguments->name ? "name" : "path", arguments->name ? arguments->name : arguments->path);
         goto out;
     }
     /* The oldest that can be recorded; if none can, the oldest, whose reason is then told. */
@@ -185,11 +187,12 @@ static enum ifg_status find_process(struct arguments *arguments, struct ifg_erro
             cli_say("also matches, not recorded: pid %d (%s)", (int)search->found[i].pid,
                     process_short_name(&search->found[i]));
 out:
-    free(search);
+    ifg_free(search);
     return status;
 }
 
-/* ---- the command line ---------------------------------------------------------------------------- */
+/* ---- the command line
+ * ---------------------------------------------------------------------------- */
 
 static bool parse_pid(const char *text, pid_t *out_pid)
 {
@@ -282,7 +285,7 @@ static char *join_arguments(int argc, char **argv)
 
     for (int i = 0; i < argc; i++)
         bytes += strlen(argv[i]) + 1;
-    joined = malloc(bytes);
+    joined = ifg_alloc(bytes, 1);
     if (!joined)
         return NULL;
     at = stpcpy(joined, "inferogram");
@@ -349,6 +352,6 @@ int cmd_record(int argc, char **argv)
     show_end(&result, &screen);
     code = exit_after(&arguments, &result);
 out:
-    free(joined);
+    ifg_free(joined);
     return code;
 }

@@ -91,11 +91,13 @@ static void write_damage(const struct info_request *request, struct ifg_bytes *o
     char number[32];
 
     if (!file->finished)
-        cli_print(out, "  ! the recording was not finished (the recorder was killed, or the disk was "
-                       "full): read up to its last whole block\n");
+        cli_print(out,
+                  "  ! the recording was not finished (the recorder was killed, or the disk was "
+                  "full): read up to its last whole block\n");
     if (file->skipped_bytes)
-        cli_print(out, "  ! %s bytes are damaged or incomplete, the first at offset %llu; %llu blocks "
-                       "are missing\n",
+        cli_print(out,
+                  "  ! %s bytes are damaged or incomplete, the first at offset %llu; %llu blocks "
+                  "are missing\n",
                   cli_count(file->skipped_bytes, number), (unsigned long long)file->first_damage,
                   (unsigned long long)file->damaged_blocks);
     if (request->summary->undecoded_blocks)
@@ -249,8 +251,7 @@ static void write_rows(const struct info_request *request, struct ifg_bytes *out
         label_row(row, label, sizeof label);
         cli_print(out, "  ");
         cli_put_name(out, label, NAME_COLUMNS - 2);
-        cli_print(out, " %12s %10s %10s %10s %10s %6.1f %%\n",
-                  cli_count(row->count, count),
+        cli_print(out, " %12s %10s %10s %10s %10s %6.1f %%\n", cli_count(row->count, count),
                   cli_duration((double)row->total_ns / (double)row->count, mean),
                   cli_duration((double)row->min_ns, shortest),
                   cli_duration((double)row->max_ns, longest),

@@ -123,7 +123,11 @@ static const char *scaled(double value, double step, const char *const *units, s
         value /= step;
         unit++;
     }
-    snprintf(out, 32, "%.*f %s", value == floor(value) && unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0,
+    snprintf(out, 32, "%.*f %s",
+             value == floor(value) && unit == 0 ? 0
+             : value < 10                       ? 2
+             : value < 100                      ? 1
+                                                : 0,
              value, units[unit]);
     return out;
 }
@@ -142,8 +146,8 @@ const char *cli_size(uint64_t bytes, char out[32])
     return scaled((double)bytes, 1000, units, 5, out);
 }
 
-/* The length of the character at text if a terminal may get it as it is, else 0. Terminals take U+0080
- * to U+009F for control characters too, and stray bytes as they like. */
+/* The length of the character at text if a terminal may get it as it is, else 0. Terminals take
+ * U+0080 to U+009F for control characters too, and stray bytes as they like. */
 static size_t printable_length(const unsigned char *text)
 {
     size_t length = text[0] < 0x80   ? 1
@@ -206,7 +210,9 @@ bool cli_parse_seconds(const char *text, double *out_seconds)
     static const struct {
         const char *suffix;
         double factor;
-    } units[] = { { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "min", 60 }, { "h", 3600 } };
+    } units[] = {
+        { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }
+    };
     char *end;
     double value = strtod(text, &end);
 

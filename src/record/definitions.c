@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 
+#define STUCK_NS 500000000ull
+
 /* Copies `count` strings that lie behind a fixed head into NUL-terminated buffers. */
 struct strings {
     char text[6][IFG_WIRE_STRING_MAX + 1];
@@ -94,7 +96,21 @@ static bool pass_property(struct target *target, const char *payload, size_t siz
     return true;
 }
 
-void target_read_definitions(struct target *target)
+/* An entry that stays unpublished has lost its writer (a thread that was killed in the middle, or jumped
+ * out of a signal handler); after a while the entries behind it are read. */
+static bool may_skip(struct target *target, uint32_t bytes, uint64_t now_ns)
+{
+    if (target->stuck_at != target->definitions_at || !target->stuck_since_ns) {
+        target->stuck_at = target->definitions_at;
+        target->stuck_since_ns = now_ns;
+    }
+    if (!bytes || (now_ns - target->stuck_since_ns < STUCK_NS && !target->program_ended))
+        return false;
+    target->lost_records++;
+    return true;
+}
+
+void target_read_definitions(struct target *target, uint64_t now_ns)
 {
     const char *log = (const char *)target->control + IFG_WIRE_DEFINITIONS_OFFSET;
     uint64_t end = __atomic_load_n(&target->control->definitions_reserved, __ATOMIC_ACQUIRE);
@@ -108,7 +124,7 @@ void target_read_definitions(struct target *target)
         const char *payload = (const char *)(entry + 1);
         bool understood = true;
 
-        if (!kind || !bytes)
+        if (!kind && !may_skip(target, bytes, now_ns))
             break; /* still being written; it is not used before it is complete */
         if (bytes % 8 || bytes < sizeof *entry || bytes > end - target->definitions_at) {
             target->lost_records++;

@@ -13,6 +13,8 @@
 /* How often a changed stack of open zones is written when nothing else is. */
 #define OPEN_EVERY_NS 150000000ull
 
+#define OPEN_SLACK_TICKS 1000000000ull
+
 static void copy_payload(const struct ring_reader *reader, uint64_t at, uint32_t slots,
                          unsigned char *out)
 {
@@ -51,8 +53,8 @@ static bool pass_attribute(struct ring_reader *reader, const struct ifg_wire_rec
     const char *key = (const char *)payload + sizeof head;
 
     memcpy(&head, payload, sizeof head);
-    if (sizeof head + head.key_bytes + head.value_bytes > bytes ||
-        head.type < TRACE_VALUE_STRING || head.type > TRACE_VALUE_UNSIGNED ||
+    if (sizeof head + head.key_bytes + head.value_bytes > bytes || head.type < TRACE_VALUE_STRING ||
+        head.type > TRACE_VALUE_UNSIGNED ||
         (head.type != TRACE_VALUE_STRING && head.value_bytes != sizeof(uint64_t)))
         return false;
     trace_stream_attribute(reader->stream, record->ticks, record->reference, head.type, key,
@@ -75,8 +77,8 @@ static void pass_numbers(struct ring_reader *reader, enum trace_event_kind kind,
                        (size_t)(end - encoded));
 }
 
-/* One record of several slots; false if it makes no sense. The payload has at least one slot for every
- * kind but a frame. */
+/* One record of several slots; false if it makes no sense. The payload has at least one slot for
+ * every kind but a frame. */
 static bool pass_record(struct ring_reader *reader, const struct ifg_wire_record *record,
                         const unsigned char *payload, size_t bytes)
 {
@@ -140,8 +142,8 @@ static uint32_t take_record(struct target *target, struct ring_reader *reader, u
 
 void ring_count_dropped(struct ring_reader *reader)
 {
-    reader->dropped = __atomic_load_n(&reader->ring->dropped, __ATOMIC_RELAXED) -
-                      reader->ring->dropped_before;
+    reader->dropped =
+        __atomic_load_n(&reader->ring->dropped, __ATOMIC_RELAXED) - reader->ring->dropped_before;
 }
 
 void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_ns)
@@ -179,9 +181,9 @@ void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_
     ring_count_dropped(reader);
 }
 
-/* Looks at the stack of open zones. The thread goes on meanwhile: what was seen counts only if nothing
- * ended while we looked and the entry on top looks the same twice (a begin raises the depth before it
- * writes its entry). Gives the number of entries, or -1 if it would not hold still. */
+/* Looks at the stack of open zones. The thread goes on meanwhile: what was seen counts only if
+ * nothing ended while we looked and the entry on top looks the same twice (a begin raises the depth
+ * before it writes its entry). Gives the number of entries, or -1 if it would not hold still. */
 static int look_at_open_zones(const struct ring_reader *reader, struct trace_open_zone *out)
 {
     const struct ifg_wire_ring *ring = reader->ring;
@@ -207,13 +209,28 @@ static int look_at_open_zones(const struct ring_reader *reader, struct trace_ope
     return -1;
 }
 
+/* Zones open one after the other, after the program's start and not in the future; a little slack
+ * for what began while we looked. */
+static bool is_plausible(const struct target *target, const struct trace_open_zone *open, int count,
+                         uint64_t as_of)
+{
+    uint64_t earliest = target->start_ticks;
+
+    for (int i = 0; i < count; i++) {
+        if (open[i].start > as_of + OPEN_SLACK_TICKS || open[i].start + OPEN_SLACK_TICKS < earliest)
+            return false;
+        earliest = open[i].start;
+    }
+    return true;
+}
+
 static uint64_t signature_of(const struct trace_open_zone *open, int count)
 {
     uint64_t signature = 1469598103934665603ull ^ (uint64_t)count;
 
     for (int i = 0; i < count; i++)
-        signature = (signature ^ open[i].start ^ ((uint64_t)open[i].location << 40)) *
-                    1099511628211ull;
+        signature =
+            (signature ^ open[i].start ^ ((uint64_t)open[i].location << 40)) * 1099511628211ull;
     return signature;
 }
 
@@ -229,10 +246,13 @@ void ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_
 
     if (!look)
         return;
-    as_of = ifg_ticks_read(target->control->tick_source == IFG_TICKS_MONOTONIC
-                               ? IFG_TICKS_MONOTONIC
-                               : IFG_TICKS_TSC);
+    as_of = ifg_ticks_read(target->control->tick_source == IFG_TICKS_MONOTONIC ? IFG_TICKS_MONOTONIC
+                                                                               : IFG_TICKS_TSC);
     count = look_at_open_zones(reader, open);
+    if (!is_plausible(target, open, count, as_of)) {
+        target->lost_records++;
+        count = 0;
+    }
     signature = count < 0 ? reader->open_signature : signature_of(open, count);
     reader->open_written_ns = now_ns;
     if (!old && !final && signature == reader->open_signature)

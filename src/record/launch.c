@@ -4,8 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,16 +25,39 @@ static ssize_t read_again(int fd, void *data, size_t size)
     return got;
 }
 
+void launch_remember(struct launch_surroundings *out_surroundings)
+{
+    memset(out_surroundings, 0, sizeof *out_surroundings);
+    sigprocmask(SIG_BLOCK, NULL, &out_surroundings->mask);
+    getrlimit(RLIMIT_NOFILE, &out_surroundings->descriptors);
+    out_surroundings->timer_slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    sigaction(SIGCHLD, NULL, &out_surroundings->child_ended);
+    sigaction(SIGPIPE, NULL, &out_surroundings->pipe_closed);
+    sigaction(SIGXFSZ, NULL, &out_surroundings->file_too_large);
+}
+
+static void restore(const struct launch_surroundings *surroundings)
+{
+    setrlimit(RLIMIT_NOFILE, &surroundings->descriptors);
+    if (surroundings->timer_slack_ns > 0)
+        prctl(PR_SET_TIMERSLACK, (unsigned long)surroundings->timer_slack_ns, 0, 0, 0);
+    sigaction(SIGCHLD, &surroundings->child_ended, NULL);
+    sigaction(SIGPIPE, &surroundings->pipe_closed, NULL);
+    sigaction(SIGXFSZ, &surroundings->file_too_large, NULL);
+    sigprocmask(SIG_SETMASK, &surroundings->mask, NULL);
+}
+
 /* In the child: wait for the word, then become the command. */
-static _Noreturn void child_main(char *const *command, const sigset_t *mask, const char *session,
-                                 int go, int error)
+static _Noreturn void child_main(char *const *command,
+                                 const struct launch_surroundings *surroundings,
+                                 const char *session, int go, int error)
 {
     char word;
     int failure;
 
     if (read_again(go, &word, 1) != 1)
         _exit(0); /* the recorder changed its mind, or died */
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    restore(surroundings);
     if (setenv(IFG_ENV_SESSION, session, 1) < 0)
         failure = ENOMEM;
     else {
@@ -42,8 +69,9 @@ static _Noreturn void child_main(char *const *command, const sigset_t *mask, con
     _exit(127);
 }
 
-enum ifg_status launch_prepare(char *const *command, const sigset_t *mask, const char *session,
-                               struct launch *out_launch, struct ifg_error *err)
+enum ifg_status launch_prepare(char *const *command, const struct launch_surroundings *surroundings,
+                               const char *session, struct launch *out_launch,
+                               struct ifg_error *err)
 {
     int go[2];
     int error[2];
@@ -61,7 +89,7 @@ enum ifg_status launch_prepare(char *const *command, const sigset_t *mask, const
     if (pid == 0) {
         close(go[1]);
         close(error[0]);
-        child_main(command, mask, session, go[0], error[1]);
+        child_main(command, surroundings, session, go[0], error[1]);
     }
     close(go[0]);
     close(error[1]);
@@ -74,6 +102,61 @@ enum ifg_status launch_prepare(char *const *command, const sigset_t *mask, const
     out_launch->go_pipe = go[1];
     out_launch->error_pipe = error[0];
     return IFG_OK;
+}
+
+static enum ifg_status fail_start(const char *name, int failure, struct ifg_error *err)
+{
+    if (failure == ENOENT && strchr(name, '/'))
+        return ifg_fail(err, IFG_NOT_FOUND,
+                        "cannot start %s: there is no such file (or its interpreter is missing)",
+                        name);
+    if (failure == ENOENT)
+        return ifg_fail(err, IFG_NOT_FOUND, "cannot start %s: there is no such command in PATH",
+                        name);
+    errno = failure;
+    ifg_fail_errno(err, "cannot start %s", name);
+    return IFG_PERMISSION;
+}
+
+/* 0, or the errno that exec would give. */
+static int try_path(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) < 0)
+        return errno;
+    if (S_ISDIR(info.st_mode))
+        return EACCES;
+    return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 ? errno : 0;
+}
+
+enum ifg_status launch_find(char *const *command, struct ifg_error *err)
+{
+    const char *name = command[0];
+    const char *at = getenv("PATH");
+    int failure = ENOENT;
+
+    if (strchr(name, '/') || !at) { /* without PATH, exec looks where it sees fit */
+        failure = strchr(name, '/') ? try_path(name) : 0;
+        return failure ? fail_start(name, failure, err) : IFG_OK;
+    }
+    for (;;) {
+        size_t length = strcspn(at, ":");
+        char path[PATH_MAX];
+        int found = ENOENT;
+
+        if ((size_t)snprintf(path, sizeof path, "%.*s%s%s", (int)length, at, length ? "/" : "",
+                             name) < sizeof path)
+            found = try_path(path);
+        if (!found)
+            return IFG_OK;
+        if (found == EACCES)
+            failure = EACCES; /* a later one may do */
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    return fail_start(name, failure, err);
 }
 
 enum ifg_status launch_go(struct launch *launch, char *const *command, struct ifg_error *err)
@@ -89,15 +172,7 @@ enum ifg_status launch_go(struct launch *launch, char *const *command, struct if
     if (got != (ssize_t)sizeof failure && !failure)
         return IFG_OK;
     waitpid(launch->pid, NULL, 0);
-    if (failure == ENOENT && strchr(command[0], '/'))
-        return ifg_fail(err, IFG_NOT_FOUND, "cannot start %s: there is no such file (or its interpreter "
-                        "is missing)", command[0]);
-    if (failure == ENOENT)
-        return ifg_fail(err, IFG_NOT_FOUND, "cannot start %s: there is no such command in PATH",
-                        command[0]);
-    errno = failure;
-    ifg_fail_errno(err, "cannot start %s", command[0]);
-    return IFG_PERMISSION;
+    return fail_start(command[0], failure, err);
 }
 
 void launch_abandon(struct launch *launch)

@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Starting a command so that it is recorded from its first instruction, without changing anything that it
- * could notice: same terminal, same process group, same signals, one more environment variable.
+ * Starting a command so that it is recorded from its first instruction, without changing anything
+ * that it could notice: same terminal, same process group, same signals, one more environment
+ * variable.
  */
 #ifndef IFG_RECORD_LAUNCH_H
 #define IFG_RECORD_LAUNCH_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/status.h"
+
+/* What the recorder changes for itself and the command shall find as it was. */
+struct launch_surroundings {
+    sigset_t mask;
+    struct rlimit descriptors;
+    int timer_slack_ns;
+    struct sigaction child_ended;
+    struct sigaction pipe_closed;
+    struct sigaction file_too_large;
+};
+
+/* Call before changing any of it. */
+void launch_remember(struct launch_surroundings *out_surroundings);
 
 struct launch {
     pid_t pid;
@@ -17,9 +32,14 @@ struct launch {
     int error_pipe; /* the child's errno, if exec fails */
 };
 
-/* Forks a child that waits. `mask` is the signal mask that the command shall have. */
-enum ifg_status launch_prepare(char *const *command, const sigset_t *mask, const char *session,
-                               struct launch *out_launch, struct ifg_error *err) IFG_MUST_CHECK;
+/* Whether there is such a command, asked before a file is replaced for it: IFG_NOT_FOUND or
+ * IFG_PERMISSION. What only exec can find out is left to exec. */
+enum ifg_status launch_find(char *const *command, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Forks a child that waits, to run the command in these surroundings. */
+enum ifg_status launch_prepare(char *const *command, const struct launch_surroundings *surroundings,
+                               const char *session, struct launch *out_launch,
+                               struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Lets it go. IFG_NOT_FOUND or IFG_PERMISSION: the command cannot be started; the child is gone. */
 enum ifg_status launch_go(struct launch *launch, char *const *command,

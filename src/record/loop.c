@@ -2,9 +2,9 @@
 /*
  * The recorder's loop: drain, look for new processes, notice ends and signals, sleep.
  *
- * How long it sleeps follows how full the rings were: not at all while one is filling fast, a millisecond
- * while something happens, up to four when all is quiet. A thread's first ring holds ten milliseconds
- * of the tightest possible loop, so a burst out of silence is not lost either.
+ * How long it sleeps follows how full the rings were: not at all while one is filling fast, a
+ * millisecond while something happens, up to four when all is quiet. A thread's first ring holds
+ * ten milliseconds of the tightest possible loop, so a burst out of silence is not lost either.
  */
 #include "record/session_internal.h"
 
@@ -25,6 +25,7 @@
 #define FULL_PERCENT    6 /* a ring fuller than this is drained again at once */
 #define CLOCK_EVERY_NS  (500 * MS)
 #define SCAN_EVERY_NS   (100 * MS)
+#define EXEC_CHECK_NS   (400 * MS)
 #define PROGRESS_NS     (200 * MS)
 #define LOOK_EVERY_NS   (5 * MS) /* for ends, signals and new processes, while not sleeping */
 #define POLLED_TARGETS  64
@@ -35,6 +36,7 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
 {
     struct target *target;
     struct target *older = session->targets;
+    bool replaced = false;
     enum ifg_status status;
 
     for (struct target *t = session->targets; t; t = target_next(t)) {
@@ -46,11 +48,14 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
     status = target_open(&session->context, fd, pid, &target, err);
     if (status)
         return status;
-    /* The same pid with a new region: the program was replaced by exec. */
+    /* The same pid with another region: the program was replaced by exec. Both may be found at
+     * once, and in any order; the one that started later is the one that lives. */
     while (older) {
         struct target *next = target_next(older);
 
-        if (target_pid(older) == pid)
+        if (target_pid(older) == pid && target_start_ns(older) > target_start_ns(target))
+            replaced = true;
+        else if (target_pid(older) == pid)
             session_close_target(session, older, TRACE_FATE_EXEC, 0);
         older = next;
     }
@@ -58,6 +63,8 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
     session->targets = target;
     session->target_count++;
     session->processes++;
+    if (replaced)
+        session_close_target(session, target, TRACE_FATE_EXEC, 0);
     return IFG_OK;
 }
 
@@ -139,22 +146,31 @@ static bool has_target(const struct session *session, pid_t pid)
     return false;
 }
 
-/* Programs that did not get our environment (or cleared it) and load the library all the same. */
-static void scan_descendants(struct session *session)
+/* Programs that did not get our environment (or cleared it) and load the library all the same; less
+ * often also those we have already: an exec may have put another program with another region in their
+ * place. */
+static void scan_descendants(struct session *session, uint64_t now_ns)
 {
     static pid_t pids[DESCENDANTS_MAX];
+    bool known_too = now_ns >= session->next_exec_check_ns;
     size_t count = 0;
 
     if (session->root_ended)
         return;
+    if (known_too)
+        session->next_exec_check_ns = now_ns + EXEC_CHECK_NS;
     pids[count++] = session->root;
     count += process_descendants(session->root, pids + 1, DESCENDANTS_MAX - 1);
     for (size_t i = 0; i < count; i++) {
         int fd;
 
-        if (!has_target(session, pids[i]) && process_open_region(pids[i], &fd, NULL) == IFG_OK)
-            if (session_add_target(session, fd, pids[i], NULL))
-                continue;
+        if ((!known_too && has_target(session, pids[i])) ||
+            process_open_region(pids[i], &fd, NULL) != IFG_OK)
+            continue;
+        if (!target_belongs_to(fd, pids[i]))
+            close(fd);
+        else if (session_add_target(session, fd, pids[i], NULL))
+            continue;
     }
 }
 
@@ -199,8 +215,8 @@ static void reap_targets(struct session *session)
     }
 }
 
-/* True when the user wants to stop. A terminal sends Ctrl-C to the command as well; a signal sent to
- * us alone is passed on to it. */
+/* True when the user wants to stop. A terminal sends Ctrl-C to the command as well; a signal sent
+ * to us alone is passed on to it. */
 static bool handle_signals(struct session *session)
 {
     struct signalfd_siginfo info;
@@ -209,7 +225,8 @@ static bool handle_signals(struct session *session)
     while (read(session->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         int number = (int)info.ssi_signo;
 
-        if (number == SIGCHLD)
+        if (number == SIGCHLD || (number == SIGINT && info.ssi_code == SI_KERNEL &&
+                                  session->terminal_interrupts_ignored))
             continue;
         session->interrupts++;
         if (session->root_is_child && !session->root_ended) {
@@ -253,8 +270,8 @@ static void note_root_end(struct session *session)
     } else {
         struct pollfd ended = { session->root_pidfd, POLLIN, 0 };
 
-        session->root_ended = session->root_pidfd >= 0 ? poll(&ended, 1, 0) > 0
-                                                       : !process_exists(session->root);
+        session->root_ended =
+            session->root_pidfd >= 0 ? poll(&ended, 1, 0) > 0 : !process_exists(session->root);
     }
 }
 
@@ -284,7 +301,7 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
         session->next_clock_ns = now_ns + CLOCK_EVERY_NS;
     }
     if (now_ns >= session->next_scan_ns) {
-        scan_descendants(session);
+        scan_descendants(session, now_ns);
         session->next_scan_ns = now_ns + SCAN_EVERY_NS;
     }
     if (session->options->progress && now_ns >= session->next_progress_ns) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Other processes as /proc shows them: see process.h. */
-#include "record/process.h"
+#include "record/process_internal.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -46,8 +46,7 @@ static void read_link(const char *path, char *out, size_t size)
     out[length < 0 ? 0 : length] = '\0';
 }
 
-/* /proc/PID/stat: "pid (comm) state ppid ..."; comm may contain anything, also ") ". */
-static bool parse_stat(const char *text, struct process_info *info)
+bool process_parse_stat(const char *text, struct process_info *info)
 {
     const char *open = strchr(text, '(');
     const char *close = strrchr(text, ')');
@@ -65,10 +64,11 @@ static bool parse_stat(const char *text, struct process_info *info)
         return false;
     info->parent = (pid_t)strtol(close + 4, &end, 10);
     /* ppid is field 4; the start time is field 22. */
-    for (int field = 4; field < 21; field++) {
-        end = strchr(end + 1, ' ');
+    for (int field = 4; field < 22; field++) {
+        end = strchr(end, ' ');
         if (!end)
             return false;
+        end++;
     }
     info->start_time = strtoull(end, NULL, 10);
     return true;
@@ -84,7 +84,7 @@ enum ifg_status process_describe(pid_t pid, struct process_info *out_info, struc
     memset(out_info, 0, sizeof *out_info);
     out_info->pid = pid;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (read_file(path, text, sizeof text) <= 0 || !parse_stat(text, out_info))
+    if (read_file(path, text, sizeof text) <= 0 || !process_parse_stat(text, out_info))
         return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)pid);
     snprintf(path, sizeof path, "/proc/%d", (int)pid);
     if (stat(path, &owner) < 0)
@@ -175,14 +175,18 @@ static size_t append_children(pid_t pid, pid_t *pids, size_t have, size_t max)
     if (!tasks)
         return have;
     while ((entry = readdir(tasks))) {
-        char text[4096];
+        char text[32768];
         char *at = text;
+        ssize_t length;
 
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-        if (read_file(path, text, sizeof text) <= 0)
+        length = read_file(path, text, sizeof text);
+        if (length <= 0)
             continue;
+        if ((size_t)length == sizeof text - 1) /* the last number may be cut */
+            *(strrchr(text, ' ') ? strrchr(text, ' ') : text) = '\0';
         while (have < max) {
             char *end;
             long child = strtol(at, &end, 10);
@@ -258,8 +262,8 @@ static int open_by_descriptors(pid_t pid, bool *out_denied)
     return fd;
 }
 
-/* For programs that closed every descriptor: the mapping is still there, but only the mighty may open
- * it. *out_mapped tells whether there is one. */
+/* For programs that closed every descriptor: the mapping is still there, but only the mighty may
+ * open it. *out_mapped tells whether there is one. */
 static int open_by_mappings(pid_t pid, bool *out_mapped)
 {
     char path[64];
@@ -275,7 +279,7 @@ static int open_by_mappings(pid_t pid, bool *out_mapped)
         const char *name = strchr(line, '/');
         char *space = strchr(line, ' ');
 
-        if (!name || !space || !looks_like_region(name))
+        if (!name || !space || !looks_like_region(name) || strncmp(space, " rw-s", 5) != 0)
             continue;
         *out_mapped = true;
         *space = '\0';
@@ -308,20 +312,21 @@ enum ifg_status process_open_region(pid_t pid, int *out_fd, struct ifg_error *er
     if (*out_fd >= 0)
         return IFG_OK;
     if (denied)
-        return ifg_fail(err, IFG_PERMISSION,
-                        "cannot look into process %d (%s): it belongs to %s; record it as that user, "
-                        "or with sudo",
-                        (int)pid, process_short_name(&info),
-                        process_user_name(info.uid, user, sizeof user));
+        return ifg_fail(
+            err, IFG_PERMISSION,
+            "cannot look into process %d (%s): it belongs to %s; record it as that user, "
+            "or with sudo",
+            (int)pid, process_short_name(&info), process_user_name(info.uid, user, sizeof user));
     if (mapped)
         return ifg_fail(err, IFG_PERMISSION,
                         "process %d (%s) has closed the descriptor of its recording memory; "
                         "record it with sudo, or start it under us: inferogram record -- %s ...",
                         (int)pid, process_short_name(&info), process_short_name(&info));
-    return ifg_fail(err, IFG_NOT_FOUND,
-                    "process %d (%s) does not carry libinferogram: link the program with it, or see "
-                    "'inferogram ls' for processes that do",
-                    (int)pid, process_short_name(&info));
+    return ifg_fail(
+        err, IFG_NOT_FOUND,
+        "process %d (%s) does not carry libinferogram: link the program with it, or see "
+        "'inferogram ls' for processes that do",
+        (int)pid, process_short_name(&info));
 }
 
 bool process_matches_name(const struct process_info *info, const char *name)

@@ -17,11 +17,11 @@ struct process_info {
     pid_t pid;
     pid_t parent;
     uid_t uid;
-    uint64_t start_time;   /* clock ticks since boot: tells two users of one pid apart */
-    char name[32];         /* comm */
-    char program[512];     /* the executable's path; empty if it may not be read */
-    char directory[512];   /* empty if it may not be read */
-    char arguments[4096];  /* NUL between them */
+    uint64_t start_time;  /* clock ticks since boot: tells two users of one pid apart */
+    char name[32];        /* comm */
+    char program[512];    /* the executable's path; empty if it may not be read */
+    char directory[512];  /* empty if it may not be read */
+    char arguments[4096]; /* NUL between them */
     size_t arguments_bytes;
 };
 
@@ -33,8 +33,8 @@ enum ifg_status process_describe(pid_t pid, struct process_info *out_info,
 const char *process_short_name(const struct process_info *info);
 
 /* Opens the region of a process that carries libinferogram: *out_fd is the caller's to close.
- * IFG_NOT_FOUND: it does not carry it (or closed it; the sentence tells). IFG_PERMISSION: it cannot be
- * looked into. err always gets a sentence that says what to do. */
+ * IFG_NOT_FOUND: it does not carry it (or closed it; the sentence tells). IFG_PERMISSION: it cannot
+ * be looked into. err always gets a sentence that says what to do. */
 enum ifg_status process_open_region(pid_t pid, int *out_fd, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Calls visit for every process until it returns false. */

@@ -16,16 +16,26 @@
 #include "record/process.h"
 #include "wire/wire.h"
 
-/* In memory if at all possible; on a disk the pages of a busy ring would be written back for nothing. */
+/* In memory if at all possible; on a disk the pages of a busy ring would be written back for
+ * nothing. */
 static const char *const places[] = { "/dev/shm", "/run/shm", "/tmp" };
 
+/* Anybody may put a link into /tmp that looks like a directory of ours: only what is really a
+ * directory and really belongs to this user is emptied. */
 static void remove_with_files(const char *directory)
 {
-    DIR *files = opendir(directory);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct dirent *entry;
+    struct stat owner;
+    DIR *files;
 
-    if (!files)
+    if (fd < 0)
         return;
+    files = fstat(fd, &owner) == 0 && owner.st_uid == geteuid() ? fdopendir(fd) : NULL;
+    if (!files) {
+        close(fd);
+        return;
+    }
     while ((entry = readdir(files)))
         if (entry->d_name[0] != '.')
             unlinkat(dirfd(files), entry->d_name, 0);
@@ -33,7 +43,8 @@ static void remove_with_files(const char *directory)
     rmdir(directory);
 }
 
-/* inferogram-UID-PID-XXXXXX of a process that is gone, and of this user: nobody needs it any more. */
+/* inferogram-UID-PID-XXXXXX of a process that is gone, and of this user: nobody needs it any more.
+ */
 static void remove_stale(const char *place)
 {
     char prefix[48];
@@ -65,8 +76,7 @@ enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous, struct ifg_
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         remove_stale(places[i]);
         snprintf(out_rendezvous->directory, sizeof out_rendezvous->directory,
-                 "%s/" IFG_WIRE_NAME "-%u-%d-XXXXXX", places[i], (unsigned)getuid(),
-                 (int)getpid());
+                 "%s/" IFG_WIRE_NAME "-%u-%d-XXXXXX", places[i], (unsigned)getuid(), (int)getpid());
         if (mkdtemp(out_rendezvous->directory))
             break;
         out_rendezvous->directory[0] = '\0';

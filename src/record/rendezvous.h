@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The directory, in memory, where launched programs and their children put their regions: how a
- * recorder learns of a process without asking anybody, even of one that is gone a millisecond later.
+ * recorder learns of a process without asking anybody, even of one that is gone a millisecond
+ * later.
  */
 #ifndef IFG_RECORD_RENDEZVOUS_H
 #define IFG_RECORD_RENDEZVOUS_H
@@ -13,7 +14,7 @@
 
 struct rendezvous {
     char directory[160];
-    int inotify; /* readable when something new is there */
+    int inotify;  /* readable when something new is there */
     bool unready; /* a region was seen whose process is still preparing it */
 };
 
@@ -21,11 +22,12 @@ struct rendezvous {
 enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous,
                                   struct ifg_error *err) IFG_MUST_CHECK;
 
-/* Takes one region out of the directory: its file is unlinked and *out_fd, *out_pid are the caller's. False
- * when there is none that is ready. */
+/* Takes one region out of the directory: its file is unlinked and *out_fd, *out_pid are the
+ * caller's. False when there is none that is ready. */
 bool rendezvous_take(struct rendezvous *rendezvous, int *out_fd, pid_t *out_pid);
 
-/* True when it is worth to call rendezvous_take: something new is there, or was not ready before. */
+/* True when it is worth to call rendezvous_take: something new is there, or was not ready before.
+ */
 bool rendezvous_has_news(struct rendezvous *rendezvous);
 
 void rendezvous_destroy(struct rendezvous *rendezvous);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "record/fault.h"
 #include "record/host.h"
 #include "record/process.h"
 
@@ -31,6 +32,9 @@ static void default_path(const char *program, pid_t pid, char *out, size_t size)
     strftime(when, sizeof when, "%H%M%S", &local);
     snprintf(out, size, "inferogram-%.64s-%d-%s.ifg", slash && slash[1] ? slash + 1 : program,
              (int)pid, when);
+    for (; *out; out++)
+        if ((unsigned char)*out < 0x20 || *out == 0x7f || *out == '/')
+            *out = '_'; /* a name that a terminal shows as it is */
 }
 
 static void write_facts(struct session *session)
@@ -56,6 +60,8 @@ static enum ifg_status open_output(struct session *session, const char *program,
     size_t size = sizeof session->result->path;
     enum ifg_status status;
 
+    if (session->options->output && strlen(session->options->output) >= size)
+        return ifg_fail(err, IFG_INVALID, "the name of the output file is too long");
     if (session->options->output)
         snprintf(path, size, "%s", session->options->output);
     else
@@ -82,7 +88,12 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
              session->rendezvous.directory);
     snprintf(session->result->program, sizeof session->result->program, "%s",
              slash ? slash + 1 : command[0]);
-    status = launch_prepare(command, &session->old_mask, value, &launch, err);
+    status = launch_find(command, err);
+    if (status) {
+        *out_cannot_start = true;
+        return status;
+    }
+    status = launch_prepare(command, &session->surroundings, value, &launch, err);
     if (status)
         return status;
     session->root = launch.pid;
@@ -115,6 +126,11 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     status = process_open_region(pid, &fd, err);
     if (status)
         return status;
+    status = target_check_free(fd, pid, err); /* before a file is created, or replaced */
+    if (status) {
+        close(fd);
+        return status;
+    }
     session->root = pid;
     session->result->pid = pid;
     snprintf(session->result->program, sizeof session->result->program, "%s",
@@ -127,16 +143,29 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     return session_add_target(session, fd, pid, err);
 }
 
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 static enum ifg_status begin_signals(struct session *session, struct ifg_error *err)
 {
     sigset_t set;
 
+    fault_begin();
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error to report, not a death */
+    signal(SIGPIPE, SIG_IGN); /* nobody reads what we say: no reason to lose a recording */
+    signal(SIGCHLD, SIG_DFL); /* ignored by whoever started us, there would be no exit status */
+    session->terminal_interrupts_ignored = is_ignored(SIGINT);
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    if (!is_ignored(SIGHUP)) /* nohup */
+        sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &set, &session->old_mask);
+    sigprocmask(SIG_BLOCK, &set, NULL);
     session->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (session->signal_fd < 0)
         return ifg_fail_errno(err, "cannot receive signals");
@@ -228,9 +257,9 @@ enum ifg_status session_run(const struct session_options *options,
     memset(out_result, 0, sizeof *out_result);
     *out_cannot_start = false;
     session.rendezvous.inotify = -1;
+    launch_remember(&session.surroundings);
     raise_descriptor_limit();
     prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error to report, not a death */
     status = begin_signals(&session, err);
     if (status)
         goto out;
@@ -261,7 +290,7 @@ out:
         close(session.root_pidfd);
     if (session.signal_fd >= 0) {
         close(session.signal_fd);
-        sigprocmask(SIG_SETMASK, &session.old_mask, NULL);
+        sigprocmask(SIG_SETMASK, &session.surroundings.mask, NULL);
     }
     return status;
 }

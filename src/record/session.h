@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A recording from its first to its last moment: launch or attach, follow every process that carries the
- * library, drain, write, finish the file. One thread, one loop.
+ * A recording from its first to its last moment: launch or attach, follow every process that
+ * carries the library, drain, write, finish the file. One thread, one loop.
  *
  * The caller prints; this room only tells what happened.
  */
@@ -64,8 +64,8 @@ struct session_result {
 };
 
 /* IFG_OK also when the end is SESSION_WRITE_FAILED; then err holds the sentence. Anything else:
- * nothing was recorded. With a command: IFG_NOT_FOUND / IFG_PERMISSION and !command_started mean that it
- * could not be started (err says why) if *out_cannot_start. */
+ * nothing was recorded. With a command: IFG_NOT_FOUND / IFG_PERMISSION and !command_started mean
+ * that it could not be started (err says why) if *out_cannot_start. */
 enum ifg_status session_run(const struct session_options *options,
                             struct session_result *out_result, bool *out_cannot_start,
                             struct ifg_error *err) IFG_MUST_CHECK;

@@ -23,11 +23,13 @@ struct session {
     bool root_is_child;
     bool root_ended;
     int signal_fd;
-    sigset_t old_mask;
+    struct launch_surroundings surroundings;
+    bool terminal_interrupts_ignored; /* started in the background by a shell without job control */
     uint64_t begin_ns;
     uint64_t next_look_ns; /* for ends, signals and new processes; 0: now */
     uint64_t next_clock_ns;
     uint64_t next_scan_ns;
+    uint64_t next_exec_check_ns;
     uint64_t next_progress_ns;
     uint64_t sleep_ns;
     unsigned interrupts;

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -17,6 +18,9 @@
 
 /* A ring that has been quiet for this long: see whether its thread is still there. */
 #define IDLE_CHECK_NS 1000000000ull
+
+#define LOCK_ATTEMPTS 10
+#define LOCK_PAUSE_NS 3000000
 
 static int open_pidfd(pid_t pid)
 {
@@ -42,6 +46,7 @@ static void describe_process(struct target *target)
     struct trace_process process = {
         .index = target->process,
         .pid = (uint32_t)target->pid,
+        .parent_pid = target->control->parent_pid,
         .clock = target->control->tick_source == IFG_TICKS_MONOTONIC ? 1 : 0,
         .start_ticks = target->control->start_ticks,
     };
@@ -56,8 +61,8 @@ static void describe_process(struct target *target)
     trace_writer_process(target->context->writer, &process);
 }
 
-/* Prepares the region for us. What an earlier recorder left in the rings is passed over; what a program
- * kept from its start for its first recorder (IFG_WAIT, launched by us) is not. */
+/* Prepares the region for us. What an earlier recorder left in the rings is passed over; what a
+ * program kept from its start for its first recorder (IFG_WAIT, launched by us) is not. */
 static void begin_recording(struct target *target)
 {
     struct ifg_wire_control *control = target->control;
@@ -74,7 +79,8 @@ static void begin_recording(struct target *target)
         target->ringless_before = control->ringless_dropped;
         for (uint32_t i = 0; i < used && i < IFG_WIRE_RINGS; i++) {
             uint32_t slots;
-            struct ifg_wire_ring *ring = (void *)((char *)control + ifg_wire_ring_offset(i, &slots));
+            struct ifg_wire_ring *ring =
+                (void *)((char *)control + ifg_wire_ring_offset(i, &slots));
             uint32_t *state = &ifg_wire_states(control)[i];
 
             if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == IFG_WIRE_FREE_RING)
@@ -82,6 +88,7 @@ static void begin_recording(struct target *target)
             __atomic_store_n(&ring->tail, __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
                              __ATOMIC_RELEASE);
             ring->dropped_before = ring->dropped;
+            ring->unbalanced_before = ring->unbalanced;
             if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == IFG_WIRE_EXITED)
                 __atomic_store_n(state, IFG_WIRE_FREE_RING, __ATOMIC_RELEASE);
         }
@@ -90,17 +97,43 @@ static void begin_recording(struct target *target)
     __atomic_store_n(&control->recording, 1, __ATOMIC_RELEASE);
 }
 
-static enum ifg_status lock_region(int fd, pid_t pid, const struct ifg_wire_control *control,
-                                   struct ifg_error *err)
+/* Who only asks whether a region is free (`ls`) holds the lock for a moment as well. */
+static enum ifg_status lock_region(int fd, pid_t pid, struct ifg_error *err)
 {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return IFG_OK;
-    if (errno != EWOULDBLOCK)
-        return ifg_fail_errno(err, "cannot lock the recording memory of process %d", (int)pid);
-    return ifg_fail(err, IFG_BUSY,
-                    "process %d is already being recorded, by process %u; stop that recording first "
-                    "(kill -INT %u)",
-                    (int)pid, control->recorder_pid, control->recorder_pid);
+    const struct timespec pause = { 0, LOCK_PAUSE_NS };
+    struct ifg_wire_control control = { 0 };
+
+    for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return IFG_OK;
+        if (errno != EWOULDBLOCK)
+            return ifg_fail_errno(err, "cannot lock the recording memory of process %d", (int)pid);
+        nanosleep(&pause, NULL);
+    }
+    if (pread(fd, &control, sizeof control, 0) != (ssize_t)sizeof control || !control.recorder_pid)
+        return ifg_fail(err, IFG_BUSY, "process %d is already being recorded", (int)pid);
+    return ifg_fail(
+        err, IFG_BUSY,
+        "process %d is already being recorded, by process %u; stop that recording first "
+        "(kill -INT %u)",
+        (int)pid, control.recorder_pid, control.recorder_pid);
+}
+
+bool target_belongs_to(int fd, pid_t pid)
+{
+    struct ifg_wire_control control;
+
+    return pread(fd, &control, sizeof control, 0) == (ssize_t)sizeof control &&
+           (control.pid == (uint32_t)pid || foreign_pid_namespace(pid));
+}
+
+enum ifg_status target_check_free(int fd, pid_t pid, struct ifg_error *err)
+{
+    enum ifg_status status = lock_region(fd, pid, err);
+
+    if (!status)
+        flock(fd, LOCK_UN);
+    return status;
 }
 
 enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
@@ -131,6 +164,7 @@ enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
         goto out;
     }
     target->control = region;
+    fault_guard_add(&target->guard, region, ifg_wire_region_bytes(), fd);
     if (target->control->magic != IFG_WIRE_MAGIC || target->control->version != IFG_WIRE_VERSION) {
         status = ifg_fail(err, IFG_UNSUPPORTED,
                           "process %d carries libinferogram with memory layout %u; this recorder "
@@ -138,18 +172,22 @@ enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
                           (int)pid, target->control->version, IFG_WIRE_VERSION);
         goto out;
     }
-    status = lock_region(fd, pid, target->control, err);
+    status = lock_region(fd, pid, err);
     if (status)
         goto out;
     target->pidfd = open_pidfd(pid);
     target->process = context->next_process++;
+    target->start_ticks = target->control->start_ticks;
+    target->start_ns = target->control->start_ns;
     describe_process(target);
     begin_recording(target);
     *out_target = target;
     return IFG_OK;
 out:
-    if (target->control)
+    if (target->control) {
+        fault_guard_remove(&target->guard);
         munmap(target->control, ifg_wire_region_bytes());
+    }
     close(fd);
     ifg_free(target);
     return status;
@@ -182,7 +220,8 @@ static void name_thread(struct target *target, struct ring_reader *reader)
     if (!name[0] || strcmp(name, reader->name) == 0)
         return;
     memcpy(reader->name, name, sizeof name);
-    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->tid, name);
+    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->tid,
+                        name);
 }
 
 /* A thread took this ring: give it a stream of its own. */
@@ -217,9 +256,10 @@ static void end_thread(struct target *target, struct ring_reader *reader, uint64
     ring_flush(target, reader, now_ns, true);
     trace_stream_destroy(reader->stream);
     target->ended_dropped += reader->dropped;
-    target->unbalanced += reader->ring->unbalanced;
+    target->unbalanced += reader->ring->unbalanced - reader->ring->unbalanced_before;
     reader->dropped = 0;
     reader->stream = NULL;
+    reader->ended_generation = reader->generation;
     reader->generation = 0;
 }
 
@@ -231,8 +271,7 @@ static bool thread_vanished(const struct target *target, struct ring_reader *rea
     if (target->control->recorder_pid_ns || now_ns - reader->idle_since_ns < IDLE_CHECK_NS)
         return false;
     reader->idle_since_ns = now_ns;
-    return process_exists(target->pid) &&
-           !process_thread_exists(target->pid, (pid_t)reader->tid);
+    return process_exists(target->pid) && !process_thread_exists(target->pid, (pid_t)reader->tid);
 }
 
 /* One ring's share of a pass. Returns how full it was, in percent. */
@@ -276,12 +315,15 @@ static void look_at_heads(struct target *target, uint32_t used, uint64_t now_ns)
         struct ifg_wire_ring *ring;
         uint32_t generation;
 
-        if (__atomic_load_n(&ifg_wire_states(target->control)[i], __ATOMIC_ACQUIRE) ==
-            IFG_WIRE_FREE_RING)
-            continue;
         ring = (void *)((char *)target->control + ifg_wire_ring_offset(i, &slots));
         generation = __atomic_load_n(&ring->generation, __ATOMIC_ACQUIRE);
-        if (!generation)
+        if (__atomic_load_n(&ifg_wire_states(target->control)[i], __ATOMIC_ACQUIRE) ==
+            IFG_WIRE_FREE_RING) {
+            if (!reader->generation)
+                reader->ended_generation = generation;
+            continue;
+        }
+        if (generation == reader->ended_generation)
             continue; /* taken a moment ago; its thread is still preparing it */
         if (reader->generation != generation) {
             if (reader->generation)
@@ -307,7 +349,7 @@ unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any)
         used = target->ring_count;
     /* Heads first, definitions second: then every id that is drained below has its definition. */
     look_at_heads(target, used, now_ns);
-    target_read_definitions(target);
+    target_read_definitions(target, now_ns);
     for (uint32_t i = 0; i < used; i++) {
         if (target->rings[i].generation) {
             unsigned full = visit_ring(target, i, now_ns, out_any);
@@ -317,6 +359,7 @@ unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any)
         }
     }
     __atomic_add_fetch(&target->control->drained, 1, __ATOMIC_RELEASE);
+    fault_guard_mend(&target->guard);
     return fullest;
 }
 
@@ -330,7 +373,8 @@ static void report_losses(struct target *target)
         trace_writer_loss(writer, target->process, "definitions that found the log full",
                           definitions);
     if (ringless)
-        trace_writer_loss(writer, target->process, "events of threads that found no ring", ringless);
+        trace_writer_loss(writer, target->process, "events of threads that found no ring",
+                          ringless);
     if (target->unbalanced)
         trace_writer_loss(writer, target->process, "zones whose end never came or came twice",
                           target->unbalanced);
@@ -347,9 +391,11 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
 
     if (!target)
         return;
-    __atomic_store_n(&target->control->recording, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&target->control->lossless, 0, __ATOMIC_RELEASE);
+    if (fate == TRACE_FATE_RUNNING)
+        __atomic_store_n(&target->control->recording, 0, __ATOMIC_RELEASE);
     now_ns = ifg_monotonic_ns();
+    target->program_ended = fate != TRACE_FATE_RUNNING;
     target_drain(target, now_ns, &any);
     for (uint32_t i = 0; i < target->ring_count; i++)
         if (target->rings[i].generation)
@@ -358,8 +404,12 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
     ticks = target->control->tick_source == IFG_TICKS_MONOTONIC ? ifg_monotonic_ns()
                                                                 : ifg_counter_read();
     trace_writer_process_end(target->context->writer, target->process, ticks, fate, code);
-    target->control->session[0] = '\0';
-    __atomic_store_n(&target->control->recorder_pid, 0, __ATOMIC_RELEASE);
+    /* A process that ended may have forked a moment before: its child reads here whom to join. */
+    if (fate == TRACE_FATE_RUNNING) {
+        target->control->session[0] = '\0';
+        __atomic_store_n(&target->control->recorder_pid, 0, __ATOMIC_RELEASE);
+    }
+    fault_guard_remove(&target->guard);
     munmap(target->control, ifg_wire_region_bytes());
     close(target->fd);
     if (target->pidfd >= 0)
@@ -371,6 +421,11 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
 pid_t target_pid(const struct target *target)
 {
     return target->pid;
+}
+
+uint64_t target_start_ns(const struct target *target)
+{
+    return target->start_ns;
 }
 
 int target_pidfd(const struct target *target)

@@ -2,8 +2,8 @@
 /*
  * One recorded process image: its region, its rings, and the streams they are drained into.
  *
- * The region belongs to a program that may be broken or hostile, and may die at any instruction. Every
- * index read from it is checked; what makes no sense is counted as lost and passed over.
+ * The region belongs to a program that may be broken or hostile, and may die at any instruction.
+ * Every index read from it is checked; what makes no sense is counted as lost and passed over.
  */
 #ifndef IFG_RECORD_TARGET_H
 #define IFG_RECORD_TARGET_H
@@ -34,6 +34,13 @@ struct target_counts {
     uint32_t threads;
 };
 
+/* False if the region behind fd was made by another process: a child has its parent's for a moment.
+ */
+bool target_belongs_to(int fd, pid_t pid);
+
+/* IFG_BUSY, with the sentence, if another recorder has the region behind fd. */
+enum ifg_status target_check_free(int fd, pid_t pid, struct ifg_error *err) IFG_MUST_CHECK;
+
 /* Takes the region behind fd (the caller's) for this recorder and begins to record pid.
  * IFG_BUSY: another recorder has it; the sentence names it. */
 enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
@@ -42,11 +49,12 @@ enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
 /* Ends recording, drains what is left, writes the process's end, frees. Accepts NULL. */
 void target_close(struct target *target, enum trace_process_fate fate, uint32_t code);
 
-/* Takes what the rings hold and writes blocks that are full or old. Returns how full the fullest ring
- * was, in percent: the caller sleeps accordingly. *out_any is set if anything was found. */
+/* Takes what the rings hold and writes blocks that are full or old. Returns how full the fullest
+ * ring was, in percent: the caller sleeps accordingly. *out_any is set if anything was found. */
 unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any);
 
 pid_t target_pid(const struct target *target);
+uint64_t target_start_ns(const struct target *target); /* when the library started in it */
 int target_pidfd(const struct target *target); /* readable when the process has ended; -1 unknown */
 void target_count(const struct target *target, struct target_counts *counts); /* adds */
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The insides of a recorded process image, shared by target.c (life), drain.c (rings) and definitions.c. */
+/* The insides of a recorded process image, shared by target.c (life), drain.c (rings) and
+ * definitions.c. */
 #ifndef IFG_RECORD_TARGET_INTERNAL_H
 #define IFG_RECORD_TARGET_INTERNAL_H
 
 #include <sys/stat.h>
 
+#include "record/fault.h"
 #include "record/target.h"
 #include "wire/wire.h"
 
@@ -12,15 +14,16 @@
 struct ring_reader {
     struct ifg_wire_ring *ring;
     uint32_t slots;
-    uint32_t generation; /* 0: nobody has it */
-    uint32_t thread;     /* index in the trace */
+    uint32_t generation;       /* 0: nobody has it */
+    uint32_t ended_generation; /* whose thread has been dealt with; 0 before the first */
+    uint32_t thread;           /* index in the trace */
     uint32_t tid;
     char name[32];
     struct trace_stream *stream;
-    uint64_t tail;           /* ours; the shared copy is only for the producer */
+    uint64_t tail; /* ours; the shared copy is only for the producer */
     uint64_t dropped;
-    uint64_t head_now;       /* as seen at the beginning of a pass */
-    uint64_t oldest_ns;      /* when the oldest unwritten event was taken; 0 none */
+    uint64_t head_now;  /* as seen at the beginning of a pass */
+    uint64_t oldest_ns; /* when the oldest unwritten event was taken; 0 none */
     uint64_t open_written_ns;
     uint64_t open_signature; /* of the open zones that were written last */
     uint64_t idle_since_ns;
@@ -33,9 +36,15 @@ struct target {
     int pidfd;
     int fd; /* holds the lock that makes us the only recorder */
     struct stat identity;
+    uint64_t start_ns;
     struct ifg_wire_control *control;
-    uint32_t process; /* index in the trace */
+    struct fault_guard guard;
+    uint64_t start_ticks; /* of the library in that process; as it was when we came */
+    uint32_t process;     /* index in the trace */
     uint64_t definitions_at;
+    uint64_t stuck_at; /* an entry that is not published yet, and since when */
+    uint64_t stuck_since_ns;
+    bool program_ended; /* nobody will publish it any more */
     uint64_t definitions_lost_before;
     uint64_t ringless_before;
     uint64_t events;
@@ -49,7 +58,7 @@ struct target {
 };
 
 /* definitions.c: passes on what was defined since the last call. */
-void target_read_definitions(struct target *target);
+void target_read_definitions(struct target *target, uint64_t now_ns);
 
 /* drain.c */
 void ring_count_dropped(struct ring_reader *reader);

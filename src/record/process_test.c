@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reading /proc: hostile names, processes that come and go, matching by name and path. */
+#include "record/process_internal.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+/* Fields 5 to 21, then 22, the start time, and more. */
+#define REST " 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 424242 1000 200 18446744073709551615"
+
+static struct process_info parsed;
+
+static bool parse(const char *text)
+{
+    memset(&parsed, 0, sizeof parsed);
+    return process_parse_stat(text, &parsed);
+}
+
+static void stat_is_read(void)
+{
+    REQUIRE(parse("4711 (cat) R 17" REST "\n"));
+    CHECK_STR(parsed.name, "cat");
+    CHECK_INT(parsed.parent, 17);
+    CHECK_UINT(parsed.start_time, 424242);
+}
+
+static void stat_survives_evil_names(void)
+{
+    static const char *const names[] = {
+        "a b", ")",    "(", ") R 1 ", ") Z 99 1 1", "((((",      "))))",
+        "\n",  "a\nb", "",  " ",      "\033[31m",   "x) S 5 (y",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char text[256];
+
+        tap_note("name %zu", i);
+        snprintf(text, sizeof text, "1 (%s) S 33%s", names[i], REST);
+        REQUIRE(parse(text));
+        CHECK_STR(parsed.name, names[i]);
+        CHECK_INT(parsed.parent, 33);
+        CHECK_UINT(parsed.start_time, 424242);
+    }
+}
+
+static void stat_cuts_long_names(void)
+{
+    char text[512];
+
+    snprintf(text, sizeof text, "1 (%0100d) S 33%s", 0, REST);
+    REQUIRE(parse(text));
+    CHECK_UINT(strlen(parsed.name), sizeof parsed.name - 1);
+    CHECK_INT(parsed.parent, 33);
+}
+
+static void stat_refuses_what_is_cut(void)
+{
+    const char *whole = "4711 (ca) t) R 17" REST;
+    size_t start_time = (size_t)(strstr(whole, "424242") - whole);
+
+    for (size_t length = 0; length < start_time; length++) {
+        /* Exactly as long as the text, so that a sanitizer sees a step too far. */
+        char *text = strndup(whole, length);
+
+        REQUIRE(text != NULL);
+        tap_note("length %zu", length);
+        CHECK(!parse(text));
+        free(text);
+    }
+    CHECK(parse(whole));
+    CHECK(!parse(""));
+    CHECK(!parse(")("));
+    CHECK(!parse("1 ) S 1 ("));
+    CHECK(!parse("1 (a)"));
+    CHECK(!parse("1 (a) "));
+    CHECK(!parse("1 (a) S"));
+    CHECK(!parse("1 (a) S "));
+}
+
+static void we_are_described(void)
+{
+    struct process_info info;
+    struct ifg_error err;
+    char directory[512];
+
+    REQUIRE_INT(process_describe(getpid(), &info, &err), IFG_OK);
+    CHECK_INT(info.pid, getpid());
+    CHECK_INT(info.parent, getppid());
+    CHECK_UINT(info.uid, geteuid());
+    CHECK(info.start_time > 0);
+    CHECK_CONTAINS(info.program, "record_process_test");
+    CHECK_STR(process_short_name(&info), "record_process_test");
+    REQUIRE(getcwd(directory, sizeof directory) != NULL);
+    CHECK_STR(info.directory, directory);
+    CHECK(info.arguments_bytes > 0);
+    CHECK(process_exists(getpid()));
+    CHECK(process_thread_exists(getpid(), gettid()));
+    CHECK(!process_thread_exists(getpid(), 4194303));
+}
+
+static void a_child_with_an_evil_name_is_described(void)
+{
+    struct process_info info;
+    struct ifg_error err;
+    int go[2];
+    char byte = 0;
+    pid_t child;
+
+    REQUIRE(pipe(go) == 0);
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_NAME, ") R 1 (x", 0, 0, 0);
+        if (write(go[1], "g", 1) != 1)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    REQUIRE(child > 0);
+    REQUIRE(read(go[0], &byte, 1) == 1);
+    REQUIRE_INT(process_describe(child, &info, &err), IFG_OK);
+    CHECK_STR(info.name, ") R 1 (x");
+    CHECK_INT(info.parent, getpid());
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK_INT(process_describe(child, &info, &err), IFG_NOT_FOUND);
+    CHECK_CONTAINS(err.message, "there is no process");
+    CHECK(!process_exists(child));
+}
+
+static void descendants_are_found(void)
+{
+    pid_t pids[64];
+    int ready[2];
+    char byte = 0;
+    pid_t child;
+    size_t count;
+    bool found = false;
+
+    REQUIRE(pipe(ready) == 0);
+    child = fork();
+    if (child == 0) {
+        pid_t grandchild = fork();
+
+        if (grandchild == 0) {
+            if (write(ready[1], "g", 1) != 1)
+                _exit(1);
+            pause();
+            _exit(0);
+        }
+        waitpid(grandchild, NULL, 0);
+        _exit(0);
+    }
+    REQUIRE(child > 0);
+    REQUIRE(read(ready[0], &byte, 1) == 1);
+    count = process_descendants(getpid(), pids, 64);
+    CHECK_UINT(count, 2);
+    for (size_t i = 0; i < count; i++)
+        found = found || pids[i] == child;
+    CHECK(found);
+    CHECK_UINT(process_descendants(getpid(), pids, 1), 1);
+    CHECK_UINT(process_descendants(getpid(), pids, 0), 0);
+    count = process_descendants(child, pids, 64);
+    REQUIRE_UINT(count, 1);
+    kill(pids[0], SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK_UINT(process_descendants(child, pids, 64), 0);
+}
+
+static bool count_one(pid_t pid, void *user)
+{
+    bool *found = user;
+
+    if (pid == getpid())
+        *found = true;
+    return true;
+}
+
+static void every_process_is_visited(void)
+{
+    bool found = false;
+
+    process_each(count_one, &found);
+    CHECK(found);
+}
+
+static void processes_match_by_name_and_path(void)
+{
+    struct process_info info = { .name = "node", .program = "/usr/bin/node", .directory = "/srv" };
+    static const char arguments[] = "node\0--flag\0app/server.js\0x";
+
+    memcpy(info.arguments, arguments, sizeof arguments);
+    info.arguments_bytes = sizeof arguments - 1;
+    CHECK(process_matches_name(&info, "node"));
+    CHECK(!process_matches_name(&info, "nod"));
+    CHECK(!process_matches_name(&info, ""));
+    CHECK(process_matches_path(&info, "/usr/bin/node"));
+    CHECK(process_matches_path(&info, "/srv/app/server.js"));
+    CHECK(!process_matches_path(&info, "/srv/app"));
+    CHECK(!process_matches_path(&info, "server.js"));
+    /* No arguments at all: a kernel thread, or a program that erased them. */
+    info.arguments_bytes = 0;
+    memset(info.arguments, 0, sizeof info.arguments);
+    CHECK(!process_matches_path(&info, "/srv/app/server.js"));
+    CHECK(process_matches_name(&info, "node"));
+    /* As full as can be, without a NUL at the end of the text. */
+    memset(info.arguments, 'a', sizeof info.arguments - 1);
+    info.arguments_bytes = sizeof info.arguments - 1;
+    CHECK(!process_matches_path(&info, "/srv/app/server.js"));
+}
+
+static void a_process_without_the_library_is_told_so(void)
+{
+    struct ifg_error err;
+    int fd = 5;
+
+    CHECK_INT(process_open_region(getpid(), &fd, &err), IFG_NOT_FOUND);
+    CHECK_INT(fd, -1);
+    CHECK_CONTAINS(err.message, "does not carry libinferogram");
+}
+
+static void users_have_names(void)
+{
+    char name[64];
+
+    CHECK_STR(process_user_name(0, name, sizeof name), "root");
+    CHECK_STR(process_user_name(3999999999u, name, sizeof name), "uid 3999999999");
+}
+
+TAP_MAIN(TAP_CASE(stat_is_read), TAP_CASE(stat_survives_evil_names), TAP_CASE(stat_cuts_long_names),
+         TAP_CASE(stat_refuses_what_is_cut), TAP_CASE(we_are_described),
+         TAP_CASE(a_child_with_an_evil_name_is_described), TAP_CASE(descendants_are_found),
+         TAP_CASE(every_process_is_visited), TAP_CASE(processes_match_by_name_and_path),
+         TAP_CASE(a_process_without_the_library_is_told_so), TAP_CASE(users_have_names))

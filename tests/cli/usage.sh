@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Help, version and wrong command lines, for every command.
+. "$TAP_SH"
+
+exits "no command: help, and a usage error" 2 "$INFEROGRAM"
+contains "help names the commands" "$(cat "$T/stdout")" "record"
+for option in --help -h help; do
+    exits "$option" 0 "$INFEROGRAM" "$option"
+    contains "$option goes to stdout" "$(cat "$T/stdout")" "usage: inferogram COMMAND"
+    is "$option says nothing on stderr" "$(cat "$T/stderr")" ""
+done
+"$INFEROGRAM" --help >"$T/top"
+for option in --version -V; do
+    exits "$option" 0 "$INFEROGRAM" "$option"
+    is "$option prints the version" "$(cat "$T/stdout")" "inferogram $(cat "$SOURCE_DIR/VERSION")"
+done
+
+commands=$(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' "$T/top" | grep -vx inferogram)
+for command in $commands; do
+    contains "help lists $command" "$(cat "$T/top")" "  $command"
+    for option in --help -h; do
+        exits "$command $option" 0 "$INFEROGRAM" "$command" "$option"
+        contains "$command $option goes to stdout" "$(cat "$T/stdout")" "usage: inferogram $command"
+        is "$command $option says nothing on stderr" "$(cat "$T/stderr")" ""
+    done
+    ok "$command --help fits a screen" test "$(wc -l <"$T/stdout")" -le 25
+    is "$command --help fits 100 columns" "$(grep -E '.{101}' "$T/stdout")" ""
+    "$INFEROGRAM" "$command" --help >"$T/$command.help"
+    # Every long option that the source knows is in the help.
+    sed -n 's/^ *{ "\([a-z-]*\)", \(no\|required\|optional\)_argument.*/\1/p' \
+        "$SOURCE_DIR/src/cli/cmd_$command.c" >"$T/options"
+    ok "$command has options" test -s "$T/options"
+    while read -r option; do
+        contains "$command --help tells of --$option" "$(cat "$T/$command.help")" "--$option"
+    done <"$T/options"
+    exits "$command with an unknown option" 2 "$INFEROGRAM" "$command" --no-such-option
+    contains "$command names it" "$(cat "$T/stderr")" "unknown option --no-such-option"
+    contains "$command points to its help" "$(cat "$T/stderr")" "see 'inferogram $command --help'"
+    is "$command keeps stdout clean" "$(cat "$T/stdout")" ""
+    exits "$command with an unknown letter" 2 "$INFEROGRAM" "$command" -Z
+    contains "$command names the letter" "$(cat "$T/stderr")" "unknown option -Z"
+done
+contains "record tells its exit statuses" "$(cat "$T/record.help")" "125"
+
+exits "an unknown command" 2 "$INFEROGRAM" recrod
+contains "with the one that was meant" "$(cat "$T/stderr")" "there is no command 'recrod'; did you mean 'record'?"
+exits "an unknown command like nothing" 2 "$INFEROGRAM" zzz
+contains "points to the help" "$(cat "$T/stderr")" "there is no command 'zzz'; see 'inferogram --help'"
+exits "an unknown option" 2 "$INFEROGRAM" --zzz
+exits "an empty command" 2 "$INFEROGRAM" ''
+
+for option in --pid --name --path -o --output --duration; do
+    exits "record $option without a value" 2 "$INFEROGRAM" record "$option"
+    contains "is told" "$(cat "$T/stderr")" "option $option needs a value"
+done
+exits "record without anything" 2 "$INFEROGRAM" record
+contains "asks what to record" "$(cat "$T/stderr")" "what shall be recorded?"
+exits "record -- without a command" 2 "$INFEROGRAM" record --
+exits "record with a command and a pid" 2 "$INFEROGRAM" record --pid 1 -- true
+exits "record with pid and name" 2 "$INFEROGRAM" record --pid 1 --name x
+for duration in 0 -1 x 5x '' nan inf 1e99; do
+    exits "record --duration '$duration'" 2 "$INFEROGRAM" record --duration "$duration" -- true
+done
+exits "info without a file" 2 "$INFEROGRAM" info
+exits "info with two files" 2 "$INFEROGRAM" info a b
+contains "names the second" "$(cat "$T/stderr")" "'b' is too many"
+exits "info --top x" 2 "$INFEROGRAM" info --top x a
+exits "ls with an argument" 2 "$INFEROGRAM" ls a
+is "options after -- belong to the command" "$("$INFEROGRAM" record -q -o "$T/a.ifg" -- echo --help -o 2>&1)" \
+    "--help -o"
+is "options after the command's name too" "$("$INFEROGRAM" record -fqo "$T/a.ifg" echo --pid 2>&1)" "--pid"
+
+esc=$(printf '\033')
+exits "an escape sequence as an option" 2 "$INFEROGRAM" record "--${esc}[31m"
+lacks "does not reach the terminal" "$(cat "$T/stderr")" "$esc"
+exits "nor as a command" 2 "$INFEROGRAM" "${esc}[31m"
+lacks "does it" "$(cat "$T/stderr")" "$esc"
+exits "a full disk under --help" 1 sh -c "'$INFEROGRAM' --help >/dev/full"
+contains "is told" "$(cat "$T/stderr")" "cannot write the result"
+
+done_testing
