@@ -30,7 +30,8 @@
  * Failure. Nothing here fails in a way that a caller has to handle.
  *
  * fork: the child starts clean and is recorded as a process of its own; zones that were open in the parent
- * are not continued. exec: the new program is recorded anew. dlclose: the library stays loaded.
+ * are not continued. (A child made by a bare system call, without libc's fork, must not record before exec:
+ * it would write into its parent's buffers.) exec: the new program is recorded anew. dlclose: the library stays loaded.
  *
  * -DIFG_DISABLE compiles every macro and function to nothing; the library is then not needed.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the files of libinferogram share. Everything here runs inside somebody else's program: it links
- * nothing but libc, never prints (but see client_debug), never exits, keeps errno, and treats every
- * failure as "do not record".
+ * What the files of libinferogram share. Everything here runs inside somebody else's program: it
+ * links nothing but libc, never prints (but see client_debug), never exits, keeps errno, and treats
+ * every failure as "do not record".
  */
 #ifndef IFG_CLIENT_INTERNAL_H
 #define IFG_CLIENT_INTERNAL_H
@@ -19,7 +19,8 @@
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* A signal handler on this thread must see our stores in program order; the CPU sees to the rest. */
+/* A signal handler on this thread must see our stores in program order; the CPU sees to the rest.
+ */
 #define SIGNAL_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /* The shared region, or NULL: the library could not start, or was told not to. */
@@ -35,36 +36,110 @@ static inline uint64_t client_now(void)
     return LIKELY(client_ticks != IFG_TICKS_MONOTONIC) ? ifg_counter_read() : ifg_monotonic_ns();
 }
 
-/* region.c: makes the memory of a range present, so that touching it later neither faults nor, on a full
- * file system, kills. False: it cannot be had. */
+/* region.c: makes the memory of a range present, so that touching it later neither faults nor, on a
+ * full file system, kills. False: it cannot be had. */
 bool client_populate(void *start, size_t bytes);
+
+/* region.c: whether a recorder holds the region; -1: the program has closed its descriptor. */
+int client_region_locked(void);
 
 /* ring.c */
 struct ifg_wire_ring *client_ring_acquire(void); /* also counts what a ringless thread loses */
-bool client_ring_room(struct ifg_wire_ring *ring, uint64_t head, uint32_t slots);
-void client_ring_drop(struct ifg_wire_ring *ring);
+enum client_take {
+    CLIENT_TAKEN,
+    CLIENT_FULL,  /* the record has been counted as dropped */
+    CLIENT_AGAIN, /* a handler took slots since `at` was read: read it again */
+};
+enum client_take client_ring_take_slow(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots,
+                                       bool *out_outermost);
 void client_rings_start(void);
-void client_rings_forked(void);
+bool client_rings_forked(void);
 
-/* The producer's only way to publish: moves head from `expected`, unless a signal handler on this very
- * thread moved it meanwhile; then returns the new head and nothing is published. An unlocked
- * compare-and-exchange is enough, since no other thread ever writes head. */
-static inline uint64_t client_ring_publish(struct ifg_wire_ring *ring, uint64_t expected,
-                                           uint64_t wanted)
+/*
+ * How a record gets into the ring, although a signal handler may come between any two instructions
+ * and write records of its own:
+ *
+ *   take     says that somebody writes (writing) and moves `taken` on: these slots are ours, and a
+ * handler that comes now takes those behind them write    the slots publish  whoever came first
+ * moves head over everything that was taken meanwhile. The handlers that interrupted it see
+ * `writing` and leave that to it: their records lie behind one that is not whole yet.
+ *
+ * A handler that jumps away (siglongjmp) leaves `writing` behind; client_ring_take_slow notices.
+ */
+
+/* Adds without a moment in which a signal handler's own addition could be lost. */
+#if defined(__x86_64__)
+#define CLIENT_BUMP(word, amount)                                                                  \
+    do {                                                                                           \
+        if (sizeof(word) == 8)                                                                     \
+            __asm__ volatile("addq %1, %0" : "+m"(word) : "r"((uint64_t)(amount)) : "cc");         \
+        else                                                                                       \
+            __asm__ volatile("addl %1, %0" : "+m"(word) : "r"((uint32_t)(amount)) : "cc");         \
+    } while (0)
+#else
+#define CLIENT_BUMP(word, amount) ((void)__atomic_fetch_add(&(word), amount, __ATOMIC_RELAXED))
+#endif
+
+/* Moves `taken` on from `at`; false if a handler took slots since it was read. No other thread
+ * writes it, so that a compare-and-exchange without the lock prefix is enough. */
+static inline bool client_ring_claim(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots)
 {
 #if defined(__x86_64__)
-    uint64_t seen = expected;
-    __asm__ volatile("cmpxchgq %2, %1"
-                     : "+a"(seen), "+m"(ring->head)
-                     : "r"(wanted)
-                     : "memory", "cc");
-    return seen;
+    bool done;
+    __asm__ volatile("cmpxchgq %3, %1"
+                     : "=@ccz"(done), "+m"(ring->taken), "+a"(at)
+                     : "r"(at + slots)
+                     : "memory");
+    return done;
 #else
-    uint64_t seen = expected;
-    __atomic_compare_exchange_n(&ring->head, &seen, wanted, false, __ATOMIC_RELEASE,
-                                __ATOMIC_RELAXED);
-    return seen;
+    return __atomic_compare_exchange_n(&ring->taken, &at, at + slots, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
 #endif
+}
+
+/* By the one that set `writing` from 0: all that was taken is written. */
+static inline void client_ring_publish(struct ifg_wire_ring *ring)
+{
+    for (;;) {
+        uint64_t end = ring->taken;
+
+        __atomic_store_n(&ring->head, end, __ATOMIC_RELEASE);
+        SIGNAL_FENCE();
+        ring->writing = 0;
+        SIGNAL_FENCE();
+        if (LIKELY(ring->taken == end))
+            return;
+        /* A handler came before `writing` was 0 and left its record to us; or after, and did it
+         * itself. */
+        ring->writing = 1;
+        SIGNAL_FENCE();
+    }
+}
+
+/* Takes `slots` slots at `at`, which is ring->taken as the caller read it. A zone reads it before
+ * the clock: then all that a handler put in front of it lies within it. */
+static inline enum client_take client_ring_take(struct ifg_wire_ring *ring, uint64_t at,
+                                                uint32_t slots, bool *out_outermost)
+{
+    if (UNLIKELY(at + slots > ring->limit || ring->writing))
+        return client_ring_take_slow(ring, at, slots, out_outermost);
+    ring->writing = 1;
+    SIGNAL_FENCE();
+    *out_outermost = true;
+    if (LIKELY(client_ring_claim(ring, at, slots)))
+        return CLIENT_TAKEN;
+    client_ring_publish(ring);
+    return CLIENT_AGAIN;
+}
+
+/* After writing what client_ring_take gave. */
+static inline void client_ring_done(struct ifg_wire_ring *ring, bool outermost)
+{
+    SIGNAL_FENCE();
+    if (LIKELY(outermost))
+        client_ring_publish(ring);
+    else
+        CLIENT_BUMP(ring->writing, 1);
 }
 
 /* emit.c: appends a record of 1 + payload slots. */
@@ -81,6 +156,7 @@ uint32_t client_define_model(const char *const strings[6]);
 void client_define_property(uint32_t model, const char *key, const char *value);
 uint32_t client_location_id_slow(ifg_location *location);
 void client_definitions_inherit(struct ifg_wire_control *parent);
+void client_definitions_warm(void); /* memory for the first definitions */
 
 static inline uint32_t client_location_id(ifg_location *location)
 {

@@ -2,9 +2,9 @@
 /*
  * The definition log: what the ids in the rings mean.
  *
- * It is append-only and lock-free (a signal handler may define a location), and it stays for the life of the
- * process, so that recorders that come late learn everything. Its size is fixed; what finds it full
- * gets id 1, which the recorder shows as such, and is counted.
+ * It is append-only and lock-free (a signal handler may define a location), and it stays for the
+ * life of the process, so that recorders that come late learn everything. Its size is fixed; what
+ * finds it full gets id 1, which the recorder shows as such, and is counted.
  */
 #include "client/client_internal.h"
 
@@ -34,6 +34,15 @@ static bool populate_up_to(uint64_t end)
         __atomic_store_n(&populated_bytes, have, __ATOMIC_RELEASE);
     }
     return true;
+}
+
+void client_definitions_warm(void)
+{
+    int saved_errno = errno;
+
+    if (!populate_up_to(1))
+        client_debug("inferogram: no memory for definitions");
+    errno = saved_errno;
 }
 
 /* Reserves an entry; the caller fills the payload and calls publish(). */
@@ -153,9 +162,9 @@ void client_define_property(uint32_t model, const char *key, const char *value)
     publish(entry, IFG_WIRE_DEFINE_PROPERTY);
 }
 
-/* After a fork: ids that the child's memory already holds must mean the same in the child's own log. An
- * entry that another thread of the parent was writing at that moment is left out; its location has no
- * id yet in the child either, and is defined again. */
+/* After a fork: ids that the child's memory already holds must mean the same in the child's own
+ * log. An entry that another thread of the parent was writing at that moment is left out; its
+ * location has no id yet in the child either, and is defined again. */
 void client_definitions_inherit(struct ifg_wire_control *parent)
 {
     const char *from = (const char *)parent + IFG_WIRE_DEFINITIONS_OFFSET;

@@ -14,37 +14,34 @@ void client_emit(enum ifg_wire_kind kind, uint64_t ticks, uint32_t reference, co
     uint32_t slots = 1 + (uint32_t)((payload_bytes + IFG_WIRE_SLOT - 1) / IFG_WIRE_SLOT);
     struct ifg_wire_record first = { ticks, reference, IFG_WIRE_TAG(kind, slots) };
     struct ifg_wire_ring *ring = client_ring;
-    uint64_t head;
+    struct ifg_wire_zone *base;
+    const char *from = payload;
+    size_t left = payload_bytes;
+    enum client_take take;
+    bool outermost;
+    uint64_t at;
 
     if (UNLIKELY(!ring)) {
         ring = client_ring_acquire();
         if (!ring)
             return;
     }
-    head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-    for (;;) {
-        struct ifg_wire_zone *base = ifg_wire_slots(ring);
-        const char *from = payload;
-        size_t left = payload_bytes;
-        uint64_t seen;
-
-        if (!client_ring_room(ring, head, slots)) {
-            client_ring_drop(ring);
+    do {
+        at = ring->taken;
+        take = client_ring_take(ring, at, slots, &outermost);
+        if (UNLIKELY(take == CLIENT_FULL))
             return;
-        }
-        memcpy(&base[head & ring->mask], &first, sizeof first);
-        for (uint32_t i = 1; i < slots; i++) {
-            size_t part = left < IFG_WIRE_SLOT ? left : IFG_WIRE_SLOT;
+    } while (UNLIKELY(take == CLIENT_AGAIN));
+    base = ifg_wire_slots(ring);
+    memcpy(&base[at & ring->mask], &first, sizeof first);
+    for (uint32_t i = 1; i < slots; i++) {
+        size_t part = left < IFG_WIRE_SLOT ? left : IFG_WIRE_SLOT;
 
-            memcpy(&base[(head + i) & ring->mask], from, part);
-            from += part;
-            left -= part;
-        }
-        seen = client_ring_publish(ring, head, head + slots);
-        if (seen == head)
-            return;
-        head = seen; /* a signal handler was faster: write it all again behind its records */
+        memcpy(&base[(at + i) & ring->mask], from, part);
+        from += part;
+        left -= part;
     }
+    client_ring_done(ring, outermost);
 }
 
 static size_t text_length(const char *text, size_t length)
@@ -136,8 +133,7 @@ void ifg_message(enum ifg_level level, const char *text, size_t length)
 
 void ifg_counter(ifg_location *location, double value)
 {
-    client_emit(IFG_WIRE_COUNTER, client_now(), client_location_id(location), &value,
-                sizeof value);
+    client_emit(IFG_WIRE_COUNTER, client_now(), client_location_id(location), &value, sizeof value);
 }
 
 void ifg_async_begin(ifg_location *location, uint64_t id)

@@ -2,9 +2,9 @@
 /*
  * Models and the events of their functions.
  *
- * A model that is created again with the same texts is the same model: an application that loads one file
- * for each request makes one track, not a thousand. Models are never freed (a recorder may come
- * later) and their number is bounded; what is over shares one model that says so.
+ * A model that is created again with the same texts is the same model: an application that loads
+ * one file for each request makes one track, not a thousand. Models are never freed (a recorder may
+ * come later) and their number is bounded; what is over shares one model that says so.
  */
 #include "client/client_internal.h"
 
@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODELS_MAX         4096u
-#define FUNCTIONS_MAX      256u
-#define STRINGS            6
-#define LOCATION_KIND_ML   2
-#define CATEGORIES         (IFG_INFERENCE + 1)
+#define MODELS_MAX       4096u
+#define FUNCTIONS_MAX    256u
+#define STRINGS          6
+#define LOCATION_KIND_ML 2
+#define CATEGORIES       (IFG_INFERENCE + 1)
 
 /* One function of a model; the location ids of its five categories. Published by prepending. */
 struct model_function {
@@ -81,8 +81,9 @@ static struct ifg_model *new_model(const char *const strings[STRINGS])
 
 ifg_model *ifg_model_create(const ifg_model_options *options)
 {
-    static const char *const overflow[STRINGS] = { "(more models than can be told apart)", "", "",
-                                                   "", "", "" };
+    static const char *const overflow[STRINGS] = {
+        "(more models than can be told apart)", "", "", "", "", ""
+    };
     const char *const *fields = NULL;
     const char *strings[STRINGS];
     ifg_model_options known = { 0 };
@@ -194,8 +195,8 @@ static uint32_t event_location(ifg_model *model, const char *name, enum ifg_cate
     if (UNLIKELY(!id)) {
         uint32_t expected = 0;
 
-        id = client_define_location(LOCATION_KIND_ML, category, 0, 0, model->id, "",
-                                    function->name, "");
+        id = client_define_location(LOCATION_KIND_ML, category, 0, 0, model->id, "", function->name,
+                                    "");
         if (!__atomic_compare_exchange_n(&function->locations[category], &expected, id, false,
                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             id = expected;

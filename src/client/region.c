@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The library's beginning and end in a process: making the shared region, starting clean after a fork,
- * waiting at exit when asked to.
+ * The library's beginning and end in a process: making the shared region, starting clean after a
+ * fork, waiting at exit when asked to.
  *
- * A program that a recorder launched (IFG_SESSION), or the child of one that is being recorded, puts its
- * region into the recorder's directory, so that it is found even if it lives for a millisecond,
- * closes all its descriptors or is reparented. Any other program uses a memfd, which is found through
- * /proc and vanishes with it.
+ * A program that a recorder launched (IFG_SESSION), or the child of one that is being recorded,
+ * puts its region into the recorder's directory, so that it is found even if it lives for a
+ * millisecond, closes all its descriptors or is reparented. Any other program uses a memfd, which
+ * is found through /proc and vanishes with it.
  */
 #include "client/client_internal.h"
 
@@ -18,7 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,8 +57,8 @@ static struct {
 
 static bool populate_works = true;
 
-/* The region's descriptor, kept so that a recorder finds it through /proc. It is remembered with its
- * identity: the program may close it and open something else in its place. */
+/* The region's descriptor, kept so that a recorder finds it through /proc. It is remembered with
+ * its identity: the program may close it and open something else in its place. */
 static int region_fd = -1;
 static dev_t region_device;
 static ino_t region_inode;
@@ -111,8 +113,14 @@ static int open_session_file(const struct session *session)
 static void *map_region(int fd)
 {
     size_t bytes = ifg_wire_region_bytes();
+    struct rlimit limit;
     void *region;
 
+    /* A file larger than allowed is not only refused: it is answered by a signal that kills. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
+        errno = EFBIG;
+        return NULL;
+    }
     if (ftruncate(fd, (off_t)bytes) < 0)
         return NULL;
     region = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -129,8 +137,8 @@ static void *adopt_region(int fd)
     struct stat identity;
     void *region = map_region(fd);
 
-    if (region && (fstat(fd, &identity) < 0 ||
-                   !client_populate(region, IFG_WIRE_DEFINITIONS_OFFSET))) {
+    if (region &&
+        (fstat(fd, &identity) < 0 || !client_populate(region, IFG_WIRE_DEFINITIONS_OFFSET))) {
         munmap(region, ifg_wire_region_bytes());
         region = NULL;
     }
@@ -179,6 +187,16 @@ static bool region_fd_is_ours(void)
            now.st_ino == region_inode;
 }
 
+int client_region_locked(void)
+{
+    if (!region_fd_is_ours())
+        return -1;
+    if (flock(region_fd, LOCK_SH | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? 1 : -1;
+    flock(region_fd, LOCK_UN);
+    return 0;
+}
+
 /* A child of a fork joins whoever records its parent at that moment. */
 static struct session session_of(const struct ifg_wire_control *parent)
 {
@@ -196,7 +214,8 @@ static struct session session_of(const struct ifg_wire_control *parent)
     return session;
 }
 
-/* Makes a region and publishes it. `parent` is the one that this process had before a fork, or NULL. */
+/* Makes a region and publishes it. `parent` is the one that this process had before a fork, or
+ * NULL. */
 static void start_region(struct ifg_wire_control *parent)
 {
     struct session session = session_of(parent);
@@ -214,6 +233,7 @@ static void start_region(struct ifg_wire_control *parent)
     }
     control->version = IFG_WIRE_VERSION;
     control->pid = (uint32_t)getpid();
+    control->parent_pid = (uint32_t)getppid();
     control->region_bytes = ifg_wire_region_bytes();
     control->tick_source = (uint32_t)client_ticks;
     control->next_location = 2; /* 1 stands for "the definition log was full" */
@@ -230,7 +250,8 @@ static void start_region(struct ifg_wire_control *parent)
         control->lossless = session.lossless;
         memcpy(control->session, session.directory, sizeof control->session);
     }
-    /* Recording from the first event on: into rings that hold the beginning until somebody drains. */
+    /* Recording from the first event on: into rings that hold the beginning until somebody drains.
+     */
     control->recording = in_session || settings.wait;
     __atomic_store_n(&control->magic, IFG_WIRE_MAGIC, __ATOMIC_RELEASE);
     __atomic_store_n(&ifg_recording_word, &control->recording, __ATOMIC_RELEASE);
@@ -291,18 +312,31 @@ static void after_fork_in_parent(void)
     client_models_unlock();
 }
 
+/* The parent's region in a child. If a handler forked in the middle of a record, the child goes on writing
+ * there when the handler returns: into private memory then, which nobody reads. */
+static void discard_region(void *region, bool still_written)
+{
+    size_t bytes = ifg_wire_region_bytes();
+
+    if (!still_written || mmap(region, bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                               0) == MAP_FAILED)
+        munmap(region, bytes);
+}
+
 static void after_fork_in_child(void)
 {
     struct ifg_wire_control *parent = client_control;
     int parent_fd = region_fd_is_ours() ? region_fd : -1;
     int saved_errno = errno;
+    bool interrupted;
 
     client_models_unlock();
     region_fd = -1;
-    client_rings_forked();
+    interrupted = client_rings_forked();
     if (parent) {
         start_region(parent);
-        munmap(parent, ifg_wire_region_bytes());
+        discard_region(parent, interrupted);
     }
     if (parent_fd >= 0)
         close(parent_fd);

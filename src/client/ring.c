@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A thread's ring: taken at its first event while somebody records, given back when the thread ends.
+ * A thread's ring: taken at its first event while somebody records, given back when the thread
+ * ends.
  *
- * The memory of a ring appears step by step during its first lap, so that neither the first zone of a
- * thread nor an idle thread pays for eight megabytes.
+ * The memory of a ring appears step by step during its first lap, so that neither the first zone of
+ * a thread nor an idle thread pays for eight megabytes.
  */
 #include "client/client_internal.h"
 
@@ -18,13 +19,18 @@
 /* Slots whose memory is made present at a time: 256 KiB. */
 #define POPULATE_SLOTS 16384u
 
-/* While a recorder is waited for (--lossless) or events are dropped, look this often if it still lives. */
-#define WAIT_NS            50000
-#define CHECK_EVERY_WAITS  200u
-#define CHECK_EVERY_DROPS  (1u << 20)
+/* While a recorder is waited for (--lossless) or events are dropped, look this often if it still
+ * lives. */
+#define WAIT_NS           50000
+#define CHECK_EVERY_WAITS 200u
+#define CHECK_EVERY_DROPS (1u << 20)
 
-/* Keys below this are stored in the thread itself by glibc: setting one does not allocate, so it can be
- * done in a signal handler. */
+/* More than handlers can plausibly emit between two instructions of the record that they
+ * interrupted. */
+#define HANDLER_SLOTS 512u
+
+/* Keys below this are stored in the thread itself by glibc: setting one does not allocate, so it
+ * can be done in a signal handler. */
 #define KEYS_WITHOUT_ALLOCATION 32u
 
 __thread struct ifg_wire_ring *client_ring __attribute__((tls_model("initial-exec")));
@@ -38,8 +44,8 @@ static bool exit_key_usable;
 static uint32_t ring_index(const struct ifg_wire_ring *ring)
 {
     const struct ifg_wire_class *classes = ifg_wire_classes();
-    size_t offset = (size_t)((const char *)ring - (const char *)client_control) -
-                    IFG_WIRE_RINGS_OFFSET;
+    size_t offset =
+        (size_t)((const char *)ring - (const char *)client_control) - IFG_WIRE_RINGS_OFFSET;
     uint32_t first = 0;
 
     for (uint32_t c = 0; c < IFG_WIRE_CLASSES; c++) {
@@ -53,7 +59,8 @@ static uint32_t ring_index(const struct ifg_wire_ring *ring)
     return 0;
 }
 
-/* Runs when a thread ends. While somebody records, the recorder frees the ring after draining it. */
+/* Runs when a thread ends. While somebody records, the recorder frees the ring after draining it.
+ */
 static void thread_ends(void *value)
 {
     struct ifg_wire_ring *ring = value;
@@ -73,12 +80,16 @@ void client_rings_start(void)
         pthread_key_create(&exit_key, thread_ends) == 0 && exit_key < KEYS_WITHOUT_ALLOCATION;
 }
 
-/* The child of a fork has one thread, and that thread no ring in the new region. */
-void client_rings_forked(void)
+/* The child of a fork has one thread, and that thread no ring in the new region. True: a signal handler has
+ * forked in the middle of a record, and the child will finish writing it. */
+bool client_rings_forked(void)
 {
+    bool interrupted = client_ring && client_ring->writing;
+
     client_ring = NULL;
     if (exit_key_usable)
         pthread_setspecific(exit_key, NULL);
+    return interrupted;
 }
 
 static struct ifg_wire_ring *take_free_ring(void)
@@ -105,23 +116,55 @@ static struct ifg_wire_ring *take_free_ring(void)
     return NULL;
 }
 
+/* Raises ring->limit as far as tail and the populated memory allow; true when `slots` fit behind
+ * head. */
+static bool refresh_limit(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots)
+{
+    uint64_t size = (uint64_t)ring->mask + 1;
+    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+    uint64_t limit = tail + size;
+    uint64_t populated = ring->populated;
+
+    if (tail > at)
+        return false; /* not ours to repair: the consumer wrote nonsense */
+    while (UNLIKELY(populated < size) && at + slots > populated) {
+        uint64_t step = size - populated;
+
+        if (step > POPULATE_SLOTS)
+            step = POPULATE_SLOTS;
+        if (!client_populate(ifg_wire_slots(ring) + populated, step * IFG_WIRE_SLOT))
+            return false;
+        populated += step;
+        ring->populated = (uint32_t)populated;
+    }
+    if (populated < size && limit > populated)
+        limit = populated;
+    ring->limit = limit;
+    return at + slots <= limit;
+}
+
 static bool prepare_ring(struct ifg_wire_ring *ring)
 {
     uint32_t slots;
 
     ifg_wire_ring_offset(ring_index(ring), &slots);
-    if (!ring->mask) { /* never used before; the page is zero, or not there yet */
-        if (!client_populate(ring, IFG_WIRE_PAGE))
-            return false;
-        ring->mask = slots - 1;
-    }
+    if (!client_populate(ring, IFG_WIRE_PAGE)) /* even reading a page that is not there may kill */
+        return false;
+    ring->mask = slots - 1;
     ring->depth = 0;
     ring->dropped = 0;
     ring->dropped_before = 0; /* the consumer's, but a free ring has none */
     ring->unbalanced = 0;
+    ring->unbalanced_before = 0;
     ring->tid = (uint32_t)syscall(SYS_gettid);
     memcpy(ring->name, thread_name, sizeof ring->name);
-    ring->limit = __atomic_load_n(&ring->head, __ATOMIC_RELAXED); /* look before the first slot */
+    ring->taken = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+    ring->writing = 0;
+    /* Memory for the first records now, so that a thread's first zone does not contain the wait for it. */
+    ring->limit = ring->taken;
+    if (!refresh_limit(ring, ring->taken, 1))
+        ring->limit = ring->taken; /* full, or no memory: looked at again before the first slot */
+    client_definitions_warm();
     __atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
     return true;
 }
@@ -136,10 +179,14 @@ struct ifg_wire_ring *client_ring_acquire(void)
     if (!acquiring) { /* set: we are in a signal handler that interrupted this very function */
         acquiring = 1;
         SIGNAL_FENCE();
+        if (client_ring) { /* a handler was faster */
+            acquiring = 0;
+            return client_ring;
+        }
         ring = take_free_ring();
         if (ring && !prepare_ring(ring)) {
-            __atomic_store_n(&ifg_wire_states(client_control)[ring_index(ring)],
-                             IFG_WIRE_FREE_RING, __ATOMIC_RELEASE);
+            __atomic_store_n(&ifg_wire_states(client_control)[ring_index(ring)], IFG_WIRE_FREE_RING,
+                             __ATOMIC_RELEASE);
             ring = NULL;
         }
         if (ring) {
@@ -156,14 +203,18 @@ struct ifg_wire_ring *client_ring_acquire(void)
     return ring;
 }
 
-/* Only a recorder in our own pid namespace can be asked for; another one is taken to be alive. */
+/* A recorder holds a lock on the region for as long as it lives; where the program has closed the region's
+ * descriptor, its pid must do, if that means anything here. */
 static bool recorder_is_gone(void)
 {
     uint32_t pid = __atomic_load_n(&client_control->recorder_pid, __ATOMIC_RELAXED);
+    int locked = client_region_locked();
 
-    if (!pid || client_control->recorder_pid_ns)
+    if (!pid || locked > 0)
         return false;
-    return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+    if (locked == 0)
+        return true;
+    return !client_control->recorder_pid_ns && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
 /* Nobody will drain us again: go back to the cheap path until the next recorder comes. */
@@ -173,9 +224,9 @@ static void forget_recorder(void)
     __atomic_store_n(&client_control->lossless, 0, __ATOMIC_RELAXED);
 }
 
-void client_ring_drop(struct ifg_wire_ring *ring)
+static void drop(struct ifg_wire_ring *ring)
 {
-    ring->dropped++;
+    CLIENT_BUMP(ring->dropped, 1);
     if (UNLIKELY(ring->dropped % CHECK_EVERY_DROPS == 0)) {
         int saved_errno = errno;
 
@@ -185,45 +236,23 @@ void client_ring_drop(struct ifg_wire_ring *ring)
     }
 }
 
-/* Raises ring->limit as far as tail and the populated memory allow; true when `slots` fit behind head. */
-static bool refresh_limit(struct ifg_wire_ring *ring, uint64_t head, uint32_t slots)
-{
-    uint64_t size = (uint64_t)ring->mask + 1;
-    uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
-    uint64_t limit = tail + size;
-
-    if (tail > head)
-        return false; /* not ours to repair: the consumer wrote nonsense */
-    while (UNLIKELY(ring->populated < size) && head + slots > ring->populated) {
-        uint64_t step = size - ring->populated;
-
-        if (step > POPULATE_SLOTS)
-            step = POPULATE_SLOTS;
-        if (!client_populate(ifg_wire_slots(ring) + ring->populated, step * IFG_WIRE_SLOT))
-            return false;
-        ring->populated += (uint32_t)step;
-    }
-    if (ring->populated < size && limit > ring->populated)
-        limit = ring->populated;
-    ring->limit = limit;
-    return head + slots <= limit;
-}
-
-bool client_ring_room(struct ifg_wire_ring *ring, uint64_t head, uint32_t slots)
+static bool has_room(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots)
 {
     int saved_errno;
     unsigned waits = 0;
     bool room;
 
-    if (LIKELY(head + slots <= ring->limit))
+    if (at + slots <= ring->limit)
         return true;
     saved_errno = errno;
-    while (!(room = refresh_limit(ring, head, slots))) {
+    while (!(room = refresh_limit(ring, at, slots))) {
         static const struct timespec nap = { 0, WAIT_NS };
 
         if (!__atomic_load_n(&client_control->lossless, __ATOMIC_RELAXED) ||
             !__atomic_load_n(&client_control->recording, __ATOMIC_RELAXED))
             break;
+        if (ring->writing)
+            break; /* a handler in the middle of a record: what it waits for cannot come */
         if (++waits % CHECK_EVERY_WAITS == 0 && recorder_is_gone()) {
             forget_recorder();
             break;
@@ -232,6 +261,40 @@ bool client_ring_room(struct ifg_wire_ring *ring, uint64_t head, uint32_t slots)
     }
     errno = saved_errno;
     return room;
+}
+
+/* A handler interrupted a record and jumped away, long ago: nobody will publish any more. What was
+ * written since lies behind a record that is not whole; all of it is given up. */
+static void give_up_unpublished(struct ifg_wire_ring *ring)
+{
+    CLIENT_BUMP(ring->dropped, ring->writing);
+    ring->taken = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
+    SIGNAL_FENCE();
+    ring->writing = 0;
+}
+
+enum client_take client_ring_take_slow(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots,
+                                       bool *out_outermost)
+{
+    bool outermost = ring->writing == 0;
+
+    if (!outermost && at - __atomic_load_n(&ring->head, __ATOMIC_RELAXED) > HANDLER_SLOTS) {
+        give_up_unpublished(ring);
+        return CLIENT_AGAIN;
+    }
+    if (!has_room(ring, at, slots)) {
+        drop(ring);
+        return CLIENT_FULL;
+    }
+    if (outermost)
+        ring->writing = 1;
+    SIGNAL_FENCE();
+    *out_outermost = outermost;
+    if (client_ring_claim(ring, at, slots))
+        return CLIENT_TAKEN;
+    if (outermost)
+        client_ring_publish(ring);
+    return CLIENT_AGAIN;
 }
 
 void ifg_thread_name(const char *name)

@@ -2,14 +2,15 @@
 /*
  * The hot path: begin and end of a zone.
  *
- * begin stores (start, location) into the thread's stack of open zones in shared memory and hands the same
- * to the caller in registers; end reads the clock and appends one 16-byte slot. Nothing here
- * allocates, locks, or makes a system call, except in the slow halves that are told apart below.
+ * begin stores (start, location) into the thread's stack of open zones in shared memory and hands
+ * the same to the caller in registers; end reads the clock and appends one 16-byte slot. Nothing
+ * here allocates, locks, or makes a system call, except in the slow halves that are told apart
+ * below.
  */
 #include "client/client_internal.h"
 
-/* How far ahead of the head a cache line is asked for: the recorder on the other core has read it last,
- * and taking it back takes longer than a zone. */
+/* How far ahead of the head a cache line is asked for: the recorder on the other core has read it
+ * last, and taking it back takes longer than a zone. */
 #define PREFETCH_SLOTS 64u
 
 static inline void prefetch_for_write(const void *address)
@@ -22,8 +23,8 @@ static inline void prefetch_for_write(const void *address)
 #endif
 }
 
-/* Inlined into each caller: the clock is read as late as possible at a begin, so that a zone does not
- * contain its own bookkeeping. */
+/* Inlined into each caller: the clock is read as late as possible at a begin, so that a zone does
+ * not contain its own bookkeeping. */
 static inline __attribute__((always_inline)) ifg_zone zone_begin(uint32_t location)
 {
     struct ifg_wire_ring *ring = client_ring;
@@ -35,8 +36,8 @@ static inline __attribute__((always_inline)) ifg_zone zone_begin(uint32_t locati
         if (!ring)
             return zone;
     }
-    /* The depth goes up before the entry is written: a signal handler that comes in between uses the
-     * next entry and leaves this one alone. */
+    /* The depth goes up before the entry is written: a signal handler that comes in between uses
+     * the next entry and leaves this one alone. */
     depth = ring->depth;
     ring->depth = depth + 1;
     SIGNAL_FENCE();
@@ -59,73 +60,77 @@ ifg_zone client_zone_begin(uint32_t location)
     return zone_begin(location);
 }
 
-/* A zone of more than 2^32 ticks, an end that does not match, or a ring that looks full. */
-static __attribute__((noinline)) void zone_end_slow(ifg_zone zone, uint64_t now)
+static inline __attribute__((always_inline)) void write_zone(struct ifg_wire_ring *ring,
+                                                             uint64_t at, bool outermost,
+                                                             ifg_zone zone, uint64_t duration)
+{
+    struct ifg_wire_zone *slot = ifg_wire_slots(ring) + (at & ring->mask);
+
+    prefetch_for_write(ifg_wire_slots(ring) + ((at + PREFETCH_SLOTS) & ring->mask));
+    slot->start = zone.start;
+    slot->duration = (uint32_t)duration;
+    slot->location = zone.location;
+    client_ring_done(ring, outermost);
+}
+
+/* A zone of more than 2^32 ticks, an end that does not match, a ring that looks full, or a signal
+ * handler that came in between. */
+static __attribute__((noinline)) void zone_end_slow(ifg_zone zone)
 {
     struct ifg_wire_ring *ring = client_ring;
-    uint64_t duration = now > zone.start ? now - zone.start : 0;
-    uint64_t head;
+    enum client_take take;
 
     if (!ring)
         return; /* begun before a fork, ended in the child: it belongs to the parent */
     if (zone.depth > ring->depth) {
-        ring->unbalanced++; /* ended twice, or begun before a fork */
+        if (zone.start >=
+            client_control->start_ticks)      /* else: the same, after the child's first zone */
+            CLIENT_BUMP(ring->unbalanced, 1); /* ended twice */
         return;
     }
-    if (zone.depth < ring->depth)
-        ring->unbalanced += ring->depth - zone.depth; /* inner zones that never ended */
-    ring->depth = zone.depth - 1;
+    if (zone.depth < ring->depth) /* inner zones that never ended */
+        CLIENT_BUMP(ring->unbalanced, ring->depth - zone.depth);
+    do {
+        uint64_t at = ring->taken;
+        uint64_t now;
+        uint64_t duration;
+        bool outermost;
 
-    if (duration >> 32) {
-        client_emit(IFG_WIRE_LONG_ZONE, zone.start, zone.location, &duration, sizeof duration);
-        return;
-    }
-    head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-    for (;;) {
-        struct ifg_wire_zone *slot;
-        uint64_t seen;
-
-        if (!client_ring_room(ring, head, 1)) {
-            client_ring_drop(ring);
-            return;
+        SIGNAL_FENCE();
+        now = client_now();
+        duration = now > zone.start ? now - zone.start : 0;
+        if (duration >> 32) {
+            client_emit(IFG_WIRE_LONG_ZONE, zone.start, zone.location, &duration, sizeof duration);
+            break;
         }
-        slot = &ifg_wire_slots(ring)[head & ring->mask];
-        slot->start = zone.start;
-        slot->duration = (uint32_t)duration;
-        slot->location = zone.location;
-        seen = client_ring_publish(ring, head, head + 1);
-        if (seen == head)
-            return;
-        head = seen;
-    }
+        take = client_ring_take(ring, at, 1, &outermost);
+        if (take == CLIENT_TAKEN)
+            write_zone(ring, at, outermost, zone, duration);
+    } while (take == CLIENT_AGAIN);
+    SIGNAL_FENCE();
+    ring->depth = zone.depth - 1;
 }
 
 void ifg_zone_end(ifg_zone zone)
 {
-    uint64_t now = client_now();
     struct ifg_wire_ring *ring = client_ring;
-    uint64_t duration = now - zone.start;
-    struct ifg_wire_zone *slot;
-    uint64_t head;
+    uint64_t duration;
+    uint64_t at;
+    bool outermost;
 
-    if (UNLIKELY(!ring || ring->depth != zone.depth || duration >> 32)) {
-        zone_end_slow(zone, now);
+    if (UNLIKELY(!ring)) {
+        zone_end_slow(zone);
         return;
     }
-    head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-    if (UNLIKELY(head >= ring->limit)) {
-        zone_end_slow(zone, now);
+    at = ring->taken;
+    SIGNAL_FENCE();
+    duration = client_now() - zone.start;
+    if (UNLIKELY(ring->depth != zone.depth || duration >> 32 || at >= ring->limit ||
+                 ring->writing || client_ring_take(ring, at, 1, &outermost) != CLIENT_TAKEN)) {
+        zone_end_slow(zone);
         return;
     }
-    slot = ifg_wire_slots(ring) + (head & ring->mask);
-    prefetch_for_write(ifg_wire_slots(ring) + ((head + PREFETCH_SLOTS) & ring->mask));
-    slot->start = zone.start;
-    slot->duration = (uint32_t)duration;
-    slot->location = zone.location;
-    if (UNLIKELY(client_ring_publish(ring, head, head + 1) != head)) {
-        zone_end_slow(zone, now); /* a signal handler took this slot; its record stays */
-        return;
-    }
+    write_zone(ring, at, outermost, zone, duration);
     /* The depth goes down last: until the slot is out, a handler must not use our stack entry. */
     SIGNAL_FENCE();
     ring->depth = zone.depth - 1;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,6 +44,17 @@ static void remove_with_files(const char *directory)
     rmdir(directory);
 }
 
+/* A pid says nothing about a recorder in another pid namespace; the lock on its directory does. */
+static bool is_locked(const char *directory)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+
+    if (fd >= 0)
+        close(fd);
+    return locked;
+}
+
 /* inferogram-UID-PID-XXXXXX of a process that is gone, and of this user: nobody needs it any more.
  */
 static void remove_stale(const char *place)
@@ -64,7 +76,8 @@ static void remove_stale(const char *place)
         if (pid <= 0 || process_exists((pid_t)pid))
             continue;
         snprintf(path, sizeof path, "%s/%s", place, entry->d_name);
-        remove_with_files(path);
+        if (!is_locked(path))
+            remove_with_files(path);
     }
     closedir(entries);
 }
@@ -73,6 +86,7 @@ enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous, struct ifg_
 {
     memset(out_rendezvous, 0, sizeof *out_rendezvous);
     out_rendezvous->inotify = -1;
+    out_rendezvous->lock = -1;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         remove_stale(places[i]);
         snprintf(out_rendezvous->directory, sizeof out_rendezvous->directory,
@@ -83,6 +97,10 @@ enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous, struct ifg_
     }
     if (!out_rendezvous->directory[0])
         return ifg_fail_errno(err, "cannot create a directory in /dev/shm or /tmp");
+    out_rendezvous->lock =
+        open(out_rendezvous->directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (out_rendezvous->lock >= 0)
+        flock(out_rendezvous->lock, LOCK_EX | LOCK_NB);
     out_rendezvous->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (out_rendezvous->inotify >= 0)
         inotify_add_watch(out_rendezvous->inotify, out_rendezvous->directory, IN_CREATE);
@@ -150,8 +168,11 @@ void rendezvous_destroy(struct rendezvous *rendezvous)
 {
     if (rendezvous->inotify >= 0)
         close(rendezvous->inotify);
+    if (rendezvous->lock >= 0)
+        close(rendezvous->lock);
     if (rendezvous->directory[0])
         remove_with_files(rendezvous->directory);
     memset(rendezvous, 0, sizeof *rendezvous);
     rendezvous->inotify = -1;
+    rendezvous->lock = -1;
 }

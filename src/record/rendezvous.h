@@ -15,6 +15,7 @@
 struct rendezvous {
     char directory[160];
     int inotify;  /* readable when something new is there */
+    int lock;     /* says that this recorder lives */
     bool unready; /* a region was seen whose process is still preparing it */
 };
 

@@ -257,6 +257,7 @@ enum ifg_status session_run(const struct session_options *options,
     memset(out_result, 0, sizeof *out_result);
     *out_cannot_start = false;
     session.rendezvous.inotify = -1;
+    session.rendezvous.lock = -1;
     launch_remember(&session.surroundings);
     raise_descriptor_limit();
     prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);

@@ -4,15 +4,15 @@
  *
  *   control page    who I am, who records me, is recording on
  *   ring states     one word per ring: free, in use, its thread has gone
- *   definitions     an append-only log: locations, models; kept for the life of the process, so that a
- *                   recorder that comes late, or a second one, learns everything
- *   rings           fixed places of five sizes; each has a header page (indices, the stack of open
- *                   zones) and a power of two of 16-byte slots
+ *   definitions     an append-only log: locations, models; kept for the life of the process, so
+ * that a recorder that comes late, or a second one, learns everything rings           fixed places
+ * of five sizes; each has a header page (indices, the stack of open zones) and a power of two of
+ * 16-byte slots
  *
- * The region is 64 MiB of address space and sparse: only what is used costs memory, and it cannot grow.
- * Each ring has one producer (its thread, and the signal handlers that interrupt it) and one consumer.
- * Either side may die at any instruction; the other side never waits for it and never trusts it: every
- * index and length that comes out of this memory is checked before use.
+ * The region is 64 MiB of address space and sparse: only what is used costs memory, and it cannot
+ * grow. Each ring has one producer (its thread, and the signal handlers that interrupt it) and one
+ * consumer. Either side may die at any instruction; the other side never waits for it and never
+ * trusts it: every index and length that comes out of this memory is checked before use.
  *
  * Both sides must agree on every byte here: a change of layout is a change of IFG_WIRE_VERSION.
  */
@@ -31,14 +31,15 @@
 #define IFG_WIRE_SLOT 16u
 
 /* Names in the environment. */
-#define IFG_ENV_SESSION "IFG_SESSION"           /* PID:FLAGS:DIRECTORY of the recorder that launched us */
-#define IFG_ENV_WAIT    "IFG_WAIT"              /* record from the start, wait at exit to be drained */
-#define IFG_ENV_TIMEOUT "IFG_WAIT_TIMEOUT"      /* seconds, default 30 */
-#define IFG_ENV_DEBUG   "IFG_DEBUG"             /* say on stderr what the library does */
-#define IFG_ENV_OFF     "IFG_OFF"               /* do nothing at all */
-#define IFG_ENV_CLOCK   "IFG_CLOCK"             /* "monotonic": do not use the CPU's counter */
+#define IFG_ENV_SESSION "IFG_SESSION" /* PID:FLAGS:DIRECTORY of the recorder that launched us */
+#define IFG_ENV_WAIT    "IFG_WAIT"    /* record from the start, wait at exit to be drained */
+#define IFG_ENV_TIMEOUT "IFG_WAIT_TIMEOUT" /* seconds, default 30 */
+#define IFG_ENV_DEBUG   "IFG_DEBUG"        /* say on stderr what the library does */
+#define IFG_ENV_OFF     "IFG_OFF"          /* do nothing at all */
+#define IFG_ENV_CLOCK   "IFG_CLOCK"        /* "monotonic": do not use the CPU's counter */
 
-/* ---- rings -------------------------------------------------------------------------------------- */
+/* ---- rings --------------------------------------------------------------------------------------
+ */
 
 /* One finished zone is one slot. location < 2^31; the top bit marks a longer record. */
 struct ifg_wire_zone {
@@ -47,18 +48,18 @@ struct ifg_wire_zone {
     uint32_t location;
 };
 
-/* The first slot of a longer record; `slots` counts this one too. The rest is payload. The slots of a record
- * may wrap around the end of the ring like any others. */
+/* The first slot of a longer record; `slots` counts this one too. The rest is payload. The slots of
+ * a record may wrap around the end of the ring like any others. */
 struct ifg_wire_record {
     uint64_t ticks;
     uint32_t reference;
     uint32_t tag; /* IFG_WIRE_LONG | kind << 16 | slots */
 };
 
-#define IFG_WIRE_LONG          0x80000000u
-#define IFG_WIRE_RECORD_SLOTS  128u /* the longest record: 2 KiB */
-#define IFG_WIRE_TAG(kind, n)  (IFG_WIRE_LONG | (uint32_t)(kind) << 16 | (uint32_t)(n))
-#define IFG_WIRE_TAG_KIND(tag) (((tag) & ~IFG_WIRE_LONG) >> 16)
+#define IFG_WIRE_LONG           0x80000000u
+#define IFG_WIRE_RECORD_SLOTS   128u /* the longest record: 2 KiB */
+#define IFG_WIRE_TAG(kind, n)   (IFG_WIRE_LONG | (uint32_t)(kind) << 16 | (uint32_t)(n))
+#define IFG_WIRE_TAG_KIND(tag)  (((tag) & ~IFG_WIRE_LONG) >> 16)
 #define IFG_WIRE_TAG_SLOTS(tag) ((tag)&0xffffu)
 
 enum ifg_wire_kind {
@@ -67,9 +68,9 @@ enum ifg_wire_kind {
     IFG_WIRE_COUNTER = 3,     /* reference = location; f64 */
     IFG_WIRE_ASYNC_BEGIN = 4, /* reference = location; u64 id */
     IFG_WIRE_ASYNC_END = 5,
-    IFG_WIRE_ALLOC = 6, /* reference = location; u64 address, u64 bytes */
-    IFG_WIRE_FREE = 7,  /* reference = location; u64 address */
-    IFG_WIRE_FRAME = 8, /* reference = location */
+    IFG_WIRE_ALLOC = 6,     /* reference = location; u64 address, u64 bytes */
+    IFG_WIRE_FREE = 7,      /* reference = location; u64 address */
+    IFG_WIRE_FRAME = 8,     /* reference = location */
     IFG_WIRE_ATTRIBUTE = 9, /* ticks = start of the zone, reference = its location; struct below */
 };
 
@@ -85,7 +86,8 @@ struct ifg_wire_open {
     uint32_t reserved;
 };
 
-#define IFG_WIRE_OPEN_MAX 240u /* deeper zones are recorded, but not visible while they are open */
+/* Deeper zones are recorded, but not visible while they are open. */
+#define IFG_WIRE_OPEN_MAX 240u
 
 struct ifg_wire_ring {
     /* written by the producer */
@@ -98,13 +100,14 @@ struct ifg_wire_ring {
     uint32_t tid;
     uint32_t generation; /* how many threads have had this ring */
     uint32_t populated;  /* slots whose memory is there; the rest comes as the first lap goes */
-    uint32_t reserved0;
-    uint64_t reserved1;
+    uint32_t writing;    /* records begun and not published: one, and those of signal handlers */
+    uint64_t taken;      /* slots ever handed out; head follows when they are written */
 
     /* written by the consumer */
     _Alignas(64) uint64_t tail; /* slots ever consumed */
     uint64_t dropped_before;    /* of `dropped`: what this recorder has nothing to do with */
-    uint64_t reserved_consumer[6];
+    uint64_t unbalanced_before; /* the same of `unbalanced` */
+    uint64_t reserved_consumer[5];
 
     /* written by the producer, rarely */
     _Alignas(64) char name[32]; /* the thread's name, if the program gave it one */
@@ -132,15 +135,18 @@ struct ifg_wire_class {
 static inline const struct ifg_wire_class *ifg_wire_classes(void)
 {
     static const struct ifg_wire_class classes[IFG_WIRE_CLASSES] = {
-        { 2, 512u << 10 }, { 4, 128u << 10 }, { 16, 32u << 10 }, { 64, 8u << 10 }, { 1024, 1u << 10 },
+        { 2, 512u << 10 }, { 4, 128u << 10 },  { 16, 32u << 10 },
+        { 64, 8u << 10 },  { 1024, 1u << 10 },
     };
     return classes;
 }
 
-/* ---- definitions -------------------------------------------------------------------------------- */
+/* ---- definitions --------------------------------------------------------------------------------
+ */
 
-/* Space is reserved by adding to definitions_reserved; `bytes` is stored next, so that a reader can step
- * over an entry whose writer died; `kind` is stored last, with release, and publishes the entry. */
+/* Space is reserved by adding to definitions_reserved; `bytes` is stored next, so that a reader can
+ * step over an entry whose writer died; `kind` is stored last, with release, and publishes the
+ * entry. */
 struct ifg_wire_definition {
     uint32_t bytes; /* of the whole entry, a multiple of 8 */
     uint32_t kind;
@@ -179,7 +185,8 @@ static_assert(sizeof(struct ifg_wire_location) == 28, "layout");
 static_assert(sizeof(struct ifg_wire_model) == 16, "layout");
 static_assert(sizeof(struct ifg_wire_property) == 8, "layout");
 
-/* ---- the control page ---------------------------------------------------------------------------- */
+/* ---- the control page
+ * ---------------------------------------------------------------------------- */
 
 enum ifg_wire_ring_state {
     IFG_WIRE_FREE_RING = 0,
@@ -195,7 +202,7 @@ struct ifg_wire_control {
     uint32_t pid;
     uint64_t region_bytes;
     uint32_t tick_source; /* enum ifg_tick_source */
-    uint32_t reserved0;
+    uint32_t parent_pid;  /* for a process that is gone before anybody looked at it */
     uint64_t start_ticks; /* when the library started in this process */
     uint64_t start_ns;    /* CLOCK_MONOTONIC at the same moment */
     char library_version[16];
@@ -238,8 +245,8 @@ static inline size_t ifg_wire_ring_offset(uint32_t index, uint32_t *out_slots)
     uint32_t c;
 
     for (c = 0; c < IFG_WIRE_CLASSES - 1 && index >= classes[c].count; c++) {
-        offset += (size_t)classes[c].count *
-                  (IFG_WIRE_PAGE + (size_t)classes[c].slots * IFG_WIRE_SLOT);
+        offset +=
+            (size_t)classes[c].count * (IFG_WIRE_PAGE + (size_t)classes[c].slots * IFG_WIRE_SLOT);
         index -= classes[c].count;
     }
     *out_slots = classes[c].slots;
