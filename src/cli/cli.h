@@ -17,10 +17,10 @@
 
 enum cli_exit {
     CLI_YES = 0,
-    CLI_NO = 1,      /* no, or it failed */
-    CLI_USAGE = 2,   /* a wrong command line, or input that cannot be read */
+    CLI_NO = 1,    /* no, or it failed */
+    CLI_USAGE = 2, /* a wrong command line, or input that cannot be read */
     CLI_UNSURE = 3,
-    CLI_LACKS = 4,   /* this machine or this user lacks something, said by name */
+    CLI_LACKS = 4, /* this machine or this user lacks something, said by name */
     CLI_RECORD_FAILED = 125,
     CLI_CANNOT_START = 126,
     CLI_COMMAND_NOT_FOUND = 127,
@@ -35,7 +35,11 @@ struct cli_command {
 int cmd_record(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
+int cmd_import(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
+int cmd_query(int argc, char **argv);
 
 /* "inferogram: ..." on stderr; control characters in it become '?'. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -51,15 +55,16 @@ int cli_exit_for(enum ifg_status status);
 
 /* Writes bytes to stdout; CLI_NO with a message if that fails (a full disk, a closed pipe). */
 int cli_write_out(const struct ifg_bytes *bytes);
-void cli_print(struct ifg_bytes *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_print(struct ifg_bytes *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* "12 345 678", "1.23 ms", "4.56 MB": for people. The buffers hold 32 bytes. */
 const char *cli_count(uint64_t count, char out[32]);
 const char *cli_duration(double ns, char out[32]);
 const char *cli_size(uint64_t bytes, char out[32]);
 
-/* Foreign text for a terminal: control characters and what is not UTF-8 become '?'. At most size - 1
- * bytes, and no half characters. */
+/* Foreign text for a terminal: control characters and what is not UTF-8 become '?'. At most size -
+ * 1 bytes, and no half characters. */
 const char *cli_clean(const char *text, char *out, size_t size);
 
 /* The same into a table cell: padded to so many columns, longer ones stay whole. */

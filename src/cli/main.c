@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram: one program, one file per command. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,12 @@
 static const struct cli_command commands[] = {
     { "record", "run a program, or attach to one, and record what it does", cmd_record },
     { "info", "what is in a trace: program, host, counts, losses, where the time went", cmd_info },
-    { "stats", "counts, sums and percentiles by zone, model, category, operator or thread", cmd_stats },
+    { "stats", "counts, sums and percentiles by zone, model, category, operator or thread",
+      cmd_stats },
+    { "query", "ask a trace in SQL", cmd_query },
+    { "export", "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...", cmd_export },
+    { "diff", "what changed between two traces, with a verdict for each place", cmd_diff },
+    { "import", "turn a Chrome trace or an ONNX Runtime profile into a trace", cmd_import },
     { "ls", "processes that can be recorded, and how", cmd_ls },
 };
 
@@ -16,19 +22,21 @@ static const struct cli_command commands[] = {
 
 static void print_help(void)
 {
-    puts("inferogram - what a machine-learning model, its runtime and the machine did, on one clock\n"
+    puts("inferogram - what a machine-learning model, its runtime and the machine did, on one "
+         "clock\n"
          "\n"
          "usage: inferogram COMMAND [OPTIONS]\n");
     for (size_t i = 0; i < COMMANDS; i++)
         printf("  %-8s %s\n", commands[i].name, commands[i].summary);
-    puts("\n"
-         "  inferogram record -- ./program        record a program from its start\n"
-         "  inferogram record --pid 4711          record a running one\n"
-         "  inferogram info FILE.ifg              see what was recorded\n"
-         "\n"
-         "'inferogram COMMAND --help' tells more; so does 'man inferogram'.\n"
-         "Exit status: 0 yes, 1 no or failed, 2 usage or unreadable input, 3 unsure, 4 something is "
-         "missing\nhere; record passes on the program's own.");
+    puts(
+        "\n"
+        "  inferogram record -- ./program        record a program from its start\n"
+        "  inferogram record --pid 4711          record a running one\n"
+        "  inferogram info FILE.ifg              see what was recorded\n"
+        "\n"
+        "'inferogram COMMAND --help' tells more; so does 'man inferogram'.\n"
+        "Exit status: 0 yes, 1 no or failed, 2 usage or unreadable input, 3 unsure, 4 something is "
+        "missing\nhere; record passes on the program's own.");
 }
 
 /* The command that the user may have meant: same first letters, or one letter off. */
@@ -40,7 +48,7 @@ static const char *nearest(const char *given)
     return NULL;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         print_help();
@@ -62,4 +70,16 @@ int main(int argc, char **argv)
         return cli_usage(NULL, "there is no command '%s'; did you mean '%s'?", argv[1],
                          nearest(argv[1]));
     return cli_usage(NULL, "there is no command '%s'", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    int code = run(argc, argv);
+
+    /* Results that were only thought to be written; commands tell of their own. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_YES) {
+        cli_say("cannot write the result: %s", strerror(errno));
+        code = CLI_NO;
+    }
+    return code;
 }

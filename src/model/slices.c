@@ -27,6 +27,7 @@ struct loose_slice {
     uint32_t place;
     uint32_t thread;
     size_t block; /* position in the list of blocks; later ones end later */
+    size_t slice; /* where it was put */
     bool unfinished;
 };
 
@@ -145,6 +146,7 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
                              : builder_place(builder, process, location);
         uint32_t inside = zones->inside[i];
         uint64_t duration = zones->durations[i] - zones->starts[i];
+        size_t depth_here;
         size_t to;
 
         if (__builtin_expect((int64_t)duration < 0, 0))
@@ -158,11 +160,13 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
         to = base + i + depth - inside;
         if (__builtin_expect(to - base >= count, 0))
             to = base + i; /* likewise */
+        depth_here = depth;
         if (inside)
             bounds[depth++] = (uint32_t)i - inside;
         builder->start_ns[to] = zones->starts[i];
         builder->duration_ns[to] = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
         builder->place[to] = place;
+        builder->depth[to] = (uint16_t)(depth_here < UINT16_MAX ? depth_here : UINT16_MAX);
         if (__builtin_expect(duration >= UINT32_MAX, 0)) {
             struct loose_slice slice = {
                 zones->starts[i], duration, place, block->thread, 0, false
@@ -352,6 +356,7 @@ static void move_slices(struct model_builder *builder, size_t from, size_t to, s
     memmove(builder->duration_ns + to, builder->duration_ns + from,
             count * sizeof *builder->duration_ns);
     memmove(builder->place + to, builder->place + from, count * sizeof *builder->place);
+    memmove(builder->depth + to, builder->depth + from, count * sizeof *builder->depth);
 }
 
 static size_t lower_bound(const uint64_t *starts, size_t low, size_t high, uint64_t wanted)
@@ -367,17 +372,19 @@ static size_t lower_bound(const uint64_t *starts, size_t low, size_t high, uint6
     return low;
 }
 
-static void put_slice(struct model_builder *builder, size_t at, const struct loose_slice *slice)
+static void put_slice(struct model_builder *builder, size_t at, struct loose_slice *slice)
 {
+    slice->slice = at;
     builder->start_ns[at] = slice->start_ns;
     builder->duration_ns[at] =
         slice->duration_ns < UINT32_MAX ? (uint32_t)slice->duration_ns : UINT32_MAX;
     builder->place[at] = slice->place;
+    builder->depth[at] = 0;
 }
 
 /* One thread, from right to left: blocks slide into the holes, loose slices go in between.
  * Everything only ever moves to the right, so nothing is overwritten before it is read. */
-static void merge_thread(struct slice_work *work, uint32_t t, const struct loose_slice *loose,
+static void merge_thread(struct slice_work *work, uint32_t t, struct loose_slice *loose,
                          size_t loose_count, size_t region_end)
 {
     struct model_builder *builder = work->builder;
@@ -528,37 +535,59 @@ static enum ifg_status find_unfinished(struct model_builder *builder,
 /* ---- depths
  * ----------------------------------------------------------------------------------------- */
 
-/* A slice lies inside the nearest earlier one that has not ended when it ends. */
-static enum ifg_status find_depths(struct model_builder *builder)
+/* Where the number of loose slices around changes. */
+struct boundary {
+    size_t slice; /* from this one on */
+    int change;
+};
+
+static int by_boundary(const void *a, const void *b)
 {
-    uint64_t *ends = NULL;
-    size_t capacity = 0;
+    const struct boundary *left = a;
+    const struct boundary *right = b;
 
-    for (size_t t = 0; t < builder->model.thread_count; t++) {
-        const struct model_thread *thread = &builder->threads[t];
-        size_t depth = 0;
+    return left->slice < right->slice ? -1 : left->slice > right->slice;
+}
 
-        for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-            uint64_t start = builder->start_ns[i];
-            uint64_t end = start + model_duration_ns(&builder->model, i);
+/* Depths within blocks are known from decoding; what the loose slices contain lies deeper by one
+ * for each of them. */
+static void deepen(struct model_builder *builder, const struct boundary *boundaries, size_t count)
+{
+    unsigned around = 0;
 
-            while (depth && (ends[depth - 1] <= start || ends[depth - 1] < end))
-                depth--;
-            if (depth == capacity) {
-                uint64_t *more = ifg_realloc(ends, capacity ? capacity * 2 : 256, sizeof *ends);
+    for (size_t i = 0; i < count; i++) {
+        size_t end = i + 1 < count ? boundaries[i + 1].slice : boundaries[i].slice;
 
-                if (!more) {
-                    ifg_free(ends);
-                    return IFG_NO_MEMORY;
-                }
-                ends = more;
-                capacity = capacity ? capacity * 2 : 256;
-            }
-            builder->depth[i] = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
-            ends[depth++] = end;
+        around += (unsigned)boundaries[i].change;
+        for (size_t k = boundaries[i].slice; around && k < end; k++) {
+            unsigned depth = builder->depth[k] + around;
+
+            builder->depth[k] = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
         }
     }
-    ifg_free(ends);
+}
+
+/* loose is sorted by thread and start. */
+static enum ifg_status find_depths(struct model_builder *builder, const struct loose_list *loose)
+{
+    struct boundary *boundaries = ifg_alloc(2 * loose->count, sizeof *boundaries);
+
+    if (!boundaries)
+        return IFG_NO_MEMORY;
+    for (size_t i = 0; i < loose->count; i++) {
+        const struct loose_slice *slice = &loose->items[i];
+        const struct model_thread *thread = &builder->threads[slice->thread];
+        size_t end = lower_bound(builder->start_ns, slice->slice + 1,
+                                 thread->first_slice + thread->slice_count,
+                                 slice->start_ns + slice->duration_ns);
+
+        boundaries[2 * i] = (struct boundary){ slice->slice + 1, 1 };
+        boundaries[2 * i + 1] = (struct boundary){ end, -1 };
+    }
+    if (loose->count)
+        qsort(boundaries, 2 * loose->count, sizeof *boundaries, by_boundary);
+    deepen(builder, boundaries, 2 * loose->count);
+    ifg_free(boundaries);
     return IFG_OK;
 }
 
@@ -580,12 +609,15 @@ static void count_function_events(struct model_builder *builder)
 
 /* Blocks that could not be decoded leave holes at the left of their thread: close them, so that
  * slices are numbered without gaps. */
-static void close_gaps(struct model_builder *builder)
+static void close_gaps(struct model_builder *builder, struct loose_list *loose)
 {
     size_t to = 0;
+    size_t at = 0;
 
     for (size_t t = 0; t < builder->model.thread_count; t++) {
         move_slices(builder, builder->threads[t].first_slice, to, builder->threads[t].slice_count);
+        for (; at < loose->count && loose->items[at].thread == t; at++)
+            loose->items[at].slice -= builder->threads[t].first_slice - to;
         builder->threads[t].first_slice = to;
         to += builder->threads[t].slice_count;
     }
@@ -612,7 +644,7 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
             at++;
         merge_thread(work, t, loose->items + first, at - first, region_ends[t]);
     }
-    close_gaps(builder);
+    close_gaps(builder, loose);
     for (size_t i = 0; i < loose->count; i++)
         if (loose->items[i].duration_ns >= UINT32_MAX && !loose_add(longs, &loose->items[i]))
             return IFG_NO_MEMORY;
@@ -624,7 +656,7 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
     if (!status)
         status = find_unfinished(builder, unfinished);
     if (!status)
-        status = find_depths(builder);
+        status = find_depths(builder, loose);
     return status;
 }
 

@@ -5,7 +5,7 @@
  */
 #include "trace/trace_internal.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 #include <zstd.h>
 
 #include "base/alloc.h"
@@ -35,7 +35,7 @@ _Static_assert(HEAD_CRC + 4 == TRACE_BLOCK_HEADER_BYTES, "the checksum ends the 
 
 uint32_t trace_crc(const uint8_t *data, size_t size)
 {
-    return (uint32_t)crc32_z(0, data, size);
+    return (uint32_t)libdeflate_crc32(0, data, size);
 }
 
 void trace_file_header_put(uint8_t out[TRACE_FILE_HEADER_BYTES],

@@ -187,21 +187,26 @@ uint64_t trace_clock_to_ns(const struct trace_reader *reader, uint32_t clock, ui
     return trace_clock_line_to_ns(&reader->clocks.lines[clock], ticks);
 }
 
-/* One straight piece of a clock's line, with its division turned into a multiplication: for columns. */
+/* One straight piece of a clock's line, with its division turned into a multiplication: for
+ * columns. */
 struct clock_piece {
     uint64_t low; /* ticks low .. high are on it */
     uint64_t high;
     uint64_t low_ns;
-    uint64_t rise;
-    uint64_t run;
-    uint64_t reciprocal; /* 2^64 / run, rounded down */
+    uint64_t slope; /* rise / run * 2^63, rounded up */
 };
 
-/* The piece that holds ticks; false where the general way has to be taken: outside the pairs, on lines of
- * damaged files, on pieces so long that the product would not fit. */
+/* The piece that holds ticks; false where the general way has to be taken: outside the pairs, on
+ * lines of damaged files, on pieces too long for the arithmetic.
+ *
+ * distance * slope / 2^63 is too large by less than distance / 2^63 < 2^-32, while a quotient by
+ * run is at least 1 / run > 2^-31 below the next whole number: so rounding down gives the exact
+ * result. */
 static bool find_piece(struct trace_clock_line *line, uint64_t ticks, struct clock_piece *out)
 {
     const struct trace_pair *from;
+    uint64_t rise;
+    uint64_t run;
 
     if (line->count < 2 || ticks <= line->pairs[0].ticks ||
         ticks >= line->pairs[line->count - 1].ticks)
@@ -209,14 +214,14 @@ static bool find_piece(struct trace_clock_line *line, uint64_t ticks, struct clo
     from = line->pairs + find_interval(line, ticks);
     if (from[1].monotonic_ns < from->monotonic_ns)
         return false;
+    rise = from[1].monotonic_ns - from->monotonic_ns;
+    run = from[1].ticks - from->ticks;
+    if (!run || run >> 31 || rise / 2 >= run)
+        return false;
     out->low = from->ticks;
     out->high = from[1].ticks;
     out->low_ns = from->monotonic_ns;
-    out->rise = from[1].monotonic_ns - from->monotonic_ns;
-    out->run = from[1].ticks - from->ticks;
-    if (out->run < 2 || out->rise >> 32 || out->run >> 31)
-        return false;
-    out->reciprocal = (uint64_t)(((unsigned __int128)1 << 64) / out->run);
+    out->slope = (uint64_t)((((unsigned __int128)rise << 63) + run - 1) / run);
     return true;
 }
 
@@ -231,8 +236,6 @@ void trace_clock_convert(const struct trace_reader *reader, uint32_t clock, uint
     line = &reader->clocks.lines[clock];
     for (size_t i = 0; i < count; i++) {
         uint64_t ticks = times[i];
-        uint64_t product;
-        uint64_t quotient;
 
         if (__builtin_expect(ticks < piece.low || ticks > piece.high, 0) &&
             !find_piece(line, ticks, &piece)) {
@@ -241,11 +244,8 @@ void trace_clock_convert(const struct trace_reader *reader, uint32_t clock, uint
             times[i] = trace_clock_line_to_ns(line, ticks);
             continue;
         }
-        /* The estimate is at most one too small: product < 2^63, so its error is below one. */
-        product = (ticks - piece.low) * piece.rise;
-        quotient = (uint64_t)(((unsigned __int128)product * piece.reciprocal) >> 64);
-        quotient += product - quotient * piece.run >= piece.run;
-        times[i] = piece.low_ns + quotient;
+        times[i] =
+            piece.low_ns + (uint64_t)(((unsigned __int128)(ticks - piece.low) * piece.slope) >> 63);
     }
 }
 

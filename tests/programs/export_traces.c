@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writes traces for the tests of `inferogram export` and says on stdout what is in them: one JSON object per
- * line, names in hexadecimal, so that nobody's escaping is trusted.
+ * Writes traces for the tests of `inferogram export` and says on stdout what is in them: one JSON
+ * object per line, names in hexadecimal, so that nobody's escaping is trusted.
  *
  * usage: export_traces everything|empty|async|large FILE
  */
@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "trace/writer.h"
 
-#define BEGIN UINT64_C(7000000000)
+#define BEGIN  UINT64_C(7000000000)
 #define AT(ns) (BEGIN + (ns))
 
 static struct trace_writer *writer;
@@ -35,7 +35,7 @@ static void put_hex(const char *text)
     putchar('"');
 }
 
-/* ---- definitions ---------------------------------------------------------------------------------------- */
+/* ---- definitions ------------------------------------------------------------- */
 
 static void process(uint32_t index, uint32_t pid, const char *program)
 {
@@ -60,8 +60,8 @@ static void thread(uint32_t index, uint32_t in_process, uint32_t tid, const char
 
 static void place(uint32_t in_process, uint32_t id, enum trace_location_kind kind, const char *name)
 {
-    const struct trace_location what = { in_process, id, kind, TRACE_CATEGORY_NONE, 0, id * 10, 0,
-                                         name, "work", "a,b \"c\".c" };
+    const struct trace_location what = { in_process, id,   kind,   TRACE_CATEGORY_NONE, 0, id * 10,
+                                         0,          name, "work", "a,b \"c\".c" };
 
     place_names[id] = name;
     place_kinds[id] = kind;
@@ -71,10 +71,10 @@ static void place(uint32_t in_process, uint32_t id, enum trace_location_kind kin
 static void ml(uint32_t in_process, uint32_t id, uint32_t model, const char *function,
                enum trace_category category)
 {
-    const struct trace_location what = { in_process, id, TRACE_LOCATION_ML, category, 0, 0, model,
-                                         "", function, "" };
-    static const char *const names[] = { "", "prepare-ep", "specialization", "load", "setup",
-                                         "inference" };
+    const struct trace_location what = { in_process, id, TRACE_LOCATION_ML, category, 0, 0,
+                                         model,      "", function,          "" };
+    static const char *const names[] = { "",     "prepare-ep", "specialization",
+                                         "load", "setup",      "inference" };
 
     place_names[id] = names[category];
     place_kinds[id] = TRACE_LOCATION_ML;
@@ -88,7 +88,7 @@ static void model(uint32_t in_process, uint32_t id, const char *name)
     trace_writer_model(writer, &what);
 }
 
-/* ---- slices --------------------------------------------------------------------------------------------- */
+/* ---- slices ------------------------------------------------------------------ */
 
 struct attribute {
     const char *key;
@@ -150,7 +150,7 @@ static struct trace_stream *stream_of(uint32_t index)
     return stream;
 }
 
-/* ---- events --------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------ */
 
 static void number_event(struct trace_stream *stream, enum trace_event_kind kind, uint64_t ns,
                          uint32_t where, uint64_t a, uint64_t b)
@@ -207,12 +207,35 @@ static void frame(struct trace_stream *stream, uint64_t ns, uint32_t where)
     puts("}");
 }
 
-/* ---- the traces ----------------------------------------------------------------------------------------- */
+/* ---- the traces -------------------------------------------------------------- */
 
 enum {
-    P_PLAIN = 1, P_COMMA, P_QUOTE, P_LINES, P_CONTROL, P_INVALID, P_LONG, P_EMOJI, P_SEMICOLON, P_SPACE,
-    P_EMPTY, P_OP, P_PRE, P_STAGE, P_POST, P_LOAD, P_SETUP, P_INFERENCE, P_OTHER, P_QUEUE, P_POOL_A,
-    P_POOL_B, P_FRAME, P_SPAN, P_ML_SPAN, P_END
+    P_PLAIN = 1,
+    P_COMMA,
+    P_QUOTE,
+    P_LINES,
+    P_CONTROL,
+    P_INVALID,
+    P_LONG,
+    P_EMOJI,
+    P_SEMICOLON,
+    P_SPACE,
+    P_EMPTY,
+    P_OP,
+    P_PRE,
+    P_STAGE,
+    P_POST,
+    P_LOAD,
+    P_SETUP,
+    P_INFERENCE,
+    P_OTHER,
+    P_QUEUE,
+    P_POOL_A,
+    P_POOL_B,
+    P_FRAME,
+    P_SPAN,
+    P_ML_SPAN,
+    P_END
 };
 
 static void define_places(uint32_t in_process)
@@ -257,9 +280,15 @@ static void write_main(uint32_t index)
         { AT(1000), AT(1100), P_SETUP, { { 0 } } },
         { AT(1120), AT(1120), P_QUOTE, { { 0 } } },
         { AT(1150), AT(1200), P_LINES, { { 0 } } },
-        { AT(1140), AT(1300), P_OP, { { "value", NULL, UINT64_MAX }, { "text", "x,y\n\"z\"", 0 } } },
+        { AT(1140),
+          AT(1300),
+          P_OP,
+          { { "value", NULL, UINT64_MAX }, { "text", "x,y\n\"z\"", 0 } } },
         { AT(1310), AT(1310), P_CONTROL, { { 0 } } },
-        { AT(1310), AT(1400), P_INVALID, { { "name", "renamed \x01,\"", 0 }, { "model", "m", 0 } } },
+        { AT(1310),
+          AT(1400),
+          P_INVALID,
+          { { "name", "renamed \x01,\"", 0 }, { "model", "m", 0 } } },
         { AT(1110), AT(1500), P_INFERENCE, { { "device", "cpu", 0 } } },
         { AT(2000), AT(2100), P_LONG, { { 0 } } },
         { AT(2100), AT(2200), P_EMOJI, { { 0 } } },
@@ -347,10 +376,13 @@ static void write_large(void)
 
         thread(t, 0, 100 + t, "worker");
         stream = stream_of(t);
-        for (uint64_t i = 0; i < 60000; i++) {
-            const struct zone inner = { AT(i * 1000 + 100), AT(i * 1000 + 200), P_PLAIN, { { 0 } } };
-            const struct zone outer = { AT(i * 1000 + 50), AT(i * 1000 + 900), P_INFERENCE,
-                                        { { "value", NULL, i } } };
+        for (uint64_t i = 0; i < 12000; i++) {
+            const struct zone inner = {
+                AT(i * 1000 + 100), AT(i * 1000 + 200), P_PLAIN, { { 0 } }
+            };
+            const struct zone outer = {
+                AT(i * 1000 + 50), AT(i * 1000 + 900), P_INFERENCE, { { "value", NULL, i } }
+            };
 
             zone(stream, t, &inner);
             zone(stream, t, &outer);

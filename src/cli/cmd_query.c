@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram query: SQL over a trace. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/cli.h"
+#include "cli/query_output.h"
+#include "query/query.h"
+
+static const char help[] =
+    "usage: inferogram query FILE SQL [--json|--csv] [OPTIONS]\n"
+    "       inferogram query --tables [--json]\n"
+    "\n"
+    "Asks a trace in SQL (the dialect of SQLite, reading only). SQL is one statement; '-' reads "
+    "it\n"
+    "from standard input. Times are nanoseconds; 0 is the first thing in the trace.\n"
+    "\n"
+    "  --tables       list tables, functions and columns\n"
+    "  --json         one JSON document: columns, rows, truncated\n"
+    "  --csv          RFC 4180\n"
+    "  --max-rows N   stop after N rows (default 1000000, 0 for no limit)\n"
+    "  --timeout S    stop after so much time (default 30; 500ms, 2m; 0 for no limit)\n"
+    "  --max-width N  cut texts in tables after N characters (default 80, 0 for whole texts)\n"
+    "  --help         this text\n"
+    "\n"
+    "  inferogram query run.ifg 'SELECT name, count(*), sum(dur_ns) FROM slice GROUP BY name'\n"
+    "  inferogram query run.ifg 'SELECT * FROM zone_stats() ORDER BY p99_ns DESC LIMIT 10'\n"
+    "\n"
+    "docs/sql.md describes the tables and has ten queries to start from.\n"
+    "Exit status: 0; 1 if a limit was reached; 2 if FILE cannot be read or the SQL is wrong.\n";
+
+#define ROWS_DEFAULT    1000000
+#define TIMEOUT_DEFAULT 30
+#define WIDTH_DEFAULT   80
+#define WATCH_US        500000
+
+struct request {
+    const char *path;
+    char *sql; /* owned */
+    bool tables;
+    bool json;
+    bool csv;
+    size_t max_width;
+    struct query_limits limits;
+};
+
+static bool parse_number(const char *text, uint64_t *out_number)
+{
+    char *end;
+
+    errno = 0;
+    *out_number = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+static int take_option(int option, struct request *request)
+{
+    uint64_t number = 0;
+
+    switch (option) {
+    case 't':
+        request->tables = true;
+        break;
+    case 'j':
+        request->json = true;
+        break;
+    case 'c':
+        request->csv = true;
+        break;
+    case 'r':
+        if (!parse_number(optarg, &request->limits.rows))
+            return cli_usage("query", "'%s' is not a number of rows", optarg);
+        break;
+    case 'w':
+        if (!parse_number(optarg, &number) || number > SIZE_MAX / 2)
+            return cli_usage("query", "'%s' is not a number of characters", optarg);
+        request->max_width = (size_t)number;
+        break;
+    case 's':
+        if (!cli_parse_seconds(optarg, &request->limits.timeout_s))
+            return cli_usage("query", "'%s' is not a time (30, 500ms, 2m)", optarg);
+        break;
+    }
+    return CLI_YES;
+}
+
+/* SQL from standard input. */
+static char *read_sql(void)
+{
+    char *sql = ifg_alloc(QUERY_SQL_MAX + 1, 1);
+    size_t size = sql ? fread(sql, 1, QUERY_SQL_MAX, stdin) : 0;
+
+    if (!sql)
+        cli_say("out of memory");
+    else if (ferror(stdin))
+        cli_say("cannot read the SQL from standard input: %s", strerror(errno));
+    else if (size == QUERY_SQL_MAX)
+        cli_say("the SQL on standard input is longer than %u kB", QUERY_SQL_MAX >> 10);
+    else if (strlen(sql) != size)
+        cli_say("the SQL on standard input has a NUL in it");
+    else
+        return sql;
+    ifg_free(sql);
+    return NULL;
+}
+
+static int take_arguments(int argc, char **argv, struct request *request)
+{
+    if (request->json && request->csv)
+        return cli_usage("query", "--json and --csv exclude each other");
+    if (request->tables) {
+        if (optind + 1 < argc)
+            return cli_usage("query", "--tables takes no SQL");
+        request->path = argv[optind]; /* or NULL: all traces have the same tables */
+        return CLI_YES;
+    }
+    if (optind == argc)
+        return cli_usage("query", "which trace, and which SQL? Give a file and a statement");
+    if (optind + 1 == argc)
+        return cli_usage("query",
+                         "which SQL? Give a statement, or - to read it from standard input");
+    if (optind + 2 < argc)
+        return cli_usage("query", "'%s' is too many; put the SQL in quotes", argv[optind + 2]);
+    request->path = argv[optind];
+    request->sql = strcmp(argv[optind + 1], "-") == 0 ? read_sql() : ifg_strdup(argv[optind + 1]);
+    return request->sql ? CLI_YES : CLI_USAGE;
+}
+
+static int parse(int argc, char **argv, struct request *request, bool *out_done)
+{
+    static const struct option options[] = {
+        { "tables", no_argument, NULL, 't' },        { "json", no_argument, NULL, 'j' },
+        { "csv", no_argument, NULL, 'c' },           { "max-rows", required_argument, NULL, 'r' },
+        { "timeout", required_argument, NULL, 's' }, { "max-width", required_argument, NULL, 'w' },
+        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        int code;
+
+        if (option == 'h') {
+            fputs(help, stdout);
+            *out_done = true;
+            return CLI_YES;
+        }
+        if (option == '?' || option == ':')
+            return cli_bad_option("query", option, argv);
+        code = take_option(option, request);
+        if (code)
+            return code;
+    }
+    return take_arguments(argc, argv, request);
+}
+
+/* ---- --tables ---------------------------------------------------------------------------- */
+
+static void tables_text(struct ifg_bytes *out)
+{
+    const struct query_table *table;
+
+    for (size_t i = 0; (table = query_table_at(i)); i++) {
+        cli_print(out, "%s%s%s%s: %s\n", i ? "\n" : "", cli_bold(true, STDOUT_FILENO), table->name,
+                  cli_bold(false, STDOUT_FILENO), table->about);
+        for (size_t c = 0; c < table->column_count; c++)
+            cli_print(out, "  %-24s %-8.7s %s\n", table->columns[c].name, table->columns[c].type,
+                      table->columns[c].about);
+    }
+    cli_print(out, "\naggregates: percentile(value, p) with p from 0 to 100, median(value), "
+                   "stddev(value)\n");
+}
+
+static void put_string(struct ifg_json *json, const char *key, const char *text)
+{
+    ifg_json_key(json, key);
+    ifg_json_string(json, text);
+}
+
+static void tables_json(struct ifg_bytes *out)
+{
+    struct ifg_json json = { out, false };
+    const struct query_table *table;
+
+    ifg_json_open(&json, '{');
+    ifg_json_key(&json, "schema");
+    ifg_json_int(&json, 1);
+    ifg_json_key(&json, "tables");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; (table = query_table_at(i)); i++) {
+        ifg_json_open(&json, '{');
+        put_string(&json, "name", table->name);
+        put_string(&json, "about", table->about);
+        ifg_json_key(&json, "columns");
+        ifg_json_open(&json, '[');
+        for (size_t c = 0; c < table->column_count; c++) {
+            ifg_json_open(&json, '{');
+            put_string(&json, "name", table->columns[c].name);
+            put_string(&json, "type", table->columns[c].type);
+            put_string(&json, "about", table->columns[c].about);
+            ifg_json_close(&json, '}');
+        }
+        ifg_json_close(&json, ']');
+        ifg_json_close(&json, '}');
+    }
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    ifg_bytes_put(out, "\n", 1);
+}
+
+static int list_tables(const struct request *request)
+{
+    struct ifg_bytes out;
+    int code;
+
+    if (request->csv)
+        return cli_usage("query", "--tables is a list for people, or --json");
+    ifg_bytes_init(&out, 1u << 20);
+    if (request->json)
+        tables_json(&out);
+    else
+        tables_text(&out);
+    code = cli_write_out(&out);
+    ifg_bytes_fini(&out);
+    return code;
+}
+
+/* ---- running ----------------------------------------------------------------------------- */
+
+static const struct query *watched;
+
+/* A few functions of SQLite can work for minutes without looking at the clock. */
+static void look_at_clock(int signal)
+{
+    static const char message[] =
+        "inferogram: the query took longer than --timeout allows and was stopped\n";
+
+    (void)signal;
+    if (query_is_stuck(watched)) {
+        if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+            _exit(CLI_NO);
+        _exit(CLI_NO);
+    }
+}
+
+static void watch(const struct query *query)
+{
+    struct sigaction action = { .sa_handler = look_at_clock, .sa_flags = SA_RESTART };
+    struct itimerval often = { { 0, WATCH_US }, { 0, WATCH_US } };
+
+    watched = query;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+}
+
+static void unwatch(void)
+{
+    struct itimerval never = { { 0, 0 }, { 0, 0 } };
+
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
+static int say_failure(enum ifg_status status, const struct ifg_error *err,
+                       const struct query *query)
+{
+    if (status == IFG_CANCELLED) {
+        cli_say("%s; %s", err->message,
+                query_hit_row_limit(query)
+                    ? "--max-rows 0 shows all, LIMIT in the SQL asks for fewer"
+                    : "--timeout raises the limit, 0 removes it");
+        return CLI_NO;
+    }
+    if (strstr(err->message, "no such"))
+        cli_say("%s; 'inferogram query --tables' lists tables and columns", err->message);
+    else
+        cli_say("%s", err->message);
+    return status == IFG_INVALID ? CLI_USAGE : CLI_NO;
+}
+
+static int write_rows(struct query *query, struct query_output *output)
+{
+    struct ifg_error err = { 0 };
+    enum ifg_status status = IFG_OK;
+    int code = query_output_begin(output, query);
+    bool row = true;
+
+    while (!code && row && !status) {
+        status = query_next(query, &row, &err);
+        if (row)
+            code = query_output_row(output, query);
+    }
+    if (!code)
+        code = query_output_end(output, status != IFG_OK, status ? err.message : NULL);
+    if (!code && status)
+        code = say_failure(status, &err, query);
+    return code;
+}
+
+static int run(const struct request *request, const struct model *model)
+{
+    struct query_output output = {
+        .format = request->json  ? QUERY_JSON
+                  : request->csv ? QUERY_CSV
+                                 : QUERY_TABLE,
+        .max_width = request->max_width,
+    };
+    struct ifg_error err = { 0 };
+    struct query *query;
+    enum ifg_status status = query_create(model, &query, &err);
+    int code;
+
+    if (status)
+        return say_failure(status, &err, NULL);
+    watch(query);
+    status = query_start(query, request->sql, &request->limits, &err);
+    if (status)
+        code = say_failure(status, &err, query);
+    else
+        code = write_rows(query, &output);
+    unwatch();
+    query_output_fini(&output);
+    query_destroy(query);
+    return code;
+}
+
+int cmd_query(int argc, char **argv)
+{
+    struct request request = {
+        .max_width = WIDTH_DEFAULT,
+        .limits = { .rows = ROWS_DEFAULT, .timeout_s = TIMEOUT_DEFAULT },
+    };
+    struct trace_reader *reader = NULL;
+    const struct model *model = NULL;
+    bool done = false;
+    int code = parse(argc, argv, &request, &done);
+
+    if (!code && !done && request.tables)
+        code = list_tables(&request);
+    else if (!code && !done)
+        code = cli_load(request.path, &reader, &model);
+    if (!code && model)
+        code = run(&request, model);
+    model_destroy(model);
+    trace_reader_close(reader);
+    ifg_free(request.sql);
+    return code;
+}

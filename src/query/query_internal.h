@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files of this room share. */
+#ifndef IFG_QUERY_QUERY_INTERNAL_H
+#define IFG_QUERY_QUERY_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "query/query.h"
+
+/* A table of rows that are numbered from 0, with one function that gives a value. */
+struct row_table {
+    struct query_table table;
+    size_t (*count)(struct query *query); /* SIZE_MAX: not enough memory */
+    void (*column)(struct query *query, size_t row, int column, sqlite3_context *out);
+
+    /* Columns (one bit each) whose integer values never fall from row to row, those of which that
+     * are unique, and where to get their values; without a function the value is the row number. */
+    uint32_t sorted;
+    uint32_t unique;
+    int64_t (*key)(struct query *query, size_t row, int column);
+};
+
+extern const struct row_table process_table, thread_table, net_table, property_table,
+    function_table, place_table, ml_table, attribute_table;
+extern const struct row_table async_table, message_table, counter_table, allocation_table,
+    frame_table;
+extern const struct row_table info_table, fact_table, instrument_table, loss_table, clock_table;
+extern const struct query_table slice_table;
+extern const struct query_table zone_stats_table;
+
+extern const sqlite3_module row_module;
+extern const sqlite3_module slice_module;
+extern const sqlite3_module zone_stats_module;
+
+/* What a module is given: the query and, for row_module, the table. */
+struct table_binding {
+    struct query *query;
+    const struct row_table *rows;
+};
+
+struct table_vtab {
+    sqlite3_vtab base;
+    struct query *query;
+    const struct row_table *rows;
+};
+
+#define TABLES_MAX     32
+#define COLUMNS(array) array, sizeof array / sizeof array[0]
+
+struct query {
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    const struct model *model;
+    struct table_binding bindings[TABLES_MAX];
+    bool declaring;
+
+    /* made when first needed; see index.c */
+    uint32_t *by_place;  /* slices, place by place, ascending in each */
+    size_t *place_first; /* place_count + 1 positions in by_place */
+    uint32_t *parents;   /* of each slice; MODEL_NONE at the top */
+    uint32_t *self_ns;   /* of each slice; UINT32_MAX: query_self_ns counts */
+    uint32_t *ml;        /* slices that are ML events */
+    size_t ml_count;
+    const char *denied; /* what the authorizer refused */
+
+    struct query_limits limits;
+    uint64_t rows;
+    bool hit_row_limit;
+    uint64_t spent_ns;              /* in earlier calls of this statement */
+    volatile uint64_t entered_ns;   /* 0: not at work */
+    volatile uint64_t allowance_ns; /* UINT64_MAX: no limit */
+};
+
+/* Times for SQL: nanoseconds since the trace began. Both keep the order of what they are given. */
+static inline int64_t query_clamp(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+static inline int64_t query_time(const struct query *query, uint64_t ns)
+{
+    uint64_t begin = query->model->begin_ns;
+
+    return ns >= begin ? query_clamp(ns - begin) : -query_clamp(begin - ns);
+}
+
+uint32_t query_pid(const struct query *query, uint32_t process);
+
+const struct model_thread *query_thread(const struct query *query, uint32_t thread);
+const char *query_place_name(const struct query *query, uint32_t place);
+const char *query_place_model(const struct query *query, uint32_t place); /* NULL: none */
+const struct trace_tables *query_trace(const struct query *query);
+
+/* Make an index if there is none yet; false when memory is short. */
+bool query_need_places(struct query *query);
+bool query_need_parents(struct query *query);
+bool query_need_self(struct query *query);
+bool query_need_ml(struct query *query);
+void query_index_fini(struct query *query);
+
+/* True if slices can be numbered by 32 bits, as the indices do. */
+bool query_can_index(const struct query *query);
+int64_t query_self_ns(const struct query *query, size_t slice); /* after query_need_self */
+
+/* One past the last slice inside this one. */
+size_t query_subtree_end(const struct query *query, size_t slice);
+
+/* Results: NULL for texts that are NULL or empty. */
+void result_text(sqlite3_context *out, const char *text);
+void result_uint(sqlite3_context *out, uint64_t value);
+void result_time(sqlite3_context *out, const struct query *query, uint64_t ns);
+
+/* The attributes of a slice as one JSON object. */
+void result_detail(sqlite3_context *out, const struct query *query, size_t slice);
+void result_attribute(sqlite3_context *out, const struct model_attribute *attribute);
+
+/* An inclusive range of integers. */
+struct range {
+    int64_t low;
+    int64_t high;
+};
+
+/* Narrows a range to what can fulfil "column op value"; never to less than that. */
+void range_narrow(struct range *range, char op, sqlite3_value *value);
+
+/* A constraint that range_narrow understands: '=', '<', '{' (<=), '>', '}' (>=), else 0. */
+char range_operator(unsigned char sqlite_operator);
+
+/* Shared by the modules. */
+int table_connect(sqlite3 *db, void *aux, const struct query_table *table, sqlite3_vtab **out_vtab);
+int table_disconnect(sqlite3_vtab *vtab);
+
+/* percentile(), median(), stddev(). */
+int functions_register(sqlite3 *db);
+
+#endif

@@ -1,0 +1,1 @@
+SELECT percentile(dur_ns, 99.9), median(dur_ns), stddev(dur_ns) FROM slice GROUP BY kind, model

@@ -1,0 +1,1 @@
+SELECT zeroblob(4000000) || randomblob(9), printf('%s', hex(x'00ff'))

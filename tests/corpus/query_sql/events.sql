@@ -1,0 +1,1 @@
+SELECT * FROM counter c JOIN message m ON m.time_ns <= c.time_ns JOIN async_span USING (process) JOIN allocation USING (process) JOIN frame USING (process)

@@ -1,0 +1,1 @@
+EXPLAIN QUERY PLAN SELECT * FROM slice WHERE name = 'alpha' ORDER BY model, category

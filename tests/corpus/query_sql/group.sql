@@ -1,0 +1,1 @@
+SELECT name, count(*), sum(dur_ns) FROM slice GROUP BY name

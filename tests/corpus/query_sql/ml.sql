@@ -1,0 +1,1 @@
+SELECT *, json_extract(detail, '$.class') FROM ml_event WHERE category = 'inference' ORDER BY start_ns

@@ -1,0 +1,1 @@
+SELECT * FROM slice WHERE start_ns BETWEEN 100 AND 9e3 AND name LIKE 'a%' ORDER BY start_ns DESC, id DESC LIMIT 5

@@ -1,0 +1,1 @@
+SELECT * FROM process, thread, model, function, clock, fact, instrument, loss, trace_info, model_property

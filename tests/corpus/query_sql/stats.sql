@@ -1,0 +1,1 @@
+SELECT * FROM zone_stats(0, 5000) WHERE p99_ns > 2 * p50_ns ORDER BY total_ns DESC

@@ -1,0 +1,1 @@
+WITH RECURSIVE up(id, n) AS (SELECT id, 0 FROM slice WHERE depth = 3 UNION ALL SELECT s.parent_id, n + 1 FROM up JOIN slice s ON s.id = up.id WHERE s.parent_id IS NOT NULL) SELECT * FROM up

@@ -1,0 +1,1 @@
+SELECT 'émile', char(0, 1, 0x10ffff), x'c328', CAST(x'c328' AS TEXT), 'a' || char(0) || 'b'

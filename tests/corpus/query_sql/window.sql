@@ -1,0 +1,1 @@
+SELECT name, start_ns - lag(end_ns) OVER (PARTITION BY thread ORDER BY start_ns) FROM slice

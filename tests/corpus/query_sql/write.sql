@@ -1,0 +1,1 @@
+INSERT INTO slice(name) VALUES ('x')
