@@ -169,7 +169,10 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
         builder->depth[to] = (uint16_t)(depth_here < UINT16_MAX ? depth_here : UINT16_MAX);
         if (__builtin_expect(duration >= UINT32_MAX, 0)) {
             struct loose_slice slice = {
-                zones->starts[i], duration, place, block->thread, 0, false
+                .start_ns = zones->starts[i],
+                .duration_ns = duration,
+                .place = place,
+                .thread = block->thread,
             };
 
             if (!loose_add(&worker->longs, &slice))
@@ -642,7 +645,7 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
 
         while (at < loose->count && loose->items[at].thread == t)
             at++;
-        merge_thread(work, t, loose->items + first, at - first, region_ends[t]);
+        merge_thread(work, t, at > first ? &loose->items[first] : NULL, at - first, region_ends[t]);
     }
     close_gaps(builder, loose);
     for (size_t i = 0; i < loose->count; i++)
