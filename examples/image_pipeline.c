@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A small image pipeline, as an application would write it: one thread makes pictures, workers blur them,
- * ask a tiny model what they show, and collect the answers. Everything is real work on real pixels;
- * the zones and ML events are what Inferogram shows of it.
+ * A small image pipeline, as an application would write it: one thread makes pictures, workers blur
+ * them, ask a tiny model what they show, and collect the answers. Everything is real work on real
+ * pixels; the zones and ML events are what Inferogram shows of it.
  *
  *     inferogram record -- ./image_pipeline [IMAGES] [WORKERS]
  *     inferogram info inferogram-image_pipeline-*.ifg
@@ -102,10 +102,9 @@ static void blur(float *pixels)
         for (int x = 1; x < SIDE - 1; x++) {
             const float *at = copy + y * SIDE + x;
 
-            pixels[y * SIDE + x] =
-                (4 * at[0] + 2 * (at[-1] + at[1] + at[-SIDE] + at[SIDE]) + at[-SIDE - 1] +
-                 at[-SIDE + 1] + at[SIDE - 1] + at[SIDE + 1]) /
-                16;
+            pixels[y * SIDE + x] = (4 * at[0] + 2 * (at[-1] + at[1] + at[-SIDE] + at[SIDE]) +
+                                    at[-SIDE - 1] + at[-SIDE + 1] + at[SIDE - 1] + at[SIDE + 1]) /
+                                   16;
         }
     }
 }

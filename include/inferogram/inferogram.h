@@ -2,7 +2,8 @@
 /**
  * Inferogram: tell a profiler what a program and its models do.
  *
- *     #include <inferogram/inferogram.h>                // link: pkg-config --cflags --libs inferogram
+ *     #include <inferogram/inferogram.h>                // link: pkg-config --cflags --libs
+ * inferogram
  *
  *     void decode(struct frame *f)
  *     {
@@ -15,23 +16,24 @@
  *
  * This header is the reference. It needs nothing but libc and is clean C11 and C++11 (gcc, clang).
  *
- * Cost. Nobody records: one load and a branch for each macro. While recording: two reads of the CPU's
- * counter and 32 stored bytes for a zone. The library has no thread, no socket, no port and no
- * signal handler; its memory is 64 MiB of sparse address space and cannot grow. When the recorder
- * cannot keep up, events are dropped and counted.
+ * Cost. Nobody records: one load and a branch for each macro. While recording: two reads of the
+ * CPU's counter and 32 stored bytes for a zone. The library has no thread, no socket, no port and
+ * no signal handler; its memory is 64 MiB of sparse address space and cannot grow. When the
+ * recorder cannot keep up, events are dropped and counted.
  *
- * Threads. Every call may be made from any thread at any time. Zones, messages, counters, async spans,
- * allocations and frames may also be used in signal handlers (the first use of a location too).
- * Creating models is for ordinary code. errno is never changed.
+ * Threads. Every call may be made from any thread at any time. Zones, messages, counters, async
+ * spans, allocations and frames may also be used in signal handlers (the first use of a location
+ * too). Creating models is for ordinary code. errno is never changed.
  *
  * Ownership. Strings are copied before a call returns. Location names must be string literals.
  * What ifg_*_create returns is the caller's until ifg_*_destroy.
  *
  * Failure. Nothing here fails in a way that a caller has to handle.
  *
- * fork: the child starts clean and is recorded as a process of its own; zones that were open in the parent
- * are not continued. (A child made by a bare system call, without libc's fork, must not record before exec:
- * it would write into its parent's buffers.) exec: the new program is recorded anew. dlclose: the library stays loaded.
+ * fork: the child starts clean and is recorded as a process of its own; zones that were open in the
+ * parent are not continued. (A child made by a bare system call, without libc's fork, must not
+ * record before exec: it would write into its parent's buffers.) exec: the new program is recorded
+ * anew. dlclose: the library stays loaded.
  *
  * -DIFG_DISABLE compiles every macro and function to nothing; the library is then not needed.
  */
@@ -87,7 +89,8 @@ typedef struct ifg_location {
     uint32_t id; /**< given by the library at first use */
 } ifg_location;
 
-/** An open zone. Pass it by value; end it once, on the thread that began it. All zero: not recorded. */
+/** An open zone. Pass it by value; end it once, on the thread that began it. All zero: not
+ * recorded. */
 typedef struct ifg_zone {
     uint64_t start;
     uint32_t location;
@@ -97,8 +100,9 @@ typedef struct ifg_zone {
 /** A model, as people know it: its name, its file, its runtime and where it was meant to run. */
 typedef struct ifg_model ifg_model;
 
-/** Set struct_size, then what is known; the rest stays NULL. The library compares the texts: creating a
- *  model with the same ones again gives the same model (an application that loads it twice). */
+/** Set struct_size, then what is known; the rest stays NULL. The library compares the texts:
+ * creating a model with the same ones again gives the same model (an application that loads it
+ * twice). */
 typedef struct ifg_model_options {
     size_t struct_size;            /**< sizeof(ifg_model_options) */
     const char *name;              /**< "ocr" */
@@ -118,7 +122,8 @@ typedef struct ifg_model_options {
 
 #ifndef IFG_DISABLE
 
-/* ---- functions ----------------------------------------------------------------------------------- */
+/* ---- functions
+ * ----------------------------------------------------------------------------------- */
 
 /** Points to a word that is not 0 while somebody records. Use ifg_is_recording(). */
 extern IFG_API const uint32_t *ifg_recording_word;
@@ -132,12 +137,12 @@ static inline int ifg_is_recording(void)
 /** Begins a zone; the macros call it only while recording. Signal-safe. */
 IFG_API ifg_zone ifg_zone_begin(ifg_location *location);
 
-/** Ends it. A zone that was not recorded (all zero) must not be passed; the macros see to that. Zones
- *  begun after it on this thread and not ended are given up and counted. Signal-safe. */
+/** Ends it. A zone that was not recorded (all zero) must not be passed; the macros see to that.
+ * Zones begun after it on this thread and not ended are given up and counted. Signal-safe. */
 IFG_API void ifg_zone_end(ifg_zone zone);
 
-/** Facts about one open zone or event: shown with it, and searchable. length (SIZE_MAX: strlen) is cut at
- *  1,024 bytes. Cost: about a zone. A zone that is not recorded ignores them. Signal-safe. */
+/** Facts about one open zone or event: shown with it, and searchable. length (SIZE_MAX: strlen) is
+ * cut at 1,024 bytes. Cost: about a zone. A zone that is not recorded ignores them. Signal-safe. */
 IFG_API void ifg_zone_name(ifg_zone zone, const char *name, size_t length);
 IFG_API void ifg_zone_text(ifg_zone zone, const char *text, size_t length);
 IFG_API void ifg_zone_value(ifg_zone zone, uint64_t value);
@@ -177,9 +182,10 @@ IFG_API void ifg_model_destroy(ifg_model *model);
 /** Says something of a model that was learned later: key "actual_devices", "nodes.CUDA", ... */
 IFG_API void ifg_model_property(ifg_model *model, const char *key, const char *value);
 
-/** Begins an event of a model's function ("main" or NULL where there are none). It nests like a zone and
- *  takes the same details. The first event of a new function is not signal-safe. */
-IFG_API ifg_zone ifg_event_begin(ifg_model *model, const char *function, enum ifg_category category);
+/** Begins an event of a model's function ("main" or NULL where there are none). It nests like a
+ * zone and takes the same details. The first event of a new function is not signal-safe. */
+IFG_API ifg_zone ifg_event_begin(ifg_model *model, const char *function,
+                                 enum ifg_category category);
 
 /** How the load `event` got its model. */
 IFG_API void ifg_event_load_state(ifg_zone event, enum ifg_load_state state);
@@ -232,7 +238,8 @@ static inline uint64_t ifg_request_new(void)
 }
 #endif
 
-/* ---- macros -------------------------------------------------------------------------------------- */
+/* ---- macros
+ * -------------------------------------------------------------------------------------- */
 
 #define IFG_I_JOIN2(a, b) a##b
 #define IFG_I_JOIN(a, b)  IFG_I_JOIN2(a, b)
@@ -270,8 +277,9 @@ static inline void ifg_i_end(const ifg_zone *zone)
 #endif
 
 /* A zone until the end of the scope. */
-#define IFG_ZONE(name)            IFG_ZONE_AS(IFG_I_JOIN(ifg_i_zone_, __LINE__), name)
-#define IFG_ZONE_COLOR(name, rgb) IFG_I_ZONE_AS(IFG_I_JOIN(ifg_i_zone_, __LINE__), name, 0x1000000 | (rgb))
+#define IFG_ZONE(name) IFG_ZONE_AS(IFG_I_JOIN(ifg_i_zone_, __LINE__), name)
+#define IFG_ZONE_COLOR(name, rgb)                                                                  \
+    IFG_I_ZONE_AS(IFG_I_JOIN(ifg_i_zone_, __LINE__), name, 0x1000000 | (rgb))
 
 /* The same with a variable, to give it text, a value or details. */
 #define IFG_ZONE_AS(zone, name) IFG_I_ZONE_AS(zone, name, 0)
@@ -330,7 +338,8 @@ static inline void ifg_i_end(const ifg_zone *zone)
 #define IFG_FRAME(name)       IFG_I_AT(name, IFG_LOCATION_FRAME, ifg_frame(&ifg_i_at))
 #define IFG_THREAD_NAME(name) ifg_thread_name(name)
 
-/* An event of a model: IFG_EVENT_BEGIN(e, model, "main", IFG_INFERENCE); run(); IFG_EVENT_END(e); */
+/* An event of a model: IFG_EVENT_BEGIN(e, model, "main", IFG_INFERENCE); run(); IFG_EVENT_END(e);
+ */
 #define IFG_EVENT_BEGIN(event, model, function, category)                                          \
     ifg_zone event = IFG_I_NONE;                                                                   \
     if (ifg_is_recording())                                                                        \
@@ -354,7 +363,8 @@ static inline void ifg_i_end(const ifg_zone *zone)
             ifg_event_async_end(model, function, category, (uint64_t)(id));                        \
     } while (0)
 
-/* A stage of a request: uint64_t r = ifg_request_new(); IFG_STAGE_BEGIN(s, r, "pre"); ... IFG_STAGE_END(s); */
+/* A stage of a request: uint64_t r = ifg_request_new(); IFG_STAGE_BEGIN(s, r, "pre"); ...
+ * IFG_STAGE_END(s); */
 #define IFG_STAGE_BEGIN(stage, request, name)                                                      \
     IFG_I_LOCATION(IFG_I_JOIN(ifg_i_at_, stage), name, IFG_LOCATION_STAGE, 0);                     \
     ifg_zone stage = IFG_I_NONE;                                                                   \

@@ -2,8 +2,8 @@
 /*
  * The one door to the heap for everything outside the watched process.
  *
- * Sizes are checked products, running out is a NULL (never an abort), and tests can make call N fail
- * to see that every caller copes.
+ * Sizes are checked products, running out is a NULL (never an abort), and tests can make call N
+ * fail to see that every caller copes.
  */
 #ifndef IFG_BASE_ALLOC_H
 #define IFG_BASE_ALLOC_H

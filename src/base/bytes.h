@@ -3,8 +3,8 @@
  * Growable bytes with a ceiling, a cursor that cannot read past its end, and the variable-length
  * integers that both speak.
  *
- * A writer that fails remembers it (`failed`), so that a long sequence of puts is checked once at its
- * end; likewise a cursor. Integers are LEB128; signed ones are zigzag-folded first.
+ * A writer that fails remembers it (`failed`), so that a long sequence of puts is checked once at
+ * its end; likewise a cursor. Integers are LEB128; signed ones are zigzag-folded first.
  */
 #ifndef IFG_BASE_BYTES_H
 #define IFG_BASE_BYTES_H
@@ -31,7 +31,8 @@ void ifg_bytes_put(struct ifg_bytes *bytes, const void *data, size_t size);
 void ifg_bytes_put_varint(struct ifg_bytes *bytes, uint64_t value);
 void ifg_bytes_put_string(struct ifg_bytes *bytes, const char *text, size_t length);
 
-/* Writes without a bounds check: the caller has IFG_VARINT_MAX bytes of room. Returns the new end. */
+/* Writes without a bounds check: the caller has IFG_VARINT_MAX bytes of room. Returns the new end.
+ */
 static inline uint8_t *ifg_varint_write(uint8_t *out, uint64_t value)
 {
     while (value >= 0x80) {

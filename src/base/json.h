@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writing JSON into growable bytes: escapes what must be escaped, puts the commas, and replaces bytes
- * that are not UTF-8, so that what comes out is always valid.
+ * Writing JSON into growable bytes: escapes what must be escaped, puts the commas, and replaces
+ * bytes that are not UTF-8, so that what comes out is always valid.
  *
- *     ifg_json_open(j, '{'); ifg_json_key(j, "name"); ifg_json_string(j, text); ifg_json_close(j, '}');
+ *     ifg_json_open(j, '{'); ifg_json_key(j, "name"); ifg_json_string(j, text); ifg_json_close(j,
+ * '}');
  */
 #ifndef IFG_BASE_JSON_H
 #define IFG_BASE_JSON_H
@@ -26,7 +27,8 @@ void ifg_json_string(struct ifg_json *json, const char *text);
 void ifg_json_string_n(struct ifg_json *json, const char *text, size_t length);
 void ifg_json_uint(struct ifg_json *json, uint64_t value);
 void ifg_json_int(struct ifg_json *json, int64_t value);
-void ifg_json_double(struct ifg_json *json, double value); /* null where JSON has no number for it */
+void ifg_json_double(struct ifg_json *json,
+                     double value); /* null where JSON has no number for it */
 void ifg_json_bool(struct ifg_json *json, bool value);
 
 #endif

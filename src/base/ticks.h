@@ -2,8 +2,8 @@
 /*
  * Reading the cheapest clock of this machine. Header-only: the watched process uses it too.
  *
- * The counter is raw (TSC on x86-64, CNTVCT on arm64) and is converted to nanoseconds by whoever reads the
- * trace, with the pairs that the recorder takes.
+ * The counter is raw (TSC on x86-64, CNTVCT on arm64) and is converted to nanoseconds by whoever
+ * reads the trace, with the pairs that the recorder takes.
  */
 #ifndef IFG_BASE_TICKS_H
 #define IFG_BASE_TICKS_H

@@ -312,15 +312,15 @@ static void after_fork_in_parent(void)
     client_models_unlock();
 }
 
-/* The parent's region in a child. If a handler forked in the middle of a record, the child goes on writing
- * there when the handler returns: into private memory then, which nobody reads. */
+/* The parent's region in a child. If a handler forked in the middle of a record, the child goes on
+ * writing there when the handler returns: into private memory then, which nobody reads. */
 static void discard_region(void *region, bool still_written)
 {
     size_t bytes = ifg_wire_region_bytes();
 
-    if (!still_written || mmap(region, bytes, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-                               0) == MAP_FAILED)
+    if (!still_written ||
+        mmap(region, bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
         munmap(region, bytes);
 }
 

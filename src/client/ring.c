@@ -80,8 +80,8 @@ void client_rings_start(void)
         pthread_key_create(&exit_key, thread_ends) == 0 && exit_key < KEYS_WITHOUT_ALLOCATION;
 }
 
-/* The child of a fork has one thread, and that thread no ring in the new region. True: a signal handler has
- * forked in the middle of a record, and the child will finish writing it. */
+/* The child of a fork has one thread, and that thread no ring in the new region. True: a signal
+ * handler has forked in the middle of a record, and the child will finish writing it. */
 bool client_rings_forked(void)
 {
     bool interrupted = client_ring && client_ring->writing;
@@ -160,7 +160,8 @@ static bool prepare_ring(struct ifg_wire_ring *ring)
     memcpy(ring->name, thread_name, sizeof ring->name);
     ring->taken = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
     ring->writing = 0;
-    /* Memory for the first records now, so that a thread's first zone does not contain the wait for it. */
+    /* Memory for the first records now, so that a thread's first zone does not contain the wait for
+     * it. */
     ring->limit = ring->taken;
     if (!refresh_limit(ring, ring->taken, 1))
         ring->limit = ring->taken; /* full, or no memory: looked at again before the first slot */
@@ -203,8 +204,8 @@ struct ifg_wire_ring *client_ring_acquire(void)
     return ring;
 }
 
-/* A recorder holds a lock on the region for as long as it lives; where the program has closed the region's
- * descriptor, its pid must do, if that means anything here. */
+/* A recorder holds a lock on the region for as long as it lives; where the program has closed the
+ * region's descriptor, its pid must do, if that means anything here. */
 static bool recorder_is_gone(void)
 {
     uint32_t pid = __atomic_load_n(&client_control->recorder_pid, __ATOMIC_RELAXED);

@@ -96,8 +96,8 @@ static bool pass_property(struct target *target, const char *payload, size_t siz
     return true;
 }
 
-/* An entry that stays unpublished has lost its writer (a thread that was killed in the middle, or jumped
- * out of a signal handler); after a while the entries behind it are read. */
+/* An entry that stays unpublished has lost its writer (a thread that was killed in the middle, or
+ * jumped out of a signal handler); after a while the entries behind it are read. */
 static bool may_skip(struct target *target, uint32_t bytes, uint64_t now_ns)
 {
     if (target->stuck_at != target->definitions_at || !target->stuck_since_ns) {

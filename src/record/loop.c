@@ -147,8 +147,8 @@ static bool has_target(const struct session *session, pid_t pid)
 }
 
 /* Programs that did not get our environment (or cleared it) and load the library all the same; less
- * often also those we have already: an exec may have put another program with another region in their
- * place. */
+ * often also those we have already: an exec may have put another program with another region in
+ * their place. */
 static void scan_descendants(struct session *session, uint64_t now_ns)
 {
     static pid_t pids[DESCENDANTS_MAX];
