@@ -103,9 +103,10 @@ enum ifg_status model_create(const struct trace_reader *reader, const struct mod
         }
     }
     if (status) {
+        ifg_fail(err, status, "not enough memory to load the trace (%zu slices)",
+                 builder ? builder->column_slots : 0);
         model_destroy(builder ? &builder->model : NULL);
-        return ifg_fail(err, status, "not enough memory to load the trace (%zu slices)",
-                        builder ? builder->column_slots : 0);
+        return status;
     }
     *out_model = &builder->model;
     return IFG_OK;
