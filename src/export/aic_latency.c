@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The latency file of AIC100's tools: four lines, then a row of padded columns for each inference
+ * of one model, in the order of their starts. What only the device could tell is N/A.
+ */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "export/export_internal.h"
+
+enum column {
+    COL_SAMPLE,
+    COL_DEV_INF_PER_SEC,
+    COL_DEV_EXEC,
+    COL_DEV_IN_WAIT,
+    COL_DEV_OUT_WAIT,
+    COL_HOST_ROUND_TRIP,
+    COL_ENQUEUE,
+    COL_PRE,
+    COL_SUBMIT,
+    COL_EXEC_TOTAL,
+    COL_EXEC_TO_VC,
+    COL_EXEC_TO_COMPLETE,
+    COL_POST,
+    COL_TOTAL,
+    COL_QUEUE_DEPTH,
+    COL_IN_QUEUE,
+    COLUMNS,
+};
+
+static const char *const column_names[COLUMNS] = {
+    "Sample",           "devInfPerSec",         "devExecUs",  "devInWaitTimeUs",
+    "devOutWaitTimeUs", "hostRoundTripUs",      "enqTimeUs",  "preProcTimeUs",
+    "submitTimeUs",     "execTotalUs",          "exectoVcUs", "execToCompleteUs",
+    "postProcUs",       "totalRoundtripTimeUs", "queueDepth", "numInfInQueue",
+};
+
+#define WIDTH 20
+
+struct sample {
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t trip_start_ns; /* with setup and earlier stages */
+    uint64_t trip_end_ns;   /* with later stages */
+    uint64_t enqueue_ns;
+    uint64_t pre_ns;
+    uint64_t post_ns;
+};
+
+/* A stage of a request; by request and time. */
+struct request_stage {
+    uint64_t id;
+    uint64_t start_ns;
+    uint64_t end_ns;
+};
+
+struct latency {
+    struct export_job *job;
+    const struct model *model;
+    uint32_t net;
+    struct export_flows flows;
+    struct request_stage *stages;
+    struct sample *samples;
+    size_t count;
+    size_t capacity;
+    uint64_t requested;
+    uint64_t *ends; /* of all samples, sorted */
+    bool has[COLUMNS];
+};
+
+size_t export_programs(const struct model *model, uint32_t *out, size_t size)
+{
+    size_t count = 0;
+
+    for (uint32_t net = 0; net < model->net_count; net++) {
+        uint64_t inferences = 0;
+
+        for (size_t i = 0; i < model->function_count; i++)
+            if (model->functions[i].net == net)
+                inferences += model->functions[i].events[TRACE_CATEGORY_INFERENCE];
+        for (size_t i = 0; i < model->async_count && !inferences; i++) {
+            const struct model_place *place = &model->places[model->asyncs[i].place];
+
+            inferences += place->net == net && place->category == TRACE_CATEGORY_INFERENCE;
+        }
+        if (!inferences)
+            continue;
+        if (count < size)
+            out[count] = net;
+        count++;
+    }
+    return count;
+}
+
+/* ---- requests ---------------------------------------------------------------- */
+
+static int by_id_and_start(const void *a, const void *b)
+{
+    const struct request_stage *left = a;
+    const struct request_stage *right = b;
+
+    if (left->id != right->id)
+        return left->id < right->id ? -1 : 1;
+    return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
+}
+
+static enum ifg_status list_stages(struct latency *l)
+{
+    enum ifg_status status = export_flows_init(&l->flows, l->job);
+
+    if (status || l->flows.count == 0)
+        return status;
+    l->stages = ifg_alloc(l->flows.count, sizeof *l->stages);
+    if (!l->stages)
+        return export_no_memory(l->job);
+    for (size_t i = 0; i < l->flows.count; i++) {
+        size_t slice = l->flows.items[i].slice;
+
+        l->stages[i] = (struct request_stage){ l->flows.items[i].id, l->model->start_ns[slice],
+                                               model_end_ns(l->model, slice) };
+    }
+    qsort(l->stages, l->flows.count, sizeof *l->stages, by_id_and_start);
+    return IFG_OK;
+}
+
+static void add_request(struct latency *l, struct sample *sample, uint64_t id)
+{
+    size_t low = 0;
+    size_t high = l->flows.count;
+    uint64_t waited_since = 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (l->stages[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < l->flows.count && l->stages[low].id == id; low++) {
+        const struct request_stage *stage = &l->stages[low];
+
+        if (stage->start_ns < sample->trip_start_ns)
+            sample->trip_start_ns = stage->start_ns;
+        if (stage->end_ns > sample->trip_end_ns)
+            sample->trip_end_ns = stage->end_ns;
+        if (stage->end_ns <= sample->start_ns) {
+            sample->pre_ns += stage->end_ns - stage->start_ns;
+            waited_since = stage->end_ns;
+            l->has[COL_PRE] = true;
+        } else if (stage->start_ns >= sample->end_ns) {
+            sample->post_ns += stage->end_ns - stage->start_ns;
+            l->has[COL_POST] = true;
+        } else if (waited_since && stage->start_ns >= waited_since) {
+            sample->enqueue_ns = stage->start_ns - waited_since;
+            l->has[COL_ENQUEUE] = true;
+        }
+    }
+}
+
+/* ---- inferences -------------------------------------------------------------- */
+
+static struct sample *add_sample(struct latency *l, uint64_t start_ns, uint64_t end_ns)
+{
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity ? l->capacity * 2 : 256;
+        struct sample *samples = ifg_realloc(l->samples, capacity, sizeof *samples);
+
+        if (!samples)
+            return NULL;
+        l->samples = samples;
+        l->capacity = capacity;
+    }
+    l->samples[l->count] = (struct sample){ start_ns, end_ns, start_ns, end_ns, 0, 0, 0 };
+    return &l->samples[l->count++];
+}
+
+/* What is known on a thread when the next slice comes. */
+struct before {
+    uint64_t setup_start_ns; /* of setups since the last inference */
+    uint64_t setup_ns;
+    bool setup;
+    size_t current; /* the sample whose inference is open */
+    uint64_t stage_end_ns;
+    uint64_t request; /* of the stage that is open, or 0 */
+};
+
+static void take_setup(struct latency *l, struct before *before, const struct export_slice *slice)
+{
+    uint64_t ns = slice->end_ns - slice->start_ns;
+
+    l->has[COL_PRE] = true;
+    if (before->current < l->count && slice->end_ns <= l->samples[before->current].end_ns) {
+        l->samples[before->current].pre_ns += ns; /* inside the inference */
+        return;
+    }
+    if (!before->setup)
+        before->setup_start_ns = slice->start_ns;
+    before->setup = true;
+    before->setup_ns += ns;
+}
+
+static bool take_inference(struct latency *l, struct before *before,
+                           const struct export_slice *slice)
+{
+    struct sample *sample;
+
+    l->requested++;
+    if (slice->unfinished)
+        return true;
+    sample = add_sample(l, slice->start_ns, slice->end_ns);
+    if (!sample)
+        return false;
+    before->current = l->count - 1;
+    if (before->setup) {
+        sample->trip_start_ns = before->setup_start_ns;
+        sample->pre_ns = before->setup_ns;
+    }
+    before->setup = false;
+    before->setup_ns = 0;
+    if (before->request && slice->start_ns < before->stage_end_ns)
+        add_request(l, sample, before->request);
+    return true;
+}
+
+static bool take_thread(struct latency *l, uint32_t thread)
+{
+    struct before before = { .current = SIZE_MAX };
+    struct export_cursor cursor;
+    struct export_slice slice;
+
+    if (!export_cursor_init(&cursor, l->job, thread))
+        return true;
+    while (export_next(&cursor, &slice)) {
+        const struct model_place *place = &l->model->places[slice.place];
+
+        if (place->kind == TRACE_LOCATION_STAGE) {
+            const struct export_flow *flow = export_flow_of(&l->flows, slice.index);
+
+            before.request = flow ? flow->id : 0;
+            before.stage_end_ns = slice.end_ns;
+        }
+        if (place->kind != TRACE_LOCATION_ML || place->net != l->net)
+            continue;
+        if (place->category == TRACE_CATEGORY_SETUP)
+            take_setup(l, &before, &slice);
+        else if (place->category == TRACE_CATEGORY_INFERENCE && !take_inference(l, &before, &slice))
+            return false;
+    }
+    return true;
+}
+
+static bool take_spans(struct latency *l)
+{
+    for (size_t i = 0; i < l->model->async_count; i++) {
+        const struct model_async *span = &l->model->asyncs[i];
+        const struct model_place *place = &l->model->places[span->place];
+
+        if (place->net != l->net || place->category != TRACE_CATEGORY_INFERENCE ||
+            !export_wants_span(l->job, span))
+            continue;
+        l->requested++;
+        if (span->end_thread != MODEL_NONE && !add_sample(l, span->start_ns, span->end_ns))
+            return false;
+    }
+    return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct sample *left = a;
+    const struct sample *right = b;
+
+    return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *left = a;
+    const uint64_t *right = b;
+
+    return *left < *right ? -1 : *left > *right;
+}
+
+static bool sort_samples(struct latency *l)
+{
+    l->ends = ifg_alloc(l->count + 1, sizeof *l->ends);
+    if (!l->ends)
+        return false;
+    if (l->count)
+        qsort(l->samples, l->count, sizeof *l->samples, by_start);
+    for (size_t i = 0; i < l->count; i++)
+        l->ends[i] = l->samples[i].end_ns;
+    qsort(l->ends, l->count, sizeof *l->ends, by_value);
+    return true;
+}
+
+/* ---- the file ---------------------------------------------------------------- */
+
+static void put_padded(struct export_sink *sink, const char *text, size_t length, bool last)
+{
+    char *out = export_room(sink, WIDTH + EXPORT_DIGITS + 8);
+
+    for (size_t i = length; i < WIDTH; i++)
+        *out++ = ' ';
+    memcpy(out, text, length);
+    out += length;
+    memcpy(out, last ? "\n" : ", ", last ? 1 : 2);
+    export_advance(sink, out + (last ? 1 : 2));
+}
+
+static void put_field(const struct latency *l, enum column column, uint64_t value)
+{
+    char text[EXPORT_DIGITS + WIDTH];
+    char *end;
+    bool last = column == COLUMNS - 1;
+
+    if (!l->has[column]) {
+        put_padded(l->job->sink, "N/A", 3, last);
+        return;
+    }
+    end = column == COL_SAMPLE || column == COL_QUEUE_DEPTH ? export_uint(text, value)
+                                                            : export_us(text, value);
+    put_padded(l->job->sink, text, (size_t)(end - text), last);
+}
+
+static void write_head(struct latency *l)
+{
+    const struct model_net *net = &l->model->nets[l->net];
+    struct export_sink *sink = l->job->sink;
+    char *out;
+
+    export_put_text(sink, "Profiling Data\nProgramId:");
+    out = export_room(sink, EXPORT_DIGITS);
+    export_advance(sink, export_uint(out, l->job->options->program + 1));
+    export_put_text(sink, "\nProgramName: ");
+    for (const char *at = net->name; *at; at++)
+        export_put(sink, *at == '\n' || *at == '\r' ? " " : at, 1);
+    export_put_text(sink, "\nNumSamples collected: ");
+    out = export_room(sink, EXPORT_DIGITS);
+    export_advance(sink, export_uint(out, l->count));
+    export_put_text(sink, " Num Requested: ");
+    out = export_room(sink, EXPORT_DIGITS);
+    export_advance(sink, export_uint(out, l->requested));
+    export_put_text(sink, "\n");
+    for (int i = 0; i < COLUMNS; i++)
+        put_padded(sink, column_names[i], strlen(column_names[i]), i == COLUMNS - 1);
+}
+
+static void write_samples(struct latency *l)
+{
+    size_t started = 0;
+    size_t ended = 0;
+
+    l->has[COL_SAMPLE] = l->has[COL_HOST_ROUND_TRIP] = true;
+    l->has[COL_TOTAL] = l->has[COL_QUEUE_DEPTH] = true;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct sample *sample = &l->samples[i];
+        uint64_t values[COLUMNS] = { 0 };
+
+        while (started < l->count && l->samples[started].start_ns <= sample->start_ns)
+            started++;
+        while (ended < l->count && l->ends[ended] <= sample->start_ns)
+            ended++;
+        values[COL_SAMPLE] = i;
+        values[COL_HOST_ROUND_TRIP] = sample->end_ns - sample->start_ns;
+        values[COL_ENQUEUE] = sample->enqueue_ns;
+        values[COL_PRE] = sample->pre_ns;
+        values[COL_POST] = sample->post_ns;
+        values[COL_TOTAL] = sample->trip_end_ns - sample->trip_start_ns;
+        values[COL_QUEUE_DEPTH] = started > ended ? started - ended : 1;
+        for (int c = 0; c < COLUMNS; c++)
+            put_field(l, (enum column)c, values[c]);
+    }
+}
+
+static void explain(struct latency *l)
+{
+    export_note(l->job,
+                "dev*, submitTimeUs, exec* and numInfInQueue are N/A: nothing in this trace "
+                "was measured on the device");
+    if (!l->has[COL_ENQUEUE])
+        export_note(l->job, "enqTimeUs is N/A: no request has a stage before its inference");
+    if (!l->has[COL_PRE])
+        export_note(l->job, "preProcTimeUs is N/A: there are neither setup events nor stages "
+                            "before an inference");
+    if (!l->has[COL_POST])
+        export_note(l->job, "postProcUs is N/A: no request has a stage after its inference");
+}
+
+enum ifg_status export_aic_latency(struct export_job *job)
+{
+    struct latency l = { .job = job, .model = job->model };
+    uint32_t *programs = ifg_alloc(job->model->net_count + 1, sizeof *programs);
+    size_t program_count = 0;
+    enum ifg_status status = IFG_OK;
+
+    if (programs)
+        program_count = export_programs(job->model, programs, job->model->net_count);
+    else
+        status = export_no_memory(job);
+    if (!status && job->options->program >= program_count)
+        status = ifg_fail(job->err, IFG_NOT_FOUND,
+                          "the trace has no inferences of a model, and the file is about those");
+    if (!status) {
+        l.net = programs[job->options->program];
+        status = list_stages(&l);
+    }
+    for (uint32_t i = 0; i < job->model->thread_count && !status; i++)
+        if (!take_thread(&l, i))
+            status = export_no_memory(job);
+    if (!status && (!take_spans(&l) || !sort_samples(&l)))
+        status = export_no_memory(job);
+    if (!status) {
+        write_head(&l);
+        write_samples(&l);
+        job->result->slices = l.count;
+        explain(&l);
+    }
+    ifg_free(programs);
+    ifg_free(l.stages);
+    ifg_free(l.samples);
+    ifg_free(l.ends);
+    export_flows_fini(&l.flows);
+    return status;
+}

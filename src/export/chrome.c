@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Chrome trace JSON, one event per line, as Perfetto's importer reads it.
+ *
+ * Slices are X events and nest strictly on each (pid, tid): one that would stick out of the slice
+ * around it becomes an async pair instead. Times are microseconds since the trace began, with three
+ * decimals; when that was is in otherData.
+ */
+#include "export/export_internal.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "base/json.h"
+
+#define OVERLAP_ID (UINT64_C(1) << 63) /* ids of slices that were made async */
+
+struct chrome {
+    struct export_job *job;
+    struct export_sink *sink;
+    const struct model *model;
+    struct export_ids ids;
+    struct export_flows flows;
+    struct export_texts heads;   /* per place: everything before "ph" */
+    struct export_texts args;    /* per place: what is inside args, or nothing */
+    struct export_texts threads; /* per thread: pid and tid */
+    struct ifg_bytes line;       /* for what is rare */
+    uint64_t begin_ns;
+    uint64_t overlapping;
+    uint64_t no_numbers;
+    bool first;
+    bool failed; /* a line did not fit into memory */
+};
+
+/* ---- parts of an event ------------------------------------------------------- */
+
+static const char *category_of(const struct model_place *place)
+{
+    switch (place->kind) {
+    case TRACE_LOCATION_ML:
+        return "ml";
+    case TRACE_LOCATION_OP:
+        return "op";
+    case TRACE_LOCATION_STAGE:
+        return "stage";
+    case TRACE_LOCATION_ASYNC:
+        return "async";
+    default:
+        return "zone";
+    }
+}
+
+static void put_key(struct ifg_bytes *out, const char *key, const char *text)
+{
+    export_bytes_text(out, ",\"");
+    export_bytes_text(out, key);
+    export_bytes_text(out, "\":");
+    export_bytes_json(out, text);
+}
+
+/* Each begins with a comma, which whoever opens the braces skips. */
+static void put_place_args(struct ifg_bytes *out, const struct model *model,
+                           const struct model_place *place)
+{
+    if (place->net != MODEL_NONE)
+        put_key(out, "model", model->nets[place->net].name);
+    if (place->kind == TRACE_LOCATION_ML) {
+        put_key(out, "function",
+                place->function_index != MODEL_NONE ? model->functions[place->function_index].name
+                                                    : place->function);
+        put_key(out, "category", model_category_name(place->category));
+    } else if (place->file[0]) {
+        put_key(out, "file", place->file);
+        export_bytes_text(out, ",\"line\":");
+        export_bytes_uint(out, place->line);
+    }
+}
+
+static void put_head(struct ifg_bytes *out, const char *name, const char *category)
+{
+    export_bytes_text(out, ",\n{\"name\":");
+    export_bytes_json(out, name);
+    export_bytes_text(out, ",\"cat\":\"");
+    export_bytes_text(out, category);
+    export_bytes_text(out, "\",");
+}
+
+static void put_thread(struct ifg_bytes *out, const struct chrome *chrome, uint32_t thread)
+{
+    const struct export_text *text = &chrome->threads.items[thread];
+
+    ifg_bytes_put(out, chrome->threads.bytes.data + text->offset, text->size);
+}
+
+static void put_process(struct ifg_bytes *out, const struct chrome *chrome, uint32_t process)
+{
+    export_bytes_text(out, "\"pid\":");
+    export_bytes_uint(out, chrome->ids.pids[process]);
+}
+
+static void put_ts(struct ifg_bytes *out, const struct chrome *chrome, uint64_t ns)
+{
+    char digits[EXPORT_DIGITS];
+
+    export_bytes_text(out, ",\"ts\":");
+    ifg_bytes_put(
+        out, digits,
+        (size_t)(export_us(digits, ns > chrome->begin_ns ? ns - chrome->begin_ns : 0) - digits));
+}
+
+static bool is_ours(const char *key)
+{
+    static const char *const keys[] = { "model", "function", "category",
+                                        "file",  "line",     "unfinished" };
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static void put_attributes(struct ifg_bytes *out, const struct export_slice *slice)
+{
+    for (size_t i = 0; i < slice->attribute_count; i++) {
+        const struct model_attribute *attribute = &slice->attributes[i];
+
+        if (attribute->text == slice->name && slice->name && attribute->type == TRACE_VALUE_STRING)
+            continue; /* it is the event's name */
+        if (export_attribute_repeats(slice, i))
+            continue;
+        export_bytes_text(out, ",");
+        if (is_ours(attribute->key)) {
+            struct ifg_bytes key;
+
+            ifg_bytes_init(&key, 1u << 20);
+            export_bytes_text(&key, "attribute ");
+            ifg_bytes_put(&key, attribute->key, strlen(attribute->key) + 1);
+            if (!key.failed)
+                export_bytes_json(out, (const char *)key.data);
+            else
+                out->failed = true;
+            ifg_bytes_fini(&key);
+        } else {
+            export_bytes_json(out, attribute->key);
+        }
+        export_bytes_text(out, ":");
+        export_bytes_json_value(out, attribute);
+    }
+    if (slice->unfinished)
+        export_bytes_text(out, ",\"unfinished\":true");
+}
+
+/* ,"args":{...} for a slice or a span, from its place and its attributes; nothing if there are
+ * none. */
+static void put_args(struct chrome *chrome, struct ifg_bytes *out, uint32_t place,
+                     const struct export_slice *slice)
+{
+    const struct export_text *text = &chrome->args.items[place];
+    size_t before = out->size;
+    size_t at = before + strlen(",\"args\":{");
+
+    export_bytes_text(out, ",\"args\":{");
+    ifg_bytes_put(out, chrome->args.bytes.data + text->offset, text->size);
+    put_attributes(out, slice);
+    if (out->failed)
+        return;
+    if (out->size == at) {
+        out->size = before;
+        return;
+    }
+    out->data[at] = ' '; /* the first comma */
+    export_bytes_text(out, "}");
+}
+
+static void put_line(struct chrome *chrome)
+{
+    struct ifg_bytes *line = &chrome->line;
+    size_t skip = chrome->first ? 2 : 0;
+
+    if (line->failed || line->size < skip) {
+        chrome->failed = true;
+        return;
+    }
+    export_put(chrome->sink, line->data + skip, line->size - skip);
+    chrome->first = false;
+}
+
+/* ---- metadata ---------------------------------------------------------------- */
+
+static void put_metadata(struct chrome *chrome, const char *what, uint32_t process, uint32_t thread,
+                         const char *name, uint64_t rank)
+{
+    struct ifg_bytes *line = &chrome->line;
+
+    ifg_bytes_clear(line);
+    export_bytes_text(line, ",\n{\"name\":\"");
+    export_bytes_text(line, what);
+    export_bytes_text(line, "\",\"ph\":\"M\",");
+    if (thread != MODEL_NONE)
+        put_thread(line, chrome, thread);
+    else
+        put_process(line, chrome, process);
+    export_bytes_text(line, ",\"args\":{");
+    if (name) {
+        export_bytes_text(line, "\"name\":");
+        export_bytes_json(line, name);
+    } else {
+        export_bytes_text(line, "\"sort_index\":");
+        export_bytes_uint(line, rank);
+    }
+    export_bytes_text(line, "}}");
+    put_line(chrome);
+}
+
+static void write_metadata(struct chrome *chrome)
+{
+    const struct model *model = chrome->model;
+
+    for (uint32_t i = 0; i < model->process_count; i++) {
+        put_metadata(chrome, "process_name", i, MODEL_NONE, model->processes[i].name, 0);
+        put_metadata(chrome, "process_sort_index", i, MODEL_NONE, NULL, i);
+    }
+    for (uint32_t i = 0; i < model->thread_count; i++) {
+        if (model->threads[i].name[0])
+            put_metadata(chrome, "thread_name", 0, i, model->threads[i].name, 0);
+        put_metadata(chrome, "thread_sort_index", 0, i, NULL, i);
+    }
+}
+
+/* ---- slices ------------------------------------------------------------------ */
+
+static void write_flow(struct chrome *chrome, uint32_t thread, const struct export_slice *slice)
+{
+    static const char *const steps[] = { "\"s\"", "\"t\"", "\"f\",\"bp\":\"e\"" };
+    const struct export_flow *flow = export_flow_of(&chrome->flows, slice->index);
+    struct ifg_bytes *line = &chrome->line;
+
+    if (!flow)
+        return;
+    ifg_bytes_clear(line);
+    put_head(line, "request", "request");
+    export_bytes_text(line, "\"ph\":");
+    export_bytes_text(line, steps[flow->step]);
+    export_bytes_text(line, ",\"id\":");
+    export_bytes_uint(line, flow->id);
+    export_bytes_text(line, ",");
+    put_thread(line, chrome, thread);
+    put_ts(line, chrome, slice->start_ns);
+    export_bytes_text(line, "}");
+    put_line(chrome);
+}
+
+static void put_async(struct ifg_bytes *line, char phase, uint64_t id)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[] = "\"ph\":\"b\",\"id2\":{\"local\":\"0x0000000000000000\"},";
+    char *digit = text + sizeof text - 5;
+
+    text[6] = phase;
+    for (; id; id >>= 4)
+        *digit-- = hex[id & 15];
+    export_bytes_text(line, text);
+}
+
+/* A slice that does not nest. */
+static void write_overlapping(struct chrome *chrome, uint32_t thread,
+                              const struct export_cursor *cursor, const struct export_slice *slice)
+{
+    struct ifg_bytes *line = &chrome->line;
+    const char *category = category_of(&chrome->model->places[slice->place]);
+    uint64_t id = OVERLAP_ID | ++chrome->overlapping;
+
+    for (int end = 0; end < 2; end++) {
+        ifg_bytes_clear(line);
+        put_head(line, export_name(cursor, slice), category);
+        put_async(line, end ? 'e' : 'b', id);
+        put_thread(line, chrome, thread);
+        put_ts(line, chrome, end ? slice->end_ns : slice->start_ns);
+        if (!end)
+            put_args(chrome, line, slice->place, slice);
+        export_bytes_text(line, "}");
+        put_line(chrome);
+    }
+}
+
+/* A slice with attributes. */
+static void write_special(struct chrome *chrome, uint32_t thread,
+                          const struct export_cursor *cursor, const struct export_slice *slice)
+{
+    struct ifg_bytes *line = &chrome->line;
+    char digits[EXPORT_DIGITS];
+
+    ifg_bytes_clear(line);
+    put_head(line, export_name(cursor, slice), category_of(&chrome->model->places[slice->place]));
+    export_bytes_text(line, "\"ph\":\"X\",");
+    put_thread(line, chrome, thread);
+    put_ts(line, chrome, slice->start_ns);
+    export_bytes_text(line, ",\"dur\":");
+    ifg_bytes_put(line, digits,
+                  (size_t)(export_us(digits, slice->end_ns - slice->start_ns) - digits));
+    put_args(chrome, line, slice->place, slice);
+    export_bytes_text(line, "}");
+    put_line(chrome);
+}
+
+/* All others: three texts and two numbers. */
+static void write_plain(struct chrome *chrome, uint32_t thread, const struct export_slice *slice)
+{
+    struct export_sink *sink = chrome->sink;
+    const struct export_text *args = &chrome->args.items[slice->place];
+    char *out;
+
+    export_put_cached(sink, &chrome->heads, slice->place);
+    export_put_cached(sink, &chrome->threads, thread);
+    out = export_room(sink, 2 * EXPORT_DIGITS + 64);
+    memcpy(out, ",\"ts\":", 6);
+    out = export_us(out + 6, slice->start_ns - chrome->begin_ns);
+    memcpy(out, ",\"dur\":", 7);
+    out = export_us(out + 7, slice->end_ns - slice->start_ns);
+    if (args->size) {
+        memcpy(out, ",\"args\":{", 9);
+        export_advance(sink, out + 9);
+        export_put(sink, chrome->args.bytes.data + args->offset + 1, args->size - 1);
+        export_put(sink, "}}", 2);
+    } else {
+        *out++ = '}';
+        export_advance(sink, out);
+    }
+}
+
+static enum ifg_status write_thread(struct chrome *chrome, uint32_t thread,
+                                    struct export_nest *nest)
+{
+    struct export_cursor cursor;
+    struct export_slice slice;
+    bool flows = chrome->flows.count > 0;
+
+    if (!export_cursor_init(&cursor, chrome->job, thread))
+        return IFG_OK;
+    nest->count = 0;
+    while (export_next(&cursor, &slice)) {
+        chrome->job->result->slices++;
+        while (export_nest_ended(nest, slice.start_ns))
+            nest->count--;
+        if (__builtin_expect(export_nest_overlaps(nest, slice.end_ns), 0)) {
+            write_overlapping(chrome, thread, &cursor, &slice);
+            continue;
+        }
+        if (!export_nest_push(nest, &slice))
+            return export_no_memory(chrome->job);
+        if (__builtin_expect(slice.attribute_count || slice.unfinished, 0)) {
+            write_special(chrome, thread, &cursor, &slice);
+            if (flows)
+                write_flow(chrome, thread, &slice);
+        } else {
+            write_plain(chrome, thread, &slice);
+        }
+    }
+    return IFG_OK;
+}
+
+/* ---- everything else --------------------------------------------------------- */
+
+static void write_spans(struct chrome *chrome)
+{
+    const struct model *model = chrome->model;
+    struct ifg_bytes *line = &chrome->line;
+
+    for (size_t i = 0; i < model->async_count; i++) {
+        const struct model_async *span = &model->asyncs[i];
+        const struct model_place *place = &model->places[span->place];
+        struct export_slice slice = { .unfinished = span->end_thread == MODEL_NONE };
+
+        if (!export_wants_span(chrome->job, span))
+            continue;
+        for (int end = 0; end < 2; end++) {
+            ifg_bytes_clear(line);
+            put_head(line, place->name, category_of(place));
+            put_async(line, end ? 'e' : 'b', span->id);
+            put_thread(line, chrome,
+                       end && !slice.unfinished ? span->end_thread : span->begin_thread);
+            put_ts(line, chrome, end ? span->end_ns : span->start_ns);
+            if (!end)
+                put_args(chrome, line, span->place, &slice);
+            export_bytes_text(line, "}");
+            put_line(chrome);
+        }
+        chrome->job->result->spans++;
+    }
+}
+
+static void write_value(struct chrome *chrome, uint32_t process, const char *name, const char *key,
+                        uint64_t ns, double value)
+{
+    struct ifg_bytes *line = &chrome->line;
+    char digits[EXPORT_DIGITS];
+
+    if (!isfinite(value)) {
+        chrome->no_numbers++;
+        return;
+    }
+    ifg_bytes_clear(line);
+    put_head(line, name, "counter");
+    export_bytes_text(line, "\"ph\":\"C\",");
+    put_process(line, chrome, process);
+    put_ts(line, chrome, ns);
+    export_bytes_text(line, ",\"args\":{\"");
+    export_bytes_text(line, key);
+    export_bytes_text(line, "\":");
+    ifg_bytes_put(line, digits, (size_t)(export_double(digits, value) - digits));
+    export_bytes_text(line, "}}");
+    put_line(chrome);
+    chrome->job->result->values++;
+}
+
+static enum ifg_status write_counters(struct chrome *chrome)
+{
+    const struct model *model = chrome->model;
+    struct export_memory *memory = NULL;
+    uint32_t *same_names = NULL;
+    enum ifg_status status = IFG_OK;
+
+    for (size_t i = 0; i < model->counter_count; i++) {
+        const struct model_counter *counter = &model->counters[i];
+        const struct model_place *place = &model->places[counter->place];
+
+        if (export_wants_event(chrome->job, counter->thread, counter->place, counter->ns))
+            write_value(chrome, place->process, place->name, "value", counter->ns, counter->value);
+    }
+    if (model->allocation_count == 0)
+        return IFG_OK;
+    same_names = export_same_names(model);
+    memory = same_names ? export_memory_create(model, same_names) : NULL;
+    if (!memory)
+        status = export_no_memory(chrome->job);
+    for (size_t i = 0; memory && i < model->allocation_count; i++) {
+        const struct model_allocation *event = &model->allocations[i];
+        const struct model_place *place = &model->places[event->place];
+        uint64_t bytes = export_memory_next(memory, event);
+
+        if (export_wants_event(chrome->job, event->thread, event->place, event->ns))
+            write_value(chrome, place->process, place->name, "bytes", event->ns, (double)bytes);
+    }
+    export_memory_destroy(memory);
+    ifg_free(same_names);
+    return status;
+}
+
+static void write_mark(struct chrome *chrome, const char *name, const char *category,
+                       uint32_t thread, uint64_t ns, const char *level)
+{
+    struct ifg_bytes *line = &chrome->line;
+
+    ifg_bytes_clear(line);
+    put_head(line, name, category);
+    export_bytes_text(line, "\"ph\":\"i\",\"s\":\"t\",");
+    put_thread(line, chrome, thread);
+    put_ts(line, chrome, ns);
+    if (level) {
+        export_bytes_text(line, ",\"args\":{\"level\":\"");
+        export_bytes_text(line, level);
+        export_bytes_text(line, "\"}");
+    }
+    export_bytes_text(line, "}");
+    put_line(chrome);
+    chrome->job->result->marks++;
+}
+
+static void write_marks(struct chrome *chrome)
+{
+    static const char *const levels[] = { "trace", "debug", "info", "warning", "error" };
+    const struct model *model = chrome->model;
+
+    for (size_t i = 0; i < model->message_count; i++) {
+        const struct model_message *message = &model->messages[i];
+
+        if (export_wants_event(chrome->job, message->thread, MODEL_NONE, message->ns))
+            write_mark(chrome, message->text, "message", message->thread, message->ns,
+                       message->level < 5 ? levels[message->level] : "other");
+    }
+    for (size_t i = 0; i < model->frame_count; i++) {
+        const struct model_frame *frame = &model->frames[i];
+
+        if (export_wants_event(chrome->job, frame->thread, frame->place, frame->ns))
+            write_mark(chrome, model->places[frame->place].name, "frame", frame->thread, frame->ns,
+                       NULL);
+    }
+}
+
+static void write_tail(struct chrome *chrome)
+{
+    const struct model *model = chrome->model;
+    struct ifg_bytes *line = &chrome->line;
+    struct ifg_json json = { line, false };
+
+    ifg_bytes_clear(line);
+    export_bytes_text(line, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":");
+    ifg_json_open(&json, '{');
+    ifg_json_key(&json, "tool");
+    ifg_json_string(&json, "inferogram " INFEROGRAM_VERSION);
+    ifg_json_key(&json, "begin_monotonic_ns");
+    ifg_json_uint(&json, chrome->begin_ns);
+    if (model->realtime_offset_ns) {
+        ifg_json_key(&json, "begin_realtime_ns");
+        ifg_json_uint(&json, chrome->begin_ns + (uint64_t)model->realtime_offset_ns);
+    }
+    ifg_json_key(&json, "dropped");
+    ifg_json_uint(&json, model->dropped);
+    ifg_json_key(&json, "overlapping");
+    ifg_json_uint(&json, chrome->overlapping);
+    ifg_json_close(&json, '}');
+    export_bytes_text(line, "}\n");
+    chrome->first = false;
+    put_line(chrome);
+}
+
+/* ---- together ---------------------------------------------------------------- */
+
+static bool make_texts(struct chrome *chrome)
+{
+    const struct model *model = chrome->model;
+
+    if (!export_texts_init(&chrome->heads, model->place_count) ||
+        !export_texts_init(&chrome->args, model->place_count) ||
+        !export_texts_init(&chrome->threads, model->thread_count))
+        return false;
+    for (size_t i = 0; i < model->place_count; i++) {
+        const struct model_place *place = &model->places[i];
+
+        export_texts_begin(&chrome->heads, i);
+        put_head(&chrome->heads.bytes, place->name, category_of(place));
+        export_bytes_text(&chrome->heads.bytes, "\"ph\":\"X\",");
+        export_texts_end(&chrome->heads, i);
+        export_texts_begin(&chrome->args, i);
+        put_place_args(&chrome->args.bytes, model, place);
+        export_texts_end(&chrome->args, i);
+    }
+    for (size_t i = 0; i < model->thread_count; i++) {
+        export_texts_begin(&chrome->threads, i);
+        put_process(&chrome->threads.bytes, chrome, model->threads[i].process);
+        export_bytes_text(&chrome->threads.bytes, ",\"tid\":");
+        export_bytes_uint(&chrome->threads.bytes, chrome->ids.tids[i]);
+        export_texts_end(&chrome->threads, i);
+    }
+    return !chrome->heads.bytes.failed && !chrome->args.bytes.failed &&
+           !chrome->threads.bytes.failed;
+}
+
+static void say_what_changed(struct chrome *chrome)
+{
+    struct export_job *job = chrome->job;
+
+    job->result->overlapping = chrome->overlapping;
+    if (chrome->overlapping)
+        export_note(job, "slices that overlap the one around them: %llu; they became async events",
+                    (unsigned long long)chrome->overlapping);
+    if (chrome->no_numbers)
+        export_note(job, "values of counters that are no numbers: %llu; they were left out",
+                    (unsigned long long)chrome->no_numbers);
+    if (chrome->ids.changed)
+        export_note(job,
+                    "processes or threads that use a number again: %llu; 10000000 was added to it",
+                    (unsigned long long)chrome->ids.changed);
+}
+
+enum ifg_status export_chrome(struct export_job *job)
+{
+    struct chrome chrome = { .job = job, .sink = job->sink, .model = job->model, .first = true };
+    struct export_nest nest = { 0 };
+    enum ifg_status status;
+
+    chrome.begin_ns = job->model->begin_ns;
+    ifg_bytes_init(&chrome.line, 64u << 20);
+    status = export_ids_init(&chrome.ids, job);
+    if (!status)
+        status = export_flows_init(&chrome.flows, job);
+    if (!status && !make_texts(&chrome))
+        status = export_no_memory(job);
+    if (!status) {
+        export_put_text(job->sink, "{\"traceEvents\":[\n");
+        write_metadata(&chrome);
+        for (uint32_t i = 0; i < job->model->thread_count && !status; i++)
+            status = write_thread(&chrome, i, &nest);
+        write_spans(&chrome);
+        if (!status)
+            status = write_counters(&chrome);
+        write_marks(&chrome);
+        write_tail(&chrome);
+        say_what_changed(&chrome);
+    }
+    if (!status && chrome.failed)
+        status = export_no_memory(job);
+    export_nest_fini(&nest);
+    ifg_bytes_fini(&chrome.line);
+    export_texts_fini(&chrome.heads);
+    export_texts_fini(&chrome.args);
+    export_texts_fini(&chrome.threads);
+    export_flows_fini(&chrome.flows);
+    export_ids_fini(&chrome.ids);
+    return status;
+}

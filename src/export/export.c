@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The formats, and what is exported: the table, the filter, going through slices. */
+#include "export/export_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+
+const struct export_format export_formats[] = {
+    { "chrome", ".json", "Chrome trace JSON, as Perfetto's importer reads it" },
+    { "perfetto", ".pftrace", "Perfetto's protobuf, with the tree model, function" },
+    { "csv", ".csv", "a row for each slice" },
+    { "tracy-csv", ".tracy.csv", "the columns of Tracy's csvexport" },
+    { "aic-latency", "-latency.txt", "the latency file of AIC100's tools" },
+    { "speedscope", ".speedscope.json", "speedscope's evented profiles, one for each thread" },
+    { "folded", ".folded", "stacks and their own time, for flame graphs" },
+    { "pprof", ".pb.gz", "the profile of Go's pprof" },
+    { NULL, NULL, NULL },
+};
+
+static export_write_call *const writers[] = {
+    export_chrome,      export_perfetto,   export_csv,    export_tracy_csv,
+    export_aic_latency, export_speedscope, export_folded, export_pprof,
+};
+
+const struct export_format *export_find_format(const char *name)
+{
+    for (const struct export_format *format = export_formats; format->name; format++)
+        if (strcmp(name, format->name) == 0)
+            return format;
+    return NULL;
+}
+
+void export_note(struct export_job *job, const char *format, ...)
+{
+    struct export_result *result = job->result;
+    va_list args;
+
+    if (result->note_count == EXPORT_NOTES)
+        return;
+    va_start(args, format);
+    vsnprintf(result->notes[result->note_count++], EXPORT_NOTE_BYTES, format, args);
+    va_end(args);
+}
+
+enum ifg_status export_no_memory(struct export_job *job)
+{
+    return ifg_fail(job->err, IFG_NO_MEMORY, "out of memory");
+}
+
+/* ---- what is wanted ---------------------------------------------------------- */
+
+static void filter_fini(struct export_filter *filter)
+{
+    ifg_free(filter->places);
+    ifg_free(filter->threads);
+}
+
+static enum ifg_status filter_names(struct export_job *job)
+{
+    const struct model *model = job->model;
+
+    job->filter.places = ifg_alloc(model->place_count + 1, sizeof *job->filter.places);
+    if (!job->filter.places)
+        return export_no_memory(job);
+    for (size_t i = 0; i < model->place_count; i++)
+        job->filter.places[i] =
+            job->options->name_matches(model->places[i].name, job->options->user);
+    return IFG_OK;
+}
+
+static enum ifg_status filter_threads(struct export_job *job)
+{
+    const struct model *model = job->model;
+    const char *wanted = job->options->thread;
+    bool found = false;
+    char number[16];
+
+    job->filter.threads = ifg_alloc(model->thread_count + 1, sizeof *job->filter.threads);
+    if (!job->filter.threads)
+        return export_no_memory(job);
+    for (size_t i = 0; i < model->thread_count; i++) {
+        snprintf(number, sizeof number, "%u", model->threads[i].tid);
+        job->filter.threads[i] =
+            strcmp(number, wanted) == 0 || strcmp(model->threads[i].name, wanted) == 0;
+        found |= job->filter.threads[i];
+    }
+    if (!found)
+        return ifg_fail(job->err, IFG_NOT_FOUND, "no thread is called '%s'", wanted);
+    return IFG_OK;
+}
+
+static enum ifg_status filter_init(struct export_job *job)
+{
+    const struct export_options *options = job->options;
+    struct export_filter *filter = &job->filter;
+    enum ifg_status status = IFG_OK;
+
+    filter->net = MODEL_NONE;
+    filter->from_ns = job->model->begin_ns + options->from_ns;
+    filter->to_ns = options->to_ns ? job->model->begin_ns + options->to_ns : UINT64_MAX;
+    filter->active = options->from_ns || options->to_ns || options->model || options->thread ||
+                     options->name_matches;
+    for (size_t i = 0; options->model && i < job->model->net_count; i++)
+        if (filter->net == MODEL_NONE && strcmp(job->model->nets[i].name, options->model) == 0)
+            filter->net = (uint32_t)i;
+    if (options->model && filter->net == MODEL_NONE)
+        return ifg_fail(job->err, IFG_NOT_FOUND, "no model is called '%s'", options->model);
+    if (options->thread)
+        status = filter_threads(job);
+    if (!status && options->name_matches)
+        status = filter_names(job);
+    return status;
+}
+
+static bool same_net(const struct export_job *job, uint32_t net)
+{
+    const struct model_net *nets = job->model->nets;
+
+    return net != MODEL_NONE && strcmp(nets[net].name, nets[job->filter.net].name) == 0;
+}
+
+bool export_wants_slice(struct export_cursor *cursor, const struct export_slice *slice)
+{
+    struct export_job *job = cursor->job;
+    const struct export_filter *filter = &job->filter;
+
+    if (filter->net != MODEL_NONE) {
+        if (same_net(job, job->model->places[slice->place].net)) {
+            if (slice->end_ns > cursor->model_until_ns)
+                cursor->model_until_ns = slice->end_ns;
+        } else if (slice->start_ns >= cursor->model_until_ns) {
+            return false;
+        }
+    }
+    if (slice->start_ns < filter->from_ns || slice->start_ns >= filter->to_ns)
+        return false;
+    if (filter->places && slice->name)
+        return job->options->name_matches(slice->name, job->options->user);
+    return !filter->places || filter->places[slice->place];
+}
+
+bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t place, uint64_t ns)
+{
+    const struct export_filter *filter = &job->filter;
+
+    if (!filter->active)
+        return true;
+    if (filter->threads && (thread == MODEL_NONE || !filter->threads[thread]))
+        return false;
+    if (ns < filter->from_ns || ns >= filter->to_ns)
+        return false;
+    if (place == MODEL_NONE)
+        return !filter->places && filter->net == MODEL_NONE;
+    if (filter->net != MODEL_NONE && !same_net(job, job->model->places[place].net))
+        return false;
+    return !filter->places || filter->places[place];
+}
+
+bool export_wants_span(const struct export_job *job, const struct model_async *span)
+{
+    return export_wants_event(job, span->begin_thread, span->place, span->start_ns);
+}
+
+/* ---- slices ------------------------------------------------------------------ */
+
+static void find_special(struct export_cursor *cursor)
+{
+    const struct model *model = cursor->model;
+    size_t special = SIZE_MAX;
+
+    if (cursor->attribute < model->attribute_count)
+        special = model->attributes[cursor->attribute].slice;
+    if (cursor->unfinished < model->unfinished_count &&
+        model->unfinished[cursor->unfinished] < special)
+        special = model->unfinished[cursor->unfinished];
+    cursor->special = special;
+}
+
+bool export_cursor_init(struct export_cursor *cursor, struct export_job *job, uint32_t thread)
+{
+    const struct model *model = job->model;
+    size_t first = model->threads[thread].first_slice;
+    size_t low = 0;
+    size_t high = model->attribute_count;
+
+    if (job->filter.threads && !job->filter.threads[thread])
+        return false;
+    *cursor = (struct export_cursor){ .job = job, .model = model, .at = first };
+    cursor->last = first + model->threads[thread].slice_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (model->attributes[middle].slice < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    cursor->attribute = low;
+    while (cursor->unfinished < model->unfinished_count &&
+           model->unfinished[cursor->unfinished] < first)
+        cursor->unfinished++;
+    find_special(cursor);
+    return true;
+}
+
+void export_special(struct export_cursor *cursor, struct export_slice *slice)
+{
+    const struct model *model = cursor->model;
+    size_t at = cursor->attribute;
+
+    while (at < model->attribute_count && model->attributes[at].slice < slice->index)
+        at++;
+    slice->attributes = model->attribute_count ? &model->attributes[at] : NULL;
+    for (; at < model->attribute_count && model->attributes[at].slice == slice->index; at++) {
+        slice->attribute_count++;
+        if (model->attributes[at].type == TRACE_VALUE_STRING &&
+            strcmp(model->attributes[at].key, "name") == 0)
+            slice->name = model->attributes[at].text;
+    }
+    cursor->attribute = at;
+    for (at = cursor->unfinished; at < model->unfinished_count; at++) {
+        if (model->unfinished[at] > slice->index)
+            break;
+        slice->unfinished |= model->unfinished[at] == slice->index;
+    }
+    cursor->unfinished = at;
+    find_special(cursor);
+}
+
+bool export_attribute_repeats(const struct export_slice *slice, size_t index)
+{
+    for (size_t i = index + 1; i < slice->attribute_count; i++)
+        if (strcmp(slice->attributes[i].key, slice->attributes[index].key) == 0)
+            return true;
+    return false;
+}
+
+bool export_nest_grow(struct export_nest *nest)
+{
+    size_t capacity = nest->capacity ? nest->capacity * 2 : 64;
+    struct export_open *items = ifg_realloc(nest->items, capacity, sizeof *items);
+
+    if (!items)
+        return false;
+    nest->items = items;
+    nest->capacity = capacity;
+    return true;
+}
+
+void export_nest_fini(struct export_nest *nest)
+{
+    ifg_free(nest->items);
+}
+
+enum ifg_status export_run(const struct model *model, const struct export_format *format,
+                           const struct export_options *options, struct export_sink *sink,
+                           struct export_result *out_result, struct ifg_error *err)
+{
+    struct export_job job = { model, options, sink, out_result, { 0 }, err };
+    enum ifg_status status;
+
+    memset(out_result, 0, sizeof *out_result);
+    sink->total = model->slice_count;
+    status = filter_init(&job);
+    if (!status)
+        status = writers[format - export_formats](&job);
+    filter_fini(&job.filter);
+    return status;
+}

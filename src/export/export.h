@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A trace in somebody else's format.
+ *
+ * One file per format; all stream: what is kept in memory besides the model is one buffer, the
+ * texts of the places, and indexes of what is rare (requests, inferences, distinct stacks).
+ * docs/exports.md says what each format gets and what it cannot hold.
+ */
+#ifndef IFG_EXPORT_EXPORT_H
+#define IFG_EXPORT_EXPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "export/sink.h"
+#include "model/model.h"
+
+struct export_options {
+    bool compress;         /* perfetto: zstd packets */
+    bool unwrap;           /* tracy-csv: a row for each zone */
+    bool self;             /* tracy-csv: time without children */
+    bool case_sensitive;   /* tracy-csv: `filter` is */
+    bool by_thread;        /* folded: the thread is the first frame */
+    const char *separator; /* tracy-csv, csv: NULL is "," */
+    const char *filter;    /* tracy-csv: part of a name */
+    size_t program;        /* aic-latency: which of export_programs, from 0 */
+
+    /* What to export; NULL or 0 is all. */
+    const char *model;  /* its name: the model's events and what lies inside them */
+    const char *thread; /* its name or number */
+    bool (*name_matches)(const char *name, void *user);
+    void *user;
+    uint64_t from_ns; /* what begins in [from, to), since the trace began */
+    uint64_t to_ns;   /* 0: to the end */
+};
+
+#define EXPORT_NOTES      8
+#define EXPORT_NOTE_BYTES 240
+
+/* What was written, and sentences about what the format could not hold. */
+struct export_result {
+    uint64_t slices;
+    uint64_t spans;
+    uint64_t values; /* of counters */
+    uint64_t marks;  /* messages and frames */
+    uint64_t overlapping;
+    size_t note_count;
+    char notes[EXPORT_NOTES][EXPORT_NOTE_BYTES];
+};
+
+struct export_format {
+    const char *name;
+    const char *extension; /* with what is before it: ".json", "-latency.txt" */
+    const char *summary;
+};
+
+/* The formats in the order in which they are shown; ends with a NULL name. */
+extern const struct export_format export_formats[];
+
+/* NULL if there is none of that name. */
+const struct export_format *export_find_format(const char *name);
+
+/* Writes the trace to the sink, which the caller opens and closes. A write error is not reported
+ * here but by export_sink_close. */
+enum ifg_status export_run(const struct model *model, const struct export_format *format,
+                           const struct export_options *options, struct export_sink *sink,
+                           struct export_result *out_result, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* The models that have inferences, each of them a program of its own in AIC100's terms: at most
+ * size of their indexes in model->nets go to out; returns how many there are. */
+size_t export_programs(const struct model *model, uint32_t *out, size_t size);
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Numbers as text, quoting, nesting, the sink, and every format when memory runs out. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "export/export_internal.h"
+#include "export/perfetto_internal.h"
+#include "tap.h"
+#include "trace/fixture.h"
+
+static void check_uint(uint64_t value)
+{
+    char got[EXPORT_DIGITS + 1];
+    char expected[64];
+
+    *export_uint(got, value) = '\0';
+    snprintf(expected, sizeof expected, "%" PRIu64, value);
+    CHECK_STR(got, expected);
+    *export_int(got, (int64_t)value) = '\0';
+    snprintf(expected, sizeof expected, "%" PRId64, (int64_t)value);
+    CHECK_STR(got, expected);
+    *export_us(got, value) = '\0';
+    snprintf(expected, sizeof expected, "%" PRIu64 ".%03u", value / 1000, (unsigned)(value % 1000));
+    CHECK_STR(got, expected);
+}
+
+static void integers_are_what_printf_writes(void)
+{
+    uint64_t random = 1;
+
+    for (uint64_t power = 1, i = 0; i < 20; i++, power *= 10) {
+        check_uint(power);
+        check_uint(power - 1);
+        check_uint(power + 1);
+    }
+    check_uint(0);
+    check_uint(UINT64_MAX);
+    check_uint((uint64_t)INT64_MIN);
+    for (int i = 0; i < 20000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        check_uint(random >> (i % 64));
+    }
+}
+
+static void doubles_read_back_the_same(void)
+{
+    static const double values[] = { 0,
+                                     -0.0,
+                                     1,
+                                     -1,
+                                     0.1,
+                                     1.0 / 3,
+                                     1e15,
+                                     123456789.125,
+                                     1e300,
+                                     5e-324,
+                                     -2.5,
+                                     1e15 + 0.5,
+                                     999999999999999,
+                                     1e21 };
+    char text[EXPORT_DIGITS + 1];
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        *export_double(text, values[i]) = '\0';
+        CHECK(strtod(text, NULL) == values[i]);
+    }
+    *export_double(text, 1.5) = '\0';
+    CHECK_STR(text, "1.5");
+    *export_double(text, 42) = '\0';
+    CHECK_STR(text, "42");
+}
+
+static const char *csv(const char *text, const char *separator)
+{
+    static struct ifg_bytes bytes;
+
+    ifg_bytes_fini(&bytes);
+    ifg_bytes_init(&bytes, 4096);
+    export_bytes_csv(&bytes, text, separator);
+    ifg_bytes_put(&bytes, "", 1);
+    return (const char *)bytes.data;
+}
+
+static void csv_quotes_what_needs_it(void)
+{
+    CHECK_STR(csv("plain", ","), "plain");
+    CHECK_STR(csv("", ","), "");
+    CHECK_STR(csv("a,b", ","), "\"a,b\"");
+    CHECK_STR(csv("a,b", ";"), "a,b");
+    CHECK_STR(csv("a;b", ";"), "\"a;b\"");
+    CHECK_STR(csv("say \"hi\"", ","), "\"say \"\"hi\"\"\"");
+    CHECK_STR(csv("\"", ","), "\"\"\"\"");
+    CHECK_STR(csv("two\nlines", ","), "\"two\nlines\"");
+    CHECK_STR(csv("cr\r", ","), "\"cr\r\"");
+    CHECK_STR(csv(" space", ","), "\" space\"");
+}
+
+static void lanes_never_overlap(void)
+{
+    struct lanes lanes = { 0 };
+    uint64_t ends[64] = { 0 };
+    uint64_t random = 7;
+    uint32_t most = 0;
+
+    for (uint64_t start = 0; start < 5000; start += 3) {
+        struct lane *lane;
+
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        lane = perfetto_lane(&lanes, start, start + (random >> 33) % 100);
+        REQUIRE(lane != NULL);
+        REQUIRE(lane->number < 64);
+        CHECK(ends[lane->number] <= start);
+        ends[lane->number] = lane->end_ns;
+        if (lane->number > most)
+            most = lane->number;
+    }
+    CHECK(most >= 20 && most < 40); /* as many as spans at a time, not more */
+    ifg_free(lanes.items);
+}
+
+/* ---- the sink ------------------------------------------------------------------- */
+
+static void the_sink_writes_everything(void)
+{
+    const char *path = fixture_path();
+    struct export_sink sink;
+    struct ifg_error err;
+    size_t size;
+    size_t total = 0;
+    uint8_t *data;
+    char *large = ifg_alloc(3 * EXPORT_BUFFER, 1);
+
+    REQUIRE(large != NULL);
+    memset(large, 'L', 3 * EXPORT_BUFFER);
+    REQUIRE_INT(export_sink_open(&sink, path, false, &err), IFG_OK);
+    for (size_t i = 0; i < 3000; i++) {
+        export_put(&sink, large, i);
+        total += i;
+        *export_room(&sink, 1) = 'x';
+        export_advance(&sink, sink.buffer + sink.used + 1);
+        total++;
+    }
+    export_put(&sink, large, 3 * EXPORT_BUFFER);
+    total += 3 * EXPORT_BUFFER;
+    REQUIRE_INT(export_sink_close(&sink, true, &err), IFG_OK);
+    data = fixture_read(path, &size);
+    CHECK_UINT(size, total);
+    CHECK_INT(export_sink_open(&sink, path, false, &err), IFG_INVALID);
+    CHECK_CONTAINS(err.message, "exists already");
+    REQUIRE_INT(export_sink_open(&sink, path, true, &err), IFG_OK);
+    export_put(&sink, "new", 3);
+    REQUIRE_INT(export_sink_close(&sink, false, &err), IFG_OK);
+    ifg_free(data);
+    data = fixture_read(path, &size);
+    CHECK_UINT(size, total); /* an export that failed replaces nothing */
+    ifg_free(data);
+    unlink(path);
+    ifg_free(large);
+}
+
+static void a_full_disk_is_told_once_at_the_end(void)
+{
+    struct export_sink sink;
+    struct ifg_error err;
+
+    REQUIRE_INT(export_sink_open(&sink, "/dev/full", false, &err), IFG_OK);
+    for (size_t i = 0; i < 2 * EXPORT_BUFFER; i++)
+        export_put(&sink, "x", 1);
+    CHECK(sink.failed);
+    CHECK_INT(export_sink_close(&sink, true, &err), IFG_IO);
+    CHECK_CONTAINS(err.message, "No space left");
+}
+
+static void a_cancelled_export_leaves_nothing(void)
+{
+    static volatile sig_atomic_t cancel;
+    const char *path = fixture_path();
+    struct export_sink sink;
+    struct ifg_error err;
+
+    REQUIRE_INT(export_sink_open(&sink, path, false, &err), IFG_OK);
+    sink.cancel = &cancel;
+    export_put(&sink, "x", 1);
+    cancel = 1;
+    CHECK_INT(export_sink_close(&sink, true, &err), IFG_CANCELLED);
+    CHECK(access(path, F_OK) != 0);
+}
+
+/* ---- formats -------------------------------------------------------------------- */
+
+static enum ifg_status run(const struct model *model, const struct export_format *format,
+                           const struct export_options *options)
+{
+    struct export_result result;
+    struct export_sink sink;
+    enum ifg_status status = export_sink_open(&sink, "/dev/null", false, NULL);
+    enum ifg_status written;
+
+    if (status)
+        return status;
+    status = export_run(model, format, options, &sink, &result, NULL);
+    written = export_sink_close(&sink, status == IFG_OK, NULL);
+    return status ? status : written;
+}
+
+static void every_format_survives_any_failed_allocation(void)
+{
+    const struct export_options options[] = {
+        { 0 },
+        { .compress = true, .unwrap = true, .self = true, .by_thread = true, .thread = "main" }
+    };
+    struct trace_reader *reader;
+    const struct model *model;
+    size_t size;
+    uint8_t *data = fixture_bytes(&size);
+
+    REQUIRE(data != NULL);
+    REQUIRE_INT(trace_reader_open_memory(data, size, "fixture", &reader, NULL), IFG_OK);
+    REQUIRE_INT(model_create(reader, NULL, &model, NULL), IFG_OK);
+    for (const struct export_format *format = export_formats; format->name; format++) {
+        for (size_t o = 0; o < 2; o++) {
+            enum ifg_status status = IFG_NO_MEMORY;
+
+            for (long n = 0; n < 2000 && status != IFG_OK; n++) {
+                tap_note("%s, options %zu, allocation %ld fails", format->name, o, n);
+                ifg_alloc_fail_after(n);
+                status = run(model, format, &options[o]);
+                ifg_alloc_fail_after(-1);
+                CHECK(status == IFG_OK || status == IFG_NO_MEMORY);
+            }
+            CHECK_INT(status, IFG_OK);
+        }
+    }
+    model_destroy(model);
+    trace_reader_close(reader);
+    ifg_free(data);
+}
+
+TAP_MAIN(TAP_CASE(integers_are_what_printf_writes), TAP_CASE(doubles_read_back_the_same),
+         TAP_CASE(csv_quotes_what_needs_it), TAP_CASE(lanes_never_overlap),
+         TAP_CASE(the_sink_writes_everything), TAP_CASE(a_full_disk_is_told_once_at_the_end),
+         TAP_CASE(a_cancelled_export_leaves_nothing),
+         TAP_CASE(every_format_survives_any_failed_allocation))

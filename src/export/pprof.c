@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The profile that pprof reads: gzip around a protobuf. A sample is a distinct stack with the
+ * number of its slices and its own time; labels name model and category of the ML event around it.
+ */
+#include <zlib.h>
+
+#include "export/proto.h"
+#include "export/stacks.h"
+
+enum profile_field {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING = 6,
+    PROFILE_TIME_NS = 9,
+    PROFILE_DURATION_NS = 10,
+    PROFILE_DEFAULT_TYPE = 14,
+};
+
+/* Strings that every profile has; those of places follow. */
+static const char *const fixed_strings[] = { "",      "zones",   "count", "wall", "nanoseconds",
+                                             "model", "category" };
+enum { S_NONE, S_ZONES, S_COUNT, S_WALL, S_NANOSECONDS, S_MODEL, S_CATEGORY, S_FIXED };
+
+/* From there on: a name, a function and a file for each place, a name for each model, the
+ * categories. */
+#define PLACE_STRINGS 3
+
+struct pprof {
+    struct export_job *job;
+    struct stacks stacks;
+    struct ifg_bytes message;
+    struct ifg_bytes inner;
+    struct ifg_bytes label;
+    struct ifg_bytes pending; /* waits for compression */
+    z_stream zip;
+    bool zip_open;
+    bool failed;
+};
+
+static void compress_pending(struct pprof *p, bool last)
+{
+    p->zip.next_in = p->pending.data;
+    p->zip.avail_in = (uInt)p->pending.size;
+    for (int code = Z_OK; !p->failed && code != Z_STREAM_END;) {
+        char *room = export_room(p->job->sink, EXPORT_ROOM_MAX);
+
+        p->zip.next_out = (Bytef *)room;
+        p->zip.avail_out = EXPORT_ROOM_MAX;
+        code = deflate(&p->zip, last ? Z_FINISH : Z_NO_FLUSH);
+        export_advance(p->job->sink, (char *)p->zip.next_out);
+        if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+            p->failed = true;
+        if (!last && p->zip.avail_in == 0 && p->zip.avail_out != 0)
+            break;
+    }
+    ifg_bytes_clear(&p->pending);
+}
+
+static void put_message(struct pprof *p, enum profile_field field)
+{
+    proto_message(&p->pending, field, &p->message);
+    if (p->pending.failed)
+        p->failed = true;
+    else if (p->pending.size >= 256u << 10)
+        compress_pending(p, false);
+    ifg_bytes_clear(&p->message);
+}
+
+static void put_sample_type(struct pprof *p, uint64_t type, uint64_t unit)
+{
+    proto_uint(&p->message, 1, type);
+    proto_uint(&p->message, 2, unit);
+    put_message(p, PROFILE_SAMPLE_TYPE);
+}
+
+static uint64_t net_string(const struct model *model, uint32_t net)
+{
+    return S_FIXED + PLACE_STRINGS * model->place_count + net;
+}
+
+static uint64_t category_string(const struct model *model, enum trace_category category)
+{
+    return net_string(model, (uint32_t)model->net_count) + category;
+}
+
+static void put_label(struct pprof *p, uint64_t key, uint64_t text)
+{
+    ifg_bytes_clear(&p->label);
+    proto_uint(&p->label, 1, key);
+    proto_uint(&p->label, 2, text);
+    proto_message(&p->message, 3, &p->label);
+}
+
+static void put_sample(struct pprof *p, const struct stack_node *node)
+{
+    const struct model *model = p->job->model;
+
+    ifg_bytes_clear(&p->inner);
+    for (const struct stack_node *at = node;; at = &p->stacks.nodes[at->parent]) {
+        ifg_bytes_put_varint(&p->inner, at->place + 1);
+        if (at->parent == STACK_ROOT)
+            break;
+    }
+    proto_message(&p->message, 1, &p->inner);
+    ifg_bytes_clear(&p->inner);
+    ifg_bytes_put_varint(&p->inner, node->count);
+    ifg_bytes_put_varint(&p->inner, node->self_ns);
+    proto_message(&p->message, 2, &p->inner);
+    if (node->ml != MODEL_NONE) {
+        if (model->places[node->ml].net != MODEL_NONE)
+            put_label(p, S_MODEL, net_string(model, model->places[node->ml].net));
+        put_label(p, S_CATEGORY, category_string(model, model->places[node->ml].category));
+    }
+    put_message(p, PROFILE_SAMPLE);
+}
+
+static void put_place(struct pprof *p, uint32_t index)
+{
+    const struct model_place *place = &p->job->model->places[index];
+    uint64_t text = S_FIXED + PLACE_STRINGS * (uint64_t)index;
+
+    ifg_bytes_clear(&p->inner);
+    proto_uint(&p->inner, 1, index + 1);
+    proto_uint(&p->inner, 2, place->line);
+    proto_uint(&p->message, 1, index + 1);
+    proto_message(&p->message, 4, &p->inner);
+    put_message(p, PROFILE_LOCATION);
+    proto_uint(&p->message, 1, index + 1);
+    proto_uint(&p->message, 2, text);
+    proto_uint(&p->message, 3, text + 1);
+    proto_uint(&p->message, 4, text + 2);
+    put_message(p, PROFILE_FUNCTION);
+}
+
+static void put_string(struct pprof *p, const char *text)
+{
+    export_bytes_text(&p->message, text);
+    put_message(p, PROFILE_STRING);
+}
+
+static void put_strings(struct pprof *p)
+{
+    const struct model *model = p->job->model;
+
+    for (size_t i = 0; i < S_FIXED; i++)
+        put_string(p, fixed_strings[i]);
+    for (uint32_t i = 0; i < model->place_count; i++) {
+        export_frame_name(model, i, &p->message);
+        put_message(p, PROFILE_STRING);
+        put_string(p, model->places[i].function);
+        put_string(p, model->places[i].file);
+    }
+    for (size_t i = 0; i < model->net_count; i++)
+        put_string(p, model->nets[i].name);
+    for (int i = 0; i < TRACE_CATEGORIES; i++)
+        put_string(p, model_category_name((enum trace_category)i));
+}
+
+static void write_profile(struct pprof *p)
+{
+    const struct model *model = p->job->model;
+    uint64_t time_ns = model->begin_ns + (uint64_t)model->realtime_offset_ns;
+
+    put_sample_type(p, S_ZONES, S_COUNT);
+    put_sample_type(p, S_WALL, S_NANOSECONDS);
+    for (size_t i = 0; i < p->stacks.count; i++)
+        put_sample(p, &p->stacks.nodes[i]);
+    for (uint32_t i = 0; i < model->place_count; i++)
+        put_place(p, i);
+    put_strings(p);
+    if (model->realtime_offset_ns)
+        proto_uint(&p->pending, PROFILE_TIME_NS, time_ns);
+    proto_uint(&p->pending, PROFILE_DURATION_NS, model->end_ns - model->begin_ns);
+    proto_uint(&p->pending, PROFILE_DEFAULT_TYPE, S_WALL);
+    if (p->pending.failed)
+        p->failed = true;
+    compress_pending(p, true);
+}
+
+enum ifg_status export_pprof(struct export_job *job)
+{
+    struct pprof p = { .job = job };
+    enum ifg_status status;
+
+    ifg_bytes_init(&p.message, 64u << 20);
+    ifg_bytes_init(&p.inner, 64u << 20);
+    ifg_bytes_init(&p.label, 1u << 10);
+    ifg_bytes_init(&p.pending, 256u << 20);
+    status = stacks_build(&p.stacks, job, false);
+    if (!status) {
+        p.zip_open = deflateInit2(&p.zip, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+        if (p.zip_open)
+            write_profile(&p);
+        if (!p.zip_open || p.failed)
+            status = export_no_memory(job);
+    }
+    if (p.zip_open)
+        deflateEnd(&p.zip);
+    ifg_bytes_fini(&p.message);
+    ifg_bytes_fini(&p.inner);
+    ifg_bytes_fini(&p.label);
+    ifg_bytes_fini(&p.pending);
+    stacks_fini(&p.stacks);
+    return status;
+}

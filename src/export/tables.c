@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What several formats look up: unique numbers of threads, stages of requests, memory in use. */
+#include "export/export_internal.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+#define REUSED 10000000u /* no system has a process of this number */
+
+/* ---- numbers of processes and threads ---------------------------------------- */
+
+struct numbered {
+    uint64_t key; /* what must be unique, without the last number */
+    uint32_t number;
+    uint32_t index;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct numbered *left = a;
+    const struct numbered *right = b;
+
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    if (left->number != right->number)
+        return left->number < right->number ? -1 : 1;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+static void make_unique(struct numbered *items, size_t count, uint32_t *out, uint64_t *changed)
+{
+    uint32_t repeated = 0;
+
+    qsort(items, count, sizeof *items, by_number);
+    for (size_t i = 0; i < count; i++) {
+        bool same = i && items[i].key == items[i - 1].key && items[i].number == items[i - 1].number;
+
+        repeated = same ? repeated + 1 : 0;
+        out[items[i].index] = items[i].number + repeated * REUSED;
+        *changed += same;
+    }
+}
+
+enum ifg_status export_ids_init(struct export_ids *ids, struct export_job *job)
+{
+    const struct model *model = job->model;
+    size_t most =
+        model->thread_count > model->process_count ? model->thread_count : model->process_count;
+    struct numbered *items = ifg_alloc(most + 1, sizeof *items);
+
+    *ids = (struct export_ids){ 0 };
+    ids->pids = ifg_alloc(model->process_count + 1, sizeof *ids->pids);
+    ids->tids = ifg_alloc(model->thread_count + 1, sizeof *ids->tids);
+    if (!items || !ids->pids || !ids->tids) {
+        ifg_free(items);
+        export_ids_fini(ids);
+        return export_no_memory(job);
+    }
+    for (size_t i = 0; i < model->process_count; i++)
+        items[i] = (struct numbered){ 0, model->processes[i].pid, (uint32_t)i };
+    make_unique(items, model->process_count, ids->pids, &ids->changed);
+    for (size_t i = 0; i < model->thread_count; i++)
+        items[i] = (struct numbered){ ids->pids[model->threads[i].process], model->threads[i].tid,
+                                      (uint32_t)i };
+    make_unique(items, model->thread_count, ids->tids, &ids->changed);
+    ifg_free(items);
+    return IFG_OK;
+}
+
+void export_ids_fini(struct export_ids *ids)
+{
+    ifg_free(ids->pids);
+    ifg_free(ids->tids);
+    *ids = (struct export_ids){ 0 };
+}
+
+/* ---- requests ---------------------------------------------------------------- */
+
+struct stage {
+    uint64_t request;
+    uint64_t start_ns;
+    size_t slice;
+    uint32_t process;
+};
+
+static int by_request(const void *a, const void *b)
+{
+    const struct stage *left = a;
+    const struct stage *right = b;
+
+    if (left->process != right->process)
+        return left->process < right->process ? -1 : 1;
+    if (left->request != right->request)
+        return left->request < right->request ? -1 : 1;
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    return left->slice < right->slice ? -1 : left->slice > right->slice;
+}
+
+static int by_slice(const void *a, const void *b)
+{
+    const struct export_flow *left = a;
+    const struct export_flow *right = b;
+
+    return left->slice < right->slice ? -1 : left->slice > right->slice;
+}
+
+static bool is_request(const struct model *model, const struct model_attribute *attribute)
+{
+    return attribute->type == TRACE_VALUE_UNSIGNED && strcmp(attribute->key, "request") == 0 &&
+           model->places[model->place[attribute->slice]].kind == TRACE_LOCATION_STAGE;
+}
+
+static size_t list_stages(const struct model *model, struct stage *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < model->attribute_count; i++) {
+        const struct model_attribute *attribute = &model->attributes[i];
+
+        if (!is_request(model, attribute))
+            continue;
+        if (out)
+            out[count] = (struct stage){ attribute->unsigned_value,
+                                         model->start_ns[attribute->slice], attribute->slice,
+                                         model->places[model->place[attribute->slice]].process };
+        count++;
+    }
+    return count;
+}
+
+enum ifg_status export_flows_init(struct export_flows *flows, struct export_job *job)
+{
+    size_t count = list_stages(job->model, NULL);
+    struct stage *stages;
+    uint64_t id = 0;
+
+    *flows = (struct export_flows){ 0 };
+    if (count == 0)
+        return IFG_OK;
+    stages = ifg_alloc(count, sizeof *stages);
+    flows->items = ifg_alloc(count, sizeof *flows->items);
+    if (!stages || !flows->items) {
+        ifg_free(stages);
+        export_flows_fini(flows);
+        return export_no_memory(job);
+    }
+    list_stages(job->model, stages);
+    qsort(stages, count, sizeof *stages, by_request);
+    for (size_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count && stages[next].process == stages[first].process &&
+                               stages[next].request == stages[first].request;)
+            next++;
+        if (next == first + 1)
+            continue;
+        id++;
+        for (size_t i = first; i < next; i++)
+            flows->items[flows->count++] =
+                (struct export_flow){ stages[i].slice, id,
+                                      i == first      ? EXPORT_FLOW_FIRST
+                                      : i + 1 == next ? EXPORT_FLOW_LAST
+                                                      : EXPORT_FLOW_MIDDLE };
+    }
+    ifg_free(stages);
+    qsort(flows->items, flows->count, sizeof *flows->items, by_slice);
+    return IFG_OK;
+}
+
+void export_flows_fini(struct export_flows *flows)
+{
+    ifg_free(flows->items);
+    *flows = (struct export_flows){ 0 };
+}
+
+const struct export_flow *export_flow_of(const struct export_flows *flows, size_t slice)
+{
+    struct export_flow key = { .slice = slice };
+
+    if (flows->count == 0)
+        return NULL;
+    return bsearch(&key, flows->items, flows->count, sizeof key, by_slice);
+}
+
+/* ---- memory in use ----------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b, void *context)
+{
+    const struct model_place *places = context;
+    const uint32_t *left = a;
+    const uint32_t *right = b;
+    int order;
+
+    if (places[*left].process != places[*right].process)
+        return places[*left].process < places[*right].process ? -1 : 1;
+    if (places[*left].kind != places[*right].kind)
+        return places[*left].kind < places[*right].kind ? -1 : 1;
+    order = strcmp(places[*left].name, places[*right].name);
+    if (order)
+        return order;
+    return *left < *right ? -1 : *left > *right;
+}
+
+uint32_t *export_same_names(const struct model *model)
+{
+    size_t count = model->place_count;
+    uint32_t *sorted = ifg_alloc(count + 1, sizeof *sorted);
+    uint32_t *first = ifg_alloc(count + 1, sizeof *first);
+
+    if (!sorted || !first) {
+        ifg_free(sorted);
+        ifg_free(first);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (uint32_t)i;
+    qsort_r(sorted, count, sizeof *sorted, by_name, (void *)model->places);
+    for (size_t i = 0; i < count; i++) {
+        const struct model_place *place = &model->places[sorted[i]];
+        const struct model_place *before = i ? &model->places[sorted[i - 1]] : NULL;
+        bool same = before && before->process == place->process && before->kind == place->kind &&
+                    strcmp(before->name, place->name) == 0;
+
+        first[sorted[i]] = same ? first[sorted[i - 1]] : sorted[i];
+    }
+    ifg_free(sorted);
+    return first;
+}
+
+struct live {
+    uint64_t address;
+    uint64_t bytes;
+    uint32_t place;
+    bool used;
+};
+
+struct export_memory {
+    struct live *slots; /* open addressing; a power of two of them */
+    size_t capacity;
+    size_t count;
+    uint64_t *in_use; /* per place */
+    const uint32_t *same_names;
+};
+
+struct export_memory *export_memory_create(const struct model *model, const uint32_t *same_names)
+{
+    struct export_memory *memory = ifg_alloc(1, sizeof *memory);
+
+    if (!memory)
+        return NULL;
+    memory->same_names = same_names;
+    memory->capacity = 1024;
+    memory->slots = ifg_alloc(memory->capacity, sizeof *memory->slots);
+    memory->in_use = ifg_alloc(model->place_count + 1, sizeof *memory->in_use);
+    if (!memory->slots || !memory->in_use) {
+        export_memory_destroy(memory);
+        return NULL;
+    }
+    return memory;
+}
+
+void export_memory_destroy(struct export_memory *memory)
+{
+    if (!memory)
+        return;
+    ifg_free(memory->slots);
+    ifg_free(memory->in_use);
+    ifg_free(memory);
+}
+
+static size_t home(const struct export_memory *memory, uint64_t address, uint32_t place)
+{
+    return ((address ^ place) * 0x9e3779b97f4a7c15u >> 20) & (memory->capacity - 1);
+}
+
+/* The slot of this address, or the free one where it would be. */
+static size_t find(const struct export_memory *memory, uint64_t address, uint32_t place)
+{
+    size_t at = home(memory, address, place);
+
+    while (memory->slots[at].used &&
+           (memory->slots[at].address != address || memory->slots[at].place != place))
+        at = (at + 1) & (memory->capacity - 1);
+    return at;
+}
+
+static bool grow(struct export_memory *memory)
+{
+    struct live *old = memory->slots;
+    size_t count = memory->capacity;
+    struct live *slots = ifg_alloc(count * 2, sizeof *slots);
+
+    if (!slots)
+        return false;
+    memory->slots = slots;
+    memory->capacity = count * 2;
+    for (size_t i = 0; i < count; i++)
+        if (old[i].used)
+            slots[find(memory, old[i].address, old[i].place)] = old[i];
+    ifg_free(old);
+    return true;
+}
+
+/* Closes the gap, so that whatever had to make way is found again. */
+static void take_out(struct export_memory *memory, size_t at)
+{
+    size_t mask = memory->capacity - 1;
+
+    memory->slots[at].used = false;
+    memory->count--;
+    for (size_t next = (at + 1) & mask; memory->slots[next].used; next = (next + 1) & mask) {
+        size_t wanted = home(memory, memory->slots[next].address, memory->slots[next].place);
+
+        if (((next - wanted) & mask) < ((next - at) & mask))
+            continue;
+        memory->slots[at] = memory->slots[next];
+        memory->slots[next].used = false;
+        at = next;
+    }
+}
+
+uint64_t export_memory_next(struct export_memory *memory, const struct model_allocation *event)
+{
+    uint32_t pool = memory->same_names[event->place];
+    uint64_t *in_use = &memory->in_use[pool];
+    size_t at = find(memory, event->address, pool);
+
+    if (memory->slots[at].used) {
+        *in_use -= memory->slots[at].bytes;
+        take_out(memory, at);
+    }
+    if (event->is_free)
+        return *in_use;
+    if (memory->count * 4 >= memory->capacity * 3 && !grow(memory) &&
+        memory->count + 1 >= memory->capacity)
+        return *in_use; /* short of memory: this one is not followed */
+    at = find(memory, event->address, pool);
+    memory->slots[at] = (struct live){ event->address, event->bytes, pool, true };
+    memory->count++;
+    *in_use += event->bytes;
+    return *in_use;
+}
