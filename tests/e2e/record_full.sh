@@ -11,19 +11,23 @@ cd "$T" || exit 1
 checked() {
     matches "$1: the file and what was written are named" "$(cat stderr)" \
         "^inferogram: $2: cannot write more after [1-9][0-9]* bytes"
-    contains "$1: the command's output is complete" "$(cat stdout)" "done 300000"
+    contains "$1: the command's output is complete" "$(cat stdout)" "done 3000000"
     ok "$1: what is there can be read" "$INFEROGRAM" info "$2"
     ok "$1: with zones" test "$(count "$2" tick)" -gt 1000
 }
 
-exits "a file size limit: 125" 125 sh -c 'ulimit -S -f 16; exec "$@"' sh \
+exits "a file size limit: 125" 125 sh -c 'ulimit -S -f 100; exec "$@"' sh \
     "$INFEROGRAM" record -o limit.ifg -- sh -c 'ulimit -S -f unlimited; exec "$@"' sh \
-    "$REC_TICKER" -b -p -c 300000
+    "$REC_TICKER" -b -p -c 3000000
 checked "a file size limit" limit.ifg
-exits "no room even for the beginning" 125 sh -c 'ulimit -f 0; exec "$@"' sh \
-    "$INFEROGRAM" record -o none.ifg -- touch started
-ok "the command was not started" test ! -e started
-ok "no file is left" test ! -e none.ifg
+if [ "${SANITIZE:-none}" = thread ]; then
+    skip "no room even for the beginning" "ThreadSanitizer itself writes a file when it starts"
+else
+    exits "no room even for the beginning" 125 sh -c 'ulimit -f 0; exec "$@"' sh \
+        "$INFEROGRAM" record -o none.ifg -- touch started
+    ok "the command was not started" test ! -e started
+    ok "no file is left" test ! -e none.ifg
+fi
 exits "a program under a file size limit is not harmed by the library" 4 sh -c 'ulimit -f 16; exec "$@"' \
     sh "$REC_TICKER" -c 100 -x 4
 ticker -b -s 30
@@ -41,8 +45,8 @@ if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2>/dev/null; then
 fi
 
 mkdir disk
-exits "a full disk: 125" 125 unshare -m sh -c 'mount -t tmpfs -o size=16k tmpfs disk || exit 99
-"$1" record -o disk/t.ifg -- "$2" -b -p -c 300000; status=$?
+exits "a full disk: 125" 125 unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs disk || exit 99
+"$1" record -o disk/t.ifg -- "$2" -b -p -c 3000000; status=$?
 cp disk/t.ifg full.ifg; exit $status' sh "$INFEROGRAM" "$REC_TICKER"
 sed -i 's|disk/t.ifg|full.ifg|' stderr
 checked "a full disk" full.ifg
