@@ -569,6 +569,8 @@ static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range
     row->kind = place->kind;
     row->category = place->category;
     row->model = gathering->by_thread ? "" : net_name(gathering->model, place);
+    row->place = place->name;
+    row->function = place->function;
     row->count = group->count;
     row->unfinished = rest->unfinished;
     row->total_ns = group->total;

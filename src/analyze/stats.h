@@ -57,7 +57,9 @@ struct stats_row {
     const char *name;
     enum trace_location_kind kind; /* of the group's first place */
     enum trace_category category;
-    const char *model; /* "" if none */
+    const char *model;    /* "" if none */
+    const char *place;    /* the name of the group's first place alone */
+    const char *function; /* ML events: the model's function */
     uint64_t count;
     uint64_t unfinished;
     uint64_t total_ns;

@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/info.h"
-#include "model/summary.h"
 
 static const char help[] =
     "usage: inferogram info FILE [--top N] [--json]\n"
@@ -69,9 +68,11 @@ static int parse(int argc, char **argv, struct info_request *request, bool *out_
 
 int cmd_info(int argc, char **argv)
 {
+    const struct stats_options by_zone = { .by = STATS_BY_ZONE };
     struct info_request request = { 0 };
     struct trace_reader *reader = NULL;
-    struct summary *summary = NULL;
+    const struct model *model = NULL;
+    struct stats *stats = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
     bool done = false;
@@ -80,13 +81,15 @@ int cmd_info(int argc, char **argv)
     if (code || done)
         return code;
     ifg_bytes_init(&out, OUTPUT_MAX);
-    if (trace_reader_open(request.path, &reader, &err) || summary_create(reader, &summary, &err)) {
+    if (trace_reader_open(request.path, &reader, &err) ||
+        model_create(reader, NULL, &model, &err) || stats_create(model, &by_zone, &stats, &err)) {
         cli_say("%s", err.message);
-        code = CLI_USAGE;
+        code = err.status == IFG_NO_MEMORY ? CLI_NO : CLI_USAGE;
         goto out;
     }
     request.reader = reader;
-    request.summary = summary;
+    request.model = model;
+    request.stats = stats;
     if (request.json)
         info_write_json(&request, &out);
     else
@@ -94,7 +97,8 @@ int cmd_info(int argc, char **argv)
     code = cli_write_out(&out);
 out:
     ifg_bytes_fini(&out);
-    summary_destroy(summary);
+    stats_destroy(stats);
+    model_destroy(model);
     trace_reader_close(reader);
     return code;
 }

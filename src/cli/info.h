@@ -4,18 +4,29 @@
 #define IFG_CLI_INFO_H
 
 #include "base/bytes.h"
-#include "model/summary.h"
+#include "analyze/stats.h"
+#include "model/model.h"
 
 struct info_request {
     const char *path;
     size_t top;
     bool json;
     const struct trace_reader *reader;
-    const struct summary *summary;
+    const struct model *model;
+    const struct stats *stats; /* by zone */
 };
 
 void info_write_text(const struct info_request *request, struct ifg_bytes *out);
 void info_write_json(const struct info_request *request, struct ifg_bytes *out);
+
+/* How many zones and stages, ML events, and operators have ended. */
+struct info_counts {
+    uint64_t zones;
+    uint64_t ml;
+    uint64_t ops;
+};
+
+struct info_counts info_count(const struct stats *stats);
 
 /* Shared by both: "2026-11-15T08:12:01Z" (24 bytes), and how long the recording lasted. */
 void info_start_time(const struct info_request *request, char *out, size_t size);

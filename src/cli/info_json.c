@@ -19,21 +19,27 @@ static void put_uint(struct ifg_json *json, const char *key, uint64_t value)
     ifg_json_uint(json, value);
 }
 
-static void write_events(struct ifg_json *json, const struct summary *summary)
+static void write_events(struct ifg_json *json, const struct info_request *request)
 {
+    const struct model *model = request->model;
+    struct info_counts counts = info_count(request->stats);
+    uint64_t frees = 0;
+
+    for (size_t i = 0; i < model->allocation_count; i++)
+        frees += model->allocations[i].is_free;
     ifg_json_key(json, "events");
     ifg_json_open(json, '{');
-    put_uint(json, "zones", summary->zones);
-    put_uint(json, "ml", summary->ml);
-    put_uint(json, "ops", summary->ops);
+    put_uint(json, "zones", counts.zones);
+    put_uint(json, "ml", counts.ml);
+    put_uint(json, "ops", counts.ops);
     put_uint(json, "samples", 0);
-    put_uint(json, "messages", summary->messages);
-    put_uint(json, "counters", summary->counters);
-    put_uint(json, "async", summary->async_spans);
-    put_uint(json, "allocations", summary->allocations);
-    put_uint(json, "frees", summary->frees);
-    put_uint(json, "frames", summary->frames);
-    put_uint(json, "details", summary->attributes);
+    put_uint(json, "messages", model->message_count);
+    put_uint(json, "counters", model->counter_count);
+    put_uint(json, "async", model->async_count);
+    put_uint(json, "allocations", model->allocation_count - frees);
+    put_uint(json, "frees", frees);
+    put_uint(json, "frames", model->frame_count);
+    put_uint(json, "details", model->attribute_count + model->attributes_without_slice);
     ifg_json_close(json, '}');
 }
 
@@ -144,32 +150,22 @@ static void write_losses(struct ifg_json *json, const struct trace_tables *table
     ifg_json_close(json, ']');
 }
 
-static void put_place(struct ifg_json *json, const struct summary_row *row)
+static void write_places(struct ifg_json *json, const struct stats *stats)
 {
-    static const char *const kinds[] = { "",        "zone", "ml",    "op",   "stage",
-                                         "counter", "pool", "frame", "async" };
-
-    put_string(json, "kind", (unsigned)row->kind < 9 ? kinds[row->kind] : "");
-    put_string(json, "name", row->name);
-    if (row->kind == TRACE_LOCATION_ML) {
-        put_string(json, "model", row->model);
-        put_string(json, "category", summary_category_name(row->category));
-    }
-}
-
-static void write_places(struct ifg_json *json, const struct info_request *request)
-{
-    const struct summary *summary = request->summary;
-
     ifg_json_key(json, "places");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < summary->row_count; i++) {
-        const struct summary_row *row = &summary->rows[i];
+    for (size_t i = 0; i < stats->row_count; i++) {
+        const struct stats_row *row = &stats->rows[i];
 
         if (!row->count)
             continue;
         ifg_json_open(json, '{');
-        put_place(json, row);
+        put_string(json, "kind", model_kind_name(row->kind));
+        put_string(json, "name", row->kind == TRACE_LOCATION_ML ? row->function : row->place);
+        if (row->kind == TRACE_LOCATION_ML) {
+            put_string(json, "model", row->model);
+            put_string(json, "category", model_category_name(row->category));
+        }
         put_uint(json, "count", row->count);
         put_uint(json, "total_ns", row->total_ns);
         put_uint(json, "min_ns", row->min_ns);
@@ -177,16 +173,27 @@ static void write_places(struct ifg_json *json, const struct info_request *reque
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
+}
+
+static void write_unfinished(struct ifg_json *json, const struct model *model)
+{
     ifg_json_key(json, "unfinished");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < summary->open_count; i++) {
-        const struct summary_open *open = &summary->open[i];
+    for (size_t i = 0; i < model->unfinished_count; i++) {
+        size_t slice = model->unfinished[i];
+        const struct model_place *place = &model->places[model->place[slice]];
+        bool ml = place->kind == TRACE_LOCATION_ML;
 
         ifg_json_open(json, '{');
-        put_place(json, open->row);
-        put_uint(json, "tid", trace_reader_tables(request->reader)->threads[open->thread].tid);
-        put_uint(json, "start_ns", open->start_ns);
-        put_uint(json, "seen_ns", open->seen_ns);
+        put_string(json, "kind", model_kind_name(place->kind));
+        put_string(json, "name", ml ? place->function : place->name);
+        if (ml) {
+            put_string(json, "model", place->net == MODEL_NONE ? "" : model->nets[place->net].name);
+            put_string(json, "category", model_category_name(place->category));
+        }
+        put_uint(json, "tid", model->threads[model_thread_of(model, slice)].tid);
+        put_uint(json, "start_ns", model->start_ns[slice]);
+        put_uint(json, "seen_ns", model_end_ns(model, slice));
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -212,16 +219,17 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     put_string(&json, "start", when);
     ifg_json_key(&json, "duration_s");
     ifg_json_double(&json, info_seconds(request));
-    put_uint(&json, "begin_ns", request->summary->begin_ns);
-    put_uint(&json, "end_ns", request->summary->end_ns);
-    write_events(&json, request->summary);
-    put_uint(&json, "dropped", request->summary->dropped);
+    put_uint(&json, "begin_ns", request->model->begin_ns);
+    put_uint(&json, "end_ns", request->model->end_ns);
+    write_events(&json, request);
+    put_uint(&json, "dropped", request->model->dropped);
     write_losses(&json, tables);
     write_instruments(&json, tables);
     write_file(&json, trace_reader_file(request->reader));
     write_processes(&json, tables);
     write_models(&json, tables);
-    write_places(&json, request);
+    write_places(&json, request->stats);
+    write_unfinished(&json, request->model);
     ifg_json_key(&json, "facts");
     ifg_json_open(&json, '{');
     for (size_t i = 0; i < tables->fact_count; i++)

@@ -30,7 +30,22 @@ double info_seconds(const struct info_request *request)
 
     if (said)
         return strtod(said, NULL);
-    return (double)(request->summary->end_ns - request->summary->begin_ns) * 1e-9;
+    return (double)(request->model->end_ns - request->model->begin_ns) * 1e-9;
+}
+
+struct info_counts info_count(const struct stats *stats)
+{
+    struct info_counts counts = { 0 };
+
+    for (size_t i = 0; i < stats->row_count; i++) {
+        if (stats->rows[i].kind == TRACE_LOCATION_ML)
+            counts.ml += stats->rows[i].count;
+        else if (stats->rows[i].kind == TRACE_LOCATION_OP)
+            counts.ops += stats->rows[i].count;
+        else
+            counts.zones += stats->rows[i].count;
+    }
+    return counts;
 }
 
 const char *info_fate(const struct trace_process_entry *process, char *out, size_t size)
@@ -100,31 +115,31 @@ static void write_damage(const struct info_request *request, struct ifg_bytes *o
                   "are missing\n",
                   cli_count(file->skipped_bytes, number), (unsigned long long)file->first_damage,
                   (unsigned long long)file->damaged_blocks);
-    if (request->summary->undecoded_blocks)
+    if (request->model->undecoded_blocks)
         cli_print(out, "  ! %llu blocks could not be decoded\n",
-                  (unsigned long long)request->summary->undecoded_blocks);
-    if (!file->finished || file->skipped_bytes || request->summary->undecoded_blocks)
+                  (unsigned long long)request->model->undecoded_blocks);
+    if (!file->finished || file->skipped_bytes || request->model->undecoded_blocks)
         cli_print(out, "\n");
 }
 
 static void write_counts(const struct info_request *request, struct ifg_bytes *out)
 {
-    const struct summary *summary = request->summary;
+    const struct model *model = request->model;
+    const struct info_counts ended = info_count(request->stats);
     const struct {
         const char *name;
         uint64_t count;
         bool always;
     } counts[] = {
-        { "zones", summary->zones, true },
-        { "ML events", summary->ml, true },
-        { "operators", summary->ops, false },
-        { "messages", summary->messages, false },
-        { "counter values", summary->counters, false },
-        { "async spans", summary->async_spans, false },
-        { "allocations", summary->allocations, false },
-        { "frees", summary->frees, false },
-        { "frames", summary->frames, false },
-        { "details", summary->attributes, false },
+        { "zones", ended.zones, true },
+        { "ML events", ended.ml, true },
+        { "operators", ended.ops, false },
+        { "messages", model->message_count, false },
+        { "counter values", model->counter_count, false },
+        { "async spans", model->async_count, false },
+        { "allocations and frees", model->allocation_count, false },
+        { "frames", model->frame_count, false },
+        { "details", model->attribute_count, false },
     };
     const char *separator = "";
     char number[32];
@@ -136,7 +151,7 @@ static void write_counts(const struct info_request *request, struct ifg_bytes *o
         cli_print(out, "%s%s %s", separator, cli_count(counts[i].count, number), counts[i].name);
         separator = " · ";
     }
-    cli_print(out, "\nDropped      %s\n", cli_count(summary->dropped, number));
+    cli_print(out, "\nDropped      %s\n", cli_count(model->dropped, number));
 }
 
 static void write_losses(const struct info_request *request, struct ifg_bytes *out)
@@ -202,7 +217,8 @@ static void write_instruments(const struct info_request *request, struct ifg_byt
 static void write_file(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_file_info *file = trace_reader_file(request->reader);
-    uint64_t zones = request->summary->zones + request->summary->ml + request->summary->ops;
+    struct info_counts counts = info_count(request->stats);
+    uint64_t zones = counts.zones + counts.ml + counts.ops;
     const char *cpu = trace_find_fact(trace_reader_tables(request->reader), "record.cpu_seconds");
     double seconds = info_seconds(request);
     char size[32];
@@ -217,30 +233,13 @@ static void write_file(const struct info_request *request, struct ifg_bytes *out
     cli_print(out, "\n");
 }
 
-static void label_row(const struct summary_row *row, char *out, size_t size)
-{
-    char model[80];
-    char name[80];
-
-    cli_clean(row->name, name, sizeof name);
-    if (row->kind == TRACE_LOCATION_ML)
-        snprintf(out, size, "%s · %s · %s", cli_clean(row->model, model, sizeof model), name,
-                 summary_category_name(row->category));
-    else if (row->kind == TRACE_LOCATION_STAGE)
-        snprintf(out, size, "stage %s", name);
-    else
-        snprintf(out, size, "%s", name);
-}
-
 static void write_rows(const struct info_request *request, struct ifg_bytes *out, bool ml)
 {
-    const struct summary *summary = request->summary;
-    double span_ns = (double)(summary->end_ns - summary->begin_ns);
+    const struct stats *stats = request->stats;
     size_t shown = 0;
 
-    for (size_t i = 0; i < summary->row_count && shown < request->top; i++) {
-        const struct summary_row *row = &summary->rows[i];
-        char label[280];
+    for (size_t i = 0; i < stats->row_count && shown < request->top; i++) {
+        const struct stats_row *row = &stats->rows[i];
         char count[32], total[32], mean[32], shortest[32], longest[32];
 
         if (!row->count || (row->kind == TRACE_LOCATION_ML) != ml)
@@ -248,42 +247,38 @@ static void write_rows(const struct info_request *request, struct ifg_bytes *out
         if (!shown)
             cli_print(out, "\n%-*s %12s %10s %10s %10s %10s %8s\n", NAME_COLUMNS,
                       ml ? "Models" : "Zones", "count", "mean", "min", "max", "total", "of time");
-        label_row(row, label, sizeof label);
-        cli_print(out, "  ");
-        cli_put_name(out, label, NAME_COLUMNS - 2);
+        cli_print(out, row->kind == TRACE_LOCATION_STAGE ? "  stage " : "  ");
+        cli_put_name(out, row->name, NAME_COLUMNS - (row->kind == TRACE_LOCATION_STAGE ? 8 : 2));
         cli_print(out, " %12s %10s %10s %10s %10s %6.1f %%\n", cli_count(row->count, count),
-                  cli_duration((double)row->total_ns / (double)row->count, mean),
-                  cli_duration((double)row->min_ns, shortest),
+                  cli_duration(row->mean_ns, mean), cli_duration((double)row->min_ns, shortest),
                   cli_duration((double)row->max_ns, longest),
-                  cli_duration((double)row->total_ns, total),
-                  span_ns > 0 ? 100 * (double)row->total_ns / span_ns : 0.0);
+                  cli_duration((double)row->total_ns, total), 100 * row->share);
         shown++;
     }
 }
 
 static void write_open(const struct info_request *request, struct ifg_bytes *out)
 {
-    const struct summary *summary = request->summary;
-    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    const struct model *model = request->model;
 
-    if (!summary->open_count)
+    if (!model->unfinished_count)
         return;
     cli_print(out, "\nUnfinished\n");
-    for (size_t i = 0; i < summary->open_count; i++) {
-        const struct summary_open *open = &summary->open[i];
-        char label[280];
-        char thread[64];
-        char lasted[32];
+    for (size_t i = 0; i < model->unfinished_count; i++) {
+        size_t slice = model->unfinished[i];
+        const struct model_place *place = &model->places[model->place[slice]];
+        const struct model_thread *thread = &model->threads[model_thread_of(model, slice)];
+        char name[120], net[120], thread_name[64], lasted[32];
 
         if (i == OPEN_SHOWN) {
-            cli_print(out, "  and %zu more (all with --json)\n", summary->open_count - i);
+            cli_print(out, "  and %zu more (all with --json)\n", model->unfinished_count - i);
             break;
         }
-        label_row(open->row, label, sizeof label);
-        cli_print(out, "  %s, on thread %u %s, open for %s when last seen\n", label,
-                  tables->threads[open->thread].tid,
-                  cli_clean(tables->threads[open->thread].name, thread, sizeof thread),
-                  cli_duration((double)(open->seen_ns - open->start_ns), lasted));
+        cli_clean(place->net == MODEL_NONE ? "" : model->nets[place->net].name, net, sizeof net);
+        cli_print(out, "  %s%s%s, on thread %u %s, open for %s when last seen\n", net,
+                  *net ? " · " : "", cli_clean(place->name, name, sizeof name), thread->tid,
+                  cli_clean(thread->name, thread_name, sizeof thread_name),
+                  cli_duration((double)model_duration_ns(model, slice), lasted));
     }
 }
 

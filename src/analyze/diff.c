@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Comparing two traces place by place: see diff.h. */
+#include "analyze/diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define SEED UINT64_C(0x1f6e0d5c3b2a4978)
+
+/* A larger common step is chance: few durations, or all the same. */
+#define DIFF_STEP_MOST_NS 1000000u
+
+struct occurrence {
+    uint64_t start_ns;
+    uint64_t duration_ns;
+};
+
+struct comparing {
+    const struct model *models[DIFF_SIDES];
+    struct diff *diff;
+    size_t *row_of[DIFF_SIDES];                /* by place */
+    double (*blocks[DIFF_SIDES])[DIFF_BLOCKS]; /* by row: logarithms of block medians */
+    double threshold;
+    uint64_t step_ns[DIFF_SIDES]; /* every duration is a multiple of it */
+    struct ifg_error *err;
+};
+
+const char *diff_verdict_name(enum diff_verdict verdict)
+{
+    static const char *const names[DIFF_VERDICTS] = { "SAME",   "REGRESSED", "IMPROVED",
+                                                      "UNSURE", "NEW",       "GONE" };
+
+    return names[verdict];
+}
+
+void diff_destroy(struct diff *diff)
+{
+    if (!diff)
+        return;
+    ifg_free(diff->rows);
+    ifg_free(diff);
+}
+
+static enum ifg_status no_memory(struct ifg_error *err)
+{
+    return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to compare the traces");
+}
+
+/* ---- rows: what both traces have places for ----------------------------------------------------
+ */
+
+static int compare_identity(const void *left, const void *right)
+{
+    const struct diff_row *a = left;
+    const struct diff_row *b = right;
+    int order;
+
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->category != b->category)
+        return a->category < b->category ? -1 : 1;
+    order = strcmp(a->name, b->name);
+    if (!order)
+        order = strcmp(a->model, b->model);
+    return order ? order : strcmp(a->function, b->function);
+}
+
+static bool is_slice_kind(enum trace_location_kind kind)
+{
+    return kind == TRACE_LOCATION_ZONE || kind == TRACE_LOCATION_ML || kind == TRACE_LOCATION_OP ||
+           kind == TRACE_LOCATION_STAGE;
+}
+
+static struct diff_row row_of_place(const struct model *model, const struct model_place *place)
+{
+    struct diff_row row = {
+        .kind = place->kind,
+        .category = place->category,
+        .name = place->name,
+        .model = place->net != MODEL_NONE ? model->nets[place->net].name : "",
+        .function = "",
+    };
+
+    if (place->kind == TRACE_LOCATION_ML)
+        row.function = place->function_index != MODEL_NONE
+                           ? model->functions[place->function_index].name
+                           : place->function;
+    return row;
+}
+
+static bool make_rows(struct comparing *comparing)
+{
+    struct diff *diff = comparing->diff;
+    size_t places = comparing->models[DIFF_A]->place_count + comparing->models[DIFF_B]->place_count;
+    size_t count = 0;
+
+    diff->rows = ifg_alloc(places, sizeof *diff->rows);
+    if (!diff->rows)
+        return false;
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const struct model *model = comparing->models[side];
+
+        for (size_t i = 0; i < model->place_count; i++)
+            if (is_slice_kind(model->places[i].kind))
+                diff->rows[count++] = row_of_place(model, &model->places[i]);
+    }
+    qsort(diff->rows, count, sizeof *diff->rows, compare_identity);
+    for (size_t i = 0; i < count; i++)
+        if (!diff->row_count ||
+            compare_identity(&diff->rows[diff->row_count - 1], &diff->rows[i]) != 0)
+            diff->rows[diff->row_count++] = diff->rows[i];
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const struct model *model = comparing->models[side];
+
+        comparing->row_of[side] = ifg_alloc(model->place_count, sizeof(size_t));
+        comparing->blocks[side] = ifg_alloc(diff->row_count, sizeof *comparing->blocks[side]);
+        if (!comparing->row_of[side] || !comparing->blocks[side])
+            return false;
+        for (size_t i = 0; i < model->place_count; i++) {
+            struct diff_row key = row_of_place(model, &model->places[i]);
+            const struct diff_row *found = is_slice_kind(key.kind)
+                                               ? bsearch(&key, diff->rows, diff->row_count,
+                                                         sizeof *diff->rows, compare_identity)
+                                               : NULL;
+
+            comparing->row_of[side][i] = found ? (size_t)(found - diff->rows) : SIZE_MAX;
+        }
+    }
+    return true;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------
+ */
+
+static int compare_start(const void *left, const void *right)
+{
+    const struct occurrence *a = left;
+    const struct occurrence *b = right;
+
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static double median_of(uint64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_u64);
+    return count % 2 ? (double)values[count / 2]
+                     : ((double)values[count / 2 - 1] + (double)values[count / 2]) / 2;
+}
+
+/* The occurrences of one row into blocks. durations has room for all of them. */
+static void make_blocks(struct occurrence *occurrences, size_t count, uint64_t *durations,
+                        struct diff_side *side, double blocks[DIFF_BLOCKS])
+{
+    size_t block_count =
+        count / DIFF_BLOCK_LEAST < DIFF_BLOCKS ? count / DIFF_BLOCK_LEAST : DIFF_BLOCKS;
+    bool sorted = true;
+
+    side->count = count;
+    if (!count)
+        return;
+    for (size_t i = 1; i < count && sorted; i++)
+        sorted = occurrences[i - 1].start_ns <= occurrences[i].start_ns;
+    if (!sorted)
+        qsort(occurrences, count, sizeof *occurrences, compare_start);
+    for (size_t i = 0; i < count; i++) {
+        durations[i] = occurrences[i].duration_ns;
+        side->total_ns += durations[i];
+    }
+    side->blocks = (uint32_t)block_count;
+    for (size_t i = 0; i < block_count; i++) {
+        size_t from = count * i / block_count;
+        size_t to = count * (i + 1) / block_count;
+
+        /* Nothing is shorter than the clock's grain; a nanosecond stands for zero. */
+        blocks[i] = log(fmax(median_of(durations + from, to - from), 1.0));
+    }
+    side->median_ns = median_of(durations, count);
+}
+
+static size_t row_of_slice(const struct comparing *comparing, int side, size_t slice)
+{
+    uint32_t place = comparing->models[side]->place[slice];
+
+    return place < comparing->models[side]->place_count ? comparing->row_of[side][place] : SIZE_MAX;
+}
+
+/* Counts the slices of each row; *out_begins[row] is where the row begins if they lie row by row.
+ */
+static size_t *count_slices(const struct comparing *comparing, int side, size_t *out_total,
+                            size_t *out_most)
+{
+    const struct model *model = comparing->models[side];
+    size_t rows = comparing->diff->row_count;
+    size_t *begins = ifg_alloc(rows + 1, sizeof *begins);
+
+    *out_total = 0;
+    *out_most = 0;
+    if (!begins)
+        return NULL;
+    for (size_t i = 0; i < model->slice_count; i++) {
+        size_t row = row_of_slice(comparing, side, i);
+
+        if (row != SIZE_MAX)
+            begins[row]++;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        size_t count = begins[i];
+
+        *out_most = count > *out_most ? count : *out_most;
+        begins[i] = *out_total;
+        *out_total += count;
+    }
+    return begins;
+}
+
+/* The greatest common divisor; 0 divides everything. */
+static uint64_t common_step(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Fills one side of all rows: a counting sort of the slices by row, then blocks. */
+static enum ifg_status fill_side(struct comparing *comparing, int side)
+{
+    const struct model *model = comparing->models[side];
+    struct diff *diff = comparing->diff;
+    size_t total, most;
+    size_t *begins = count_slices(comparing, side, &total, &most);
+    size_t *counts = ifg_alloc(diff->row_count + 1, sizeof *counts);
+    struct occurrence *occurrences = ifg_alloc(total, sizeof *occurrences);
+    uint64_t *durations = ifg_alloc(most, sizeof *durations);
+    size_t unfinished = 0;
+    bool good = begins && counts && occurrences && durations;
+
+    for (size_t i = 0; i < model->slice_count && good; i++) {
+        size_t row = row_of_slice(comparing, side, i);
+        struct occurrence *occurrence;
+
+        if (unfinished < model->unfinished_count && model->unfinished[unfinished] == i) {
+            unfinished++; /* how long it would have taken is not known */
+            continue;
+        }
+        if (row == SIZE_MAX)
+            continue;
+        occurrence = &occurrences[begins[row] + counts[row]++];
+        occurrence->start_ns = model->start_ns[i];
+        occurrence->duration_ns = model_duration_ns(model, i);
+        if (comparing->step_ns[side] != 1)
+            comparing->step_ns[side] =
+                common_step(comparing->step_ns[side], occurrence->duration_ns);
+    }
+    for (size_t i = 0; i < diff->row_count && good; i++)
+        make_blocks(occurrences + begins[i], counts[i], durations, &diff->rows[i].side[side],
+                    comparing->blocks[side][i]);
+    ifg_free(begins);
+    ifg_free(counts);
+    ifg_free(occurrences);
+    ifg_free(durations);
+    return good ? IFG_OK : no_memory(comparing->err);
+}
+
+/* ---- intervals ---------------------------------------------------------------------------------
+ */
+
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
+
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static int compare_double(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+static double median_of_few(double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        double moving = values[i];
+        size_t j = i;
+
+        for (; j > 0 && values[j - 1] > moving; j--)
+            values[j] = values[j - 1];
+        values[j] = moving;
+    }
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* As many blocks as there were, drawn in runs of neighbours, around the end if need be. */
+static double resample(const double *blocks, uint32_t count, uint64_t *random)
+{
+    uint32_t run = (uint32_t)lround(sqrt((double)count));
+    double drawn[DIFF_BLOCKS];
+
+    for (uint32_t i = 0; i < count; i += run) {
+        uint32_t from = (uint32_t)(next_random(random) % count);
+
+        for (uint32_t j = 0; j < run && i + j < count; j++)
+            drawn[i + j] = blocks[(from + j) % count];
+    }
+    return median_of_few(drawn, count);
+}
+
+static double quantile(const double *sorted, size_t count, double q)
+{
+    double rank = q * (double)(count - 1);
+    size_t below = (size_t)rank;
+    size_t above = below + 1 < count ? below + 1 : below;
+
+    return sorted[below] + (rank - (double)below) * (sorted[above] - sorted[below]);
+}
+
+static void compare_row(const struct comparing *comparing, size_t index)
+{
+    struct diff_row *row = &comparing->diff->rows[index];
+    double values[DIFF_RESAMPLES];
+    double copy[DIFF_BLOCKS];
+    double medians[DIFF_SIDES];
+    uint64_t random = SEED;
+    double mean = 0, spread = 0;
+    double change;
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        memcpy(copy, comparing->blocks[side][index], sizeof copy);
+        medians[side] = median_of_few(copy, row->side[side].blocks);
+    }
+    change = medians[DIFF_B] - medians[DIFF_A];
+    for (size_t i = 0; i < DIFF_RESAMPLES; i++) {
+        double b = resample(comparing->blocks[DIFF_B][index], row->side[DIFF_B].blocks, &random);
+        double a = resample(comparing->blocks[DIFF_A][index], row->side[DIFF_A].blocks, &random);
+
+        values[i] = b - a;
+        mean += values[i] / DIFF_RESAMPLES;
+    }
+    for (size_t i = 0; i < DIFF_RESAMPLES; i++)
+        spread += (values[i] - mean) * (values[i] - mean);
+    spread = sqrt(spread / (DIFF_RESAMPLES - 1));
+    qsort(values, DIFF_RESAMPLES, sizeof values[0], compare_double);
+    row->compared = true;
+    row->change = expm1(change);
+    row->low = expm1(quantile(values, DIFF_RESAMPLES, 0.025));
+    row->high = expm1(quantile(values, DIFF_RESAMPLES, 0.975));
+    if (spread > 0)
+        row->p = erfc(fabs(change) / spread / sqrt(2));
+    else
+        row->p = change == 0 ? 1 : 0;
+}
+
+/* ---- verdicts ----------------------------------------------------------------------------------
+ */
+
+static int compare_p(const void *left, const void *right)
+{
+    const struct diff_row *const *a = left;
+    const struct diff_row *const *b = right;
+
+    return (*a)->p < (*b)->p ? -1 : (*a)->p > (*b)->p;
+}
+
+/* Benjamini-Hochberg: of n tests, the k smallest p count if the k-th is at most k / n of the rate.
+ */
+static enum ifg_status mark_significant(struct comparing *comparing)
+{
+    struct diff *diff = comparing->diff;
+    struct diff_row **order = ifg_alloc(diff->row_count, sizeof(*order));
+    size_t count = 0;
+    size_t kept = 0;
+
+    if (!order)
+        return no_memory(comparing->err);
+    for (size_t i = 0; i < diff->row_count; i++)
+        if (diff->rows[i].compared)
+            order[count++] = &diff->rows[i];
+    qsort(order, count, sizeof(*order), compare_p);
+    for (size_t i = 0; i < count; i++)
+        if (order[i]->p <= DIFF_FALSE_ALARMS * (double)(i + 1) / (double)count)
+            kept = i + 1;
+    for (size_t i = 0; i < kept; i++)
+        order[i]->significant = true;
+    diff->compared = count;
+    ifg_free(order);
+    return IFG_OK;
+}
+
+/* How many more occurrences per side: the interval shrinks with the root of their number. */
+static uint64_t more_needed(const struct diff_row *row, double threshold)
+{
+    uint64_t least = DIFF_BLOCKS_LEAST * DIFF_BLOCK_LEAST;
+    uint64_t have = row->side[DIFF_A].count < row->side[DIFF_B].count ? row->side[DIFF_A].count
+                                                                      : row->side[DIFF_B].count;
+    double half = (row->high - row->low) / 2;
+    double factor = half / threshold;
+
+    if (!row->compared)
+        return least - (have < least ? have : least);
+    factor *= factor;
+    return factor > 1 && factor < 1e6 ? (uint64_t)((double)have * (factor - 1)) + 1 : 0;
+}
+
+static enum diff_verdict judge(const struct diff_row *row, double threshold)
+{
+    double down = 1 / (1 + threshold) - 1; /* as far down as the threshold is up */
+
+    if (!row->side[DIFF_A].count || !row->side[DIFF_B].count)
+        return row->side[DIFF_A].count ? DIFF_GONE : DIFF_NEW;
+    if (!row->compared)
+        return DIFF_UNSURE;
+    if (row->too_fine)
+        return row->low >= down && row->high <= threshold ? DIFF_SAME : DIFF_UNSURE;
+    if (row->low > threshold && row->significant)
+        return DIFF_REGRESSED;
+    if (row->high < down && row->significant)
+        return DIFF_IMPROVED;
+    return row->low >= down && row->high <= threshold ? DIFF_SAME : DIFF_UNSURE;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    static const int rank[DIFF_VERDICTS] = {
+        [DIFF_REGRESSED] = 0, [DIFF_IMPROVED] = 1, [DIFF_NEW] = 2,
+        [DIFF_GONE] = 3,      [DIFF_UNSURE] = 4,   [DIFF_SAME] = 5,
+    };
+    const struct diff_row *a = left;
+    const struct diff_row *b = right;
+
+    if (a->verdict != b->verdict)
+        return rank[a->verdict] < rank[b->verdict] ? -1 : 1;
+    if (fabs(a->weight_ns) != fabs(b->weight_ns))
+        return fabs(a->weight_ns) > fabs(b->weight_ns) ? -1 : 1;
+    return compare_identity(a, b);
+}
+
+static enum ifg_status judge_all(struct comparing *comparing)
+{
+    struct diff *diff = comparing->diff;
+    double *changes = ifg_alloc(diff->row_count, sizeof *changes);
+    enum ifg_status status = changes ? mark_significant(comparing) : no_memory(comparing->err);
+    size_t count = 0;
+
+    diff->floor_ns = DIFF_FLOOR_NS;
+    for (int side = 0; side < DIFF_SIDES; side++)
+        if (2 * comparing->step_ns[side] > diff->floor_ns &&
+            comparing->step_ns[side] <= DIFF_STEP_MOST_NS)
+            diff->floor_ns = 2 * comparing->step_ns[side];
+    for (size_t i = 0; i < diff->row_count && !status; i++) {
+        struct diff_row *row = &diff->rows[i];
+
+        row->too_fine = row->compared && fabs(row->side[DIFF_B].median_ns -
+                                              row->side[DIFF_A].median_ns) < (double)diff->floor_ns;
+        row->verdict = judge(row, comparing->threshold);
+        if (row->verdict == DIFF_UNSURE && !row->too_fine)
+            row->more = more_needed(row, comparing->threshold);
+        row->weight_ns = row->change * (double)row->side[DIFF_A].total_ns;
+        if (row->verdict == DIFF_NEW)
+            row->weight_ns = (double)row->side[DIFF_B].total_ns;
+        if (row->verdict == DIFF_GONE)
+            row->weight_ns = -(double)row->side[DIFF_A].total_ns;
+        diff->verdicts[row->verdict]++;
+        if (row->compared)
+            changes[count++] = row->change;
+    }
+    if (!status && count) {
+        qsort(changes, count, sizeof *changes, compare_double);
+        diff->common_change = quantile(changes, count, 0.5);
+    }
+    ifg_free(changes);
+    if (!status)
+        qsort(diff->rows, diff->row_count, sizeof *diff->rows, compare_rows);
+    return status;
+}
+
+enum ifg_status diff_create(const struct model *a, const struct model *b, double threshold,
+                            struct diff **out_diff, struct ifg_error *err)
+{
+    struct comparing comparing = { .models = { a, b }, .threshold = threshold, .err = err };
+    enum ifg_status status = IFG_OK;
+    size_t kept = 0;
+
+    *out_diff = NULL;
+    comparing.diff = ifg_alloc(1, sizeof *comparing.diff);
+    if (!comparing.diff || !make_rows(&comparing))
+        status = no_memory(err);
+    for (int side = 0; side < DIFF_SIDES && !status; side++)
+        status = fill_side(&comparing, side);
+    for (size_t i = 0; !status && i < comparing.diff->row_count; i++) {
+        struct diff_row *row = &comparing.diff->rows[i];
+
+        if (row->side[DIFF_A].blocks >= DIFF_BLOCKS_LEAST &&
+            row->side[DIFF_B].blocks >= DIFF_BLOCKS_LEAST)
+            compare_row(&comparing, i);
+    }
+    /* Places that never ended anything in either trace say nothing. */
+    for (size_t i = 0; !status && i < comparing.diff->row_count; i++)
+        if (comparing.diff->rows[i].side[DIFF_A].count ||
+            comparing.diff->rows[i].side[DIFF_B].count)
+            comparing.diff->rows[kept++] = comparing.diff->rows[i];
+    if (!status) {
+        comparing.diff->row_count = kept;
+        status = judge_all(&comparing);
+    }
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        ifg_free(comparing.row_of[side]);
+        ifg_free(comparing.blocks[side]);
+    }
+    if (status) {
+        diff_destroy(comparing.diff);
+        return status;
+    }
+    *out_diff = comparing.diff;
+    return IFG_OK;
+}

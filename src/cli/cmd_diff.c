@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram diff: what changed between two traces, with a verdict for each place. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/diff.h"
+#include "base/json.h"
+#include "cli/cli.h"
+
+static const char help[] =
+    "usage: inferogram diff A.ifg B.ifg [--threshold PCT] [--all] [--json]\n"
+    "\n"
+    "Compares how long things took, per model and category, operator and zone: medians, the "
+    "change\n"
+    "from A to B with its 95 % interval, names that are new or gone, and a verdict for each:\n"
+    "REGRESSED, IMPROVED, SAME, or UNSURE with how many more occurrences would tell.\n"
+    "\n"
+    "  --threshold PCT  changes up to this many percent do not matter (default 5)\n"
+    "  --all            list every place, not only what changed\n"
+    "  --json           one JSON document, described in docs/json.md\n"
+    "  --help           this text\n"
+    "\n"
+    "Two recordings made at different times differ a little for no reason; see "
+    "inferogram-diff(1).\n"
+    "Exit status: 0 nothing regressed; 1 something did; 2 a file cannot be read; 3 unsure: no "
+    "place\n"
+    "could be judged.\n";
+
+#define OUTPUT_MAX   (1u << 30)
+#define NAME_COLUMNS 40
+#define TOP_OTHERS   5 /* of what is not certain */
+#define NAMED_FIRST  3 /* in the first line */
+
+struct request {
+    const char *paths[DIFF_SIDES];
+    double threshold;
+    bool all;
+    bool json;
+};
+
+struct loaded {
+    struct trace_reader *readers[DIFF_SIDES];
+    const struct model *models[DIFF_SIDES];
+};
+
+static int parse(int argc, char **argv, struct request *request, bool *out_done)
+{
+    static const struct option options[] = {
+        { "threshold", required_argument, NULL, 't' },
+        { "all", no_argument, NULL, 'a' },
+        { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    int option;
+    char *end;
+
+    request->threshold = DIFF_THRESHOLD;
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        switch (option) {
+        case 't':
+            request->threshold = strtod(optarg, &end) / 100;
+            if (end == optarg || (*end && strcmp(end, "%") != 0) || !(request->threshold > 0) ||
+                request->threshold > 100)
+                return cli_usage("diff", "'%s' is not a percentage above 0", optarg);
+            break;
+        case 'a':
+            request->all = true;
+            break;
+        case 'j':
+            request->json = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            *out_done = true;
+            return CLI_YES;
+        default:
+            return cli_bad_option("diff", option, argv);
+        }
+    }
+    if (argc - optind < DIFF_SIDES)
+        return cli_usage("diff", "which traces? Give two files: before and after");
+    if (argc - optind > DIFF_SIDES)
+        return cli_usage("diff", "two files at a time; '%s' is too many", argv[optind + 2]);
+    request->paths[DIFF_A] = argv[optind];
+    request->paths[DIFF_B] = argv[optind + 1];
+    return CLI_YES;
+}
+
+/* ---- what is different about the recordings themselves ------------------------------------------
+ */
+
+struct difference {
+    const char *what;
+    char text[DIFF_SIDES][160];
+};
+
+#define DIFFERENCES 6
+
+static void join(char *out, size_t size, const char *text)
+{
+    size_t used = strlen(out);
+    char clean[100];
+
+    if (used + 4 < size)
+        snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+                 cli_clean(text, clean, sizeof clean));
+}
+
+static const char *fact(const struct trace_reader *reader, const char *key)
+{
+    const char *value = trace_find_fact(trace_reader_tables(reader), key);
+
+    return value ? value : "";
+}
+
+static size_t find_differences(const struct loaded *loaded, struct difference out[DIFFERENCES])
+{
+    static const char *const whats[DIFFERENCES] = { "programs", "models",   "runtimes",
+                                                    "CPUs",     "machines", "losses" };
+    size_t count = 0;
+
+    memset(out, 0, DIFFERENCES * sizeof *out);
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        const struct model *model = loaded->models[side];
+        const struct trace_reader *reader = loaded->readers[side];
+        char number[32];
+
+        join(out[0].text[side], sizeof out[0].text[side], fact(reader, "record.program"));
+        for (size_t i = 0; i < model->net_count && i < 8; i++) {
+            join(out[1].text[side], sizeof out[1].text[side], model->nets[i].name);
+            if (*model->nets[i].content_id)
+                join(out[1].text[side], sizeof out[1].text[side], model->nets[i].content_id);
+            if (*model->nets[i].runtime)
+                join(out[2].text[side], sizeof out[2].text[side], model->nets[i].runtime);
+        }
+        join(out[3].text[side], sizeof out[3].text[side], fact(reader, "host.cpu"));
+        join(out[4].text[side], sizeof out[4].text[side], fact(reader, "host.name"));
+        if (model->dropped)
+            snprintf(out[5].text[side], sizeof out[5].text[side], "%s events lost",
+                     cli_count(model->dropped, number));
+    }
+    for (size_t i = 0; i < DIFFERENCES; i++) {
+        if (strcmp(out[i].text[DIFF_A], out[i].text[DIFF_B]) == 0)
+            continue;
+        out[count] = out[i];
+        out[count++].what = whats[i];
+    }
+    return count;
+}
+
+/* ---- for people
+ * ---------------------------------------------------------------------------------- */
+
+static void label_row(const struct diff_row *row, char *out, size_t size)
+{
+    char name[160];
+    char model[100];
+
+    cli_clean(row->name, name, sizeof name);
+    cli_clean(row->model, model, sizeof model);
+    switch (row->kind) {
+    case TRACE_LOCATION_ML:
+        snprintf(out, size, "%s · %s", model, model_category_name(row->category));
+        if (strcmp(row->name, model_category_name(row->category)) != 0) {
+            size_t used = strlen(out);
+
+            snprintf(out + used, size - used, " · %s", name);
+        }
+        break;
+    case TRACE_LOCATION_OP:
+        snprintf(out, size, "op %s", name);
+        break;
+    case TRACE_LOCATION_STAGE:
+        snprintf(out, size, "stage %s", name);
+        break;
+    default:
+        snprintf(out, size, "%s", name);
+    }
+}
+
+static void name_first(const struct diff *diff, enum diff_verdict verdict, struct ifg_bytes *out)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < diff->row_count; i++) {
+        char label[300];
+
+        if (diff->rows[i].verdict != verdict)
+            continue;
+        if (shown == NAMED_FIRST) {
+            cli_print(out, ", ...");
+            break;
+        }
+        label_row(&diff->rows[i], label, sizeof label);
+        cli_print(out, "%s%s %+.1f %%", shown ? ", " : ": ", label, 100 * diff->rows[i].change);
+        shown++;
+    }
+}
+
+static void write_answer(const struct diff *diff, struct ifg_bytes *out)
+{
+    const size_t *verdicts = diff->verdicts;
+    size_t judged = verdicts[DIFF_SAME] + verdicts[DIFF_REGRESSED] + verdicts[DIFF_IMPROVED];
+    size_t both = judged + verdicts[DIFF_UNSURE];
+
+    cli_print(out, "%s", cli_bold(true, STDOUT_FILENO));
+    if (verdicts[DIFF_REGRESSED]) {
+        cli_print(out, "B is slower in %zu of %zu places", verdicts[DIFF_REGRESSED], both);
+        name_first(diff, DIFF_REGRESSED, out);
+        if (verdicts[DIFF_IMPROVED])
+            cli_print(out, "; faster in %zu", verdicts[DIFF_IMPROVED]);
+    } else if (verdicts[DIFF_IMPROVED]) {
+        cli_print(out, "B is faster in %zu of %zu places and slower in none",
+                  verdicts[DIFF_IMPROVED], both);
+        name_first(diff, DIFF_IMPROVED, out);
+    } else if (judged) {
+        cli_print(out, "No place is slower or faster for certain: %zu of %zu are the same",
+                  verdicts[DIFF_SAME], both);
+    } else if (both) {
+        cli_print(out, "Unsure: none of %zu places could be judged", both);
+    } else {
+        cli_print(out, "Unsure: the traces have no place in common");
+    }
+    if (verdicts[DIFF_UNSURE] && judged)
+        cli_print(out, "; %zu unsure", verdicts[DIFF_UNSURE]);
+    if (verdicts[DIFF_NEW] || verdicts[DIFF_GONE])
+        cli_print(out, "; %zu new, %zu gone", verdicts[DIFF_NEW], verdicts[DIFF_GONE]);
+    cli_print(out, "%s\n", cli_bold(false, STDOUT_FILENO));
+}
+
+static void write_row(const struct diff_row *row, struct ifg_bytes *out)
+{
+    char label[300];
+    char count_a[32], count_b[32], median_a[32], median_b[32], more[32];
+    bool both = row->side[DIFF_A].count && row->side[DIFF_B].count;
+
+    label_row(row, label, sizeof label);
+    cli_print(out, "%c %-9s ", row->significant || !row->compared ? ' ' : '~',
+              diff_verdict_name(row->verdict));
+    cli_put_name(out, label, NAME_COLUMNS);
+    cli_print(out, " %11s %11s %10s %10s", cli_count(row->side[DIFF_A].count, count_a),
+              cli_count(row->side[DIFF_B].count, count_b),
+              row->side[DIFF_A].count ? cli_duration(row->side[DIFF_A].median_ns, median_a) : "-",
+              row->side[DIFF_B].count ? cli_duration(row->side[DIFF_B].median_ns, median_b) : "-");
+    if (row->compared)
+        cli_print(out, " %+8.1f %%  %+.1f to %+.1f %%", 100 * row->change, 100 * row->low,
+                  100 * row->high);
+    if (row->verdict == DIFF_UNSURE && row->too_fine)
+        cli_print(out, "  too small a difference for the clock");
+    else if (row->verdict == DIFF_UNSURE && row->more)
+        cli_print(out, "  %sneeds %s%s more on each side", row->compared ? "" : "  ",
+                  row->compared ? "about " : "", cli_count(row->more, more));
+    else if (row->verdict == DIFF_UNSURE && both)
+        cli_print(out, "  the interval reaches across the threshold");
+    cli_print(out, "\n");
+}
+
+static int compare_weight(const void *left, const void *right)
+{
+    const struct diff_row *const *a = left;
+    const struct diff_row *const *b = right;
+    double x = fabs((*a)->weight_ns);
+    double y = fabs((*b)->weight_ns);
+
+    return x > y ? -1 : x < y;
+}
+
+static bool is_certain(const struct diff_row *row)
+{
+    return row->verdict == DIFF_REGRESSED || row->verdict == DIFF_IMPROVED ||
+           row->verdict == DIFF_NEW || row->verdict == DIFF_GONE;
+}
+
+/* What changed for certain; then, of the rest, what would matter most if it were true. */
+static void write_rows(const struct request *request, const struct diff *diff,
+                       struct ifg_bytes *out)
+{
+    const struct diff_row *others[TOP_OTHERS + 1];
+    size_t other_count = 0;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < diff->row_count; i++) {
+        const struct diff_row *row = &diff->rows[i];
+
+        if (request->all || is_certain(row)) {
+            if (!shown++)
+                cli_print(out, "\n  %-9s %-*s %11s %11s %10s %10s %10s  %s\n", "verdict",
+                          NAME_COLUMNS, "place", "count A", "count B", "median A", "median B",
+                          "change", "95 % interval");
+            write_row(row, out);
+            continue;
+        }
+        others[other_count++] = row;
+        qsort(others, other_count, sizeof others[0], compare_weight);
+        other_count = other_count > TOP_OTHERS ? TOP_OTHERS : other_count;
+    }
+    if (!other_count)
+        return;
+    cli_print(out,
+              "\nOf the others, those that would matter most (all with --all; ~ may be chance):\n");
+    for (size_t i = 0; i < other_count; i++)
+        write_row(others[i], out);
+}
+
+static void write_text(const struct request *request, const struct diff *diff,
+                       const struct difference *differences, size_t count, struct ifg_bytes *out)
+{
+    char path[DIFF_SIDES][200];
+
+    write_answer(diff, out);
+    cli_print(out, "A is %s, B is %s; threshold %g %%\n%s\n",
+              cli_clean(request->paths[DIFF_A], path[DIFF_A], sizeof path[DIFF_A]),
+              cli_clean(request->paths[DIFF_B], path[DIFF_B], sizeof path[DIFF_B]),
+              100 * request->threshold, DIFF_NOT_INTERLEAVED);
+    for (size_t i = 0; i < count; i++)
+        cli_print(out, "! different %s: %s | %s\n", differences[i].what,
+                  *differences[i].text[DIFF_A] ? differences[i].text[DIFF_A] : "none",
+                  *differences[i].text[DIFF_B] ? differences[i].text[DIFF_B] : "none");
+    if (diff->compared >= 4 && fabs(diff->common_change) > request->threshold)
+        cli_print(out,
+                  "! half of all places changed by %+.1f %% or more: that looks like the machine "
+                  "or the build as a whole\n",
+                  100 * diff->common_change);
+    write_rows(request, diff, out);
+}
+
+/* ---- for scripts
+ * --------------------------------------------------------------------------------- */
+
+static void put_text(struct ifg_json *json, const char *key, const char *text)
+{
+    ifg_json_key(json, key);
+    ifg_json_string(json, text);
+}
+
+static void put_number(struct ifg_json *json, const char *key, double value)
+{
+    ifg_json_key(json, key);
+    ifg_json_double(json, value);
+}
+
+static void put_uint(struct ifg_json *json, const char *key, uint64_t value)
+{
+    ifg_json_key(json, key);
+    ifg_json_uint(json, value);
+}
+
+static void put_row(struct ifg_json *json, const struct diff_row *row)
+{
+    static const char *const sides[DIFF_SIDES] = { "a", "b" };
+
+    ifg_json_open(json, '{');
+    put_text(json, "kind", model_kind_name(row->kind));
+    put_text(json, "name", row->name);
+    put_text(json, "model", row->model);
+    put_text(json, "function", row->function);
+    put_text(json, "category", model_category_name(row->category));
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        ifg_json_key(json, sides[side]);
+        ifg_json_open(json, '{');
+        put_uint(json, "count", row->side[side].count);
+        put_uint(json, "total_ns", row->side[side].total_ns);
+        put_number(json, "median_ns", row->side[side].median_ns);
+        put_uint(json, "blocks", row->side[side].blocks);
+        ifg_json_close(json, '}');
+    }
+    put_text(json, "verdict", diff_verdict_name(row->verdict));
+    put_number(json, "change", row->compared ? row->change : NAN);
+    put_number(json, "low", row->compared ? row->low : NAN);
+    put_number(json, "high", row->compared ? row->high : NAN);
+    put_number(json, "p", row->compared ? row->p : NAN);
+    ifg_json_key(json, "too_fine");
+    ifg_json_bool(json, row->too_fine);
+    ifg_json_key(json, "significant");
+    ifg_json_bool(json, row->significant);
+    put_uint(json, "more", row->more);
+    ifg_json_close(json, '}');
+}
+
+static void write_json(const struct request *request, const struct diff *diff, int code,
+                       const struct difference *differences, size_t count, struct ifg_bytes *out)
+{
+    static const char *const verdicts[] = { "no regression", "regressed", "", "unsure" };
+    struct ifg_json json = { out, false };
+
+    ifg_json_open(&json, '{');
+    put_uint(&json, "schema", 1);
+    put_text(&json, "a", request->paths[DIFF_A]);
+    put_text(&json, "b", request->paths[DIFF_B]);
+    put_text(&json, "verdict", verdicts[code]);
+    put_text(&json, "warning", DIFF_NOT_INTERLEAVED);
+    put_number(&json, "threshold", request->threshold);
+    put_uint(&json, "floor_ns", diff->floor_ns);
+    put_number(&json, "common_change", diff->common_change);
+    ifg_json_key(&json, "counts");
+    ifg_json_open(&json, '{');
+    for (int i = 0; i < DIFF_VERDICTS; i++)
+        put_uint(&json, diff_verdict_name((enum diff_verdict)i), diff->verdicts[i]);
+    ifg_json_close(&json, '}');
+    ifg_json_key(&json, "differences");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < count; i++) {
+        ifg_json_open(&json, '{');
+        put_text(&json, "what", differences[i].what);
+        put_text(&json, "a", differences[i].text[DIFF_A]);
+        put_text(&json, "b", differences[i].text[DIFF_B]);
+        ifg_json_close(&json, '}');
+    }
+    ifg_json_close(&json, ']');
+    ifg_json_key(&json, "rows");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < diff->row_count; i++)
+        put_row(&json, &diff->rows[i]);
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    ifg_bytes_put(out, "\n", 1);
+}
+
+/* ---- together
+ * ------------------------------------------------------------------------------------ */
+
+static int exit_for(const struct diff *diff)
+{
+    if (diff->verdicts[DIFF_REGRESSED])
+        return CLI_NO;
+    return diff->verdicts[DIFF_SAME] || diff->verdicts[DIFF_IMPROVED] ? CLI_YES : CLI_UNSURE;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+    struct request request = { 0 };
+    struct loaded loaded = { 0 };
+    struct difference differences[DIFFERENCES];
+    struct diff *diff = NULL;
+    struct ifg_error err = { 0 };
+    struct ifg_bytes out;
+    size_t count;
+    bool done = false;
+    int code = parse(argc, argv, &request, &done);
+
+    if (code || done)
+        return code;
+    ifg_bytes_init(&out, OUTPUT_MAX);
+    for (int side = 0; side < DIFF_SIDES && !code; side++)
+        code = cli_load(request.paths[side], &loaded.readers[side], &loaded.models[side]);
+    if (code)
+        goto out;
+    if (diff_create(loaded.models[DIFF_A], loaded.models[DIFF_B], request.threshold, &diff, &err)) {
+        cli_say("%s", err.message);
+        code = CLI_NO;
+        goto out;
+    }
+    code = exit_for(diff);
+    count = find_differences(&loaded, differences);
+    if (request.json)
+        write_json(&request, diff, code, differences, count, &out);
+    else
+        write_text(&request, diff, differences, count, &out);
+    if (cli_write_out(&out))
+        code = CLI_USAGE; /* 1 would mean that something regressed */
+out:
+    ifg_bytes_fini(&out);
+    diff_destroy(diff);
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        model_destroy(loaded.models[side]);
+        trace_reader_close(loaded.readers[side]);
+    }
+    return code;
+}

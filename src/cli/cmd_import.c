@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram import: a foreign trace becomes one of ours. */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "import/import.h"
+
+static const char help[] =
+    "usage: inferogram import FILE [--format chrome|ort] [-o OUT.ifg] [-f] [--json]\n"
+    "\n"
+    "Turns a Chrome trace (JSON, also gzip: browsers, PyTorch, Perfetto's legacy format) or a "
+    "profile of\n"
+    "ONNX Runtime into a trace. Text that is almost JSON is repaired; files that were cut are read "
+    "as\n"
+    "far as they go. What cannot be taken over is counted and shown. FILE - is standard input.\n"
+    "\n"
+    "  --format F      chrome: take every event as it is; ort: sessions and nodes of ONNX Runtime\n"
+    "                  become ML events and operators. Default: found out event by event\n"
+    "  -o, --output F  default: FILE with .ifg instead of .json and .gz\n"
+    "  -f, --force     replace an existing file\n"
+    "  --max-events N  refuse larger files (default 100000000; 32 bytes of memory each)\n"
+    "  --json          the result as JSON, described in docs/json.md\n"
+    "  --help          this text\n"
+    "\n"
+    "Exit status: 0; 1 if the trace cannot be written; 2 if FILE cannot be read or has no "
+    "events.\n";
+
+#define OUTPUT_MAX (1u << 20)
+#define PATH_BYTES 4096
+
+struct request {
+    struct import_options options;
+    char output[PATH_BYTES];
+    bool json;
+};
+
+struct progress {
+    struct timespec last;
+    bool shown;
+};
+
+static bool ends_with(const char *text, size_t bytes, const char *end)
+{
+    return bytes > strlen(end) && memcmp(text + bytes - strlen(end), end, strlen(end)) == 0;
+}
+
+static bool choose_output(struct request *request, const char *given)
+{
+    const char *path = request->options.path;
+    size_t bytes = strlen(path);
+    int written;
+
+    if (!given && strcmp(path, "-") == 0)
+        given = "imported.ifg";
+    if (ends_with(path, bytes, ".gz"))
+        bytes -= 3;
+    if (ends_with(path, bytes, ".json"))
+        bytes -= 5;
+    if (given)
+        written = snprintf(request->output, sizeof request->output, "%s", given);
+    else
+        written = snprintf(request->output, sizeof request->output, "%.*s.ifg", (int)bytes, path);
+    request->options.output = request->output;
+    return written >= 0 && (size_t)written < sizeof request->output;
+}
+
+static int parse(int argc, char **argv, struct request *request, bool *out_done)
+{
+    static const struct option options[] = {
+        { "format", required_argument, NULL, 'F' },
+        { "output", required_argument, NULL, 'o' },
+        { "force", no_argument, NULL, 'f' },
+        { "max-events", required_argument, NULL, 'm' },
+        { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    const char *output = NULL;
+    char *end;
+    int option;
+
+    while ((option = getopt_long(argc, argv, ":o:fh", options, NULL)) != -1) {
+        switch (option) {
+        case 'F':
+            if (strcmp(optarg, "chrome") == 0)
+                request->options.format = IMPORT_CHROME;
+            else if (strcmp(optarg, "ort") == 0)
+                request->options.format = IMPORT_ORT;
+            else
+                return cli_usage("import", "there is no format '%s'; chrome and ort can be read",
+                                 optarg);
+            break;
+        case 'o':
+            output = optarg;
+            break;
+        case 'f':
+            request->options.overwrite = true;
+            break;
+        case 'm':
+            request->options.max_events = strtoull(optarg, &end, 10);
+            if (*end || optarg[0] < '0' || optarg[0] > '9' || !request->options.max_events ||
+                request->options.max_events > IMPORT_EVENTS_MAX)
+                return cli_usage("import", "'%s' is not a number of events from 1 to %u", optarg,
+                                 IMPORT_EVENTS_MAX);
+            break;
+        case 'j':
+            request->json = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            *out_done = true;
+            return CLI_YES;
+        default:
+            return cli_bad_option("import", option, argv);
+        }
+    }
+    if (optind == argc)
+        return cli_usage("import", "which file? Give a Chrome trace or an ONNX Runtime profile");
+    if (optind + 1 < argc)
+        return cli_usage("import", "one file at a time; '%s' is too many", argv[optind + 1]);
+    request->options.path = argv[optind];
+    if (output && strcmp(output, "-") == 0)
+        return cli_usage("import",
+                         "a trace cannot be written to standard output; give a file name");
+    if (!choose_output(request, output))
+        return cli_usage("import", "the name of the output file is too long");
+    return CLI_YES;
+}
+
+static void show_progress(void *context, uint64_t read_bytes, uint64_t total_bytes, uint64_t events)
+{
+    struct progress *progress = context;
+    struct timespec now;
+    char size[32];
+    char count[32];
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec == progress->last.tv_sec &&
+        now.tv_nsec / 200000000 == progress->last.tv_nsec / 200000000)
+        return;
+    progress->last = now;
+    progress->shown = true;
+    fprintf(stderr, "\r\033[Kinferogram: %s read", cli_size(read_bytes, size));
+    if (total_bytes)
+        fprintf(stderr, " (%.0f %%)", 100 * (double)read_bytes / (double)total_bytes);
+    fprintf(stderr, ", %s events", cli_count(events, count));
+    fflush(stderr);
+}
+
+static void write_reasons(const struct import_result *result, struct ifg_bytes *out, int from,
+                          int to, const char *title)
+{
+    char count[32];
+
+    for (int i = from; i < to; i++) {
+        if (!result->counts[i])
+            continue;
+        if (title)
+            cli_print(out, "%s\n", title);
+        title = NULL;
+        cli_print(out, "  %12s %s", cli_count(result->counts[i], count),
+                  import_reason_text((enum import_reason)i));
+        if (result->first_at[i] != IMPORT_NOWHERE)
+            cli_print(out, " (first at byte %llu)", (unsigned long long)result->first_at[i]);
+        cli_print(out, "\n");
+    }
+}
+
+static void write_text(const struct request *request, const struct import_result *result,
+                       struct ifg_bytes *out)
+{
+    const struct {
+        const char *name;
+        uint64_t count;
+    } counts[] = {
+        { "zones", result->zones },
+        { "ML events", result->ml },
+        { "operators", result->ops },
+        { "async begins and ends", result->async },
+        { "counter values", result->counters },
+        { "messages", result->messages },
+        { "details", result->details },
+    };
+    const char *separator = "";
+    char path[300];
+    char number[32];
+    char size[32];
+
+    cli_print(out, "%s%s%s: %s events of %s%s", cli_bold(true, STDOUT_FILENO),
+              cli_clean(request->output, path, sizeof path), cli_bold(false, STDOUT_FILENO),
+              cli_count(result->events, number),
+              result->is_ort ? "an ONNX Runtime profile" : "a Chrome trace",
+              result->gzip ? " (gzip)" : "");
+    cli_print(out, ", %s in, %s out\n  ", cli_size(result->input_bytes, size),
+              cli_size(result->output_bytes, number));
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (!counts[i].count)
+            continue;
+        cli_print(out, "%s%s %s", separator, cli_count(counts[i].count, number), counts[i].name);
+        separator = " · ";
+    }
+    cli_print(out, "%s%s processes · ", separator, cli_count(result->processes, number));
+    cli_print(out, "%s threads\n", cli_count(result->threads, number));
+    write_reasons(result, out, 0, IMPORT_LOST_REASONS, "Not in the trace:");
+    write_reasons(result, out, IMPORT_LOST_REASONS, IMPORT_REASONS, "In the trace, but note:");
+}
+
+static void put_reasons(struct ifg_json *json, const struct import_result *result, const char *key,
+                        int from, int to)
+{
+    ifg_json_key(json, key);
+    ifg_json_open(json, '[');
+    for (int i = from; i < to; i++) {
+        if (!result->counts[i])
+            continue;
+        ifg_json_open(json, '{');
+        ifg_json_key(json, "reason");
+        ifg_json_string(json, import_reason_key((enum import_reason)i));
+        ifg_json_key(json, "text");
+        ifg_json_string(json, import_reason_text((enum import_reason)i));
+        ifg_json_key(json, "count");
+        ifg_json_uint(json, result->counts[i]);
+        ifg_json_key(json, "first_at");
+        ifg_json_int(json,
+                     result->first_at[i] == IMPORT_NOWHERE ? -1 : (int64_t)result->first_at[i]);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+}
+
+static void write_json(const struct request *request, const struct import_result *result,
+                       struct ifg_bytes *out)
+{
+    struct ifg_json json = { out, false };
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {
+        { "events", result->events },
+        { "zones", result->zones },
+        { "ml", result->ml },
+        { "ops", result->ops },
+        { "async", result->async },
+        { "counters", result->counters },
+        { "messages", result->messages },
+        { "details", result->details },
+        { "processes", result->processes },
+        { "threads", result->threads },
+        { "input_bytes", result->input_bytes },
+        { "output_bytes", result->output_bytes },
+    };
+
+    ifg_json_open(&json, '{');
+    ifg_json_key(&json, "schema");
+    ifg_json_uint(&json, 1);
+    ifg_json_key(&json, "output");
+    ifg_json_string(&json, request->output);
+    ifg_json_key(&json, "format");
+    ifg_json_string(&json, result->is_ort ? "ort" : "chrome");
+    ifg_json_key(&json, "gzip");
+    ifg_json_bool(&json, result->gzip);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        ifg_json_key(&json, numbers[i].key);
+        ifg_json_uint(&json, numbers[i].value);
+    }
+    put_reasons(&json, result, "lost", 0, IMPORT_LOST_REASONS);
+    put_reasons(&json, result, "changed", IMPORT_LOST_REASONS, IMPORT_REASONS);
+    ifg_json_close(&json, '}');
+    ifg_bytes_put(out, "\n", 1);
+}
+
+/* What the user gave cannot be used (2), or what was asked for could not be done (1). */
+static int exit_for(enum ifg_status status)
+{
+    switch (status) {
+    case IFG_NO_MEMORY:
+    case IFG_IO:
+    case IFG_INTERNAL:
+    case IFG_UNSUPPORTED:
+        return CLI_NO;
+    default:
+        return CLI_USAGE;
+    }
+}
+
+int cmd_import(int argc, char **argv)
+{
+    struct request request = { 0 };
+    struct import_result result;
+    struct progress progress = { 0 };
+    struct ifg_error err = { 0 };
+    struct ifg_bytes out;
+    enum ifg_status status;
+    bool done = false;
+    int code = parse(argc, argv, &request, &done);
+
+    if (code || done)
+        return code;
+    signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error to report, not a death */
+    request.options.tool_version = INFEROGRAM_VERSION;
+    if (isatty(STDERR_FILENO)) {
+        request.options.progress = show_progress;
+        request.options.progress_context = &progress;
+        clock_gettime(CLOCK_MONOTONIC, &progress.last);
+    }
+    status = import_file(&request.options, &result, &err);
+    if (progress.shown)
+        fputs("\r\033[K", stderr);
+    if (status) {
+        cli_say("%s", err.message);
+        return exit_for(status);
+    }
+    ifg_bytes_init(&out, OUTPUT_MAX);
+    if (request.json)
+        write_json(&request, &result, &out);
+    else
+        write_text(&request, &result, &out);
+    code = cli_write_out(&out);
+    ifg_bytes_fini(&out);
+    return code;
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Everything that was taken over, into a trace file: definitions first, then thread by thread. */
+#include "import/import_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+/* Linux never gives a higher pid or tid; ids that were texts get numbers from here on. */
+#define MADE_UP_IDS ((1u << 22) + 1)
+
+struct writing {
+    struct importer *importer;
+    struct trace_writer *writer;
+    struct names models; /* (process, model) pairs that are defined */
+    uint64_t base;       /* time that becomes 0 */
+};
+
+static const char *text_of(const struct importer *importer, uint32_t number)
+{
+    return number == NAMES_FULL ? "" : names_get(&importer->texts, number, NULL);
+}
+
+static uint64_t ticks_of(const struct writing *writing, uint64_t time)
+{
+    return time - writing->base;
+}
+
+/* A 32-bit id; one that does not fit, or was a text, gets one that Linux would not give. */
+static uint32_t make_id(int64_t id, uint32_t index)
+{
+    return id >= 0 && id <= UINT32_MAX ? (uint32_t)id : MADE_UP_IDS + index;
+}
+
+static void define_processes(struct writing *writing)
+{
+    struct importer *importer = writing->importer;
+
+    for (uint32_t i = 0; i < importer->process_keys.count; i++) {
+        const struct known_process *known = &importer->processes[i];
+        struct trace_process process = {
+            .index = i,
+            .pid = make_id(known->pid, i),
+            .start_ticks = known->first == UINT64_MAX ? 0 : ticks_of(writing, known->first),
+            .program = text_of(importer, known->name),
+        };
+
+        trace_writer_process(writing->writer, &process);
+    }
+    for (uint32_t i = 0; i < importer->thread_keys.count; i++) {
+        const struct known_thread *known = &importer->threads[i];
+
+        trace_writer_thread(writing->writer, i, known->process, make_id(known->tid, i),
+                            text_of(importer, known->name));
+    }
+}
+
+static void define_model(struct writing *writing, const struct identity *identity)
+{
+    uint32_t key[2] = { identity->process, identity->model };
+    uint32_t before = writing->models.count;
+    struct trace_model model = {
+        .process = identity->process,
+        .id = identity->model + 1,
+        .name = text_of(writing->importer, identity->model),
+        .runtime = writing->importer->result->is_ort ? "ONNX Runtime" : "",
+    };
+
+    if (names_add(&writing->models, key, sizeof key) == before)
+        trace_writer_model(writing->writer, &model);
+}
+
+static void define_locations(struct writing *writing)
+{
+    struct importer *importer = writing->importer;
+
+    for (uint32_t i = 0; i < importer->location_keys.count; i++) {
+        struct identity identity;
+        const char *name = import_location_get(importer, i, &identity);
+        struct trace_location location = {
+            .process = identity.process,
+            .id = i + 1,
+            .kind = (enum trace_location_kind)identity.kind,
+            .category = (enum trace_category)identity.category,
+            .line = identity.line,
+            .model = identity.model == NAMES_FULL ? 0 : identity.model + 1,
+            .name = name,
+            .function = text_of(importer, identity.function),
+            .file = text_of(importer, identity.file),
+        };
+
+        if (identity.model != NAMES_FULL)
+            define_model(writing, &identity);
+        trace_writer_location(writing->writer, &location);
+    }
+}
+
+static void define_clock(struct writing *writing)
+{
+    struct importer *importer = writing->importer;
+    struct trace_clock_pair pair = { 0 };
+
+    trace_writer_clock(writing->writer, 0, TRACE_CLOCK_MONOTONIC, 1000000000u,
+                       "clock of the imported file");
+    if (importer->last >= importer->first)
+        pair.ticks = ticks_of(writing, importer->first);
+    pair.monotonic_ns = pair.ticks;
+    pair.realtime_ns = pair.ticks; /* no difference: the wall clock is not known */
+    if (importer->base_realtime_ns)
+        pair.realtime_ns = pair.ticks + (uint64_t)importer->base_realtime_ns;
+    trace_writer_flush_definitions(writing->writer);
+    trace_writer_clock_pairs(writing->writer, 0, &pair, 1);
+}
+
+static void define_facts(struct writing *writing)
+{
+    const struct importer *importer = writing->importer;
+    const struct import_options *options = importer->options;
+    const char *slash = strrchr(options->path, '/');
+    const char *name = slash ? slash + 1 : options->path;
+    struct ifg_cursor facts = ifg_cursor_over(importer->facts.data, importer->facts.size);
+    char number[32];
+
+    trace_writer_fact(writing->writer, "tool.version", options->tool_version);
+    trace_writer_fact(writing->writer, "record.mode", "import");
+    trace_writer_fact(writing->writer, "record.program",
+                      strcmp(name, "-") == 0 ? "standard input" : name);
+    trace_writer_fact(writing->writer, "import.format",
+                      importer->result->is_ort ? "ONNX Runtime profile" : "Chrome trace JSON");
+    snprintf(number, sizeof number, "%llu", (unsigned long long)importer->result->events);
+    trace_writer_fact(writing->writer, "import.events", number);
+    for (uint32_t i = 0; i < importer->fact_count; i++) {
+        size_t bytes;
+        const char *key = ifg_cursor_string(&facts, &bytes);
+        const char *value = ifg_cursor_string(&facts, &bytes);
+
+        if (facts.failed)
+            break;
+        trace_writer_fact(writing->writer, key, value); /* both end with a NUL */
+    }
+}
+
+/* At the end, when all is counted. */
+static void define_losses(struct writing *writing)
+{
+    const struct import_result *result = writing->importer->result;
+
+    for (int i = 0; i < IMPORT_REASONS; i++) {
+        char key[64];
+        char number[32];
+
+        if (!result->counts[i])
+            continue;
+        if (i < IMPORT_LOST_REASONS)
+            trace_writer_loss(writing->writer, 0, import_reason_text((enum import_reason)i),
+                              result->counts[i]);
+        snprintf(key, sizeof key, "import.%s", import_reason_key((enum import_reason)i));
+        snprintf(number, sizeof number, "%llu", (unsigned long long)result->counts[i]);
+        trace_writer_fact(writing->writer, key, number);
+    }
+}
+
+/* The details of a zone that is about to end. */
+static enum ifg_status write_details(struct writing *writing, struct trace_stream *stream,
+                                     uint64_t place, uint64_t start, uint32_t location)
+{
+    struct importer *importer = writing->importer;
+    const uint8_t *bytes;
+    size_t size;
+    struct ifg_cursor cursor;
+    enum ifg_status status;
+
+    if (!place)
+        return IFG_OK;
+    status = store_get_details(importer->store, place, &bytes, &size, importer->err);
+    if (status)
+        return status;
+    cursor = ifg_cursor_over(bytes, size);
+    while (ifg_cursor_left(&cursor) && !cursor.failed) {
+        uint64_t code = ifg_cursor_varint(&cursor);
+        enum trace_value_type type = (enum trace_value_type)(code & 7);
+        size_t value_bytes = sizeof(uint64_t);
+        size_t key_bytes;
+        const char *key = names_get(&importer->keys, (uint32_t)(code >> 3), &key_bytes);
+        const void *value = type == TRACE_VALUE_STRING
+                                ? ifg_cursor_string(&cursor, &value_bytes)
+                                : (const char *)ifg_cursor_take(&cursor, sizeof(uint64_t));
+
+        if (!cursor.failed)
+            trace_stream_attribute(stream, start, location, type, key, key_bytes,
+                                   value ? value : "", value_bytes);
+    }
+    return IFG_OK;
+}
+
+/* A zone's category as the file had it is the same for its whole location, so no event carries it.
+ */
+static void write_cat(struct writing *writing, struct trace_stream *stream, uint64_t start,
+                      uint32_t location)
+{
+    struct identity identity;
+    const char *cat;
+
+    import_location_get(writing->importer, location, &identity);
+    if (identity.cat == NAMES_FULL)
+        return;
+    cat = text_of(writing->importer, identity.cat);
+    trace_stream_attribute(stream, start, location + 1, TRACE_VALUE_STRING, "cat", 3, cat,
+                           strlen(cat));
+    writing->importer->result->details++;
+}
+
+/* Everything about a zone but the zone. */
+static enum ifg_status write_about(struct writing *writing, struct trace_stream *stream,
+                                   const struct record *record, uint64_t start,
+                                   uint64_t more_details)
+{
+    uint64_t ticks = ticks_of(writing, start);
+    uint32_t id = record->location + 1;
+    enum ifg_status status;
+
+    write_cat(writing, stream, ticks, record->location);
+    status = write_details(writing, stream, record->details >> 8, ticks, id);
+    if (!status)
+        status = write_details(writing, stream, more_details, ticks, id);
+    return status;
+}
+
+static enum ifg_status write_event(struct writing *writing, struct trace_stream *stream,
+                                   const struct record *record)
+{
+    struct importer *importer = writing->importer;
+    uint64_t ticks = ticks_of(writing, record->end);
+    uint8_t payload[IFG_VARINT_MAX];
+    enum record_kind kind = record_kind(record);
+    enum ifg_status status;
+    const uint8_t *bytes;
+    size_t size;
+
+    if (kind == RECORD_COUNTER) {
+        for (unsigned i = 0; i < 8; i++)
+            payload[i] = (uint8_t)(record->start >> 8 * i);
+        trace_stream_event(stream, TRACE_EVENT_COUNTER, ticks, record->location + 1, payload, 8);
+        return IFG_OK;
+    }
+    if (kind != RECORD_MESSAGE) {
+        size = (size_t)(ifg_varint_write(payload, record->start) - payload);
+        trace_stream_event(
+            stream, kind == RECORD_ASYNC_BEGIN ? TRACE_EVENT_ASYNC_BEGIN : TRACE_EVENT_ASYNC_END,
+            ticks, record->location + 1, payload, size);
+        return IFG_OK;
+    }
+    status = store_get_details(importer->store, record->details >> 8, &bytes, &size, importer->err);
+    if (!status)
+        trace_stream_event(stream, TRACE_EVENT_MESSAGE, ticks, record->location, bytes, size);
+    return status;
+}
+
+/* Begins that found no end, outermost first. They are linked through `start`, innermost first. */
+static enum ifg_status write_open(struct writing *writing, struct trace_stream *stream,
+                                  const struct record *records, uint64_t top, uint64_t depth)
+{
+    struct importer *importer = writing->importer;
+    struct trace_open_zone *open;
+    enum ifg_status status = IFG_OK;
+
+    if (!depth)
+        return IFG_OK;
+    for (; depth > TRACE_OPEN_MAX; depth--) {
+        import_count(importer, IMPORT_OPEN_TOO_DEEP, 1);
+        top = records[top].start;
+    }
+    import_count(importer, IMPORT_UNFINISHED, depth);
+    open = ifg_alloc(depth, sizeof *open);
+    if (!open)
+        return ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory");
+    for (uint64_t i = depth; i-- > 0 && !status;) {
+        const struct record *record = &records[top];
+
+        open[i].start = ticks_of(writing, record->end);
+        open[i].location = record->location + 1;
+        status = write_about(writing, stream, record, record->end, 0);
+        top = record->start;
+    }
+    if (!status)
+        trace_stream_flush(stream, open, depth, ticks_of(writing, importer->last));
+    ifg_free(open);
+    return status;
+}
+
+static enum ifg_status write_records(struct writing *writing, struct trace_stream *stream,
+                                     struct record *records, size_t count)
+{
+    uint64_t top = 0;
+    uint64_t depth = 0;
+    enum ifg_status status = IFG_OK;
+
+    for (size_t i = 0; i < count && !status; i++) {
+        struct record *record = &records[i];
+
+        switch (record_kind(record)) {
+        case RECORD_BEGIN:
+            record->start = top;
+            top = i;
+            depth++;
+            break;
+        case RECORD_END:
+            if (!depth) {
+                import_count(writing->importer, IMPORT_END_WITHOUT_BEGIN, 1);
+                break;
+            }
+            status =
+                write_about(writing, stream, &records[top], records[top].end, record->details >> 8);
+            trace_stream_zone(stream, ticks_of(writing, records[top].end),
+                              record->end - records[top].end, records[top].location + 1);
+            top = records[top].start;
+            depth--;
+            break;
+        case RECORD_INNER_ZONE:
+        case RECORD_ZONE:
+        case RECORD_OUTER_ZONE:
+            status = write_about(writing, stream, record, record->start, 0);
+            trace_stream_zone(stream, ticks_of(writing, record->start), record->end - record->start,
+                              record->location + 1);
+            break;
+        default:
+            status = write_event(writing, stream, record);
+        }
+    }
+    return status ? status : write_open(writing, stream, records, top, depth);
+}
+
+static enum ifg_status write_thread(struct writing *writing, uint32_t thread)
+{
+    struct importer *importer = writing->importer;
+    struct trace_stream *stream = NULL;
+    struct record *records = NULL;
+    enum ifg_status status;
+    size_t count;
+
+    status = store_take_sorted(importer->store, thread, &records, &count, importer->err);
+    if (status || !count)
+        return status;
+    stream = trace_stream_create(writing->writer, thread);
+    if (stream) {
+        status = write_records(writing, stream, records, count);
+        trace_stream_destroy(stream);
+    }
+    ifg_free(records);
+    return status ? status : trace_writer_status(writing->writer, importer->err);
+}
+
+enum ifg_status import_write(struct importer *importer)
+{
+    const struct import_options *options = importer->options;
+    struct writing writing = { .importer = importer, .base = TIME_ZERO };
+    enum ifg_status status =
+        trace_writer_create(options->output, options->overwrite, &writing.writer, importer->err);
+
+    if (status)
+        return status;
+    names_init(&writing.models, LOCATIONS_MAX);
+    if (importer->first < TIME_ZERO) {
+        writing.base = importer->first;
+        import_count(importer, IMPORT_TIMES_SHIFTED, 1);
+    }
+    define_clock(&writing);
+    define_facts(&writing);
+    define_processes(&writing);
+    define_locations(&writing);
+    if (writing.models.no_memory)
+        status = ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory to import");
+    for (uint32_t i = 0; i < importer->thread_keys.count && !status; i++)
+        status = write_thread(&writing, i);
+    define_losses(&writing);
+    importer->result->processes = importer->process_keys.count;
+    importer->result->threads = importer->thread_keys.count;
+    names_fini(&writing.models);
+    if (status)
+        (void)trace_writer_close(writing.writer, NULL);
+    else
+        status = trace_writer_close(writing.writer, importer->err);
+    if (status)
+        unlink(options->output); /* half an import is worth nothing: the whole is still there */
+    return status;
+}
