@@ -2,17 +2,16 @@
 /**
  * Inferogram: tell a profiler what a program and its models do.
  *
- *     #include <inferogram/inferogram.h>                // link: pkg-config --cflags --libs
- * inferogram
+ *     #include <inferogram/inferogram.h>      // cc $(pkg-config --cflags --libs inferogram)
  *
  *     void decode(struct frame *f)
  *     {
- *         IFG_ZONE("decode");                           // until the scope ends
+ *         IFG_ZONE("decode");                 // until the scope ends
  *         IFG_BEGIN(z, "resize"); resize(f); IFG_END(z);
  *         IFG_COUNTER("queue", depth);
  *     }
  *
- *     inferogram record -- ./program                    // or: inferogram record --pid N
+ *     inferogram record -- ./program          // or: inferogram record --pid N
  *
  * This header is the reference. It needs nothing but libc and is clean C11 and C++11 (gcc, clang).
  *

@@ -60,9 +60,11 @@ bool client_rings_forked(void);
  * and write records of its own:
  *
  *   take     says that somebody writes (writing) and moves `taken` on: these slots are ours, and a
- * handler that comes now takes those behind them write    the slots publish  whoever came first
- * moves head over everything that was taken meanwhile. The handlers that interrupted it see
- * `writing` and leave that to it: their records lie behind one that is not whole yet.
+ *            handler that comes now takes those behind them
+ *   write    the slots
+ *   publish  whoever came first moves head over everything that was taken meanwhile. The handlers
+ *            that interrupted it see `writing` and leave that to it: their records lie behind one
+ *            that is not whole yet.
  *
  * A handler that jumps away (siglongjmp) leaves `writing` behind; client_ring_take_slow notices.
  */

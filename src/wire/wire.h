@@ -2,12 +2,12 @@
 /*
  * What the watched process and the recorder share: one region of memory per process.
  *
- *   control page    who I am, who records me, is recording on
- *   ring states     one word per ring: free, in use, its thread has gone
- *   definitions     an append-only log: locations, models; kept for the life of the process, so
- * that a recorder that comes late, or a second one, learns everything rings           fixed places
- * of five sizes; each has a header page (indices, the stack of open zones) and a power of two of
- * 16-byte slots
+ *   control page  who I am, who records me, is recording on
+ *   ring states   one word per ring: free, in use, its thread has gone
+ *   definitions   an append-only log: locations, models; kept for the life of the process, so that
+ *                 a recorder that comes late, or a second one, learns everything
+ *   rings         fixed places of five sizes; each has a header page (indices, the stack of open
+ *                 zones) and a power of two of 16-byte slots
  *
  * The region is 64 MiB of address space and sparse: only what is used costs memory, and it cannot
  * grow. Each ring has one producer (its thread, and the signal handlers that interrupt it) and one

@@ -68,6 +68,15 @@ ended "$recorder"
 is "a child forked while attached is recorded" "$(json fork.ifg "len(d['pids'])")" 2
 ok "with zones" test "$(count fork.ifg 'child tick')" -gt 100
 
+# ---- exec while attached ----------------------------------------------------------------------------
+spawn "$REC_TICKER" -e -s 1.5
+replaced=$spawned
+sleep 0.3
+exits "a program that replaces itself by exec while attached" 0 record -o exec.ifg --pid "$replaced"
+is "is two processes of one pid" "$(json exec.ifg "len(d['pids']) == 2 and len(set(d['pids'])) == 1")" True
+is "the first replaced by exec" "$(json exec.ifg "d['processes'][0]['end']")" "replaced by exec"
+is "the second with a thread" "$(json exec.ifg "len(d['processes'][1]['threads'])")" 1
+
 # ---- by name and path ------------------------------------------------------------------------------
 mkdir bin
 cp "$REC_TICKER" bin/my-ticker

@@ -3,14 +3,20 @@
  * A program to be recorded: it emits zones "tick" inside one "outer" that never ends, until told to
  * stop, and can behave badly on request. It tells the time of its latest zone in a shared file.
  *
- *   -c N     end after N zones per thread         -s SECONDS  end after so long
- *   -t N     so many threads (default 1)          -m FILE     8 bytes: CLOCK_MONOTONIC of the
- * latest -b       no pause between zones               -i          ignore SIGINT, SIGTERM and
- * SIGHUP -g       say "got SIGNAL" on SIGINT or SIGTERM, and exit with 3 -f       fork a child that
- * ticks as well, at SIGUSR1 -d       become a daemon after the first zone (a child goes on, the
- * parent exits with 0) -x N     exit status                          -k N        kill itself with
- * signal N at the end -p       say "ready PID" on stdout after the first zone, "done COUNT" at the
- * end -n       first some names with control characters, and details of every type
+ *   -c N        end after N zones per thread
+ *   -s SECONDS  end after so long
+ *   -t N        so many threads (default 1)
+ *   -m FILE     8 bytes: CLOCK_MONOTONIC of the latest zone
+ *   -b          no pause between zones
+ *   -i          ignore SIGINT, SIGTERM and SIGHUP
+ *   -g          say "got SIGNAL" on SIGINT or SIGTERM, and exit with 3
+ *   -f          fork a child that ticks as well, at SIGUSR1
+ *   -d          become a daemon after the first zone (a child goes on, the parent exits with 0)
+ *   -e          at the end, become the same program once more, without -e and without IFG_SESSION
+ *   -x N        exit status
+ *   -k N        kill itself with signal N at the end
+ *   -p          say "ready PID" on stdout after the first zone, "done COUNT" at the end
+ *   -n          first some names with control characters, and details of every type
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +41,7 @@ static struct {
     unsigned long count;
     double seconds;
     unsigned threads;
-    bool busy, daemonise, talk, evil_names;
+    bool busy, daemonise, talk, evil_names, exec_again;
     int exit_status, kill_self;
 } settings = { .threads = 1 };
 
@@ -140,7 +146,7 @@ static void parse(int argc, char **argv)
 {
     int option;
 
-    while ((option = getopt(argc, argv, "c:s:t:m:bigfdx:k:pn")) != -1) {
+    while ((option = getopt(argc, argv, "c:s:t:m:bigfdx:k:pne")) != -1) {
         int fd;
 
         switch (option) {
@@ -182,6 +188,9 @@ static void parse(int argc, char **argv)
             break;
         case 'n':
             settings.evil_names = true;
+            break;
+        case 'e':
+            settings.exec_again = true;
             break;
         case 'm':
             fd = open(optarg, O_RDWR | O_CREAT, 0644);
@@ -241,6 +250,13 @@ int main(int argc, char **argv)
             raise(settings.kill_self);
         }
         IFG_END(outer);
+    }
+    if (settings.exec_again) {
+        unsetenv("IFG_SESSION");
+        for (char **argument = argv; *argument; argument++)
+            if (strcmp(*argument, "-e") == 0)
+                *argument = "-b";
+        execv("/proc/self/exe", argv);
     }
     if (signal_seen) {
         printf("got %d\n", (int)signal_seen);
