@@ -236,7 +236,7 @@ static enum ifg_status decode_blocks(struct collecting *collecting)
         for (size_t k = 0; k < events.count && !status; k++) {
             uint64_t ns = trace_clock_to_ns(reader, clock, events.events[k].ticks);
 
-            if (ns && (!builder->model.begin_ns || ns < builder->model.begin_ns))
+            if (ns < builder->model.begin_ns)
                 builder->model.begin_ns = ns;
             if (ns > builder->model.end_ns)
                 builder->model.end_ns = ns;

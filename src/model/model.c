@@ -51,9 +51,7 @@ static unsigned worker_count(const struct model_options *options)
 
 static void widen(struct model *model, uint64_t ns)
 {
-    if (!ns)
-        return;
-    if (!model->begin_ns || ns < model->begin_ns)
+    if (ns < model->begin_ns)
         model->begin_ns = ns;
     if (ns > model->end_ns)
         model->end_ns = ns;
@@ -91,6 +89,7 @@ enum ifg_status model_create(const struct trace_reader *reader, const struct mod
     *out_model = NULL;
     if (builder) {
         builder->model.reader = reader;
+        builder->model.begin_ns = UINT64_MAX; /* until something is known */
         builder->model.realtime_offset_ns = trace_realtime_offset_ns(reader);
         builder->tables = trace_reader_tables(reader);
         builder->workers = worker_count(options);
@@ -100,6 +99,8 @@ enum ifg_status model_create(const struct trace_reader *reader, const struct mod
         if (!status) {
             take_stock(builder);
             status = build_events(builder);
+            if (builder->model.begin_ns == UINT64_MAX)
+                builder->model.begin_ns = builder->model.end_ns; /* nothing happened */
         }
     }
     if (status) {

@@ -145,6 +145,29 @@ static void random_trees_many_threads(void)
     check_tree(7);
 }
 
+/* A trace may begin at time 0, and hold nothing at all. */
+static void time_zero_and_nothing(void)
+{
+    struct trace_writer *writer = begin_trace();
+    struct trace_stream *stream = trace_stream_create(writer, 0);
+    struct trace_reader *reader;
+    const struct model *model;
+
+    trace_stream_zone(stream, 0, 10, 2);
+    trace_stream_event(stream, TRACE_EVENT_FRAME, 500, 2, NULL, 0);
+    REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
+    model = load(&reader, 1);
+    CHECK_UINT(model->begin_ns, 0);
+    CHECK_UINT(model->end_ns, 500);
+    unload(model, reader);
+    writer = begin_trace();
+    REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
+    model = load(&reader, 1);
+    CHECK_UINT(model->begin_ns, model->end_ns);
+    CHECK_UINT(model->slice_count, 0);
+    unload(model, reader);
+}
+
 static void parents(void)
 {
     struct trace_writer *writer = begin_trace();
@@ -327,5 +350,6 @@ static void out_of_memory(void)
 }
 
 TAP_MAIN(TAP_CASE(random_trees_one_thread), TAP_CASE(random_trees_many_threads), TAP_CASE(parents),
+         TAP_CASE(time_zero_and_nothing),
          TAP_CASE(long_and_unfinished), TAP_CASE(everything_else), TAP_CASE(damaged_block),
          TAP_CASE(out_of_memory))
