@@ -121,8 +121,7 @@ typedef struct ifg_model_options {
 
 #ifndef IFG_DISABLE
 
-/* ---- functions
- * ----------------------------------------------------------------------------------- */
+/* ---- functions ---- */
 
 /** Points to a word that is not 0 while somebody records. Use ifg_is_recording(). */
 extern IFG_API const uint32_t *ifg_recording_word;
@@ -237,8 +236,7 @@ static inline uint64_t ifg_request_new(void)
 }
 #endif
 
-/* ---- macros
- * -------------------------------------------------------------------------------------- */
+/* ---- macros ---- */
 
 #define IFG_I_JOIN2(a, b) a##b
 #define IFG_I_JOIN(a, b)  IFG_I_JOIN2(a, b)

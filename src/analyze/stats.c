@@ -113,8 +113,7 @@ double stats_percentile_of(const uint64_t *sorted, size_t count, double p,
     return between(sorted[ranks.low], sorted[ranks.high], ranks.part);
 }
 
-/* ---- groups
- * ----------------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 static bool place_counts(const struct gathering *gathering, const struct model_place *place)
 {
@@ -239,8 +238,7 @@ static enum ifg_status choose_threads(struct gathering *gathering)
     return IFG_OK;
 }
 
-/* ---- the passes
- * -------------------------------------------------------------------------------------- */
+/* ---- the passes ---- */
 
 /* The part of a thread's slices that begins in the time range. */
 static void range_of(const struct gathering *gathering, const struct model_thread *thread,

@@ -153,8 +153,7 @@ static size_t find_differences(const struct loaded *loaded, struct difference ou
     return count;
 }
 
-/* ---- for people
- * ---------------------------------------------------------------------------------- */
+/* ---- for people ---- */
 
 static void label_row(const struct diff_row *row, char *out, size_t size)
 {
@@ -276,6 +275,12 @@ static bool is_certain(const struct diff_row *row)
            row->verdict == DIFF_NEW || row->verdict == DIFF_GONE;
 }
 
+static void write_heading(struct ifg_bytes *out)
+{
+    cli_print(out, "  %-9s %-*s %11s %11s %10s %10s %10s  %s\n", "verdict", NAME_COLUMNS, "place",
+              "count A", "count B", "median A", "median B", "change", "95 % interval");
+}
+
 /* What changed for certain; then, of the rest, what would matter most if it were true. */
 static void write_rows(const struct request *request, const struct diff *diff,
                        struct ifg_bytes *out)
@@ -288,10 +293,10 @@ static void write_rows(const struct request *request, const struct diff *diff,
         const struct diff_row *row = &diff->rows[i];
 
         if (request->all || is_certain(row)) {
-            if (!shown++)
-                cli_print(out, "\n  %-9s %-*s %11s %11s %10s %10s %10s  %s\n", "verdict",
-                          NAME_COLUMNS, "place", "count A", "count B", "median A", "median B",
-                          "change", "95 % interval");
+            if (!shown++) {
+                cli_print(out, "\n");
+                write_heading(out);
+            }
             write_row(row, out);
             continue;
         }
@@ -303,6 +308,7 @@ static void write_rows(const struct request *request, const struct diff *diff,
         return;
     cli_print(out,
               "\nOf the others, those that would matter most (all with --all; ~ may be chance):\n");
+    write_heading(out);
     for (size_t i = 0; i < other_count; i++)
         write_row(others[i], out);
 }
@@ -329,8 +335,7 @@ static void write_text(const struct request *request, const struct diff *diff,
     write_rows(request, diff, out);
 }
 
-/* ---- for scripts
- * --------------------------------------------------------------------------------- */
+/* ---- for scripts ---- */
 
 static void put_text(struct ifg_json *json, const char *key, const char *text)
 {
@@ -421,8 +426,7 @@ static void write_json(const struct request *request, const struct diff *diff, i
     ifg_bytes_put(out, "\n", 1);
 }
 
-/* ---- together
- * ------------------------------------------------------------------------------------ */
+/* ---- together ---- */
 
 static int exit_for(const struct diff *diff)
 {

@@ -121,8 +121,7 @@ static void show_end(const struct session_result *result, const struct screen *s
         cli_say("next: inferogram info %s", result->path);
 }
 
-/* ---- finding a process by name or path
- * ----------------------------------------------------------- */
+/* ---- finding a process by name or path ---- */
 
 #define CANDIDATES_MAX 64
 
@@ -191,8 +190,7 @@ out:
     return status;
 }
 
-/* ---- the command line
- * ---------------------------------------------------------------------------- */
+/* ---- the command line ---- */
 
 static bool parse_pid(const char *text, pid_t *out_pid)
 {

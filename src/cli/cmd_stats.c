@@ -187,8 +187,7 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     return CLI_YES;
 }
 
-/* ---- output
- * ----------------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 static double sort_value(const struct stats_row *row, enum column column)
 {

@@ -111,8 +111,7 @@ static void long_names_are_cut(void)
     CHECK(client_control->definitions_reserved < 2 * IFG_WIRE_STRING_MAX + 64);
 }
 
-/* ---- models
- * -------------------------------------------------------------------------------------- */
+/* ---- models ---- */
 
 static void the_same_texts_are_the_same_model(void)
 {
@@ -240,8 +239,7 @@ static void threads_may_make_the_same_models(void)
     CHECK_UINT(entries(IFG_WIRE_DEFINE_MODEL, NULL), 10);
 }
 
-/* ---- fork
- * ---------------------------------------------------------------------------------------- */
+/* ---- fork ---- */
 
 static void the_child_of_a_fork_has_all_definitions_and_nothing_else(void)
 {

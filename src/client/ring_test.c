@@ -184,8 +184,7 @@ static void ten_thousand_nested_zones_all_come_out(void)
     CHECK_UINT(fake_drain(client_ring, UINT64_MAX, NULL, NULL, &nonsense), 10000);
 }
 
-/* ---- threads
- * ------------------------------------------------------------------------------------- */
+/* ---- threads ---- */
 
 #define PRODUCERS 4
 #define EACH      60000
@@ -319,8 +318,7 @@ static void threads_beyond_the_last_ring_are_counted(void)
     CHECK_UINT(client_control->ringless_dropped, 12);
 }
 
-/* ---- arguments
- * ----------------------------------------------------------------------------------- */
+/* ---- arguments ---- */
 
 static unsigned seen_count;
 static void note_attribute(const struct fake_record *record, void *user)

@@ -50,8 +50,7 @@ static void *grow(struct growing *list, size_t size)
     return (char *)list->items + list->count++ * size;
 }
 
-/* ---- attributes
- * -------------------------------------------------------------------------------------- */
+/* ---- attributes ---- */
 
 /* The slice of this thread that has this start and place. */
 static size_t slice_at(const struct model_builder *builder, uint32_t thread, uint64_t start_ns,
@@ -105,8 +104,7 @@ static bool take_attribute(struct collecting *collecting, uint32_t thread, uint6
     return to->key && (from.type != TRACE_VALUE_STRING || to->text);
 }
 
-/* ---- the others
- * --------------------------------------------------------------------------------------- */
+/* ---- the others ---- */
 
 static bool take_message(struct collecting *collecting, uint32_t thread, uint64_t ns,
                          const struct trace_event *event)
@@ -248,8 +246,7 @@ static enum ifg_status decode_blocks(struct collecting *collecting)
     return status;
 }
 
-/* ---- sorting and matching
- * ------------------------------------------------------------------------------ */
+/* ---- sorting and matching ---- */
 
 /* All event structures begin with their time. */
 static int by_time(const void *a, const void *b)

@@ -307,8 +307,7 @@ static enum ifg_status list_blocks(struct slice_work *work)
     return IFG_OK;
 }
 
-/* ---- what had not ended
- * ---------------------------------------------------------------------------- */
+/* ---- what had not ended ---- */
 
 /* The open zones that the last block of each thread tells of; they end the thread's part of the
  * columns. */
@@ -333,8 +332,7 @@ static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_
     return IFG_OK;
 }
 
-/* ---- putting the parts together
- * ------------------------------------------------------------------- */
+/* ---- putting the parts together ---- */
 
 static int by_thread_and_start(const void *a, const void *b)
 {
@@ -535,8 +533,7 @@ static enum ifg_status find_unfinished(struct model_builder *builder,
     return IFG_OK;
 }
 
-/* ---- depths
- * ----------------------------------------------------------------------------------------- */
+/* ---- depths ---- */
 
 /* Where the number of loose slices around changes. */
 struct boundary {

@@ -185,8 +185,7 @@ static_assert(sizeof(struct ifg_wire_location) == 28, "layout");
 static_assert(sizeof(struct ifg_wire_model) == 16, "layout");
 static_assert(sizeof(struct ifg_wire_property) == 8, "layout");
 
-/* ---- the control page
- * ---------------------------------------------------------------------------- */
+/* ---- the control page ---- */
 
 enum ifg_wire_ring_state {
     IFG_WIRE_FREE_RING = 0,
