@@ -36,12 +36,12 @@ is "a new name" "$(verdict extra)" NEW
 is "a name that is gone" "$(verdict usual)" GONE
 is "the interval holds the change, and is about 30 %" \
     "$(value '[r["low"] <= r["change"] <= r["high"] and 0.15 < r["change"] < 0.5 for r in d["rows"] if r["name"] == "target"]' <d.json)" "[True]"
-exits "the other way round" 0 "$INFEROGRAM" diff slow.ifg base.ifg --json
-cp stdout d.json
-is "then it improved" "$(verdict target)" IMPROVED
+# On a busy machine some other zone may really have been slower: only the target is certain.
+"$INFEROGRAM" diff slow.ifg base.ifg --json >d.json
+is "the other way round it improved" "$(verdict target)" IMPROVED
 
 exits "as text" 1 "$INFEROGRAM" diff base.ifg slow.ifg
-matches "the answer is the first line" "$(head -n 1 stdout)" '^B is slower in [1-3] of [0-9]+ places: .*target \+[0-9.]+ %'
+matches "the answer is the first line" "$(head -n 1 stdout)" '^B is slower in [0-9]+ of [0-9]+ places: .*target \+[0-9.]+ %'
 contains "the label" "$(cat stdout)" "not interleaved: two recordings made at different times; treat small changes with care"
 matches "rows" "$(cat stdout)" '^  REGRESSED target .* to .*%'
 matches "new" "$(cat stdout)" '^  NEW +extra '
