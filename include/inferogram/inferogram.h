@@ -377,7 +377,11 @@ static inline void ifg_i_end(const ifg_zone *zone)
 
 #else /* IFG_DISABLE: arguments are checked by the compiler and never evaluated */
 
-#define IFG_I_UNUSED(x) ((void)sizeof(x))
+#define IFG_I_UNUSED(x)                                                                            \
+    do {                                                                                           \
+        if (0)                                                                                     \
+            (void)(x);                                                                             \
+    } while (0)
 
 #define IFG_ZONE(name)                                       ((void)sizeof("" name))
 #define IFG_ZONE_COLOR(name, rgb)                            IFG_I_UNUSED(rgb)
