@@ -266,15 +266,45 @@ static void range_of(const struct gathering *gathering, const struct model_threa
     *out_end = bounds[1];
 }
 
+/* What the loops over slices read, in variables of their own: the compiler cannot know that counting does
+ * not change the pointers. */
+struct columns {
+    const uint32_t *group_of_place;
+    const uint32_t *place;
+    const uint32_t *duration_ns;
+    const uint16_t *depth;
+    uint32_t thread_group; /* by thread: the group of outermost slices; else NO_GROUP */
+    const struct model *model;
+};
+
+static struct columns columns_of(const struct gathering *gathering, uint32_t thread)
+{
+    const struct model *model = gathering->model;
+
+    return (struct columns){ gathering->group_of_place,
+                             model->place,
+                             model->duration_ns,
+                             model->depth,
+                             gathering->by_thread ? thread : NO_GROUP,
+                             model };
+}
+
 /* The group of a slice, or NO_GROUP. By thread only outermost slices count: others lie inside them.
  */
-static inline uint32_t group_of(const struct gathering *gathering, size_t slice, uint32_t thread)
+static inline uint32_t group_of(const struct columns *columns, size_t slice)
 {
-    uint32_t group = gathering->group_of_place[gathering->model->place[slice]];
+    uint32_t group = columns->group_of_place[columns->place[slice]];
 
-    if (!gathering->by_thread || group == NO_GROUP)
+    if (LIKELY(columns->thread_group == NO_GROUP) || group == NO_GROUP)
         return group;
-    return gathering->model->depth[slice] == 0 ? thread : NO_GROUP;
+    return columns->depth[slice] == 0 ? columns->thread_group : NO_GROUP;
+}
+
+static inline uint64_t duration_of(const struct columns *columns, size_t slice)
+{
+    uint32_t duration = columns->duration_ns[slice];
+
+    return LIKELY(duration != UINT32_MAX) ? duration : model_long_duration(columns->model, slice);
 }
 
 static inline void count_slice(struct group *group, uint64_t duration)
@@ -292,13 +322,13 @@ static inline void count_slice(struct group *group, uint64_t duration)
 static void count_finished(struct gathering *gathering, uint32_t t, size_t first, size_t end,
                            uint32_t *parents)
 {
-    const struct model *model = gathering->model;
-    struct group *groups = gathering->groups;
+    const struct columns columns = columns_of(gathering, t);
+    struct group *const groups = gathering->groups;
 
     for (size_t i = first; i < end; i++) {
-        uint32_t group = group_of(gathering, i, t);
-        uint32_t depth = model->depth[i];
-        uint64_t duration = model_duration_ns(model, i);
+        uint32_t group = group_of(&columns, i);
+        uint32_t depth = columns.depth[i];
+        uint64_t duration = duration_of(&columns, i);
 
         if (depth && parents[depth - 1] != NO_GROUP)
             groups[parents[depth - 1]].inside += duration;
@@ -312,6 +342,7 @@ static void count_thread(struct gathering *gathering, uint32_t t, size_t first, 
                          uint32_t *parents)
 {
     const struct model *model = gathering->model;
+    const struct columns columns = columns_of(gathering, t);
     size_t next = 0;
 
     while (next < model->unfinished_count && model->unfinished[next] < first)
@@ -323,7 +354,7 @@ static void count_thread(struct gathering *gathering, uint32_t t, size_t first, 
 
         count_finished(gathering, t, first, stop, parents);
         if (stop < end) { /* one that had not ended: counted apart, and nobody's parent */
-            uint32_t group = group_of(gathering, stop, t);
+            uint32_t group = group_of(&columns, stop);
 
             if (group != NO_GROUP)
                 gathering->rest[group].unfinished++;
@@ -368,7 +399,32 @@ static enum ifg_status reserve_histograms(struct gathering *gathering)
     return IFG_OK;
 }
 
-/* The second pass: the values that percentiles need. */
+/* The second pass over one thread: the values that percentiles need. */
+static void take_from(struct gathering *gathering, uint32_t t, size_t first, size_t end)
+{
+    const struct columns columns = columns_of(gathering, t);
+    struct group_rest *const rests = gathering->rest;
+
+    for (size_t i = first; i < end; i++) {
+        uint32_t g = group_of(&columns, i);
+        uint64_t duration = duration_of(&columns, i);
+        struct group_rest *rest;
+
+        if (g == NO_GROUP)
+            continue;
+        rest = &rests[g];
+        if (LIKELY(rest->cell_bits)) {
+            uint32_t cell = cell_of(duration);
+
+            if (!(rest->cell_bits[cell / 64] >> (cell % 64) & 1))
+                continue;
+        }
+        if (__builtin_expect(rest->unfinished != 0, 0) && model_is_unfinished(columns.model, i))
+            continue;
+        rest->values[rest->value_count++] = duration;
+    }
+}
+
 static void take_values(struct gathering *gathering)
 {
     const struct model *model = gathering->model;
@@ -379,24 +435,7 @@ static void take_values(struct gathering *gathering)
         if (!gathering->thread_wanted[t])
             continue;
         range_of(gathering, &model->threads[t], &first, &end);
-        for (size_t i = first; i < end; i++) {
-            uint32_t g = group_of(gathering, i, t);
-            uint64_t duration = model_duration_ns(model, i);
-            struct group_rest *rest;
-
-            if (g == NO_GROUP)
-                continue;
-            rest = &gathering->rest[g];
-            if (rest->cell_bits) {
-                uint32_t cell = cell_of(duration);
-
-                if (!(rest->cell_bits[cell / 64] >> (cell % 64) & 1))
-                    continue;
-            }
-            if (__builtin_expect(rest->unfinished != 0, 0) && model_is_unfinished(model, i))
-                continue;
-            rest->values[rest->value_count++] = duration;
-        }
+        take_from(gathering, t, first, end);
     }
 }
 

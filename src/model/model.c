@@ -49,31 +49,17 @@ static unsigned worker_count(const struct model_options *options)
     return wanted < 1 ? 1 : wanted > WORKERS_MAX ? WORKERS_MAX : (unsigned)wanted;
 }
 
-static void widen(struct model *model, uint64_t ns)
-{
-    if (ns < model->begin_ns)
-        model->begin_ns = ns;
-    if (ns > model->end_ns)
-        model->end_ns = ns;
-}
-
-/* The first and last time of anything, and all that was lost. */
+/* The first time of any slice (the last is known from the blocks), and all that was lost. */
 static void take_stock(struct model_builder *builder)
 {
     struct model *model = &builder->model;
 
     for (size_t t = 0; t < model->thread_count; t++) {
         const struct model_thread *thread = &model->threads[t];
-        uint64_t last = 0;
 
         model->dropped += thread->dropped;
-        if (!thread->slice_count)
-            continue;
-        widen(model, model->start_ns[thread->first_slice]);
-        for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++)
-            if (!model->depth[i] && model_end_ns(model, i) > last)
-                last = model_end_ns(model, i);
-        widen(model, last);
+        if (thread->slice_count && model->start_ns[thread->first_slice] < model->begin_ns)
+            model->begin_ns = model->start_ns[thread->first_slice];
     }
     for (size_t i = 0; i < builder->tables->loss_count; i++)
         if (strncmp(builder->tables->losses[i].what, "events", 6) == 0)

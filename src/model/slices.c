@@ -235,10 +235,9 @@ static void take_block(struct worker *worker, struct slice_block *block)
     }
     if (zones->count > block->count)
         zones->count = block->count; /* the index and the block disagree: a damaged file */
-    for (size_t i = 0; i < zones->count; i++)
-        zones->durations[i] += zones->starts[i];
+    trace_clock_convert_sums(builder->model.reader, clock, zones->durations, zones->starts,
+                             zones->count);
     trace_clock_convert(builder->model.reader, clock, zones->starts, zones->count);
-    trace_clock_convert(builder->model.reader, clock, zones->durations, zones->count);
     if (earlier_ns)
         trace_clock_convert(builder->model.reader, clock, &earlier_ns, 1);
     block->kept = set_early_aside(worker, block, earlier_ns, process);
@@ -302,6 +301,13 @@ static enum ifg_status list_blocks(struct slice_work *work)
             if (block->count && block->t1 > end)
                 end = block->t1;
         }
+        if (end) {
+            uint64_t end_ns =
+                trace_clock_to_ns(builder->model.reader, builder_clock(builder, t), end);
+
+            if (end_ns > work->builder->model.end_ns)
+                work->builder->model.end_ns = end_ns;
+        }
     }
     work->first_block[threads] = at;
     return IFG_OK;
@@ -314,6 +320,8 @@ static enum ifg_status list_blocks(struct slice_work *work)
 static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_list *list,
                                           size_t *region_ends)
 {
+    size_t before = 0;
+
     for (uint32_t t = 0; t < work->builder->model.thread_count; t++) {
         size_t i = work->first_block[t + 1];
 
@@ -325,9 +333,10 @@ static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_
             for (size_t k = 0; k < block->open_count; k++)
                 if (!loose_add(list, &block->open[k]))
                     return IFG_NO_MEMORY;
-            region_ends[t] += block->open_count;
+            before += block->open_count;
             break;
         }
+        region_ends[t] += before;
     }
     return IFG_OK;
 }
@@ -420,6 +429,7 @@ static void merge_thread(struct slice_work *work, uint32_t t, struct loose_slice
 static enum ifg_status allocate_columns(struct slice_work *work, size_t *region_ends)
 {
     struct model_builder *builder = work->builder;
+    size_t spare = 0;
     size_t at = 0;
 
     for (uint32_t t = 0; t < builder->model.thread_count; t++) {
@@ -428,8 +438,9 @@ static enum ifg_status allocate_columns(struct slice_work *work, size_t *region_
             at += work->blocks[i].count;
         }
         region_ends[t] = at;
-        at += UNFINISHED_MAX;
+        spare += UNFINISHED_MAX;
     }
+    at += spare;
     builder->column_slots = at;
     builder->start_ns = column_alloc(at, sizeof *builder->start_ns);
     builder->duration_ns = column_alloc(at, sizeof *builder->duration_ns);
@@ -630,19 +641,26 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
 {
     struct model_builder *builder = work->builder;
     enum ifg_status status;
-    size_t at = 0;
+    size_t at;
 
-    for (size_t i = 0; i < unfinished->count; i++)
-        if (!loose_add(loose, &unfinished->items[i]))
+    for (size_t i = 0; i < unfinished->count; i++) {
+        const struct loose_slice *open = &unfinished->items[i];
+
+        if (open->start_ns + open->duration_ns > builder->model.end_ns)
+            builder->model.end_ns = open->start_ns + open->duration_ns;
+        if (!loose_add(loose, open))
             return IFG_NO_MEMORY;
+    }
     if (loose->count)
         qsort(loose->items, loose->count, sizeof *loose->items, by_thread_and_start);
-    for (uint32_t t = 0; t < builder->model.thread_count; t++) {
-        size_t first = at;
+    /* From the last thread to the first: each moves to the right, into slots that are free by then. */
+    at = loose->count;
+    for (uint32_t t = (uint32_t)builder->model.thread_count; t-- > 0;) {
+        size_t end = at;
 
-        while (at < loose->count && loose->items[at].thread == t)
-            at++;
-        merge_thread(work, t, at > first ? &loose->items[first] : NULL, at - first, region_ends[t]);
+        while (at > 0 && loose->items[at - 1].thread == t)
+            at--;
+        merge_thread(work, t, end > at ? &loose->items[at] : NULL, end - at, region_ends[t]);
     }
     close_gaps(builder, loose);
     for (size_t i = 0; i < loose->count; i++)

@@ -225,17 +225,14 @@ static bool find_piece(struct trace_clock_line *line, uint64_t ticks, struct clo
     return true;
 }
 
-void trace_clock_convert(const struct trace_reader *reader, uint32_t clock, uint64_t *times,
-                         size_t count)
+/* The loop, with and without something to add: inlined into both. */
+static inline __attribute__((always_inline)) void
+convert(struct trace_clock_line *line, uint64_t *times, const uint64_t *add, size_t count)
 {
     struct clock_piece piece = { .low = 1, .high = 0 };
-    struct trace_clock_line *line;
 
-    if (clock >= reader->clocks.count || !reader->clocks.lines[clock].count)
-        return;
-    line = &reader->clocks.lines[clock];
     for (size_t i = 0; i < count; i++) {
-        uint64_t ticks = times[i];
+        uint64_t ticks = times[i] + (add ? add[i] : 0);
 
         if (__builtin_expect(ticks < piece.low || ticks > piece.high, 0) &&
             !find_piece(line, ticks, &piece)) {
@@ -247,6 +244,23 @@ void trace_clock_convert(const struct trace_reader *reader, uint32_t clock, uint
         times[i] =
             piece.low_ns + (uint64_t)(((unsigned __int128)(ticks - piece.low) * piece.slope) >> 63);
     }
+}
+
+void trace_clock_convert(const struct trace_reader *reader, uint32_t clock, uint64_t *times,
+                         size_t count)
+{
+    if (clock < reader->clocks.count && reader->clocks.lines[clock].count)
+        convert(&reader->clocks.lines[clock], times, NULL, count);
+}
+
+void trace_clock_convert_sums(const struct trace_reader *reader, uint32_t clock, uint64_t *times,
+                              const uint64_t *add, size_t count)
+{
+    if (clock < reader->clocks.count && reader->clocks.lines[clock].count)
+        convert(&reader->clocks.lines[clock], times, add, count);
+    else
+        for (size_t i = 0; i < count; i++)
+            times[i] += add[i];
 }
 
 int64_t trace_realtime_offset_ns(const struct trace_reader *reader)

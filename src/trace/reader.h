@@ -232,6 +232,10 @@ uint64_t trace_clock_to_ns(const struct trace_reader *reader, uint32_t clock, ui
 void trace_clock_convert(const struct trace_reader *reader, uint32_t clock, uint64_t *times,
                          size_t count);
 
+/* The same for times[i] + add[i]: ends from durations and starts. */
+void trace_clock_convert_sums(const struct trace_reader *reader, uint32_t clock, uint64_t *times,
+                              const uint64_t *add, size_t count);
+
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the first pair, for wall-clock display; 0 when unknown.
  */
 int64_t trace_realtime_offset_ns(const struct trace_reader *reader);
