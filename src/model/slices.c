@@ -653,7 +653,7 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
     }
     if (loose->count)
         qsort(loose->items, loose->count, sizeof *loose->items, by_thread_and_start);
-    /* From the last thread to the first: each moves to the right, into slots that are free by then. */
+    /* From the last thread to the first: each moves to the right, into slots that are free then. */
     at = loose->count;
     for (uint32_t t = (uint32_t)builder->model.thread_count; t-- > 0;) {
         size_t end = at;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A model, and its statistics, from whatever a trace file may say.
+ *
+ * Strategies:
+ *   - the input is a trace file; checksums of its header and of every block that can be found are made
+ *     right first, so that mutations reach what is behind them
+ *   - one decoding thread and several
+ *   - everything that a model answers is asked for every slice
+ */
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stats.h"
+#include "model/model.h"
+
+#define HEADER 64u
+
+/* Offsets of docs/trace-format.md. */
+#define PAYLOAD_BYTES 40u
+#define PAYLOAD_CRC   44u
+#define HEADER_CRC    60u
+
+static void put_crc(uint8_t *at, const uint8_t *data, size_t size)
+{
+    uint32_t crc = libdeflate_crc32(0, data, size);
+
+    memcpy(at, &crc, sizeof crc);
+}
+
+static void mend(uint8_t *file, size_t size)
+{
+    size_t at = HEADER;
+
+    if (size < HEADER)
+        return;
+    put_crc(file + HEADER_CRC, file, HEADER_CRC);
+    while (size - at >= HEADER) {
+        uint32_t payload;
+
+        memcpy(&payload, file + at + PAYLOAD_BYTES, sizeof payload);
+        if (memcmp(file + at, "IFGb", 4) != 0 || payload > size - at - HEADER) {
+            at++;
+            continue;
+        }
+        put_crc(file + at + PAYLOAD_CRC, file + at + HEADER, payload);
+        put_crc(file + at + HEADER_CRC, file + at, HEADER_CRC);
+        at += HEADER + payload;
+    }
+}
+
+static void ask_everything(const struct model *model)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < model->slice_count; i++) {
+        sum += model_end_ns(model, i) + model->depth[i] + model_parent(model, i);
+        sum += model_is_unfinished(model, i) + model_thread_of(model, i);
+        sum += (uint64_t)(unsigned char)model_slice_name(model, i)[0];
+        if (model->place[i] >= model->place_count)
+            abort();
+    }
+    for (size_t i = 0; i < model->attribute_count; i++)
+        if (model->attributes[i].slice >= model->slice_count)
+            abort();
+    __asm__ volatile("" : : "r"(sum));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *file = malloc(size ? size : 1);
+    struct trace_reader *reader;
+
+    if (!file)
+        return 0;
+    if (size)
+        memcpy(file, data, size);
+    mend(file, size);
+    if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK) {
+        for (unsigned threads = 1; threads <= 3; threads += 2) {
+            struct model_options options = { .threads = threads };
+            const struct model *model;
+
+            if (model_create(reader, &options, &model, NULL) != IFG_OK)
+                continue;
+            ask_everything(model);
+            for (int by = STATS_BY_ZONE; by <= STATS_BY_THREAD; by++) {
+                struct stats_options wanted = { .by = (enum stats_by)by };
+                struct stats *stats;
+
+                if (stats_create(model, &wanted, &stats, NULL) == IFG_OK)
+                    stats_destroy(stats);
+            }
+            model_destroy(model);
+        }
+        trace_reader_close(reader);
+    }
+    free(file);
+    return 0;
+}
