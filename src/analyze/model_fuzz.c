@@ -3,8 +3,8 @@
  * A model, and its statistics, from whatever a trace file may say.
  *
  * Strategies:
- *   - the input is a trace file; checksums of its header and of every block that can be found are made
- *     right first, so that mutations reach what is behind them
+ *   - the input is a trace file; the checksums of its header and of every block that can be found
+ *     are made right first, so that mutations reach what is behind them
  *   - one decoding thread and several
  *   - everything that a model answers is asked for every slice
  */

@@ -266,8 +266,8 @@ static void range_of(const struct gathering *gathering, const struct model_threa
     *out_end = bounds[1];
 }
 
-/* What the loops over slices read, in variables of their own: the compiler cannot know that counting
- * does not change the pointers. */
+/* What the loops over slices read, in variables of their own: the compiler cannot know that
+ * counting does not change the pointers. */
 struct columns {
     const uint32_t *group_of_place;
     const uint32_t *place;
