@@ -137,3 +137,33 @@ void ifg_json_bool(struct ifg_json *json, bool value)
 {
     put_plain(json, value ? "true" : "false");
 }
+
+void ifg_json_put_string(struct ifg_json *json, const char *key, const char *text)
+{
+    ifg_json_key(json, key);
+    ifg_json_string(json, text);
+}
+
+void ifg_json_put_uint(struct ifg_json *json, const char *key, uint64_t value)
+{
+    ifg_json_key(json, key);
+    ifg_json_uint(json, value);
+}
+
+void ifg_json_put_int(struct ifg_json *json, const char *key, int64_t value)
+{
+    ifg_json_key(json, key);
+    ifg_json_int(json, value);
+}
+
+void ifg_json_put_double(struct ifg_json *json, const char *key, double value)
+{
+    ifg_json_key(json, key);
+    ifg_json_double(json, value);
+}
+
+void ifg_json_put_bool(struct ifg_json *json, const char *key, bool value)
+{
+    ifg_json_key(json, key);
+    ifg_json_bool(json, value);
+}

@@ -337,53 +337,33 @@ static void write_text(const struct request *request, const struct diff *diff,
 
 /* ---- for scripts ---- */
 
-static void put_text(struct ifg_json *json, const char *key, const char *text)
-{
-    ifg_json_key(json, key);
-    ifg_json_string(json, text);
-}
-
-static void put_number(struct ifg_json *json, const char *key, double value)
-{
-    ifg_json_key(json, key);
-    ifg_json_double(json, value);
-}
-
-static void put_uint(struct ifg_json *json, const char *key, uint64_t value)
-{
-    ifg_json_key(json, key);
-    ifg_json_uint(json, value);
-}
-
 static void put_row(struct ifg_json *json, const struct diff_row *row)
 {
     static const char *const sides[DIFF_SIDES] = { "a", "b" };
 
     ifg_json_open(json, '{');
-    put_text(json, "kind", model_kind_name(row->kind));
-    put_text(json, "name", row->name);
-    put_text(json, "model", row->model);
-    put_text(json, "function", row->function);
-    put_text(json, "category", model_category_name(row->category));
+    ifg_json_put_string(json, "kind", model_kind_name(row->kind));
+    ifg_json_put_string(json, "name", row->name);
+    ifg_json_put_string(json, "model", row->model);
+    ifg_json_put_string(json, "function", row->function);
+    ifg_json_put_string(json, "category", model_category_name(row->category));
     for (int side = 0; side < DIFF_SIDES; side++) {
         ifg_json_key(json, sides[side]);
         ifg_json_open(json, '{');
-        put_uint(json, "count", row->side[side].count);
-        put_uint(json, "total_ns", row->side[side].total_ns);
-        put_number(json, "median_ns", row->side[side].median_ns);
-        put_uint(json, "blocks", row->side[side].blocks);
+        ifg_json_put_uint(json, "count", row->side[side].count);
+        ifg_json_put_uint(json, "total_ns", row->side[side].total_ns);
+        ifg_json_put_double(json, "median_ns", row->side[side].median_ns);
+        ifg_json_put_uint(json, "blocks", row->side[side].blocks);
         ifg_json_close(json, '}');
     }
-    put_text(json, "verdict", diff_verdict_name(row->verdict));
-    put_number(json, "change", row->compared ? row->change : NAN);
-    put_number(json, "low", row->compared ? row->low : NAN);
-    put_number(json, "high", row->compared ? row->high : NAN);
-    put_number(json, "p", row->compared ? row->p : NAN);
-    ifg_json_key(json, "too_fine");
-    ifg_json_bool(json, row->too_fine);
-    ifg_json_key(json, "significant");
-    ifg_json_bool(json, row->significant);
-    put_uint(json, "more", row->more);
+    ifg_json_put_string(json, "verdict", diff_verdict_name(row->verdict));
+    ifg_json_put_double(json, "change", row->compared ? row->change : NAN);
+    ifg_json_put_double(json, "low", row->compared ? row->low : NAN);
+    ifg_json_put_double(json, "high", row->compared ? row->high : NAN);
+    ifg_json_put_double(json, "p", row->compared ? row->p : NAN);
+    ifg_json_put_bool(json, "too_fine", row->too_fine);
+    ifg_json_put_bool(json, "significant", row->significant);
+    ifg_json_put_uint(json, "more", row->more);
     ifg_json_close(json, '}');
 }
 
@@ -394,26 +374,26 @@ static void write_json(const struct request *request, const struct diff *diff, i
     struct ifg_json json = { out, false };
 
     ifg_json_open(&json, '{');
-    put_uint(&json, "schema", 1);
-    put_text(&json, "a", request->paths[DIFF_A]);
-    put_text(&json, "b", request->paths[DIFF_B]);
-    put_text(&json, "verdict", verdicts[code]);
-    put_text(&json, "warning", DIFF_NOT_INTERLEAVED);
-    put_number(&json, "threshold", request->threshold);
-    put_uint(&json, "floor_ns", diff->floor_ns);
-    put_number(&json, "common_change", diff->common_change);
+    ifg_json_put_uint(&json, "schema", 1);
+    ifg_json_put_string(&json, "a", request->paths[DIFF_A]);
+    ifg_json_put_string(&json, "b", request->paths[DIFF_B]);
+    ifg_json_put_string(&json, "verdict", verdicts[code]);
+    ifg_json_put_string(&json, "warning", DIFF_NOT_INTERLEAVED);
+    ifg_json_put_double(&json, "threshold", request->threshold);
+    ifg_json_put_uint(&json, "floor_ns", diff->floor_ns);
+    ifg_json_put_double(&json, "common_change", diff->common_change);
     ifg_json_key(&json, "counts");
     ifg_json_open(&json, '{');
     for (int i = 0; i < DIFF_VERDICTS; i++)
-        put_uint(&json, diff_verdict_name((enum diff_verdict)i), diff->verdicts[i]);
+        ifg_json_put_uint(&json, diff_verdict_name((enum diff_verdict)i), diff->verdicts[i]);
     ifg_json_close(&json, '}');
     ifg_json_key(&json, "differences");
     ifg_json_open(&json, '[');
     for (size_t i = 0; i < count; i++) {
         ifg_json_open(&json, '{');
-        put_text(&json, "what", differences[i].what);
-        put_text(&json, "a", differences[i].text[DIFF_A]);
-        put_text(&json, "b", differences[i].text[DIFF_B]);
+        ifg_json_put_string(&json, "what", differences[i].what);
+        ifg_json_put_string(&json, "a", differences[i].text[DIFF_A]);
+        ifg_json_put_string(&json, "b", differences[i].text[DIFF_B]);
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');

@@ -221,12 +221,9 @@ static void put_reasons(struct ifg_json *json, const struct import_result *resul
         if (!result->counts[i])
             continue;
         ifg_json_open(json, '{');
-        ifg_json_key(json, "reason");
-        ifg_json_string(json, import_reason_key((enum import_reason)i));
-        ifg_json_key(json, "text");
-        ifg_json_string(json, import_reason_text((enum import_reason)i));
-        ifg_json_key(json, "count");
-        ifg_json_uint(json, result->counts[i]);
+        ifg_json_put_string(json, "reason", import_reason_key((enum import_reason)i));
+        ifg_json_put_string(json, "text", import_reason_text((enum import_reason)i));
+        ifg_json_put_uint(json, "count", result->counts[i]);
         ifg_json_key(json, "first_at");
         ifg_json_int(json,
                      result->first_at[i] == IMPORT_NOWHERE ? -1 : (int64_t)result->first_at[i]);
@@ -258,14 +255,10 @@ static void write_json(const struct request *request, const struct import_result
     };
 
     ifg_json_open(&json, '{');
-    ifg_json_key(&json, "schema");
-    ifg_json_uint(&json, 1);
-    ifg_json_key(&json, "output");
-    ifg_json_string(&json, request->output);
-    ifg_json_key(&json, "format");
-    ifg_json_string(&json, result->is_ort ? "ort" : "chrome");
-    ifg_json_key(&json, "gzip");
-    ifg_json_bool(&json, result->gzip);
+    ifg_json_put_uint(&json, "schema", 1);
+    ifg_json_put_string(&json, "output", request->output);
+    ifg_json_put_string(&json, "format", result->is_ort ? "ort" : "chrome");
+    ifg_json_put_bool(&json, "gzip", result->gzip);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         ifg_json_key(&json, numbers[i].key);
         ifg_json_uint(&json, numbers[i].value);

@@ -44,18 +44,13 @@ static void add_json(struct listing *listing, const struct process_info *info, c
         if (!arguments[i])
             arguments[i] = ' ';
     ifg_json_open(&listing->json, '{');
-    ifg_json_key(&listing->json, "pid");
-    ifg_json_int(&listing->json, info->pid);
-    ifg_json_key(&listing->json, "user");
-    ifg_json_string(&listing->json, user);
-    ifg_json_key(&listing->json, "name");
-    ifg_json_string(&listing->json, process_short_name(info));
-    ifg_json_key(&listing->json, "program");
-    ifg_json_string(&listing->json, info->program);
+    ifg_json_put_int(&listing->json, "pid", info->pid);
+    ifg_json_put_string(&listing->json, "user", user);
+    ifg_json_put_string(&listing->json, "name", process_short_name(info));
+    ifg_json_put_string(&listing->json, "program", info->program);
     ifg_json_key(&listing->json, "arguments");
     ifg_json_string_n(&listing->json, arguments, info->arguments_bytes);
-    ifg_json_key(&listing->json, "recorder");
-    ifg_json_uint(&listing->json, recorder);
+    ifg_json_put_uint(&listing->json, "recorder", recorder);
     ifg_json_close(&listing->json, '}');
 }
 
@@ -114,8 +109,7 @@ static void finish(struct listing *listing)
 {
     if (listing->as_json) {
         ifg_json_close(&listing->json, ']');
-        ifg_json_key(&listing->json, "hidden");
-        ifg_json_uint(&listing->json, listing->hidden);
+        ifg_json_put_uint(&listing->json, "hidden", listing->hidden);
         ifg_json_close(&listing->json, '}');
         ifg_bytes_put(&listing->rows, "\n", 1);
         return;
@@ -154,8 +148,7 @@ int cmd_ls(int argc, char **argv)
     listing.json.out = &listing.rows;
     if (listing.as_json) {
         ifg_json_open(&listing.json, '{');
-        ifg_json_key(&listing.json, "schema");
-        ifg_json_uint(&listing.json, 1);
+        ifg_json_put_uint(&listing.json, "schema", 1);
         ifg_json_key(&listing.json, "processes");
         ifg_json_open(&listing.json, '[');
     } else {

@@ -177,33 +177,26 @@ static void tables_text(struct ifg_bytes *out)
                    "stddev(value)\n");
 }
 
-static void put_string(struct ifg_json *json, const char *key, const char *text)
-{
-    ifg_json_key(json, key);
-    ifg_json_string(json, text);
-}
-
 static void tables_json(struct ifg_bytes *out)
 {
     struct ifg_json json = { out, false };
     const struct query_table *table;
 
     ifg_json_open(&json, '{');
-    ifg_json_key(&json, "schema");
-    ifg_json_int(&json, 1);
+    ifg_json_put_int(&json, "schema", 1);
     ifg_json_key(&json, "tables");
     ifg_json_open(&json, '[');
     for (size_t i = 0; (table = query_table_at(i)); i++) {
         ifg_json_open(&json, '{');
-        put_string(&json, "name", table->name);
-        put_string(&json, "about", table->about);
+        ifg_json_put_string(&json, "name", table->name);
+        ifg_json_put_string(&json, "about", table->about);
         ifg_json_key(&json, "columns");
         ifg_json_open(&json, '[');
         for (size_t c = 0; c < table->column_count; c++) {
             ifg_json_open(&json, '{');
-            put_string(&json, "name", table->columns[c].name);
-            put_string(&json, "type", table->columns[c].type);
-            put_string(&json, "about", table->columns[c].about);
+            ifg_json_put_string(&json, "name", table->columns[c].name);
+            ifg_json_put_string(&json, "type", table->columns[c].type);
+            ifg_json_put_string(&json, "about", table->columns[c].about);
             ifg_json_close(&json, '}');
         }
         ifg_json_close(&json, ']');

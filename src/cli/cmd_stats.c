@@ -225,18 +225,6 @@ static int compare_rows(const void *a, const void *b, void *user)
     return strcmp(left->name, right->name);
 }
 
-static void put_number(struct ifg_json *json, const char *key, double value)
-{
-    ifg_json_key(json, key);
-    ifg_json_double(json, value);
-}
-
-static void put_count(struct ifg_json *json, const char *key, uint64_t value)
-{
-    ifg_json_key(json, key);
-    ifg_json_uint(json, value);
-}
-
 static void write_json(const struct request *request, const struct stats *stats, size_t rows,
                        struct ifg_bytes *out)
 {
@@ -244,30 +232,28 @@ static void write_json(const struct request *request, const struct stats *stats,
     struct ifg_json json = { out, false };
 
     ifg_json_open(&json, '{');
-    put_count(&json, "schema", 1);
-    ifg_json_key(&json, "percentile");
-    ifg_json_string(&json, request->options.percentile == STATS_LINEAR ? "linear" : "nearest");
-    put_count(&json, "range_ns", stats->range_ns);
-    put_count(&json, "unfinished", stats->unfinished);
+    ifg_json_put_uint(&json, "schema", 1);
+    ifg_json_put_string(&json, "percentile",
+                        request->options.percentile == STATS_LINEAR ? "linear" : "nearest");
+    ifg_json_put_uint(&json, "range_ns", stats->range_ns);
+    ifg_json_put_uint(&json, "unfinished", stats->unfinished);
     ifg_json_key(&json, "rows");
     ifg_json_open(&json, '[');
     for (size_t i = 0; i < rows; i++) {
         const struct stats_row *row = &stats->rows[i];
 
         ifg_json_open(&json, '{');
-        ifg_json_key(&json, "name");
-        ifg_json_string(&json, row->name);
-        put_count(&json, "count", row->count);
-        put_count(&json, "total_ns", row->total_ns);
-        ifg_json_key(&json, "self_ns");
-        ifg_json_int(&json, row->self_ns);
-        put_number(&json, "mean_ns", row->mean_ns);
-        put_number(&json, "sd_ns", row->sd_ns);
-        put_count(&json, "min_ns", row->min_ns);
+        ifg_json_put_string(&json, "name", row->name);
+        ifg_json_put_uint(&json, "count", row->count);
+        ifg_json_put_uint(&json, "total_ns", row->total_ns);
+        ifg_json_put_int(&json, "self_ns", row->self_ns);
+        ifg_json_put_double(&json, "mean_ns", row->mean_ns);
+        ifg_json_put_double(&json, "sd_ns", row->sd_ns);
+        ifg_json_put_uint(&json, "min_ns", row->min_ns);
         for (int p = 0; p < STATS_PERCENTILES; p++)
-            put_number(&json, keys[p], row->percentile_ns[p]);
-        put_count(&json, "max_ns", row->max_ns);
-        put_number(&json, "share", row->share);
+            ifg_json_put_double(&json, keys[p], row->percentile_ns[p]);
+        ifg_json_put_uint(&json, "max_ns", row->max_ns);
+        ifg_json_put_double(&json, "share", row->share);
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');

@@ -7,18 +7,6 @@
 
 #include "base/json.h"
 
-static void put_string(struct ifg_json *json, const char *key, const char *value)
-{
-    ifg_json_key(json, key);
-    ifg_json_string(json, value);
-}
-
-static void put_uint(struct ifg_json *json, const char *key, uint64_t value)
-{
-    ifg_json_key(json, key);
-    ifg_json_uint(json, value);
-}
-
 static void write_events(struct ifg_json *json, const struct info_request *request)
 {
     const struct model *model = request->model;
@@ -29,17 +17,17 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
         frees += model->allocations[i].is_free;
     ifg_json_key(json, "events");
     ifg_json_open(json, '{');
-    put_uint(json, "zones", counts.zones);
-    put_uint(json, "ml", counts.ml);
-    put_uint(json, "ops", counts.ops);
-    put_uint(json, "samples", 0);
-    put_uint(json, "messages", model->message_count);
-    put_uint(json, "counters", model->counter_count);
-    put_uint(json, "async", model->async_count);
-    put_uint(json, "allocations", model->allocation_count - frees);
-    put_uint(json, "frees", frees);
-    put_uint(json, "frames", model->frame_count);
-    put_uint(json, "details", model->attribute_count + model->attributes_without_slice);
+    ifg_json_put_uint(json, "zones", counts.zones);
+    ifg_json_put_uint(json, "ml", counts.ml);
+    ifg_json_put_uint(json, "ops", counts.ops);
+    ifg_json_put_uint(json, "samples", 0);
+    ifg_json_put_uint(json, "messages", model->message_count);
+    ifg_json_put_uint(json, "counters", model->counter_count);
+    ifg_json_put_uint(json, "async", model->async_count);
+    ifg_json_put_uint(json, "allocations", model->allocation_count - frees);
+    ifg_json_put_uint(json, "frees", frees);
+    ifg_json_put_uint(json, "frames", model->frame_count);
+    ifg_json_put_uint(json, "details", model->attribute_count + model->attributes_without_slice);
     ifg_json_close(json, '}');
 }
 
@@ -51,14 +39,13 @@ static void write_file(struct ifg_json *json, const struct trace_file_info *file
         snprintf(id + 2 * i, 3, "%02x", file->trace_id[i]);
     ifg_json_key(json, "file");
     ifg_json_open(json, '{');
-    put_uint(json, "bytes", file->file_bytes);
-    put_uint(json, "format_major", file->major);
-    put_uint(json, "format_minor", file->minor);
-    put_string(json, "trace_id", id);
-    ifg_json_key(json, "finished");
-    ifg_json_bool(json, file->finished);
-    put_uint(json, "skipped_bytes", file->skipped_bytes);
-    put_uint(json, "damaged_blocks", file->damaged_blocks);
+    ifg_json_put_uint(json, "bytes", file->file_bytes);
+    ifg_json_put_uint(json, "format_major", file->major);
+    ifg_json_put_uint(json, "format_minor", file->minor);
+    ifg_json_put_string(json, "trace_id", id);
+    ifg_json_put_bool(json, "finished", file->finished);
+    ifg_json_put_uint(json, "skipped_bytes", file->skipped_bytes);
+    ifg_json_put_uint(json, "damaged_blocks", file->damaged_blocks);
     ifg_json_close(json, '}');
 }
 
@@ -71,20 +58,20 @@ static void write_processes(struct ifg_json *json, const struct trace_tables *ta
         char fate[48];
 
         ifg_json_open(json, '{');
-        put_uint(json, "pid", process->pid);
-        put_uint(json, "parent", process->parent_pid);
-        put_string(json, "program", process->program);
-        put_string(json, "arguments", process->arguments);
-        put_string(json, "directory", process->directory);
-        put_string(json, "end", info_fate(process, fate, sizeof fate));
+        ifg_json_put_uint(json, "pid", process->pid);
+        ifg_json_put_uint(json, "parent", process->parent_pid);
+        ifg_json_put_string(json, "program", process->program);
+        ifg_json_put_string(json, "arguments", process->arguments);
+        ifg_json_put_string(json, "directory", process->directory);
+        ifg_json_put_string(json, "end", info_fate(process, fate, sizeof fate));
         ifg_json_key(json, "threads");
         ifg_json_open(json, '[');
         for (size_t t = 0; t < tables->thread_count; t++) {
             if (tables->threads[t].process != i)
                 continue;
             ifg_json_open(json, '{');
-            put_uint(json, "tid", tables->threads[t].tid);
-            put_string(json, "name", tables->threads[t].name);
+            ifg_json_put_uint(json, "tid", tables->threads[t].tid);
+            ifg_json_put_string(json, "name", tables->threads[t].name);
             ifg_json_close(json, '}');
         }
         ifg_json_close(json, ']');
@@ -101,18 +88,18 @@ static void write_models(struct ifg_json *json, const struct trace_tables *table
         const struct trace_model_entry *model = &tables->models[i];
 
         ifg_json_open(json, '{');
-        put_string(json, "name", model->name);
-        put_string(json, "path", model->path);
-        put_string(json, "content_id", model->content_id);
-        put_string(json, "runtime", model->runtime);
-        put_string(json, "requested_devices", model->requested_devices);
-        put_string(json, "actual_devices", model->actual_devices);
+        ifg_json_put_string(json, "name", model->name);
+        ifg_json_put_string(json, "path", model->path);
+        ifg_json_put_string(json, "content_id", model->content_id);
+        ifg_json_put_string(json, "runtime", model->runtime);
+        ifg_json_put_string(json, "requested_devices", model->requested_devices);
+        ifg_json_put_string(json, "actual_devices", model->actual_devices);
         ifg_json_key(json, "properties");
         ifg_json_open(json, '{');
         for (size_t p = 0; p < tables->property_count; p++)
             if (tables->properties[p].process == model->process &&
                 tables->properties[p].model == model->id)
-                put_string(json, tables->properties[p].key, tables->properties[p].value);
+                ifg_json_put_string(json, tables->properties[p].key, tables->properties[p].value);
         ifg_json_close(json, '}');
         ifg_json_close(json, '}');
     }
@@ -127,11 +114,12 @@ static void write_instruments(struct ifg_json *json, const struct trace_tables *
     ifg_json_open(json, '[');
     for (size_t i = 0; i < tables->instrument_count; i++) {
         ifg_json_open(json, '{');
-        put_string(json, "name", tables->instruments[i].name);
-        put_string(json, "state",
-                   (unsigned)tables->instruments[i].state < 3 ? states[tables->instruments[i].state]
-                                                              : "unknown");
-        put_string(json, "reason", tables->instruments[i].reason);
+        ifg_json_put_string(json, "name", tables->instruments[i].name);
+        ifg_json_put_string(json, "state",
+                            (unsigned)tables->instruments[i].state < 3
+                                ? states[tables->instruments[i].state]
+                                : "unknown");
+        ifg_json_put_string(json, "reason", tables->instruments[i].reason);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -143,8 +131,8 @@ static void write_losses(struct ifg_json *json, const struct trace_tables *table
     ifg_json_open(json, '[');
     for (size_t i = 0; i < tables->loss_count; i++) {
         ifg_json_open(json, '{');
-        put_string(json, "what", tables->losses[i].what);
-        put_uint(json, "count", tables->losses[i].count);
+        ifg_json_put_string(json, "what", tables->losses[i].what);
+        ifg_json_put_uint(json, "count", tables->losses[i].count);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -160,16 +148,17 @@ static void write_places(struct ifg_json *json, const struct stats *stats)
         if (!row->count)
             continue;
         ifg_json_open(json, '{');
-        put_string(json, "kind", model_kind_name(row->kind));
-        put_string(json, "name", row->kind == TRACE_LOCATION_ML ? row->function : row->place);
+        ifg_json_put_string(json, "kind", model_kind_name(row->kind));
+        ifg_json_put_string(json, "name",
+                            row->kind == TRACE_LOCATION_ML ? row->function : row->place);
         if (row->kind == TRACE_LOCATION_ML) {
-            put_string(json, "model", row->model);
-            put_string(json, "category", model_category_name(row->category));
+            ifg_json_put_string(json, "model", row->model);
+            ifg_json_put_string(json, "category", model_category_name(row->category));
         }
-        put_uint(json, "count", row->count);
-        put_uint(json, "total_ns", row->total_ns);
-        put_uint(json, "min_ns", row->min_ns);
-        put_uint(json, "max_ns", row->max_ns);
+        ifg_json_put_uint(json, "count", row->count);
+        ifg_json_put_uint(json, "total_ns", row->total_ns);
+        ifg_json_put_uint(json, "min_ns", row->min_ns);
+        ifg_json_put_uint(json, "max_ns", row->max_ns);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -185,15 +174,16 @@ static void write_unfinished(struct ifg_json *json, const struct model *model)
         bool ml = place->kind == TRACE_LOCATION_ML;
 
         ifg_json_open(json, '{');
-        put_string(json, "kind", model_kind_name(place->kind));
-        put_string(json, "name", ml ? place->function : place->name);
+        ifg_json_put_string(json, "kind", model_kind_name(place->kind));
+        ifg_json_put_string(json, "name", ml ? place->function : place->name);
         if (ml) {
-            put_string(json, "model", place->net == MODEL_NONE ? "" : model->nets[place->net].name);
-            put_string(json, "category", model_category_name(place->category));
+            ifg_json_put_string(json, "model",
+                                place->net == MODEL_NONE ? "" : model->nets[place->net].name);
+            ifg_json_put_string(json, "category", model_category_name(place->category));
         }
-        put_uint(json, "tid", model->threads[model_thread_of(model, slice)].tid);
-        put_uint(json, "start_ns", model->start_ns[slice]);
-        put_uint(json, "seen_ns", model_end_ns(model, slice));
+        ifg_json_put_uint(json, "tid", model->threads[model_thread_of(model, slice)].tid);
+        ifg_json_put_uint(json, "start_ns", model->start_ns[slice]);
+        ifg_json_put_uint(json, "seen_ns", model_end_ns(model, slice));
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -208,21 +198,21 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
 
     info_start_time(request, when, sizeof when);
     ifg_json_open(&json, '{');
-    put_uint(&json, "schema", 1);
-    put_string(&json, "program",
-               program ? program : (tables->process_count ? tables->processes[0].program : ""));
+    ifg_json_put_uint(&json, "schema", 1);
+    ifg_json_put_string(&json, "program",
+                        program ? program
+                                : (tables->process_count ? tables->processes[0].program : ""));
     ifg_json_key(&json, "pids");
     ifg_json_open(&json, '[');
     for (size_t i = 0; i < tables->process_count; i++)
         ifg_json_uint(&json, tables->processes[i].pid);
     ifg_json_close(&json, ']');
-    put_string(&json, "start", when);
-    ifg_json_key(&json, "duration_s");
-    ifg_json_double(&json, info_seconds(request));
-    put_uint(&json, "begin_ns", request->model->begin_ns);
-    put_uint(&json, "end_ns", request->model->end_ns);
+    ifg_json_put_string(&json, "start", when);
+    ifg_json_put_double(&json, "duration_s", info_seconds(request));
+    ifg_json_put_uint(&json, "begin_ns", request->model->begin_ns);
+    ifg_json_put_uint(&json, "end_ns", request->model->end_ns);
     write_events(&json, request);
-    put_uint(&json, "dropped", request->model->dropped);
+    ifg_json_put_uint(&json, "dropped", request->model->dropped);
     write_losses(&json, tables);
     write_instruments(&json, tables);
     write_file(&json, trace_reader_file(request->reader));
@@ -233,7 +223,7 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     ifg_json_key(&json, "facts");
     ifg_json_open(&json, '{');
     for (size_t i = 0; i < tables->fact_count; i++)
-        put_string(&json, tables->facts[i].key, tables->facts[i].value);
+        ifg_json_put_string(&json, tables->facts[i].key, tables->facts[i].value);
     ifg_json_close(&json, '}');
     ifg_json_close(&json, '}');
     ifg_bytes_put(out, "\n", 1);
