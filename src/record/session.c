@@ -98,6 +98,8 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
         return status;
     session->root = launch.pid;
     session->result->pid = launch.pid;
+    session->context.launched = launch.pid;
+    session->context.command = command;
     /* The file before the program: a program must not run for nothing. */
     status = open_output(session, command[0], launch.pid, err);
     if (status) {

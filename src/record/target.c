@@ -40,6 +40,22 @@ static uint64_t foreign_pid_namespace(pid_t pid)
     return ours.st_ino == theirs.st_ino ? 0 : theirs.st_ino;
 }
 
+/* The words of the command that we launched, NUL between them. */
+static size_t join_command(char *const *command, char *out, size_t size)
+{
+    size_t used = 0;
+
+    for (; *command; command++) {
+        size_t length = strlen(*command) + 1;
+
+        if (length > size - used)
+            break;
+        memcpy(out + used, *command, length);
+        used += length;
+    }
+    return used ? used - 1 : 0;
+}
+
 static void describe_process(struct target *target)
 {
     struct process_info info;
@@ -57,6 +73,9 @@ static void describe_process(struct target *target)
         process.arguments = info.arguments;
         process.arguments_bytes = info.arguments_bytes;
         process.directory = info.directory;
+        if (!info.arguments_bytes && target->pid == target->context->launched)
+            process.arguments_bytes =
+                join_command(target->context->command, info.arguments, sizeof info.arguments);
     }
     trace_writer_process(target->context->writer, &process);
 }

@@ -25,6 +25,8 @@ struct target_context {
     const char *session_directory; /* where children of a fork are to put their regions */
     bool lossless;
     uint64_t flush_after_ns; /* no event waits longer than this to be written */
+    pid_t launched; /* the command we started, and its words: it may be gone before we look */
+    char *const *command;
 };
 
 struct target_counts {

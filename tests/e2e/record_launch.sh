@@ -165,4 +165,10 @@ exits "a daemon while its grandparent lives" 0 record -o daemon2.ifg -- sh -c \
     '"$1" -d -c 300; sleep 1.5' sh "$REC_TICKER"
 is "is recorded as long as that" "$(count daemon2.ifg tick)" 300
 
+# A program that is gone before anybody could look still has its name.
+for round in 1 2 3; do
+    "$INFEROGRAM" record -q -f -o short.ifg -- "$REC_TICKER" -b -c 1
+    contains "a very short program, $round" "$(json short.ifg "d['processes'][0]['arguments']")" "-b -c 1"
+done
+
 done_testing
