@@ -19,7 +19,8 @@ static const char help[] =
     "Lists the running processes that carry libinferogram and can be recorded with\n"
     "'inferogram record --pid N'. Processes of other users are seen only with sudo.\n"
     "\n"
-    "  --json   one JSON document: processes[{pid,user,name,program,arguments,recorder}]\n"
+    "  --json   one JSON document: processes[{pid,user,name,program,arguments,recorder}],\n"
+    "           and hidden: how many processes this user may not look into\n"
     "  --help   this text\n"
     "\n"
     "Exit status: 0, also when there are none.\n";

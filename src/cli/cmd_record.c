@@ -28,9 +28,11 @@ static const char help[] =
     "  -q, --quiet       say nothing but errors\n"
     "  --help            this text\n"
     "\n"
-    "Ctrl-C stops and keeps everything. The exit status is CMD's (128 + signal if it was killed);\n"
-    "125 if recording failed, 126 or 127 if CMD cannot be started. Without CMD: 0 recorded,\n"
-    "1 no such process or it is being recorded already, 4 a right is missing.\n";
+    "Ctrl-C ends CMD as usual, or stops an attached recording; everything is kept. A second\n"
+    "one stops recording and leaves CMD running. The exit status is CMD's (128 + signal if it\n"
+    "was killed); 125 if recording failed, 126 or 127 if CMD cannot be started; 2 for a wrong\n"
+    "command line. Without CMD: 0 recorded; 1 no such process, no library in it, recorded by\n"
+    "somebody else, or the file failed; 4 a right is missing.\n";
 
 struct arguments {
     struct session_options session;

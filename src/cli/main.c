@@ -9,7 +9,7 @@
 static const struct cli_command commands[] = {
     { "record", "run a program, or attach to one, and record what it does", cmd_record },
     { "info", "what is in a trace: program, host, counts, losses, where the time went", cmd_info },
-    { "stats", "counts, sums and percentiles by zone, model, category, operator or thread",
+    { "stats", "counts, sums and percentiles by zone, model, category, op, function, thread",
       cmd_stats },
     { "query", "ask a trace in SQL", cmd_query },
     { "export", "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...", cmd_export },
