@@ -112,12 +112,32 @@ typedef struct ifg_model_options {
     const char *actual_devices;    /**< "CPU": what it got */
 } ifg_model_options;
 
-#define IFG_LOCATION_ZONE    1
-#define IFG_LOCATION_STAGE   4
-#define IFG_LOCATION_COUNTER 5
-#define IFG_LOCATION_POOL    6
-#define IFG_LOCATION_FRAME   7
-#define IFG_LOCATION_ASYNC   8
+/** A place whose name is known only at run time: an operator of a graph, a line of a script. */
+typedef struct ifg_place_options {
+    size_t struct_size;   /**< sizeof(ifg_place_options) */
+    const char *name;     /**< "conv1", "infer" */
+    const char *function; /**< operator type, or the function around the line */
+    const char *file;     /**< source file, or NULL */
+    ifg_model *model;     /**< operators: whose it is; else NULL */
+    uint32_t kind;        /**< IFG_LOCATION_ZONE or IFG_LOCATION_OPERATOR; 0: a zone */
+    uint32_t line;
+    uint32_t color; /**< 0, or 0x1000000 + 0xRRGGBB */
+} ifg_place_options;
+
+/** Whether a source of events works in this process; shown by `inferogram info`. */
+enum ifg_instrument_state {
+    IFG_INSTRUMENT_OFF = 0,
+    IFG_INSTRUMENT_ON = 1,
+    IFG_INSTRUMENT_UNAVAILABLE = 2
+};
+
+#define IFG_LOCATION_ZONE     1
+#define IFG_LOCATION_OPERATOR 3
+#define IFG_LOCATION_STAGE    4
+#define IFG_LOCATION_COUNTER  5
+#define IFG_LOCATION_POOL     6
+#define IFG_LOCATION_FRAME    7
+#define IFG_LOCATION_ASYNC    8
 
 #ifndef IFG_DISABLE
 
@@ -200,6 +220,39 @@ IFG_API uint64_t ifg_request_new(void);
 /** Begins a stage ("pre", "inference", "post" or any name) of a request. Ends like a zone. */
 IFG_API ifg_zone ifg_stage_begin(ifg_location *location, uint64_t request);
 
+/* ---- for runtimes, their hooks, and bindings to other languages ---- */
+
+/** The clock of every event: raw ticks, comparable within this machine. */
+IFG_API uint64_t ifg_ticks(void);
+
+/** Makes a place known, for good: keep its number and use it again. Never 0. Cost: microseconds. */
+IFG_API uint32_t ifg_place_create(const ifg_place_options *options);
+
+/** The place of a model's events of one category; 0 for a NULL model. Keep it where speed counts. */
+IFG_API uint32_t ifg_event_place(ifg_model *model, const char *function,
+                                 enum ifg_category category);
+
+/** Begins a zone at a place (not 0). It ends like any other. Call only while recording. */
+IFG_API ifg_zone ifg_place_begin(uint32_t place);
+
+/** For what is known only afterwards: a zone that began at `start`. It is not among the open zones,
+ *  takes details like them, and is written by ifg_zone_end_at, on the thread that calls it. It
+ *  should lie inside or outside of the thread's other zones, not across their ends. */
+IFG_API ifg_zone ifg_place_begin_at(uint32_t place, uint64_t start);
+IFG_API void ifg_zone_end_at(ifg_zone zone, uint64_t end);
+
+/** Says whether a source of events works here, and why (not): at most 1,024 bytes of reason. The
+ *  last word about a name counts. */
+IFG_API void ifg_instrument_report(const char *name, enum ifg_instrument_state state,
+                                   const char *reason);
+
+/** Where the recorder that launched us, or records us, lets us put files; "" if there is none. */
+IFG_API const char *ifg_session_directory(void);
+
+/** Hands a file in that directory over to the recorder, which reads it by its kind and removes it.
+ */
+IFG_API void ifg_file_hand_over(ifg_model *model, const char *kind, const char *path);
+
 #else /* IFG_DISABLE: the same names, nothing behind them */
 
 static inline int ifg_is_recording(void)
@@ -228,6 +281,32 @@ static inline void ifg_thread_name(const char *name)
 static inline uint64_t ifg_request_new(void)
 {
     return 0;
+}
+static inline uint64_t ifg_ticks(void)
+{
+    return 0;
+}
+static inline uint32_t ifg_place_create(const ifg_place_options *options)
+{
+    (void)options;
+    return 0;
+}
+static inline void ifg_instrument_report(const char *name, enum ifg_instrument_state state,
+                                         const char *reason)
+{
+    (void)name;
+    (void)state;
+    (void)reason;
+}
+static inline const char *ifg_session_directory(void)
+{
+    return "";
+}
+static inline void ifg_file_hand_over(ifg_model *model, const char *kind, const char *path)
+{
+    (void)model;
+    (void)kind;
+    (void)path;
 }
 
 #endif

@@ -156,6 +156,8 @@ uint32_t client_define_location(uint32_t kind, uint32_t category, uint32_t color
                                 const char *file);
 uint32_t client_define_model(const char *const strings[6]);
 void client_define_property(uint32_t model, const char *key, const char *value);
+void client_define_instrument(uint32_t state, const char *name, const char *reason);
+void client_define_file(uint32_t model, const char *kind, const char *path);
 uint32_t client_location_id_slow(ifg_location *location);
 void client_definitions_inherit(struct ifg_wire_control *parent);
 void client_definitions_warm(void); /* memory for the first definitions */
@@ -170,9 +172,11 @@ static inline uint32_t client_location_id(ifg_location *location)
 /* model.c: a fork in one thread must not leave the lock of another behind in the child. */
 void client_models_lock(void);
 void client_models_unlock(void);
+uint32_t client_model_id(const ifg_model *model);
 
 /* zone.c */
 ifg_zone client_zone_begin(uint32_t location);
+void client_zone_write(uint64_t start, uint64_t end, uint32_t location);
 
 /* region.c: one line on stderr, by write(2), only with IFG_DEBUG set. */
 void client_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -147,7 +147,8 @@ uint32_t client_define_model(const char *const strings[6])
     return model.id;
 }
 
-void client_define_property(uint32_t model, const char *key, const char *value)
+static void define_pair(enum ifg_wire_definition_kind kind, uint32_t model, const char *key,
+                        const char *value)
 {
     struct ifg_wire_property property = { model, { (uint16_t)clip(key), (uint16_t)clip(value) } };
     struct ifg_wire_definition *entry =
@@ -159,7 +160,22 @@ void client_define_property(uint32_t model, const char *key, const char *value)
     out = put((char *)(entry + 1), &property, sizeof property);
     out = put(out, key, property.string_bytes[0]);
     put(out, value, property.string_bytes[1]);
-    publish(entry, IFG_WIRE_DEFINE_PROPERTY);
+    publish(entry, kind);
+}
+
+void client_define_property(uint32_t model, const char *key, const char *value)
+{
+    define_pair(IFG_WIRE_DEFINE_PROPERTY, model, key, value);
+}
+
+void client_define_instrument(uint32_t state, const char *name, const char *reason)
+{
+    define_pair(IFG_WIRE_DEFINE_INSTRUMENT, state, name, reason);
+}
+
+void client_define_file(uint32_t model, const char *kind, const char *path)
+{
+    define_pair(IFG_WIRE_DEFINE_FILE, model, kind, path);
 }
 
 /* After a fork: ids that the child's memory already holds must mean the same in the child's own

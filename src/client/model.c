@@ -204,6 +204,16 @@ static uint32_t event_location(ifg_model *model, const char *name, enum ifg_cate
     return id;
 }
 
+uint32_t client_model_id(const ifg_model *model)
+{
+    return model ? model->id : 0;
+}
+
+uint32_t ifg_event_place(ifg_model *model, const char *function, enum ifg_category category)
+{
+    return event_location(model, function, category);
+}
+
 ifg_zone ifg_event_begin(ifg_model *model, const char *function, enum ifg_category category)
 {
     uint32_t location = event_location(model, function, category);

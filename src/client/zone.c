@@ -73,6 +73,34 @@ static inline __attribute__((always_inline)) void write_zone(struct ifg_wire_rin
     client_ring_done(ring, outermost);
 }
 
+/* Not on the stack of open zones: begun and ended in one go, after the fact. */
+void client_zone_write(uint64_t start, uint64_t end, uint32_t location)
+{
+    uint64_t duration = end > start ? end - start : 0;
+    ifg_zone zone = { start, location, 0 };
+    struct ifg_wire_ring *ring = client_ring;
+    enum client_take take;
+
+    if (!ring) {
+        ring = client_ring_acquire();
+        if (!ring)
+            return;
+    }
+    if (duration >> 32) {
+        client_emit(IFG_WIRE_LONG_ZONE, start, location, &duration, sizeof duration);
+        return;
+    }
+    do {
+        uint64_t at = ring->taken;
+        bool outermost;
+
+        SIGNAL_FENCE();
+        take = client_ring_take(ring, at, 1, &outermost);
+        if (take == CLIENT_TAKEN)
+            write_zone(ring, at, outermost, zone, duration);
+    } while (take == CLIENT_AGAIN);
+}
+
 /* A zone of more than 2^32 ticks, an end that does not match, a ring that looks full, or a signal
  * handler that came in between. */
 static __attribute__((noinline)) void zone_end_slow(ifg_zone zone)

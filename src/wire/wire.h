@@ -37,6 +37,7 @@
 #define IFG_ENV_DEBUG   "IFG_DEBUG"        /* say on stderr what the library does */
 #define IFG_ENV_OFF     "IFG_OFF"          /* do nothing at all */
 #define IFG_ENV_CLOCK   "IFG_CLOCK"        /* "monotonic": do not use the CPU's counter */
+#define IFG_ENV_OPS     "IFG_OPS" /* hooks: operators of every Nth inference; not set: none */
 
 /* ---- rings --------------------------------------------------------------------------------------
  */
@@ -153,9 +154,11 @@ struct ifg_wire_definition {
 };
 
 enum ifg_wire_definition_kind {
-    IFG_WIRE_DEFINE_LOCATION = 1, /* struct ifg_wire_location, then name, function, file */
-    IFG_WIRE_DEFINE_MODEL = 2,    /* struct ifg_wire_model, then six strings */
-    IFG_WIRE_DEFINE_PROPERTY = 3, /* struct ifg_wire_property, then key, value */
+    IFG_WIRE_DEFINE_LOCATION = 1,   /* struct ifg_wire_location, then name, function, file */
+    IFG_WIRE_DEFINE_MODEL = 2,      /* struct ifg_wire_model, then six strings */
+    IFG_WIRE_DEFINE_PROPERTY = 3,   /* struct ifg_wire_property, then key, value */
+    IFG_WIRE_DEFINE_INSTRUMENT = 4, /* the same: `model` is the state; name, reason */
+    IFG_WIRE_DEFINE_FILE = 5,       /* the same: kind, path; the recorder takes the file over */
 };
 
 #define IFG_WIRE_STRING_MAX 1024u

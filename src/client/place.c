@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * For hooks and bindings: places made at run time, zones that are known only afterwards, and what
+ * a source of events has to tell the recorder about itself.
+ */
+#include "client/client_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The depth of a zone that is not on the stack of open zones. */
+#define DETACHED UINT32_MAX
+
+uint64_t ifg_ticks(void)
+{
+    return client_now();
+}
+
+uint32_t ifg_place_create(const ifg_place_options *options)
+{
+    ifg_place_options known = { 0 };
+
+    if (options && options->struct_size)
+        memcpy(&known, options,
+               options->struct_size < sizeof known ? options->struct_size : sizeof known);
+    if (known.kind != IFG_LOCATION_OPERATOR)
+        known.kind = IFG_LOCATION_ZONE;
+    return client_define_location(known.kind, 0, known.color, known.line,
+                                  client_model_id(known.model), known.name, known.function,
+                                  known.file);
+}
+
+ifg_zone ifg_place_begin(uint32_t place)
+{
+    ifg_zone none = { 0, 0, 0 };
+
+    return LIKELY(place != 0) ? client_zone_begin(place) : none;
+}
+
+ifg_zone ifg_place_begin_at(uint32_t place, uint64_t start)
+{
+    ifg_zone zone = { start, place, place ? DETACHED : 0 };
+
+    return zone;
+}
+
+void ifg_zone_end_at(ifg_zone zone, uint64_t end)
+{
+    if (zone.depth == DETACHED)
+        client_zone_write(zone.start, end, zone.location);
+    else if (zone.depth)
+        ifg_zone_end(zone); /* it was open for all to see: it ends now */
+}
+
+void ifg_instrument_report(const char *name, enum ifg_instrument_state state, const char *reason)
+{
+    int saved_errno = errno;
+
+    if (name)
+        client_define_instrument((uint32_t)state, name, reason ? reason : "");
+    errno = saved_errno;
+}
+
+const char *ifg_session_directory(void)
+{
+    if (!client_control || !__atomic_load_n(&client_control->recording, __ATOMIC_ACQUIRE))
+        return "";
+    return client_control->session;
+}
+
+void ifg_file_hand_over(ifg_model *model, const char *kind, const char *path)
+{
+    int saved_errno = errno;
+
+    if (kind && path)
+        client_define_file(client_model_id(model), kind, path);
+    errno = saved_errno;
+}
