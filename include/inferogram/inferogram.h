@@ -237,7 +237,8 @@ IFG_API ifg_zone ifg_place_begin(uint32_t place);
 
 /** For what is known only afterwards: a zone that began at `start`. It is not among the open zones,
  *  takes details like them, and is written by ifg_zone_end_at, on the thread that calls it. It
- *  should lie inside or outside of the thread's other zones, not across their ends. */
+ *  should lie inside or outside of the thread's other zones, not across their ends.
+ *  ifg_zone_end_at also ends an ordinary zone of this thread, with a time that was read earlier. */
 IFG_API ifg_zone ifg_place_begin_at(uint32_t place, uint64_t start);
 IFG_API void ifg_zone_end_at(ifg_zone zone, uint64_t end);
 

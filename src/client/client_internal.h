@@ -176,6 +176,7 @@ uint32_t client_model_id(const ifg_model *model);
 
 /* zone.c */
 ifg_zone client_zone_begin(uint32_t location);
+void client_zone_end_at(ifg_zone zone, uint64_t end);
 void client_zone_write(uint64_t start, uint64_t end, uint32_t location);
 
 /* region.c: one line on stderr, by write(2), only with IFG_DEBUG set. */

@@ -49,7 +49,7 @@ void ifg_zone_end_at(ifg_zone zone, uint64_t end)
     if (zone.depth == DETACHED)
         client_zone_write(zone.start, end, zone.location);
     else if (zone.depth)
-        ifg_zone_end(zone); /* it was open for all to see: it ends now */
+        client_zone_end_at(zone, end);
 }
 
 void ifg_instrument_report(const char *name, enum ifg_instrument_state state, const char *reason)

@@ -105,11 +105,12 @@ static void a_zone_written_afterwards_leaves_open_ones_alone(void)
     open = ifg_place_begin(place);
     ifg_zone_end_at(ifg_place_begin_at(place, open.start), open.start + 1);
     CHECK_UINT(client_ring->depth, 1);
-    ifg_zone_end_at(open, 0); /* an ordinary one ends now, whatever is said */
+    ifg_zone_end_at(open, open.start + 77); /* an ordinary one whose end was read before */
     CHECK_UINT(client_ring->depth, 0);
     CHECK_UINT(client_ring->unbalanced, 0);
     take_all(&seen);
-    CHECK_UINT(seen.count, 2);
+    REQUIRE_UINT(seen.count, 2);
+    CHECK_UINT(seen.records[1].duration, 77);
 }
 
 static void instruments_and_files_reach_the_log(void)

@@ -101,9 +101,9 @@ void client_zone_write(uint64_t start, uint64_t end, uint32_t location)
     } while (take == CLIENT_AGAIN);
 }
 
-/* A zone of more than 2^32 ticks, an end that does not match, a ring that looks full, or a signal
- * handler that came in between. */
-static __attribute__((noinline)) void zone_end_slow(ifg_zone zone)
+/* A zone of more than 2^32 ticks, an end that does not match, a ring that looks full, a signal
+ * handler that came in between, or an end that was read before (end is not 0). */
+static __attribute__((noinline)) void zone_end_slow(ifg_zone zone, uint64_t end)
 {
     struct ifg_wire_ring *ring = client_ring;
     enum client_take take;
@@ -125,7 +125,7 @@ static __attribute__((noinline)) void zone_end_slow(ifg_zone zone)
         bool outermost;
 
         SIGNAL_FENCE();
-        now = client_now();
+        now = end ? end : client_now();
         duration = now > zone.start ? now - zone.start : 0;
         if (duration >> 32) {
             client_emit(IFG_WIRE_LONG_ZONE, zone.start, zone.location, &duration, sizeof duration);
@@ -147,7 +147,7 @@ void ifg_zone_end(ifg_zone zone)
     bool outermost;
 
     if (UNLIKELY(!ring)) {
-        zone_end_slow(zone);
+        zone_end_slow(zone, 0);
         return;
     }
     at = ring->taken;
@@ -155,11 +155,16 @@ void ifg_zone_end(ifg_zone zone)
     duration = client_now() - zone.start;
     if (UNLIKELY(ring->depth != zone.depth || duration >> 32 || at >= ring->limit ||
                  ring->writing || client_ring_take(ring, at, 1, &outermost) != CLIENT_TAKEN)) {
-        zone_end_slow(zone);
+        zone_end_slow(zone, 0);
         return;
     }
     write_zone(ring, at, outermost, zone, duration);
     /* The depth goes down last: until the slot is out, a handler must not use our stack entry. */
     SIGNAL_FENCE();
     ring->depth = zone.depth - 1;
+}
+
+void client_zone_end_at(ifg_zone zone, uint64_t end)
+{
+    zone_end_slow(zone, end);
 }
