@@ -242,6 +242,10 @@ IFG_API ifg_zone ifg_place_begin(uint32_t place);
 IFG_API ifg_zone ifg_place_begin_at(uint32_t place, uint64_t start);
 IFG_API void ifg_zone_end_at(ifg_zone zone, uint64_t end);
 
+/** The same for what took place on another thread: a span of the place, with an id as for
+ *  ifg_async_begin. */
+IFG_API void ifg_place_async(uint32_t place, uint64_t id, uint64_t start, uint64_t end);
+
 /** Says whether a source of events works here, and why (not): at most 1,024 bytes of reason. The
  *  last word about a name counts. */
 IFG_API void ifg_instrument_report(const char *name, enum ifg_instrument_state state,

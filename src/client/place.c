@@ -52,6 +52,14 @@ void ifg_zone_end_at(ifg_zone zone, uint64_t end)
         client_zone_end_at(zone, end);
 }
 
+void ifg_place_async(uint32_t place, uint64_t id, uint64_t start, uint64_t end)
+{
+    if (!place)
+        return;
+    client_emit(IFG_WIRE_ASYNC_BEGIN, start, place, &id, sizeof id);
+    client_emit(IFG_WIRE_ASYNC_END, end, place, &id, sizeof id);
+}
+
 void ifg_instrument_report(const char *name, enum ifg_instrument_state state, const char *reason)
 {
     int saved_errno = errno;

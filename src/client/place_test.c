@@ -113,6 +113,23 @@ static void a_zone_written_afterwards_leaves_open_ones_alone(void)
     CHECK_UINT(seen.records[1].duration, 77);
 }
 
+static void a_span_of_another_thread_can_be_written(void)
+{
+    struct seen seen;
+    uint32_t place = ifg_place_create(NULL);
+
+    fake_recorder_start();
+    ifg_place_async(0, 1, 2, 3);
+    ifg_place_async(place, 9, 100, 200);
+    take_all(&seen);
+    REQUIRE_UINT(seen.count, 2);
+    CHECK_UINT(seen.records[0].kind, IFG_WIRE_ASYNC_BEGIN);
+    CHECK_UINT(seen.records[0].ticks, 100);
+    CHECK_UINT(seen.records[1].kind, IFG_WIRE_ASYNC_END);
+    CHECK_UINT(seen.records[1].ticks, 200);
+    CHECK_UINT(fake_u64(&seen.records[1], 0), 9);
+}
+
 static void instruments_and_files_reach_the_log(void)
 {
     uint32_t head = 0;
@@ -137,4 +154,5 @@ static void instruments_and_files_reach_the_log(void)
 
 TAP_MAIN(TAP_CASE(a_zone_can_be_written_afterwards), TAP_CASE(odd_times_and_places_do_no_harm),
          TAP_CASE(a_zone_written_afterwards_leaves_open_ones_alone),
+         TAP_CASE(a_span_of_another_thread_can_be_written),
          TAP_CASE(instruments_and_files_reach_the_log))

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * libinferogram-ort.so: hands out a table of ONNX Runtime's functions in which some are ours.
+ *
+ * A table is taken only if everything about it is as known: its version, the number of its slots,
+ * and that each slot leads into one and the same library. Otherwise the program gets the real one,
+ * and the trace says why.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hooks/ort/observer.h"
+#include "hooks/ort/wrap.h"
+
+struct ort_runtime ort_runtimes[ORT_RUNTIMES_MAX] = {
+    [0 ... ORT_RUNTIMES_MAX - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER, .log_level = 2 },
+};
+struct ort_map ort_sessions = ORT_MAP_INIT;
+struct ort_map ort_options_map = ORT_MAP_INIT;
+struct ort_map ort_bindings = ORT_MAP_INIT;
+
+static pthread_mutex_t runtimes_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned runtime_count;
+
+/* How many slots the table of 1.N has. */
+static unsigned slots_of(unsigned minor)
+{
+    static const uint16_t slots[ORT_NEWEST + 1] = {
+        [8] = 170,  [9] = 192,  [10] = 204, [11] = 210, [12] = 219, [13] = 225,
+        [14] = 239, [15] = 255, [16] = 266, [17] = 276, [18] = 280, [19] = 280,
+        [20] = 285, [21] = 285, [22] = 318, [23] = 390, [24] = 415, [25] = 419,
+        [26] = 419, [27] = 422, [28] = 424, [29] = 425, [30] = 425,
+    };
+
+    return minor >= ORT_OLDEST && minor <= ORT_NEWEST ? slots[minor] : 0;
+}
+
+static bool parse_version(const char *text, unsigned *out_minor)
+{
+    char *end;
+    unsigned long minor;
+
+    if (!text || strncmp(text, "1.", 2) != 0)
+        return false;
+    minor = strtoul(text + 2, &end, 10);
+    *out_minor = (unsigned)minor;
+    return end != text + 2 && minor < 1000;
+}
+
+/* Whether every slot leads into the library that the base came from. */
+static bool is_one_library(const struct ort_api_base *base, const ort_slot *api, unsigned slots)
+{
+    Dl_info home;
+    Dl_info there;
+
+    if (!dladdr((void *)(uintptr_t)base->get_api, &home))
+        return false;
+    for (unsigned i = 0; i < slots; i++)
+        if (!api[i] || !dladdr((void *)(uintptr_t)api[i], &there) ||
+            there.dli_fbase != home.dli_fbase)
+            return false;
+    return true;
+}
+
+static void stand_aside(const char *version, const char *reason)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "ONNX Runtime %.24s", version ? version : "?");
+    ifg_instrument_report(name, IFG_INSTRUMENT_UNAVAILABLE, reason);
+}
+
+/* NULL: it is not wrapped, and the trace says why. */
+static struct ort_runtime *take(const struct ort_api_base *real)
+{
+    const char *version = real->get_version_string ? real->get_version_string() : NULL;
+    struct ort_runtime *rt;
+    const ort_slot *api;
+    unsigned minor = 0;
+    char reason[160];
+
+    if (!parse_version(version, &minor) || !slots_of(minor)) {
+        snprintf(reason, sizeof reason,
+                 "this Inferogram knows the functions of 1.%d to 1.%d; version %.24s is left alone",
+                 ORT_OLDEST, ORT_NEWEST, version ? version : "?");
+        stand_aside(version, reason);
+        return NULL;
+    }
+    if (runtime_count == ORT_RUNTIMES_MAX) {
+        stand_aside(version, "too many different ONNX Runtimes in one process (4 are watched)");
+        return NULL;
+    }
+    api = real->get_api(minor);
+    if (!api || !is_one_library(real, api, slots_of(minor))) {
+        stand_aside(version, "its table of functions is not as expected for this version");
+        return NULL;
+    }
+    rt = &ort_runtimes[runtime_count];
+    rt->real_base = real;
+    rt->api = api;
+    rt->slots = slots_of(minor);
+    rt->minor = minor;
+    snprintf(rt->version, sizeof rt->version, "%s", version);
+    snprintf(rt->name, sizeof rt->name, "ONNX Runtime %.31s", version);
+    memcpy(rt->table, api, rt->slots * sizeof *api);
+    ort_wrap_table(rt, runtime_count);
+    ifg_instrument_report(rt->name, IFG_INSTRUMENT_ON, "launch hooks");
+    return rt;
+}
+
+/* ---- what the program calls ---- */
+
+static const ort_slot *get_api(struct ort_runtime *rt, uint32_t version)
+{
+    /* Every version up to its own has the same table; the real one refuses the others, and says
+     * so. */
+    const ort_slot *real = rt->real_base->get_api(version);
+
+    return real == rt->api ? rt->table : real;
+}
+
+static const ort_slot *get_api_0(uint32_t version)
+{
+    return get_api(&ort_runtimes[0], version);
+}
+static const ort_slot *get_api_1(uint32_t version)
+{
+    return get_api(&ort_runtimes[1], version);
+}
+static const ort_slot *get_api_2(uint32_t version)
+{
+    return get_api(&ort_runtimes[2], version);
+}
+static const ort_slot *get_api_3(uint32_t version)
+{
+    return get_api(&ort_runtimes[3], version);
+}
+
+const struct ort_api_base *ifg_ort_wrap_base(const struct ort_api_base *real)
+{
+    static const ort_slot *(*const get_apis[ORT_RUNTIMES_MAX])(uint32_t) = {
+        get_api_0,
+        get_api_1,
+        get_api_2,
+        get_api_3,
+    };
+    static const struct ort_api_base *refused[8];
+    const struct ort_api_base *result = real;
+    int saved_errno = errno;
+
+    pthread_mutex_lock(&runtimes_lock);
+    for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (refused[i] == real)
+            goto out;
+    for (unsigned i = 0; i < runtime_count; i++)
+        if (ort_runtimes[i].real_base == real) {
+            result = &ort_runtimes[i].base;
+            goto out;
+        }
+    if (take(real)) {
+        struct ort_runtime *rt = &ort_runtimes[runtime_count];
+
+        rt->base.get_api = get_apis[runtime_count];
+        rt->base.get_version_string = real->get_version_string;
+        runtime_count++;
+        result = &rt->base;
+    } else {
+        for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++)
+            if (!refused[i]) {
+                refused[i] = real;
+                break;
+            }
+    }
+out:
+    pthread_mutex_unlock(&runtimes_lock);
+    errno = saved_errno;
+    return result;
+}
+
+void ort_status_text(const struct ort_runtime *rt, struct ort_status *status, char *out,
+                     size_t size)
+{
+    const char *text = NULL;
+
+    if (status)
+        text = ((const char *(*)(struct ort_status *))rt->api[ORT_GetErrorMessage])(status);
+    snprintf(out, size, "error: %s", text ? text : "?");
+}
+
+bool ort_ok(const struct ort_runtime *rt, struct ort_status *status)
+{
+    if (status)
+        ORT_VOID(rt, ReleaseStatus)(status);
+    return !status;
+}

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wrappers around runs: inference events, the setup before them, the line that called.
+
+While nobody records, a wrapper is one look at a word and the original method. An error of ours
+never reaches the program; an error of the program's call is noted and passed on as it is.
+"""
+import functools
+import os
+import sys
+import threading
+import time
+import weakref
+
+from .client import INFERENCE, LEVEL_ERROR, STRLEN, as_bytes, status_text
+from .sessions import MAIN
+
+SHAPES_MAX = 4096
+SITES_MAX = 4096
+PENDING_MAX = 256
+MERGE_NS = 100000  # calls that follow each other this closely are one setup
+
+
+class Sites:
+    """The places in the program's source that call us. One number for each line."""
+
+    def __init__(self, library, package_folder):
+        self.library = library
+        self.package_folder = package_folder + os.sep
+        self.known = {}
+
+    def of(self, frame):
+        code = frame.f_code
+        key = (id(code), frame.f_lineno)
+        known = self.known.get(key)
+        return known[0] if known is not None else self.define(key, code, frame)
+
+    def define(self, key, code, frame):
+        if len(self.known) >= SITES_MAX:
+            return 0
+        function = getattr(code, 'co_qualname', code.co_name)
+        file = code.co_filename
+        if not file.startswith('<'):
+            file = os.path.abspath(file)
+        place = self.library.place('%s.%s' % (frame.f_globals.get('__name__', '?'), function),
+                                   function, file, frame.f_lineno)
+        self.known[key] = (place, code)  # the code is kept: its id must not be used again
+        return place
+
+    def outside(self, frame):
+        """The first caller that is not a part of onnxruntime."""
+        while frame.f_back is not None and \
+                frame.f_code.co_filename.startswith(self.package_folder):
+            frame = frame.f_back
+        return self.of(frame)
+
+
+class Shapes:
+    """Shapes of inputs as text, remembered: most programs use few."""
+
+    def __init__(self):
+        self.known = {}
+
+    def of(self, feed):
+        """(text, first dimension of the first input or None)"""
+        if not hasattr(feed, 'items'):
+            return b'', None
+        key = tuple([(name, shape_of(value)) for name, value in feed.items()])
+        known = self.known.get(key)
+        if known is None:
+            known = self.describe(key)
+            if len(self.known) < SHAPES_MAX:
+                self.known[key] = known
+        return known
+
+    @staticmethod
+    def describe(key):
+        text = ' '.join('%s:%s' % (name, 'x'.join(map(str, shape)) if shape else
+                                   'scalar' if shape == () else '?') for name, shape in key)
+        first = key[0][1] if key else None
+        return as_bytes(text), first[0] if first and isinstance(first[0], int) else None
+
+
+def shape_of(value):
+    shape = getattr(value, 'shape', None)
+    if type(shape) is tuple:
+        return shape
+    if isinstance(shape, tuple):  # torch.Size
+        return tuple(shape)
+    if callable(shape):  # OrtValue
+        return tuple(shape())
+    if isinstance(value, (list, tuple)):
+        dimensions = []
+        while isinstance(value, (list, tuple)):
+            dimensions.append(len(value))
+            value = value[0] if value else None
+        return tuple(dimensions)
+    return () if isinstance(value, (bool, int, float, str, bytes)) else None
+
+
+class Setups(threading.local):
+    """What this thread has prepared for its next run: (start, end) in ticks."""
+
+    def __init__(self):
+        self.pending = []
+        self.last_ns = 0
+
+    def add(self, start, end):
+        now = time.perf_counter_ns()
+        if self.pending and now - self.last_ns < MERGE_NS:
+            self.pending[-1] = (self.pending[-1][0], end)
+        elif len(self.pending) < PENDING_MAX:
+            self.pending.append((start, end))
+        self.last_ns = now
+
+    def write(self, library, state):
+        pending, self.pending = self.pending, []
+        for start, end in pending:
+            library.write_zone(state.setup_place, start, end, [(b'session', state.number)])
+
+
+class Run:
+    """An open inference with the zone of the line that asked for it."""
+    __slots__ = ('site', 'event', 'state', 'observed')
+
+
+class Recorder:
+    """What the wrappers of runs share."""
+
+    def __init__(self, library, sessions, sites):
+        self.library = library
+        self.recording = library.recording
+        self.sessions = sessions
+        self.sites = sites
+        self.shapes = Shapes()
+        self.setups = Setups()
+        self.bound = weakref.WeakKeyDictionary()  # IOBinding: {input: shape}
+
+    def trouble(self, error):
+        try:
+            self.library.report_trouble(self.sessions.version, error)
+        except Exception:
+            pass
+
+    def begin(self, session, feed, frame, is_observed):
+        """None where this run cannot be recorded."""
+        library, run = self.library, Run()
+        try:
+            state = self.sessions.states.get(id(session))
+            if state is None or state.reference() is not session:
+                state = self.sessions.adopt(session)
+            run.state = state
+            if self.setups.pending:
+                self.setups.write(library, state)
+            text, batch = self.shapes.of(feed)
+            site = self.sites.of(frame)
+            run.observed = is_observed and self.sessions.operators.begin_run(state)
+            run.site = library.place_begin(site)
+            run.event = event = library.place_begin(state.inference_place)
+            library.zone_detail_int(event, b'session', state.number)
+            if text:
+                library.zone_detail_string(event, b'shapes', text)
+            if batch is not None:
+                library.zone_detail_int(event, b'batch', batch)
+            return run
+        except Exception as error:
+            self.trouble(error)
+            return None
+
+    def end(self, run, error):
+        library = self.library
+        try:
+            if error is not None:
+                library.zone_detail_string(run.event, b'status', status_text(error))
+            if run.observed or run.state.profile is not None:
+                self.sessions.operators.end_run(run, error)
+            if run.event.depth:
+                library.zone_end(run.event)
+            if run.site.depth:
+                library.zone_end(run.site)
+        except Exception as trouble:
+            self.trouble(trouble)
+
+
+def argument(args, kwargs, position, name):
+    return args[position] if len(args) > position else kwargs.get(name)
+
+
+def recorded(recorder, original, session, args, kwargs, feed, options_position, frame):
+    """The original call inside its events. options_position: of run_options; None: leave alone."""
+    operators = recorder.sessions.operators
+    observes = operators is not None and options_position is not None and \
+        argument(args, kwargs, options_position, 'run_options') is None
+    run = recorder.begin(session, feed, frame, observes)
+    if run is None:
+        return original(session, *args, **kwargs)
+    if run.observed:
+        args, kwargs = operators.with_options(args, kwargs, options_position)
+    error = None
+    try:
+        return original(session, *args, **kwargs)
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        recorder.end(run, error)
+        error = None  # no cycle with the traceback
+
+
+def wrap_run(recorder, original):
+    """The signature is the original's since its first release: this is the call that counts."""
+    recording = recorder.recording
+    arguments = getattr(getattr(original, '__code__', None), 'co_varnames', ())[:4]
+    if arguments != ('self', 'output_names', 'input_feed', 'run_options'):
+        return wrap_any_run(recorder, original, feed_of(1, 'input_feed'), 2)
+
+    @functools.wraps(original)
+    def run(self, output_names, input_feed, run_options=None):
+        if not recording[0]:
+            return original(self, output_names, input_feed, run_options)
+        return recorded(recorder, original, self, (output_names, input_feed, run_options), {},
+                        input_feed, 2, sys._getframe(1))
+    return run
+
+
+def wrap_any_run(recorder, original, find_feed, options_position):
+    recording = recorder.recording
+
+    @functools.wraps(original)
+    def wrapper(self, *args, **kwargs):
+        if not recording[0]:
+            return original(self, *args, **kwargs)
+        return recorded(recorder, original, self, args, kwargs, find_feed(args, kwargs),
+                        options_position, sys._getframe(1))
+    return wrapper
+
+
+def feed_of(position, name):
+    return lambda args, kwargs: argument(args, kwargs, position, name)
+
+
+def bound_feed_of(recorder):
+    return lambda args, kwargs: bound_shapes(recorder, argument(args, kwargs, 0, 'iobinding'))
+
+
+class Bound:
+    """The shape of an input that was bound earlier."""
+
+    def __init__(self, shape):
+        self.shape = shape
+
+
+def bound_shapes(recorder, binding):
+    try:
+        return recorder.bound.get(binding, {})
+    except TypeError:
+        return {}
+
+
+def wrap_run_async(recorder, original):
+    library = recorder.library
+
+    def begin(session):
+        state = recorder.sessions.state_of(session)
+        recorder.setups.write(library, state)
+        number = library.request_new()
+        library.event_async_begin(state.model, MAIN, INFERENCE, number)
+        return state.model, number
+
+    def finish(begun, status):
+        try:
+            library.event_async_end(begun[0], MAIN, INFERENCE, begun[1])
+            if status:
+                library.message(LEVEL_ERROR, as_bytes('run_async: %s' % status), STRLEN)
+        except Exception as error:
+            recorder.trouble(error)
+
+    def replace(begun, args, kwargs):
+        """The same arguments with a callback that ends the span first."""
+        callback = argument(args, kwargs, 2, 'callback')
+
+        def ended(results, user_data, status):
+            finish(begun, status)
+            return callback(results, user_data, status)
+
+        if len(args) > 2:
+            return args[:2] + (ended,) + args[3:], kwargs
+        return args, dict(kwargs, callback=ended)
+
+    @functools.wraps(original)
+    def wrapper(self, *args, **kwargs):
+        if not recorder.recording[0] or not callable(argument(args, kwargs, 2, 'callback')):
+            return original(self, *args, **kwargs)
+        try:
+            begun = begin(self)
+            site = library.place_begin(recorder.sites.of(sys._getframe(1)))
+        except Exception as error:
+            recorder.trouble(error)
+            return original(self, *args, **kwargs)
+        args, kwargs = replace(begun, args, kwargs)
+        try:
+            return original(self, *args, **kwargs)
+        except BaseException as raised:
+            finish(begun, raised)
+            raise
+        finally:
+            if site.depth:
+                library.zone_end(site)
+    return wrapper
+
+
+def wrap_setup(recorder, original, note=None):
+    """bind_*, ortvalue_from_*: their time belongs to the next run of this thread."""
+    ticks, setups = recorder.library.ticks, recorder.setups
+
+    @functools.wraps(original)
+    def wrapper(*args, **kwargs):
+        if not recorder.recording[0]:
+            return original(*args, **kwargs)
+        start = ticks()
+        result = original(*args, **kwargs)
+        try:
+            setups.add(start, ticks())
+            if note is not None:
+                note(args, kwargs)
+        except Exception as error:
+            recorder.trouble(error)
+        return result
+    return wrapper
+
+
+def note_bound(recorder, position, name):
+    """Remembers the shape of a bound input, for the runs that use the binding."""
+    def note(args, kwargs):
+        binding, given = args[0], args[1:]
+        value = argument(given, kwargs, position, name)
+        shape = tuple(value) if name == 'shape' else shape_of(value)
+        inputs = recorder.bound.setdefault(binding, {})
+        inputs[argument(given, kwargs, 0, 'name')] = Bound(shape)
+    return note

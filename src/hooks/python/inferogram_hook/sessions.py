@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sessions of this process: what is remembered of each, and the `load` event of its creation.
+
+A load is written after it has ended. Only then is it known what was loaded, and looking at the file
+earlier would have warmed it for the program.
+"""
+import itertools
+import os
+import threading
+import weakref
+import zlib
+
+from . import evidence, identity, options, placement
+from .client import (COLD, INFERENCE, LOAD, PREPARE_EP, SETUP, SPECIALIZATION, UNKNOWN, as_bytes,
+                     status_text)
+
+MAIN = b'main'
+PREPARES_MAX = 64
+
+
+class State:
+    """One session, as long as the program keeps it."""
+
+    def __init__(self, library, number, model):
+        self.number = number
+        self.model = model
+        self.inference_place = library.event_place(model, MAIN, INFERENCE)
+        self.setup_place = library.event_place(model, MAIN, SETUP)
+        self.runs = itertools.count()
+        self.observed = False  # operators can be had from the observer
+        self.profile = None  # operators come from a session profile
+        self.reference = None
+
+
+class Creation:
+    """One call of _create_inference_session, from its beginning to what is written about it."""
+
+    def __init__(self, session, names, settings):
+        self.names, self.settings = names, settings
+        self.path = getattr(session, '_model_path', None) or ''
+        self.data = getattr(session, '_model_bytes', None)
+        self.options = getattr(session, '_sess_options', None)
+        self.caches = evidence.cache_paths(settings)
+        self.files_before = evidence.cache_files(self.caches)
+        self.policy = ''
+        self.initialize_start = self.initialize_end = self.start = self.end = 0
+        self.error = None
+
+
+class Sessions:
+    def __init__(self, library, version, package):
+        self.library = library
+        self.version = version
+        self.runtime = 'ONNX Runtime ' + version
+        self.package = package
+        self.asked = options.Asked()
+        self.states = {}
+        self.numbers = itertools.count(1)
+        self.here = threading.local()  # .creation, .failed, .prepares
+        self.operators = None
+
+    # ---- states ----
+
+    def state_of(self, session):
+        state = self.states.get(id(session))
+        if state is not None and state.reference() is session:
+            return state
+        return self.adopt(session)
+
+    def adopt(self, session):
+        """A session that was created while nobody recorded."""
+        names = list(session.get_providers())
+        creation = Creation(session, names, [{} for _ in names])
+        return self.remember(session, self.model_of(creation, session, names), next(self.numbers))
+
+    def remember(self, session, model, number):
+        state = State(self.library, number, model)
+        key = id(session)
+
+        def forget(_):
+            if self.states.get(key) is state:
+                del self.states[key]
+            if state.profile is not None:
+                state.profile.finish()
+
+        state.reference = weakref.ref(session, forget)
+        self.states[key] = state
+        return state
+
+    # ---- models ----
+
+    def model_of(self, creation, session, requested):
+        if creation.data is not None:
+            content = identity.of_bytes(creation.data)
+            name, path = content.graph_name or 'model', ''
+        else:
+            content = identity.of_file(creation.path)
+            path = os.path.abspath(creation.path)
+            name = os.path.basename(path)
+            for suffix in ('.onnx', '.ort'):
+                name = name[:-len(suffix)] if name.endswith(suffix) else name
+        creation.content = content
+        text = options.as_text(creation.options or default_options(self.package), creation.names,
+                               creation.settings)
+        content_id = '%s-%08x' % (content.hash, zlib.crc32(text.encode('utf-8', 'replace')))
+        model = self.library.model(name, path, content_id, self.runtime, ','.join(requested))
+        tell = self.library.tell
+        tell(model, 'content', content.hash)
+        tell(model, 'options', text)
+        tell(model, 'file_bytes', content.size)
+        tell(model, 'source', 'file' if path else 'memory')
+        if content.graph_name:
+            tell(model, 'graph_name', content.graph_name)
+        if creation.policy:
+            tell(model, 'policy', creation.policy)
+        if session is not None:
+            placement.tell(self.library, model, session, requested,
+                           list(self.available_providers()), self.version)
+        return model
+
+    def available_providers(self):
+        try:
+            return self.package.get_available_providers()
+        except Exception:
+            return []
+
+    # ---- load ----
+
+    def begin_load(self, session, providers, provider_options):
+        """Before _create_inference_session."""
+        names, settings = options.provider_list(providers, provider_options)
+        creation = Creation(session, names, settings)
+        creation.policy = self.asked.policy_of(creation.options)
+        if hasattr(session, 'get_provider_graph_assignment_info'):
+            if creation.options is None:
+                # The default is one object for the whole process: a fresh one is equal to it.
+                session._sess_options = creation.options = self.package.SessionOptions()
+            placement.request_assignment(creation.options)
+        if self.operators is not None:
+            self.operators.prepare(session, creation)
+        self.here.creation = creation
+        creation.start = self.library.ticks()
+        return creation
+
+    def end_load(self, session, creation, error):
+        creation.end = self.library.ticks()
+        creation.error = error
+        self.here.creation = None
+        if self.operators is not None:
+            self.operators.restore(session, creation)
+        return creation
+
+    def write_load(self, session, creation):
+        """After everything has been closed: this may take milliseconds for a large file."""
+        failed = creation.error is not None
+        requested = self.requested(session, creation, failed)
+        model = self.model_of(creation, None if failed else session, requested)
+        number = next(self.numbers)
+        self.write_prepares(model)
+        self.write_load_event(session, model, creation, number)
+        if failed:
+            self.here.failed = (weakref.ref(session), requested, creation.error)
+            return
+        earlier = getattr(self.here, 'failed', None)
+        if earlier is not None and earlier[0]() is session:
+            for name in earlier[1]:
+                if name not in session.get_providers():
+                    self.library.tell(model, 'requested_failed.' + name, earlier[2])
+        self.here.failed = None
+        state = self.remember(session, model, number)
+        if self.operators is not None:
+            self.operators.adopt(session, creation, state)
+
+    def requested(self, session, creation, failed):
+        """What the program asked for, also when this is ONNX Runtime's second try without it."""
+        earlier = getattr(self.here, 'failed', None)
+        if earlier is not None and earlier[0]() is session:
+            return earlier[1]
+        names = creation.names or self.asked.providers_of(creation.options)
+        if not names and not failed:
+            names = list(session.get_providers())
+        return options.with_cpu_last(names)
+
+    def write_load_event(self, session, model, creation, number):
+        library = self.library
+        zone = library.place_begin_at(library.event_place(model, MAIN, LOAD), creation.start)
+        details = [(b'session', number)]
+        state = UNKNOWN
+        if creation.error is not None:
+            details.append((b'status', status_text(creation.error)))
+        else:
+            state, why = evidence.judge(
+                creation.content, creation.options or default_options(self.package),
+                session.get_providers(), creation.caches, creation.files_before,
+                evidence.cache_files(creation.caches))
+            details.append((b'why', as_bytes(why)))
+        library.event_load_state(zone, state)
+        library.details(zone, details)
+        if creation.initialize_start:
+            self.write_parts(model, creation, number, state)
+        if zone.depth:
+            library.zone_end_at(zone, creation.end)
+
+    def write_parts(self, model, creation, number, state):
+        library, middle = self.library, creation.initialize_start
+        library.write_zone(library.place('read model', ''), creation.start, middle)
+        if state == COLD:
+            place, details = library.event_place(model, MAIN, SPECIALIZATION), \
+                [(b'session', number)]
+        else:
+            place, details = library.place('initialize', ''), ()
+        library.write_zone(place, middle, creation.initialize_end or creation.end, details)
+
+    # ---- providers get ready before it is known for which model ----
+
+    def note_prepare(self, start, end, provider, path, error):
+        prepares = self.here.__dict__.setdefault('prepares', [])
+        details = [(b'provider', as_bytes(provider))]
+        if path:
+            details.append((b'library', as_bytes(path)))
+        if error is not None:
+            details.append((b'status', status_text(error)))
+        if len(prepares) < PREPARES_MAX:
+            prepares.append((start, end, details))
+
+    def write_prepares(self, model):
+        prepares, self.here.prepares = self.here.__dict__.get('prepares', []), []
+        place = self.library.event_place(model, MAIN, PREPARE_EP)
+        for start, end, details in prepares:
+            self.library.write_zone(place, start, end, details)
+
+
+def default_options(package):
+    return package.SessionOptions()
