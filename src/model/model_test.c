@@ -20,10 +20,12 @@ struct written {
     uint64_t end;
     uint32_t location;
     uint32_t depth;
+    bool late; /* written when all others had been */
 };
 
 static struct written zones[ZONES_MAX];
 static size_t zone_count;
+static uint32_t late_one_in; /* 0: none is late */
 static char path[64];
 
 static uint32_t seed = 12345;
@@ -91,11 +93,36 @@ static uint64_t grow_tree(struct trace_stream *stream, uint64_t at, uint32_t dep
     for (uint32_t i = 0; i < children && zone_count < ZONES_MAX - 100; i++)
         at = grow_tree(stream, at + 1 + dice(10), depth + 1) + 1;
     at += 1 + dice(30);
-    trace_stream_zone(stream, start, at - start, location);
+    zones[zone_count] = (struct written){ start, at, location, depth, false };
+    if (late_one_in && dice(late_one_in) == 0)
+        zones[zone_count].late = true;
+    else
+        trace_stream_zone(stream, start, at - start, location);
+    zone_count++;
     if (dice(200) == 0)
         trace_stream_flush(stream, NULL, 0, 0); /* cut the tree between blocks */
-    zones[zone_count++] = (struct written){ start, at, location, depth };
     return at;
+}
+
+/* In the order of their ends, as the others, in a stream of their own. */
+static void write_late(struct trace_writer *writer, struct trace_stream *stream)
+{
+    uint64_t before;
+
+    trace_stream_flush(stream, NULL, 0, 0);
+    before = trace_stream_zones(stream);
+    trace_stream_destroy(stream);
+    stream = trace_stream_resume(writer, 0, before, 0);
+    for (size_t i = 0; i < zone_count; i++) {
+        int64_t number = (int64_t)i;
+
+        if (!zones[i].late)
+            continue;
+        trace_stream_attribute(stream, zones[i].start, zones[i].location, TRACE_VALUE_SIGNED,
+                               "number", 6, &number, sizeof number);
+        trace_stream_zone(stream, zones[i].start, zones[i].end - zones[i].start, zones[i].location);
+    }
+    trace_stream_destroy(stream);
 }
 
 static int by_start(const void *a, const void *b)
@@ -117,6 +144,8 @@ static void check_tree(unsigned threads)
 
     while (zone_count < ZONES_MAX - 1000)
         at = grow_tree(stream, at + 5, 0);
+    if (late_one_in)
+        write_late(writer, stream);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
     qsort(zones, zone_count, sizeof zones[0], by_start);
     model = load(&reader, threads);
@@ -127,7 +156,8 @@ static void check_tree(unsigned threads)
 
         snprintf(name, sizeof name, "place %u", zones[i].location);
         wrong += model->start_ns[i] != zones[i].start || model_end_ns(model, i) != zones[i].end ||
-                 model->depth[i] != zones[i].depth || strcmp(place->name, name) != 0;
+                 model->depth[i] != zones[i].depth || strcmp(place->name, name) != 0 ||
+                 (model_find_attribute(model, i, "number") != NULL) != zones[i].late;
     }
     CHECK_UINT(wrong, 0);
     CHECK_UINT(model->begin_ns, zones[0].start);
@@ -143,6 +173,43 @@ static void random_trees_one_thread(void)
 static void random_trees_many_threads(void)
 {
     check_tree(7);
+}
+
+static void random_trees_with_late_zones(void)
+{
+    late_one_in = 3;
+    check_tree(3);
+}
+
+/* Twenty thousand operators, known when the thread had ended: 100 in each of 200 inferences, the
+ * first beginning and the last ending with its inference. */
+static void late_operators(void)
+{
+    struct trace_writer *writer = begin_trace();
+    struct trace_stream *stream = trace_stream_create(writer, 0);
+    struct trace_reader *reader;
+    const struct model *model;
+    size_t wrong = 0;
+
+    for (uint64_t i = 0; i < 200; i++)
+        trace_stream_zone(stream, 10000 * i, 10000 - i % 2, 2); /* the next begins at its end */
+    trace_stream_zone(stream, 0, 200 * 10000, 3);
+    trace_stream_flush(stream, NULL, 0, 0);
+    for (uint64_t i = 0; i < 200; i++)
+        for (uint64_t k = 0; k < 100; k++)
+            trace_stream_zone(stream, 10000 * i + 100 * k, k < 99 ? 100 : 100 - i % 2, 4);
+    REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
+    model = load(&reader, 2);
+    REQUIRE(model->slice_count == 1 + 200 + 20000);
+    CHECK_UINT(model->depth[0], 0);
+    for (size_t i = 1; i < model->slice_count; i++) {
+        bool is_inference = (i - 1) % 101 == 0;
+
+        wrong += model->depth[i] != (is_inference ? 1 : 2) ||
+                 model_parent(model, i) != (is_inference ? 0 : i - 1 - (i - 2) % 101);
+    }
+    CHECK_UINT(wrong, 0);
+    unload(model, reader);
 }
 
 /* A trace may begin at time 0, and hold nothing at all. */
@@ -349,7 +416,7 @@ static void out_of_memory(void)
     unlink(path);
 }
 
-TAP_MAIN(TAP_CASE(random_trees_one_thread), TAP_CASE(random_trees_many_threads), TAP_CASE(parents),
-         TAP_CASE(time_zero_and_nothing),
-         TAP_CASE(long_and_unfinished), TAP_CASE(everything_else), TAP_CASE(damaged_block),
-         TAP_CASE(out_of_memory))
+TAP_MAIN(TAP_CASE(random_trees_one_thread), TAP_CASE(random_trees_many_threads),
+         TAP_CASE(random_trees_with_late_zones), TAP_CASE(late_operators), TAP_CASE(parents),
+         TAP_CASE(time_zero_and_nothing), TAP_CASE(long_and_unfinished), TAP_CASE(everything_else),
+         TAP_CASE(damaged_block), TAP_CASE(out_of_memory))

@@ -6,7 +6,9 @@
  * into the order of starts, and put it where the sum of the counts before it says. Zones that began
  * before the block did ("early" ones: the parents that a block boundary cut) are few; they are kept
  * aside, and one pass from right to left inserts them where they belong. Then depths follow from
- * times.
+ * times. "Late" zones were written when others around them had long been (operators that a runtime
+ * tells of when it is through with all of them); they go the same way, and their threads are walked
+ * through once more for the depths.
  */
 #include "model/model_internal.h"
 
@@ -29,6 +31,7 @@ struct loose_slice {
     size_t block; /* position in the list of blocks; later ones end later */
     size_t slice; /* where it was put */
     bool unfinished;
+    bool late; /* it had ended before what earlier blocks of its thread tell of */
 };
 
 struct loose_list {
@@ -112,6 +115,7 @@ static size_t set_early_aside(struct worker *worker, const struct slice_block *b
                 .place = builder_place(worker->work->builder, process, zones->locations[i]),
                 .thread = block->thread,
                 .block = (size_t)(block - worker->work->blocks),
+                .late = zones->durations[i] <= earlier_ns,
             };
 
             if (!loose_add(&worker->early, &slice))
@@ -382,6 +386,20 @@ static size_t lower_bound(const uint64_t *starts, size_t low, size_t high, uint6
     return low;
 }
 
+/* Where a loose slice goes: before all that begin with it or after it, except that a late one is
+ * no parent of what has been there. */
+static size_t find_place(const struct model_builder *builder, const struct loose_slice *slice,
+                         size_t low, size_t high)
+{
+    size_t at = lower_bound(builder->start_ns, low, high, slice->start_ns);
+
+    while (
+        slice->late && at < high && builder->start_ns[at] == slice->start_ns &&
+        (builder->duration_ns[at] >= slice->duration_ns || builder->duration_ns[at] == UINT32_MAX))
+        at++;
+    return at;
+}
+
 static void put_slice(struct model_builder *builder, size_t at, struct loose_slice *slice)
 {
     slice->slice = at;
@@ -406,8 +424,10 @@ static void merge_thread(struct slice_work *work, uint32_t t, struct loose_slice
         size_t high = block->first + block->count;
 
         while (loose_count && low < high &&
-               loose[loose_count - 1].start_ns > builder->start_ns[low]) {
-            size_t at = lower_bound(builder->start_ns, low, high, loose[loose_count - 1].start_ns);
+               (loose[loose_count - 1].start_ns > builder->start_ns[low] ||
+                (loose[loose_count - 1].late &&
+                 loose[loose_count - 1].start_ns == builder->start_ns[low]))) {
+            size_t at = find_place(builder, &loose[loose_count - 1], low, high);
 
             to -= high - at;
             move_slices(builder, at, to, high - at);
@@ -578,28 +598,79 @@ static void deepen(struct model_builder *builder, const struct boundary *boundar
     }
 }
 
-/* loose is sorted by thread and start. */
-static enum ifg_status find_depths(struct model_builder *builder, const struct loose_list *loose)
+/* Depths of one thread from its times alone: late slices lie anywhere. */
+static enum ifg_status walk_depths(struct model_builder *builder, const struct model_thread *thread)
 {
-    struct boundary *boundaries = ifg_alloc(2 * loose->count, sizeof *boundaries);
+    uint64_t *ends = NULL; /* of the slices around */
+    size_t depth = 0;
+    size_t capacity = 0;
 
-    if (!boundaries)
-        return IFG_NO_MEMORY;
-    for (size_t i = 0; i < loose->count; i++) {
-        const struct loose_slice *slice = &loose->items[i];
+    for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
+        uint64_t start = builder->start_ns[i];
+        uint64_t end = model_end_ns(&builder->model, i);
+
+        while (depth && (ends[depth - 1] <= start || ends[depth - 1] < end))
+            depth--;
+        builder->depth[i] = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
+        if (depth == capacity) {
+            size_t larger = capacity ? 2 * capacity : 64;
+            uint64_t *grown = ifg_realloc(ends, larger, sizeof *ends);
+
+            if (!grown) {
+                ifg_free(ends);
+                return IFG_NO_MEMORY;
+            }
+            ends = grown;
+            capacity = larger;
+        }
+        ends[depth++] = end;
+    }
+    ifg_free(ends);
+    return IFG_OK;
+}
+
+/* Of the loose slices of one thread; the number of boundaries is added to. */
+static void note_boundaries(const struct model_builder *builder, const struct loose_slice *slices,
+                            size_t count, struct boundary *out, size_t *out_count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct loose_slice *slice = &slices[i];
         const struct model_thread *thread = &builder->threads[slice->thread];
         size_t end = lower_bound(builder->start_ns, slice->slice + 1,
                                  thread->first_slice + thread->slice_count,
                                  slice->start_ns + slice->duration_ns);
 
-        boundaries[2 * i] = (struct boundary){ slice->slice + 1, 1 };
-        boundaries[2 * i + 1] = (struct boundary){ end, -1 };
+        out[(*out_count)++] = (struct boundary){ slice->slice + 1, 1 };
+        out[(*out_count)++] = (struct boundary){ end, -1 };
     }
-    if (loose->count)
-        qsort(boundaries, 2 * loose->count, sizeof *boundaries, by_boundary);
-    deepen(builder, boundaries, 2 * loose->count);
+}
+
+/* loose is sorted by thread and start. */
+static enum ifg_status find_depths(struct model_builder *builder, const struct loose_list *loose)
+{
+    struct boundary *boundaries = ifg_alloc(2 * loose->count, sizeof *boundaries);
+    enum ifg_status status = boundaries ? IFG_OK : IFG_NO_MEMORY;
+    size_t count = 0;
+    size_t end;
+
+    for (size_t i = 0; i < loose->count && !status; i = end) {
+        uint32_t thread = loose->items[i].thread;
+        bool late = false;
+
+        for (end = i; end < loose->count && loose->items[end].thread == thread; end++)
+            late |= loose->items[end].late;
+        if (late)
+            status = walk_depths(builder, &builder->threads[thread]);
+        else
+            note_boundaries(builder, &loose->items[i], end - i, boundaries, &count);
+    }
+    if (!status) {
+        if (count)
+            qsort(boundaries, count, sizeof *boundaries, by_boundary);
+        deepen(builder, boundaries, count);
+    }
     ifg_free(boundaries);
-    return IFG_OK;
+    return status;
 }
 
 static void count_function_events(struct model_builder *builder)

@@ -154,6 +154,24 @@ struct trace_stream *trace_stream_create(struct trace_writer *writer, uint32_t t
     return stream;
 }
 
+struct trace_stream *trace_stream_resume(struct trace_writer *writer, uint32_t thread,
+                                         uint64_t zones, uint64_t dropped)
+{
+    struct trace_stream *stream = trace_stream_create(writer, thread);
+
+    if (stream) {
+        stream->zones_before_block = zones;
+        stream->dropped = dropped;
+        stream->reported = dropped;
+    }
+    return stream;
+}
+
+uint64_t trace_stream_zones(const struct trace_stream *stream)
+{
+    return stream->zones_before_block;
+}
+
 void trace_stream_destroy(struct trace_stream *stream)
 {
     if (!stream)

@@ -110,6 +110,13 @@ void trace_writer_clock_pairs(struct trace_writer *writer, uint32_t clock,
 struct trace_stream *trace_stream_create(struct trace_writer *writer, uint32_t thread);
 void trace_stream_destroy(struct trace_stream *stream); /* flushes; for threads that are gone */
 
+/* A stream for a thread that had one before, which told of so many zones and losses. What was known
+ * too late goes there; flush between it and what was known in time, so that each is in blocks of
+ * its own. */
+struct trace_stream *trace_stream_resume(struct trace_writer *writer, uint32_t thread,
+                                         uint64_t zones, uint64_t dropped);
+uint64_t trace_stream_zones(const struct trace_stream *stream); /* flushed so far */
+
 /* Appends one finished zone; zones come in the order of their ends. A full block is written at
  * once. */
 void trace_stream_zone(struct trace_stream *stream, uint64_t start, uint64_t duration,
