@@ -16,23 +16,28 @@ static const char help[] =
     "usage: inferogram record [OPTIONS] -- CMD ARGS...\n"
     "       inferogram record [OPTIONS] --pid N | --name S | --path P\n"
     "\n"
-    "Records a program that carries libinferogram, and its children, into a trace file.\n"
+    "Records what the models in a program do (ONNX Runtime), and the zones of one that carries\n"
+    "libinferogram, with its children, into a trace file.\n"
     "\n"
-    "  --pid N           record the running process N\n"
+    "  --pid N           record the running process N, which carries libinferogram\n"
     "  --name S          record the oldest running process of that name; others are listed\n"
     "  --path P          the same, by the path of its program or script\n"
     "  -o, --output FILE write here (default: inferogram-<program>-<pid>-<time>.ifg)\n"
     "  -f, --force       replace FILE if it exists\n"
     "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
+    "  --ops[=N]         record the operators of every Nth inference (default 16; 1: of all)\n"
+    "  --hook HOW        how runtimes in CMD are watched: auto (default), preload, none\n"
     "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
     "  -q, --quiet       say nothing but errors\n"
     "  --help            this text\n"
     "\n"
-    "Ctrl-C ends CMD as usual, or stops an attached recording; everything is kept. A second\n"
-    "one stops recording and leaves CMD running. The exit status is CMD's (128 + signal if it\n"
-    "was killed); 125 if recording failed, 126 or 127 if CMD cannot be started; 2 for a wrong\n"
-    "command line. Without CMD: 0 recorded; 1 no such process, no library in it, recorded by\n"
-    "somebody else, or the file failed; 4 a right is missing.\n";
+    "Ctrl-C ends CMD as usual, or stops an attached recording; a second one leaves CMD running.\n"
+    "Exit status: CMD's (128 + signal if it was killed); 125 recording failed, 126 or 127 CMD\n"
+    "cannot be started; 2 a wrong command line. Without CMD: 0 recorded; 1 no such process, no\n"
+    "library in it, recorded by somebody else, or the file failed; 4 a right is missing.\n";
+
+#define OPS_DEFAULT 16u
+#define OPS_MAX     1000000u
 
 struct arguments {
     struct session_options session;
@@ -55,17 +60,21 @@ static void clear_line(struct screen *screen)
     screen->line_shown = false;
 }
 
-static void show_start(const char *program, pid_t pid, const char *path, void *user)
+static void show_start(const struct session_start *start, void *user)
 {
     struct screen *screen = user;
 
-    if (!screen->quiet)
-        cli_say("recording %s (pid %d) → %s", program, (int)pid, path);
+    if (screen->quiet)
+        return;
+    cli_say("recording %s (pid %d) → %s", start->program, (int)start->pid, start->path);
+    if (*start->not_hooked)
+        cli_say("ONNX Runtime is not watched: %s", start->not_hooked);
 }
 
 static void show_progress(const struct session_progress *progress, void *user)
 {
     struct screen *screen = user;
+    char inferences[32];
     char events[32];
     char size[32];
     char dropped[32];
@@ -73,10 +82,13 @@ static void show_progress(const struct session_progress *progress, void *user)
 
     if (!screen->live)
         return;
-    fprintf(stderr, "\r\033[K            %02u:%02u  %s events · %u model%s · %s · %s dropped",
-            seconds / 60, seconds % 60, cli_count(progress->events, events), progress->models,
-            progress->models == 1 ? "" : "s", cli_size(progress->bytes, size),
-            cli_count(progress->dropped, dropped));
+    fprintf(stderr, "\r\033[K            %02u:%02u  ", seconds / 60, seconds % 60);
+    if (progress->models)
+        fprintf(stderr, "%s inference%s · %u model%s · ",
+                cli_count(progress->inferences, inferences), progress->inferences == 1 ? "" : "s",
+                progress->models, progress->models == 1 ? "" : "s");
+    fprintf(stderr, "%s events · %s · %s dropped", cli_count(progress->events, events),
+            cli_size(progress->bytes, size), cli_count(progress->dropped, dropped));
     screen->line_shown = true;
 }
 
@@ -88,6 +100,56 @@ static void show_waiting(const char *program, void *user)
     if (!screen->quiet)
         cli_say("recording has stopped; waiting for %s to end (Ctrl-C twice leaves it running)",
                 program);
+}
+
+/* "watched ONNX Runtime 1.30.0 (launch hooks); operators: every 16th inference", and what was used
+ * but could not be watched. */
+static void show_watched(const struct instruments *instruments)
+{
+    const struct instrument *ops = instruments_find(instruments, "operators");
+    char watched[512] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < instruments->count; i++) {
+        const struct instrument *item = &instruments->items[i];
+
+        if (!instrument_is_runtime(item->name) || item->state != TRACE_INSTRUMENT_ON ||
+            used >= sizeof watched)
+            continue;
+        used += (size_t)snprintf(watched + used, sizeof watched - used, "%s%s%s%.100s%s",
+                                 used ? ", " : "", item->name, *item->reason ? " (" : "",
+                                 item->reason, *item->reason ? ")" : "");
+    }
+    if (used && ops && ops->state == TRACE_INSTRUMENT_ON)
+        cli_say("watched %s; operators: %s", watched, ops->reason);
+    else if (used)
+        cli_say("watched %s", watched);
+    for (size_t i = 0; i < instruments->count; i++) {
+        const struct instrument *item = &instruments->items[i];
+
+        if ((instrument_is_runtime(item->name) || item == ops) &&
+            item->state == TRACE_INSTRUMENT_UNAVAILABLE && strcmp(item->name, "ONNX Runtime") != 0)
+            cli_say("%s not available: %s", item->name, item->reason);
+    }
+}
+
+/* What was used all the same, or why there is nothing at all. */
+static void show_missing(const struct session_result *result)
+{
+    const struct instrument *runtime = instruments_find(&result->instruments, "ONNX Runtime");
+    const char *nothing = result->no_library ? "nothing was recorded: " : "";
+
+    if (result->hooked && runtime && runtime->state == TRACE_INSTRUMENT_UNAVAILABLE)
+        cli_say("%sONNX Runtime not available: %s", nothing, runtime->reason);
+    else if (result->no_library && result->hooked)
+        cli_say("nothing was recorded: neither %s nor its children used ONNX Runtime or carry "
+                "libinferogram (to record your own zones, link with it: pkg-config --libs "
+                "inferogram)",
+                result->program);
+    else if (result->no_library)
+        cli_say("nothing was recorded: neither %s nor its children carry libinferogram, and "
+                "runtimes in them were not watched",
+                result->program);
 }
 
 static void show_end(const struct session_result *result, const struct screen *screen)
@@ -111,16 +173,14 @@ static void show_end(const struct session_result *result, const struct screen *s
     cli_say("%s %s; recorded %.1f s: %s events, %s, %s dropped", result->program, how,
             result->totals.seconds, cli_count(result->totals.events, events),
             cli_size(result->totals.bytes, size), cli_count(result->totals.dropped, dropped));
-    if (result->no_library)
-        cli_say("nothing was recorded: neither %s nor its children carry libinferogram; link the "
-                "program with it (pkg-config --libs inferogram)",
-                result->program);
+    show_watched(&result->instruments);
+    show_missing(result);
     if (result->left_running)
         cli_say("%u of its processes go on without being recorded", result->left_running);
     if (result->totals.dropped)
         cli_say("events were dropped because buffers were full: record less, or use --lossless");
     if (result->end != SESSION_WRITE_FAILED)
-        cli_say("next: inferogram info %s", result->path);
+        cli_say("next: inferogram %s %s", result->totals.models ? "report" : "info", result->path);
 }
 
 /* ---- finding a process by name or path ---- */
@@ -203,7 +263,69 @@ static bool parse_pid(const char *text, pid_t *out_pid)
     return *text && !*end && value > 0 && value <= INT32_MAX;
 }
 
-enum { OPTION_PID = 1000, OPTION_NAME, OPTION_PATH, OPTION_DURATION, OPTION_LOSSLESS, OPTION_HELP };
+static int parse_hook(const char *text, enum session_hook *out_hook)
+{
+    if (strcmp(text, "auto") == 0)
+        *out_hook = SESSION_HOOK_AUTO;
+    else if (strcmp(text, "preload") == 0)
+        *out_hook = SESSION_HOOK_PRELOAD;
+    else if (strcmp(text, "none") == 0)
+        *out_hook = SESSION_HOOK_NONE;
+    else if (strcmp(text, "uprobe") == 0 || strcmp(text, "inject") == 0)
+        return cli_usage("record", "--hook %s does not exist yet; there are auto, preload and none",
+                         text);
+    else
+        return cli_usage("record", "'%s' is not a way to watch runtimes (auto, preload, none)",
+                         text);
+    return CLI_YES;
+}
+
+static bool parse_ops(const char *text, uint32_t *out_ops)
+{
+    unsigned long value = OPS_DEFAULT;
+    char *end;
+
+    if (text) {
+        value = strtoul(text, &end, 10);
+        if (*text < '0' || *text > '9' || *end || value < 1 || value > OPS_MAX)
+            return false;
+    }
+    *out_ops = (uint32_t)value;
+    return true;
+}
+
+/* What does not go together. */
+static int check(const struct session_options *session, int targets)
+{
+    if (targets > 1)
+        return cli_usage("record", "--pid, --name and --path exclude each other");
+    if (targets && session->command)
+        return cli_usage("record", "give either a command or --pid, --name, --path; not both");
+    if (!targets && !session->command)
+        return cli_usage("record", "what shall be recorded? Give a command after --, or --pid");
+    if (session->output && !*session->output)
+        return cli_usage("record", "the file name after -o is empty");
+    if (targets && session->hook == SESSION_HOOK_PRELOAD)
+        return cli_usage("record", "--hook preload cannot reach a process that runs already; start "
+                                   "the program with 'inferogram record -- CMD'");
+    if (targets && session->ops)
+        return cli_usage("record", "--ops needs the hooks, which a process that runs already does "
+                                   "not have; start the program with 'inferogram record -- CMD'");
+    if (session->ops && session->hook == SESSION_HOOK_NONE)
+        return cli_usage("record", "--ops needs the hooks: leave out --hook none");
+    return CLI_YES;
+}
+
+enum {
+    OPTION_PID = 1000,
+    OPTION_NAME,
+    OPTION_PATH,
+    OPTION_DURATION,
+    OPTION_LOSSLESS,
+    OPTION_HOOK,
+    OPTION_OPS,
+    OPTION_HELP,
+};
 
 /* CLI_YES: go on. Anything else is the exit status; help sets *out_done. */
 static int parse(int argc, char **argv, struct arguments *arguments, bool *out_done)
@@ -216,6 +338,8 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
         { "force", no_argument, NULL, 'f' },
         { "duration", required_argument, NULL, OPTION_DURATION },
         { "lossless", no_argument, NULL, OPTION_LOSSLESS },
+        { "hook", required_argument, NULL, OPTION_HOOK },
+        { "ops", optional_argument, NULL, OPTION_OPS },
         { "quiet", no_argument, NULL, 'q' },
         { "help", no_argument, NULL, OPTION_HELP },
         { NULL, 0, NULL, 0 },
@@ -223,6 +347,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
     struct session_options *session = &arguments->session;
     int targets = 0;
     int option;
+    int code;
 
     while ((option = getopt_long(argc, argv, "+:o:fqh", options, NULL)) != -1) {
         switch (option) {
@@ -255,6 +380,15 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
         case OPTION_LOSSLESS:
             session->lossless = true;
             break;
+        case OPTION_HOOK:
+            code = parse_hook(optarg, &session->hook);
+            if (code)
+                return code;
+            break;
+        case OPTION_OPS:
+            if (!parse_ops(optarg, &session->ops))
+                return cli_usage("record", "'%s' is not a number of inferences (1 and up)", optarg);
+            break;
         case 'h':
         case OPTION_HELP:
             fputs(help, stdout);
@@ -266,15 +400,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
     }
     if (optind < argc)
         session->command = argv + optind;
-    if (targets > 1)
-        return cli_usage("record", "--pid, --name and --path exclude each other");
-    if (targets && session->command)
-        return cli_usage("record", "give either a command or --pid, --name, --path; not both");
-    if (!targets && !session->command)
-        return cli_usage("record", "what shall be recorded? Give a command after --, or --pid");
-    if (session->output && !*session->output)
-        return cli_usage("record", "the file name after -o is empty");
-    return CLI_YES;
+    return check(session, targets);
 }
 
 static char *join_arguments(int argc, char **argv)

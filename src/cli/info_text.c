@@ -14,6 +14,10 @@
 #define OPEN_SHOWN   8
 #define LISTED_MAX   12
 
+#define LABEL_COLUMNS      13
+#define LINE_COLUMNS       100
+#define INSTRUMENT_COLUMNS 64
+
 void info_start_time(const struct info_request *request, char *out, size_t size)
 {
     time_t seconds =
@@ -191,27 +195,58 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
     }
 }
 
+/* How many columns a text takes: bytes that go on a character do not count. */
+static size_t columns_of(const char *text)
+{
+    size_t columns = 0;
+
+    for (; *text; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+static void describe_instrument(const struct trace_instrument_entry *instrument, char *out,
+                                size_t size)
+{
+    char name[INSTRUMENT_COLUMNS];
+    char reason[200];
+
+    cli_clean(instrument->name, name, sizeof name);
+    cli_clean(instrument->reason, reason, sizeof reason);
+    if (instrument->state == TRACE_INSTRUMENT_UNAVAILABLE)
+        snprintf(out, size, "%s not available%s%s", name, *reason ? ": " : "", reason);
+    else
+        snprintf(out, size, "%s %s%s%s%s", name,
+                 instrument->state == TRACE_INSTRUMENT_ON    ? "on"
+                 : instrument->state == TRACE_INSTRUMENT_OFF ? "off"
+                                                             : "?",
+                 *reason ? " (" : "", reason, *reason ? ")" : "");
+}
+
+/* As many in a line as fit. */
 static void write_instruments(const struct info_request *request, struct ifg_bytes *out)
 {
-    static const char *const states[] = { "off", "on", "not available" };
     const struct trace_tables *tables = trace_reader_tables(request->reader);
-    const char *separator = "";
+    size_t used = 0;
 
-    if (!tables->instrument_count)
-        return;
-    cli_print(out, "Instruments  ");
     for (size_t i = 0; i < tables->instrument_count; i++) {
-        const struct trace_instrument_entry *instrument = &tables->instruments[i];
-        char name[48];
-        char reason[160];
+        char text[320];
+        size_t columns;
 
-        cli_print(out, "%s%s %s", separator, cli_clean(instrument->name, name, sizeof name),
-                  (unsigned)instrument->state < 3 ? states[instrument->state] : "?");
-        if (*instrument->reason)
-            cli_print(out, " (%s)", cli_clean(instrument->reason, reason, sizeof reason));
-        separator = " · ";
+        describe_instrument(&tables->instruments[i], text, sizeof text);
+        columns = columns_of(text);
+        if (!i)
+            cli_print(out, "Instruments  ");
+        else if (LABEL_COLUMNS + used + 3 + columns <= LINE_COLUMNS)
+            cli_print(out, " · ");
+        else
+            cli_print(out, "\n%*s", LABEL_COLUMNS, "");
+        used =
+            i && LABEL_COLUMNS + used + 3 + columns <= LINE_COLUMNS ? used + 3 + columns : columns;
+        cli_print(out, "%s", text);
     }
-    cli_print(out, "\n");
+    if (tables->instrument_count)
+        cli_print(out, "\n");
 }
 
 static void write_file(const struct info_request *request, struct ifg_bytes *out)

@@ -28,6 +28,27 @@ static bool take_strings(const char *at, size_t left, const uint16_t *bytes, uns
     return true;
 }
 
+/* For the count on the screen; without memory there is none. */
+static void note_inferences_at(struct target *target, uint32_t id)
+{
+    uint32_t first = target->inference_first;
+    uint32_t end = first + target->inference_span;
+
+    if (id >= INFERENCE_LOCATIONS)
+        return;
+    if (!target->inference_bits)
+        target->inference_bits = ifg_alloc(INFERENCE_LOCATIONS / 8, 1);
+    if (!target->inference_bits)
+        return;
+    target->inference_bits[id >> 3] |= (uint8_t)(1u << (id & 7));
+    if (!target->inference_span || id < first)
+        first = id;
+    if (!target->inference_span || id >= end)
+        end = id + 1;
+    target->inference_first = first;
+    target->inference_span = end - first;
+}
+
 static bool pass_location(struct target *target, const char *payload, size_t size)
 {
     struct ifg_wire_location head;
@@ -52,6 +73,8 @@ static bool pass_location(struct target *target, const char *payload, size_t siz
         .file = strings.text[2],
     };
     trace_writer_location(target->context->writer, &location);
+    if (head.category == TRACE_CATEGORY_INFERENCE)
+        note_inferences_at(target, head.id);
     return true;
 }
 
@@ -81,7 +104,25 @@ static bool pass_model(struct target *target, const char *payload, size_t size)
     return true;
 }
 
-static bool pass_property(struct target *target, const char *payload, size_t size)
+/* A hook's word about itself; the latest counts, as long as none is better. */
+static bool take_instrument(struct target *target, uint32_t state, const struct strings *strings)
+{
+    struct target_context *context = target->context;
+
+    if (!context->instruments)
+        return true;
+    if (!instruments_report(context->instruments, context->writer, strings->text[0], state,
+                            strings->text[1]))
+        return false;
+    if (instrument_is_runtime(strings->text[0])) {
+        target->told_runtime = true;
+        runtime_told(context->runtimes, target->pid);
+    }
+    return true;
+}
+
+/* A property of a model, or what has the same form. */
+static bool pass_property(struct target *target, uint32_t kind, const char *payload, size_t size)
 {
     struct ifg_wire_property head;
     struct strings strings;
@@ -91,6 +132,10 @@ static bool pass_property(struct target *target, const char *payload, size_t siz
     memcpy(&head, payload, sizeof head);
     if (!take_strings(payload + sizeof head, size - sizeof head, head.string_bytes, 2, &strings))
         return false;
+    if (kind == IFG_WIRE_DEFINE_INSTRUMENT)
+        return take_instrument(target, head.model, &strings);
+    if (kind == IFG_WIRE_DEFINE_FILE)
+        return target_note_file(target, head.model, strings.text[0], strings.text[1]);
     trace_writer_model_property(target->context->writer, target->process, head.model,
                                 strings.text[0], strings.text[1]);
     return true;
@@ -135,8 +180,8 @@ void target_read_definitions(struct target *target, uint64_t now_ns)
             understood = pass_location(target, payload, bytes - sizeof *entry);
         else if (kind == IFG_WIRE_DEFINE_MODEL)
             understood = pass_model(target, payload, bytes - sizeof *entry);
-        else if (kind == IFG_WIRE_DEFINE_PROPERTY)
-            understood = pass_property(target, payload, bytes - sizeof *entry);
+        else if (kind >= IFG_WIRE_DEFINE_PROPERTY && kind <= IFG_WIRE_DEFINE_FILE)
+            understood = pass_property(target, kind, payload, bytes - sizeof *entry);
         if (!understood)
             target->lost_records++;
         target->definitions_at += bytes;

@@ -79,8 +79,9 @@ static void pass_numbers(struct ring_reader *reader, enum trace_event_kind kind,
 
 /* One record of several slots; false if it makes no sense. The payload has at least one slot for
  * every kind but a frame. */
-static bool pass_record(struct ring_reader *reader, const struct ifg_wire_record *record,
-                        const unsigned char *payload, size_t bytes)
+static bool pass_record(struct target *target, struct ring_reader *reader,
+                        const struct ifg_wire_record *record, const unsigned char *payload,
+                        size_t bytes)
 {
     uint32_t kind = IFG_WIRE_TAG_KIND(record->tag);
 
@@ -94,6 +95,7 @@ static bool pass_record(struct ring_reader *reader, const struct ifg_wire_record
     switch (kind) {
     case IFG_WIRE_LONG_ZONE:
         trace_stream_zone(reader->stream, record->ticks, u64_at(payload, 0), record->reference);
+        target->inferences += target_is_inference(target, record->reference);
         return true;
     case IFG_WIRE_MESSAGE:
         return pass_message(reader, record, payload, bytes);
@@ -106,6 +108,7 @@ static bool pass_record(struct ring_reader *reader, const struct ifg_wire_record
         return true;
     case IFG_WIRE_ASYNC_END:
         pass_numbers(reader, TRACE_EVENT_ASYNC_END, record, payload, 1);
+        target->inferences += target_is_inference(target, record->reference);
         return true;
     case IFG_WIRE_ALLOC:
         pass_numbers(reader, TRACE_EVENT_ALLOC, record, payload, 2);
@@ -135,7 +138,7 @@ static uint32_t take_record(struct target *target, struct ring_reader *reader, u
         return 1;
     }
     copy_payload(reader, at + 1, slots - 1, payload);
-    if (!pass_record(reader, &record, payload, (size_t)(slots - 1) * IFG_WIRE_SLOT))
+    if (!pass_record(target, reader, &record, payload, (size_t)(slots - 1) * IFG_WIRE_SLOT))
         target->lost_records++;
     return slots;
 }
@@ -153,6 +156,7 @@ void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_
     uint64_t at = reader->tail;
     uint64_t publish_at = at + PUBLISH_EVERY;
     uint64_t events = 0;
+    uint64_t inferences = 0;
 
     if (head - at > reader->slots) { /* the program wrote over its own indices */
         target->lost_records++;
@@ -164,6 +168,7 @@ void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_
         events++;
         if (__builtin_expect(!(zone.location & IFG_WIRE_LONG), 1)) {
             trace_stream_zone(reader->stream, zone.start, zone.duration, zone.location);
+            inferences += target_is_inference(target, zone.location);
             at++;
         } else {
             at += take_record(target, reader, at, &zone);
@@ -176,6 +181,7 @@ void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_
     if (events && !reader->oldest_ns)
         reader->oldest_ns = now_ns;
     target->events += events;
+    target->inferences += inferences;
     reader->tail = at;
     __atomic_store_n(&reader->ring->tail, at, __ATOMIC_RELEASE);
     ring_count_dropped(reader);

@@ -4,16 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "wire/wire.h"
+#include "record/program.h"
 
 static ssize_t read_again(int fd, void *data, size_t size)
 {
@@ -50,17 +47,19 @@ static void restore(const struct launch_surroundings *surroundings)
 /* In the child: wait for the word, then become the command. */
 static _Noreturn void child_main(char *const *command,
                                  const struct launch_surroundings *surroundings,
-                                 const char *session, int go, int error)
+                                 const struct launch_variable *variables, size_t variable_count,
+                                 int go, int error)
 {
     char word;
-    int failure;
+    int failure = 0;
 
     if (read_again(go, &word, 1) != 1)
         _exit(0); /* the recorder changed its mind, or died */
     restore(surroundings);
-    if (setenv(IFG_ENV_SESSION, session, 1) < 0)
-        failure = ENOMEM;
-    else {
+    for (size_t i = 0; i < variable_count; i++)
+        if (setenv(variables[i].name, variables[i].value, 1) < 0)
+            failure = ENOMEM;
+    if (!failure) {
         execvp(command[0], command);
         failure = errno;
     }
@@ -70,8 +69,8 @@ static _Noreturn void child_main(char *const *command,
 }
 
 enum ifg_status launch_prepare(char *const *command, const struct launch_surroundings *surroundings,
-                               const char *session, struct launch *out_launch,
-                               struct ifg_error *err)
+                               const struct launch_variable *variables, size_t variable_count,
+                               struct launch *out_launch, struct ifg_error *err)
 {
     int go[2];
     int error[2];
@@ -89,7 +88,7 @@ enum ifg_status launch_prepare(char *const *command, const struct launch_surroun
     if (pid == 0) {
         close(go[1]);
         close(error[0]);
-        child_main(command, surroundings, session, go[0], error[1]);
+        child_main(command, surroundings, variables, variable_count, go[0], error[1]);
     }
     close(go[0]);
     close(error[1]);
@@ -118,45 +117,12 @@ static enum ifg_status fail_start(const char *name, int failure, struct ifg_erro
     return IFG_PERMISSION;
 }
 
-/* 0, or the errno that exec would give. */
-static int try_path(const char *path)
+enum ifg_status launch_find(char *const *command, char *out_path, size_t size,
+                            struct ifg_error *err)
 {
-    struct stat info;
+    int failure = program_find(command[0], out_path, size);
 
-    if (stat(path, &info) < 0)
-        return errno;
-    if (S_ISDIR(info.st_mode))
-        return EACCES;
-    return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 ? errno : 0;
-}
-
-enum ifg_status launch_find(char *const *command, struct ifg_error *err)
-{
-    const char *name = command[0];
-    const char *at = getenv("PATH");
-    int failure = ENOENT;
-
-    if (strchr(name, '/') || !at) { /* without PATH, exec looks where it sees fit */
-        failure = strchr(name, '/') ? try_path(name) : 0;
-        return failure ? fail_start(name, failure, err) : IFG_OK;
-    }
-    for (;;) {
-        size_t length = strcspn(at, ":");
-        char path[PATH_MAX];
-        int found = ENOENT;
-
-        if ((size_t)snprintf(path, sizeof path, "%.*s%s%s", (int)length, at, length ? "/" : "",
-                             name) < sizeof path)
-            found = try_path(path);
-        if (!found)
-            return IFG_OK;
-        if (found == EACCES)
-            failure = EACCES; /* a later one may do */
-        if (!at[length])
-            break;
-        at += length + 1;
-    }
-    return fail_start(name, failure, err);
+    return failure ? fail_start(command[0], failure, err) : IFG_OK;
 }
 
 enum ifg_status launch_go(struct launch *launch, char *const *command, struct ifg_error *err)

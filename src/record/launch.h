@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Starting a command so that it is recorded from its first instruction, without changing anything
- * that it could notice: same terminal, same process group, same signals, one more environment
- * variable.
+ * that it could notice: same terminal, same process group, same signals, a few more environment
+ * variables.
  */
 #ifndef IFG_RECORD_LAUNCH_H
 #define IFG_RECORD_LAUNCH_H
@@ -26,6 +26,12 @@ struct launch_surroundings {
 /* Call before changing any of it. */
 void launch_remember(struct launch_surroundings *out_surroundings);
 
+/* One more variable for the command. */
+struct launch_variable {
+    const char *name;
+    char *value;
+};
+
 struct launch {
     pid_t pid;
     int go_pipe;    /* writing a byte lets the child go on to exec */
@@ -33,13 +39,15 @@ struct launch {
 };
 
 /* Whether there is such a command, asked before a file is replaced for it: IFG_NOT_FOUND or
- * IFG_PERMISSION. What only exec can find out is left to exec. */
-enum ifg_status launch_find(char *const *command, struct ifg_error *err) IFG_MUST_CHECK;
+ * IFG_PERMISSION. What only exec can find out is left to exec. out_path is empty if only exec
+ * knows where it is. */
+enum ifg_status launch_find(char *const *command, char *out_path, size_t size,
+                            struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Forks a child that waits, to run the command in these surroundings. */
 enum ifg_status launch_prepare(char *const *command, const struct launch_surroundings *surroundings,
-                               const char *session, struct launch *out_launch,
-                               struct ifg_error *err) IFG_MUST_CHECK;
+                               const struct launch_variable *variables, size_t variable_count,
+                               struct launch *out_launch, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Lets it go. IFG_NOT_FOUND or IFG_PERMISSION: the command cannot be started; the child is gone. */
 enum ifg_status launch_go(struct launch *launch, char *const *command,

@@ -26,6 +26,9 @@
 #define CLOCK_EVERY_NS  (500 * MS)
 #define SCAN_EVERY_NS   (100 * MS)
 #define EXEC_CHECK_NS   (400 * MS)
+#define RUNTIME_SOON_NS (250 * MS) /* looking for runtimes that no hook told of, at first */
+#define RUNTIME_LOOK_NS (1000 * MS)
+#define FILES_EVERY_NS  (500 * MS)
 #define PROGRESS_NS     (200 * MS)
 #define LOOK_EVERY_NS   (5 * MS) /* for ends, signals and new processes, while not sleeping */
 #define POLLED_TARGETS  64
@@ -63,6 +66,10 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
     session->targets = target;
     session->target_count++;
     session->processes++;
+    instruments_report(&session->result->instruments, session->writer, "zones", TRACE_INSTRUMENT_ON,
+                       "");
+    instruments_report(&session->result->instruments, session->writer, "models",
+                       TRACE_INSTRUMENT_ON, "");
     if (replaced)
         session_close_target(session, target, TRACE_FATE_EXEC, 0);
     return IFG_OK;
@@ -95,6 +102,7 @@ void session_fill_progress(struct session *session, struct session_progress *out
         target_count(t, &counts);
     out_progress->seconds = (double)(ifg_monotonic_ns() - session->begin_ns) * 1e-9;
     out_progress->events = counts.events;
+    out_progress->inferences = counts.inferences;
     out_progress->dropped = counts.dropped;
     out_progress->models = counts.models;
     out_progress->threads = counts.threads;
@@ -146,6 +154,29 @@ static bool has_target(const struct session *session, pid_t pid)
     return false;
 }
 
+static bool has_told_runtime(const struct session *session, pid_t pid)
+{
+    for (struct target *t = session->targets; t; t = target_next(t))
+        if (target_pid(t) == pid && target_told_runtime(t))
+            return true;
+    return false;
+}
+
+/* Most programs load their runtime soon; later ones are seen as well, but not as soon. */
+static void look_for_runtimes(struct session *session, const pid_t *pids, size_t count,
+                              uint64_t now_ns)
+{
+    if (now_ns < session->next_runtime_look_ns ||
+        (!session->hooks.preload && !session->hooks.python))
+        return;
+    session->next_runtime_look_ns =
+        now_ns +
+        (now_ns - session->begin_ns < 3 * RUNTIME_LOOK_NS ? RUNTIME_SOON_NS : RUNTIME_LOOK_NS);
+    for (size_t i = 0; i < count; i++)
+        if (!has_told_runtime(session, pids[i]))
+            runtime_look(&session->runtimes, pids[i]);
+}
+
 /* Programs that did not get our environment (or cleared it) and load the library all the same; less
  * often also those we have already: an exec may have put another program with another region in
  * their place. */
@@ -161,6 +192,7 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
         session->next_exec_check_ns = now_ns + EXEC_CHECK_NS;
     pids[count++] = session->root;
     count += process_descendants(session->root, pids + 1, DESCENDANTS_MAX - 1);
+    look_for_runtimes(session, pids, count, now_ns);
     for (size_t i = 0; i < count; i++) {
         int fd;
 
@@ -303,6 +335,11 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
     if (now_ns >= session->next_scan_ns) {
         scan_descendants(session, now_ns);
         session->next_scan_ns = now_ns + SCAN_EVERY_NS;
+    }
+    if (session->sleep_ns && now_ns >= session->next_files_ns) { /* not while rings fill */
+        for (struct target *t = session->targets; t; t = target_next(t))
+            target_take_files(t, 1);
+        session->next_files_ns = now_ns + FILES_EVERY_NS;
     }
     if (session->options->progress && now_ns >= session->next_progress_ns) {
         struct session_progress progress;

@@ -17,6 +17,8 @@
 #include "record/fault.h"
 #include "record/host.h"
 #include "record/process.h"
+#include "record/program.h"
+#include "wire/wire.h"
 
 /* A recorder that is killed loses at most this much, plus one pass of the loop. */
 #define FLUSH_AFTER_NS 150000000ull
@@ -71,8 +73,31 @@ static enum ifg_status open_output(struct session *session, const char *program,
         return status;
     session->context.writer = session->writer;
     session->begin_ns = ifg_monotonic_ns();
+    session->context.monotonic_begin_ns = session->begin_ns;
+    session->context.counter_begin = ifg_counter_read();
     write_facts(session);
     return IFG_OK;
+}
+
+/* What the command gets besides its own environment. */
+static enum ifg_status prepare_environment(struct session *session, const char *path,
+                                           struct ifg_error *err)
+{
+    struct hooks *hooks = &session->hooks;
+    struct program program;
+    char value[256];
+    enum ifg_status status;
+
+    snprintf(value, sizeof value, "%d:%s:%s", (int)getpid(), session->options->lossless ? "L" : "",
+             session->rendezvous.directory);
+    status = hooks_add_variable(hooks, IFG_ENV_SESSION, value, err);
+    if (status || session->options->hook == SESSION_HOOK_NONE)
+        return status;
+    program_probe(path, &program);
+    runtime_add_program(&session->runtimes, program.path);
+    status = hooks_prepare(hooks, &program, session->options->ops, err);
+    session->result->hooked = hooks->preload;
+    return status;
 }
 
 static enum ifg_status begin_launch(struct session *session, bool *out_cannot_start,
@@ -80,20 +105,21 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
 {
     char *const *command = session->options->command;
     const char *slash = strrchr(command[0], '/');
-    char value[256];
+    char path[PATH_MAX];
     struct launch launch;
     enum ifg_status status;
 
-    snprintf(value, sizeof value, "%d:%s:%s", (int)getpid(), session->options->lossless ? "L" : "",
-             session->rendezvous.directory);
     snprintf(session->result->program, sizeof session->result->program, "%s",
              slash ? slash + 1 : command[0]);
-    status = launch_find(command, err);
+    status = launch_find(command, path, sizeof path, err);
     if (status) {
         *out_cannot_start = true;
         return status;
     }
-    status = launch_prepare(command, &session->surroundings, value, &launch, err);
+    status = prepare_environment(session, path, err);
+    if (!status)
+        status = launch_prepare(command, &session->surroundings, session->hooks.variables,
+                                session->hooks.variable_count, &launch, err);
     if (status)
         return status;
     session->root = launch.pid;
@@ -194,6 +220,38 @@ static double cpu_seconds(void)
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
+/* What no process could tell: that nothing was there to be watched, or why it was not. */
+static void write_instruments(struct session *session)
+{
+    struct instruments *instruments = &session->result->instruments;
+    bool told = instruments_have_runtime(instruments);
+    const char *reason = session->hooks.reason;
+    char seen[512];
+
+    if (!session->processes) {
+        instruments_report(instruments, session->writer, "zones", TRACE_INSTRUMENT_UNAVAILABLE,
+                           "no process carried libinferogram");
+        instruments_report(instruments, session->writer, "models",
+                           session->result->hooked ? TRACE_INSTRUMENT_OFF
+                                                   : TRACE_INSTRUMENT_UNAVAILABLE,
+                           session->result->hooked ? "no process used a runtime that is known"
+                                                   : "no process carried libinferogram");
+    }
+    if ((session->hooks.preload || session->hooks.python) &&
+        (session->runtimes.sight_count || !told) &&
+        runtime_explain(&session->runtimes, seen, sizeof seen))
+        reason = seen;
+    else if (told)
+        return;
+    else if (session->options->hook == SESSION_HOOK_NONE)
+        reason = "--hook none was given";
+    else if (!session->options->command)
+        reason = "hooks come with programs that are started by record (inferogram record -- CMD)";
+    instruments_report(instruments, session->writer, "ONNX Runtime",
+                       *reason ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF,
+                       *reason ? reason : "no process used it");
+}
+
 static void write_ending(struct session *session)
 {
     static const char *const reasons[] = {
@@ -210,12 +268,7 @@ static void write_ending(struct session *session)
     trace_writer_fact(session->writer, "record.seconds", text);
     snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
     trace_writer_fact(session->writer, "record.cpu_seconds", text);
-    trace_writer_instrument(session->writer, "zones",
-                            session->processes ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE,
-                            session->processes ? "" : "no process carried libinferogram");
-    trace_writer_instrument(session->writer, "models",
-                            session->processes ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE,
-                            session->processes ? "" : "no process carried libinferogram");
+    write_instruments(session);
     session_write_clock_pair(session);
 }
 
@@ -240,6 +293,19 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     status = trace_writer_close(session->writer, err);
     session->writer = NULL;
     return status;
+}
+
+static void tell_start(const struct session *session)
+{
+    const struct session_start start = {
+        .program = session->result->program,
+        .pid = session->root,
+        .path = session->result->path,
+        .not_hooked = session->hooks.reason,
+    };
+
+    if (session->options->started)
+        session->options->started(&start, session->options->user);
 }
 
 enum ifg_status session_run(const struct session_options *options,
@@ -270,13 +336,14 @@ enum ifg_status session_run(const struct session_options *options,
     if (status)
         goto out;
     session.context.session_directory = session.rendezvous.directory;
+    session.context.instruments = &out_result->instruments;
+    session.context.runtimes = &session.runtimes;
     status = options->command ? begin_launch(&session, out_cannot_start, err)
                               : begin_attach(&session, err);
     if (status)
         goto out;
     session.root_pidfd = (int)syscall(SYS_pidfd_open, session.root, 0);
-    if (options->started)
-        options->started(out_result->program, session.root, out_result->path, options->user);
+    tell_start(&session);
     session_loop(&session);
     if (finish(&session, &write_error))
         out_result->end = SESSION_WRITE_FAILED;
@@ -289,6 +356,7 @@ out:
             unlink(out_result->path);
     }
     rendezvous_destroy(&session.rendezvous);
+    hooks_fini(&session.hooks);
     if (session.root_pidfd >= 0)
         close(session.root_pidfd);
     if (session.signal_fd >= 0) {

@@ -13,15 +13,32 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "record/instruments.h"
 
 struct session_progress {
     double seconds;
     uint64_t events;
+    uint64_t inferences;
     uint64_t dropped;
     uint64_t bytes;
     uint32_t models;
     uint32_t processes; /* recorded now or before */
     uint32_t threads;
+};
+
+/* How runtimes in the program are observed. */
+enum session_hook {
+    SESSION_HOOK_AUTO,
+    SESSION_HOOK_PRELOAD,
+    SESSION_HOOK_NONE,
+};
+
+/* What is known when recording begins. */
+struct session_start {
+    const char *program;
+    pid_t pid;
+    const char *path;
+    const char *not_hooked; /* why runtimes cannot be watched; "" if they can, or were not to be */
 };
 
 struct session_options {
@@ -30,12 +47,14 @@ struct session_options {
     const char *output;   /* NULL: inferogram-<program>-<pid>-<time>.ifg */
     bool overwrite;
     bool lossless;
+    enum session_hook hook;
+    uint32_t ops;      /* operators of every so many inferences; 0: none */
     double duration_s; /* 0: until the program ends or the user stops */
     const char *tool_version;
     const char *arguments; /* the whole command line, for the trace */
 
     /* Called once recording runs, then about five times a second. May be NULL. */
-    void (*started)(const char *program, pid_t pid, const char *path, void *user);
+    void (*started)(const struct session_start *start, void *user);
     void (*progress)(const struct session_progress *progress, void *user);
     /* Called when recording stopped but the launched command goes on and is waited for. */
     void (*waiting)(const char *program, void *user);
@@ -55,6 +74,8 @@ struct session_result {
     int wait_status; /* of the command, as from waitpid; valid if command_ended */
     bool command_ended;
     bool no_library; /* no process carried libinferogram */
+    bool hooked;     /* all hooks were in place; if not, `started` was told why */
+    struct instruments instruments;
     uint32_t left_running;
     struct session_progress totals;
     double recorder_cpu_s;

@@ -5,8 +5,10 @@
 
 #include <signal.h>
 
+#include "record/hooks.h"
 #include "record/launch.h"
 #include "record/rendezvous.h"
+#include "record/runtime.h"
 #include "record/session.h"
 #include "record/target.h"
 
@@ -14,6 +16,8 @@ struct session {
     const struct session_options *options;
     struct session_result *result;
     struct target_context context;
+    struct hooks hooks;
+    struct runtime_watch runtimes;
     struct rendezvous rendezvous;
     struct trace_writer *writer;
     struct target *targets;
@@ -30,6 +34,8 @@ struct session {
     uint64_t next_clock_ns;
     uint64_t next_scan_ns;
     uint64_t next_exec_check_ns;
+    uint64_t next_runtime_look_ns;
+    uint64_t next_files_ns;
     uint64_t next_progress_ns;
     uint64_t sleep_ns;
     unsigned interrupts;

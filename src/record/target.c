@@ -273,6 +273,8 @@ static void end_thread(struct target *target, struct ring_reader *reader, uint64
     name_thread(target, reader);
     ring_count_dropped(reader);
     ring_flush(target, reader, now_ns, true);
+    target_note_ended(target, reader->tid, reader->thread, trace_stream_zones(reader->stream),
+                      reader->dropped);
     trace_stream_destroy(reader->stream);
     target->ended_dropped += reader->dropped;
     target->unbalanced += reader->ring->unbalanced - reader->ring->unbalanced_before;
@@ -400,6 +402,12 @@ static void report_losses(struct target *target)
     if (target->lost_records)
         trace_writer_loss(writer, target->process, "records that made no sense",
                           target->lost_records);
+    if (target->ops_lost)
+        trace_writer_loss(writer, target->process, "operators without an inference",
+                          target->ops_lost);
+    if (target->files_lost)
+        trace_writer_loss(writer, target->process, "profiles that could not be read",
+                          target->files_lost);
 }
 
 void target_close(struct target *target, enum trace_process_fate fate, uint32_t code)
@@ -419,6 +427,7 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
     for (uint32_t i = 0; i < target->ring_count; i++)
         if (target->rings[i].generation)
             end_thread(target, &target->rings[i], now_ns);
+    target_take_files(target, SIZE_MAX);
     report_losses(target);
     ticks = target->control->tick_source == IFG_TICKS_MONOTONIC ? ifg_monotonic_ns()
                                                                 : ifg_counter_read();
@@ -434,6 +443,9 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
     if (target->pidfd >= 0)
         close(target->pidfd);
     ifg_free(target->rings);
+    ifg_free(target->inference_bits);
+    ifg_free(target->ended);
+    ifg_free(target->files);
     ifg_free(target);
 }
 
@@ -447,6 +459,11 @@ uint64_t target_start_ns(const struct target *target)
     return target->start_ns;
 }
 
+bool target_told_runtime(const struct target *target)
+{
+    return target->told_runtime;
+}
+
 int target_pidfd(const struct target *target)
 {
     return target->pidfd;
@@ -455,6 +472,7 @@ int target_pidfd(const struct target *target)
 void target_count(const struct target *target, struct target_counts *counts)
 {
     counts->events += target->events;
+    counts->inferences += target->inferences;
     counts->models += target->models;
     counts->threads += target->threads;
     counts->dropped += target->control->ringless_dropped - target->ringless_before;

@@ -13,6 +13,8 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "record/instruments.h"
+#include "record/runtime.h"
 #include "trace/writer.h"
 
 struct target;
@@ -27,10 +29,15 @@ struct target_context {
     uint64_t flush_after_ns; /* no event waits longer than this to be written */
     pid_t launched; /* the command we started, and its words: it may be gone before we look */
     char *const *command;
+    struct instruments *instruments; /* what the processes say of them; NULL: nobody asks */
+    struct runtime_watch *runtimes;  /* likewise */
+    uint64_t counter_begin;          /* the CPU's counter and CLOCK_MONOTONIC when all began */
+    uint64_t monotonic_begin_ns;
 };
 
 struct target_counts {
     uint64_t events;
+    uint64_t inferences;
     uint64_t dropped;
     uint32_t models;
     uint32_t threads;
@@ -51,12 +58,17 @@ enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
 /* Ends recording, drains what is left, writes the process's end, frees. Accepts NULL. */
 void target_close(struct target *target, enum trace_process_fate fate, uint32_t code);
 
+/* Reads at most so many of the files that the process handed over. For when nothing else is to do;
+ * what is left then is read when the target is closed. */
+void target_take_files(struct target *target, size_t most);
+
 /* Takes what the rings hold and writes blocks that are full or old. Returns how full the fullest
  * ring was, in percent: the caller sleeps accordingly. *out_any is set if anything was found. */
 unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any);
 
 pid_t target_pid(const struct target *target);
 uint64_t target_start_ns(const struct target *target); /* when the library started in it */
+bool target_told_runtime(const struct target *target); /* a hook in it spoke of a runtime */
 int target_pidfd(const struct target *target); /* readable when the process has ended; -1 unknown */
 void target_count(const struct target *target, struct target_counts *counts); /* adds */
 

@@ -29,6 +29,20 @@ struct ring_reader {
     uint64_t idle_since_ns;
 };
 
+/* A thread that has ended, for what is known of it later. */
+struct ended_thread {
+    uint32_t tid;
+    uint32_t thread; /* index in the trace */
+    uint64_t zones;
+    uint64_t dropped;
+};
+
+/* A file that the process wants us to read. */
+struct handed_file {
+    uint32_t model;
+    char name[128]; /* in the session's directory */
+};
+
 struct target {
     struct target *next;
     struct target_context *context;
@@ -53,12 +67,41 @@ struct target {
     uint64_t unbalanced;
     uint32_t models;
     uint32_t threads;
-    uint32_t ring_count; /* readers allocated */
+    bool told_runtime;
+    uint64_t inferences;
+    uint32_t inference_first; /* locations of inferences: those that the bits tell, from here */
+    uint32_t inference_span;  /* up to so many behind; 0: there are none */
+    uint8_t *inference_bits;  /* of locations 0 .. INFERENCE_LOCATIONS - 1 */
+    uint32_t ring_count;      /* readers allocated */
     struct ring_reader *rings;
+    struct ended_thread *ended;
+    size_t ended_count;
+    size_t ended_capacity;
+    struct handed_file *files;
+    size_t file_count;
+    size_t file_capacity;
+    uint64_t files_lost;
+    uint64_t ops_lost;
 };
+
+/* Inferences at places with higher numbers are not counted while they are recorded. */
+#define INFERENCE_LOCATIONS (1u << 20)
+
+/* 1 if the location is one of inferences. For almost all zones of a program this is one look. */
+static inline uint64_t target_is_inference(const struct target *target, uint32_t location)
+{
+    if (__builtin_expect(location - target->inference_first >= target->inference_span, 1))
+        return 0;
+    return target->inference_bits[location >> 3] >> (location & 7) & 1;
+}
 
 /* definitions.c: passes on what was defined since the last call. */
 void target_read_definitions(struct target *target, uint64_t now_ns);
+
+/* handed.c */
+bool target_note_file(struct target *target, uint32_t model, const char *kind, const char *path);
+void target_note_ended(struct target *target, uint32_t tid, uint32_t thread, uint64_t zones,
+                       uint64_t dropped);
 
 /* drain.c */
 void ring_count_dropped(struct ring_reader *reader);

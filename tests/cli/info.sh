@@ -14,7 +14,7 @@ matches "the program comes first" "$(head -n 1 text)" '^rec_ticker, [0-9.]+ s, r
 matches "the events" "$(cat text)" '^Events +6 002 zones · 1 ML events · 1 messages · 4 details$'
 matches "the drops" "$(cat text)" '^Dropped +0$'
 matches "the processes" "$(cat text)" '^Processes +[0-9]+  .*rec_ticker -c 3000 .*\(2 threads, exited with 0\)$'
-matches "the instruments" "$(cat text)" '^Instruments +zones on · models on$'
+matches "the instruments" "$(cat text)" '^Instruments +zones on · models on( ·|$)'
 matches "the file" "$(cat text)" '^File +good.ifg, [0-9.]+ kB, format [0-9.]+'
 matches "the zones" "$(cat text)" '^  tick +6 000 '
 lacks "names with control characters are harmless" "$(cat text)" "$esc"

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Finding the hooks and naming them to a program: see hooks.h. */
+#include "record/hooks.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "wire/wire.h"
+
+#define PRELOAD_LIBRARY "libinferogram-preload.so"
+#define RUNTIME_LIBRARY "libinferogram-ort.so"
+
+/* A sanitized program does not start with any preloaded library, unless it is told to. */
+#define SANITIZER_WORD "verify_asan_link_order=0"
+
+enum ifg_status hooks_add_variable(struct hooks *hooks, const char *name, const char *value,
+                                   struct ifg_error *err)
+{
+    size_t bytes = strlen(value) + 1;
+    char *copy = ifg_alloc(bytes, 1);
+
+    if (!copy)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    memcpy(copy, value, bytes);
+    hooks->variables[hooks->variable_count++] = (struct launch_variable){ name, copy };
+    return IFG_OK;
+}
+
+void hooks_fini(struct hooks *hooks)
+{
+    for (size_t i = 0; i < hooks->variable_count; i++)
+        ifg_free(hooks->variables[i].value);
+    memset(hooks, 0, sizeof *hooks);
+}
+
+static bool is_there(const char *directory, const char *name)
+{
+    char path[PATH_MAX + 64];
+
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return access(path, R_OK) == 0;
+}
+
+/* Beside the installed command, or in the build tree. */
+static bool find_beside_us(char out[PATH_MAX])
+{
+    static const char *const places[] = { IFG_HOOKS_FROM_BIN, "../../hooks" };
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+
+    if (length <= 0)
+        return false;
+    self[length] = '\0';
+    slash = strrchr(self, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char path[2 * PATH_MAX];
+
+        snprintf(path, sizeof path, "%s%s%s", places[i][0] == '/' ? "" : self,
+                 places[i][0] == '/' ? "" : "/", places[i]);
+        if (realpath(path, out))
+            return true;
+    }
+    return false;
+}
+
+/* False, with the reason, if there is no directory that can be named to the loader. */
+static bool find_directory(char out[PATH_MAX], char *reason, size_t size)
+{
+    const char *named = getenv("IFG_HOOKS_DIR");
+
+    if (named && *named && !realpath(named, out)) {
+        snprintf(reason, size, "there is no directory %.256s (IFG_HOOKS_DIR)", named);
+        return false;
+    }
+    if ((!named || !*named) && !find_beside_us(out)) {
+        snprintf(reason, size,
+                 "the hooks are not installed; install all of Inferogram, or set "
+                 "IFG_HOOKS_DIR to where they are");
+        return false;
+    }
+    if (strpbrk(out, ": \t\n$")) {
+        snprintf(reason, size,
+                 "the loader cannot be told of a directory with a blank, a colon or "
+                 "a dollar sign in its name (%.256s)",
+                 out);
+        return false;
+    }
+    return true;
+}
+
+/* Whether one of the parts of a list is this one. */
+static bool list_has(const char *list, const char *separators, const char *part)
+{
+    size_t bytes = strlen(part);
+
+    for (const char *at = list; (at = strstr(at, part)); at++)
+        if ((at == list || strchr(separators, at[-1])) &&
+            (!at[bytes] || strchr(separators, at[bytes])))
+            return true;
+    return false;
+}
+
+/* The user's own value stays; ours comes before or behind it. Once is enough: a recorder may have
+ * been started by another one. */
+static enum ifg_status add_to_list(struct hooks *hooks, const char *name, const char *separators,
+                                   const char *ours, bool first, struct ifg_error *err)
+{
+    const char *own = getenv(name);
+    enum ifg_status status;
+    size_t bytes;
+    char *value;
+
+    if (!own || !*own)
+        return hooks_add_variable(hooks, name, ours, err);
+    if (list_has(own, separators, ours))
+        return IFG_OK;
+    bytes = strlen(own) + strlen(ours) + 2;
+    value = ifg_alloc(bytes, 1);
+    if (!value)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    snprintf(value, bytes, "%s:%s", first ? ours : own, first ? own : ours);
+    status = hooks_add_variable(hooks, name, value, err);
+    ifg_free(value);
+    return status;
+}
+
+/* "$LIB" is for the loader of the GNU C library, which puts the folder of its machine there; all of
+ * them lead to the same file. The loader of musl takes it as it is, finds nothing, and goes on. */
+static enum ifg_status add_preload(struct hooks *hooks, const char *directory,
+                                   struct ifg_error *err)
+{
+    char path[PATH_MAX + 64];
+    enum ifg_status status;
+
+    snprintf(path, sizeof path, "%s/$LIB/" PRELOAD_LIBRARY, directory);
+    status = add_to_list(hooks, "LD_PRELOAD", ": ", path, false, err);
+    if (!status)
+        status = add_to_list(hooks, "ASAN_OPTIONS", ":, ", SANITIZER_WORD, false, err);
+    hooks->preload = !status;
+    return status;
+}
+
+enum ifg_status hooks_prepare(struct hooks *hooks, const struct program *program, uint32_t ops,
+                              struct ifg_error *err)
+{
+    char directory[PATH_MAX];
+    char python[PATH_MAX + 16];
+    char number[16];
+    enum ifg_status status = IFG_OK;
+
+    if (program->kind != PROGRAM_ORDINARY) {
+        program_reason(program, hooks->reason, sizeof hooks->reason);
+        return IFG_OK;
+    }
+    if (!find_directory(directory, hooks->reason, sizeof hooks->reason))
+        return IFG_OK;
+    if (!is_there(directory, PRELOAD_LIBRARY) || !is_there(directory, RUNTIME_LIBRARY))
+        snprintf(hooks->reason, sizeof hooks->reason, "%s is missing in %.256s",
+                 is_there(directory, PRELOAD_LIBRARY) ? RUNTIME_LIBRARY : PRELOAD_LIBRARY,
+                 directory);
+    else
+        status = add_preload(hooks, directory, err);
+    snprintf(python, sizeof python, "%s/python", directory);
+    if (!status && is_there(python, "sitecustomize.py")) {
+        status = add_to_list(hooks, "PYTHONPATH", ":", python, true, err);
+        hooks->python = !status;
+    }
+    if (!status && ops && (hooks->preload || hooks->python)) {
+        snprintf(number, sizeof number, "%u", ops);
+        status = hooks_add_variable(hooks, IFG_ENV_OPS, number, err);
+    }
+    return status;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The hooks that a launched program gets: where they are installed, and the environment by which
+ * the system's loader and Python find them.
+ */
+#ifndef IFG_RECORD_HOOKS_H
+#define IFG_RECORD_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "record/launch.h"
+#include "record/program.h"
+
+#define HOOKS_VARIABLES 5
+
+struct hooks {
+    bool preload;     /* the loader puts our library into the program and its children */
+    bool python;      /* Python programs find our import hook */
+    char reason[512]; /* why there is no preload; "" if there is */
+    struct launch_variable variables[HOOKS_VARIABLES];
+    size_t variable_count;
+};
+
+/* Adds a variable to those that the command gets. */
+enum ifg_status hooks_add_variable(struct hooks *hooks, const char *name, const char *value,
+                                   struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Prepares the environment for a program. It is IFG_OK if nothing can be hooked; reason tells why.
+ * ops: 0, or operators of every so many inferences. */
+enum ifg_status hooks_prepare(struct hooks *hooks, const struct program *program, uint32_t ops,
+                              struct ifg_error *err) IFG_MUST_CHECK;
+
+void hooks_fini(struct hooks *hooks);
+
+#endif

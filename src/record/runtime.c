@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Looking for runtimes in the mappings and files of processes: see runtime.h. */
+#include "record/runtime.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/process.h"
+#include "record/program.h"
+
+#define LINES_MAX    65536
+#define SEARCH_BYTES (1ull << 30)
+
+enum seen { SEEN_NOTHING, SEEN_LIBRARY, SEEN_PYTHON };
+
+/* The file name at the end of a line of /proc/PID/maps. */
+static enum seen seen_in(char *line, const char **out_name)
+{
+    char *slash = strrchr(line, '/');
+    char *name = slash ? slash + 1 : line;
+
+    name[strcspn(name, "\n")] = '\0';
+    *out_name = name;
+    if (!slash)
+        return SEEN_NOTHING;
+    if (strncmp(name, "onnxruntime_pybind11_state", 26) == 0)
+        return SEEN_PYTHON;
+    if (strncmp(name, "libonnxruntime", 14) == 0 && strstr(name, ".so") &&
+        !strstr(name, "_providers_"))
+        return SEEN_LIBRARY;
+    return SEEN_NOTHING;
+}
+
+static enum seen look_at_mappings(pid_t pid, char *out_name, size_t size)
+{
+    char path[64];
+    char line[1024];
+    enum seen seen = SEEN_NOTHING;
+    FILE *maps;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    maps = fopen(path, "re");
+    if (!maps)
+        return SEEN_NOTHING;
+    for (int i = 0; i < LINES_MAX && seen != SEEN_PYTHON && fgets(line, sizeof line, maps); i++) {
+        const char *name;
+        enum seen here = seen_in(line, &name);
+
+        if (here == SEEN_NOTHING)
+            continue;
+        seen = here; /* the wheel has both; Python's says more */
+        snprintf(out_name, size, "%.100s", name);
+    }
+    fclose(maps);
+    return seen;
+}
+
+/* The option that keeps Python from our import hook: 'I', 'E' or 'S'; 0 if there is none. */
+static char python_option(const struct process_info *info)
+{
+    const char *end = info->arguments + info->arguments_bytes;
+    const char *at = info->arguments + strlen(info->arguments) + 1;
+
+    while (at < end && at[0] == '-' && at[1] && at[1] != '-') {
+        size_t letters = strcspn(at + 1, "cmWX"); /* these take a value */
+        const char *found = strpbrk(at + 1, "IES");
+
+        if (found && (size_t)(found - at - 1) < letters)
+            return *found;
+        if (at[1 + letters] == 'c' || at[1 + letters] == 'm')
+            return 0;
+        if (at[1 + letters] && !at[2 + letters]) /* the value is the next argument */
+            at += strlen(at) + 1;
+        if (at < end)
+            at += strlen(at) + 1;
+    }
+    return 0;
+}
+
+static void explain_python(const struct process_info *info, char *out, size_t size)
+{
+    switch (python_option(info)) {
+    case 'I':
+    case 'E':
+        snprintf(out, size, "Python was started with -I or -E, which ignores PYTHONPATH");
+        break;
+    case 'S':
+        snprintf(out, size, "Python was started with -S, which leaves out sitecustomize");
+        break;
+    default:
+        snprintf(out, size,
+                 "%.64s imported onnxruntime without our import hook; does it change "
+                 "PYTHONPATH?",
+                 process_short_name(info));
+    }
+}
+
+void runtime_add_program(struct runtime_watch *watch, const char *path)
+{
+    if (!*path || watch->program_count == RUNTIME_PROGRAMS_MAX || strlen(path) >= PATH_MAX)
+        return;
+    for (size_t i = 0; i < watch->program_count; i++)
+        if (strcmp(watch->programs[i], path) == 0)
+            return;
+    snprintf(watch->programs[watch->program_count++], PATH_MAX, "%s", path);
+}
+
+void runtime_look(struct runtime_watch *watch, pid_t pid)
+{
+    struct process_info info;
+    char name[128] = "";
+    struct runtime_sight *sight;
+    enum seen seen;
+    size_t at = 0;
+
+    while (at < watch->sight_count && watch->sights[at].pid != pid)
+        at++;
+    if (at < watch->sight_count || at == RUNTIME_SIGHTS_MAX ||
+        process_describe(pid, &info, NULL) != IFG_OK)
+        return;
+    runtime_add_program(watch, info.program);
+    seen = look_at_mappings(pid, name, sizeof name);
+    if (seen == SEEN_NOTHING)
+        return;
+    sight = &watch->sights[watch->sight_count++];
+    sight->pid = pid;
+    if (seen == SEEN_PYTHON)
+        explain_python(&info, sight->reason, sizeof sight->reason);
+    else
+        snprintf(sight->reason, sizeof sight->reason,
+                 "%.64s loaded %s, but no call to it passed through the hooks",
+                 process_short_name(&info), name);
+}
+
+void runtime_told(struct runtime_watch *watch, pid_t pid)
+{
+    for (size_t i = 0; i < watch->sight_count; i++)
+        if (watch->sights[i].pid == pid)
+            watch->sights[i--] = watch->sights[--watch->sight_count];
+}
+
+static bool is_ourselves(const char *path)
+{
+    struct stat ours;
+    struct stat other;
+
+    return stat("/proc/self/exe", &ours) == 0 && stat(path, &other) == 0 &&
+           ours.st_dev == other.st_dev && ours.st_ino == other.st_ino;
+}
+
+bool runtime_explain(const struct runtime_watch *watch, char *out, size_t size)
+{
+    /* The name of a class, as the compiler writes it down, and of a file, for messages. */
+    static const char *const marks[] = { "N11onnxruntime16InferenceSessionE",
+                                         "core/session/inference_session.cc" };
+    uint64_t budget = SEARCH_BYTES;
+
+    if (watch->sight_count) {
+        snprintf(out, size, "%s", watch->sights[0].reason);
+        return true;
+    }
+    for (size_t i = 0; i < watch->program_count; i++) {
+        const char *slash = strrchr(watch->programs[i], '/');
+
+        if (is_ourselves(watch->programs[i]) ||
+            !program_contains(watch->programs[i], marks, sizeof marks / sizeof marks[0], &budget))
+            continue;
+        snprintf(out, size, "it is statically linked into the program (%.128s)",
+                 slash ? slash + 1 : watch->programs[i]);
+        return true;
+    }
+    return false;
+}
