@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A model, and its statistics, from whatever a trace file may say.
+ * A model, its statistics and its report, from whatever a trace file may say.
  *
  * Strategies:
  *   - the input is a trace file; the checksums of its header and of every block that can be found
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report.h"
 #include "analyze/stats.h"
 #include "model/model.h"
 
@@ -67,6 +68,31 @@ static void ask_everything(const struct model *model)
     __asm__ volatile("" : : "r"(sum));
 }
 
+static void ask_report(const struct model *model)
+{
+    struct report *report;
+    char text[64];
+
+    if (report_create(model, &report, NULL) != IFG_OK)
+        return;
+    for (size_t i = 0; i < report->net_count; i++) {
+        const struct ml_net *net = &report->input->nets[report->nets[i]];
+
+        report_placement(net, text, sizeof text);
+        report_load_states(net, text, sizeof text);
+    }
+    for (size_t i = 0; i < report->findings->count; i++) {
+        const struct finding *finding = &report->findings->items[i];
+
+        for (size_t e = 0; e < finding->event_count && e < FINDING_EVENTS; e++)
+            if (finding->events[e] >= model->slice_count)
+                abort();
+        if (!finding->title[0] || !finding->fix[0] || !finding->evidence[0])
+            abort();
+    }
+    report_destroy(report);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *file = malloc(size ? size : 1);
@@ -92,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 if (stats_create(model, &wanted, &stats, NULL) == IFG_OK)
                     stats_destroy(stats);
             }
+            ask_report(model);
             model_destroy(model);
         }
         trace_reader_close(reader);

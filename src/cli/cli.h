@@ -38,6 +38,7 @@ int cmd_ls(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 

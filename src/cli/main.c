@@ -9,6 +9,8 @@
 static const struct cli_command commands[] = {
     { "record", "run a program, or attach to one, and record what it does", cmd_record },
     { "info", "what is in a trace: program, host, counts, losses, where the time went", cmd_info },
+    { "report", "the answer on one screen: models, where they run, findings and their fixes",
+      cmd_report },
     { "stats", "counts, sums and percentiles by zone, model, category, op, function, thread",
       cmd_stats },
     { "query", "ask a trace in SQL", cmd_query },

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * ep-fallback: an execution provider was asked for, and another one does the work. Runtimes fall
+ * back in silence; this is the first thing to know about a slow model.
+ */
+#include "analyze/findings/findings_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A provider that takes nodes one by one and has less than half of them is not what does the work;
+ * with less than a tenth it might as well not be there. Providers that compile make one node out of
+ * hundreds: of them only "none" is certain. */
+#define FEW_NODES      0.5
+#define VERY_FEW_NODES 0.1
+
+struct fallback {
+    const struct ml_net *net;
+    const struct ml_ep *ep;
+    const struct ml_ep *worker; /* who has most nodes instead, or NULL */
+    bool missing;               /* it does nothing at all */
+    uint32_t index;             /* of the model */
+};
+
+static bool takes_single_nodes(const struct ml_ep *ep)
+{
+    static const char *const names[] = { "CUDA", "ROCM",    "Dml", "WebGpu",
+                                         "JS",   "Xnnpack", "ACL", "ArmNN" };
+    char name[64];
+
+    ml_ep_name(ep, name, sizeof name);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const struct ml_ep *worker_of(const struct ml_net *net)
+{
+    const struct ml_ep *worker = NULL;
+
+    for (size_t i = 0; i < net->ep_count; i++)
+        if (net->eps[i].actual && (!worker || net->eps[i].nodes > worker->nodes))
+            worker = &net->eps[i];
+    return worker;
+}
+
+static bool not_in_build(const char *failed)
+{
+    return strstr(failed, "this build") || strstr(failed, "not in available") ||
+           strstr(failed, "not available");
+}
+
+static void name_events(const struct ml_input *input, const struct fallback *fallback,
+                        struct finding *finding)
+{
+    const struct ml_net *net = fallback->net;
+
+    for (size_t f = 0; f < net->function_count; f++) {
+        const struct ml_function *function = &input->functions[net->first_function + f];
+        const struct ml_events *prepare = &function->events[TRACE_CATEGORY_PREPARE_EP];
+        const struct ml_events *loads = &function->events[TRACE_CATEGORY_LOAD];
+
+        for (size_t i = 0; i < prepare->count; i++)
+            if (strncmp(prepare->items[i].detail, fallback->ep->name, fallback->ep->name_bytes) ==
+                0)
+                finding_event(finding, &prepare->items[i]);
+        for (size_t i = 0; i < loads->count; i++)
+            finding_event(finding, &loads->items[i]);
+    }
+}
+
+static void say_fix(struct finding *finding, const struct fallback *fallback, const char *full)
+{
+    if (!finding_is_ort(fallback->net))
+        finding_fix(finding, "make %s usable, or stop asking for it", full);
+    else if (fallback->ep->failed && not_in_build(fallback->ep->failed))
+        finding_fix(finding,
+                    "install a build of ONNX Runtime that has it (CUDA and TensorRT: the gpu "
+                    "packages), or drop the provider");
+    else if (fallback->ep->failed && strstr(fallback->ep->failed, "shared library"))
+        finding_fix(finding,
+                    "its library, or one that this needs (CUDA, cuDNN), is not installed: install "
+                    "the gpu package of ONNX Runtime and what it asks for, or drop the provider");
+    else if (fallback->ep->failed)
+        finding_fix(finding, "see to the error above (library or driver missing?), or drop the "
+                             "provider");
+    else
+        finding_fix(finding,
+                    "see why: log at ORT_LOGGING_LEVEL_VERBOSE names every node that it refuses; "
+                    "session.disable_cpu_ep_fallback=1 makes this an error");
+}
+
+static void report(const struct ml_input *input, struct findings *out,
+                   const struct fallback *fallback, enum finding_severity severity)
+{
+    const struct ml_net *net = fallback->net;
+    const struct ml_ep *ep = fallback->ep;
+    struct finding *finding = finding_add(out, severity, fallback->index);
+    struct words_name about = words_about(input, fallback->index);
+    char full[96], brief[64], worker[64], nodes[96] = "";
+
+    if (!finding)
+        return;
+    snprintf(full, sizeof full, "%.*s", ep->name_bytes < 90 ? (int)ep->name_bytes : 90, ep->name);
+    ml_ep_name(ep, brief, sizeof brief);
+    if (fallback->worker)
+        ml_ep_name(fallback->worker, worker, sizeof worker);
+    if (net->nodes_known)
+        snprintf(nodes, sizeof nodes, "%llu of %llu nodes", (unsigned long long)ep->nodes,
+                 (unsigned long long)net->nodes);
+    finding->weight_ns = (double)net->total_ns;
+    if (ep->failed && not_in_build(ep->failed))
+        finding_title(finding, "%s was requested, is not in this build", full);
+    else if (ep->failed)
+        finding_title(finding, "%s was requested, could not be added", full);
+    else if (net->nodes_known)
+        finding_title(finding, "%s was requested, %s run there", full, nodes);
+    else
+        finding_title(finding, "%s was requested, nothing runs there", full);
+    if (!fallback->worker)
+        finding_sentence(finding, "%s%s was asked for and could not be used.", about.text, brief);
+    else if (net->nodes_known)
+        finding_sentence(finding, "%s%s was asked for, %s does %s the work: %s run on %s.",
+                         about.text, brief, worker, fallback->missing ? "all" : "most of", nodes,
+                         full);
+    else
+        finding_sentence(finding, "%s%s was asked for, %s does all the work.", about.text, brief,
+                         worker);
+    finding_evidence(finding, "asked for: %.120s; runs on: %.120s%s%s%s%.200s",
+                     net->net->requested_devices,
+                     *net->net->actual_devices ? net->net->actual_devices : "not known",
+                     *net->source ? ", by " : "", net->source, ep->failed ? "; error: " : "",
+                     ep->failed ? ep->failed : "");
+    say_fix(finding, fallback, full);
+    name_events(input, fallback, finding);
+    if (net->nodes_known) {
+        finding_number(finding, "nodes_there", (double)ep->nodes);
+        finding_number(finding, "nodes", (double)net->nodes);
+    }
+}
+
+static void look_at(const struct ml_input *input, uint32_t index, struct findings *out)
+{
+    const struct ml_net *net = &input->nets[index];
+    const struct ml_ep *worker = worker_of(net);
+    bool accelerated = false;
+
+    for (size_t i = 0; i < net->ep_count; i++)
+        accelerated |= net->eps[i].actual && !ml_is_cpu(&net->eps[i]);
+    for (size_t i = 0; i < net->ep_count; i++) {
+        const struct ml_ep *ep = &net->eps[i];
+        struct fallback fallback = { net, ep, worker, true, index };
+
+        if (!ep->requested || ml_is_cpu(ep))
+            continue;
+        if (!ep->actual && (ep->failed || (net->placement_known && !accelerated))) {
+            report(input, out, &fallback, accelerated ? FINDING_MEDIUM : FINDING_HIGH);
+        } else if (ep->actual && ep->nodes_known && takes_single_nodes(ep) && worker &&
+                   ml_is_cpu(worker) && (double)ep->nodes < FEW_NODES * (double)net->nodes) {
+            fallback.missing = false;
+            report(input, out, &fallback,
+                   (double)ep->nodes < VERY_FEW_NODES * (double)net->nodes ? FINDING_HIGH
+                                                                           : FINDING_MEDIUM);
+        }
+    }
+}
+
+void rule_ep_fallback(const struct ml_input *input, struct findings *out)
+{
+    for (uint32_t i = 0; i < input->net_count; i++)
+        look_at(input, i, out);
+}

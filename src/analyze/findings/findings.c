@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The table of rules, and how findings are kept and put in order. */
+#include "analyze/findings/findings.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/findings/findings_internal.h"
+#include "base/alloc.h"
+
+static const struct finding_rule rules[] = {
+    { "ep-fallback", rule_ep_fallback },
+    { "policy-fallback", rule_policy_fallback },
+    { "failed-runs", rule_failed_runs },
+    { "repeated-load", rule_repeated_load },
+    { "cold-start", rule_cold_start },
+    { "slow-first-run", rule_slow_first_run },
+    { "reshaping", rule_reshaping },
+    { "oversubscription", rule_oversubscription },
+    { "uneven-latency", rule_uneven_latency },
+    { "setup-heavy", rule_setup_heavy },
+    { "pre-post-heavy", rule_pre_post_heavy },
+    { "host-bound", rule_host_bound },
+    { "many-small-runs", rule_many_small_runs },
+    { "quantized-slower", rule_quantized_slower },
+    { "noisy-host", rule_noisy_host },
+    { "dropped-events", rule_dropped_events },
+};
+
+#define RULES (sizeof rules / sizeof rules[0])
+
+const char *finding_rule_id(size_t index)
+{
+    return index < RULES ? rules[index].id : NULL;
+}
+
+const char *finding_severity_name(enum finding_severity severity)
+{
+    static const char *const names[] = { "low", "medium", "high" };
+
+    return (unsigned)severity < 3 ? names[severity] : "";
+}
+
+struct finding *finding_add(struct findings *out, enum finding_severity severity, uint32_t net)
+{
+    struct finding *finding;
+
+    if (out->count == FINDINGS_MAX) {
+        out->not_kept++;
+        return NULL;
+    }
+    if (out->count == out->capacity) {
+        size_t capacity = out->capacity ? out->capacity * 2 : 8;
+        struct finding *items = ifg_realloc(out->items, capacity, sizeof *items);
+
+        if (!items) {
+            out->status = IFG_NO_MEMORY;
+            return NULL;
+        }
+        out->items = items;
+        out->capacity = capacity;
+    }
+    finding = &out->items[out->count++];
+    memset(finding, 0, sizeof *finding);
+    finding->severity = severity;
+    finding->net = net;
+    return finding;
+}
+
+/* The four texts are set alike. */
+#define TEXT_SETTER(name)                                                                          \
+    void finding_##name(struct finding *finding, const char *format, ...)                          \
+    {                                                                                              \
+        va_list args;                                                                              \
+                                                                                                   \
+        if (!finding)                                                                              \
+            return;                                                                                \
+        va_start(args, format);                                                                    \
+        vsnprintf(finding->name, sizeof finding->name, format, args);                              \
+        va_end(args);                                                                              \
+    }
+
+TEXT_SETTER(title)
+TEXT_SETTER(sentence)
+TEXT_SETTER(evidence)
+TEXT_SETTER(fix)
+
+void finding_event(struct finding *finding, const struct ml_event *event)
+{
+    if (!finding || event->slice == SIZE_MAX)
+        return;
+    if (finding->event_count < FINDING_EVENTS)
+        finding->events[finding->event_count] = event->slice;
+    finding->event_count++;
+}
+
+void finding_number(struct finding *finding, const char *key, double value)
+{
+    if (finding && finding->number_count < FINDING_NUMBERS)
+        finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
+}
+
+struct words words_time(double ns)
+{
+    static const char *const units[] = { "ns", "us", "ms", "s" };
+    struct words words;
+    size_t unit = 0;
+
+    while (unit < 3 && fabs(ns) >= 999.5) {
+        ns /= 1000;
+        unit++;
+    }
+    snprintf(words.text, sizeof words.text, "%.*f %s",
+             !unit        ? 0
+             : ns < 9.995 ? 2
+             : ns < 99.95 ? 1
+                          : 0,
+             ns, units[unit]);
+    return words;
+}
+
+struct words words_share(double share)
+{
+    struct words words;
+    double percent = 100 * share;
+
+    if (percent > 0 && percent < 0.05)
+        snprintf(words.text, sizeof words.text, "under 0.1 %%");
+    else
+        snprintf(words.text, sizeof words.text, "%.*f %%", percent < 9.95 ? 1 : 0, percent);
+    return words;
+}
+
+struct words_name words_model(const struct ml_input *input, uint32_t net)
+{
+    struct words_name words = { "the model" };
+    const char *name = net < input->net_count ? input->nets[net].net->name : "";
+
+    if (*name)
+        snprintf(words.text, sizeof words.text, "%s", name);
+    return words;
+}
+
+struct words_name words_about(const struct ml_input *input, uint32_t net)
+{
+    struct words_name words = { "" };
+
+    if (input->net_count > 1 && net < input->net_count && *input->nets[net].net->name)
+        snprintf(words.text, sizeof words.text, "%.56s: ", input->nets[net].net->name);
+    return words;
+}
+
+size_t finding_loads(const struct ml_input *input, const struct ml_net *net, struct findings *out,
+                     const struct ml_event ***out_events)
+{
+    size_t most = 0;
+    size_t count = 0;
+
+    for (size_t f = 0; f < net->function_count; f++)
+        most += input->functions[net->first_function + f].events[TRACE_CATEGORY_LOAD].count;
+    *out_events = most ? ifg_alloc(most, sizeof **out_events) : NULL;
+    if (!*out_events) {
+        out->status = most ? IFG_NO_MEMORY : out->status;
+        return 0;
+    }
+    for (size_t f = 0; f < net->function_count; f++) {
+        const struct ml_events *loads =
+            &input->functions[net->first_function + f].events[TRACE_CATEGORY_LOAD];
+
+        for (size_t i = 0; i < loads->count; i++)
+            if (!(loads->items[i].flags & (ML_FAILED | ML_NESTED)))
+                (*out_events)[count++] = &loads->items[i];
+    }
+    return count;
+}
+
+bool finding_is_ort(const struct ml_net *net)
+{
+    return strncasecmp(net->net->runtime, "ONNX Runtime", 12) == 0 ||
+           strncasecmp(net->net->runtime, "onnxruntime", 11) == 0;
+}
+
+static size_t rule_number(const struct finding *finding)
+{
+    size_t i = 0;
+
+    while (i < RULES && rules[i].id != finding->id)
+        i++;
+    return i;
+}
+
+static int by_importance(const void *a, const void *b)
+{
+    const struct finding *left = a;
+    const struct finding *right = b;
+    size_t l = rule_number(left);
+    size_t r = rule_number(right);
+    bool left_first = l < FINDING_PLACEMENT_RULES;
+    bool right_first = r < FINDING_PLACEMENT_RULES;
+
+    if (left_first != right_first)
+        return left_first ? -1 : 1;
+    if (left_first && l != r)
+        return l < r ? -1 : 1;
+    if (left->severity != right->severity)
+        return left->severity > right->severity ? -1 : 1;
+    if (left->weight_ns > right->weight_ns || left->weight_ns < right->weight_ns)
+        return left->weight_ns > right->weight_ns ? -1 : 1;
+    if (l != r)
+        return l < r ? -1 : 1;
+    return left->net < right->net ? -1 : left->net > right->net;
+}
+
+enum ifg_status findings_create(const struct ml_input *input, struct findings **out_findings,
+                                struct ifg_error *err)
+{
+    struct findings *findings = ifg_alloc(1, sizeof *findings);
+
+    *out_findings = NULL;
+    for (size_t i = 0; findings && !findings->status && i < RULES; i++) {
+        size_t before = findings->count;
+
+        rules[i].run(input, findings);
+        for (size_t f = before; f < findings->count; f++)
+            findings->items[f].id = rules[i].id;
+    }
+    if (!findings || findings->status) {
+        findings_destroy(findings);
+        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for findings");
+    }
+    if (findings->count)
+        qsort(findings->items, findings->count, sizeof *findings->items, by_importance);
+    *out_findings = findings;
+    return IFG_OK;
+}
+
+void findings_destroy(struct findings *findings)
+{
+    if (!findings)
+        return;
+    ifg_free(findings->items);
+    ifg_free(findings);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* host-bound: in steady use, the thread spends more time between inferences than in them. */
+#include "analyze/findings/findings_internal.h"
+
+#include "base/alloc.h"
+
+/* The median gap must be longer than the median inference, and gaps must make up a fifth of the
+ * recording. A gap of more than 100 ms is a pause (nothing to do), not steady use. */
+#define TIMES_INFERENCE 1.0
+#define STEADY_NS       100000000u
+#define COUNT_LEAST     50u
+#define SHARE_OF_RUN    0.2
+
+static void look_at(const struct ml_input *input, const struct ml_function *function,
+                    uint64_t *values, struct findings *out)
+{
+    const struct ml_events *events = &function->events[TRACE_CATEGORY_INFERENCE];
+    double inference = events->timing.median_ns;
+    struct finding *finding;
+    size_t count = 0;
+    double total = 0;
+    double gap;
+
+    for (size_t i = 0; i < events->count; i++) {
+        if (events->items[i].gap_ns > STEADY_NS)
+            continue;
+        values[count++] = events->items[i].gap_ns;
+        total += (double)events->items[i].gap_ns;
+    }
+    gap = ml_median(values, count);
+    if (count < COUNT_LEAST || count * 2 < events->count || !(gap > TIMES_INFERENCE * inference) ||
+        total < SHARE_OF_RUN * (double)input->duration_ns)
+        return;
+    finding = finding_add(out, FINDING_LOW, function->net);
+    if (!finding)
+        return;
+    finding->weight_ns = total;
+    finding_title(finding, "%s between inferences of %s", words_time(gap).text,
+                  words_time(inference).text);
+    finding_sentence(
+        finding, "%sBetween two inferences of %s lie %s in which the model does nothing.",
+        words_about(input, function->net).text, words_time(inference).text, words_time(gap).text);
+    finding_evidence(finding,
+                     "%zu gaps of at most 100 ms between inferences on a thread, without setup: "
+                     "median %s, %s in all (%s of the recording); work or waiting, this trace does "
+                     "not tell",
+                     count, words_time(gap).text, words_time(total).text,
+                     words_share(total / (double)input->duration_ns).text);
+    finding_fix(finding,
+                "find out what the thread does there: put zones around it (IFG_ZONE); prepare the "
+                "next input on another thread while the model runs");
+    finding_number(finding, "gap_ms", gap / MS);
+    finding_number(finding, "inference_ms", inference / MS);
+    finding_number(finding, "total_ms", total / MS);
+    finding_number(finding, "count", (double)count);
+}
+
+void rule_host_bound(const struct ml_input *input, struct findings *out)
+{
+    for (size_t f = 0; f < input->function_count; f++) {
+        const struct ml_events *events = &input->functions[f].events[TRACE_CATEGORY_INFERENCE];
+        uint64_t *values;
+
+        if (events->count < COUNT_LEAST)
+            continue;
+        values = ifg_alloc(events->count, sizeof *values);
+        if (values)
+            look_at(input, &input->functions[f], values, out);
+        else
+            out->status = IFG_NO_MEMORY;
+        ifg_free(values);
+    }
+}

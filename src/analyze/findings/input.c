@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Making what input.h describes: tables first, then the passes of walk.c, then statistics. */
+#include "analyze/findings/input_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define NANO         1e9
+#define SECONDS_MAX  1e9
+#define CPUS_MAX     65536u
+#define LOAD_AVG_MAX 1e6
+
+/* The longer of what the recorder says and what is there: a share is of all that was watched. */
+static uint64_t duration_of(const struct ml_input *input)
+{
+    const char *said = trace_find_fact(input->tables, "record.seconds");
+    double seconds = said ? strtod(said, NULL) : 0;
+
+    if (seconds > 0 && seconds < SECONDS_MAX)
+        return (uint64_t)(seconds * NANO) + 1;
+    if (input->model->end_ns > input->model->begin_ns)
+        return input->model->end_ns - input->model->begin_ns;
+    return 1;
+}
+
+static void read_host(struct ml_input *input)
+{
+    const char *cpus = trace_find_fact(input->tables, "host.cpus");
+    const char *load = trace_find_fact(input->tables, "host.load");
+    unsigned long count = cpus ? strtoul(cpus, NULL, 10) : 0;
+    char *end;
+
+    input->cpus = count <= CPUS_MAX ? (uint32_t)count : 0;
+    input->load_average = NAN;
+    if (load) {
+        double value = strtod(load, &end);
+
+        if (end != load && value >= 0 && value < LOAD_AVG_MAX)
+            input->load_average = value;
+    }
+}
+
+/* Functions in the order of their models. */
+static enum ifg_status make_functions(struct building *building)
+{
+    const struct model *model = building->model;
+    struct ml_input *input = building->input;
+    size_t at = 0;
+
+    input->functions = ifg_alloc(model->function_count, sizeof *input->functions);
+    building->function_of = ifg_alloc(model->function_count, sizeof *building->function_of);
+    building->next_event =
+        ifg_alloc(model->function_count, TRACE_CATEGORIES * sizeof *building->next_event);
+    if (!input->functions || !building->function_of || !building->next_event)
+        return IFG_NO_MEMORY;
+    for (size_t i = 0; i < model->function_count; i++)
+        input->nets[model->functions[i].net].function_count++;
+    for (size_t i = 0; i < input->net_count; i++) {
+        input->nets[i].first_function = at;
+        at += input->nets[i].function_count;
+        input->nets[i].function_count = 0; /* counted again below */
+    }
+    for (size_t i = 0; i < model->function_count; i++) {
+        const struct model_function *from = &model->functions[i];
+        struct ml_net *net = &input->nets[from->net];
+
+        at = net->first_function + net->function_count++;
+        input->functions[at].name = from->name;
+        input->functions[at].net = from->net;
+        building->function_of[i] = (uint32_t)at;
+    }
+    input->function_count = model->function_count;
+    return IFG_OK;
+}
+
+static int by_name(const void *a, const void *b, void *user)
+{
+    const struct model *model = user;
+
+    return strcmp(model->places[*(const uint32_t *)a].name,
+                  model->places[*(const uint32_t *)b].name);
+}
+
+/* Stages of the same name are one, wherever they are written. */
+static enum ifg_status make_stages(struct building *building)
+{
+    const struct model *model = building->model;
+    struct ml_input *input = building->input;
+    uint32_t *order = ifg_alloc(model->place_count, sizeof *order);
+    size_t count = 0;
+
+    building->stage_of_place = ifg_alloc(model->place_count, sizeof(uint32_t));
+    for (uint32_t i = 0; order && i < model->place_count; i++)
+        if (model->places[i].kind == TRACE_LOCATION_STAGE)
+            order[count++] = i;
+    input->stages = ifg_alloc(count, sizeof *input->stages);
+    if (!order || !building->stage_of_place || !input->stages) {
+        ifg_free(order);
+        return IFG_NO_MEMORY;
+    }
+    qsort_r(order, count, sizeof *order, by_name, (void *)(uintptr_t)model);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = model->places[order[i]].name;
+
+        if (!i || strcmp(input->stages[input->stage_count - 1].name, name) != 0)
+            input->stages[input->stage_count++] =
+                (struct ml_stage){ .name = name, .first_ns = UINT64_MAX };
+        building->stage_of_place[order[i]] = (uint32_t)input->stage_count;
+    }
+    ifg_free(order);
+    return IFG_OK;
+}
+
+static enum ifg_status make_tables(struct building *building)
+{
+    const struct model *model = building->model;
+    struct ml_input *input = building->input;
+    enum ifg_status status;
+
+    input->model = model;
+    input->tables = trace_reader_tables(model->reader);
+    input->duration_ns = duration_of(input);
+    read_host(input);
+    input->nets = ifg_alloc(model->net_count, sizeof *input->nets);
+    building->operator_of_place = ifg_alloc(model->place_count, sizeof(uint32_t));
+    building->operator_times = ifg_alloc(model->net_count, sizeof *building->operator_times);
+    if (!input->nets || !building->operator_of_place || !building->operator_times)
+        return IFG_NO_MEMORY;
+    input->net_count = model->net_count;
+    for (size_t i = 0; i < model->net_count; i++) {
+        input->nets[i].net = &model->nets[i];
+        input->nets[i].operator_median_ns = NAN;
+    }
+    ml_read_properties(input);
+    status = make_functions(building);
+    return status ? status : make_stages(building);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct ml_stage *left = a;
+    const struct ml_stage *right = b;
+
+    return left->first_ns < right->first_ns ? -1 : left->first_ns > right->first_ns;
+}
+
+/* Stages that happened, in order, and how many requests they belong to. */
+static void finish_stages(struct building *building)
+{
+    struct ml_input *input = building->input;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < input->stage_count; i++)
+        if (input->stages[i].count)
+            input->stages[kept++] = input->stages[i];
+    input->stage_count = kept;
+    if (kept)
+        qsort(input->stages, kept, sizeof *input->stages, by_first);
+    if (building->request_count) {
+        ml_sort(building->requests, building->request_count);
+        for (size_t i = 0; i < building->request_count; i++)
+            input->requests += !i || building->requests[i] != building->requests[i - 1];
+        return;
+    }
+    for (size_t i = 0; i < kept; i++)
+        if (input->stages[i].count > input->requests)
+            input->requests = input->stages[i].count;
+}
+
+static enum ml_load_state state_named(const char *name)
+{
+    static const char *const names[ML_LOAD_STATES] = { "unknown", "cold", "cached", "precompiled" };
+
+    for (int i = 0; i < ML_LOAD_STATES; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum ml_load_state)i;
+    return ML_UNKNOWN;
+}
+
+static void finish_nets(struct ml_input *input)
+{
+    for (size_t f = 0; f < input->function_count; f++) {
+        struct ml_net *net = &input->nets[input->functions[f].net];
+        const struct ml_events *loads = &input->functions[f].events[TRACE_CATEGORY_LOAD];
+
+        for (size_t i = 0; i < loads->count; i++)
+            if (!(loads->items[i].flags & ML_FAILED))
+                net->loads[state_named(loads->items[i].detail)]++;
+        net->profiled += input->functions[f].events[TRACE_CATEGORY_INFERENCE].timing.perturbed;
+    }
+}
+
+static void destroy_building(struct building *building)
+{
+    for (size_t i = 0; building->operator_times && i < building->model->net_count; i++)
+        ifg_free(building->operator_times[i].cells);
+    ifg_free(building->operator_times);
+    ifg_free(building->operators.items);
+    ifg_free(building->operators.slots);
+    ifg_free(building->operator_of_place);
+    ifg_free(building->stage_of_place);
+    ifg_free(building->requests);
+    ifg_free(building->next_event);
+    ifg_free(building->function_of);
+}
+
+enum ifg_status ml_input_create(const struct model *model, struct ml_input **out_input,
+                                struct ifg_error *err)
+{
+    struct building building = { .model = model };
+    enum ifg_status status = IFG_NO_MEMORY;
+
+    *out_input = NULL;
+    building.input = ifg_alloc(1, sizeof *building.input);
+    if (building.input)
+        status = make_tables(&building);
+    if (!status)
+        status = ml_walk(&building);
+    if (!status)
+        status = ml_finish_operators(&building);
+    if (!status)
+        status = ml_time_events(building.input);
+    if (!status) {
+        finish_stages(&building);
+        finish_nets(building.input);
+        *out_input = building.input;
+    } else {
+        ml_input_destroy(building.input);
+        ifg_fail(err, status, "not enough memory for the events of %zu models", model->net_count);
+    }
+    destroy_building(&building);
+    return status;
+}
+
+void ml_input_destroy(struct ml_input *input)
+{
+    if (!input)
+        return;
+    ifg_free(input->nets);
+    ifg_free(input->functions);
+    ifg_free(input->operators);
+    ifg_free(input->stages);
+    ifg_free(input->events);
+    ifg_free(input);
+}
+
+const char *ml_event_text(const struct ml_input *input, const struct ml_event *event,
+                          const char *key)
+{
+    const struct model_attribute *attribute =
+        event->slice == SIZE_MAX ? NULL : model_find_attribute(input->model, event->slice, key);
+
+    return attribute && attribute->type == TRACE_VALUE_STRING ? attribute->text : "";
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The events of models as the report and its rules want them: by model, function and category, in
+ * the order of their starts, with the attributes that matter, and with timings.
+ *
+ * Made in a fixed number of passes over the slices, whatever the trace holds. Everything here is
+ * read-only afterwards and lives until ml_input_destroy; texts belong to the model.
+ */
+#ifndef IFG_ANALYZE_FINDINGS_INPUT_H
+#define IFG_ANALYZE_FINDINGS_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/model.h"
+
+/* Percentiles of fewer values say nothing. */
+#define ML_P90_LEAST 10u
+#define ML_P99_LEAST 100u
+
+/* Inferences whose operators were recorded take longer: with so many others they are left out. */
+#define ML_UNPERTURBED_LEAST 5u
+
+#define ML_EPS_MAX 16u /* execution providers of one model that are looked at */
+
+enum ml_event_flag {
+    ML_WITH_OPS = 1,    /* its operators were recorded, so its time is perturbed */
+    ML_FAILED = 2,      /* its attribute status says so */
+    ML_ASYNC = 4,       /* a span that may end on another thread; it has no slice */
+    ML_SPECIALIZES = 8, /* a specialization lies inside (inferences) */
+    ML_NESTED = 16,     /* lies inside another event of its category and model */
+};
+
+struct ml_event {
+    uint64_t start_ns;
+    uint64_t duration_ns;
+    union {
+        uint64_t gap_ns;            /* inferences: since the one before on the thread, without setup
+                                       events; UINT64_MAX: there is none, or a load came between */
+        uint64_t specialization_ns; /* loads: what lies inside of that category */
+    };
+    size_t slice;       /* as in SQL; SIZE_MAX for async events */
+    const char *detail; /* inference: shapes; load: specialization; prepare-ep: provider; never
+                           NULL. Equal texts are equal pointers. */
+    uint32_t thread;
+    uint32_t session; /* 0: not known */
+    uint32_t batch;   /* 0: not known */
+    uint32_t flags;
+};
+
+/* NAN where there is no such value. */
+struct ml_timing {
+    uint64_t count; /* that ended well, without perturbed ones if there are enough others */
+    uint64_t async; /* of these */
+    uint64_t unfinished;
+    uint64_t failed;
+    uint64_t total_ns;
+    double first_ns; /* of the one that began first; NAN if that one is left out */
+    double min_ns;
+    double median_ns;
+    double mean_ns;
+    double p90_ns;
+    double p99_ns;
+    double max_ns;
+    double share;            /* of the recording's duration */
+    uint64_t perturbed;      /* how many had their operators recorded */
+    bool perturbed_included; /* there were too few others */
+    uint64_t perturbed_total_ns;
+    double perturbed_cost; /* median of perturbed / median of others - 1; NAN if one is missing */
+};
+
+struct ml_events {
+    const struct ml_event *items; /* by start */
+    size_t count;
+    struct ml_timing timing;
+};
+
+/* Requests as zones show them: the outermost zones with one inference of this function inside. */
+struct ml_request {
+    uint64_t count;
+    uint64_t before_ns;
+    uint64_t inference_ns;
+    uint64_t after_ns;
+};
+
+struct ml_function {
+    const char *name;
+    uint32_t net; /* index into ml_input.nets, the same as model->nets */
+    struct ml_events events[TRACE_CATEGORIES];
+    struct ml_request request;
+};
+
+struct ml_ep {
+    const char *name;
+    size_t name_bytes;
+    const char *failed; /* why it could not be added, or NULL */
+    uint64_t nodes;     /* if nodes_known */
+    bool nodes_known;
+    bool requested;
+    bool actual;
+};
+
+struct ml_operator {
+    const char *type;
+    uint32_t net;
+    uint64_t count;
+    uint64_t total_ns;
+    uint64_t self_ns; /* without operators inside */
+};
+
+enum ml_load_state { ML_UNKNOWN, ML_COLD, ML_CACHED, ML_PRECOMPILED, ML_LOAD_STATES };
+
+struct ml_net {
+    const struct model_net *net;
+    size_t first_function; /* of ml_input.functions */
+    size_t function_count;
+
+    struct ml_ep eps[ML_EPS_MAX]; /* requested ones first, in their order */
+    size_t ep_count;
+    bool placement_known; /* actual devices, or nodes */
+    bool nodes_known;
+    uint64_t nodes;         /* sum over EPs */
+    const char *source;     /* where the placement is known from; "" */
+    const char *policy;     /* "" */
+    const char *options;    /* "" */
+    const char *origin;     /* "file", "memory", "" */
+    uint64_t file_bytes;    /* 0: not known */
+    uint32_t intra_threads; /* of each session; 0: the runtime's default, or not known */
+
+    uint64_t loads[ML_LOAD_STATES];
+    uint64_t total_ns; /* of all outermost events; orders models */
+
+    size_t first_operator; /* of ml_input.operators, longest self time first */
+    size_t operator_count;
+    uint64_t operator_events;
+    uint64_t operator_self_ns;
+    double operator_median_ns; /* of one execution, to 2 %; NAN */
+    uint64_t profiled;         /* inferences with operators */
+    bool whole_microseconds;   /* so coarse are the times of operators */
+};
+
+struct ml_stage {
+    const char *name;
+    uint64_t count;
+    uint64_t first_ns; /* orders them */
+    uint64_t self_ns;  /* without stages inside */
+};
+
+struct ml_input {
+    const struct model *model;
+    const struct trace_tables *tables;
+    uint64_t duration_ns; /* of the recording; never 0 */
+    uint32_t cpus;        /* 0: not known */
+    double load_average;  /* when the recording began; NAN */
+
+    struct ml_net *nets;
+    size_t net_count;
+    struct ml_function *functions; /* by net */
+    size_t function_count;
+    struct ml_operator *operators; /* by net */
+    size_t operator_count;
+    struct ml_stage *stages; /* by first start */
+    size_t stage_count;
+    uint64_t requests; /* that stages belong to */
+
+    struct ml_event *events; /* behind ml_events */
+    size_t event_count;
+};
+
+enum ifg_status ml_input_create(const struct model *model, struct ml_input **out_input,
+                                struct ifg_error *err) IFG_MUST_CHECK;
+void ml_input_destroy(struct ml_input *input);
+
+/* The value of an attribute of an event, or "" */
+const char *ml_event_text(const struct ml_input *input, const struct ml_event *event,
+                          const char *key);
+
+/* Whether an event belongs into statistics: it did not fail, and is not left out as perturbed. */
+bool ml_event_counts(const struct ml_events *events, const struct ml_event *event);
+
+bool ml_is_cpu(const struct ml_ep *ep);
+
+/* "CUDA" for CUDAExecutionProvider. */
+const char *ml_ep_name(const struct ml_ep *ep, char *out, size_t size);
+
+/* Puts values in order. */
+void ml_sort(uint64_t *values, size_t count);
+
+/* The median; values are put in order. NAN for none. */
+double ml_median(uint64_t *values, size_t count);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the parts of input.c share: see input.h. */
+#ifndef IFG_ANALYZE_FINDINGS_INPUT_INTERNAL_H
+#define IFG_ANALYZE_FINDINGS_INPUT_INTERNAL_H
+
+#include "analyze/findings/input.h"
+
+#define NO_FUNCTION UINT32_MAX
+
+/* Operators of more types than this in all models are summed up under the last one's neighbours. */
+#define OPERATORS_MAX 65536u
+
+/* Cells of the histogram of operator times: 32 for each power of two. */
+#define CELL_BITS 5u
+#define CELLS     (64u << CELL_BITS)
+
+/* What is gathered of the operators of one model, beyond their types. */
+struct operator_times {
+    uint32_t *cells;
+    uint64_t count;
+    uint64_t whole_us;
+};
+
+struct operator_table {
+    struct ml_operator *items;
+    size_t count;
+    size_t capacity;
+    uint32_t *slots; /* index + 1 into items */
+    size_t slot_count;
+};
+
+struct building {
+    const struct model *model;
+    struct ml_input *input;
+    uint32_t *function_of; /* model function to ml function */
+    size_t *next_event;    /* by ml function and category: where the next one goes */
+    struct operator_table operators;
+    uint32_t *operator_of_place; /* index + 1; 0: look at the slice */
+    struct operator_times *operator_times;
+    uint32_t *stage_of_place; /* index + 1 */
+    uint64_t *requests;
+    size_t request_count;
+    size_t request_capacity;
+};
+
+/* properties.c: what the properties of models say. */
+void ml_read_properties(struct ml_input *input);
+
+/* walk.c: the passes over slices. */
+enum ifg_status ml_walk(struct building *building);
+
+/* operators.c */
+enum ifg_status ml_operator_find(struct operator_table *table, uint32_t net, const char *type,
+                                 uint32_t *out_index);
+uint32_t ml_cell_of(uint64_t value);
+double ml_cells_median(const uint32_t *cells, uint64_t count);
+enum ifg_status ml_finish_operators(struct building *building);
+
+/* timing.c */
+enum ifg_status ml_time_events(struct ml_input *input);
+
+#endif

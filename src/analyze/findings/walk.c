@@ -1,0 +1,664 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The passes over slices: one counts events by function and category, one puts them in their
+ * places. The second goes through each thread with a stack of what is open, so that nesting costs
+ * nothing extra: operators inside operators, specializations inside loads, inferences inside zones.
+ */
+#include "analyze/findings/input_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define FRAMES_FIRST 64u
+#define NONE         SIZE_MAX
+
+/* One request as a zone shows it. */
+struct seen_request {
+    uint32_t function; /* NO_FUNCTION: none */
+    uint64_t before_ns;
+    uint64_t inference_ns;
+    uint64_t after_ns;
+};
+
+/* A slice that is open. */
+struct frame {
+    uint64_t start_ns;
+    uint64_t end_ns;
+    size_t event; /* ML events: index into input->events, or NONE if unfinished */
+    uint32_t category;
+    uint32_t owner;           /* ML events: the function, or NO_FUNCTION */
+    uint32_t operator_inside; /* the nearest operator around what comes next, or UINT32_MAX */
+    uint32_t stage_inside;
+    uint32_t inferences; /* inside, at most 2 */
+    bool is_zone;        /* a finished zone of the program */
+    bool is_ml;
+    /* if there is one inference inside, or it is one */
+    uint64_t inference_start_ns;
+    uint64_t inference_end_ns;
+    uint32_t function;           /* NO_FUNCTION: one that is not to be shown */
+    struct seen_request request; /* of the outermost zone around it so far */
+};
+
+struct walking {
+    struct building *building;
+    struct frame *frames;
+    size_t capacity;
+    size_t open;
+    uint32_t thread;
+    uint32_t process;
+    size_t inference; /* the outermost open inference's frame, or NONE */
+    size_t load;      /* the same of loads */
+    size_t ml_open;
+    size_t next_attribute;
+    size_t next_unfinished;
+    /* between inferences */
+    bool has_last;
+    uint64_t last_end_ns;
+    uint64_t setup_ns;
+};
+
+/* What attributes tell. */
+struct told {
+    const char *detail;
+    const char *operator_type;
+    uint64_t request;
+    uint32_t session;
+    uint32_t batch;
+    uint32_t flags;
+    bool has_request;
+};
+
+static size_t group_at(uint32_t function, uint32_t category)
+{
+    return (size_t)function * TRACE_CATEGORIES + category;
+}
+
+static uint32_t function_of(const struct building *building, const struct model_place *place)
+{
+    return place->kind == TRACE_LOCATION_ML && place->function_index != MODEL_NONE
+               ? building->function_of[place->function_index]
+               : NO_FUNCTION;
+}
+
+/* ---- the first pass ---- */
+
+static void count_slices(struct building *building, bool *out_wanted)
+{
+    const struct model *model = building->model;
+    size_t unfinished = 0;
+
+    for (size_t t = 0; t < model->thread_count; t++) {
+        size_t end = model->threads[t].first_slice + model->threads[t].slice_count;
+
+        for (size_t i = model->threads[t].first_slice; i < end; i++) {
+            const struct model_place *place = &model->places[model->place[i]];
+            uint32_t function;
+
+            if (place->kind == TRACE_LOCATION_ZONE)
+                continue;
+            out_wanted[t] = true;
+            function = function_of(building, place);
+            if (function == NO_FUNCTION)
+                continue;
+            while (unfinished < model->unfinished_count && model->unfinished[unfinished] < i)
+                unfinished++;
+            if (unfinished < model->unfinished_count && model->unfinished[unfinished] == i)
+                building->input->functions[function].events[place->category].timing.unfinished++;
+            else
+                building->next_event[group_at(function, place->category)]++;
+        }
+    }
+}
+
+static void count_spans(struct building *building)
+{
+    const struct model *model = building->model;
+
+    for (size_t i = 0; i < model->async_count; i++) {
+        const struct model_place *place = &model->places[model->asyncs[i].place];
+        uint32_t function = function_of(building, place);
+
+        if (function == NO_FUNCTION)
+            continue;
+        if (model->asyncs[i].end_thread == MODEL_NONE)
+            building->input->functions[function].events[place->category].timing.unfinished++;
+        else
+            building->next_event[group_at(function, place->category)]++;
+    }
+}
+
+/* From counts to first positions; the events' memory. */
+static enum ifg_status reserve_events(struct building *building)
+{
+    struct ml_input *input = building->input;
+    size_t groups = input->function_count * TRACE_CATEGORIES;
+    size_t at = 0;
+
+    for (size_t g = 0; g < groups; g++)
+        at += building->next_event[g];
+    input->event_count = at;
+    input->events = ifg_alloc(at, sizeof *input->events);
+    if (!input->events)
+        return IFG_NO_MEMORY;
+    at = 0;
+    for (size_t g = 0; g < groups; g++) {
+        struct ml_events *events =
+            &input->functions[g / TRACE_CATEGORIES].events[g % TRACE_CATEGORIES];
+
+        events->items = input->events + at;
+        events->count = building->next_event[g];
+        building->next_event[g] = at;
+        at += events->count;
+    }
+    return IFG_OK;
+}
+
+/* ---- the second pass ---- */
+
+static uint32_t small_number(const struct model_attribute *attribute)
+{
+    uint64_t value = attribute->unsigned_value;
+
+    if (attribute->type == TRACE_VALUE_SIGNED && attribute->signed_value < 0)
+        return 0;
+    if (attribute->type != TRACE_VALUE_SIGNED && attribute->type != TRACE_VALUE_UNSIGNED)
+        return 0;
+    return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+static void read_attribute(const struct model_attribute *attribute, struct told *told)
+{
+    const char *key = attribute->key;
+    bool text = attribute->type == TRACE_VALUE_STRING;
+
+    if (strcmp(key, "session") == 0)
+        told->session = small_number(attribute);
+    else if (strcmp(key, "batch") == 0)
+        told->batch = small_number(attribute);
+    else if (strcmp(key, "ops") == 0 && small_number(attribute))
+        told->flags |= ML_WITH_OPS;
+    else if (strcmp(key, "status") == 0 && text && strncmp(attribute->text, "error", 5) == 0)
+        told->flags |= ML_FAILED;
+    else if (text && (strcmp(key, "shapes") == 0 || strcmp(key, "specialization") == 0 ||
+                      strcmp(key, "provider") == 0))
+        told->detail = attribute->text;
+    else if (text && strcmp(key, "op_name") == 0)
+        told->operator_type = attribute->text;
+    else if (strcmp(key, "request") == 0 && attribute->type == TRACE_VALUE_UNSIGNED) {
+        told->request = attribute->unsigned_value;
+        told->has_request = true;
+    }
+}
+
+static struct told read_attributes(struct walking *walking, size_t slice)
+{
+    static const char nothing[] = "";
+    const struct model *model = walking->building->model;
+    struct told told = { .detail = nothing, .operator_type = nothing };
+    size_t at = walking->next_attribute;
+
+    while (at < model->attribute_count && model->attributes[at].slice < slice)
+        at++;
+    for (; at < model->attribute_count && model->attributes[at].slice == slice; at++)
+        read_attribute(&model->attributes[at], &told);
+    walking->next_attribute = at;
+    return told;
+}
+
+/* Keeps what one request looked like. */
+static void keep_request(struct walking *walking, struct seen_request *request)
+{
+    struct ml_request *to;
+
+    if (request->function == NO_FUNCTION)
+        return;
+    to = &walking->building->input->functions[request->function].request;
+    to->count++;
+    to->before_ns += request->before_ns;
+    to->inference_ns += request->inference_ns;
+    to->after_ns += request->after_ns;
+    request->function = NO_FUNCTION;
+}
+
+/* A zone with one inference inside is a request, unless there is one around it that has still only
+ * that one. */
+static void close_frame(struct walking *walking)
+{
+    struct frame *frame = &walking->frames[--walking->open];
+    struct frame *parent = walking->open ? &walking->frames[walking->open - 1] : NULL;
+
+    if (frame->is_ml)
+        walking->ml_open--;
+    if (walking->open == walking->inference)
+        walking->inference = NONE;
+    if (walking->open == walking->load)
+        walking->load = NONE;
+    if (frame->category == TRACE_CATEGORY_INFERENCE) {
+        frame->inferences = 1; /* whatever it calls */
+        frame->request.function = NO_FUNCTION;
+    }
+    if (!frame->inferences)
+        return;
+    if (frame->inferences == 1 && frame->is_zone && frame->function != NO_FUNCTION &&
+        frame->inference_start_ns >= frame->start_ns && frame->inference_end_ns <= frame->end_ns)
+        frame->request = (struct seen_request){
+            .function = frame->function,
+            .before_ns = frame->inference_start_ns - frame->start_ns,
+            .inference_ns = frame->inference_end_ns - frame->inference_start_ns,
+            .after_ns = frame->end_ns - frame->inference_end_ns,
+        };
+    if (!parent) {
+        keep_request(walking, &frame->request);
+    } else if (!parent->inferences && frame->inferences == 1) {
+        parent->inferences = 1;
+        parent->inference_start_ns = frame->inference_start_ns;
+        parent->inference_end_ns = frame->inference_end_ns;
+        parent->function = frame->function;
+        parent->request = frame->request;
+    } else {
+        keep_request(walking, &parent->request);
+        keep_request(walking, &frame->request);
+        parent->inferences = 2;
+    }
+}
+
+/* NULL: no memory. */
+static struct frame *open_frame(struct walking *walking, size_t slice, bool finished)
+{
+    const struct model *model = walking->building->model;
+    size_t depth = model->depth[slice];
+    struct frame *frame;
+    const struct frame *parent;
+
+    while (walking->open > depth)
+        close_frame(walking);
+    if (walking->open == walking->capacity) {
+        size_t capacity = walking->capacity ? 2 * walking->capacity : FRAMES_FIRST;
+        struct frame *frames = ifg_realloc(walking->frames, capacity, sizeof *frames);
+
+        if (!frames)
+            return NULL;
+        walking->frames = frames;
+        walking->capacity = capacity;
+    }
+    parent = walking->open ? &walking->frames[walking->open - 1] : NULL;
+    frame = &walking->frames[walking->open++];
+    frame->start_ns = model->start_ns[slice];
+    frame->end_ns = model_end_ns(model, slice);
+    frame->event = NONE;
+    frame->category = TRACE_CATEGORY_NONE;
+    frame->operator_inside = parent ? parent->operator_inside : UINT32_MAX;
+    frame->stage_inside = parent ? parent->stage_inside : UINT32_MAX;
+    frame->inferences = 0;
+    frame->is_zone = finished && model->places[model->place[slice]].kind == TRACE_LOCATION_ZONE;
+    frame->is_ml = false;
+    frame->request.function = NO_FUNCTION;
+    return frame;
+}
+
+/* Time on this thread between one inference and the next that neither setup nor a load explains. */
+static uint64_t take_gap(struct walking *walking, const struct frame *frame, uint32_t category,
+                         bool finished)
+{
+    uint64_t duration = frame->end_ns - frame->start_ns;
+    uint64_t gap = UINT64_MAX;
+
+    if (walking->inference != NONE)
+        return UINT64_MAX; /* inside one */
+    if (category == TRACE_CATEGORY_SETUP) {
+        walking->setup_ns += duration;
+    } else if (category != TRACE_CATEGORY_INFERENCE) {
+        walking->has_last = false;
+    } else {
+        if (walking->has_last && frame->start_ns >= walking->last_end_ns &&
+            frame->start_ns - walking->last_end_ns >= walking->setup_ns)
+            gap = frame->start_ns - walking->last_end_ns - walking->setup_ns;
+        walking->has_last = finished;
+        walking->last_end_ns = frame->end_ns;
+        walking->setup_ns = 0;
+    }
+    return gap;
+}
+
+static void note_nesting(struct walking *walking, struct frame *frame, struct ml_event *event,
+                         uint32_t category)
+{
+    struct ml_event *events = walking->building->input->events;
+    size_t at = walking->open - 1;
+
+    if (category == TRACE_CATEGORY_INFERENCE) {
+        frame->inferences = 1;
+        if (walking->inference == NONE)
+            walking->inference = at;
+        else if (event)
+            event->flags |= ML_NESTED;
+    } else if (category == TRACE_CATEGORY_LOAD) {
+        if (walking->load == NONE)
+            walking->load = at;
+        else if (event)
+            event->flags |= ML_NESTED;
+    } else if (category == TRACE_CATEGORY_SPECIALIZATION) {
+        const struct frame *around = walking->inference != NONE
+                                         ? &walking->frames[walking->inference]
+                                     : walking->load != NONE ? &walking->frames[walking->load]
+                                                             : NULL;
+
+        if (!around || around->event == NONE || !event)
+            return;
+        if (walking->inference != NONE)
+            events[around->event].flags |= ML_SPECIALIZES;
+        else
+            events[around->event].specialization_ns += event->duration_ns;
+    }
+}
+
+static void take_ml(struct walking *walking, struct frame *frame, size_t slice, bool finished)
+{
+    struct building *building = walking->building;
+    struct ml_input *input = building->input;
+    const struct model_place *place = &building->model->places[building->model->place[slice]];
+    uint32_t function = function_of(building, place);
+    struct told told = read_attributes(walking, slice);
+    uint64_t gap = take_gap(walking, frame, place->category, finished);
+    struct ml_event *event = NULL;
+
+    frame->is_ml = true;
+    frame->category = place->category;
+    frame->owner = function;
+    frame->function = told.flags ? NO_FUNCTION : function; /* perturbed and failed ones */
+    frame->inference_start_ns = frame->start_ns;
+    frame->inference_end_ns = frame->end_ns;
+    if (finished && function != NO_FUNCTION) {
+        frame->event = building->next_event[group_at(function, place->category)]++;
+        event = &input->events[frame->event];
+        *event = (struct ml_event){
+            .start_ns = frame->start_ns,
+            .duration_ns = frame->end_ns - frame->start_ns,
+            .slice = slice,
+            .detail = told.detail,
+            .thread = walking->thread,
+            .session = told.session,
+            .batch = told.batch,
+            .flags = told.flags,
+        };
+        if (place->category == TRACE_CATEGORY_INFERENCE)
+            event->gap_ns = gap;
+        if (!walking->ml_open)
+            input->nets[input->functions[function].net].total_ns += event->duration_ns;
+    }
+    note_nesting(walking, frame, event, place->category);
+    walking->ml_open++;
+}
+
+/* The model of an operator: its own, or that of the inference around it. */
+static uint32_t net_of_operator(const struct walking *walking, const struct model_place *place)
+{
+    const struct ml_input *input = walking->building->input;
+    const struct frame *inference;
+
+    if (place->net != MODEL_NONE)
+        return place->net;
+    if (walking->inference == NONE)
+        return MODEL_NONE;
+    inference = &walking->frames[walking->inference];
+    return inference->owner == NO_FUNCTION ? MODEL_NONE : input->functions[inference->owner].net;
+}
+
+static enum ifg_status group_operator(struct walking *walking, size_t slice, uint32_t net,
+                                      uint32_t *out_index)
+{
+    struct building *building = walking->building;
+    uint32_t place_index = building->model->place[slice];
+    const struct model_place *place = &building->model->places[place_index];
+    const char *type = place->function;
+    bool of_place = *type && place->net != MODEL_NONE;
+    enum ifg_status status;
+
+    if (of_place && building->operator_of_place[place_index]) {
+        *out_index = building->operator_of_place[place_index] - 1;
+        return IFG_OK;
+    }
+    if (!*type)
+        type = read_attributes(walking, slice).operator_type;
+    status =
+        ml_operator_find(&building->operators, net, *type ? type : "(type not known)", out_index);
+    if (!status && of_place && *out_index != UINT32_MAX)
+        building->operator_of_place[place_index] = *out_index + 1;
+    return status;
+}
+
+static enum ifg_status take_operator(struct walking *walking, struct frame *frame, size_t slice)
+{
+    struct building *building = walking->building;
+    const struct model_place *place = &building->model->places[building->model->place[slice]];
+    uint64_t duration = frame->end_ns - frame->start_ns;
+    uint32_t net = net_of_operator(walking, place);
+    struct operator_times *times;
+    uint32_t group;
+    enum ifg_status status;
+
+    if (walking->inference != NONE && walking->frames[walking->inference].event != NONE)
+        building->input->events[walking->frames[walking->inference].event].flags |= ML_WITH_OPS;
+    if (net == MODEL_NONE)
+        return IFG_OK;
+    status = group_operator(walking, slice, net, &group);
+    if (status)
+        return status;
+    times = &building->operator_times[net];
+    if (!times->cells)
+        times->cells = ifg_alloc(CELLS, sizeof *times->cells);
+    if (!times->cells)
+        return IFG_NO_MEMORY;
+    times->cells[ml_cell_of(duration)]++;
+    times->count++;
+    times->whole_us +=
+        (duration + 2) % 1000 <= 4; /* conversion of ticks may be off by one or two */
+    if (group == UINT32_MAX)
+        return IFG_OK;
+    building->operators.items[group].count++;
+    building->operators.items[group].total_ns += duration;
+    if (frame->operator_inside != UINT32_MAX) /* for now: what lies inside */
+        building->operators.items[frame->operator_inside].self_ns += duration;
+    frame->operator_inside = group;
+    return IFG_OK;
+}
+
+static enum ifg_status take_request(struct building *building, uint64_t request)
+{
+    if (building->request_count == building->request_capacity) {
+        size_t capacity = building->request_capacity ? building->request_capacity * 2 : 256;
+        uint64_t *requests = ifg_realloc(building->requests, capacity, sizeof *requests);
+
+        if (!requests)
+            return IFG_NO_MEMORY;
+        building->requests = requests;
+        building->request_capacity = capacity;
+    }
+    building->requests[building->request_count++] = request;
+    return IFG_OK;
+}
+
+static enum ifg_status take_stage(struct walking *walking, struct frame *frame, size_t slice)
+{
+    struct building *building = walking->building;
+    uint32_t index = building->stage_of_place[building->model->place[slice]] - 1;
+    struct ml_stage *stages = building->input->stages;
+    struct told told = read_attributes(walking, slice);
+    uint64_t duration = frame->end_ns - frame->start_ns;
+
+    stages[index].count++;
+    stages[index].self_ns += duration;
+    if (frame->start_ns < stages[index].first_ns)
+        stages[index].first_ns = frame->start_ns;
+    if (frame->stage_inside != UINT32_MAX) {
+        struct ml_stage *around = &stages[frame->stage_inside];
+
+        around->self_ns -= duration < around->self_ns ? duration : around->self_ns;
+    }
+    frame->stage_inside = index;
+    if (!told.has_request)
+        return IFG_OK;
+    return take_request(building, told.request + ((uint64_t)walking->process << 40));
+}
+
+static enum ifg_status walk_thread(struct walking *walking, const struct model_thread *thread)
+{
+    const struct model *model = walking->building->model;
+    size_t end = thread->first_slice + thread->slice_count;
+    enum ifg_status status = IFG_OK;
+
+    walking->process = thread->process;
+    walking->inference = walking->load = NONE;
+    walking->has_last = false;
+    walking->setup_ns = 0;
+    for (size_t i = thread->first_slice; i < end && !status; i++) {
+        enum trace_location_kind kind = model->places[model->place[i]].kind;
+        size_t unfinished = walking->next_unfinished;
+        struct frame *frame;
+        bool finished;
+
+        while (unfinished < model->unfinished_count && model->unfinished[unfinished] < i)
+            unfinished++;
+        walking->next_unfinished = unfinished;
+        finished = unfinished >= model->unfinished_count || model->unfinished[unfinished] != i;
+        frame = open_frame(walking, i, finished);
+        if (!frame)
+            status = IFG_NO_MEMORY;
+        else if (kind == TRACE_LOCATION_ML)
+            take_ml(walking, frame, i, finished);
+        else if (kind == TRACE_LOCATION_OP && finished)
+            status = take_operator(walking, frame, i);
+        else if (kind == TRACE_LOCATION_STAGE && finished)
+            status = take_stage(walking, frame, i);
+    }
+    while (walking->open)
+        close_frame(walking);
+    return status;
+}
+
+static void take_spans(struct building *building)
+{
+    const struct model *model = building->model;
+    struct ml_input *input = building->input;
+
+    for (size_t i = 0; i < model->async_count; i++) {
+        const struct model_async *span = &model->asyncs[i];
+        uint32_t category = model->places[span->place].category;
+        uint32_t function = function_of(building, &model->places[span->place]);
+        struct ml_event *event;
+
+        if (function == NO_FUNCTION || span->end_thread == MODEL_NONE)
+            continue;
+        event = &input->events[building->next_event[group_at(function, category)]++];
+        *event = (struct ml_event){
+            .start_ns = span->start_ns,
+            .duration_ns = span->end_ns > span->start_ns ? span->end_ns - span->start_ns : 0,
+            .slice = NONE,
+            .detail = "",
+            .thread = span->begin_thread,
+            .flags = ML_ASYNC,
+        };
+        if (category == TRACE_CATEGORY_INFERENCE)
+            event->gap_ns = UINT64_MAX;
+        input->nets[input->functions[function].net].total_ns += event->duration_ns;
+    }
+}
+
+/* Whether a comes after b. */
+static bool after(const struct ml_event *a, const struct ml_event *b)
+{
+    return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->slice > b->slice;
+}
+
+/* The first event from `at` on that comes before the one in front of it, or count. */
+static size_t end_of_run(const struct ml_event *events, size_t at, size_t count)
+{
+    while (++at < count && !after(&events[at - 1], &events[at])) {
+    }
+    return at < count ? at : count;
+}
+
+/* from[first .. middle) and from[middle .. end), each in order, become one in `to`. */
+static void merge(const struct ml_event *from, size_t first, size_t middle, size_t end,
+                  struct ml_event *to)
+{
+    size_t right = middle;
+
+    for (size_t at = first; at < end; at++) {
+        bool take_right = first == middle || (right < end && after(&from[first], &from[right]));
+
+        to[at] = take_right ? from[right++] : from[first++];
+    }
+}
+
+/* Events of one thread are in order already: what is to be done is to merge a few such runs. */
+static enum ifg_status sort_group(struct ml_event *events, size_t count)
+{
+    struct ml_event *other;
+    struct ml_event *from = events;
+    struct ml_event *to;
+
+    if (count < 2 || end_of_run(events, 0, count) == count)
+        return IFG_OK;
+    other = ifg_alloc(count, sizeof *other);
+    if (!other)
+        return IFG_NO_MEMORY;
+    to = other;
+    do {
+        struct ml_event *swap = from;
+
+        for (size_t first = 0, end; first < count; first = end) {
+            size_t middle = end_of_run(from, first, count);
+
+            end = middle < count ? end_of_run(from, middle, count) : count;
+            merge(from, first, middle, end, to);
+        }
+        from = to;
+        to = swap;
+    } while (end_of_run(from, 0, count) < count);
+    if (from != events)
+        memcpy(events, from, count * sizeof *events);
+    ifg_free(other);
+    return IFG_OK;
+}
+
+static enum ifg_status sort_events(struct ml_input *input)
+{
+    enum ifg_status status = IFG_OK;
+
+    for (size_t f = 0; f < input->function_count; f++)
+        for (int c = 0; c < TRACE_CATEGORIES && !status; c++) {
+            const struct ml_events *events = &input->functions[f].events[c];
+
+            status = sort_group(input->events + (events->items - input->events), events->count);
+        }
+    return status;
+}
+
+enum ifg_status ml_walk(struct building *building)
+{
+    const struct model *model = building->model;
+    struct walking walking = { .building = building };
+    bool *wanted = ifg_alloc(model->thread_count, sizeof *wanted);
+    enum ifg_status status = IFG_NO_MEMORY;
+
+    if (wanted) {
+        count_slices(building, wanted);
+        count_spans(building);
+        status = reserve_events(building);
+    }
+    for (uint32_t t = 0; !status && t < model->thread_count; t++) {
+        walking.thread = t;
+        if (wanted[t])
+            status = walk_thread(&walking, &model->threads[t]);
+    }
+    if (!status) {
+        take_spans(building);
+        status = sort_events(building->input);
+    }
+    ifg_free(walking.frames);
+    ifg_free(wanted);
+    return status;
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Putting a report together: see report.h. */
+#include "analyze/report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* ---- words ---- */
+
+/* Appends, and never past the end. */
+static void append(char *out, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *out, size_t size, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(out + used, size - used, format, args);
+    va_end(args);
+}
+
+static int by_nodes(const void *a, const void *b)
+{
+    const struct ml_ep *left = *(const struct ml_ep *const *)a;
+    const struct ml_ep *right = *(const struct ml_ep *const *)b;
+
+    if (left->nodes != right->nodes)
+        return left->nodes > right->nodes ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+/* The providers that do something, most nodes first. */
+static size_t working(const struct ml_net *net, const struct ml_ep *out[ML_EPS_MAX])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < net->ep_count; i++)
+        if (net->eps[i].actual)
+            out[count++] = &net->eps[i];
+    if (count)
+        qsort(out, count, sizeof *out, by_nodes);
+    return count;
+}
+
+const char *report_placement(const struct ml_net *net, char *out, size_t size)
+{
+    const struct ml_ep *eps[ML_EPS_MAX];
+    size_t count = working(net, eps);
+    char name[64];
+
+    out[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        append(out, size, "%s%s", i ? ", " : "", ml_ep_name(eps[i], name, sizeof name));
+        if (net->nodes_known && count > 1)
+            append(out, size, " %llu", (unsigned long long)eps[i]->nodes);
+    }
+    if (net->nodes_known && count == 1)
+        append(out, size, " %llu/%llu nodes", (unsigned long long)eps[0]->nodes,
+               (unsigned long long)net->nodes);
+    else if (net->nodes_known && count)
+        append(out, size, " of %llu nodes", (unsigned long long)net->nodes);
+    return out;
+}
+
+const char *report_load_states(const struct ml_net *net, char *out, size_t size)
+{
+    static const char *const names[ML_LOAD_STATES] = { "unknown", "cold", "cached", "precompiled" };
+    static const enum ml_load_state order[ML_LOAD_STATES] = { ML_COLD, ML_CACHED, ML_PRECOMPILED,
+                                                              ML_UNKNOWN };
+    unsigned kinds = 0;
+
+    out[0] = '\0';
+    for (int i = 0; i < ML_LOAD_STATES; i++)
+        kinds += net->loads[i] > 0;
+    for (int i = 0; i < ML_LOAD_STATES; i++) {
+        uint64_t count = net->loads[order[i]];
+
+        if (!count)
+            continue;
+        if (kinds > 1)
+            append(out, size, "%s%llu ", *out ? ", " : "", (unsigned long long)count);
+        append(out, size, "%s", names[order[i]]);
+    }
+    if (kinds == 1 && net->loads[ML_UNKNOWN])
+        snprintf(out, size, "specialization unknown");
+    return out;
+}
+
+/* ---- the sentences ---- */
+
+static bool as_asked(const struct ml_net *net)
+{
+    const struct ml_ep *eps[ML_EPS_MAX];
+    size_t count = working(net, eps);
+
+    for (size_t i = 0; i < count; i++)
+        if (!eps[i]->requested)
+            return false;
+    return count > 0;
+}
+
+static void say_placement_of_one(const struct report *report, const struct ml_net *net, char *out,
+                                 size_t size)
+{
+    const struct ml_ep *eps[ML_EPS_MAX];
+    size_t count = working(net, eps);
+    char name[64];
+
+    out[0] = '\0';
+    if (!count && strncmp(net->source, "unknown", 7) != 0)
+        return;
+    if (report->net_count > 1)
+        append(out, size, "%.60s: ", net->net->name);
+    if (!count) {
+        append(out, size, "Where the nodes run is not known%.160s.", net->source + 7);
+        return;
+    }
+    ml_ep_name(eps[0], name, sizeof name);
+    if (!net->nodes_known)
+        append(out, size, "%s runs it", name);
+    else if (count == 1)
+        append(out, size, "%s runs all %llu nodes", name, (unsigned long long)net->nodes);
+    else
+        append(out, size, "%s runs %llu of %llu nodes", name, (unsigned long long)eps[0]->nodes,
+               (unsigned long long)net->nodes);
+    for (size_t i = 1; i < count; i++) {
+        append(out, size, ", %s", ml_ep_name(eps[i], name, sizeof name));
+        if (net->nodes_known)
+            append(out, size, " %llu", (unsigned long long)eps[i]->nodes);
+    }
+    append(out, size, "%s.", as_asked(net) ? ", as asked" : "");
+}
+
+/* All models on one and the same provider: one sentence for all. */
+static bool say_placement_of_all(const struct report *report, char *out, size_t size)
+{
+    const struct ml_ep *common = NULL;
+    bool asked = true;
+    char name[64];
+
+    for (size_t i = 0; i < report->net_count; i++) {
+        const struct ml_net *net = &report->input->nets[report->nets[i]];
+        const struct ml_ep *eps[ML_EPS_MAX];
+
+        if (!net->loads[ML_COLD] && !net->loads[ML_CACHED] && !net->loads[ML_PRECOMPILED] &&
+            !net->loads[ML_UNKNOWN] && !net->placement_known)
+            continue; /* was never loaded: nothing to run */
+        if (working(net, eps) != 1)
+            return false;
+        if (common && (common->name_bytes != eps[0]->name_bytes ||
+                       memcmp(common->name, eps[0]->name, common->name_bytes) != 0))
+            return false;
+        common = eps[0];
+        asked &= as_asked(net);
+    }
+    if (!common)
+        return false;
+    snprintf(out, size, "%s runs all nodes of all models%s.", ml_ep_name(common, name, sizeof name),
+             asked ? ", as asked" : "");
+    return true;
+}
+
+static bool is_about_placement(const struct finding *finding)
+{
+    return strcmp(finding->id, "ep-fallback") == 0 || strcmp(finding->id, "policy-fallback") == 0;
+}
+
+static void say_placement(struct report *report)
+{
+    const struct findings *findings = report->findings;
+    char *out = report->sentences[0];
+    size_t size = sizeof report->sentences[0];
+
+    if (findings->count && is_about_placement(&findings->items[0])) {
+        size_t more = 0;
+
+        for (size_t i = 1; i < findings->count; i++)
+            more += is_about_placement(&findings->items[i]) &&
+                    findings->items[i].net != findings->items[0].net;
+        append(out, size, "%s", findings->items[0].sentence);
+        if (more)
+            append(out, size, " So it is for %zu more model%s.", more, more == 1 ? "" : "s");
+    } else if (report->net_count > 1 && say_placement_of_all(report, out, size)) {
+        report->sentence_count = 1;
+        return;
+    } else if (report->net_count) {
+        say_placement_of_one(report, &report->input->nets[report->nets[0]], out, size);
+    }
+    report->sentence_count = *out ? 1 : 0;
+}
+
+static void say_what_matters(struct report *report)
+{
+    const struct findings *findings = report->findings;
+
+    say_placement(report);
+    for (size_t i = 0; i < findings->count && report->sentence_count < REPORT_SENTENCES; i++) {
+        const struct finding *finding = &findings->items[i];
+
+        if (is_about_placement(finding) || finding->severity == FINDING_LOW)
+            continue;
+        snprintf(report->sentences[report->sentence_count], sizeof report->sentences[0], "%s",
+                 finding->sentence);
+        report->sentence_count++;
+    }
+    if (!findings->count && report->net_count && report->sentence_count < REPORT_SENTENCES)
+        snprintf(report->sentences[report->sentence_count++], sizeof report->sentences[0],
+                 "No rule found anything to improve.");
+}
+
+/* ---- the rest ---- */
+
+static int by_time(const void *a, const void *b, void *user)
+{
+    const struct ml_net *nets = user;
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+
+    if (nets[left].total_ns != nets[right].total_ns)
+        return nets[left].total_ns > nets[right].total_ns ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+static bool has_events(const struct ml_input *input, const struct ml_net *net)
+{
+    for (size_t f = 0; f < net->function_count; f++)
+        for (int c = 1; c < TRACE_CATEGORIES; c++) {
+            const struct ml_events *events = &input->functions[net->first_function + f].events[c];
+
+            if (events->count || events->timing.unfinished)
+                return true;
+        }
+    return false;
+}
+
+static enum ifg_status order_nets(struct report *report)
+{
+    struct ml_input *input = report->input;
+
+    report->nets = ifg_alloc(input->net_count, sizeof *report->nets);
+    if (!report->nets)
+        return IFG_NO_MEMORY;
+    for (uint32_t i = 0; i < input->net_count; i++) {
+        if (!has_events(input, &input->nets[i]))
+            continue;
+        if (report->net_count &&
+            input->nets[i].net->process != input->nets[report->nets[0]].net->process)
+            report->several_processes = true;
+        report->nets[report->net_count++] = i;
+    }
+    if (report->net_count)
+        qsort_r(report->nets, report->net_count, sizeof *report->nets, by_time, input->nets);
+    return IFG_OK;
+}
+
+static void take_runtimes(struct report *report)
+{
+    for (size_t i = 0; i < report->net_count; i++) {
+        const char *runtime = report->input->nets[report->nets[i]].net->runtime;
+        size_t at = 0;
+
+        if (!*runtime)
+            continue;
+        while (at < report->runtime_count && strcmp(report->runtimes[at], runtime) != 0)
+            at++;
+        if (at == report->runtime_count && at < REPORT_RUNTIMES)
+            report->runtimes[report->runtime_count++] = runtime;
+    }
+}
+
+static const char *fact(const struct report *report, const char *key)
+{
+    const char *value = trace_find_fact(report->input->tables, key);
+
+    return value ? value : "";
+}
+
+static void take_facts(struct report *report)
+{
+    const struct ml_input *input = report->input;
+    const char *cpu_seconds = fact(report, "record.cpu_seconds");
+    double seconds = *cpu_seconds ? strtod(cpu_seconds, NULL) : (double)NAN;
+
+    report->program = fact(report, "record.program");
+    if (!*report->program && input->model->process_count)
+        report->program = input->model->processes[0].name;
+    report->cpu = fact(report, "host.cpu");
+    report->is_virtual = strcmp(fact(report, "host.virtual"), "yes") == 0;
+    report->recorder_cpu_s = seconds >= 0 ? seconds : (double)NAN;
+    report->recorder_share = report->recorder_cpu_s / ((double)input->duration_ns * 1e-9);
+    report->operator_cost = NAN;
+    for (size_t f = 0; f < input->function_count; f++) {
+        const struct ml_timing *timing =
+            &input->functions[f].events[TRACE_CATEGORY_INFERENCE].timing;
+
+        if (isnan(timing->perturbed_cost))
+            continue;
+        if (!(report->operator_cost >= timing->perturbed_cost))
+            report->operator_cost = timing->perturbed_cost;
+        report->operator_share_ns +=
+            timing->median_ns * timing->perturbed_cost * (double)timing->perturbed;
+    }
+}
+
+enum ifg_status report_create(const struct model *model, struct report **out_report,
+                              struct ifg_error *err)
+{
+    struct report *report = ifg_alloc(1, sizeof *report);
+    enum ifg_status status;
+
+    *out_report = NULL;
+    if (!report)
+        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a report");
+    status = ml_input_create(model, &report->input, err);
+    if (!status)
+        status = findings_create(report->input, &report->findings, err);
+    if (!status && order_nets(report))
+        status = ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a report");
+    if (status) {
+        report_destroy(report);
+        return status;
+    }
+    take_runtimes(report);
+    take_facts(report);
+    say_what_matters(report);
+    *out_report = report;
+    return IFG_OK;
+}
+
+void report_destroy(struct report *report)
+{
+    if (!report)
+        return;
+    findings_destroy(report->findings);
+    ml_input_destroy(report->input);
+    ifg_free(report->nets);
+    ifg_free(report);
+}

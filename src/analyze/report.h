@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What `inferogram report` shows, as data: models with their timings, findings, the sentences that
+ * matter most, and what watching cost. How it looks is the business of others.
+ */
+#ifndef IFG_ANALYZE_REPORT_H
+#define IFG_ANALYZE_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/findings/findings.h"
+#include "analyze/findings/input.h"
+#include "base/status.h"
+#include "model/model.h"
+
+#define REPORT_SENTENCES 3u
+#define REPORT_RUNTIMES  4u
+
+struct report {
+    struct ml_input *input;
+    struct findings *findings;
+
+    uint32_t *nets; /* models with events, indices into input->nets, most time first */
+    size_t net_count;
+    bool several_processes; /* models belong to more than one */
+
+    const char *program; /* "" */
+    const char *cpu;     /* name; "" */
+    bool is_virtual;
+    const char *runtimes[REPORT_RUNTIMES]; /* different ones */
+    size_t runtime_count;                  /* may be more than are named */
+
+    char sentences[REPORT_SENTENCES][360]; /* where it runs first */
+    size_t sentence_count;
+
+    double recorder_cpu_s;    /* NAN: not known */
+    double recorder_share;    /* of one CPU */
+    double operator_cost;     /* the largest of all functions; NAN */
+    double operator_share_ns; /* time that recording operators added, as far as it is known */
+};
+
+enum ifg_status report_create(const struct model *model, struct report **out_report,
+                              struct ifg_error *err) IFG_MUST_CHECK;
+void report_destroy(struct report *report);
+
+/* Where one model runs, in a few words: "CPU 400/400 nodes", "CUDA 3, CPU 409 of 412 nodes"; "" if
+ * that is not known. */
+const char *report_placement(const struct ml_net *net, char *out, size_t size);
+
+/* "cold", "1 cold, 13 cached", "" */
+const char *report_load_states(const struct ml_net *net, char *out, size_t size);
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `inferogram report` for people: the findings, and what is to be known of the recording itself. */
+#include "cli/report_output.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define COLUMNS       100
+#define FINDING_ID    18
+#define FINDING_LEFT  (4 + FINDING_ID)
+#define EVENTS_SHOWN  3u
+#define SAME_SHOWN    3u /* findings of one rule */
+#define RECORDING     14
+#define REASONS_BYTES 1500u
+
+static size_t columns_of(const char *text, size_t bytes)
+{
+    size_t columns = 0;
+
+    for (size_t i = 0; i < bytes; i++)
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return columns;
+}
+
+void report_append(char *out, size_t size, const char *format, ...)
+{
+    size_t used = strlen(out);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(out + used, size - used, format, args);
+    va_end(args);
+}
+
+/* Whether the word that begins here belongs to the number or name before it. */
+static bool is_glued(const char *word)
+{
+    static const char *const units[] = { "ns", "us", "ms", "s", "kB", "MB", "GB" };
+    size_t bytes = strcspn(word, " ,;:.)");
+
+    if (*word == '%' || strncmp(word, "· ", strlen("· ")) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strlen(units[i]) == bytes && strncmp(word, units[i], bytes) == 0)
+            return true;
+    return false;
+}
+
+/* How many bytes from here on stay on one line. */
+static size_t piece(const char *at)
+{
+    size_t bytes = strcspn(at, " ");
+
+    while (at[bytes] == ' ' && is_glued(at + bytes + 1))
+        bytes += 1 + strcspn(at + bytes + 1, " ");
+    return bytes;
+}
+
+void report_wrap(struct ifg_bytes *out, int indent, const char *lead, const char *text)
+{
+    char clean[4096];
+    const char *at = cli_clean(text, clean, sizeof clean);
+    size_t column = (size_t)indent + columns_of(lead, strlen(lead));
+    bool begun = false;
+
+    cli_print(out, "%*s%s", indent, "", lead);
+    while (*at) {
+        size_t bytes = piece(at);
+        size_t columns = columns_of(at, bytes);
+
+        if (begun && column + 1 + columns > COLUMNS) {
+            cli_print(out, "\n%*s", indent, "");
+            column = (size_t)indent;
+            begun = false;
+        }
+        if (begun) {
+            cli_print(out, " ");
+            column++;
+        }
+        cli_print(out, "%.*s", (int)bytes, at);
+        column += columns;
+        begun = true;
+        at += bytes;
+        at += strspn(at, " ");
+    }
+    cli_print(out, "\n");
+}
+
+static const char *paint(enum finding_severity severity)
+{
+    if (!*cli_bold(true, STDOUT_FILENO))
+        return "";
+    return severity == FINDING_HIGH ? "\033[1;31m" : severity == FINDING_MEDIUM ? "\033[33m" : "";
+}
+
+static void list_events(const struct finding *finding, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (!finding->event_count)
+        return;
+    report_append(out, size, "event%s", finding->event_count == 1 ? "" : "s");
+    for (size_t i = 0; i < finding->event_count && i < EVENTS_SHOWN; i++)
+        report_append(out, size, "%s %zu", i ? "," : "", finding->events[i]);
+    if (finding->event_count > EVENTS_SHOWN)
+        report_append(out, size, " ...");
+}
+
+/* The same fix is said once. */
+static void write_finding(const struct report *report, const struct finding *finding,
+                          const struct finding *before, struct ifg_bytes *out)
+{
+    static const char marks[] = { '.', '~', '!' };
+    char title[400], clean[400], events[120];
+    size_t columns;
+
+    snprintf(title, sizeof title, "%.60s%s%s",
+             report->net_count > 1 && finding->net < report->input->net_count
+                 ? report->input->nets[finding->net].net->name
+                 : "",
+             report->net_count > 1 && finding->net < report->input->net_count ? ": " : "",
+             finding->title);
+    list_events(finding, events, sizeof events);
+    cli_clean(title, clean, sizeof clean);
+    columns = FINDING_LEFT + columns_of(clean, strlen(clean));
+    cli_print(out, "  %s%c%s %-*s", paint(finding->severity), marks[finding->severity],
+              *paint(finding->severity) ? cli_bold(false, STDOUT_FILENO) : "", FINDING_ID,
+              finding->id);
+    if (columns + 2 + strlen(events) <= COLUMNS) {
+        cli_print(out, "%s%*s%s\n", clean, *events ? (int)(COLUMNS - columns - strlen(events)) : 0,
+                  "", events);
+    } else if (columns <= COLUMNS) {
+        cli_print(out, "%s\n%*s%s%s", clean, FINDING_LEFT, "", events, *events ? "\n" : "");
+    } else {
+        cli_print(out, "%s\n", events);
+        report_wrap(out, FINDING_LEFT, "", title);
+    }
+    report_wrap(out, FINDING_LEFT, "", finding->evidence);
+    if (!before || strcmp(before->fix, finding->fix) != 0)
+        report_wrap(out, FINDING_LEFT, "→ ", finding->fix);
+}
+
+/* How many of the same rule come before this one, and the last of them. */
+static size_t same_before(const struct findings *findings, size_t index,
+                          const struct finding **out_last)
+{
+    size_t count = 0;
+
+    *out_last = NULL;
+    for (size_t i = 0; i < index; i++) {
+        if (findings->items[i].id != findings->items[index].id)
+            continue;
+        *out_last = &findings->items[i];
+        count++;
+    }
+    return count;
+}
+
+void report_write_findings(const struct report_request *request, struct ifg_bytes *out)
+{
+    const struct findings *findings = request->report->findings;
+    size_t hidden = findings->not_kept;
+
+    if (!findings->count)
+        return;
+    cli_print(out, "\nFindings\n");
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *before;
+
+        if (same_before(findings, i, &before) >= SAME_SHOWN)
+            hidden++;
+        else
+            write_finding(request->report, &findings->items[i], before, out);
+    }
+    if (hidden)
+        cli_print(out, "  and %zu more of the same kinds; --json has them\n", hidden);
+}
+
+/* ---- the recording ---- */
+
+static void write_cost(const struct report *report, struct ifg_bytes *out)
+{
+    const struct ml_input *input = report->input;
+    char line[400];
+    char number[32];
+
+    if (isnan(report->recorder_cpu_s))
+        snprintf(line, sizeof line, "what the recorder used is not known");
+    else
+        snprintf(line, sizeof line, "the recorder used %.1f %% of one CPU",
+                 100 * fmin(report->recorder_share, 1e6));
+    if (!isnan(report->operator_cost))
+        report_append(line, sizeof line,
+                      " · recording operators added %s, up to %.0f %% to each such "
+                      "inference",
+                      cli_duration(fmax(report->operator_share_ns, 0), number),
+                      100 * fmax(fmin(report->operator_cost, 1e6), 0));
+    report_append(line, sizeof line, " · %s dropped", cli_count(input->model->dropped, number));
+    report_wrap(out, RECORDING, "", line);
+}
+
+static void write_missing(const struct report *report, struct ifg_bytes *out)
+{
+    const struct trace_tables *tables = report->input->tables;
+    char line[REASONS_BYTES] = "not available: ";
+    bool any = false;
+
+    for (size_t i = 0; i < tables->instrument_count && strlen(line) + 300 < sizeof line; i++) {
+        const struct trace_instrument_entry *instrument = &tables->instruments[i];
+
+        if (instrument->state != TRACE_INSTRUMENT_UNAVAILABLE)
+            continue;
+        report_append(line, sizeof line, "%s%.60s (%.200s)", any ? ", " : "", instrument->name,
+                      *instrument->reason ? instrument->reason : "no reason given");
+        any = true;
+    }
+    if (any)
+        report_wrap(out, RECORDING, "", line);
+    for (size_t i = 0; i < tables->loss_count; i++) {
+        char number[32];
+
+        snprintf(line, sizeof line, "%s %.200s", cli_count(tables->losses[i].count, number),
+                 tables->losses[i].what);
+        report_wrap(out, RECORDING, "", line);
+    }
+}
+
+/* A program that died is not a program that was done. */
+static void write_deaths(const struct report *report, struct ifg_bytes *out)
+{
+    const struct model *model = report->input->model;
+
+    for (size_t i = 0; i < model->process_count; i++) {
+        char line[200];
+
+        if (model->processes[i].fate != TRACE_FATE_KILLED)
+            continue;
+        snprintf(line, sizeof line, "%.100s (pid %u) was killed by signal %u",
+                 model->processes[i].name, model->processes[i].pid, model->processes[i].fate_code);
+        report_wrap(out, RECORDING, "", line);
+    }
+}
+
+static bool any_profiled(const struct ml_input *input)
+{
+    for (size_t i = 0; i < input->net_count; i++)
+        if (input->nets[i].profiled)
+            return true;
+    return false;
+}
+
+/* What to ask next, as commands that work. */
+static void write_next(const struct report_request *request, struct ifg_bytes *out)
+{
+    const struct report *report = request->report;
+    char path[160];
+    const char *label = "Next";
+
+    cli_clean(request->path, path, sizeof path);
+    for (size_t i = 0; i < report->findings->count; i++) {
+        if (!report->findings->items[i].event_count)
+            continue;
+        cli_print(out, "%-*sinferogram query %s \"select * from slice where id = %zu\"\n",
+                  RECORDING, label, path, report->findings->items[i].events[0]);
+        label = "";
+        break;
+    }
+    if (report->input->operator_count)
+        cli_print(out, "%-*sinferogram stats %s --by op\n", RECORDING, label, path);
+    else if (report->net_count && !any_profiled(report->input))
+        cli_print(out, "%-*sinferogram record --ops -- PROGRAM    to see operators\n", RECORDING,
+                  label);
+    else
+        cli_print(out, "%-*sinferogram info %s\n", RECORDING, label, path);
+    cli_print(out, "%*sinferogram export %s --format perfetto    for a timeline\n", RECORDING, "",
+              path);
+}
+
+void report_write_recording(const struct report_request *request, struct ifg_bytes *out)
+{
+    size_t at;
+
+    cli_print(out, "\n");
+    at = out->size;
+    write_cost(request->report, out);
+    if (!out->failed && out->size > at + RECORDING) /* the label goes where blanks are */
+        memcpy(out->data + at, "Recording", strlen("Recording"));
+    write_deaths(request->report, out);
+    write_missing(request->report, out);
+    write_next(request, out);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The two faces of `inferogram report`: a screen for people, a document for scripts. */
+#ifndef IFG_CLI_REPORT_OUTPUT_H
+#define IFG_CLI_REPORT_OUTPUT_H
+
+#include "analyze/report.h"
+#include "analyze/stats.h"
+#include "base/bytes.h"
+
+struct report_request {
+    const char *path;
+    size_t limit; /* of models and operators; SIZE_MAX: all */
+    bool limit_given;
+    bool json;
+    const struct report *report;
+    const struct stats *zones; /* only where there is no model: by zone */
+};
+
+void report_write_text(const struct report_request *request, struct ifg_bytes *out);
+void report_write_json(const struct report_request *request, struct ifg_bytes *out);
+
+/* report_findings.c: findings and the recording itself, for people. */
+void report_write_findings(const struct report_request *request, struct ifg_bytes *out);
+void report_write_recording(const struct report_request *request, struct ifg_bytes *out);
+
+/* A paragraph of at most 100 columns, every line behind so many blanks; the first begins with
+ * `lead`, whose width counts too. Foreign text is cleaned. */
+void report_wrap(struct ifg_bytes *out, int indent, const char *lead, const char *text);
+
+/* Appends to a text of so many bytes, as much as fits. */
+void report_append(char *out, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

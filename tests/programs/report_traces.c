@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Traces for tests/cli/report.sh.
+ *
+ *     report_traces showcase FILE    some of everything that a report shows
+ *     report_traces many FILE        thirty models
+ *     report_traces plain FILE       zones, no model
+ *     report_traces empty FILE       nothing
+ *     report_traces odd FILE         long and dirty texts wherever there is one
+ *     report_traces large FILE N     N million slices of one model: inferences and operators
+ *     report_traces runs FILE N      N million inferences on three threads
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ml_trace.h"
+
+static void make_many(struct ml_trace *trace)
+{
+    for (uint64_t i = 1; i <= 30; i++) {
+        char name[32];
+        uint32_t model;
+
+        snprintf(name, sizeof name, "model-%llu", (unsigned long long)i);
+        model = ml_trace_model(trace, &(struct ml_trace_model){
+                                          .name = name,
+                                          .requested = "CUDAExecutionProvider,CPUExecutionProvider",
+                                          .actual = "CPUExecutionProvider" });
+        ml_trace_event(trace, 0, model, TRACE_CATEGORY_LOAD, 5 * ML_MS);
+        ml_trace_event(trace, 0, model, TRACE_CATEGORY_INFERENCE, i * ML_MS);
+    }
+}
+
+static void make_odd(struct ml_trace *trace)
+{
+    static const char pattern[] = "\033[31m\n\t\302\245%s %d \342\202\254,";
+    static char text[6000];
+    uint32_t model, op, stage;
+    struct ml_trace_open open;
+
+    for (size_t i = 0; i + 1 < sizeof text; i++)
+        text[i] = pattern[i % (sizeof pattern - 1)];
+    model = ml_trace_model(trace,
+                           &(struct ml_trace_model){
+                               .name = text, .runtime = text, .requested = text, .actual = text });
+    ml_trace_model(trace, &(struct ml_trace_model){ .name = "" });
+    ml_trace_property(trace, model, "placement.source", text);
+    ml_trace_property(trace, model, "policy", text);
+    ml_trace_property(trace, model, "options", text);
+    ml_trace_property(trace, model, "requested_failed.\033[31m", text);
+    ml_trace_property(trace, model, "nodes.\033[32m", "3");
+    op = ml_trace_place(trace, TRACE_LOCATION_OP, model, text, text);
+    stage = ml_trace_place(trace, TRACE_LOCATION_STAGE, 0, text, text);
+    for (int i = 0; i < 20; i++) {
+        open = ml_trace_enter(trace, 0, ml_trace_category(trace, model, TRACE_CATEGORY_INFERENCE));
+        ml_trace_slice(trace, 0, op, ML_US);
+        ml_trace_leave(trace, 0, open);
+        ml_trace_slice(trace, 0, stage, ML_MS);
+        ml_trace_event_with(trace, 0, model, TRACE_CATEGORY_LOAD, 900 * ML_MS,
+                            &(struct ml_trace_details){ .key = i % 2 ? "status" : "specialization",
+                                                        .text = i % 2 ? "error\033[31m" : "cold" });
+    }
+    trace_writer_instrument(trace->writer, text, TRACE_INSTRUMENT_UNAVAILABLE, text);
+    trace_writer_loss(trace->writer, 0, text, UINT64_MAX);
+    trace_writer_fact(trace->writer, "record.program", text);
+    trace_writer_fact(trace->writer, "host.cpu", text);
+    trace_writer_fact(trace->writer, "record.cpu_seconds", "1e300");
+}
+
+static void make_plain(struct ml_trace *trace)
+{
+    uint32_t zone = ml_trace_place(trace, TRACE_LOCATION_ZONE, 0, "decode", "main");
+
+    for (int i = 0; i < 120; i++)
+        ml_trace_slice(trace, 0, zone, ML_MS);
+}
+
+/* Inferences with nine operators each. */
+static void make_large(struct ml_trace *trace, uint64_t slices)
+{
+    uint32_t model = ml_trace_model(trace, &(struct ml_trace_model){ .name = "large" });
+    uint32_t conv = ml_trace_place(trace, TRACE_LOCATION_OP, model, "conv", "Conv");
+
+    for (uint64_t i = 0; i < slices; i += 10) {
+        struct ml_trace_open run =
+            ml_trace_enter(trace, 0, ml_trace_category(trace, model, TRACE_CATEGORY_INFERENCE));
+
+        for (int k = 0; k < 9; k++)
+            ml_trace_slice(trace, 0, conv, 30 * ML_US + i % 997);
+        ml_trace_leave(trace, 0, run);
+    }
+}
+
+static void make_runs(struct ml_trace *trace, uint64_t runs)
+{
+    uint32_t model = ml_trace_model(trace, &(struct ml_trace_model){ .name = "runs" });
+
+    ml_trace_event(trace, 0, model, TRACE_CATEGORY_LOAD, ML_MS);
+    for (uint64_t i = 0; i < runs; i++) {
+        uint32_t thread = (uint32_t)(i % 3);
+
+        ml_trace_event(trace, thread, model, TRACE_CATEGORY_INFERENCE, 30 * ML_US + i * 7919 % 997);
+        ml_trace_wait(trace, thread, i % 13);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct ml_trace trace;
+
+    if (argc < 3)
+        return 2;
+    ml_trace_begin(&trace, argv[2]);
+    if (strcmp(argv[1], "showcase") == 0)
+        ml_trace_showcase(&trace);
+    else if (strcmp(argv[1], "many") == 0)
+        make_many(&trace);
+    else if (strcmp(argv[1], "odd") == 0)
+        make_odd(&trace);
+    else if (strcmp(argv[1], "plain") == 0)
+        make_plain(&trace);
+    else if (strcmp(argv[1], "large") == 0 && argc > 3)
+        make_large(&trace, strtoull(argv[3], NULL, 10) * 1000000);
+    else if (strcmp(argv[1], "runs") == 0 && argc > 3)
+        make_runs(&trace, strtoull(argv[3], NULL, 10) * 1000000);
+    else if (strcmp(argv[1], "empty") != 0)
+        return 2;
+    return trace_writer_close(trace.writer, NULL) == IFG_OK ? 0 : 1;
+}
