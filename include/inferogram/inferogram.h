@@ -228,7 +228,7 @@ IFG_API uint64_t ifg_ticks(void);
 /** Makes a place known, for good: keep its number and use it again. Never 0. Cost: microseconds. */
 IFG_API uint32_t ifg_place_create(const ifg_place_options *options);
 
-/** The place of a model's events of one category; 0 for a NULL model. Keep it where speed counts. */
+/** The place of a model's events of one category; 0 for a NULL model. Keep it for speed. */
 IFG_API uint32_t ifg_event_place(ifg_model *model, const char *function,
                                  enum ifg_category category);
 

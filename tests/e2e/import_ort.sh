@@ -4,22 +4,11 @@
 # the user's cache; without them, and without a network, this is skipped.
 . "$TAP_SH"
 
-cache=${XDG_CACHE_HOME:-${HOME:-$T}/.cache}/inferogram-tests
 value() { python3 -c 'import json,sys; d=json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
 
-prepare() { # VERSION: a virtual environment with it in $venv
-    venv=$cache/onnxruntime-$1
-    if [ ! -f "$venv/ready" ]; then
-        mkdir -p "$cache" && rm -rf "$venv" && python3 -m venv "$venv" &&
-            timeout 200 "$venv/bin/pip" install -q --disable-pip-version-check "onnxruntime==$1" &&
-            touch "$venv/ready"
-    fi >"$T/pip" 2>&1
-    [ -f "$venv/ready" ]
-}
-
 for version in 1.20.1 1.31.1; do
-    if ! prepare "$version"; then
-        skip "ONNX Runtime $version" "cannot be installed: $(tail -n 1 "$T/pip" | cut -c 1-80)"
+    if ! venv=$("$SOURCE_DIR/tools/fetch-runtimes" "python-$version" 2>"$T/fetch"); then
+        skip "ONNX Runtime $version" "$(tail -n 1 "$T/fetch" | cut -c 1-120)"
         continue
     fi
     # shellcheck disable=SC2046 # two words

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +34,26 @@ void creation_clock(struct creation_time *out)
     out->ticks = ifg_ticks();
 }
 
-/* Only the CPU can get nodes: nothing else was asked for, or all of it failed. */
+static int is_provider_library(struct dl_phdr_info *info, size_t size, void *user)
+{
+    const char *name =
+        info->dlpi_name ? strstr(info->dlpi_name, "libonnxruntime_providers_") : NULL;
+
+    (void)size;
+    (void)user;
+    return name && !strstr(name, "_providers_shared");
+}
+
+/* Only the CPU can get nodes: nothing else was asked for, or all of it failed. A provider may also
+ * have been asked for by a function of its own, which we do not see; its library is there then. */
 static bool is_cpu_only(const struct ort_options *asked)
 {
     unsigned others = 0;
 
     for (unsigned i = 0; i < asked->provider_count; i++)
         others += strcmp(asked->providers[i], ORT_CPU) != 0;
-    return asked->policy == -1 && others <= asked->failed_count;
+    return asked->policy == -1 && others <= asked->failed_count &&
+           !dl_iterate_phdr(is_provider_library, NULL);
 }
 
 /* ---- questions ---- */
@@ -53,6 +66,12 @@ static bool is_quiet(const struct creation *creation)
     return level >= WARNING;
 }
 
+/* A profiled session whose model cannot be loaded adds a line to the log. */
+static bool looks_loadable(const struct creation *creation)
+{
+    return creation->identity.nodes || creation->identity.is_ort_format;
+}
+
 static void ask_for_parts(struct creation *creation)
 {
     static uint32_t counter;
@@ -61,8 +80,8 @@ static void ask_for_parts(struct creation *creation)
     int length;
 
     /* Other providers start profilers of their own (CUPTI) when a session is profiled. */
-    if (!*directory || creation->asked->profiling || !is_cpu_only(creation->asked) ||
-        !is_quiet(creation))
+    if (!*directory || !looks_loadable(creation) || creation->asked->profiling ||
+        !is_cpu_only(creation->asked) || !is_quiet(creation))
         return;
     length = snprintf(prefix, sizeof prefix, "%s/file-%d-%u-load", directory, (int)getpid(),
                       __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED));
@@ -81,7 +100,7 @@ void creation_ask(struct creation *creation)
         creation->has_assignment =
             ort_ok(rt, ORT_FN(rt, AddSessionConfigEntry, struct ort_session_options *, ort_text,
                               ort_text)(creation->ours, ASSIGNMENT_KEY, "1"));
-    if (ops_every) {
+    if (ops_every && looks_loadable(creation)) {
         const char *how;
         char every[16];
 
@@ -345,11 +364,13 @@ void creation_placement(struct creation *creation, struct ort_session *session)
     if (!creation->is_new_model)
         return;
     for (unsigned i = 0; i < asked->provider_count; i++)
-        place_nodes(&placement, asked->providers[i], 0);
+        if (creation->has_assignment || strcmp(asked->providers[i], ORT_CPU) != 0)
+            place_nodes(&placement, asked->providers[i], 0);
     if (creation->has_assignment && read_assignment(creation->rt, session, &placement)) {
         tell_placement(creation, &placement);
         ifg_model_property(creation->model, "placement.source", "assignment info");
     } else if (is_cpu_only(asked)) {
+        tell_placement(creation, &placement); /* none for all others */
         ifg_model_property(creation->model, "actual_devices", ORT_CPU);
         ifg_model_property(creation->model, "placement.source", "only provider");
     } else {

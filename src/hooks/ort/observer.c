@@ -104,6 +104,23 @@ void ifg_ort_observe(ifg_model *model)
     observed.depth = 0;
 }
 
+/* Of the runtime that registered us last. */
+static const ort_slot *last_api;
+
+int ifg_ort_profile_run(struct ort_run_options *options, const char *prefix)
+{
+    const ort_slot *api = __atomic_load_n(&last_api, __ATOMIC_ACQUIRE);
+    struct ort_status *status;
+
+    if (!api || !options || !prefix)
+        return -1;
+    status = ((struct ort_status * (*)(struct ort_run_options *, const char *))
+                  api[ORT_RunOptionsEnableProfiling])(options, prefix);
+    if (status)
+        ((void (*)(struct ort_status *))api[ORT_ReleaseStatus])(status);
+    return status ? -1 : 0;
+}
+
 /* ---- nodes become places, once ---- */
 
 #define NODES_SLOTS 16384u
@@ -434,6 +451,7 @@ struct ort_status *CreateEpFactories(const char *registration_name, const struct
         .create_data_transfer = no_data_transfer,
         .is_stream_aware = not_stream_aware,
     };
+    __atomic_store_n(&last_api, api, __ATOMIC_RELEASE);
     factories[0] = &factory->face;
     *out_count = 1;
     return NULL;

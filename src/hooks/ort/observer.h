@@ -18,6 +18,11 @@ bool observer_append(struct ort_runtime *rt, const struct ort_env *env,
 /* Whose operators the calling thread runs from now on; NULL: nobody's, they are not recorded. */
 __attribute__((visibility("default"))) void ifg_ort_observe(ifg_model *model);
 
+/* Switches profiling on in run options, through the interface of the ONNX Runtime that registered
+ * the observer last: for bindings that have no way to do so. 0: done. */
+__attribute__((visibility("default"))) int ifg_ort_profile_run(struct ort_run_options *options,
+                                                               const char *prefix);
+
 /* What ONNX Runtime looks for in the library of a provider. */
 struct ort_ep_factory;
 __attribute__((visibility("default"))) struct ort_status *

@@ -164,7 +164,8 @@ void ops_begin(struct ort_session_state *session, struct ort_session *real,
     out->session = session;
     out->real = real;
     if (session->profile) {
-        out->active = session_profile_begin(session->profile);
+        out->part = (int)session_profile_begin(session->profile);
+        out->active = out->part != PROFILE_OVER;
         return;
     }
     /* The first run is unlike all others: begin with the second. */
@@ -185,11 +186,12 @@ void ops_begin(struct ort_session_state *session, struct ort_session *real,
     ifg_ort_observe(session->model);
 }
 
-void ops_end(struct ops_run *run, ifg_zone inference, uint64_t end)
+void ops_end(struct ops_run *run, ifg_zone inference, uint64_t end, bool failed)
 {
     ifg_zone_detail_int(inference, "ops", 1);
     if (run->session->profile) {
-        session_profile_end(run->session->profile, inference.start, end);
+        session_profile_end(run->session->profile, (enum session_profile_part)run->part,
+                            inference.start, end, failed);
         return;
     }
     if (!run->own_options)

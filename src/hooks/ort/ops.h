@@ -14,12 +14,12 @@
 
 /* A run whose operators are recorded. */
 struct ops_run {
-    bool active;
+    bool active; /* ops_end has to be called */
+    int part;    /* enum session_profile_part, where there is a session profile */
     struct ort_session_state *session;
     struct ort_session *real;
     struct ort_run_options *own_options;           /* ours, in place of the program's */
     const struct ort_run_options *program_options; /* NULL: it gave none */
-    uint64_t start;
 };
 
 extern uint32_t ops_every; /* 0: not wanted */
@@ -32,7 +32,7 @@ static inline bool ops_wanted(const struct ort_session_state *session)
 /* May replace *options. */
 void ops_begin(struct ort_session_state *session, struct ort_session *real,
                const struct ort_run_options **options, struct ops_run *out);
-void ops_end(struct ops_run *run, ifg_zone inference, uint64_t end);
+void ops_end(struct ops_run *run, ifg_zone inference, uint64_t end, bool failed);
 
 /* Changes our copy of the options of a session that is about to be created. `*out_how` is how
  * operators will be had (NULL: not at all), `*out_profile` is set if a session profile will be

@@ -10,131 +10,11 @@
 #include "hooks/ort/cache_watch.h"
 #include "hooks/ort/identity.h"
 #include "hooks/ort/ops.h"
+#include "hooks/ort/shapes.h"
 #include "hooks/ort/wrap.h"
-
-#define SHAPE_INPUTS 8u
-#define SHAPE_RANK   8u
-#define SHAPE_TEXT   256u
-#define SHAPE_CACHE  4u
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-/* The shapes of one run, as they were last put into words on this thread. */
-struct shapes {
-    const struct ort_session_state *session;
-    uint64_t hash;
-    int64_t batch; /* -1: none */
-    char text[SHAPE_TEXT];
-};
-
-static __thread struct {
-    struct shapes entries[SHAPE_CACHE];
-    unsigned next;
-} shape_cache;
-
-/* ---- shapes ---- */
-
-struct dimensions {
-    size_t rank;
-    int64_t size[SHAPE_RANK];
-};
-
-/* Before 1.24 there is no way to look at a shape without making a copy of it. */
-static bool copy_shape(const struct ort_runtime *rt, const struct ort_value *value,
-                       struct dimensions *out)
-{
-    struct ort_shape_info *info = NULL;
-    bool good;
-
-    if (!ort_ok(rt, ORT_FN(rt, GetTensorTypeAndShape, const struct ort_value *,
-                           struct ort_shape_info **)(value, &info)))
-        return false;
-    good = ort_ok(rt, ORT_FN(rt, GetDimensionsCount, const struct ort_shape_info *,
-                             size_t *)(info, &out->rank));
-    if (good && out->rank > SHAPE_RANK)
-        out->rank = SHAPE_RANK;
-    if (good && out->rank)
-        good = ort_ok(rt, ORT_FN(rt, GetDimensions, const struct ort_shape_info *, int64_t *,
-                                 size_t)(info, out->size, out->rank));
-    ORT_VOID(rt, ReleaseTensorTypeAndShapeInfo)(info);
-    return good;
-}
-
-static bool shape_of(const struct ort_runtime *rt, const struct ort_value *value,
-                     struct dimensions *out)
-{
-    const int64_t *sizes = NULL;
-    int type;
-
-    if (!value)
-        return false;
-    if (!ort_has(rt, ORT_GetShapeReference))
-        return copy_shape(rt, value, out);
-    if (!ort_ok(rt, ORT_FN(rt, GetShapeReference, const struct ort_value *, int *, const int64_t **,
-                           size_t *)(value, &type, &sizes, &out->rank)))
-        return false;
-    if (out->rank > SHAPE_RANK)
-        out->rank = SHAPE_RANK;
-    if (out->rank)
-        memcpy(out->size, sizes, out->rank * sizeof *sizes);
-    return true;
-}
-
-static void describe(const ort_text *names, const struct dimensions *shapes, size_t count,
-                     char *out, size_t size)
-{
-    size_t at = 0;
-
-    out[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
-        at += (size_t)snprintf(out + at, size - at, "%s%.64s:", i ? " " : "",
-                               names && names[i] ? names[i] : "?");
-        if (at >= size)
-            return;
-        if (!shapes[i].rank)
-            at += (size_t)snprintf(out + at, size - at, "scalar");
-        for (size_t k = 0; k < shapes[i].rank && at < size; k++)
-            at += (size_t)snprintf(out + at, size - at, "%s%lld", k ? "x" : "",
-                                   (long long)shapes[i].size[k]);
-        if (at >= size)
-            return;
-    }
-}
-
-/* NULL: inputs that have no shapes. */
-static const struct shapes *shapes_of_run(struct ort_session_state *session, const ort_text *names,
-                                          ort_inputs inputs, size_t count)
-{
-    struct dimensions shapes[SHAPE_INPUTS];
-    uint64_t hash = count;
-    struct shapes *entry;
-
-    if (!inputs || !count || __atomic_load_n(&session->no_shapes, __ATOMIC_RELAXED))
-        return NULL;
-    if (count > SHAPE_INPUTS)
-        count = SHAPE_INPUTS;
-    for (size_t i = 0; i < count; i++) {
-        if (!shape_of(session->rt, inputs[i], &shapes[i])) {
-            __atomic_store_n(&session->no_shapes, 1, __ATOMIC_RELAXED);
-            return NULL;
-        }
-        hash = model_hash(hash, shapes[i].size, shapes[i].rank * sizeof *shapes[i].size);
-        if (names && names[i])
-            hash = model_hash(hash, names[i], strnlen(names[i], 64));
-    }
-    for (unsigned i = 0; i < SHAPE_CACHE; i++) {
-        entry = &shape_cache.entries[i];
-        if (entry->session == session && entry->hash == hash)
-            return entry;
-    }
-    entry = &shape_cache.entries[shape_cache.next++ % SHAPE_CACHE];
-    entry->session = session;
-    entry->hash = hash;
-    entry->batch = shapes[0].rank ? shapes[0].size[0] : -1;
-    describe(names, shapes, count, entry->text, sizeof entry->text);
-    return entry;
-}
 
 /* An engine that was written while this run went on: it was built in it. How long that took is not
  * known, only that the run includes it. */
@@ -156,7 +36,7 @@ static void tell_caches(const struct ort_session_state *session, ifg_zone zone, 
 }
 
 static void tell(struct ort_session_state *session, ifg_zone zone, uint64_t end,
-                 const struct shapes *shapes, struct ort_status *status)
+                 const struct ort_shapes *shapes, struct ort_status *status)
 {
     char text[ORT_TEXT];
 
@@ -203,9 +83,9 @@ struct ort_status *ort_Run(struct ort_runtime *rt, struct ort_session *session,
     status = run(session, options, input_names, inputs, input_count, output_names, output_count,
                  outputs);
     end = ifg_ticks();
-    tell(state, zone, end, shapes_of_run(state, input_names, inputs, input_count), status);
+    tell(state, zone, end, ort_shapes_of_run(state, input_names, inputs, input_count), status);
     if (UNLIKELY(ops.active))
-        ops_end(&ops, zone, end);
+        ops_end(&ops, zone, end, status != NULL);
     ifg_zone_end_at(zone, end);
     return status;
 }
@@ -230,9 +110,9 @@ struct ort_status *ort_RunWithBinding(struct ort_runtime *rt, struct ort_session
     status = ORT_FN(rt, RunWithBinding, struct ort_session *, const struct ort_run_options *,
                     const struct ort_io_binding *)(session, options, binding);
     end = ifg_ticks();
-    tell(state, zone, end, NULL, status);
+    tell(state, zone, end, ort_shapes_of_binding(state, binding), status);
     if (UNLIKELY(ops.active))
-        ops_end(&ops, zone, end);
+        ops_end(&ops, zone, end, status != NULL);
     ifg_zone_end_at(zone, end);
     return status;
 }

@@ -118,9 +118,20 @@ struct ort_session_state {
     struct ort_session_state *next_free;
 };
 
+#define ORT_BOUND_INPUTS 8u
+
+/* What is bound to a session's inputs. */
+struct ort_binding {
+    struct ort_session_state *session;
+    unsigned count;
+    char names[ORT_BOUND_INPUTS][64];
+    size_t ranks[ORT_BOUND_INPUTS];
+    int64_t sizes[ORT_BOUND_INPUTS][8];
+};
+
 extern struct ort_map ort_sessions;
 extern struct ort_map ort_options_map;
-extern struct ort_map ort_bindings; /* to the session's state */
+extern struct ort_map ort_bindings; /* struct ort_binding */
 
 /* table.c: the door. */
 __attribute__((visibility("default"))) const struct ort_api_base *

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "hooks/ort/wrap.h"
 
 #define RUNS_MAX   64u
 #define RUNS_MIN   2u
+#define WAIT_MS    300
 #define EVENTS_MAX 20000u /* about 12 MB of ONNX Runtime's JSON */
 
 struct profiled_run {
@@ -30,7 +32,8 @@ struct ort_profile {
     uint32_t begun;
     uint32_t ended;
     bool finished;
-    char path[ORT_TEXT]; /* without an ending */
+    pthread_rwlock_t running; /* read: a run goes on; write: the profile ends */
+    char path[ORT_TEXT];      /* without an ending */
     pthread_mutex_t lock;
     struct profiled_run runs[RUNS_MAX];
     struct ort_profile *next;
@@ -58,11 +61,16 @@ struct ort_profile *session_profile_create(struct ort_runtime *rt, struct ort_se
     static uint32_t counter;
     const char *directory = ifg_session_directory();
     struct ort_profile *profile = *directory ? calloc(1, sizeof *profile) : NULL;
+    pthread_rwlockattr_t attributes;
     int length;
 
     if (!profile)
         return NULL;
     pthread_mutex_init(&profile->lock, NULL);
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&profile->running, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
     profile->rt = rt;
     length = snprintf(profile->path, sizeof profile->path, "%s/file-%d-%u", directory,
                       (int)getpid(), __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED));
@@ -76,6 +84,7 @@ struct ort_profile *session_profile_create(struct ort_runtime *rt, struct ort_se
 
 void session_profile_destroy(struct ort_profile *profile)
 {
+    pthread_rwlock_destroy(&profile->running);
     pthread_mutex_destroy(&profile->lock);
     free(profile);
 }
@@ -101,22 +110,34 @@ void session_profile_start(struct ort_profile *profile, unsigned nodes, ifg_mode
     pthread_mutex_unlock(&profiles_lock);
 }
 
-bool session_profile_begin(struct ort_profile *profile)
+enum session_profile_part session_profile_begin(struct ort_profile *profile)
 {
-    return !__atomic_load_n(&profile->finished, __ATOMIC_ACQUIRE) &&
-           __atomic_fetch_add(&profile->begun, 1, __ATOMIC_RELAXED) < profile->wanted;
+    if (__atomic_load_n(&profile->finished, __ATOMIC_ACQUIRE))
+        return PROFILE_OVER;
+    pthread_rwlock_rdlock(&profile->running);
+    if (__atomic_load_n(&profile->finished, __ATOMIC_ACQUIRE)) {
+        pthread_rwlock_unlock(&profile->running);
+        return PROFILE_OVER;
+    }
+    if (__atomic_fetch_add(&profile->begun, 1, __ATOMIC_RELAXED) < profile->wanted)
+        return PROFILE_WANTED;
+    return PROFILE_EXTRA;
 }
 
-void session_profile_end(struct ort_profile *profile, uint64_t start, uint64_t end)
+void session_profile_end(struct ort_profile *profile, enum session_profile_part part,
+                         uint64_t start, uint64_t end, bool failed)
 {
-    bool is_last;
+    bool is_enough;
 
     pthread_mutex_lock(&profile->lock);
-    if (profile->ended < RUNS_MAX)
+    if (failed)
+        profile->wanted = 0;
+    else if (part == PROFILE_WANTED && profile->wanted && profile->ended < RUNS_MAX)
         profile->runs[profile->ended++] = (struct profiled_run){ ort_thread_id(), start, end };
-    is_last = profile->ended >= profile->wanted;
+    is_enough = profile->ended >= profile->wanted;
     pthread_mutex_unlock(&profile->lock);
-    if (is_last)
+    pthread_rwlock_unlock(&profile->running);
+    if (is_enough)
         session_profile_finish(profile);
 }
 
@@ -159,27 +180,46 @@ static bool write_runs(struct ort_profile *profile, const char *file)
     return good;
 }
 
-void session_profile_finish(struct ort_profile *profile)
+/* Ends the profile and hands it over. No run is going on. */
+static void end_profile(struct ort_profile *profile)
 {
     struct ort_allocator *allocator = NULL;
     struct ort_runtime *rt = profile->rt;
     char *file = NULL;
+
+    if (!ort_ok(rt,
+                ORT_FN(rt, GetAllocatorWithDefaultOptions, struct ort_allocator **)(&allocator)) ||
+        !ort_ok(rt, ORT_FN(rt, SessionEndProfiling, struct ort_session *, struct ort_allocator *,
+                           char **)(profile->session, allocator, &file)) ||
+        !file)
+        return;
+    if (!ifg_is_recording() || !write_runs(profile, file))
+        unlink(file); /* nobody would */
+    ort_ok(rt, ORT_FN(rt, AllocatorFree, struct ort_allocator *, void *)(allocator, file));
+}
+
+void session_profile_finish(struct ort_profile *profile)
+{
+    struct timespec until;
     int saved_errno = errno;
 
-    if (__atomic_exchange_n(&profile->finished, true, __ATOMIC_ACQ_REL))
+    if (__atomic_load_n(&profile->finished, __ATOMIC_ACQUIRE))
         return;
-    IFG_BEGIN(zone, "inferogram: operator profile ends");
-    pthread_mutex_lock(&profile->lock);
-    if (ort_ok(rt,
-               ORT_FN(rt, GetAllocatorWithDefaultOptions, struct ort_allocator **)(&allocator)) &&
-        ort_ok(rt, ORT_FN(rt, SessionEndProfiling, struct ort_session *, struct ort_allocator *,
-                          char **)(profile->session, allocator, &file)) &&
-        file) {
-        if (!ifg_is_recording() || !write_runs(profile, file))
-            unlink(file); /* nobody would */
-        ort_ok(rt, ORT_FN(rt, AllocatorFree, struct ort_allocator *, void *)(allocator, file));
+    /* Runs that go on are waited for, and new ones wait for us, but not for long: then the profile
+     * goes on too, and the end of the next run tries again. */
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += WAIT_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_rwlock_timedwrlock(&profile->running, &until) == 0) {
+        IFG_BEGIN(zone, "inferogram: operator profile ends");
+        pthread_mutex_lock(&profile->lock);
+        if (!profile->finished)
+            end_profile(profile);
+        __atomic_store_n(&profile->finished, true, __ATOMIC_RELEASE);
+        pthread_mutex_unlock(&profile->lock);
+        IFG_END(zone);
+        pthread_rwlock_unlock(&profile->running);
     }
-    pthread_mutex_unlock(&profile->lock);
-    IFG_END(zone);
     errno = saved_errno;
 }

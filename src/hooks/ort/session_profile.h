@@ -22,9 +22,17 @@ void session_profile_destroy(struct ort_profile *profile);
 void session_profile_start(struct ort_profile *profile, unsigned nodes, ifg_model *model,
                            uint32_t number, struct ort_session *session);
 
-/* Around each run. False: it is not one of them any more. */
-bool session_profile_begin(struct ort_profile *profile);
-void session_profile_end(struct ort_profile *profile, uint64_t start, uint64_t end);
+enum session_profile_part {
+    PROFILE_OVER,   /* there is no profile any more: do not call session_profile_end */
+    PROFILE_EXTRA,  /* the run is profiled, but is more than was wanted */
+    PROFILE_WANTED, /* its operators will be in the trace */
+};
+
+/* Around each run: ONNX Runtime aborts when a profile ends in the middle of one. `failed`: the run
+ * left nothing behind by which it could be found, so the profile ends. */
+enum session_profile_part session_profile_begin(struct ort_profile *profile);
+void session_profile_end(struct ort_profile *profile, enum session_profile_part part,
+                         uint64_t start, uint64_t end, bool failed);
 
 /* Ends it now; nothing happens the second time. The profile's memory stays: runs may look at it. */
 void session_profile_finish(struct ort_profile *profile);

@@ -4,10 +4,11 @@
  * which model; the calls of each thread wait in a short list until a run takes the tensors or the
  * binding that they were for, and are then written as setup events before it.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "hooks/ort/wrap.h"
+#include "hooks/ort/shapes.h"
 
 #define WAITING_MAX 64u
 
@@ -218,10 +219,15 @@ struct ort_status *ort_CreateIoBinding(struct ort_runtime *rt, struct ort_sessio
     uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
     struct ort_status *status =
         ORT_FN(rt, CreateIoBinding, struct ort_session *, struct ort_io_binding **)(session, out);
+    struct ort_binding *noted;
 
     if (status)
         return status;
-    ort_map_add(&ort_bindings, *out, ort_map_find(&ort_sessions, session));
+    noted = calloc(1, sizeof *noted);
+    if (noted)
+        noted->session = ort_map_find(&ort_sessions, session);
+    if (!ort_map_add(&ort_bindings, *out, noted))
+        free(noted);
     if (start)
         note(*out, start);
     return status;
@@ -229,7 +235,7 @@ struct ort_status *ort_CreateIoBinding(struct ort_runtime *rt, struct ort_sessio
 
 void ort_ReleaseIoBinding(struct ort_runtime *rt, struct ort_io_binding *binding)
 {
-    ort_map_remove(&ort_bindings, binding);
+    free(ort_map_remove(&ort_bindings, binding));
     ORT_VOID(rt, ReleaseIoBinding)(binding);
 }
 
@@ -251,6 +257,7 @@ struct ort_status *ort_BindInput(struct ort_runtime *rt, struct ort_io_binding *
     if (start && !status) {
         hand_over(value, binding);
         note(binding, start);
+        ort_shapes_note(rt, binding, name, value);
     }
     return status;
 }

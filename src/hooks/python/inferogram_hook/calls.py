@@ -21,7 +21,8 @@ MERGE_NS = 100000  # calls that follow each other this closely are one setup
 
 
 class Sites:
-    """The places in the program's source that call us. One number for each line."""
+    """The places in the program's source that call us. They are known by their instruction, which
+    is faster to ask for than the line."""
 
     def __init__(self, library, package_folder):
         self.library = library
@@ -29,8 +30,10 @@ class Sites:
         self.known = {}
 
     def of(self, frame):
+        if frame is None:
+            return 0  # called by a thread that has no Python code
         code = frame.f_code
-        key = (id(code), frame.f_lineno)
+        key = (id(code), frame.f_lasti)
         known = self.known.get(key)
         return known[0] if known is not None else self.define(key, code, frame)
 
@@ -48,8 +51,7 @@ class Sites:
 
     def outside(self, frame):
         """The first caller that is not a part of onnxruntime."""
-        while frame.f_back is not None and \
-                frame.f_code.co_filename.startswith(self.package_folder):
+        while frame is not None and frame.f_code.co_filename.startswith(self.package_folder):
             frame = frame.f_back
         return self.of(frame)
 
@@ -62,6 +64,12 @@ class Shapes:
 
     def of(self, feed):
         """(text, first dimension of the first input or None)"""
+        try:
+            known = self.known.get(tuple([(name, value.shape) for name, value in feed.items()]))
+            if known is not None:
+                return known  # arrays, of shapes that were seen before
+        except (AttributeError, TypeError):
+            pass
         if not hasattr(feed, 'items'):
             return b'', None
         key = tuple([(name, shape_of(value)) for name, value in feed.items()])
@@ -120,7 +128,7 @@ class Setups(threading.local):
 
 class Run:
     """An open inference with the zone of the line that asked for it."""
-    __slots__ = ('site', 'event', 'state', 'observed')
+    __slots__ = ('site', 'event', 'observed', 'profile')
 
 
 class Recorder:
@@ -133,6 +141,7 @@ class Recorder:
         self.sites = sites
         self.shapes = Shapes()
         self.setups = Setups()
+        self.open_profiles = getattr(sessions.operators, 'open_profiles', ())
         self.bound = weakref.WeakKeyDictionary()  # IOBinding: {input: shape}
 
     def trouble(self, error):
@@ -144,15 +153,17 @@ class Recorder:
     def begin(self, session, feed, frame, is_observed):
         """None where this run cannot be recorded."""
         library, run = self.library, Run()
+        run.profile = None
         try:
             state = self.sessions.states.get(id(session))
             if state is None or state.reference() is not session:
                 state = self.sessions.adopt(session)
-            run.state = state
             if self.setups.pending:
                 self.setups.write(library, state)
             text, batch = self.shapes.of(feed)
             site = self.sites.of(frame)
+            if state.profile is not None:
+                run.profile = entered(state.profile)
             run.observed = is_observed and self.sessions.operators.begin_run(state)
             run.site = library.place_begin(site)
             run.event = event = library.place_begin(state.inference_place)
@@ -163,22 +174,42 @@ class Recorder:
                 library.zone_detail_int(event, b'batch', batch)
             return run
         except Exception as error:
+            if run.profile is not None:
+                run.profile.leave(is_last=True)
             self.trouble(error)
             return None
 
     def end(self, run, error):
-        library = self.library
+        library, profile = self.library, run.profile
         try:
             if error is not None:
                 library.zone_detail_string(run.event, b'status', status_text(error))
-            if run.observed or run.state.profile is not None:
-                self.sessions.operators.end_run(run, error)
+            if run.observed:
+                self.sessions.operators.end_run(run)
+            elif profile is not None and error is None:
+                library.zone_detail_int(run.event, b'ops', 1)
+            start, end = run.event.start, library.ticks() if profile is not None else 0
             if run.event.depth:
                 library.zone_end(run.event)
             if run.site.depth:
                 library.zone_end(run.site)
+            if profile is not None:
+                # Whether a failed run is in the profile depends on where it failed: those before
+                # it can still be told apart, those after it could not.
+                leave(profile, start, end, error)
         except Exception as trouble:
             self.trouble(trouble)
+
+
+def entered(profile):
+    return profile if profile.enter() else None
+
+
+def leave(profile, start, end, error):
+    if error is None:
+        profile.leave(start, end)
+    else:
+        profile.leave(is_last=True)
 
 
 def argument(args, kwargs, position, name):
@@ -206,9 +237,21 @@ def recorded(recorder, original, session, args, kwargs, feed, options_position, 
         error = None  # no cycle with the traceback
 
 
+def unrecorded(recorder, original, session, args, kwargs):
+    """Nobody records any more. A profile that is still open ends at the first chance."""
+    state = recorder.sessions.states.get(id(session))
+    profile = state.profile if state is not None else None
+    if profile is None or not profile.enter():
+        return original(session, *args, **kwargs)
+    try:
+        return original(session, *args, **kwargs)
+    finally:
+        profile.leave(is_last=True)
+
+
 def wrap_run(recorder, original):
     """The signature is the original's since its first release: this is the call that counts."""
-    recording = recorder.recording
+    recording, profiles = recorder.recording, recorder.open_profiles
     arguments = getattr(getattr(original, '__code__', None), 'co_varnames', ())[:4]
     if arguments != ('self', 'output_names', 'input_feed', 'run_options'):
         return wrap_any_run(recorder, original, feed_of(1, 'input_feed'), 2)
@@ -216,9 +259,11 @@ def wrap_run(recorder, original):
     @functools.wraps(original)
     def run(self, output_names, input_feed, run_options=None):
         if not recording[0]:
-            return original(self, output_names, input_feed, run_options)
+            if not profiles:
+                return original(self, output_names, input_feed, run_options)
+            return unrecorded(recorder, original, self, (output_names, input_feed, run_options), {})
         return recorded(recorder, original, self, (output_names, input_feed, run_options), {},
-                        input_feed, 2, sys._getframe(1))
+                        input_feed, 2, sys._getframe().f_back)
     return run
 
 
@@ -228,9 +273,9 @@ def wrap_any_run(recorder, original, find_feed, options_position):
     @functools.wraps(original)
     def wrapper(self, *args, **kwargs):
         if not recording[0]:
-            return original(self, *args, **kwargs)
+            return unrecorded(recorder, original, self, args, kwargs)
         return recorded(recorder, original, self, args, kwargs, find_feed(args, kwargs),
-                        options_position, sys._getframe(1))
+                        options_position, sys._getframe().f_back)
     return wrapper
 
 
@@ -259,17 +304,25 @@ def bound_shapes(recorder, binding):
 def wrap_run_async(recorder, original):
     library = recorder.library
 
-    def begin(session):
+    def begin(session, is_recorded):
+        """(model or None, number of the span, profile that the run is in or None)"""
         state = recorder.sessions.state_of(session)
+        profile = entered(state.profile) if state.profile is not None else None
+        if not is_recorded:
+            return None, 0, profile
         recorder.setups.write(library, state)
         number = library.request_new()
         library.event_async_begin(state.model, MAIN, INFERENCE, number)
-        return state.model, number
+        return state.model, number, profile
 
     def finish(begun, status):
+        model, number, profile = begun
         try:
-            library.event_async_end(begun[0], MAIN, INFERENCE, begun[1])
-            if status:
+            if profile is not None:
+                profile.leave(is_last=bool(status) or model is None)
+            if model is not None:
+                library.event_async_end(model, MAIN, INFERENCE, number)
+            if model is not None and status:
                 library.message(LEVEL_ERROR, as_bytes('run_async: %s' % status), STRLEN)
         except Exception as error:
             recorder.trouble(error)
@@ -288,11 +341,13 @@ def wrap_run_async(recorder, original):
 
     @functools.wraps(original)
     def wrapper(self, *args, **kwargs):
-        if not recorder.recording[0] or not callable(argument(args, kwargs, 2, 'callback')):
+        is_recorded = recorder.recording[0] != 0
+        if not (is_recorded or recorder.open_profiles) or \
+                not callable(argument(args, kwargs, 2, 'callback')):
             return original(self, *args, **kwargs)
         try:
-            begun = begin(self)
-            site = library.place_begin(recorder.sites.of(sys._getframe(1)))
+            begun = begin(self, is_recorded)
+            site = library.place_begin(recorder.sites.of(sys._getframe().f_back) if is_recorded else 0)
         except Exception as error:
             recorder.trouble(error)
             return original(self, *args, **kwargs)

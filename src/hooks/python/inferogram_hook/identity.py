@@ -6,7 +6,7 @@ Called after a load, so that reading the file here does not make the program's o
 import os
 import zlib
 
-WHOLE_MAX = 64 << 20
+WHOLE_MAX = 16 << 20
 SAMPLE = 4 << 20
 CACHE_MAX = 256
 # ONNX Runtime writes this import into every graph that it saves, at the end of the file.

@@ -56,7 +56,7 @@ def wrap_creation(recorder, inference_session):
 
     def begin(session, args, kwargs):
         try:
-            site = library.place_begin(recorder.sites.outside(sys._getframe(2)))
+            site = library.place_begin(recorder.sites.outside(sys._getframe(1).f_back))
             return site, known.begin_load(
                 session, calls.argument(args, kwargs, 0, 'providers'),
                 calls.argument(args, kwargs, 1, 'provider_options'))
@@ -132,7 +132,7 @@ def wrap_runs(recorder, cls):
     replace(cls, 'run_with_ortvaluevector', functools.partial(
         any_run, find_feed=lambda args, kwargs: None, options_position=None))
     replace(cls, 'run_async', lambda f: calls.wrap_run_async(recorder, f))
-    if isinstance(recorder.sessions.operators, operators.SessionProfiles):
+    if hasattr(recorder.sessions.operators, 'open_profiles'):
         replace(cls, 'end_profiling', lambda f: wrap_end_profiling(recorder, f))
 
 

@@ -3,28 +3,22 @@
 
 ONNX Runtime 1.25 and later: an execution provider that takes no node, the observer, is put into the
 session and told of every operator while it runs; profiling is turned on for every Nth run only.
-Earlier: ONNX Runtime's own profile of a session's first runs, handed over to the recorder. Never
-where the program profiles by itself, brings its own run options or forbids the CPU.
+Earlier: session_profile.py. Never where the program profiles by itself, forbids the CPU or lets a
+policy choose; runs for which it brings its own options are left alone.
 """
-import atexit
 import ctypes
 import os
 import re
 import struct
-import sys
 import threading
 
-from . import placement
-from .client import ON, UNAVAILABLE, as_bytes
+from .client import ON, UNAVAILABLE
 from .options import CPU, NO_CPU_FALLBACK, entry
 
 LIBRARY = 'libinferogram-ort.so'
-# Two names on purpose: how the library is registered, and how its provider is called.
 REGISTERED_AS = 'InferogramObserver'
 # A profile cannot be written there, which is the point: events reach the observer all the same.
 NO_DIRECTORY = b'/nonexistent/inferogram/run'
-SESSION_RUNS_MAX = 64
-NODE_EVENTS_MAX = 20000
 MARKS = (3, 0x1f06a77)  # severity and verbosity that a fresh RunOptions does not have
 
 
@@ -40,6 +34,7 @@ def create(library, sessions, package, hooks_directory):
         return None
     if version_tuple(sessions.version) >= (1, 25):
         return Observer(library, sessions, package, hooks_directory, int(every))
+    from .session_profile import SessionProfiles
     return SessionProfiles(library, sessions, package)
 
 
@@ -67,10 +62,19 @@ class Operators:
         self.library = library
         self.sessions = sessions
         self.package = package
+        self.has_worked = False
 
     def refuse(self, reason):
-        self.library.report('operators', UNAVAILABLE, reason)
+        """One session without operators is not worth a word if others have them."""
+        if not self.has_worked:
+            self.library.report('operators', UNAVAILABLE, reason)
         return False
+
+    def work(self, model, every, reason):
+        self.has_worked = True
+        self.library.report('operators', ON, reason)
+        self.library.tell(model, 'ops.every', every)
+        self.library.tell(model, 'ops.how', self.how)
 
     def prepare(self, session, creation):
         """Before a session is created."""
@@ -89,8 +93,8 @@ class Operators:
         """True if the operators of this run are to be observed."""
         return False
 
-    def end_run(self, run, error):
-        """An inference ends; its event is still open."""
+    def end_run(self, run):
+        """An observed inference ends; its event is still open."""
 
 
 class Observer(Operators):
@@ -124,20 +128,24 @@ class Observer(Operators):
         """Registers the observer and makes the run options that turn profiling on."""
         if not self.path:
             return self.refuse('%s was not found' % LIBRARY)
+        dll = ctypes.PyDLL(self.path)
+        enable = dll.ifg_ort_profile_run
+        enable.restype, enable.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
+        self.observe = dll.ifg_ort_observe
+        self.observe.restype, self.observe.argtypes = None, [ctypes.c_void_p]
+        run_options = self.package.RunOptions()
+        address = address_behind(run_options)
+        if not address:
+            return self.refuse('run options of this onnxruntime cannot be changed')
         before = {device.ep_name for device in self.package.get_ep_devices()}
         self.package.register_execution_provider_library(REGISTERED_AS, self.path)
         added = [device.ep_name for device in self.package.get_ep_devices()
                  if device.ep_name not in before]
-        if not added:
-            return self.refuse('the observer found no device')
-        self.provider = added[0]
-        dll = ctypes.PyDLL(self.path)
-        self.observe = dll.ifg_ort_observe
-        self.observe.restype, self.observe.argtypes = None, [ctypes.c_void_p]
-        self.run_options = profiled_run_options(self.package, dll)
-        if self.run_options is None:
-            return self.refuse('run options of this onnxruntime cannot be changed')
-        self.library.report('operators', ON, 'every %s inference, observer' % ordinal(self.every))
+        # Python offers no way to profile a run: the library asks the C interface that ONNX Runtime
+        # has just handed to it.
+        self.provider, self.run_options = ''.join(added[:1]), run_options
+        if not added or enable(address, NO_DIRECTORY) != 0:
+            return self.refuse('the observer does not work with this onnxruntime')
         return True
 
     def providers_for(self, creation, providers, provider_options):
@@ -167,8 +175,7 @@ class Observer(Operators):
         if not creation.is_observed:
             return
         state.observed = True
-        self.library.tell(state.model, 'ops.every', self.every)
-        self.library.tell(state.model, 'ops.how', self.how)
+        self.work(state.model, self.every, 'every %s inference, observer' % ordinal(self.every))
 
     def begin_run(self, state):
         """The second run and every Nth after it: the first one is worth seeing undisturbed."""
@@ -182,10 +189,9 @@ class Observer(Operators):
             return args[:position] + (self.run_options,) + args[position + 1:], kwargs
         return args, dict(kwargs, run_options=self.run_options)
 
-    def end_run(self, run, error):
-        if run.observed:
-            self.observe(None)
-            self.library.zone_detail_int(run.event, b'ops', 1)
+    def end_run(self, run):
+        self.observe(None)
+        self.library.zone_detail_int(run.event, b'ops', 1)
 
     def hide(self, devices):
         return [device for device in devices
@@ -210,18 +216,6 @@ def is_default_cpu(package, creation):
         {CPU, 'AzureExecutionProvider'}
 
 
-def profiled_run_options(package, dll):
-    """RunOptions with profiling on. Python offers no such attribute: the observer's library asks
-    ONNX Runtime's C interface, given the address of the object behind the Python one."""
-    run_options = package.RunOptions()
-    address = address_behind(run_options)
-    if not address:
-        return None
-    enable = dll.ifg_ort_profile_run
-    enable.restype, enable.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-    return run_options if enable(address, NO_DIRECTORY) == 0 else None
-
-
 def address_behind(run_options):
     """pybind11 keeps it right after the object's head. Believed only if two numbers that were set
     through Python stand there; read through the kernel, which refuses where memory is not ours."""
@@ -240,136 +234,3 @@ def address_behind(run_options):
         return 0
     finally:
         run_options.log_severity_level, run_options.log_verbosity_level = previous
-
-
-class SessionProfiles(Operators):
-    how = 'session profile'
-
-    def __init__(self, library, sessions, package):
-        super().__init__(library, sessions, package)
-        self.number = 0
-        self.open_profiles = set()
-        self.lock = threading.Lock()
-        self.watched_pid = 0
-        atexit.register(self.finish_all)
-
-    def watch_exit(self):
-        """A forked worker of multiprocessing ends without atexit."""
-        util = sys.modules.get('multiprocessing.util')
-        if util is not None and self.watched_pid != os.getpid():
-            self.watched_pid = os.getpid()
-            util.Finalize(None, self.finish_all, exitpriority=0)
-
-    def prepare(self, session, creation):
-        state = self.sessions.states.get(id(session))
-        if state is not None and state.profile is not None:
-            state.profile.finish()  # the session is made anew
-        creation.prefix = ''
-        directory = self.library.session_directory()
-        reason = reason_against(creation)
-        if reason or not directory:
-            self.refuse(reason or 'the recorder takes no files')
-            return
-        if creation.options is None:
-            session._sess_options = creation.options = self.package.SessionOptions()
-        with self.lock:
-            self.number += 1
-            creation.prefix = '%s/file-%d-%d' % (os.fsdecode(directory), os.getpid(), self.number)
-        creation.old_prefix = creation.options.profile_file_prefix
-        creation.options.enable_profiling = True
-        creation.options.profile_file_prefix = creation.prefix
-
-    def restore(self, session, creation):
-        """The session has its own copy of the options by now; the program's are as before."""
-        if not creation.prefix:
-            return
-        for options in (creation.options, session._sess_options):
-            if options is not None:
-                options.enable_profiling = False
-                options.profile_file_prefix = creation.old_prefix
-
-    def adopt(self, session, creation, state):
-        if creation.prefix:
-            limit = min(SESSION_RUNS_MAX, NODE_EVENTS_MAX // max(1, creation.content.node_count))
-            state.profile = Profile(self, session._sess, state, creation, max(1, limit))
-            self.open_profiles.add(state.profile)
-            self.watch_exit()
-            self.library.report('operators', ON, 'first %d inferences of each session, '
-                                'session profile' % SESSION_RUNS_MAX)
-            self.library.tell(state.model, 'ops.how', self.how)
-            self.library.tell(state.model, 'ops.every', 1)
-
-    def end_run(self, run, error):
-        profile = run.state.profile
-        if profile is None:
-            return  # another thread has just ended it
-        if error is not None:
-            # Whether a failed run is in the profile depends on where it failed. Those before it
-            # can still be told apart.
-            profile.finish()
-            return
-        self.library.zone_detail_int(run.event, b'ops', 1)
-        profile.add(run.event.start, self.library.ticks())
-
-    def finish_all(self):
-        for profile in list(self.open_profiles):
-            profile.finish()
-
-
-class Profile:
-    """ONNX Runtime's profile of one session, and the runs that are in it."""
-
-    def __init__(self, owner, c_session, state, creation, limit):
-        self.owner, self.c_session, self.limit = owner, c_session, limit
-        self.model, self.number, self.prefix = state.model, state.number, creation.prefix
-        self.requested = creation.names
-        self.state = state
-        self.pid = os.getpid()
-        self.runs = []
-        self.lock = threading.Lock()
-
-    def add(self, start, end):
-        self.runs.append((start, threading.get_native_id(), end))
-        if len(self.runs) >= self.limit:
-            self.finish()
-
-    def finish(self):
-        with self.lock:
-            c_session, self.c_session = self.c_session, None
-        if c_session is None or self.pid != os.getpid():
-            return
-        self.state.profile = None
-        self.owner.open_profiles.discard(self)
-        try:
-            self.hand_over(c_session.end_profiling())
-        except Exception as error:
-            self.owner.refuse('%s: %s' % (type(error).__name__, error))
-
-    def hand_over(self, json_path):
-        if not json_path:
-            return
-        library, path = self.owner.library, self.prefix + '.runs'
-        self.tell_placement(json_path)
-        with open(path, 'w', encoding='ascii', errors='surrogateescape') as file:
-            file.write('inferogram ort-profile 1\nprofile %s\nsession %d\n' % (
-                os.path.abspath(json_path), self.number))
-            for start, thread, end in sorted(self.runs):
-                file.write('run %d %d %d\n' % (thread, start, end))
-        library.file_hand_over(self.model, b'ort-profile', as_bytes(path))
-
-    def tell_placement(self, json_path):
-        """With several providers only the profile of an old ONNX Runtime shows who got what."""
-        if len(self.requested) < 2:
-            return
-        nodes = {}
-        with open(json_path, 'rb') as file:
-            for line in file:
-                provider = re.search(rb'"provider"\s*:\s*"(\w+)"', line)
-                index = re.search(rb'"node_index"\s*:\s*"(\d+)"', line)
-                if provider and index:
-                    nodes[index.group(1)] = provider.group(1).decode()
-        counts = {}
-        for name in nodes.values():
-            counts[name] = counts.get(name, 0) + 1
-        if counts:
-            placement.tell_counts(self.owner.library, self.model, counts, self.requested, 'profile')

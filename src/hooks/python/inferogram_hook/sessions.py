@@ -58,6 +58,7 @@ class Sessions:
         self.numbers = itertools.count(1)
         self.here = threading.local()  # .creation, .failed, .prepares
         self.operators = None
+        self.placed = set()  # models whose placement is known
 
     # ---- states ----
 
@@ -113,7 +114,8 @@ class Sessions:
             tell(model, 'graph_name', content.graph_name)
         if creation.policy:
             tell(model, 'policy', creation.policy)
-        if session is not None:
+        if session is not None and model not in self.placed:
+            self.placed.add(model)
             placement.tell(self.library, model, session, requested,
                            list(self.available_providers()), self.version)
         return model
@@ -159,7 +161,7 @@ class Sessions:
         self.write_prepares(model)
         self.write_load_event(session, model, creation, number)
         if failed:
-            self.here.failed = (weakref.ref(session), requested, creation.error)
+            self.here.failed = (weakref.ref(session), requested, str(creation.error))
             return
         earlier = getattr(self.here, 'failed', None)
         if earlier is not None and earlier[0]() is session:

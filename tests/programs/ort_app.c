@@ -1,0 +1,789 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A program that runs models, for the tests of the hooks. It knows nothing of Inferogram and prints
+ * the same every time: what it loaded, how its runs went, and a checksum of everything they gave.
+ *
+ *   ort_app --ort LIBRARY [OPTIONS] --model FILE [--ort LIBRARY --model FILE]...
+ *
+ * A --model belongs to the --ort before it. Input number r depends on r alone, so the checksum does
+ * not depend on which thread did it.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ort_min.h"
+
+#define MODELS_MAX  8
+#define VALUES_MAX  16
+#define RANK_MAX    8
+#define LIST_MAX    8
+#define THREADS_MAX 64
+#define LOG_FATAL   4 /* its log lines have times in them */
+
+static const char usage[] =
+    "usage: ort_app --ort LIBRARY [OPTIONS] --model FILE [--ort LIBRARY --model FILE]...\n"
+    "  --runs N             runs of each session (default 1)\n"
+    "  --threads T          from T threads, one session\n"
+    "  --loads K            sessions one after the other, each with its runs\n"
+    "  --crowd              each thread has sessions of its own, --loads of them\n"
+    "  --fresh              new tensors for each run\n"
+    "  --allocated          --fresh, in memory of ORT's allocator\n"
+    "  --async, --binding   RunAsync, RunWithBinding\n"
+    "  --array              CreateSessionFromArray\n"
+    "  --shape NAME=2x4     of an input; more than one: taken in turn\n"
+    "  --wrong-every K      every Kth run has an input of a wrong shape\n"
+    "  --no-options         session options NULL\n"
+    "  --own-run-options    run options of the program's own\n"
+    "  --intra N            threads of a session (default 1)\n"
+    "  --level N            graph optimization level\n"
+    "  --config KEY=VALUE   entry of the session's configuration\n"
+    "  --provider NAME      ask for it; go on if it cannot be had\n"
+    "  --cuda               the same by the call for CUDA\n"
+    "  --policy N           SetEpSelectionPolicy\n"
+    "  --optimized FILE     write the optimized model there\n"
+    "  --profile PREFIX     the program's own profiling\n"
+    "  --keep               end without releasing anything\n"
+    "  --status N           exit status of the program\n";
+
+struct shape {
+    const char *name;
+    size_t name_length;
+    size_t rank;
+    int64_t dims[RANK_MAX];
+};
+
+static struct {
+    long runs;
+    long threads;
+    long loads;
+    long wrong_every;
+    long intra;
+    long level;
+    long policy;
+    long status;
+    bool crowd;
+    bool fresh;
+    bool allocated;
+    bool async;
+    bool binding;
+    bool array;
+    bool no_options;
+    bool own_run_options;
+    bool cuda;
+    bool keep;
+    bool changing; /* some input has more than one shape */
+    const char *optimized;
+    const char *profile;
+    const char *providers[LIST_MAX];
+    size_t provider_count;
+    char *configs[LIST_MAX];
+    size_t config_count;
+    struct shape shapes[LIST_MAX];
+    size_t shape_count;
+} opt = { .runs = 1, .threads = 1, .loads = 1, .intra = 1, .level = -1, .policy = -1 };
+
+struct ort {
+    const char *library;
+    ort_table api;
+    long minor;
+    void *env;
+    void *memory;
+    void *allocator;
+};
+
+struct input {
+    char *name;
+    int type;
+    size_t rank;
+    int64_t dims[RANK_MAX];
+};
+
+struct net {
+    struct ort *ort;
+    const char *file;
+    void *session;
+    void *run_options;
+    struct input inputs[VALUES_MAX];
+    const char *input_names[VALUES_MAX];
+    size_t input_count;
+    char *output_names[VALUES_MAX];
+    size_t output_count;
+};
+
+/* The inputs of one thread. */
+struct tensors {
+    void *data[VALUES_MAX];
+    void *values[VALUES_MAX];
+};
+
+/* What one thread did. */
+struct result {
+    long ok;
+    long failed;
+    uint64_t checksum;
+    char message[512]; /* of its first failure */
+};
+
+struct worker {
+    struct net *net;
+    long first;
+    long count;
+    struct result result;
+};
+
+static const char *message_of(ort_table api, void *status)
+{
+    return ORT(api, ORT_GET_ERROR_MESSAGE, const char *, (const void *))(status);
+}
+
+static void check(const struct ort *ort, void *status, const char *what)
+{
+    if (!status)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", what, message_of(ort->api, status));
+    exit(3);
+}
+
+#define OK(ort, slot, types, ...)                                                                  \
+    check(ort, ORT((ort)->api, slot, void *, types)(__VA_ARGS__), #slot)
+#define RELEASE(ort, slot, what) ORT((ort)->api, slot, void, (void *))(what)
+
+static size_t size_of(int type)
+{
+    return type == ORT_INT64 ? 8 : type == ORT_BOOL ? 1 : 4;
+}
+
+static size_t count_of(const struct input *input)
+{
+    size_t count = 1;
+
+    for (size_t i = 0; i < input->rank; i++)
+        count *= (size_t)input->dims[i];
+    return count;
+}
+
+/* ---- opening ---- */
+
+static void ort_open(struct ort *ort)
+{
+    const struct ort_base *base = ort_get_base(ort->library);
+    const char *version;
+    char *end;
+
+    if (!base)
+        exit(3);
+    version = base->get_version();
+    ort->minor = strtol(strchr(version, '.') + 1, &end, 10);
+    ort->api = base->get_api((uint32_t)ort->minor);
+    printf("ort %s\n", version);
+    if (!ort->api) {
+        fprintf(stderr, "no such version of the interface\n");
+        exit(3);
+    }
+    OK(ort, ORT_CREATE_ENV, (int, const char *, void **), LOG_FATAL, "ort_app", &ort->env);
+    OK(ort, ORT_CREATE_CPU_MEMORY_INFO, (int, int, void **), 1, 0, &ort->memory);
+    OK(ort, ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS, (void **), &ort->allocator);
+}
+
+static void say_refused(const struct ort *ort, const char *provider, void *status)
+{
+    if (!status) {
+        printf("provider %s accepted\n", provider);
+        return;
+    }
+    printf("provider %s refused: %s\n", provider, message_of(ort->api, status));
+    RELEASE(ort, ORT_RELEASE_STATUS, status);
+}
+
+static void ask_for_providers(const struct ort *ort, void *options)
+{
+    for (size_t i = 0; i < opt.provider_count; i++)
+        say_refused(ort, opt.providers[i],
+                    ORT(ort->api, ORT_APPEND_PROVIDER, void *,
+                        (void *, const char *, const char *const *, const char *const *, size_t))(
+                        options, opt.providers[i], NULL, NULL, 0));
+    if (opt.cuda) {
+        static const uint64_t cuda_options[32]; /* a struct that is all zeros by default */
+
+        say_refused(
+            ort, "CUDA",
+            ORT(ort->api, ORT_APPEND_CUDA, void *, (void *, const void *))(options, cuda_options));
+    }
+    if (opt.policy >= 0)
+        OK(ort, ORT_SET_SELECTION_POLICY, (void *, int), options, (int)opt.policy);
+}
+
+static void *session_options(const struct ort *ort)
+{
+    void *options = NULL;
+
+    if (opt.no_options)
+        return NULL;
+    OK(ort, ORT_CREATE_SESSION_OPTIONS, (void **), &options);
+    OK(ort, ORT_SET_INTRA_OP_NUM_THREADS, (void *, int), options, (int)opt.intra);
+    if (opt.level >= 0)
+        OK(ort, ORT_SET_SESSION_GRAPH_OPTIMIZATION_LEVEL, (void *, int), options, (int)opt.level);
+    if (opt.optimized)
+        OK(ort, ORT_SET_OPTIMIZED_MODEL_FILE_PATH, (void *, const char *), options, opt.optimized);
+    if (opt.profile)
+        OK(ort, ORT_ENABLE_PROFILING, (void *, const char *), options, opt.profile);
+    for (size_t i = 0; i < opt.config_count; i++) {
+        char *equals = strchr(opt.configs[i], '=');
+        char key[128];
+
+        snprintf(key, sizeof key, "%.*s", (int)(equals - opt.configs[i]), opt.configs[i]);
+        OK(ort, ORT_ADD_SESSION_CONFIG_ENTRY, (void *, const char *, const char *), options, key,
+           equals + 1);
+    }
+    ask_for_providers(ort, options);
+    return options;
+}
+
+static void *read_whole(const char *file, size_t *out_bytes)
+{
+    FILE *stream = fopen(file, "rb");
+    long bytes = -1;
+    char *data;
+
+    if (stream && fseek(stream, 0, SEEK_END) == 0)
+        bytes = ftell(stream);
+    data = bytes >= 0 ? malloc((size_t)bytes + 1) : NULL;
+    if (data) {
+        rewind(stream);
+        if (fread(data, 1, (size_t)bytes, stream) != (size_t)bytes)
+            bytes = -1;
+    }
+    if (!data || bytes < 0) {
+        fprintf(stderr, "cannot read %s\n", file);
+        exit(3);
+    }
+    fclose(stream);
+    *out_bytes = (size_t)bytes;
+    return data;
+}
+
+/* False: ORT refused the model, and its words are printed. */
+static bool create_session(struct net *net)
+{
+    const struct ort *ort = net->ort;
+    void *options = session_options(ort);
+    void *status;
+    size_t bytes;
+
+    if (opt.array) {
+        void *model = read_whole(net->file, &bytes);
+
+        status = ORT(ort->api, ORT_CREATE_SESSION_FROM_ARRAY, void *,
+                     (void *, const void *, size_t, void *, void **))(ort->env, model, bytes,
+                                                                      options, &net->session);
+        free(model);
+    } else {
+        status = ORT(ort->api, ORT_CREATE_SESSION, void *, (void *, const char *, void *, void **))(
+            ort->env, net->file, options, &net->session);
+    }
+    if (options)
+        RELEASE(ort, ORT_RELEASE_SESSION_OPTIONS, options);
+    if (status) {
+        printf("session refused, code %d: %s\n",
+               ORT(ort->api, ORT_GET_ERROR_CODE, int, (const void *))(status),
+               message_of(ort->api, status));
+        RELEASE(ort, ORT_RELEASE_STATUS, status);
+    }
+    return !status;
+}
+
+static void describe_input(struct net *net, size_t i)
+{
+    const struct ort *ort = net->ort;
+    struct input *input = &net->inputs[i];
+    void *type;
+    const void *tensor;
+
+    OK(ort, ORT_SESSION_GET_INPUT_NAME, (void *, size_t, void *, char **), net->session, i,
+       ort->allocator, &input->name);
+    net->input_names[i] = input->name;
+    OK(ort, ORT_SESSION_GET_INPUT_TYPE_INFO, (void *, size_t, void **), net->session, i, &type);
+    OK(ort, ORT_CAST_TYPE_INFO_TO_TENSOR_INFO, (void *, const void **), type, &tensor);
+    OK(ort, ORT_GET_TENSOR_ELEMENT_TYPE, (const void *, int *), tensor, &input->type);
+    OK(ort, ORT_GET_DIMENSIONS_COUNT, (const void *, size_t *), tensor, &input->rank);
+    if (input->rank > RANK_MAX)
+        exit(3);
+    OK(ort, ORT_GET_DIMENSIONS, (const void *, int64_t *, size_t), tensor, input->dims,
+       input->rank);
+    for (size_t d = 0; d < input->rank; d++)
+        if (input->dims[d] < 0)
+            input->dims[d] = 1;
+    RELEASE(ort, ORT_RELEASE_TYPE_INFO, type);
+}
+
+static bool net_open(struct net *net)
+{
+    const struct ort *ort = net->ort;
+
+    if (!create_session(net))
+        return false;
+    OK(ort, ORT_SESSION_GET_INPUT_COUNT, (void *, size_t *), net->session, &net->input_count);
+    OK(ort, ORT_SESSION_GET_OUTPUT_COUNT, (void *, size_t *), net->session, &net->output_count);
+    if (net->input_count > VALUES_MAX || net->output_count > VALUES_MAX)
+        exit(3);
+    for (size_t i = 0; i < net->input_count; i++)
+        describe_input(net, i);
+    for (size_t i = 0; i < net->output_count; i++)
+        OK(ort, ORT_SESSION_GET_OUTPUT_NAME, (void *, size_t, void *, char **), net->session, i,
+           ort->allocator, &net->output_names[i]);
+    if (opt.own_run_options)
+        OK(ort, ORT_CREATE_RUN_OPTIONS, (void **), &net->run_options);
+    return true;
+}
+
+static void net_close(struct net *net)
+{
+    const struct ort *ort = net->ort;
+
+    if (opt.profile) {
+        char *file = NULL;
+
+        OK(ort, ORT_SESSION_END_PROFILING, (void *, void *, char **), net->session, ort->allocator,
+           &file);
+        printf("profile %s\n", file);
+        OK(ort, ORT_ALLOCATOR_FREE, (void *, void *), ort->allocator, file);
+    }
+    if (opt.keep)
+        return;
+    for (size_t i = 0; i < net->input_count; i++)
+        OK(ort, ORT_ALLOCATOR_FREE, (void *, void *), ort->allocator, net->inputs[i].name);
+    for (size_t i = 0; i < net->output_count; i++)
+        OK(ort, ORT_ALLOCATOR_FREE, (void *, void *), ort->allocator, net->output_names[i]);
+    if (net->run_options)
+        RELEASE(ort, ORT_RELEASE_RUN_OPTIONS, net->run_options);
+    RELEASE(ort, ORT_RELEASE_SESSION, net->session);
+    net->run_options = NULL;
+    net->session = NULL;
+}
+
+/* ---- inputs ---- */
+
+/* The input as run number r wants it: one of the shapes in turn, or a wrong one. */
+static struct input wanted_input(const struct net *net, size_t i, long r)
+{
+    struct input input = net->inputs[i];
+    const struct shape *candidates[LIST_MAX];
+    size_t count = 0;
+
+    for (size_t s = 0; s < opt.shape_count; s++)
+        if (strlen(input.name) == opt.shapes[s].name_length &&
+            strncmp(input.name, opt.shapes[s].name, opt.shapes[s].name_length) == 0)
+            candidates[count++] = &opt.shapes[s];
+    if (count) {
+        const struct shape *shape = candidates[(size_t)r % count];
+
+        input.rank = shape->rank;
+        memcpy(input.dims, shape->dims, sizeof input.dims);
+    }
+    if (opt.wrong_every && (r + 1) % opt.wrong_every == 0 && input.rank)
+        input.dims[input.rank - 1] += 1;
+    return input;
+}
+
+static void fill(const struct input *input, void *data, long r)
+{
+    size_t count = count_of(input);
+    uint32_t state = (uint32_t)r * 2654435761u + 12345;
+
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        if (input->type == ORT_INT64)
+            ((int64_t *)data)[i] = strcmp(input->name, "sr") == 0 ? 16000 : 1;
+        else if (input->type == ORT_BOOL)
+            ((unsigned char *)data)[i] = (unsigned char)(r & 1);
+        else
+            ((float *)data)[i] = (float)(state >> 8) / 8388608.0f - 1.0f;
+    }
+}
+
+static void make_tensors(const struct net *net, struct tensors *tensors, long r)
+{
+    const struct ort *ort = net->ort;
+
+    for (size_t i = 0; i < net->input_count; i++) {
+        struct input input = wanted_input(net, i, r);
+        size_t bytes = count_of(&input) * size_of(input.type);
+
+        if (opt.allocated) {
+            OK(ort, ORT_CREATE_TENSOR_AS_VALUE, (void *, const int64_t *, size_t, int, void **),
+               ort->allocator, input.dims, input.rank, input.type, &tensors->values[i]);
+            OK(ort, ORT_GET_TENSOR_MUTABLE_DATA, (void *, void **), tensors->values[i],
+               &tensors->data[i]);
+        } else {
+            tensors->data[i] = calloc(1, bytes + 1);
+            OK(ort, ORT_CREATE_TENSOR_WITH_DATA,
+               (void *, void *, size_t, const int64_t *, size_t, int, void **), ort->memory,
+               tensors->data[i], bytes, input.dims, input.rank, input.type, &tensors->values[i]);
+        }
+    }
+}
+
+static void drop_tensors(const struct net *net, struct tensors *tensors)
+{
+    for (size_t i = 0; i < net->input_count; i++) {
+        if (!tensors->values[i])
+            continue;
+        RELEASE(net->ort, ORT_RELEASE_VALUE, tensors->values[i]);
+        if (!opt.allocated)
+            free(tensors->data[i]);
+        tensors->values[i] = NULL;
+    }
+}
+
+static void prepare_tensors(const struct net *net, struct tensors *tensors, long r)
+{
+    if (opt.fresh || opt.changing || opt.wrong_every)
+        drop_tensors(net, tensors);
+    if (net->input_count && !tensors->values[0])
+        make_tensors(net, tensors, r);
+    for (size_t i = 0; i < net->input_count; i++) {
+        struct input input = wanted_input(net, i, r);
+
+        fill(&input, tensors->data[i], r);
+    }
+}
+
+/* ---- running ---- */
+
+static uint64_t checksum_of(const struct ort *ort, void *value)
+{
+    void *info;
+    void *data;
+    size_t count;
+    int type;
+    uint64_t hash = 14695981039346656037u;
+
+    OK(ort, ORT_GET_TENSOR_TYPE_AND_SHAPE, (void *, void **), value, &info);
+    OK(ort, ORT_GET_TENSOR_SHAPE_ELEMENT_COUNT, (void *, size_t *), info, &count);
+    OK(ort, ORT_GET_TENSOR_ELEMENT_TYPE, (void *, int *), info, &type);
+    OK(ort, ORT_GET_TENSOR_MUTABLE_DATA, (void *, void **), value, &data);
+    RELEASE(ort, ORT_RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, info);
+    for (size_t i = 0; i < count * size_of(type); i++)
+        hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211u;
+    return hash;
+}
+
+static void *run_plain(struct net *net, struct tensors *tensors, void **outputs)
+{
+    return ORT(net->ort->api, ORT_RUN, void *,
+               (void *, const void *, const char *const *, void *const *, size_t,
+                const char *const *, size_t, void **))(
+        net->session, net->run_options, net->input_names, tensors->values, net->input_count,
+        (const char *const *)net->output_names, net->output_count, outputs);
+}
+
+struct completion {
+    sem_t done;
+    void *status;
+};
+
+static void on_done(void *user, void **outputs, size_t count, void *status)
+{
+    struct completion *completion = user;
+
+    (void)outputs;
+    (void)count;
+    completion->status = status;
+    sem_post(&completion->done);
+}
+
+static void *run_async(struct net *net, struct tensors *tensors, void **outputs)
+{
+    struct completion completion = { .status = NULL };
+    void *status;
+
+    sem_init(&completion.done, 0, 0);
+    status = ORT(net->ort->api, ORT_RUN_ASYNC, void *,
+                 (void *, const void *, const char *const *, void *const *, size_t,
+                  const char *const *, size_t, void **, void (*)(void *, void **, size_t, void *),
+                  void *))(net->session, net->run_options, net->input_names, tensors->values,
+                           net->input_count, (const char *const *)net->output_names,
+                           net->output_count, outputs, on_done, &completion);
+    if (!status) {
+        while (sem_wait(&completion.done) && errno == EINTR)
+            continue;
+        status = completion.status;
+    }
+    sem_destroy(&completion.done);
+    return status;
+}
+
+static void *run_bound(struct net *net, struct tensors *tensors, void **outputs)
+{
+    const struct ort *ort = net->ort;
+    void *binding = NULL;
+    void **values = NULL;
+    size_t count = 0;
+    void *status;
+
+    OK(ort, ORT_CREATE_IO_BINDING, (void *, void **), net->session, &binding);
+    for (size_t i = 0; i < net->input_count; i++)
+        OK(ort, ORT_BIND_INPUT, (void *, const char *, void *), binding, net->input_names[i],
+           tensors->values[i]);
+    for (size_t i = 0; i < net->output_count; i++)
+        OK(ort, ORT_BIND_OUTPUT_TO_DEVICE, (void *, const char *, void *), binding,
+           net->output_names[i], ort->memory);
+    status = ORT(ort->api, ORT_RUN_WITH_BINDING, void *,
+                 (void *, const void *, const void *))(net->session, net->run_options, binding);
+    if (!status) {
+        OK(ort, ORT_GET_BOUND_OUTPUT_VALUES, (void *, void *, void ***, size_t *), binding,
+           ort->allocator, &values, &count);
+        for (size_t i = 0; i < count; i++)
+            outputs[i] = values[i];
+        OK(ort, ORT_ALLOCATOR_FREE, (void *, void *), ort->allocator, values);
+    }
+    RELEASE(ort, ORT_RELEASE_IO_BINDING, binding);
+    return status;
+}
+
+static void run_once(struct net *net, struct tensors *tensors, long r, struct result *result)
+{
+    const struct ort *ort = net->ort;
+    void *outputs[VALUES_MAX] = { NULL };
+    void *status;
+
+    prepare_tensors(net, tensors, r);
+    status = opt.async     ? run_async(net, tensors, outputs)
+             : opt.binding ? run_bound(net, tensors, outputs)
+                           : run_plain(net, tensors, outputs);
+    if (status) {
+        if (!result->failed++)
+            snprintf(result->message, sizeof result->message, "code %d: %s",
+                     ORT(ort->api, ORT_GET_ERROR_CODE, int, (const void *))(status),
+                     message_of(ort->api, status));
+        RELEASE(ort, ORT_RELEASE_STATUS, status);
+        return;
+    }
+    result->ok++;
+    for (size_t i = 0; i < net->output_count; i++) {
+        result->checksum += checksum_of(ort, outputs[i]) * (i + 1);
+        RELEASE(ort, ORT_RELEASE_VALUE, outputs[i]);
+    }
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct tensors tensors = { .data = { NULL } };
+
+    for (long r = worker->first; r < worker->first + worker->count; r++)
+        run_once(worker->net, &tensors, r, &worker->result);
+    if (!opt.keep)
+        drop_tensors(worker->net, &tensors);
+    return NULL;
+}
+
+/* Sessions come and go in one thread while others run. */
+static void *work_alone(void *argument)
+{
+    struct worker *worker = argument;
+    struct net own = { .ort = worker->net->ort, .file = worker->net->file };
+    struct net *shared = worker->net;
+
+    worker->net = &own;
+    for (long load = 0; load < opt.loads && net_open(&own); load++) {
+        work(worker);
+        net_close(&own);
+    }
+    worker->net = shared;
+    return NULL;
+}
+
+static void net_run(struct net *net)
+{
+    static struct worker workers[THREADS_MAX];
+    pthread_t threads[THREADS_MAX];
+    struct result all = { .ok = 0 };
+
+    memset(workers, 0, sizeof workers);
+    for (long t = 0; t < opt.threads; t++) {
+        workers[t].net = net;
+        workers[t].first = t * opt.runs / opt.threads;
+        workers[t].count = (t + 1) * opt.runs / opt.threads - workers[t].first;
+        if (opt.threads == 1)
+            work(&workers[t]);
+        else if (pthread_create(&threads[t], NULL, opt.crowd ? work_alone : work, &workers[t]))
+            exit(3);
+    }
+    for (long t = 0; t < opt.threads; t++) {
+        struct result *result = &workers[t].result;
+
+        if (opt.threads > 1)
+            pthread_join(threads[t], NULL);
+        all.ok += result->ok;
+        all.failed += result->failed;
+        all.checksum += result->checksum;
+        if (result->failed && !all.message[0])
+            memcpy(all.message, result->message, sizeof all.message);
+    }
+    printf("runs %ld ok %ld failed %ld checksum %016llx\n", opt.runs, all.ok, all.failed,
+           (unsigned long long)all.checksum);
+    if (all.failed)
+        printf("first failure: %s\n", all.message);
+}
+
+/* ---- command line ---- */
+
+static long number(const char *text)
+{
+    char *end;
+    long value = text ? strtol(text, &end, 10) : -1;
+
+    if (!text || *end || value < 0) {
+        fputs(usage, stderr);
+        exit(2);
+    }
+    return value;
+}
+
+static void add_shape(const char *text)
+{
+    struct shape *shape = &opt.shapes[opt.shape_count];
+    const char *equals = strchr(text, '=');
+
+    if (!equals || opt.shape_count == LIST_MAX)
+        exit(2);
+    shape->name = text;
+    shape->name_length = (size_t)(equals - text);
+    for (size_t i = 0; i < opt.shape_count; i++)
+        if (strncmp(opt.shapes[i].name, text, shape->name_length + 1) == 0)
+            opt.changing = true;
+    for (const char *at = equals; *at && shape->rank < RANK_MAX;) {
+        char *end;
+
+        shape->dims[shape->rank++] = strtol(at + 1, &end, 10);
+        at = end;
+    }
+    opt.shape_count++;
+}
+
+static bool flag(const char *word)
+{
+    const struct {
+        const char *name;
+        bool *value;
+    } flags[] = {
+        { "--fresh", &opt.fresh }, { "--allocated", &opt.allocated },
+        { "--async", &opt.async }, { "--binding", &opt.binding },
+        { "--array", &opt.array }, { "--no-options", &opt.no_options },
+        { "--keep", &opt.keep },   { "--own-run-options", &opt.own_run_options },
+        { "--cuda", &opt.cuda },   { "--crowd", &opt.crowd },
+    };
+
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (strcmp(word, flags[i].name) == 0) {
+            *flags[i].value = true;
+            return true;
+        }
+    return false;
+}
+
+static bool numeric(const char *word, const char *value)
+{
+    const struct {
+        const char *name;
+        long *value;
+    } numbers[] = {
+        { "--runs", &opt.runs },     { "--threads", &opt.threads },
+        { "--loads", &opt.loads },   { "--intra", &opt.intra },
+        { "--level", &opt.level },   { "--policy", &opt.policy },
+        { "--status", &opt.status }, { "--wrong-every", &opt.wrong_every },
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (strcmp(word, numbers[i].name) == 0) {
+            *numbers[i].value = number(value);
+            return true;
+        }
+    return false;
+}
+
+static bool text(const char *word, char *value)
+{
+    if (!value)
+        return false;
+    if (strcmp(word, "--shape") == 0)
+        add_shape(value);
+    else if (strcmp(word, "--optimized") == 0)
+        opt.optimized = value;
+    else if (strcmp(word, "--profile") == 0)
+        opt.profile = value;
+    else if (strcmp(word, "--provider") == 0 && opt.provider_count < LIST_MAX)
+        opt.providers[opt.provider_count++] = value;
+    else if (strcmp(word, "--config") == 0 && strchr(value, '=') && opt.config_count < LIST_MAX)
+        opt.configs[opt.config_count++] = value;
+    else
+        return false;
+    return true;
+}
+
+/* Returns the number of models. */
+static size_t parse(char **argv, struct ort *orts, size_t *out_orts, struct net *nets)
+{
+    size_t count = 0;
+
+    *out_orts = 0;
+    for (size_t i = 1; argv[i]; i++) {
+        if (flag(argv[i]))
+            continue;
+        if (strcmp(argv[i], "--ort") == 0 && argv[i + 1] && *out_orts < MODELS_MAX) {
+            orts[(*out_orts)++].library = argv[++i];
+        } else if (strcmp(argv[i], "--model") == 0 && argv[i + 1] && *out_orts &&
+                   count < MODELS_MAX) {
+            nets[count].ort = &orts[*out_orts - 1];
+            nets[count++].file = argv[++i];
+        } else if (numeric(argv[i], argv[i + 1]) || text(argv[i], argv[i + 1])) {
+            i++;
+        } else {
+            fputs(usage, stderr);
+            exit(2);
+        }
+    }
+    if (!*out_orts || opt.threads < 1 || opt.threads > THREADS_MAX) {
+        fputs(usage, stderr);
+        exit(2);
+    }
+    opt.fresh = opt.fresh || opt.allocated;
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    static struct ort orts[MODELS_MAX];
+    static struct net nets[MODELS_MAX];
+    size_t ort_count;
+    size_t count = parse(argv, orts, &ort_count, nets);
+
+    (void)argc;
+    for (size_t i = 0; i < ort_count; i++)
+        ort_open(&orts[i]);
+    for (long load = 0; load < (opt.crowd ? 1 : opt.loads); load++) {
+        bool opened[MODELS_MAX];
+
+        for (size_t i = 0; i < count; i++)
+            opened[i] = net_open(&nets[i]);
+        for (size_t i = 0; i < count; i++)
+            if (opened[i])
+                net_run(&nets[i]);
+        for (size_t i = 0; i < count; i++)
+            if (opened[i])
+                net_close(&nets[i]);
+    }
+    for (size_t i = 0; i < ort_count && !opt.keep; i++) {
+        RELEASE(&orts[i], ORT_RELEASE_MEMORY_INFO, orts[i].memory);
+        RELEASE(&orts[i], ORT_RELEASE_ENV, orts[i].env);
+    }
+    printf("end\n");
+    return (int)opt.status;
+}

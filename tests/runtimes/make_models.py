@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small ONNX models, written by hand: make_models.py FOLDER.
+
+relu.onnx      one node "relu"; x is Nx4, N is free
+chain.onnx     twenty element-wise nodes "n00" to "n19" that no optimizer fuses
+fusable.onnx   Identity nodes and constants that graph optimization removes
+if.onnx        flag (bool) decides between two subgraphs; x is Nx4
+quote.onnx     the node's name has a double quote and a backslash
+twins.onnx     the bytes of relu.onnx with another graph name
+unknown.onnx   a node of an operator that does not exist
+broken.onnx    not protobuf
+Graphs are called FILE_graph.
+"""
+import os
+import struct
+import sys
+
+FLOAT, INT64, BOOL = 1, 7, 9
+GRAPH_ATTRIBUTE = 5
+
+
+def varint(value):
+    out = b''
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    """A protobuf field: an integer, or bytes, text or a nested message."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def node(op, name, inputs, output, attributes=b''):
+    return field(1, b''.join(field(1, i) for i in inputs) + field(2, output) + field(3, name) + field(4, op) + attributes)
+
+
+def value(name, kind, dims):
+    shape = b''.join(field(1, field(2, d) if isinstance(d, str) else field(1, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
+
+
+def weights(name, numbers):
+    return field(1, len(numbers)) + field(2, FLOAT) + field(8, name) + field(9, struct.pack(f'<{len(numbers)}f', *numbers))
+
+
+def graph(name, nodes, inputs, outputs, initializers=()):
+    return (b''.join(nodes) + field(2, name) + b''.join(field(5, i) for i in initializers) +
+            b''.join(field(11, i) for i in inputs) + b''.join(field(12, o) for o in outputs))
+
+
+def model(body):
+    return field(1, 8) + field(2, 'inferogram tests') + field(7, body) + field(8, field(1, '') + field(2, 13))
+
+
+X, Y = value('x', FLOAT, ['N', 4]), value('y', FLOAT, ['N', 4])
+
+
+def relu(name='relu_graph', node_name='relu', op='Relu'):
+    return model(graph(name, [node(op, node_name, ['x'], 'y')], [X], [Y]))
+
+
+def chain():
+    ops = ['Abs', 'Neg', 'Sigmoid', 'Sin', 'Tanh']
+    nodes = [node(ops[i % len(ops)], f'n{i:02}', ['x' if i == 0 else f't{i - 1}'], 'y' if i == 19 else f't{i}')
+             for i in range(20)]
+    return model(graph('chain_graph', nodes, [X], [Y]))
+
+
+def fusable():
+    nodes = [node('Add', 'sum of constants', ['a', 'b'], 'c'), node('Identity', 'same', ['x'], 'x1'),
+             node('Add', 'bias', ['x1', 'c'], 'z'), node('Relu', 'rectify', ['z'], 'y')]
+    return model(graph('fusable_graph', nodes, [X], [Y], [weights('a', [1, 2, 3, 4]), weights('b', [-9, 1, 1, -9])]))
+
+
+def branches():
+    def branch(name, op):
+        return graph(name, [node(op, f'{name} {op}', ['x'], f'{name}_y')], [], [value(f'{name}_y', FLOAT, ['N', 4])])
+
+    def attribute(name, body):
+        return field(5, field(1, name) + field(6, body) + field(20, GRAPH_ATTRIBUTE))
+
+    choice = attribute('then_branch', branch('yes', 'Relu')) + attribute('else_branch', branch('no', 'Neg'))
+    return model(graph('if_graph', [node('If', 'choose', ['flag'], 'y', choice)], [X, value('flag', BOOL, [])], [Y]))
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    models = {'relu': relu(), 'chain': chain(), 'fusable': fusable(), 'if': branches(),
+              'quote': relu('quote_graph', 'say "hi" \\ there'), 'twins': relu('twins_graph'),
+              'unknown': relu('unknown_graph', 'strange', 'NoSuchOperator'), 'broken': b'this is not a model\xff' * 4}
+    for name, content in models.items():
+        with open(os.path.join(folder, name + '.onnx'), 'wb') as file:
+            file.write(content)
+
+
+if __name__ == '__main__':
+    main()
