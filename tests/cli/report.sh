@@ -101,6 +101,14 @@ contains "says that it is not whole" "$(cat "$T/stderr")" "not finished"
 exits "the golden trace" 0 "$INFEROGRAM" report "$SOURCE_DIR/tests/golden/v1.0.ifg"
 exits "a full disk" 1 sh -c "'$INFEROGRAM' report '$T/showcase.ifg' >/dev/full"
 
+# Every rule is described, and nothing else is.
+sed -n 's/^    { "\([a-z-]*\)", rule_.*/\1/p' "$SOURCE_DIR/src/analyze/findings/findings.c" | sort >"$T/rules"
+ok "there are rules" test "$(wc -l <"$T/rules")" -ge 16
+sed -n 's/^## //p' "$SOURCE_DIR/docs/findings.md" | sort >"$T/sections"
+ok "each has its section in docs/findings.md" diff "$T/rules" "$T/sections"
+sed -n '/^# RULES/,/^# EXIT/s/^\*\([a-z-]*\)\*$/\1/p' "$SOURCE_DIR/man/inferogram-report.1.scd" | sort >"$T/in_page"
+ok "and is in the man page" diff "$T/rules" "$T/in_page"
+
 # On a terminal: bold and colours; not with NO_COLOR.
 terminal() {
     python3 -c 'import os, pty, sys

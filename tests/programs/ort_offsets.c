@@ -145,8 +145,10 @@ int main(int argc, char **argv)
         return result;
     }
     library = argc > 2 ? dlopen(argv[2], RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (!library)
+    if (!library) {
+        fprintf(stderr, "%s\n", argc > 2 ? dlerror() : "usage: see the top of ort_offsets.c");
         return result;
+    }
     if (strcmp(mode, "live") == 0)
         result = print_live(library);
     else if (argc > 3)

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Probes by BPF: the kernel pairs entries with returns, reads texts where they are, and only what
+ * is finished reaches us through a ring.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/uprobe/record_internal.h"
+#include "collect/uprobe/uprobe_internal.h"
+
+#define INITIAL_PID_NAMESPACE 0xeffffffcu /* its inode: part of the kernel's interface */
+#define COUNTS_BYTES          sizeof(struct probe_counts) /* mmap takes the whole page */
+#define SWEEP_FROM            (PROBE_THREADS / 2)
+#define SWEEP_IDLE_NS         1000000000ull
+
+/* The compiled program: generated from probe.bpf.c. */
+extern const unsigned char uprobe_program[];
+extern const size_t uprobe_program_size;
+
+struct probe {
+    pid_t pid;
+    struct bpf_link *links[2]; /* the entry, the return */
+};
+
+struct bpf_state {
+    struct bpf_object *object;
+    struct bpf_program *point, *enter, *leave;
+    struct ring_buffer *ring;
+    const struct probe_counts *counts; /* in the kernel's memory */
+    int stacks_fd;
+    int namespaces_fd;
+    struct probe *probes;
+    size_t count, capacity;
+    struct probe_namespace spaces[PROBE_NAMESPACES];
+    uint32_t space_count;
+    bool in_initial_namespace; /* we: thread numbers of the kernel are ours */
+    uint64_t swept_at;         /* stacks_made when dead threads were looked for */
+    uprobe_seen *seen;
+    void *user;
+    size_t delivered;
+};
+
+static void bpf_remove(void *opaque, pid_t pid, bool all);
+
+static void bpf_close(void *opaque)
+{
+    struct bpf_state *state = opaque;
+
+    if (!state)
+        return;
+    bpf_remove(state, 0, true);
+    ring_buffer__free(state->ring);
+    if (state->counts)
+        munmap((void *)(uintptr_t)state->counts, COUNTS_BYTES);
+    bpf_object__close(state->object);
+    ifg_free(state->probes);
+    ifg_free(state);
+}
+
+static uint32_t notes_of(const struct probe_record *record)
+{
+    uint32_t notes = 0;
+
+    if (COOKIE_TEXT(record->cookie) && record->text_status <= 0)
+        notes |= UPROBE_TEXT_MISSING;
+    if (COOKIE_TEXT(record->cookie) && record->text_status == PROBE_TEXT_MAX)
+        notes |= UPROBE_TEXT_CUT;
+    if (record->kind == PROBE_CALL && COOKIE_OUT(record->cookie) && record->out_status)
+        notes |= UPROBE_OUT_MISSING;
+    return notes;
+}
+
+static int on_record(void *opaque, void *data, size_t size)
+{
+    struct bpf_state *state = opaque;
+    const struct probe_text_record *large = data;
+    const struct probe_record *record = &large->head;
+    struct uprobe_event event;
+
+    if (size < sizeof *record)
+        return 0;
+    event = (struct uprobe_event){
+        .kind = record->kind == PROBE_CALL    ? UPROBE_CALL
+                : record->kind == PROBE_BEGIN ? UPROBE_BEGIN
+                                              : UPROBE_POINT,
+        .id = COOKIE_ID(record->cookie),
+        .notes = notes_of(record),
+        .depth = record->depth,
+        .pid = (pid_t)record->pid,
+        .tid = (pid_t)record->tid,
+        .own_pid = (pid_t)record->own_pid,
+        .own_tid = (pid_t)record->own_tid,
+        .start_ns = record->start_ns,
+        .end_ns = record->end_ns,
+        .result = record->result,
+        .out_word = record->out_word,
+    };
+    for (int i = 0; i < UPROBE_ARGUMENTS; i++)
+        event.arguments[i] = record->arguments[i];
+    if (COOKIE_TEXT(record->cookie))
+        event.text = size >= sizeof *large && record->text_status > 0 ? large->text : "";
+    state->delivered++;
+    state->seen(&event, state->user);
+    return 0;
+}
+
+static bool pid_namespace(pid_t pid, struct probe_namespace *out_space)
+{
+    char path[64];
+    struct stat information;
+
+    if (pid)
+        snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+    else
+        snprintf(path, sizeof path, "/proc/self/ns/pid");
+    if (stat(path, &information) < 0)
+        return false;
+    /* The kernel compares with its own form of a device number. */
+    out_space->device = (uint64_t)major(information.st_dev) << 20 | minor(information.st_dev);
+    out_space->inode = information.st_ino;
+    return true;
+}
+
+static enum ifg_status prepare(struct bpf_state *state, const struct uprobe_options *options,
+                               struct ifg_error *err)
+{
+    LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "inferogram");
+    struct bpf_map *settings_map;
+    struct bpf_map *counts_map;
+    struct probe_settings settings = { .wake_bytes = options->wake_bytes };
+    int failed;
+
+    state->object = bpf_object__open_mem(uprobe_program, uprobe_program_size, &open_options);
+    if (!state->object)
+        return ifg_fail_errno(err, "the BPF program of this build is damaged");
+    state->point = bpf_object__find_program_by_name(state->object, "probe_point");
+    state->enter = bpf_object__find_program_by_name(state->object, "probe_enter");
+    state->leave = bpf_object__find_program_by_name(state->object, "probe_leave");
+    settings_map = bpf_object__find_map_by_name(state->object, ".rodata.settings");
+    counts_map = bpf_object__find_map_by_name(state->object, ".bss.counts");
+    if (!state->point || !state->enter || !state->leave || !settings_map || !counts_map ||
+        bpf_map__set_initial_value(settings_map, &settings, sizeof settings))
+        return ifg_fail(err, IFG_INTERNAL, "the BPF program of this build lacks a part");
+    failed = bpf_map__set_max_entries(bpf_object__find_map_by_name(state->object, "events"),
+                                      (uint32_t)options->ring_bytes);
+    if (failed)
+        return ifg_fail(err, IFG_INTERNAL, "the BPF program of this build lacks its ring");
+    failed = bpf_object__load(state->object);
+    if (failed)
+        return uprobe_refused(err, UPROBE_LOAD, -failed, "cannot load a BPF program");
+    state->counts = mmap(NULL, COUNTS_BYTES, PROT_READ, MAP_SHARED, bpf_map__fd(counts_map), 0);
+    if (state->counts == MAP_FAILED) {
+        state->counts = NULL;
+        return ifg_fail_errno(err, "cannot map the counts of a BPF program");
+    }
+    state->stacks_fd = bpf_object__find_map_fd_by_name(state->object, "stacks");
+    state->namespaces_fd = bpf_object__find_map_fd_by_name(state->object, "namespaces");
+    state->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(state->object, "events"),
+                                   on_record, state, NULL);
+    if (!state->ring)
+        return ifg_fail_errno(err, "cannot map the ring of a BPF program");
+    return IFG_OK;
+}
+
+static enum ifg_status bpf_open(const struct uprobe_options *options, void **out_state,
+                                struct ifg_error *err)
+{
+    struct probe_namespace ours = { 0 };
+    struct bpf_state *state = NULL;
+    enum ifg_status status;
+    int type;
+
+    *out_state = NULL;
+    /* Without this PMU libbpf would leave probes in tracefs that outlive us. */
+    status = uprobe_pmu_type(&type, err);
+    if (status)
+        return status;
+    libbpf_set_print(NULL);
+    state = ifg_alloc(1, sizeof *state);
+    if (!state)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    state->space_count = 1; /* NAMESPACE_INITIAL */
+    state->in_initial_namespace = pid_namespace(0, &ours) && ours.inode == INITIAL_PID_NAMESPACE;
+    status = prepare(state, options, err);
+    if (status) {
+        bpf_close(state);
+        return status;
+    }
+    *out_state = state;
+    return IFG_OK;
+}
+
+/* The number under which the program finds the pid namespace of a process. */
+static uint32_t namespace_of(struct bpf_state *state, pid_t pid)
+{
+    struct probe_namespace space;
+    uint32_t index;
+
+    if (pid == UPROBE_EVERYONE || !pid_namespace(pid, &space))
+        return NAMESPACE_UNKNOWN;
+    if (space.inode == INITIAL_PID_NAMESPACE)
+        return NAMESPACE_INITIAL;
+    for (index = 1; index < state->space_count; index++)
+        if (state->spaces[index].inode == space.inode)
+            return index;
+    if (index == PROBE_NAMESPACES ||
+        bpf_map_update_elem(state->namespaces_fd, &index, &space, BPF_ANY))
+        return NAMESPACE_UNKNOWN;
+    state->spaces[index] = space;
+    state->space_count++;
+    return index;
+}
+
+static void drop(struct probe *probe)
+{
+    for (int i = 0; i < 2; i++) {
+        if (probe->links[i])
+            bpf_link__destroy(probe->links[i]);
+        probe->links[i] = NULL;
+    }
+}
+
+static struct bpf_link *attach(const struct bpf_program *program, bool at_return, pid_t pid,
+                               const struct uprobe_place *place, uint64_t cookie)
+{
+    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie, .retprobe = at_return);
+
+    return bpf_program__attach_uprobe_opts(program, pid, place->path, place->offset, &options);
+}
+
+/* The return first: a call that enters in between is one that began before the attach. */
+static enum ifg_status add_one(struct bpf_state *state, pid_t pid, const struct uprobe_place *place,
+                               uint32_t space, struct ifg_error *err)
+{
+    struct probe *probe = &state->probes[state->count];
+    uint64_t cookie = place->cookie | (uint64_t)space << 40;
+    bool returns = (cookie & COOKIE_RETURN) != 0;
+    char what[400];
+
+    *probe = (struct probe){ .pid = pid };
+    if (returns)
+        probe->links[1] = attach(state->leave, true, pid, place, cookie);
+    if (probe->links[1] || !returns)
+        probe->links[0] = attach(returns ? state->enter : state->point, false, pid, place, cookie);
+    if (!probe->links[0]) {
+        int error = errno;
+
+        drop(probe);
+        snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", place->file,
+                 (unsigned long long)place->offset);
+        return uprobe_refused(err, UPROBE_ATTACH, error, what);
+    }
+    state->count++;
+    return IFG_OK;
+}
+
+static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_place *places,
+                               size_t count, struct ifg_error *err)
+{
+    struct bpf_state *state = opaque;
+    size_t before = state->count;
+    uint32_t space = namespace_of(state, pid);
+    enum ifg_status status = IFG_OK;
+
+    if (state->capacity - state->count < count) {
+        struct probe *more =
+            ifg_realloc(state->probes, state->count + count, sizeof *state->probes);
+
+        if (!more)
+            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        state->probes = more;
+        state->capacity = state->count + count;
+    }
+    for (size_t i = 0; i < count && !status; i++)
+        status = add_one(state, pid, &places[i], space, err);
+    while (status && state->count > before)
+        drop(&state->probes[--state->count]);
+    return status;
+}
+
+static void bpf_remove(void *opaque, pid_t pid, bool all)
+{
+    struct bpf_state *state = opaque;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < state->count; i++) {
+        if (all || state->probes[i].pid == pid)
+            drop(&state->probes[i]);
+        else
+            state->probes[kept++] = state->probes[i];
+    }
+    state->count = kept;
+}
+
+static bool is_gone(const struct bpf_state *state, uint32_t tid, const struct call_stack *stack,
+                    uint64_t now_ns)
+{
+    char path[32];
+
+    if (!state->in_initial_namespace) /* all we can tell: it has not called for long */
+        return stack->depth == 0 && now_ns - stack->frames[0].start_ns > SWEEP_IDLE_NS;
+    snprintf(path, sizeof path, "/proc/%u", tid);
+    return access(path, F_OK) < 0 && errno == ENOENT;
+}
+
+/* The map of stacks keeps threads that have ended; they go before it is full. */
+static void sweep(struct bpf_state *state)
+{
+    uint64_t made = __atomic_load_n(&state->counts->stacks_made, __ATOMIC_RELAXED);
+    uint64_t now_ns = ifg_monotonic_ns();
+    struct call_stack *stack;
+    uint32_t next = 0;
+    bool more;
+
+    if (made - state->swept_at < SWEEP_FROM)
+        return;
+    stack = ifg_alloc(1, sizeof *stack);
+    if (!stack)
+        return;
+    state->swept_at = made;
+    more = bpf_map_get_next_key(state->stacks_fd, NULL, &next) == 0;
+    for (uint32_t looked = 0; more && looked < 2 * PROBE_THREADS; looked++) {
+        uint32_t tid = next;
+
+        more = bpf_map_get_next_key(state->stacks_fd, &tid, &next) == 0;
+        if (bpf_map_lookup_elem(state->stacks_fd, &tid, stack) == 0 &&
+            is_gone(state, tid, stack, now_ns))
+            bpf_map_delete_elem(state->stacks_fd, &tid);
+    }
+    ifg_free(stack);
+}
+
+static size_t bpf_read(void *opaque, uprobe_seen *seen, void *user)
+{
+    struct bpf_state *state = opaque;
+
+    state->seen = seen;
+    state->user = user;
+    state->delivered = 0;
+    ring_buffer__consume(state->ring);
+    sweep(state);
+    return state->delivered;
+}
+
+static int bpf_fd(const void *opaque)
+{
+    const struct bpf_state *state = opaque;
+
+    return ring_buffer__epoll_fd(state->ring);
+}
+
+static struct uprobe_losses bpf_lost(const void *opaque)
+{
+    const struct bpf_state *state = opaque;
+
+    return (struct uprobe_losses){
+        .ring_full = __atomic_load_n(&state->counts->ring_full, __ATOMIC_RELAXED),
+        .too_deep = __atomic_load_n(&state->counts->too_deep, __ATOMIC_RELAXED),
+        .too_many = __atomic_load_n(&state->counts->too_many, __ATOMIC_RELAXED),
+    };
+}
+
+const struct uprobe_backend uprobe_bpf_backend = {
+    .open = bpf_open,
+    .add = bpf_add,
+    .remove = bpf_remove,
+    .read = bpf_read,
+    .fd = bpf_fd,
+    .lost = bpf_lost,
+    .close = bpf_close,
+};
