@@ -282,6 +282,51 @@ static const char *fact(const struct report *report, const char *key)
     return value ? value : "";
 }
 
+/* An interpreter says little without its script. */
+static bool is_interpreter(const char *name)
+{
+    static const char *const names[] = { "node", "python", "ruby", "perl", "deno", "bun" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The process of the model with most time: a launcher (env, sh) is not what people mean. */
+static void take_title(struct report *report)
+{
+    const struct model *model = report->input->model;
+    const struct model_process *process = NULL;
+    const char *at;
+
+    snprintf(report->title, sizeof report->title, "%s", report->program);
+    if (report->net_count &&
+        report->input->nets[report->nets[0]].net->process < model->process_count)
+        process = &model->processes[report->input->nets[report->nets[0]].net->process];
+    if (!process || !*process->name)
+        return;
+    snprintf(report->title, sizeof report->title, "%s", process->name);
+    if (!is_interpreter(process->name))
+        return;
+    at = process->arguments + strcspn(process->arguments, " ");
+    at += strspn(at, " ");
+    while (*at == '-') { /* options */
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    if (*at) {
+        size_t bytes = strcspn(at, " ");
+        const char *slash = memrchr(at, '/', bytes);
+
+        if (slash && slash + 1 < at + bytes) {
+            bytes -= (size_t)(slash + 1 - at);
+            at = slash + 1;
+        }
+        append(report->title, sizeof report->title, " %.*s", bytes < 80 ? (int)bytes : 80, at);
+    }
+}
+
 static void take_facts(struct report *report)
 {
     const struct ml_input *input = report->input;
@@ -329,6 +374,7 @@ enum ifg_status report_create(const struct model *model, struct report **out_rep
     }
     take_runtimes(report);
     take_facts(report);
+    take_title(report);
     say_what_matters(report);
     *out_report = report;
     return IFG_OK;

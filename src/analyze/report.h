@@ -26,6 +26,7 @@ struct report {
     bool several_processes; /* models belong to more than one */
 
     const char *program; /* "" */
+    char title[160];     /* the program that runs models, for people: "node ocr.js"; "" */
     const char *cpu;     /* name; "" */
     bool is_virtual;
     const char *runtimes[REPORT_RUNTIMES]; /* different ones */

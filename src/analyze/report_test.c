@@ -234,6 +234,28 @@ static void partly_placed(void)
     done(report);
 }
 
+/* The script, not the interpreter or what started it. */
+static void titles(void)
+{
+    static const char arguments[] = "node\0--max-old-space-size=99\0/srv/app/ocr.js\0receipts";
+    struct report *report;
+    uint32_t model;
+
+    ml_trace_begin(&trace, NULL);
+    trace_writer_process(trace.writer,
+                         &(struct trace_process){ .index = 0,
+                                                  .pid = 7,
+                                                  .program = "/usr/bin/node",
+                                                  .arguments = arguments,
+                                                  .arguments_bytes = sizeof arguments });
+    model = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "vad" });
+    ml_trace_event(&trace, 0, model, TRACE_CATEGORY_LOAD, 5 * ML_MS);
+    report = make();
+    CHECK_STR(report->title, "node ocr.js");
+    CHECK_STR(report->program, "app");
+    done(report);
+}
+
 static void nothing_there(void)
 {
     struct report *report;
@@ -346,5 +368,5 @@ static void out_of_memory(void)
 
 TAP_MAIN(TAP_CASE(timings), TAP_CASE(perturbed), TAP_CASE(operators), TAP_CASE(async_inferences),
          TAP_CASE(order_and_sentences), TAP_CASE(all_is_well), TAP_CASE(partly_placed),
-         TAP_CASE(nothing_there), TAP_CASE(odd_properties), TAP_CASE(random_traces),
-         TAP_CASE(out_of_memory))
+         TAP_CASE(titles), TAP_CASE(nothing_there), TAP_CASE(odd_properties),
+         TAP_CASE(random_traces), TAP_CASE(out_of_memory))

@@ -31,11 +31,11 @@ static void write_title(const struct report_request *request, struct ifg_bytes *
 {
     const struct report *report = request->report;
     const struct ml_input *input = report->input;
-    char program[100], cpu[60], runtime[80], duration[32];
+    char program[160], cpu[60], runtime[80], duration[32];
 
     cli_print(out, "%s%s%s", cli_bold(true, STDOUT_FILENO),
-              *report->program ? cli_clean(report->program, program, sizeof program)
-                               : "unknown program",
+              *report->title ? cli_clean(report->title, program, sizeof program)
+                             : "unknown program",
               cli_bold(false, STDOUT_FILENO));
     if (input->cpus)
         cli_print(out, " on %u x %s", input->cpus,

@@ -101,6 +101,11 @@ is "1.20.1: operators of each thread" "$(rows "SELECT count(*) FROM slice WHERE 
     "200 200 200 200 "
 same "1.30.0: four threads" "$app" --ort "$(ort 1.30.0)" --model "$models/chain.onnx" --runs 64 --threads 4
 is "1.30.0: whole inferences" "$(rows "SELECT count(*) % 20 FROM slice WHERE kind = 'op'")" 0
+# A profile must not end in the middle of a run: ONNX Runtime would abort.
+for version in 1.17.0 1.20.1; do
+    same "$version: four threads, far beyond the profile" "$app" --ort "$(ort "$version")" \
+        --model "$models/chain.onnx" --runs 4000 --threads 4
+done
 same "CPU fallback forbidden" "$app" --ort "$(ort 1.30.0)" --model "$models/chain.onnx" \
     --config session.disable_cpu_ep_fallback=1
 done_testing

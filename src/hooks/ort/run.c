@@ -16,6 +16,17 @@
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* What is known of a session. In a table that was patched late, it may be met here first. */
+static inline struct ort_session_state *find_state(struct ort_runtime *rt,
+                                                   struct ort_session *session)
+{
+    struct ort_session_state *state = ort_map_find(&ort_sessions, session);
+
+    if (UNLIKELY(!state && rt->patched))
+        state = ort_rundown(rt, session);
+    return state;
+}
+
 /* An engine that was written while this run went on: it was built in it. How long that took is not
  * known, only that the run includes it. */
 static void tell_caches(const struct ort_session_state *session, ifg_zone zone, uint64_t end)
@@ -73,7 +84,7 @@ struct ort_status *ort_Run(struct ort_runtime *rt, struct ort_session *session,
     ifg_zone zone;
     uint64_t end;
 
-    if (!ifg_is_recording() || !(state = ort_map_find(&ort_sessions, session)))
+    if (!ifg_is_recording() || !(state = find_state(rt, session)))
         return run(session, options, input_names, inputs, input_count, output_names, output_count,
                    outputs);
     ort_setup_flush(state, inputs, input_count, NULL);
@@ -100,7 +111,7 @@ struct ort_status *ort_RunWithBinding(struct ort_runtime *rt, struct ort_session
     ifg_zone zone;
     uint64_t end;
 
-    if (!ifg_is_recording() || !(state = ort_map_find(&ort_sessions, session)))
+    if (!ifg_is_recording() || !(state = find_state(rt, session)))
         return ORT_FN(rt, RunWithBinding, struct ort_session *, const struct ort_run_options *,
                       const struct ort_io_binding *)(session, options, binding);
     ort_setup_flush(state, NULL, 0, binding);
@@ -123,17 +134,19 @@ struct async_run {
     ort_async_callback *callback;
     void *user;
     struct ort_session_state *session;
-    uint64_t id;
+    uint64_t start;
 };
 
+/* Written when it is over: only then is it known that it was one. */
 static void async_done(void *user, struct ort_value **outputs, size_t output_count,
                        struct ort_status *status)
 {
     struct async_run run = *(struct async_run *)user;
+    uint64_t end = ifg_ticks();
 
     free(user);
     if (ifg_is_recording()) {
-        ifg_event_async_end(run.session->model, NULL, IFG_INFERENCE, run.id);
+        ifg_place_async(run.session->inference_place, ifg_request_new(), run.start, end);
         if (status) {
             char text[ORT_TEXT];
 
@@ -150,18 +163,17 @@ struct ort_status *ort_RunAsync(struct ort_runtime *rt, struct ort_session *sess
                                 size_t output_count, struct ort_value **outputs,
                                 ort_async_callback *callback, void *user)
 {
-    struct ort_session_state *state = ort_map_find(&ort_sessions, session);
+    struct ort_session_state *state = NULL;
     struct async_run *run = NULL;
     struct ort_status *status;
-    uint64_t id = 0;
+    uint64_t start = 0;
 
-    if (ifg_is_recording() && state && callback)
+    if (ifg_is_recording() && callback && (state = find_state(rt, session)))
         run = malloc(sizeof *run);
     if (run) {
-        id = ifg_request_new();
-        *run = (struct async_run){ callback, user, state, id };
         ort_setup_flush(state, inputs, input_count, NULL);
-        ifg_event_async_begin(state->model, NULL, IFG_INFERENCE, id);
+        start = ifg_ticks();
+        *run = (struct async_run){ callback, user, state, start };
         callback = async_done;
         user = run;
     }
@@ -171,7 +183,10 @@ struct ort_status *ort_RunAsync(struct ort_runtime *rt, struct ort_session *sess
                ort_async_callback *, void *)(session, options, input_names, inputs, input_count,
                                              output_names, output_count, outputs, callback, user);
     if (status && run) { /* it was refused: nobody will call back */
-        ifg_event_async_end(state->model, NULL, IFG_INFERENCE, id);
+        ifg_zone zone = ifg_place_begin_at(state->inference_place, start);
+
+        tell(state, zone, ifg_ticks(), NULL, status);
+        ifg_zone_end_at(zone, ifg_ticks());
         free(run);
     }
     return status;

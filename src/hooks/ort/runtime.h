@@ -66,6 +66,12 @@ struct ort_runtime {
     ort_slot editor_table[ORT_EDITOR_SLOTS];
     pthread_mutex_t lock;
     struct ort_prepares prepares; /* under the lock */
+
+    /* patch.c: the program kept the real table, and ours are put into it. `api` is a copy then. */
+    bool injected;
+    bool patched; /* they are in it now */
+    ort_slot *real_table;
+    ort_slot original[ORT_SLOTS_MAX];
 };
 
 extern struct ort_runtime ort_runtimes[ORT_RUNTIMES_MAX];
@@ -137,12 +143,23 @@ extern struct ort_map ort_bindings; /* struct ort_binding */
 __attribute__((visibility("default"))) const struct ort_api_base *
 ifg_ort_wrap_base(const struct ort_api_base *real);
 
+/* The same for a table that is patched where it is: never handed out. NULL: it is left alone, and
+ * the trace says why. */
+struct ort_runtime *ort_take_in_place(const struct ort_api_base *real);
+
 /* Copies an error's text ("error: ..."); the status stays the program's. */
 void ort_status_text(const struct ort_runtime *rt, struct ort_status *status, char *out,
                      size_t size);
 
 /* Drops an error of a call that was ours. */
 bool ort_ok(const struct ort_runtime *rt, struct ort_status *status);
+
+/* session.c: a state for a session whose creation was not seen. NULL: there is no room. */
+struct ort_session_state *ort_session_adopt(struct ort_runtime *rt, struct ort_session *session,
+                                            ifg_model *model);
+
+/* rundown.c: the same, with what can be found out about its model. */
+struct ort_session_state *ort_rundown(struct ort_runtime *rt, struct ort_session *session);
 
 /* options.c */
 const struct ort_options *ort_options_of(const struct ort_session_options *options);

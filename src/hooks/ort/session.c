@@ -231,6 +231,19 @@ static void keep(struct creation *creation, struct ort_session *session, int wat
     cache_watch_end(watch);
 }
 
+struct ort_session_state *ort_session_adopt(struct ort_runtime *rt, struct ort_session *session,
+                                            ifg_model *model)
+{
+    struct creation creation = {
+        .rt = rt,
+        .model = model,
+        .number = __atomic_add_fetch(&session_count, 1, __ATOMIC_RELAXED),
+    };
+
+    keep(&creation, session, -1);
+    return ort_map_find(&ort_sessions, session);
+}
+
 static struct ort_status *create(struct creation *creation, struct ort_session **out)
 {
     struct ort_status *status;

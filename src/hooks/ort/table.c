@@ -74,7 +74,7 @@ static void stand_aside(const char *version, const char *reason)
 }
 
 /* NULL: it is not wrapped, and the trace says why. */
-static struct ort_runtime *take(const struct ort_api_base *real)
+static struct ort_runtime *take(const struct ort_api_base *real, const char *how)
 {
     const char *version = real->get_version_string ? real->get_version_string() : NULL;
     struct ort_runtime *rt;
@@ -107,7 +107,7 @@ static struct ort_runtime *take(const struct ort_api_base *real)
     snprintf(rt->name, sizeof rt->name, "ONNX Runtime %.31s", version);
     memcpy(rt->table, api, rt->slots * sizeof *api);
     ort_wrap_table(rt, runtime_count);
-    ifg_instrument_report(rt->name, IFG_INSTRUMENT_ON, "launch hooks");
+    ifg_instrument_report(rt->name, IFG_INSTRUMENT_ON, how);
     return rt;
 }
 
@@ -157,10 +157,11 @@ const struct ort_api_base *ifg_ort_wrap_base(const struct ort_api_base *real)
             goto out;
     for (unsigned i = 0; i < runtime_count; i++)
         if (ort_runtimes[i].real_base == real) {
-            result = &ort_runtimes[i].base;
+            if (!ort_runtimes[i].injected) /* ours are in the real table otherwise */
+                result = &ort_runtimes[i].base;
             goto out;
         }
-    if (take(real)) {
+    if (take(real, "launch hooks")) {
         struct ort_runtime *rt = &ort_runtimes[runtime_count];
 
         rt->base.get_api = get_apis[runtime_count];
@@ -178,6 +179,25 @@ out:
     pthread_mutex_unlock(&runtimes_lock);
     errno = saved_errno;
     return result;
+}
+
+struct ort_runtime *ort_take_in_place(const struct ort_api_base *real)
+{
+    struct ort_runtime *rt = NULL;
+
+    pthread_mutex_lock(&runtimes_lock);
+    for (unsigned i = 0; i < runtime_count && !rt; i++)
+        if (ort_runtimes[i].real_base == real)
+            rt = &ort_runtimes[i];
+    if (!rt && (rt = take(real, "injected"))) {
+        memcpy(rt->original, rt->api, rt->slots * sizeof *rt->api);
+        rt->real_table = (ort_slot *)(uintptr_t)rt->api;
+        rt->api = rt->original;
+        rt->injected = true;
+        runtime_count++;
+    }
+    pthread_mutex_unlock(&runtimes_lock);
+    return rt;
 }
 
 void ort_status_text(const struct ort_runtime *rt, struct ort_status *status, char *out,
