@@ -80,7 +80,7 @@ WATCHED void work_long(unsigned milliseconds)
 
 WATCHED uint64_t work_tiny(uint64_t number)
 {
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 900; i++) {
         number = number * 6364136223846793005u + 1442695040888963407u;
         UNKNOWN(number);
     }
