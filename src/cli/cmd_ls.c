@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* inferogram ls: the processes that can be recorded, and who records them now. */
+/* inferogram ls: the processes that can be recorded, how, and who records them now. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "collect/ort_attach/libraries.h"
+#include "collect/uprobe/uprobe.h"
 #include "record/process.h"
 #include "record/region.h"
 #include "record/target.h"
@@ -16,28 +19,130 @@
 static const char help[] =
     "usage: inferogram ls [--json]\n"
     "\n"
-    "Lists the running processes that carry libinferogram and can be recorded with\n"
-    "'inferogram record --pid N'. Processes of other users are seen only with sudo.\n"
+    "Lists the running processes that can be recorded with 'inferogram record --pid N': those\n"
+    "that carry libinferogram, and those that have loaded ONNX Runtime; and what is missing where\n"
+    "it cannot be done. Processes of other users are seen only with sudo.\n"
     "\n"
-    "  --json   one JSON document: processes[{pid,user,name,program,arguments,recorder}],\n"
-    "           and hidden: how many processes this user may not look into\n"
+    "  --json   one JSON document: processes[{pid,user,name,program,arguments,recorder,library,\n"
+    "           runtimes,how,missing}], and hidden: how many processes this user may not look "
+    "into\n"
     "  --help   this text\n"
     "\n"
     "Exit status: 0, also when there are none.\n";
 
 #define OUTPUT_MAX (64u << 20)
 
+#define VERSIONS_MAX 32
+
+/* A library that was looked into: many processes may have the same one. */
+struct version {
+    struct file_key key;
+    char text[32];    /* "" if it is not known */
+    char reason[256]; /* why it cannot be watched; "" if it can */
+};
+
 struct listing {
     struct ifg_bytes rows;
     struct ifg_json json;
     bool as_json;
     unsigned count;
-    unsigned hidden; /* processes that this user may not look into */
+    unsigned hidden;  /* processes that this user may not look into */
+    unsigned lacking; /* that could be recorded with more rights */
+    bool rights_checked;
+    char rights[768]; /* what is missing to set probes; "": nothing */
+    struct ort_known known;
+    struct version versions[VERSIONS_MAX];
+    size_t version_count;
+    struct ort_libraries libraries; /* of the process at hand */
+    struct ort_table table;
 };
 
-static void add_json(struct listing *listing, const struct process_info *info, const char *user,
-                     uint32_t recorder)
+/* What is to be told of one process. */
+struct entry {
+    struct process_info info;
+    char user[64];
+    bool library;      /* carries libinferogram */
+    uint32_t recorder; /* who records it by that; 0: nobody */
+    char runtimes[256];
+    const char *how; /* record --pid, or what else */
+    char missing[800];
+};
+
+static const struct version *version_of(struct listing *listing, const struct ort_library *library)
 {
+    struct version *version;
+    struct ifg_error err = { .message = "" };
+
+    for (size_t i = 0; i < listing->version_count; i++)
+        if (listing->versions[i].key.inode == library->key.inode &&
+            listing->versions[i].key.device == library->key.device)
+            return &listing->versions[i];
+    if (listing->version_count == VERSIONS_MAX)
+        listing->version_count = 0;
+    version = &listing->versions[listing->version_count++];
+    *version = (struct version){ .key = library->key };
+    if (ort_library_table(library, &listing->table, &err) != IFG_OK)
+        snprintf(version->reason, sizeof version->reason, "%.250s", err.message);
+    snprintf(version->text, sizeof version->text, "%s", listing->table.version);
+    return version;
+}
+
+/* Found out by trying, once, and only if somebody has something to probe. */
+static const char *missing_rights(struct listing *listing)
+{
+    struct uprobe *engine = NULL;
+    struct ifg_error err = { .message = "" };
+
+    if (!listing->rights_checked && uprobe_open(NULL, &engine, &err) != IFG_OK)
+        snprintf(listing->rights, sizeof listing->rights, "%s", err.message);
+    uprobe_close(engine);
+    listing->rights_checked = true;
+    return listing->rights;
+}
+
+static void add_name(struct entry *entry, const char *name, const char *version)
+{
+    size_t used = strlen(entry->runtimes);
+
+    snprintf(entry->runtimes + used, sizeof entry->runtimes - used, "%s%s%s%s", used ? ", " : "",
+             name, *version ? " " : "", version);
+}
+
+/* What it has loaded, and whether that can be watched. */
+static void judge_runtimes(struct listing *listing, struct entry *entry)
+{
+    const struct ort_libraries *libraries = &listing->libraries;
+    bool can = false;
+
+    for (size_t i = 0; i < libraries->count; i++) {
+        const struct version *version = version_of(listing, &libraries->found[i]);
+
+        add_name(entry, "ONNX Runtime", version->text);
+        can |= !version->reason[0];
+        if (version->reason[0] && !entry->missing[0])
+            snprintf(entry->missing, sizeof entry->missing, "%s", version->reason);
+    }
+    if (libraries->python)
+        add_name(entry, "onnxruntime (Python)", "");
+    if (libraries->hooked) { /* they tell, by the region */
+        entry->missing[0] = '\0';
+    } else if (can && *missing_rights(listing)) {
+        snprintf(entry->missing, sizeof entry->missing, "%s", listing->rights);
+        listing->lacking++;
+        entry->how = entry->library ? "record --pid" : "needs rights";
+    } else if (can) {
+        entry->how = "record --pid";
+        entry->missing[0] = '\0';
+    } else if (libraries->python && !libraries->count) {
+        snprintf(entry->missing, sizeof entry->missing,
+                 "the Python package has the runtime inside of it: start the program with "
+                 "'inferogram record -- python3 ...'");
+    }
+}
+
+static void add_json(struct listing *listing, const struct entry *entry)
+{
+    const struct process_info *info = &entry->info;
     char arguments[sizeof info->arguments];
 
     memcpy(arguments, info->arguments, sizeof arguments);
@@ -46,63 +151,74 @@ static void add_json(struct listing *listing, const struct process_info *info, c
             arguments[i] = ' ';
     ifg_json_open(&listing->json, '{');
     ifg_json_put_int(&listing->json, "pid", info->pid);
-    ifg_json_put_string(&listing->json, "user", user);
+    ifg_json_put_string(&listing->json, "user", entry->user);
     ifg_json_put_string(&listing->json, "name", process_short_name(info));
     ifg_json_put_string(&listing->json, "program", info->program);
     ifg_json_key(&listing->json, "arguments");
     ifg_json_string_n(&listing->json, arguments, info->arguments_bytes);
-    ifg_json_put_uint(&listing->json, "recorder", recorder);
+    ifg_json_put_uint(&listing->json, "recorder", entry->recorder);
+    ifg_json_put_bool(&listing->json, "library", entry->library);
+    ifg_json_put_string(&listing->json, "runtimes", entry->runtimes);
+    ifg_json_put_string(&listing->json, "how", entry->how);
+    ifg_json_put_string(&listing->json, "missing", entry->missing);
     ifg_json_close(&listing->json, '}');
 }
 
-static void add_row(struct listing *listing, const struct process_info *info, const char *user,
-                    uint32_t recorder)
+static void add_row(struct listing *listing, const struct entry *entry)
 {
+    const struct process_info *info = &entry->info;
     char arguments[120];
     char clean[sizeof arguments];
     char name[19];
-    char how[48] = "record --pid";
+    char how[48];
     size_t length =
         info->arguments_bytes < sizeof arguments ? info->arguments_bytes : sizeof arguments - 1;
 
     for (size_t i = 0; i < length; i++)
         arguments[i] = info->arguments[i] ? info->arguments[i] : ' ';
     arguments[length] = '\0';
-    if (recorder)
-        snprintf(how, sizeof how, "recorded by %u", recorder);
-    cli_print(&listing->rows, "%7d  %-10.10s  %-18s  %-18s  %s\n", (int)info->pid, user,
-              cli_clean(process_short_name(info), name, sizeof name), how,
+    snprintf(how, sizeof how, "%s", entry->how);
+    if (entry->recorder)
+        snprintf(how, sizeof how, "recorded by %u", entry->recorder);
+    cli_print(&listing->rows, "%7d  %-10.10s  %-18s  %-18s  %-20s  %s\n", (int)info->pid,
+              entry->user, cli_clean(process_short_name(info), name, sizeof name), how,
+              entry->runtimes[0] ? entry->runtimes : "-",
               cli_clean(arguments, clean, sizeof clean));
+    if (entry->missing[0] && strcmp(entry->missing, listing->rights) != 0)
+        cli_print(&listing->rows, "%7s  %s\n", "", entry->missing);
 }
 
 static bool list_process(pid_t pid, void *user_data)
 {
     struct listing *listing = user_data;
-    struct process_info info;
-    char user[64];
+    struct entry entry = { .how = "start it anew" };
     enum ifg_status status;
-    uint32_t recorder = 0;
     int fd = -1;
 
-    if (process_describe(pid, &info, NULL) != IFG_OK)
+    if (process_describe(pid, &entry.info, NULL) != IFG_OK)
         return true;
     status = process_open_region(pid, &fd, NULL);
     if (status == IFG_PERMISSION)
         listing->hidden++;
-    if (status)
-        return true;
-    if (!target_belongs_to(fd, pid)) { /* a recorder holds the region that it drains */
-        close(fd);
-        return true;
+    if (fd >= 0 && target_belongs_to(fd, pid)) { /* a recorder holds the region that it drains */
+        entry.library = true;
+        entry.how = "record --pid";
+        entry.recorder = region_recorder(fd);
     }
-    recorder = region_recorder(fd);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
+    if (status != IFG_PERMISSION &&
+        ort_libraries_find(pid, &listing->known, &listing->libraries, NULL) == IFG_OK &&
+        (listing->libraries.count || listing->libraries.python))
+        judge_runtimes(listing, &entry);
+    if (!entry.library && !entry.runtimes[0])
+        return true;
     listing->count++;
-    process_user_name(info.uid, user, sizeof user);
+    process_user_name(entry.info.uid, entry.user, sizeof entry.user);
     if (listing->as_json)
-        add_json(listing, &info, user, recorder);
+        add_json(listing, &entry);
     else
-        add_row(listing, &info, user, recorder);
+        add_row(listing, &entry);
     return true;
 }
 
@@ -115,11 +231,38 @@ static void finish(struct listing *listing)
         ifg_bytes_put(&listing->rows, "\n", 1);
         return;
     }
+    if (listing->lacking)
+        cli_say("%u of these cannot be watched from outside by this user: %s", listing->lacking,
+                listing->rights);
     if (!listing->count)
-        cli_say("no running process carries libinferogram%s",
+        cli_say("no running process carries libinferogram or has loaded ONNX Runtime%s",
                 listing->hidden ? " (as far as this user can see; try sudo)" : "");
     else if (listing->hidden)
         cli_say("%u processes of other users were not looked into; try sudo", listing->hidden);
+}
+
+static int list(struct listing *listing)
+{
+    int code;
+
+    ifg_bytes_init(&listing->rows, OUTPUT_MAX);
+    listing->json.out = &listing->rows;
+    if (listing->as_json) {
+        ifg_json_open(&listing->json, '{');
+        ifg_json_put_uint(&listing->json, "schema", 1);
+        ifg_json_key(&listing->json, "processes");
+        ifg_json_open(&listing->json, '[');
+    } else {
+        cli_print(&listing->rows, "%7s  %-10s  %-18s  %-18s  %-20s  %s\n", "PID", "USER", "PROGRAM",
+                  "HOW", "RUNTIME", "COMMAND");
+    }
+    process_each(list_process, listing);
+    finish(listing);
+    if (!listing->as_json && !listing->count)
+        ifg_bytes_clear(&listing->rows);
+    code = listing->rows.size ? cli_write_out(&listing->rows) : CLI_YES;
+    ifg_bytes_fini(&listing->rows);
+    return code;
 }
 
 int cmd_ls(int argc, char **argv)
@@ -129,13 +272,14 @@ int cmd_ls(int argc, char **argv)
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    struct listing listing = { 0 };
+    struct listing *listing;
+    bool as_json = false;
     int option;
     int code;
 
     while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (option == 'j') {
-            listing.as_json = true;
+            as_json = true;
         } else if (option == 'h') {
             fputs(help, stdout);
             return CLI_YES;
@@ -145,22 +289,13 @@ int cmd_ls(int argc, char **argv)
     }
     if (optind < argc)
         return cli_usage("ls", "unexpected argument '%s'", argv[optind]);
-    ifg_bytes_init(&listing.rows, OUTPUT_MAX);
-    listing.json.out = &listing.rows;
-    if (listing.as_json) {
-        ifg_json_open(&listing.json, '{');
-        ifg_json_put_uint(&listing.json, "schema", 1);
-        ifg_json_key(&listing.json, "processes");
-        ifg_json_open(&listing.json, '[');
-    } else {
-        cli_print(&listing.rows, "%7s  %-10s  %-18s  %-18s  %s\n", "PID", "USER", "PROGRAM", "HOW",
-                  "COMMAND");
+    listing = ifg_alloc(1, sizeof *listing);
+    if (!listing) {
+        cli_say("out of memory");
+        return CLI_NO;
     }
-    process_each(list_process, &listing);
-    finish(&listing);
-    if (!listing.as_json && !listing.count)
-        ifg_bytes_clear(&listing.rows);
-    code = listing.rows.size ? cli_write_out(&listing.rows) : CLI_YES;
-    ifg_bytes_fini(&listing.rows);
+    listing->as_json = as_json;
+    code = list(listing);
+    ifg_free(listing);
     return code;
 }

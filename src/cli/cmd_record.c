@@ -9,32 +9,37 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "record/attached.h"
 #include "record/process.h"
 #include "record/session.h"
 
 static const char help[] =
     "usage: inferogram record [OPTIONS] -- CMD ARGS...\n"
-    "       inferogram record [OPTIONS] --pid N | --name S | --path P\n"
+    "       inferogram record [OPTIONS] --pid N | --name S | --path P | --next\n"
     "\n"
     "Records what the models in a program do (ONNX Runtime), and the zones of one that carries\n"
     "libinferogram, with its children, into a trace file.\n"
     "\n"
-    "  --pid N           record the running process N, which carries libinferogram\n"
+    "  --pid N           record the running process N, which has ONNX Runtime or libinferogram\n"
     "  --name S          record the oldest running process of that name; others are listed\n"
     "  --path P          the same, by the path of its program or script\n"
+    "  --next            wait for the next process that creates a session of ONNX Runtime\n"
+    "  --timeout T       with --next: wait no longer than T\n"
     "  -o, --output FILE write here (default: inferogram-<program>-<pid>-<time>.ifg)\n"
     "  -f, --force       replace FILE if it exists\n"
     "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
     "  --ops[=N]         record the operators of every Nth inference (default 16; 1: of all)\n"
-    "  --hook HOW        how runtimes in CMD are watched: auto (default), preload, none\n"
+    "  --hook HOW        how runtimes are watched: auto (default), preload (CMD only), uprobe\n"
+    "                    (from outside, needs rights), none\n"
     "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
     "  -q, --quiet       say nothing but errors\n"
     "  --help            this text\n"
     "\n"
     "Ctrl-C ends CMD as usual, or stops an attached recording; a second one leaves CMD running.\n"
     "Exit status: CMD's (128 + signal if it was killed); 125 recording failed, 126 or 127 CMD\n"
-    "cannot be started; 2 a wrong command line. Without CMD: 0 recorded; 1 no such process, no\n"
-    "library in it, recorded by somebody else, or the file failed; 4 a right is missing.\n";
+    "cannot be started; 2 a wrong command line. Without CMD: 0 recorded; 1 no such process,\n"
+    "nothing to record in it, recorded by somebody else, none in time, or the file failed; 4 a\n"
+    "right is missing.\n";
 
 #define OPS_DEFAULT 16u
 #define OPS_MAX     1000000u
@@ -90,6 +95,19 @@ static void show_progress(const struct session_progress *progress, void *user)
     fprintf(stderr, "%s events · %s · %s dropped", cli_count(progress->events, events),
             cli_size(progress->bytes, size), cli_count(progress->dropped, dropped));
     screen->line_shown = true;
+}
+
+static void show_expecting(const char *how, void *user)
+{
+    struct screen *screen = user;
+
+    if (screen->quiet)
+        return;
+    if (*how)
+        cli_say("looking for new processes 20 times a second, and may miss the first moments of "
+                "one: %s",
+                how);
+    cli_say("waiting for the next process that creates a session of ONNX Runtime (Ctrl-C stops)");
 }
 
 static void show_waiting(const char *program, void *user)
@@ -239,6 +257,8 @@ static enum ifg_status find_process(struct arguments *arguments, struct ifg_erro
             close(fd);
             break;
         }
+        if (attached_has_runtime(search->found[chosen].pid))
+            break;
     }
     if (chosen == search->count)
         chosen = 0;
@@ -271,12 +291,15 @@ static int parse_hook(const char *text, enum session_hook *out_hook)
         *out_hook = SESSION_HOOK_PRELOAD;
     else if (strcmp(text, "none") == 0)
         *out_hook = SESSION_HOOK_NONE;
-    else if (strcmp(text, "uprobe") == 0 || strcmp(text, "inject") == 0)
-        return cli_usage("record", "--hook %s does not exist yet; there are auto, preload and none",
+    else if (strcmp(text, "uprobe") == 0)
+        *out_hook = SESSION_HOOK_UPROBE;
+    else if (strcmp(text, "inject") == 0)
+        return cli_usage("record",
+                         "--hook %s does not exist yet; there are auto, preload, uprobe and none",
                          text);
     else
-        return cli_usage("record", "'%s' is not a way to watch runtimes (auto, preload, none)",
-                         text);
+        return cli_usage("record",
+                         "'%s' is not a way to watch runtimes (auto, preload, uprobe, none)", text);
     return CLI_YES;
 }
 
@@ -298,11 +321,16 @@ static bool parse_ops(const char *text, uint32_t *out_ops)
 static int check(const struct session_options *session, int targets)
 {
     if (targets > 1)
-        return cli_usage("record", "--pid, --name and --path exclude each other");
+        return cli_usage("record", "--pid, --name, --path and --next exclude each other");
     if (targets && session->command)
-        return cli_usage("record", "give either a command or --pid, --name, --path; not both");
+        return cli_usage("record",
+                         "give either a command or --pid, --name, --path, --next; not both");
     if (!targets && !session->command)
         return cli_usage("record", "what shall be recorded? Give a command after --, or --pid");
+    if (session->timeout_s > 0 && !session->next)
+        return cli_usage("record", "--timeout goes with --next; how long to record is --duration");
+    if (session->next && session->hook == SESSION_HOOK_NONE)
+        return cli_usage("record", "--next needs to watch runtimes: leave out --hook none");
     if (session->output && !*session->output)
         return cli_usage("record", "the file name after -o is empty");
     if (targets && session->hook == SESSION_HOOK_PRELOAD)
@@ -320,6 +348,8 @@ enum {
     OPTION_PID = 1000,
     OPTION_NAME,
     OPTION_PATH,
+    OPTION_NEXT,
+    OPTION_TIMEOUT,
     OPTION_DURATION,
     OPTION_LOSSLESS,
     OPTION_HOOK,
@@ -334,6 +364,8 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
         { "pid", required_argument, NULL, OPTION_PID },
         { "name", required_argument, NULL, OPTION_NAME },
         { "path", required_argument, NULL, OPTION_PATH },
+        { "next", no_argument, NULL, OPTION_NEXT },
+        { "timeout", required_argument, NULL, OPTION_TIMEOUT },
         { "output", required_argument, NULL, 'o' },
         { "force", no_argument, NULL, 'f' },
         { "duration", required_argument, NULL, OPTION_DURATION },
@@ -363,6 +395,14 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
         case OPTION_PATH:
             arguments->path = optarg;
             targets++;
+            break;
+        case OPTION_NEXT:
+            session->next = true;
+            targets++;
+            break;
+        case OPTION_TIMEOUT:
+            if (!cli_parse_seconds(optarg, &session->timeout_s) || session->timeout_s <= 0)
+                return cli_usage("record", "'%s' is not a time to wait (2, 1.5s, 3m)", optarg);
             break;
         case 'o':
             session->output = optarg;
@@ -454,6 +494,7 @@ int cmd_record(int argc, char **argv)
     arguments.session.started = show_start;
     arguments.session.progress = show_progress;
     arguments.session.waiting = show_waiting;
+    arguments.session.expecting = show_expecting;
     arguments.session.user = &screen;
     if (arguments.name || arguments.path) {
         status = find_process(&arguments, &err);

@@ -18,6 +18,8 @@ static const struct cli_command commands[] = {
     { "diff", "what changed between two traces, with a verdict for each place", cmd_diff },
     { "import", "turn a Chrome trace or an ONNX Runtime profile into a trace", cmd_import },
     { "ls", "processes that can be recorded, and how", cmd_ls },
+    { "doctor", "what works on this machine, and the command that fixes what does not",
+      cmd_doctor },
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

@@ -120,7 +120,7 @@ static void write_loads(struct ifg_json *json, const struct ml_net *net)
 static void write_operators(struct ifg_json *json, const struct report_request *request,
                             const struct ml_net *net)
 {
-    const struct ml_operator *operators = request->report->input->operators + net->first_operator;
+    const struct ml_operator *operators = ml_operators_of(request->report->input, net);
     double all = (double)net->operator_self_ns;
 
     ifg_json_key(json, "operators");

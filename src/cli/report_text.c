@@ -178,7 +178,7 @@ static void write_request(const struct ml_function *function, struct ifg_bytes *
 static void write_operators(const struct report_request *request, const struct ml_net *net,
                             struct ifg_bytes *out)
 {
-    const struct ml_operator *operators = request->report->input->operators + net->first_operator;
+    const struct ml_operator *operators = ml_operators_of(request->report->input, net);
     size_t limit = request->limit_given ? request->limit : OPERATORS_SHOWN;
     char line[2000] = "";
     char lead[80];

@@ -173,6 +173,13 @@ enum ifg_status ml_input_create(const struct model *model, struct ml_input **out
                                 struct ifg_error *err) IFG_MUST_CHECK;
 void ml_input_destroy(struct ml_input *input);
 
+/* The operators of a model; NULL if it has none. */
+static inline const struct ml_operator *ml_operators_of(const struct ml_input *input,
+                                                        const struct ml_net *net)
+{
+    return net->operator_count ? &input->operators[net->first_operator] : NULL;
+}
+
 /* The value of an attribute of an event, or "" */
 const char *ml_event_text(const struct ml_input *input, const struct ml_event *event,
                           const char *key);
