@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ort_min.h"
 
@@ -36,6 +37,7 @@ static const char usage[] =
     "  --async, --binding   RunAsync, RunWithBinding\n"
     "  --array              CreateSessionFromArray\n"
     "  --shape NAME=2x4     of an input; more than one: taken in turn\n"
+    "  --pause-us N         sleep after each run\n"
     "  --wrong-every K      every Kth run has an input of a wrong shape\n"
     "  --no-options         session options NULL\n"
     "  --own-run-options    run options of the program's own\n"
@@ -62,6 +64,7 @@ static struct {
     long threads;
     long loads;
     long wrong_every;
+    long pause_us;
     long intra;
     long level;
     long policy;
@@ -572,13 +575,23 @@ static void run_once(struct net *net, struct tensors *tensors, long r, struct re
     }
 }
 
+static void pause_after_run(void)
+{
+    const struct timespec pause = { opt.pause_us / 1000000, opt.pause_us % 1000000 * 1000 };
+
+    if (opt.pause_us)
+        nanosleep(&pause, NULL);
+}
+
 static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct tensors tensors = { .data = { NULL } };
 
-    for (long r = worker->first; r < worker->first + worker->count; r++)
+    for (long r = worker->first; r < worker->first + worker->count; r++) {
         run_once(worker->net, &tensors, r, &worker->result);
+        pause_after_run();
+    }
     if (!opt.keep)
         drop_tensors(worker->net, &tensors);
     return NULL;
@@ -695,10 +708,11 @@ static bool numeric(const char *word, const char *value)
         const char *name;
         long *value;
     } numbers[] = {
-        { "--runs", &opt.runs },     { "--threads", &opt.threads },
-        { "--loads", &opt.loads },   { "--intra", &opt.intra },
-        { "--level", &opt.level },   { "--policy", &opt.policy },
-        { "--status", &opt.status }, { "--wrong-every", &opt.wrong_every },
+        { "--runs", &opt.runs },         { "--threads", &opt.threads },
+        { "--loads", &opt.loads },       { "--intra", &opt.intra },
+        { "--level", &opt.level },       { "--policy", &opt.policy },
+        { "--status", &opt.status },     { "--wrong-every", &opt.wrong_every },
+        { "--pause-us", &opt.pause_us },
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)

@@ -52,7 +52,7 @@ static bool is_cpu_only(const struct ort_options *asked)
 
     for (unsigned i = 0; i < asked->provider_count; i++)
         others += strcmp(asked->providers[i], ORT_CPU) != 0;
-    return asked->policy == -1 && others <= asked->failed_count &&
+    return !asked->unknown && asked->policy == -1 && others <= asked->failed_count &&
            !dl_iterate_phdr(is_provider_library, NULL);
 }
 

@@ -15,11 +15,21 @@ static const struct ort_options defaults = {
     .policy = -1,
 };
 
+/* Of an object that was made before the table was patched. */
+static const struct ort_options unknown = {
+    .graph_optimization = 99,
+    .log_severity = -1,
+    .policy = -1,
+    .unknown = true,
+};
+
 const struct ort_options *ort_options_of(const struct ort_session_options *options)
 {
     const struct ort_options *known = ort_map_find(&ort_options_map, options);
 
-    return known ? known : &defaults;
+    if (known)
+        return known;
+    return options && ort_late ? &unknown : &defaults;
 }
 
 /* To change; NULL for options that we did not see being made. */
@@ -305,6 +315,8 @@ void ort_requested_text(const struct ort_options *options, char *out, size_t siz
     size_t at = 0;
 
     out[0] = '\0';
+    if (options->unknown)
+        return;
     for (unsigned i = 0; i < options->provider_count && at < size; i++) {
         has_cpu = has_cpu || strcmp(options->providers[i], ORT_CPU) == 0;
         at += (size_t)snprintf(out + at, size - at, "%s%s", i ? "," : "", options->providers[i]);
@@ -321,6 +333,10 @@ void ort_options_text(const struct ort_options *options, char *out, size_t size)
                         : options->graph_optimization == 3 ? "layout"
                                                            : "all";
 
+    if (options->unknown) {
+        snprintf(out, size, "unknown (made before the attach)");
+        return;
+    }
     snprintf(out, size,
              "intra_op_threads=%d inter_op_threads=%d graph_optimization=%s execution_mode=%s%s%s",
              options->intra_threads, options->inter_threads, level,

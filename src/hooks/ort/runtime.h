@@ -70,11 +70,13 @@ struct ort_runtime {
     /* patch.c: the program kept the real table, and ours are put into it. `api` is a copy then. */
     bool injected;
     bool patched; /* they are in it now */
+    void *library; /* kept open */
     ort_slot *real_table;
     ort_slot original[ORT_SLOTS_MAX];
 };
 
 extern struct ort_runtime ort_runtimes[ORT_RUNTIMES_MAX];
+extern bool ort_late; /* a table was patched: there may be objects that we did not see made */
 
 /* Calls a function of the real table: ORT_FN(rt, CreateEnv, int, const char *, void **)(2, "",
  * &e). */
@@ -98,6 +100,7 @@ struct ort_options {
     bool no_cpu_fallback;
     bool global_threads;
     bool saves_optimized;
+    bool unknown; /* made before we were there: nothing here is certain */
     unsigned provider_count;
     char providers[ORT_PROVIDERS][48];
     char failed[ORT_PROVIDERS][2][ORT_TEXT]; /* provider, error */

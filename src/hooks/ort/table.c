@@ -18,6 +18,7 @@
 struct ort_runtime ort_runtimes[ORT_RUNTIMES_MAX] = {
     [0 ... ORT_RUNTIMES_MAX - 1] = { .lock = PTHREAD_MUTEX_INITIALIZER, .log_level = 2 },
 };
+bool ort_late;
 struct ort_map ort_sessions = ORT_MAP_INIT;
 struct ort_map ort_options_map = ORT_MAP_INIT;
 struct ort_map ort_bindings = ORT_MAP_INIT;
@@ -194,6 +195,8 @@ struct ort_runtime *ort_take_in_place(const struct ort_api_base *real)
         rt->real_table = (ort_slot *)(uintptr_t)rt->api;
         rt->api = rt->original;
         rt->injected = true;
+        rt->log_level = 0; /* not known: take the most talkative, to be quiet */
+        ort_late = true;
         runtime_count++;
     }
     pthread_mutex_unlock(&runtimes_lock);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See remote_elf.h. */
+#include "record/remote_elf.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define HEADERS_MAX    64u
+#define TABLES_MAX     256u
+#define CHAIN_MAX      100000u
+#define LIBRARIES_MAX  4096u
+#define NAME_MAX_BYTES 128u
+
+/* Has been the same nine bytes since the first x86-64: unwinders know signal frames by them. */
+static const unsigned char restorer_code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+
+/* ---- what is where ---- */
+
+/* "libc.so.6" is "libc-2.31.so" in older systems; " (deleted)" follows if it was replaced. */
+static bool is_called(const char *path, const char *name, const char *old_name)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    size_t bytes = strlen(name);
+
+    if (strncmp(base, name, bytes) == 0 && (!base[bytes] || base[bytes] == ' '))
+        return true;
+    return strncmp(base, old_name, strlen(old_name)) == 0 && strstr(base, ".so");
+}
+
+/* The dynamic section of a library whose first page is at `start`. */
+static bool read_headers(const struct remote *remote, uint64_t start, struct remote_library *out)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr parts[HEADERS_MAX];
+    uint64_t first = UINT64_MAX;
+    uint64_t dynamic = 0;
+
+    if (!remote_read(remote, start, &head, sizeof head) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head.e_phentsize != sizeof *parts || !head.e_phnum || head.e_phnum > HEADERS_MAX ||
+        !remote_read(remote, start + head.e_phoff, parts, head.e_phnum * sizeof *parts))
+        return false;
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        if (parts[i].p_type == PT_LOAD && parts[i].p_vaddr < first)
+            first = parts[i].p_vaddr;
+        if (parts[i].p_type == PT_DYNAMIC)
+            dynamic = parts[i].p_vaddr;
+    }
+    if (first == UINT64_MAX || !dynamic)
+        return false;
+    out->base = start - (first & ~4095ull);
+    out->dynamic = out->base + dynamic;
+    return true;
+}
+
+static void see_mapping(const struct remote *remote, const char *line, struct remote_world *world)
+{
+    const char *path = strchr(line, '/');
+    char *end;
+    uint64_t start = strtoull(line, &end, 16);
+    uint64_t last = *end == '-' ? strtoull(end + 1, &end, 16) : 0;
+    const char *rights = end; /* " r-xp offset ..." */
+    uint64_t offset = strlen(rights) > 6 ? strtoull(rights + 6, NULL, 16) : 1;
+
+    if (!path || last <= start)
+        return;
+    if (strstr(path, "/ld-musl-"))
+        world->has_musl = true;
+    if (is_called(path, "libc.so.6", "libc-2.")) {
+        if (!offset && !world->libc.base)
+            read_headers(remote, start, &world->libc);
+        if (rights[3] == 'x' && !world->libc_code) {
+            world->libc_code = start;
+            world->libc_code_bytes = last - start;
+        }
+    } else if (!offset && !world->libdl.base && is_called(path, "libdl.so.2", "libdl-2.")) {
+        read_headers(remote, start, &world->libdl);
+    } else if (!offset && !world->loader.base && is_called(path, "ld-linux-x86-64.so.2", "ld-2.")) {
+        read_headers(remote, start, &world->loader);
+    }
+}
+
+enum ifg_status remote_world_read(const struct remote *remote, struct remote_world *out,
+                                  struct ifg_error *err)
+{
+    char path[64];
+    char line[PATH_MAX + 128];
+    FILE *maps;
+
+    memset(out, 0, sizeof *out);
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)remote->pid);
+    maps = fopen(path, "re");
+    if (!maps)
+        return ifg_fail_errno(err, "cannot read the mappings of process %d", (int)remote->pid);
+    while (fgets(line, sizeof line, maps)) {
+        line[strcspn(line, "\n")] = '\0';
+        see_mapping(remote, line, out);
+    }
+    fclose(maps);
+    return IFG_OK;
+}
+
+uint64_t remote_restorer(const struct remote *remote, const struct remote_world *world)
+{
+    uint64_t bytes = world->libc_code_bytes;
+    unsigned char *code;
+    const unsigned char *found = NULL;
+
+    if (!bytes || bytes > 64u << 20)
+        return 0;
+    code = ifg_alloc((size_t)bytes, 1);
+    if (code && remote_read(remote, world->libc_code, code, (size_t)bytes))
+        found = memmem(code, (size_t)bytes, restorer_code, sizeof restorer_code);
+    bytes = found ? world->libc_code + (uint64_t)(found - code) : 0;
+    ifg_free(code);
+    return bytes;
+}
+
+/* ---- what a library defines ---- */
+
+struct tables {
+    uint64_t symbols;
+    uint64_t strings;
+    uint64_t gnu_hash;
+    uint64_t hash;
+};
+
+/* The loader adds the base to addresses in there; not in every library. */
+static uint64_t absolute(const struct remote_library *library, uint64_t value)
+{
+    return value < library->base ? value + library->base : value;
+}
+
+static bool read_tables(const struct remote *remote, const struct remote_library *library,
+                        struct tables *out)
+{
+    memset(out, 0, sizeof *out);
+    for (unsigned i = 0; i < TABLES_MAX; i++) {
+        Elf64_Dyn entry;
+
+        if (!remote_read(remote, library->dynamic + i * sizeof entry, &entry, sizeof entry))
+            return false;
+        if (entry.d_tag == DT_NULL)
+            break;
+        if (entry.d_tag == DT_SYMTAB)
+            out->symbols = absolute(library, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_STRTAB)
+            out->strings = absolute(library, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_GNU_HASH)
+            out->gnu_hash = absolute(library, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_HASH)
+            out->hash = absolute(library, entry.d_un.d_ptr);
+    }
+    return out->symbols && out->strings && (out->gnu_hash || out->hash);
+}
+
+/* The value of symbol number `index` if it has that name and is defined; 0 otherwise. */
+static uint64_t value_of(const struct remote *remote, const struct tables *tables, uint32_t index,
+                         const char *name)
+{
+    char text[NAME_MAX_BYTES];
+    Elf64_Sym symbol;
+
+    if (!remote_read(remote, tables->symbols + (uint64_t)index * sizeof symbol, &symbol,
+                     sizeof symbol) ||
+        symbol.st_shndx == SHN_UNDEF || !symbol.st_value)
+        return 0;
+    remote_read_text(remote, tables->strings + symbol.st_name, text, sizeof text);
+    return strcmp(text, name) == 0 ? symbol.st_value : 0;
+}
+
+static uint64_t find_by_gnu_hash(const struct remote *remote, const struct tables *tables,
+                                 const char *name)
+{
+    uint32_t head[4]; /* buckets, first symbol, words of the filter, shift */
+    uint32_t hash = 5381;
+    uint32_t index;
+    uint64_t buckets;
+
+    for (const char *at = name; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    if (!remote_read(remote, tables->gnu_hash, head, sizeof head) || !head[0])
+        return 0;
+    buckets = tables->gnu_hash + sizeof head + 8ull * head[2];
+    if (!remote_read(remote, buckets + 4ull * (hash % head[0]), &index, sizeof index) ||
+        index < head[1])
+        return 0;
+    for (unsigned i = 0; i < CHAIN_MAX; i++, index++) {
+        uint32_t found;
+        uint64_t value;
+
+        if (!remote_read(remote, buckets + 4ull * head[0] + 4ull * (index - head[1]), &found,
+                         sizeof found))
+            return 0;
+        value = (found ^ hash) >> 1 ? 0 : value_of(remote, tables, index, name);
+        if (value || found & 1)
+            return value;
+    }
+    return 0;
+}
+
+static uint64_t find_by_hash(const struct remote *remote, const struct tables *tables,
+                             const char *name)
+{
+    uint32_t head[2]; /* buckets, symbols */
+    uint32_t hash = 0;
+    uint32_t index;
+    uint64_t value = 0;
+
+    for (const char *at = name; *at; at++) {
+        hash = (hash << 4) + (unsigned char)*at;
+        hash = (hash ^ (hash & 0xf0000000u) >> 24) & 0x0fffffffu;
+    }
+    if (!remote_read(remote, tables->hash, head, sizeof head) || !head[0] ||
+        !remote_read(remote, tables->hash + 8 + 4ull * (hash % head[0]), &index, sizeof index))
+        return 0;
+    for (unsigned i = 0; index && i < CHAIN_MAX && !value; i++) {
+        value = value_of(remote, tables, index, name);
+        if (!remote_read(remote, tables->hash + 8 + 4ull * head[0] + 4ull * index, &index,
+                         sizeof index))
+            break;
+    }
+    return value;
+}
+
+uint64_t remote_symbol(const struct remote *remote, const struct remote_library *library,
+                       const char *name)
+{
+    struct tables tables;
+    uint64_t value;
+
+    if (!library->dynamic || !read_tables(remote, library, &tables))
+        return 0;
+    value = tables.gnu_hash ? find_by_gnu_hash(remote, &tables, name)
+                            : find_by_hash(remote, &tables, name);
+    return value ? library->base + value : 0;
+}
+
+/* ---- all libraries ---- */
+
+void remote_each_library(const struct remote *remote, const struct remote_world *world,
+                         remote_visit *visit, void *user)
+{
+    /* As <link.h> has it: l_addr, l_name, l_ld, l_next. */
+    uint64_t map[4] = { 0 };
+    uint64_t debug = remote_symbol(remote, &world->loader, "_r_debug");
+    uint64_t next = 0;
+
+    if (!debug || !remote_read(remote, debug + 8, &next, sizeof next))
+        return;
+    for (unsigned i = 0; next && i < LIBRARIES_MAX; i++, next = map[3]) {
+        struct remote_library library;
+        char path[PATH_MAX];
+
+        if (!remote_read(remote, next, map, sizeof map))
+            return;
+        library = (struct remote_library){ map[0], map[2] };
+        remote_read_text(remote, map[1], path, sizeof path);
+        if (!visit(&library, path, user))
+            return;
+    }
+}
