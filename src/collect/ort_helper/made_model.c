@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Models made in memory: see made_model.h. Protocol buffers, every length below 128 but the graph's. */
+/* Models made in memory: see made_model.h. The format is that of protocol buffers. */
 #include "collect/ort_helper/made_model.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 const char made_model_ops[MADE_MODEL_NODES][4] = { "P0", "P1", "P2", "P3", "P4", "P5" };
@@ -57,21 +59,63 @@ static void put_value(struct message *graph, unsigned field, const char *name)
     put_message(graph, field, &value);
 }
 
-static void put_node(struct message *graph, size_t place)
+/* The node at a place of the order. */
+static void put_node(struct message *graph, size_t place, char type, const char *name, char value)
 {
-    char input[] = { 'v', (char)('0' + place), '\0' };
-    char output[] = { 'v', (char)('1' + place), '\0' };
+    char input[] = { value, (char)('0' + place), '\0' };
+    char output[] = { value, (char)('1' + place), '\0' };
     struct message node = { 0 };
 
-    put_text(&node, 1, input);
+    put_text(&node, 1, place ? input : MADE_MODEL_INPUT);
     put_text(&node, 2, output);
-    if (MADE_MODEL_ORDER[place] == 'P') {
+    put_text(&node, 3, name);
+    if (type == 'P') {
         put_text(&node, 4, made_model_ops[place]);
         put_text(&node, 7, MADE_MODEL_DOMAIN);
     } else {
         put_text(&node, 4, "Neg");
     }
     put_message(graph, 1, &node);
+}
+
+/* All nodes, named by their index: prefix and a digit. */
+static void put_chain(struct message *graph, const char *order, bool backwards, const char *prefix,
+                      char value)
+{
+    for (size_t index = 0; index < MADE_MODEL_NODES; index++) {
+        size_t place = backwards ? MADE_MODEL_NODES - 1 - index : index;
+        char name[32];
+
+        snprintf(name, sizeof name, "%s%zu", prefix, index);
+        put_node(graph, place, order[place], name, value);
+    }
+    put_text(graph, 2, "g");
+}
+
+/* A graph that is an attribute of a node. */
+static void put_branch(struct message *node, const char *name, const char *prefix, char value)
+{
+    char output[] = { value, '0' + MADE_MODEL_NODES, '\0' };
+    struct message graph = { 0 }, attribute = { 0 };
+
+    put_chain(&graph, MADE_MODEL_NESTED_ORDER, false, prefix, value);
+    put_value(&graph, 12, output);
+    put_text(&attribute, 1, name);
+    put_message(&attribute, 6, &graph);
+    put_number(&attribute, 20, 5);
+    put_message(node, 5, &attribute);
+}
+
+/* true, as a constant of the graph. */
+static void put_condition(struct message *graph)
+{
+    static const uint8_t one = 1;
+    struct message tensor = { 0 };
+
+    put_number(&tensor, 2, 9);
+    put_text(&tensor, 8, "c");
+    put_bytes(&tensor, 9, &one, 1);
+    put_message(graph, 5, &tensor);
 }
 
 static void put_opset(struct message *model, const char *domain, size_t version)
@@ -84,19 +128,42 @@ static void put_opset(struct message *model, const char *domain, size_t version)
     put_message(model, 8, &opset);
 }
 
-size_t made_model(uint8_t out[MADE_MODEL_BYTES])
+static size_t put_model(const struct message *graph, uint8_t out[MADE_MODEL_BYTES])
 {
-    struct message graph = { 0 }, model = { 0 };
+    struct message model = { 0 };
 
-    for (size_t place = MADE_MODEL_NODES; place-- > 0;)
-        put_node(&graph, place);
-    put_text(&graph, 2, "g");
-    put_value(&graph, 11, MADE_MODEL_INPUT);
-    put_value(&graph, 12, MADE_MODEL_OUTPUT);
     put_number(&model, 1, 7);
-    put_message(&model, 7, &graph);
+    put_message(&model, 7, graph);
     put_opset(&model, NULL, 11);
     put_opset(&model, MADE_MODEL_DOMAIN, 1);
     memcpy(out, model.bytes, model.used);
     return model.used;
+}
+
+size_t made_model(uint8_t out[MADE_MODEL_BYTES])
+{
+    struct message graph = { 0 };
+
+    put_chain(&graph, MADE_MODEL_ORDER, true, MADE_MODEL_PREFIX, 'v');
+    put_value(&graph, 11, MADE_MODEL_INPUT);
+    put_value(&graph, 12, MADE_MODEL_OUTPUT);
+    return put_model(&graph, out);
+}
+
+size_t made_model_nested(uint8_t out[MADE_MODEL_BYTES])
+{
+    struct message graph = { 0 }, node = { 0 };
+
+    put_text(&node, 1, "c");
+    put_text(&node, 2, MADE_MODEL_OUTPUT);
+    put_text(&node, 3, "choice");
+    put_text(&node, 4, "If");
+    put_branch(&node, "else_branch", "no-", 'n');
+    put_branch(&node, "then_branch", MADE_MODEL_NESTED_PREFIX, 'y');
+    put_message(&graph, 1, &node);
+    put_text(&graph, 2, "g");
+    put_condition(&graph);
+    put_value(&graph, 11, MADE_MODEL_INPUT);
+    put_value(&graph, 12, MADE_MODEL_OUTPUT);
+    return put_model(&graph, out);
 }

@@ -82,14 +82,14 @@ struct ort_custom_op {
     void (*destroy_kernel)(void *kernel);
     int (*get_input_characteristic)(const struct ort_custom_op *, size_t);
     int (*get_output_characteristic)(const struct ort_custom_op *, size_t);
-    int (*get_input_memory_type)(const struct ort_custom_op *, size_t);   /* from here: 13 */
-    int (*get_variadic_input_min)(const struct ort_custom_op *);          /* from here: 14 */
+    int (*get_input_memory_type)(const struct ort_custom_op *, size_t); /* from here: 13 */
+    int (*get_variadic_input_min)(const struct ort_custom_op *);        /* from here: 14 */
     int (*get_variadic_input_homogeneity)(const struct ort_custom_op *);
     int (*get_variadic_output_min)(const struct ort_custom_op *);
     int (*get_variadic_output_homogeneity)(const struct ort_custom_op *);
     void *(*create_kernel_v2)(const struct ort_custom_op *, ort_table, const void *, void **);
-    void *(*compute_v2)(void *, void *);                                  /* these two: 16 */
-    void *(*infer_shape)(const struct ort_custom_op *, void *);           /* from here: 17 */
+    void *(*compute_v2)(void *, void *);                        /* these two: 16 */
+    void *(*infer_shape)(const struct ort_custom_op *, void *); /* from here: 17 */
     int (*get_start_version)(const struct ort_custom_op *);
     int (*get_end_version)(const struct ort_custom_op *);
     void *later[8];

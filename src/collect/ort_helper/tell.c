@@ -90,11 +90,11 @@ void tell_end(struct tell *line)
     }
 }
 
-void tell_error(const char *what, const char *why)
+void tell_sentence(const char *word, const char *what, const char *why)
 {
     struct tell line;
 
-    tell_begin(&line, "error");
+    tell_begin(&line, word);
     tell_word(&line, what);
     if (why) {
         put(&line, ": ", 2);

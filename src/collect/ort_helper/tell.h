@@ -26,8 +26,8 @@ void tell_number(struct tell *line, uint64_t value);
 void tell_text(struct tell *line, const char *text);
 void tell_end(struct tell *line);
 
-/* A failure: the rest of the line is a sentence. */
-void tell_error(const char *what, const char *why);
+/* A word, then a sentence up to the end of the line; why may be NULL. */
+void tell_sentence(const char *word, const char *what, const char *why);
 /* A line of two words. */
 void tell_pair(const char *word, const char *text);
 

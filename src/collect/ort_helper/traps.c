@@ -13,7 +13,7 @@
 static const uint8_t trap_code[TRAP_BYTES] = { 0xcc }; /* int3: the program counter is behind it */
 #define TRAP_LENGTH_SEEN 1
 #elif defined(__aarch64__)
-#define TRAP_BYTES 4
+#define TRAP_BYTES       4
 static const uint8_t trap_code[TRAP_BYTES] = { 0x00, 0x00, 0x20, 0xd4 }; /* brk #0 */
 #define TRAP_LENGTH_SEEN 0
 #endif

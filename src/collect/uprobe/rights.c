@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/uprobe/uprobe_internal.h"
@@ -114,8 +117,12 @@ static enum ifg_status no_permission(struct ifg_error *err, enum uprobe_attempt 
                                : "the capabilities CAP_BPF and CAP_PERFMON "
                                  "(kernel.unprivileged_bpf_disabled=0 is not enough for probes)");
     case UPROBE_ATTACH:
-        if (perfmon)
+        if (admin)
             return refused_all_the_same(err, what);
+        if (perfmon) /* Linux 6.18; others are content with CAP_PERFMON */
+            return needs(err, what,
+                         "the capability CAP_BPF besides CAP_PERFMON, or else CAP_SYS_ADMIN, which "
+                         "this kernel wants for probes without BPF");
         return needs(err, what,
                      "the capability CAP_PERFMON (for probes the kernel asks for it whatever "
                      "kernel.perf_event_paranoid says)");
@@ -291,19 +298,43 @@ static void check_way(enum uprobe_way way, struct uprobe_right *out_right)
     snprintf(out_right->message, sizeof out_right->message, "%s", calls == 1 ? "" : err.message);
 }
 
-/* A process of somebody else, if there is one that we could not read otherwise: the first. */
+/* A child that does not want to be looked at is as closed as a process of somebody else. */
 static void check_memory(struct uprobe_right *out_right)
 {
     struct ifg_error err = { .message = "" };
-    int fd = open("/proc/1/maps", O_RDONLY | O_CLOEXEC);
-    char byte;
+    char path[48];
+    char byte = 0;
+    int ready[2];
+    int fd = -1;
+    pid_t child = -1;
 
-    out_right->works = fd >= 0 && read(fd, &byte, 1) >= 0;
-    if (!out_right->works)
-        uprobe_refused(&err, UPROBE_READ_MEMORY, errno, "cannot look into processes of others");
+    if (pipe2(ready, O_CLOEXEC) == 0) {
+        child = fork();
+        if (child == 0) {
+            prctl(PR_SET_DUMPABLE, 0);
+            if (write(ready[1], &byte, 1) == 1)
+                pause();
+            _exit(0);
+        }
+        if (child > 0 && read(ready[0], &byte, 1) == 1) {
+            snprintf(path, sizeof path, "/proc/%d/maps", (int)child);
+            fd = open(path, O_RDONLY | O_CLOEXEC);
+        }
+        if (fd < 0)
+            uprobe_refused(&err, UPROBE_READ_MEMORY, errno, "cannot look into processes of others");
+        close(ready[0]);
+        close(ready[1]);
+    } else {
+        ifg_fail_errno(&err, "pipe2");
+    }
+    out_right->works = fd >= 0;
     snprintf(out_right->message, sizeof out_right->message, "%s", err.message);
     if (fd >= 0)
         close(fd);
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+    }
 }
 
 void uprobe_check(struct uprobe_rights *out_rights)

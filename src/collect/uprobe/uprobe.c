@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,8 +65,12 @@ enum ifg_status uprobe_open(const struct uprobe_options *options, struct uprobe 
         engine->backend = &uprobe_perf_backend;
         engine->way = UPROBE_PERF;
         status = engine->backend->open(&chosen, &engine->state, err);
-        if (status && chosen.way == UPROBE_ANY)
+        if (status == IFG_PERMISSION && engine->why.status == IFG_PERMISSION) {
+            if (err)
+                *err = engine->why; /* it names what both need */
+        } else if (status && chosen.way == UPROBE_ANY) {
             ifg_fail_context(err, status, "%s; and without BPF", engine->why.message);
+        }
     } else if (!status) {
         engine->why.message[0] = '\0';
     }
@@ -155,6 +160,8 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
     if ((pid <= 0 && pid != UPROBE_EVERYONE) || !count || count > SPECS_MAX)
         return ifg_fail(err, IFG_INVALID, "%zu probes in process %d make no sense", count,
                         (int)pid);
+    if (pid != UPROBE_EVERYONE && kill(pid, 0) < 0 && errno == ESRCH)
+        return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)pid);
     places = ifg_alloc(count, sizeof *places);
     if (!places)
         return ifg_fail(err, IFG_NO_MEMORY, "out of memory");

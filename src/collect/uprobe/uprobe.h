@@ -9,7 +9,8 @@
  *
  * Rules for places, which cannot be checked here:
  * - The offset is the first byte of a function, in the file and not in memory. A landing pad
- *   (endbr64) there is skipped, because the kernel is ten times slower on it.
+ *   (endbr64) there is skipped. What the kernel then finds decides about the cost: it emulates a
+ *   push, as nearly all functions have one (2 us), and steps through anything else (10 us).
  * - A return is seen by replacing the return address on the stack. The function must not let a C++
  *   exception pass through it to its caller (the unwinder does not know the replaced address and
  *   ends the program), and must not be one that changes stacks.
@@ -88,6 +89,7 @@ struct uprobe_options {
     enum uprobe_way way;
     size_t ring_bytes; /* 0: 4 MiB */
     size_t wake_bytes; /* the descriptor is readable from so many bytes on; 0: at once (dearer) */
+    bool one_by_one; /* BPF as on kernels before 6.12: more time to set and to remove; for tests */
 };
 
 struct uprobe_losses {

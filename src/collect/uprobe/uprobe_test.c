@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the probes deliver, by BPF and by perf: counts, arguments, texts, nesting, losses. Every case
- * runs against a program whose calls are known.
+ * What the probes deliver, by BPF and by perf: counts, arguments, texts, nesting, losses. Every
+ * case runs against a program whose calls are known.
  */
 #include "collect/uprobe/uprobe.h"
 
@@ -25,6 +25,7 @@ static size_t event_count;
 static struct probed target;
 static struct uprobe *engine;
 static struct ifg_error err;
+static bool one_by_one;
 
 static void keep(const struct uprobe_event *event, void *user)
 {
@@ -38,7 +39,11 @@ static void keep(const struct uprobe_event *event, void *user)
 
 static void open_engine(enum uprobe_way way, size_t ring_bytes)
 {
-    struct uprobe_options options = { .way = way, .ring_bytes = ring_bytes };
+    struct uprobe_options options = {
+        .way = way,
+        .ring_bytes = ring_bytes,
+        .one_by_one = one_by_one,
+    };
 
     if (geteuid() != 0)
         SKIP("probes need root");
@@ -323,27 +328,33 @@ static void everyone(enum uprobe_way way)
     CHECK(events[10].event.pid != other.pid);
 }
 
-#define BOTH(name)                                                                                 \
+#define WAYS(name)                                                                                 \
     static void name##_by_bpf(void)                                                                \
     {                                                                                              \
+        name(UPROBE_BPF);                                                                          \
+    }                                                                                              \
+    static void name##_by_bpf_one_by_one(void)                                                     \
+    {                                                                                              \
+        one_by_one = true;                                                                         \
         name(UPROBE_BPF);                                                                          \
     }                                                                                              \
     static void name##_by_perf(void)                                                               \
     {                                                                                              \
         name(UPROBE_PERF);                                                                         \
     }
-#define CASES(name) TAP_CASE(name##_by_bpf), TAP_CASE(name##_by_perf)
+#define CASES(name)                                                                                \
+    TAP_CASE(name##_by_bpf), TAP_CASE(name##_by_bpf_one_by_one), TAP_CASE(name##_by_perf)
 
-BOTH(counts_and_arguments)
-BOTH(texts_and_out_words)
-BOTH(nesting)
-BOTH(recursion)
-BOTH(jumps_over_calls)
-BOTH(long_calls)
-BOTH(a_full_ring)
-BOTH(many_threads)
-BOTH(later_and_elsewhere)
-BOTH(everyone)
+WAYS(counts_and_arguments)
+WAYS(texts_and_out_words)
+WAYS(nesting)
+WAYS(recursion)
+WAYS(jumps_over_calls)
+WAYS(long_calls)
+WAYS(a_full_ring)
+WAYS(many_threads)
+WAYS(later_and_elsewhere)
+WAYS(everyone)
 
 TAP_MAIN(CASES(counts_and_arguments), CASES(texts_and_out_words), CASES(nesting), CASES(recursion),
          CASES(jumps_over_calls), CASES(long_calls), CASES(a_full_ring), CASES(many_threads),

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of inferogram-ort-helper: what it was asked, and the two things it can find out. */
+#ifndef IFG_COLLECT_ORT_HELPER_HELPER_H
+#define IFG_COLLECT_ORT_HELPER_HELPER_H
+
+#include <sys/types.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+#define HELPER_PATHS_MAX     256
+#define HELPER_PROVIDERS_MAX 8
+
+struct helper {
+    const char *library;
+    const char *model;
+    const char *python;
+    const char *paths[HELPER_PATHS_MAX];
+    size_t path_count;
+    const char *providers[HELPER_PROVIDERS_MAX];
+    size_t provider_count;
+    long timeout_s;
+    long level;
+    long threads;
+    long size;
+    char folder[4096]; /* where helper.py and libinferogram-backtrace.so are; "" if not known */
+};
+
+/* The answer (answer.h) is appended to out. */
+enum ifg_status helper_backtrace(const struct helper *helper, struct ifg_bytes *out,
+                                 struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status helper_nodes(const struct helper *helper, struct ifg_bytes *out,
+                             struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Runs the library, or the interpreter with it, on a job (job.h). out_words: what was told. A
+ * failure that was told is an error, too. */
+enum ifg_status helper_run_job(const struct helper *helper, const char *job,
+                               struct ifg_bytes *out_words, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Who the foreign code runs as, when we are root: the owner of the library. */
+enum ifg_status helper_owner(const char *library, uid_t *out_uid, gid_t *out_gid,
+                             struct ifg_error *err) IFG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is concluded from calls, how answers are read, and what a child may do to us. */
+#include "collect/ort_helper/ort_helper.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/ticks.h"
+#include "collect/ort_helper/answer.h"
+#include "collect/ort_helper/cache.h"
+#include "collect/ort_helper/child.h"
+#include "collect/ort_helper/fields.h"
+#include "collect/ort_helper/made_model.h"
+#include "collect/ort_helper/report.h"
+#include "tap.h"
+
+/* ---- what is concluded ---- */
+
+static struct report *read_report(const char *text)
+{
+    struct report *report = NULL;
+
+    REQUIRE_INT(report_read(text, strlen(text), &report, NULL), IFG_OK);
+    return report;
+}
+
+/* A runtime with functions 0x10 (compute) 0x20 (execute) 0x30 (run) 0x40 (api). */
+static void put_run(struct ifg_bytes *out, const char *label, unsigned session, unsigned argument,
+                    int wrong_at)
+{
+    static const int computes[] = { 5, 4, 2, 0 };
+    int expected = 5;
+
+    answer_put(out, "session %s 0x%x\nchain %s compute 0x10 0x20 0x30 0x40\n", label, session,
+               label);
+    answer_put(out, "enter %s 0x40 0x%x 0 0 0 0 0\n", label, session);
+    answer_put(out, "enter %s 0x30 0x7fff00 0x%x 0 0 0 0\n", label, session);
+    for (size_t i = 0; i < 4; i++) {
+        int seen = (int)i == wrong_at ? 77 : expected;
+
+        answer_put(out, "enter %s 0x20 0x7fff10 0x7fff20 %d %d 0 0\n", label,
+                   argument == 3 ? seen : 9, argument == 4 ? seen : 9);
+        answer_put(out, "compute %s %d\n", label, computes[i]);
+        expected = computes[i] - 1;
+    }
+}
+
+static void judge_runs(unsigned argument, int wrong_at, struct report_verdict *out)
+{
+    struct ifg_bytes text;
+    struct report *report;
+
+    ifg_bytes_init(&text, 1 << 16);
+    answer_put(&text, "ort 1.20.1\napi run 0x40\nchain run compute 0x10 0x20 0x30 0x40\n");
+    put_run(&text, "check-run", 0x111000, argument, wrong_at);
+    put_run(&text, "check-other", 0x222000, argument, -1);
+    put_run(&text, "check-bind", 0x111000, argument, -1);
+    ifg_bytes_put(&text, "", 1);
+    report = read_report((const char *)text.data);
+    report_judge(report, out);
+    report_free(report);
+    ifg_bytes_fini(&text);
+}
+
+static void finds_execute_kernel_by_its_index(void)
+{
+    struct report_verdict verdict;
+
+    judge_runs(3, -1, &verdict);
+    CHECK_UINT(verdict.execute_kernel.address, 0x20);
+    CHECK_UINT(verdict.execute_kernel.argument, 3);
+    CHECK_UINT(verdict.execute_kernel.checked, 12);
+    judge_runs(4, -1, &verdict);
+    CHECK_UINT(verdict.execute_kernel.address, 0x20);
+    CHECK_UINT(verdict.execute_kernel.argument, 4);
+}
+
+static void one_wrong_index_is_enough(void)
+{
+    struct report_verdict verdict;
+
+    for (int at = 0; at < 4; at++) {
+        judge_runs(3, at, &verdict);
+        CHECK_UINT(verdict.execute_kernel.address, 0);
+    }
+}
+
+static void finds_run_by_its_session(void)
+{
+    struct report_verdict verdict;
+
+    judge_runs(3, -1, &verdict);
+    CHECK_UINT(verdict.run.address, 0x40); /* all ways lead through it in this runtime */
+    CHECK_UINT(verdict.run.argument, 1);
+    CHECK_UINT(verdict.api_run.address, 0x40);
+    CHECK_UINT(verdict.api_run.argument, 1);
+}
+
+/* Python cannot tell the pointer of a session: it is what creation and runs have in common. */
+static void infers_sessions_of_python(void)
+{
+    static const char text[] =
+        "ort 1.20.1\n"
+        "chain python-run compute 0x10 0x30 0x31 0x90\n"
+        "chain python-bind compute 0x10 0x30 0x90\n"
+        "chain python-array infer 0x1 0x50 0x90\n"
+        "chain python-path infer 0x1 0x50 0x51 0x90\n"
+        "chain python-array kernel 0x2 0x60 0x90\n"
+        "chain python-path kernel 0x2 0x60 0x90\n"
+        "enter python-check-array 0x90 0x700000 0x710000 0 0 0 0\n"
+        "enter python-check-array 0x50 0x7fff00 0x111000 0x900000 0 0 0\n"
+        "enter python-check-array 0x60 0x7fff00 0x111000 0x7 0 0 0\n"
+        "enter python-check-path 0x90 0x700000 0x710000 0 0 0 0\n"
+        "enter python-check-path 0x51 0x7fff00 0x222000 0x900000 0 0 0 path=3\n"
+        "enter python-check-path 0x50 0x7fff00 0x222000 0x910000 0 0 0\n"
+        "enter python-check-path 0x60 0x7fff00 0x222000 0x7 0 0 0\n"
+        "enter python-check-run 0x90 0x700000 0x710000 0 0 0 0\n"
+        "enter python-check-run 0x31 0x111000 0x111000 0 0 0 0\n"
+        "enter python-check-run 0x30 0x7fff00 0x111000 0x7 0 0 0\n"
+        "enter python-check-other 0x30 0x7fff00 0x222000 0x7 0 0 0\n"
+        "enter python-check-bind 0x30 0x7fff00 0x111000 0x7 0 0 0\n";
+    struct report *report = read_report(text);
+    struct report_verdict verdict;
+
+    report_judge(report, &verdict);
+    CHECK_UINT(verdict.run.address, 0x30);
+    CHECK_UINT(verdict.run.argument, 2);
+    CHECK_UINT(verdict.initialize.address, 0x60);
+    CHECK_UINT(verdict.load.address, 0x50);
+    CHECK_UINT(verdict.load_path.address, 0x51);
+    CHECK_UINT(verdict.load_path.path, 3);
+    CHECK_UINT(verdict.execute_kernel.address, 0);
+    report_free(report);
+}
+
+static void chains_without_calls_prove_nothing(void)
+{
+    struct report *report = read_report("ort 1.20.1\nchain run compute 0x10 0x20 0x30 0x40\n"
+                                        "compute run 5\nunchecked no\nchain x y\nenter run 1 2\n"
+                                        "compute run\nchain run compute\nerror no luck\nchain");
+    struct report_verdict verdict;
+
+    report_judge(report, &verdict);
+    CHECK_UINT(verdict.execute_kernel.address, 0);
+    CHECK_UINT(verdict.run.address, 0);
+    CHECK_UINT(report->chain_count, 1);
+    CHECK_UINT(report->enter_count, 0);
+    CHECK_STR(report->unchecked, "no");
+    CHECK_STR(report->error, "no luck");
+    report_free(report);
+}
+
+/* ---- answers ---- */
+
+static enum ifg_status read_backtrace(const char *text, struct ort_backtrace *out,
+                                      struct ifg_error *err)
+{
+    return answer_read_backtrace(text, strlen(text), out, err);
+}
+
+static void reads_a_backtrace(void)
+{
+    struct ort_backtrace backtrace;
+
+    CHECK_INT(read_backtrace(ANSWER_FIRST_LINE
+                             "\nversion 1.20.1\nbuild-id 00ff\nframe 0 0x10\nnew things\n"
+                             "execute_kernel 0x20 0x24 argument 3 checked 12\n"
+                             "node_names argument 2 offsets 0 264 0 8 40 checked 14\n"
+                             "load_path 0x50 0x50 argument 2 path 3 checked 1\nend\n",
+                             &backtrace, NULL),
+              IFG_OK);
+    CHECK_STR(backtrace.version, "1.20.1");
+    CHECK_STR(backtrace.build_id, "00ff");
+    CHECK_UINT(backtrace.execute_kernel.file_offset, 0x20);
+    CHECK_UINT(backtrace.execute_kernel.probe_offset, 0x24);
+    CHECK_UINT(backtrace.execute_kernel.argument, 3);
+    CHECK_UINT(backtrace.load_path.path, 3);
+    CHECK_UINT(backtrace.names.argument, 2);
+    CHECK_UINT(backtrace.names.offsets[1], 264);
+    CHECK_UINT(backtrace.names.offsets[4], 40);
+    CHECK_UINT(backtrace.run.file_offset, 0);
+}
+
+static void refuses_what_is_no_answer(void)
+{
+    static const char *const texts[] = {
+        "",
+        "hello\n",
+        ANSWER_FIRST_LINE "\n",
+        ANSWER_FIRST_LINE "\nversion 1.2.3\n",
+        ANSWER_FIRST_LINE "\nend\n",
+        ANSWER_FIRST_LINE "\nversion 1\nrun 0x20 0x10 argument 1\nend\n",
+        ANSWER_FIRST_LINE "\nversion 1\nrun 0x20 0x2000 argument 1\nend\n",
+        ANSWER_FIRST_LINE "\nversion 1\nrun 0x20 0x20 argument 99\nend\n",
+        ANSWER_FIRST_LINE "\nversion 1\nrun 0x20\nend\n",
+        ANSWER_FIRST_LINE "\nversion 1\nrun 0x20 0x20 argument 1 junk\nend\n",
+        "inferogram-ort-helper 2\nversion 1\nend\n",
+    };
+    struct ort_backtrace backtrace;
+    struct ifg_error err;
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        tap_note("text %zu", i);
+        CHECK_INT(read_backtrace(texts[i], &backtrace, &err), IFG_CORRUPT);
+        CHECK_UINT(backtrace.run.file_offset, 0);
+    }
+    CHECK_INT(read_backtrace("error it\x1b crashed\n", &backtrace, &err), IFG_UNSUPPORTED);
+    CHECK_STR(err.message, "it? crashed");
+}
+
+static void reads_nodes(void)
+{
+    static const char text[] = ANSWER_FIRST_LINE "\nrun ok 1 1\n"
+                                                 "node 7 % a%20b Conv CPUExecutionProvider\n"
+                                                 "node 2 % % If CPU\n"
+                                                 "node 7 2 inner Add CPU\n"
+                                                 "node 8 2 one Add CPU\n"
+                                                 "other 8 2 also Mul CPU\n"
+                                                 "other 7 2 inner Add CPU\n"
+                                                 "node 3 % loop Loop CPU\n"
+                                                 "node 1 3 body Add CPU\n"
+                                                 "node 0 2/7 deep Add CPU\nend\n";
+    struct ort_nodes nodes;
+
+    REQUIRE_INT(answer_read_nodes(text, strlen(text), &nodes, NULL), IFG_OK);
+    CHECK_UINT(nodes.count, 9);
+    CHECK(nodes.complete);
+    REQUIRE(ort_nodes_find(&nodes, "", 7) != NULL);
+    CHECK_STR(ort_nodes_find(&nodes, "", 7)->name, "a b");
+    CHECK(!ort_nodes_find(&nodes, "", 7)->is_in_branch);
+    CHECK_STR(ort_nodes_find(&nodes, "2", 7)->name, "inner");
+    CHECK(ort_nodes_find(&nodes, "2", 7)->is_in_branch);
+    CHECK(ort_nodes_find(&nodes, "2/7", 0)->is_in_branch);
+    CHECK(!ort_nodes_find(&nodes, "3", 1)->is_in_branch);
+    CHECK(!ort_nodes_find(&nodes, "2", 7)->is_ambiguous);
+    CHECK(ort_nodes_find(&nodes, "2", 8)->is_ambiguous); /* two names */
+    CHECK_STR(ort_nodes_find(&nodes, "2", 8)->name, "one");
+    CHECK(ort_nodes_find(&nodes, "", 9) == NULL);
+    ort_nodes_fini(&nodes);
+    CHECK_INT(answer_read_nodes(text, strlen(text) - 4, &nodes, NULL), IFG_CORRUPT);
+}
+
+/* ---- the cache ---- */
+
+static void keeps_what_was_found(void)
+{
+    char folder[] = "/tmp/ifg-cache.XXXXXX";
+    struct cache_key key, other;
+    struct ifg_bytes text, back;
+    char command[64];
+
+    REQUIRE(mkdtemp(folder) != NULL);
+    setenv("XDG_CACHE_HOME", folder, 1);
+    ifg_bytes_init(&text, 1000);
+    ifg_bytes_init(&back, 1000);
+    ifg_bytes_put(&text, "hello\n", 6);
+    cache_key_of("/proc/self/exe", "0123456789abcdef0123", &key);
+    REQUIRE(key.build_id[0]);
+    CHECK(!cache_read(&key, &back));
+    cache_write(&key, &text);
+    CHECK(cache_read(&key, &back));
+    CHECK_UINT(back.size, 6);
+    other = key;
+    other.size++;
+    CHECK(!cache_read(&other, &back));
+    other = key;
+    other.owner++;
+    CHECK(!cache_read(&other, &back));
+    cache_key_of("/proc/self/exe", "../../etc/passwd", &other);
+    CHECK_STR(other.build_id, "");
+    CHECK(!cache_read(&other, &back));
+    ifg_bytes_fini(&text);
+    ifg_bytes_fini(&back);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    CHECK_INT(system(command), 0);
+}
+
+/* ---- children ---- */
+
+static int says_hello(void *user)
+{
+    return write(3, user, 5) == 5 ? 0 : 5;
+}
+
+static int crashes(void *user)
+{
+    (void)user;
+    signal(SIGSEGV, SIG_DFL);
+    raise(SIGSEGV);
+    return 0;
+}
+
+static int sleeps(void *user)
+{
+    while (user)
+        pause();
+    return 0;
+}
+
+/* Something that outlives it and holds the pipe. */
+static int leaves_a_child(void *user)
+{
+    if (fork() == 0)
+        sleeps(user);
+    return 0;
+}
+
+static int closes_and_sleeps(void *user)
+{
+    close(3);
+    return sleeps(user);
+}
+
+static int writes_for_ever(void *user)
+{
+    while (user && write(3, "words words words words words ", 30) > 0)
+        continue;
+    return 0;
+}
+
+static enum ifg_status try_child(int (*function)(void *), struct ifg_bytes *words,
+                                 struct ifg_error *err)
+{
+    static const char *const environment[] = { NULL };
+    static char hello[] = "hello";
+    struct child child = { .what = "it",
+                           .function = function,
+                           .user = hello,
+                           .environment = environment,
+                           .result_fd = 3,
+                           .input_fds = { -1, -1 },
+                           .timeout_s = 1,
+                           .file_bytes = 1000 };
+
+    ifg_bytes_init(words, 1000);
+    return child_collect(&child, words, err);
+}
+
+static void collects_words(void)
+{
+    struct ifg_bytes words;
+    struct ifg_error err;
+
+    CHECK_INT(try_child(says_hello, &words, &err), IFG_OK);
+    CHECK_UINT(words.size, 5);
+    ifg_bytes_fini(&words);
+}
+
+static void survives_bad_children(void)
+{
+    static const struct {
+        int (*function)(void *);
+        const char *message;
+    } cases[] = {
+        { crashes, "it crashed: Segmentation fault" },
+        { sleeps, "it did not come to an end within 1 s" },
+        { leaves_a_child, "it did not come to an end within 1 s" },
+        { closes_and_sleeps, "it did not come to an end within 1 s" },
+        { writes_for_ever, "it did not come to an end within 1 s" },
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t start_ns = ifg_monotonic_ns();
+        struct ifg_bytes words;
+        struct ifg_error err = { 0 };
+
+        tap_note("child %zu", i);
+        CHECK_INT(try_child(cases[i].function, &words, &err), IFG_UNSUPPORTED);
+        CHECK_STR(err.message, cases[i].message);
+        CHECK(ifg_monotonic_ns() - start_ns < UINT64_C(10000000000));
+        ifg_bytes_fini(&words);
+    }
+    CHECK_INT(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to be reaped */
+}
+
+static void a_program_that_is_not_there(void)
+{
+    struct ort_helper_options options = ORT_HELPER_OPTIONS_INIT;
+    struct ort_backtrace backtrace;
+    struct ifg_error err = { 0 };
+
+    options.helper = "/nowhere/helper";
+    options.no_cache = true;
+    CHECK_INT(ort_helper_backtrace("/proc/self/exe", &options, &backtrace, &err), IFG_NOT_FOUND);
+    CHECK_CONTAINS(err.message, "/nowhere/helper");
+    CHECK_INT(ort_helper_backtrace("/nowhere/lib.so", &options, &backtrace, &err), IFG_NOT_FOUND);
+}
+
+static void the_model_is_small(void)
+{
+    uint8_t model[MADE_MODEL_BYTES];
+    size_t bytes = made_model(model);
+
+    CHECK(bytes > 100 && bytes < 400);
+    CHECK_UINT(model[0], 0x08); /* ir_version */
+}
+
+TAP_MAIN(TAP_CASE(finds_execute_kernel_by_its_index), TAP_CASE(one_wrong_index_is_enough),
+         TAP_CASE(finds_run_by_its_session), TAP_CASE(infers_sessions_of_python),
+         TAP_CASE(chains_without_calls_prove_nothing), TAP_CASE(reads_a_backtrace),
+         TAP_CASE(refuses_what_is_no_answer), TAP_CASE(reads_nodes), TAP_CASE(keeps_what_was_found),
+         TAP_CASE(collects_words), TAP_CASE(survives_bad_children),
+         TAP_CASE(a_program_that_is_not_there), TAP_CASE(the_model_is_small))

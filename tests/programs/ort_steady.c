@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A program that runs models until it is told to end, and keeps its own account of every run: for
+ * tests that attach to it. It knows nothing of Inferogram.
+ *
+ *   ort_steady LOG PAUSE_US [-a] LIBRARY MODEL [LIBRARY MODEL]... [+ LIBRARY MODEL]...
+ *
+ * Models have one input x and one output y of 1x4 floats; they run in turn. -a: they are read into
+ * memory first. Pairs behind a + are loaded on SIGHUP. SIGUSR1: fork a child that does the same for
+ * half a second. SIGUSR2: exec itself. SIGTERM: end. At the end (also at exec) a line
+ * "PID INDEX START END" for each run is appended to LOG, in CLOCK_MONOTONIC ns.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ort_min.h"
+
+#define PAIRS_MAX 8
+#define RUNS_MAX  4000000u
+#define LOG_FATAL 4
+
+struct run {
+    uint32_t index;
+    uint64_t start, end;
+};
+
+struct net {
+    ort_table api;
+    void *session;
+    void *input;
+};
+
+static volatile sig_atomic_t asked_load, asked_fork, asked_exec, asked_end;
+static struct run *runs;
+static size_t run_count;
+static struct net nets[PAIRS_MAX];
+static size_t net_count;
+static bool in_memory;
+
+static void on_signal(int number)
+{
+    if (number == SIGHUP)
+        asked_load = 1;
+    else if (number == SIGUSR1)
+        asked_fork = 1;
+    else if (number == SIGUSR2)
+        asked_exec = 1;
+    else
+        asked_end = 1;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void check(ort_table api, void *status)
+{
+    if (!status)
+        return;
+    fprintf(stderr, "%s\n", ORT(api, ORT_GET_ERROR_MESSAGE, const char *, (void *))(status));
+    exit(3);
+}
+
+static void *make_input(ort_table api)
+{
+    static float data[4] = { 1, -1, 2, -2 };
+    static const int64_t dims[2] = { 1, 4 };
+    void *memory = NULL;
+    void *value = NULL;
+
+    check(api, ORT(api, ORT_CREATE_CPU_MEMORY_INFO, void *, (int, int, void **))(1, 0, &memory));
+    check(api, ORT(api, ORT_CREATE_TENSOR_WITH_DATA, void *,
+                   (void *, void *, size_t, const int64_t *, size_t, int, void **))(
+                   memory, data, sizeof data, dims, 2, ORT_FLOAT, &value));
+    return value;
+}
+
+static void *create(ort_table api, void *env, void *options, const char *model)
+{
+    static char bytes[1 << 20];
+    void *session = NULL;
+    size_t size = 0;
+    FILE *file;
+
+    if (!in_memory) {
+        check(api, ORT(api, ORT_CREATE_SESSION, void *,
+                       (void *, const char *, void *, void **))(env, model, options, &session));
+        return session;
+    }
+    file = fopen(model, "rb");
+    if (file) {
+        size = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+    }
+    check(api, ORT(api, ORT_CREATE_SESSION_FROM_ARRAY, void *,
+                   (void *, const void *, size_t, void *, void **))(env, bytes, size, options,
+                                                                    &session));
+    return session;
+}
+
+static void load(const char *library, const char *model)
+{
+    const struct ort_base *base = ort_get_base(library);
+    struct net *net = &nets[net_count];
+    void *env = NULL;
+    void *options = NULL;
+
+    if (!base || net_count == PAIRS_MAX)
+        exit(3);
+    net->api = base->get_api((uint32_t)strtoul(strchr(base->get_version(), '.') + 1, NULL, 10));
+    check(net->api, ORT(net->api, ORT_CREATE_ENV, void *,
+                        (int, const char *, void **))(LOG_FATAL, "steady", &env));
+    check(net->api, ORT(net->api, ORT_CREATE_SESSION_OPTIONS, void *, (void **))(&options));
+    check(net->api, ORT(net->api, ORT_SET_INTRA_OP_NUM_THREADS, void *, (void *, int))(options, 1));
+    net->session = create(net->api, env, options, model);
+    ORT(net->api, ORT_RELEASE_SESSION_OPTIONS, void, (void *))(options);
+    net->input = make_input(net->api);
+    net_count++;
+}
+
+static void run(size_t index)
+{
+    static const char *const input_names[] = { "x" };
+    static const char *const output_names[] = { "y" };
+    const struct net *net = &nets[index];
+    struct run *entry = &runs[run_count < RUNS_MAX ? run_count : RUNS_MAX - 1];
+    void *output = NULL;
+
+    entry->index = (uint32_t)index;
+    entry->start = now_ns();
+    check(net->api, ORT(net->api, ORT_RUN, void *,
+                        (void *, const void *, const char *const *, void *const *, size_t,
+                         const char *const *, size_t, void **))(
+                        net->session, NULL, input_names, &net->input, 1, output_names, 1, &output));
+    entry->end = now_ns();
+    ORT(net->api, ORT_RELEASE_VALUE, void, (void *))(output);
+    if (run_count < RUNS_MAX)
+        run_count++;
+}
+
+static void write_log(const char *path)
+{
+    FILE *file = fopen(path, "a");
+
+    for (size_t i = 0; file && i < run_count; i++)
+        fprintf(file, "%d %u %llu %llu\n", (int)getpid(), runs[i].index,
+                (unsigned long long)runs[i].start, (unsigned long long)runs[i].end);
+    if (file)
+        fclose(file);
+    run_count = 0;
+}
+
+static bool become_child(void)
+{
+    fflush(NULL);
+    if (fork() != 0)
+        return false;
+    run_count = 0;
+    return true;
+}
+
+static int work(char **argv, char **later)
+{
+    useconds_t pause_us = (useconds_t)strtoul(argv[2], NULL, 10);
+    uint64_t until = UINT64_MAX;
+
+    for (size_t i = 0; !asked_end && now_ns() < until; i++) {
+        run(i % net_count);
+        if (pause_us)
+            usleep(pause_us);
+        if (asked_load && *later) {
+            asked_load = 0;
+            load(later[0], later[1]);
+            later += 2;
+        }
+        if (asked_fork) {
+            asked_fork = 0;
+            if (become_child())
+                until = now_ns() + 500000000u;
+        }
+        if (asked_exec) {
+            write_log(argv[1]);
+            execv("/proc/self/exe", argv);
+            return 4;
+        }
+    }
+    write_log(argv[1]);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const int numbers[] = { SIGHUP, SIGUSR1, SIGUSR2, SIGTERM };
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    int at = 3;
+
+    if (argc < 5)
+        return 2;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaction(numbers[i], &action, NULL);
+    runs = calloc(RUNS_MAX, sizeof *runs);
+    if (!runs)
+        return 3;
+    if (strcmp(argv[at], "-a") == 0) {
+        in_memory = true;
+        at++;
+    }
+    for (; at + 1 < argc && strcmp(argv[at], "+") != 0; at += 2)
+        load(argv[at], argv[at + 1]);
+    printf("ready %d\n", (int)getpid());
+    fflush(stdout);
+    return work(argv, at < argc ? argv + at + 1 : argv + at);
+}
