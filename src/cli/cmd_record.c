@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/probes.h"
 #include "record/attached.h"
 #include "record/process.h"
 #include "record/session.h"
@@ -23,23 +24,25 @@ static const char help[] =
     "  --pid N           record the running process N, which has ONNX Runtime or libinferogram\n"
     "  --name S          record the oldest running process of that name; others are listed\n"
     "  --path P          the same, by the path of its program or script\n"
-    "  --next            wait for the next process that creates a session of ONNX Runtime\n"
+    "  --next            wait for the next process that creates a session of ONNX Runtime; with\n"
+    "                    --name or --path, for the next one of that name or path\n"
     "  --timeout T       with --next: wait no longer than T\n"
     "  -o, --output FILE write here (default: inferogram-<program>-<pid>-<time>.ifg)\n"
     "  -f, --force       replace FILE if it exists\n"
     "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
     "  --ops[=N]         record the operators of every Nth inference (default 16; 1: of all)\n"
-    "  --hook HOW        how runtimes are watched: auto (default), preload (CMD only), uprobe\n"
-    "                    (from outside, needs rights), none\n"
+    "  --hook HOW        how runtimes are watched: auto, preload (CMD only), uprobe (needs "
+    "rights), none\n"
+    "  --probe FILE      also follow the runtime that FILE describes, or --probe llama, openvino\n"
     "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
     "  -q, --quiet       say nothing but errors\n"
     "  --help            this text\n"
     "\n"
     "Ctrl-C ends CMD as usual, or stops an attached recording; a second one leaves CMD running.\n"
-    "Exit status: CMD's (128 + signal if it was killed); 125 recording failed, 126 or 127 CMD\n"
-    "cannot be started; 2 a wrong command line. Without CMD: 0 recorded; 1 no such process,\n"
-    "nothing to record in it, recorded by somebody else, none in time, or the file failed; 4 a\n"
-    "right is missing.\n";
+    "Exit status: CMD's (128 + signal if it was killed); 125 recording failed, 126 or 127 CMD "
+    "cannot\n"
+    "be started; 2 a wrong command line. Without CMD: 0 recorded; 1 nothing to record; 4 no "
+    "right.\n";
 
 #define OPS_DEFAULT 16u
 #define OPS_MAX     1000000u
@@ -48,6 +51,7 @@ struct arguments {
     struct session_options session;
     const char *name;
     const char *path;
+    struct probe_file *probes[CLI_PROBES_MAX];
     bool quiet;
 };
 
@@ -131,8 +135,8 @@ static void show_watched(const struct instruments *instruments)
     for (size_t i = 0; i < instruments->count; i++) {
         const struct instrument *item = &instruments->items[i];
 
-        if (!instrument_is_runtime(item->name) || item->state != TRACE_INSTRUMENT_ON ||
-            used >= sizeof watched)
+        if (!(instrument_is_runtime(item->name) || instrument_is_probed(item->name)) ||
+            item->state != TRACE_INSTRUMENT_ON || used >= sizeof watched)
             continue;
         used += (size_t)snprintf(watched + used, sizeof watched - used, "%s%s%s%.100s%s",
                                  used ? ", " : "", item->name, *item->reason ? " (" : "",
@@ -145,7 +149,8 @@ static void show_watched(const struct instruments *instruments)
     for (size_t i = 0; i < instruments->count; i++) {
         const struct instrument *item = &instruments->items[i];
 
-        if ((instrument_is_runtime(item->name) || item == ops) &&
+        if ((instrument_is_runtime(item->name) || instrument_is_probed(item->name) ||
+             item == ops) &&
             item->state == TRACE_INSTRUMENT_UNAVAILABLE && strcmp(item->name, "ONNX Runtime") != 0)
             cli_say("%s not available: %s", item->name, item->reason);
     }
@@ -321,7 +326,10 @@ static bool parse_ops(const char *text, uint32_t *out_ops)
 static int check(const struct session_options *session, int targets)
 {
     if (targets > 1)
-        return cli_usage("record", "--pid, --name, --path and --next exclude each other");
+        return cli_usage("record", "--pid, --name and --path exclude each other");
+    if (session->next && session->pid)
+        return cli_usage("record", "--pid and --next exclude each other");
+    targets += session->next;
     if (targets && session->command)
         return cli_usage("record",
                          "give either a command or --pid, --name, --path, --next; not both");
@@ -354,6 +362,7 @@ enum {
     OPTION_LOSSLESS,
     OPTION_HOOK,
     OPTION_OPS,
+    OPTION_PROBE,
     OPTION_HELP,
 };
 
@@ -372,6 +381,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
         { "lossless", no_argument, NULL, OPTION_LOSSLESS },
         { "hook", required_argument, NULL, OPTION_HOOK },
         { "ops", optional_argument, NULL, OPTION_OPS },
+        { "probe", required_argument, NULL, OPTION_PROBE },
         { "quiet", no_argument, NULL, 'q' },
         { "help", no_argument, NULL, OPTION_HELP },
         { NULL, 0, NULL, 0 },
@@ -398,7 +408,6 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
             break;
         case OPTION_NEXT:
             session->next = true;
-            targets++;
             break;
         case OPTION_TIMEOUT:
             if (!cli_parse_seconds(optarg, &session->timeout_s) || session->timeout_s <= 0)
@@ -422,6 +431,11 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
             break;
         case OPTION_HOOK:
             code = parse_hook(optarg, &session->hook);
+            if (code)
+                return code;
+            break;
+        case OPTION_PROBE:
+            code = cli_add_probe(optarg, arguments->probes, &session->probe_count);
             if (code)
                 return code;
             break;
@@ -496,7 +510,10 @@ int cmd_record(int argc, char **argv)
     arguments.session.waiting = show_waiting;
     arguments.session.expecting = show_expecting;
     arguments.session.user = &screen;
-    if (arguments.name || arguments.path) {
+    arguments.session.probes = arguments.probes;
+    arguments.session.next_name = arguments.name;
+    arguments.session.next_path = arguments.path;
+    if (!arguments.session.next && (arguments.name || arguments.path)) {
         status = find_process(&arguments, &err);
         if (status) {
             cli_say("%s", err.message);
@@ -519,6 +536,7 @@ int cmd_record(int argc, char **argv)
     show_end(&result, &screen);
     code = exit_after(&arguments, &result);
 out:
+    cli_free_probes(arguments.probes, arguments.session.probe_count);
     ifg_free(joined);
     return code;
 }

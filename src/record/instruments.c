@@ -18,6 +18,14 @@ bool instrument_is_runtime(const char *name)
     return strncmp(name, "ONNX Runtime", 12) == 0 || strncmp(name, "onnxruntime", 11) == 0;
 }
 
+bool instrument_is_probed(const char *name)
+{
+    static const char ending[] = " by probes";
+    size_t length = strlen(name);
+
+    return length >= sizeof ending && strcmp(name + length - (sizeof ending - 1), ending) == 0;
+}
+
 bool instruments_have_runtime(const struct instruments *instruments)
 {
     for (size_t i = 0; i < instruments->count; i++)

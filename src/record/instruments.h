@@ -31,6 +31,9 @@ bool instruments_report(struct instruments *instruments, struct trace_writer *wr
 /* Is it the word of a hook about a runtime (and not about, say, operators)? */
 bool instrument_is_runtime(const char *name);
 
+/* Is it a runtime that was followed by a description (--probe)? */
+bool instrument_is_probed(const char *name);
+
 /* Whether a hook said anything about a runtime. */
 bool instruments_have_runtime(const struct instruments *instruments);
 

@@ -16,23 +16,25 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
-#include "record/process.h"
+#include "record/attached.h"
+#include "record/probed.h"
 
 #define MS 1000000ull
 
-#define SLEEP_BUSY_NS   (1 * MS)
-#define SLEEP_QUIET_NS  (4 * MS)
-#define FULL_PERCENT    6 /* a ring fuller than this is drained again at once */
-#define CLOCK_EVERY_NS  (500 * MS)
-#define SCAN_EVERY_NS   (100 * MS)
-#define EXEC_CHECK_NS   (400 * MS)
-#define RUNTIME_SOON_NS (250 * MS) /* looking for runtimes that no hook told of, at first */
-#define RUNTIME_LOOK_NS (1000 * MS)
-#define FILES_EVERY_NS  (500 * MS)
-#define PROGRESS_NS     (200 * MS)
-#define LOOK_EVERY_NS   (5 * MS) /* for ends, signals and new processes, while not sleeping */
-#define POLLED_TARGETS  64
-#define DESCENDANTS_MAX 4096
+#define SLEEP_BUSY_NS    (1 * MS)
+#define SLEEP_QUIET_NS   (4 * MS)
+#define SLEEP_OUTSIDE_NS (10 * MS) /* only probes: they wake us when there is much */
+#define FULL_PERCENT     6         /* a ring fuller than this is drained again at once */
+#define CLOCK_EVERY_NS   (500 * MS)
+#define SCAN_EVERY_NS    (100 * MS)
+#define EXEC_CHECK_NS    (400 * MS)
+#define RUNTIME_SOON_NS  (250 * MS) /* looking for runtimes that no hook told of, at first */
+#define RUNTIME_LOOK_NS  (1000 * MS)
+#define FILES_EVERY_NS   (500 * MS)
+#define PROGRESS_NS      (200 * MS)
+#define LOOK_EVERY_NS    (5 * MS) /* for ends, signals and new processes, while not sleeping */
+#define POLLED_TARGETS   64
+#define DESCENDANTS_MAX  4096
 
 enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
                                    struct ifg_error *err)
@@ -97,17 +99,21 @@ void session_close_target(struct session *session, struct target *target,
 void session_fill_progress(struct session *session, struct session_progress *out_progress)
 {
     struct target_counts counts = session->ended;
+    struct ort_attach_counts outside = { 0 };
 
+    if (session->attach)
+        ort_attach_count(session->attach, &outside);
     for (struct target *t = session->targets; t; t = target_next(t))
         target_count(t, &counts);
     out_progress->seconds = (double)(ifg_monotonic_ns() - session->begin_ns) * 1e-9;
-    out_progress->events = counts.events;
-    out_progress->inferences = counts.inferences;
-    out_progress->dropped = counts.dropped;
-    out_progress->models = counts.models;
-    out_progress->threads = counts.threads;
+    out_progress->events = counts.events + outside.events;
+    out_progress->inferences = counts.inferences + outside.inferences;
+    out_progress->dropped = counts.dropped + outside.lost;
+    out_progress->models = counts.models + outside.models;
+    out_progress->threads = counts.threads + outside.threads;
     out_progress->bytes = trace_writer_bytes(session->writer);
-    out_progress->processes = session->processes;
+    out_progress->processes = session->processes + outside.processes;
+    probed_count(session, out_progress);
 }
 
 /* The counter and the clocks, read as close together as we can: the tightest of a few tries. */
@@ -193,10 +199,13 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
     pids[count++] = session->root;
     count += process_descendants(session->root, pids + 1, DESCENDANTS_MAX - 1);
     look_for_runtimes(session, pids, count, now_ns);
+    attached_look(session, pids, count);
+    probed_look(session, pids, count);
     for (size_t i = 0; i < count; i++) {
         int fd;
 
-        if ((!known_too && has_target(session, pids[i])) ||
+        /* What is watched from outside rarely gets the library later. */
+        if ((!known_too && (session->attach || has_target(session, pids[i]))) ||
             process_open_region(pids[i], &fd, NULL) != IFG_OK)
             continue;
         if (!target_belongs_to(fd, pids[i]))
@@ -206,10 +215,10 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
     }
 }
 
-static void note_command_status(struct session *session)
+void session_note_command(struct session *session)
 {
     int status;
-    pid_t ended = waitpid(session->root, &status, WNOHANG);
+    pid_t ended = session->root_ended ? 0 : waitpid(session->root, &status, WNOHANG);
 
     if (ended == session->root) {
         session->root_ended = true;
@@ -233,7 +242,7 @@ static void reap_targets(struct session *session)
             uint32_t code = 0;
 
             if (target_pid(target) == session->root && session->root_is_child) {
-                note_command_status(session);
+                session_note_command(session);
                 if (session->root_ended) {
                     int status = session->result->wait_status;
 
@@ -277,7 +286,7 @@ static bool handle_signals(struct session *session)
 
 static void sleep_until_something(struct session *session)
 {
-    struct pollfd polled[POLLED_TARGETS + 3];
+    struct pollfd polled[POLLED_TARGETS + 6];
     struct timespec limit = { 0, (long)session->sleep_ns };
     nfds_t count = 0;
 
@@ -286,6 +295,12 @@ static void sleep_until_something(struct session *session)
         polled[count++] = (struct pollfd){ session->rendezvous.inotify, POLLIN, 0 };
     if (session->root_pidfd >= 0)
         polled[count++] = (struct pollfd){ session->root_pidfd, POLLIN, 0 };
+    if (session->attach && ort_attach_fd(session->attach) >= 0)
+        polled[count++] = (struct pollfd){ ort_attach_fd(session->attach), POLLIN, 0 };
+    if (session->map_watch)
+        polled[count++] = (struct pollfd){ map_watch_fd(session->map_watch), POLLIN, 0 };
+    if (probed_fd(session) >= 0)
+        polled[count++] = (struct pollfd){ probed_fd(session), POLLIN, 0 };
     for (struct target *t = session->targets; t && count < POLLED_TARGETS; t = target_next(t))
         if (target_pidfd(t) >= 0)
             polled[count++] = (struct pollfd){ target_pidfd(t), POLLIN, 0 };
@@ -298,7 +313,7 @@ static void note_root_end(struct session *session)
     if (session->root_ended)
         return;
     if (session->root_is_child) {
-        note_command_status(session);
+        session_note_command(session);
     } else {
         struct pollfd ended = { session->root_pidfd, POLLIN, 0 };
 
@@ -318,10 +333,17 @@ static void drain_all(struct session *session, uint64_t now_ns)
         if (full > fullest)
             fullest = full;
     }
+    attached_take_maps(session);
+    if (session->attach && ort_attach_work(session->attach, now_ns) && session->targets)
+        any = true;
+    if (probed_work(session, now_ns) && session->targets)
+        any = true;
     if (fullest >= FULL_PERCENT)
         session->sleep_ns = 0;
     else if (any)
         session->sleep_ns = SLEEP_BUSY_NS;
+    else if (!session->targets && (session->attach || session->probed))
+        session->sleep_ns = SLEEP_OUTSIDE_NS;
     else if (session->sleep_ns < SLEEP_QUIET_NS)
         session->sleep_ns += session->sleep_ns / 4 + 100000;
 }
@@ -406,6 +428,6 @@ void session_await_command(struct session *session)
         poll(polled, session->root_pidfd >= 0 ? 2 : 1, 100);
         if (handle_signals(session))
             return;
-        note_command_status(session);
+        session_note_command(session);
     }
 }

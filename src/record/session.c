@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "record/attached.h"
 #include "record/fault.h"
 #include "record/host.h"
+#include "record/probed.h"
 #include "record/process.h"
 #include "record/program.h"
 #include "wire/wire.h"
@@ -49,14 +51,17 @@ static void write_facts(struct session *session)
     trace_writer_clock(writer, 1, TRACE_CLOCK_MONOTONIC, 1000000000u, "CLOCK_MONOTONIC");
     trace_writer_fact(writer, "tool.version", session->options->tool_version);
     trace_writer_fact(writer, "record.command", session->options->arguments);
-    trace_writer_fact(writer, "record.mode", session->options->command ? "launch" : "attach");
+    trace_writer_fact(writer, "record.mode",
+                      session->options->command ? "launch"
+                      : session->options->next  ? "next"
+                                                : "attach");
     trace_writer_fact(writer, "record.program", session->result->program);
     host_write_facts(writer);
     session_write_clock_pair(session);
 }
 
-static enum ifg_status open_output(struct session *session, const char *program, pid_t pid,
-                                   struct ifg_error *err)
+enum ifg_status session_open_output(struct session *session, const char *program, pid_t pid,
+                                    struct ifg_error *err)
 {
     char *path = session->result->path;
     size_t size = sizeof session->result->path;
@@ -91,12 +96,26 @@ static enum ifg_status prepare_environment(struct session *session, const char *
     snprintf(value, sizeof value, "%d:%s:%s", (int)getpid(), session->options->lossless ? "L" : "",
              session->rendezvous.directory);
     status = hooks_add_variable(hooks, IFG_ENV_SESSION, value, err);
-    if (status || session->options->hook == SESSION_HOOK_NONE)
+    if (status || session->options->hook == SESSION_HOOK_NONE ||
+        session->options->hook == SESSION_HOOK_UPROBE)
         return status;
     program_probe(path, &program);
     runtime_add_program(&session->runtimes, program.path);
     status = hooks_prepare(hooks, &program, session->options->ops, err);
     session->result->hooked = hooks->preload;
+    return status;
+}
+
+/* Whether there can be probes has to be known before the program runs for nothing. */
+static enum ifg_status prepare_probes(struct session *session, struct ifg_error *err)
+{
+    struct ort_attach_sight sight;
+    enum ifg_status status = attached_begin(session, 0, &sight, err);
+
+    if (!status)
+        status = ort_attach_prepare(session->attach, err);
+    if (!status)
+        attached_watch_maps(session);
     return status;
 }
 
@@ -117,6 +136,10 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
         return status;
     }
     status = prepare_environment(session, path, err);
+    if (!status && session->options->hook == SESSION_HOOK_UPROBE)
+        status = prepare_probes(session, err);
+    if (!status)
+        status = probed_open(session, err);
     if (!status)
         status = launch_prepare(command, &session->surroundings, session->hooks.variables,
                                 session->hooks.variable_count, &launch, err);
@@ -127,11 +150,13 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
     session->context.launched = launch.pid;
     session->context.command = command;
     /* The file before the program: a program must not run for nothing. */
-    status = open_output(session, command[0], launch.pid, err);
+    status = session_open_output(session, command[0], launch.pid, err);
     if (status) {
         launch_abandon(&launch);
         return status;
     }
+    attached_write(session, 0);
+    probed_look(session, &launch.pid, 1);
     status = launch_go(&launch, command, err);
     if (status) {
         *out_cannot_start = true;
@@ -142,33 +167,57 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
     return IFG_OK;
 }
 
+/* The region of the process, and whether it is free; -1 with the reason if there is none. */
+static enum ifg_status find_region(pid_t pid, int *out_fd, enum ifg_status *out_why,
+                                   struct ifg_error *why, struct ifg_error *err)
+{
+    enum ifg_status status = IFG_OK;
+
+    *out_why = process_open_region(pid, out_fd, why);
+    if (!*out_why)
+        status = target_check_free(*out_fd, pid, err); /* before a file is created, or replaced */
+    if (status)
+        close(*out_fd);
+    return status;
+}
+
 static enum ifg_status begin_attach(struct session *session, struct ifg_error *err)
 {
     pid_t pid = session->options->pid;
+    struct ort_attach_sight sight;
     struct process_info info;
+    struct ifg_error no_region = { .message = "" };
+    enum ifg_status region;
     enum ifg_status status = process_describe(pid, &info, err);
     int fd = -1;
 
     if (status)
         return status;
-    status = process_open_region(pid, &fd, err);
+    status = find_region(pid, &fd, &region, &no_region, err);
     if (status)
         return status;
-    status = target_check_free(fd, pid, err); /* before a file is created, or replaced */
-    if (status) {
-        close(fd);
-        return status;
-    }
+    status = attached_begin(session, pid, &sight, err);
+    if (!status)
+        status = probed_open(session, err);
+    if (!status)
+        status = probed_follow(session, pid, err);
+    if (!status && region && !sight.watched && !session->probed)
+        status = attached_explain(session, &info, &sight, region, &no_region, err);
     session->root = pid;
     session->result->pid = pid;
     snprintf(session->result->program, sizeof session->result->program, "%s",
              process_short_name(&info));
-    status = open_output(session, session->result->program, pid, err);
+    if (!status)
+        status = session_open_output(session, session->result->program, pid, err);
     if (status) {
-        close(fd);
+        if (fd >= 0)
+            close(fd);
         return status;
     }
-    return session_add_target(session, fd, pid, err);
+    if (sight.refused)
+        snprintf(session->hooks.reason, sizeof session->hooks.reason, "%.500s", sight.reason);
+    attached_write(session, 0);
+    return fd >= 0 ? session_add_target(session, fd, pid, err) : IFG_OK;
 }
 
 static bool is_ignored(int number)
@@ -224,19 +273,19 @@ static double cpu_seconds(void)
 static void write_instruments(struct session *session)
 {
     struct instruments *instruments = &session->result->instruments;
-    bool told = instruments_have_runtime(instruments);
+    bool told = (attached_report(session), instruments_have_runtime(instruments));
     const char *reason = session->hooks.reason;
     char seen[512];
 
-    if (!session->processes) {
+    if (!session->processes)
         instruments_report(instruments, session->writer, "zones", TRACE_INSTRUMENT_UNAVAILABLE,
                            "no process carried libinferogram");
+    if (session->result->no_library)
         instruments_report(instruments, session->writer, "models",
                            session->result->hooked ? TRACE_INSTRUMENT_OFF
                                                    : TRACE_INSTRUMENT_UNAVAILABLE,
                            session->result->hooked ? "no process used a runtime that is known"
                                                    : "no process carried libinferogram");
-    }
     if ((session->hooks.preload || session->hooks.python) &&
         (session->runtimes.sight_count || !told) &&
         runtime_explain(&session->runtimes, seen, sizeof seen))
@@ -245,8 +294,6 @@ static void write_instruments(struct session *session)
         return;
     else if (session->options->hook == SESSION_HOOK_NONE)
         reason = "--hook none was given";
-    else if (!session->options->command)
-        reason = "hooks come with programs that are started by record (inferogram record -- CMD)";
     instruments_report(instruments, session->writer, "ONNX Runtime",
                        *reason ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF,
                        *reason ? reason : "no process used it");
@@ -286,9 +333,12 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
         session_close_target(session, session->targets,
                              alive ? TRACE_FATE_RUNNING : TRACE_FATE_UNKNOWN, 0);
     }
+    if (session->attach)
+        ort_attach_finish(session->attach);
+    probed_finish(session);
     session_fill_progress(session, &result->totals);
     result->recorder_cpu_s = cpu_seconds();
-    result->no_library = session->processes == 0;
+    result->no_library = result->totals.processes == 0;
     write_ending(session);
     status = trace_writer_close(session->writer, err);
     session->writer = NULL;
@@ -339,6 +389,7 @@ enum ifg_status session_run(const struct session_options *options,
     session.context.instruments = &out_result->instruments;
     session.context.runtimes = &session.runtimes;
     status = options->command ? begin_launch(&session, out_cannot_start, err)
+             : options->next  ? session_begin_next(&session, err)
                               : begin_attach(&session, err);
     if (status)
         goto out;
@@ -355,6 +406,9 @@ out:
         if (trace_writer_close(session.writer, NULL) == IFG_OK || status)
             unlink(out_result->path);
     }
+    map_watch_close(session.map_watch);
+    ort_attach_close(session.attach);
+    probed_close(&session);
     rendezvous_destroy(&session.rendezvous);
     hooks_fini(&session.hooks);
     if (session.root_pidfd >= 0)

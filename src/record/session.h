@@ -15,6 +15,8 @@
 #include "base/status.h"
 #include "record/instruments.h"
 
+struct probe_file;
+
 struct session_progress {
     double seconds;
     uint64_t events;
@@ -31,6 +33,7 @@ enum session_hook {
     SESSION_HOOK_AUTO,
     SESSION_HOOK_PRELOAD,
     SESSION_HOOK_NONE,
+    SESSION_HOOK_UPROBE, /* from outside, also in a command that is launched */
 };
 
 /* What is known when recording begins. */
@@ -42,12 +45,18 @@ struct session_start {
 };
 
 struct session_options {
-    char *const *command; /* launch this, NULL-terminated; or NULL */
-    pid_t pid;            /* else record this process */
-    const char *output;   /* NULL: inferogram-<program>-<pid>-<time>.ifg */
+    char *const *command;  /* launch this, NULL-terminated; or NULL */
+    pid_t pid;             /* else record this process */
+    bool next;             /* else wait for the next one that runs a model */
+    double timeout_s;      /* and wait no longer than this; 0: as long as it takes */
+    const char *next_name; /* only one of this name, or of this path; NULL: any */
+    const char *next_path;
+    const char *output; /* NULL: inferogram-<program>-<pid>-<time>.ifg */
     bool overwrite;
     bool lossless;
     enum session_hook hook;
+    struct probe_file *const *probes; /* descriptions of runtimes to be followed by probes */
+    size_t probe_count;
     uint32_t ops;      /* operators of every so many inferences; 0: none */
     double duration_s; /* 0: until the program ends or the user stops */
     const char *tool_version;
@@ -56,6 +65,9 @@ struct session_options {
     /* Called once recording runs, then about five times a second. May be NULL. */
     void (*started)(const struct session_start *start, void *user);
     void (*progress)(const struct session_progress *progress, void *user);
+    /* Called once with `next`: nothing is recorded yet. how says how processes are watched, if that
+     * is not the best way. */
+    void (*expecting)(const char *how, void *user);
     /* Called when recording stopped but the launched command goes on and is waited for. */
     void (*waiting)(const char *program, void *user);
     void *user;
@@ -73,7 +85,7 @@ struct session_result {
     bool command_started;
     int wait_status; /* of the command, as from waitpid; valid if command_ended */
     bool command_ended;
-    bool no_library; /* no process carried libinferogram */
+    bool no_library; /* no process carried libinferogram, nor was one watched from outside */
     bool hooked;     /* all hooks were in place; if not, `started` was told why */
     struct instruments instruments;
     uint32_t left_running;

@@ -5,12 +5,17 @@
 
 #include <signal.h>
 
+#include "collect/map_watch/map_watch.h"
+#include "collect/ort_attach/attach.h"
 #include "record/hooks.h"
 #include "record/launch.h"
+#include "record/process.h"
 #include "record/rendezvous.h"
 #include "record/runtime.h"
 #include "record/session.h"
 #include "record/target.h"
+
+struct probe_watch;
 
 struct session {
     const struct session_options *options;
@@ -19,6 +24,11 @@ struct session {
     struct hooks hooks;
     struct runtime_watch runtimes;
     struct rendezvous rendezvous;
+    struct ort_attach *attach;   /* runtimes watched from outside; NULL: none are to be */
+    struct map_watch *map_watch; /* NULL: nobody waits for a library */
+    struct probe_watch *probed;  /* the same by descriptions; NULL: there are none */
+    struct process_info next;    /* whom --next found: it may be gone when it is described */
+    bool saw_python;
     struct trace_writer *writer;
     struct target *targets;
     uint32_t target_count;
@@ -52,7 +62,15 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
 void session_close_target(struct session *session, struct target *target,
                           enum trace_process_fate fate, uint32_t code);
 void session_fill_progress(struct session *session, struct session_progress *out_progress);
+void session_note_command(struct session *session); /* whether the launched command has ended */
 void session_write_clock_pair(struct session *session);
+
+/* next.c: waits for the next process that creates a session, and gets ready to record it.
+ * IFG_NOT_FOUND: none did in time. IFG_CANCELLED: the user stopped it. */
+enum ifg_status session_begin_next(struct session *session, struct ifg_error *err) IFG_MUST_CHECK;
+/* session.c: the file, and what is known at its beginning. */
+enum ifg_status session_open_output(struct session *session, const char *program, pid_t pid,
+                                    struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Waits for the launched command after recording ended, so that its status can be passed on. */
 void session_await_command(struct session *session);

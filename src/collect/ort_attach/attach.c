@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The life of watched processes: finding runtimes in them, setting probes, letting go. */
+#include "collect/ort_attach/attach_internal.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+
+#define MS 1000000ull
+
+#define LOOK_SOON_NS (240 * MS) /* while nothing is known of a process */
+#define LOOK_NS      (1000 * MS)
+#define CHECK_NS     (100 * MS) /* whether it is gone, or another program */
+#define RING_BYTES   ((size_t)8 << 20)
+#define WAKE_BYTES   ((size_t)256 << 10)
+#define KEPT_MAX     8192u
+#define SLOTS_MAX    (1u << 20)
+
+/* ---- the engine ---- */
+
+enum ifg_status ort_attach_prepare(struct ort_attach *attach, struct ifg_error *err)
+{
+    const struct uprobe_options options = {
+        .way = attach->way,
+        .ring_bytes = RING_BYTES,
+        .wake_bytes = WAKE_BYTES,
+    };
+
+    return attach->engine ? IFG_OK : uprobe_open(&options, &attach->engine, err);
+}
+
+enum ifg_status ort_attach_open(enum uprobe_way way, struct ort_attach **out_attach,
+                                struct ifg_error *err)
+{
+    struct ort_attach *attach = ifg_alloc(1, sizeof *attach);
+
+    *out_attach = attach;
+    if (!attach)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    attach->way = way;
+    return IFG_OK;
+}
+
+static struct attach_process *by_slot(struct ort_attach *attach, uint32_t slot)
+{
+    if (attach->latest < attach->process_count && attach->processes[attach->latest]->slot == slot)
+        return attach->processes[attach->latest];
+    for (size_t i = 0; i < attach->process_count; i++) {
+        if (attach->processes[i]->slot == slot) {
+            attach->latest = i;
+            return attach->processes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Nobody knows yet whether this process is the one that is waited for. */
+static void keep(struct attach_process *process, const struct uprobe_event *event)
+{
+    uint32_t number = ATTACH_ID_PROBE(event->id);
+    struct attach_kept *kept;
+
+    if (process->kept_count == process->kept_capacity) {
+        size_t capacity = process->kept_capacity ? 2 * process->kept_capacity : 64;
+
+        kept = capacity <= KEPT_MAX ? ifg_realloc(process->kept, capacity, sizeof *kept) : NULL;
+        if (!kept) {
+            process->lost++;
+            return;
+        }
+        process->kept = kept;
+        process->kept_capacity = capacity;
+    }
+    kept = &process->kept[process->kept_count++];
+    kept->event = *event;
+    snprintf(kept->text, sizeof kept->text, "%s", event->text ? event->text : "");
+    /* Who runs one has created it, even if that was not seen. */
+    if (number < attach_probe_count && attach_probes[number].function <= ATTACH_RUN_ASYNC)
+        process->created = true;
+}
+
+static void on_event(const struct uprobe_event *event, void *user)
+{
+    struct ort_attach *attach = user;
+    struct attach_process *process = by_slot(attach, ATTACH_ID_SLOT(event->id));
+
+    if (!process)
+        return;
+    if (attach->begun)
+        attach_event(process, event);
+    else
+        keep(process, event);
+}
+
+/* ---- processes ---- */
+
+/* A number that is another after exec. 0: cannot be told. */
+static uint64_t image_of(pid_t pid)
+{
+    struct stat program = { 0 };
+    char text[1024];
+    char path[64];
+    const char *at;
+    ssize_t length = 0;
+    uint64_t image = 1469598103934665603ull;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        length = read(fd, text, sizeof text - 1);
+        close(fd);
+    }
+    text[length > 0 ? length : 0] = '\0';
+    at = strrchr(text, ')');
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    if (!at || stat(path, &program) < 0)
+        return 0;
+    image = (image ^ program.st_ino) * 1099511628211ull;
+    /* Behind the name comes field 3; 26 to 28 are where code and stack begin. */
+    for (int field = 2; at && field < 26; field++)
+        at = strchr(at + 1, ' ');
+    for (int field = 26; at && field <= 28; field++) {
+        image = (image ^ strtoull(at + 1, NULL, 10)) * 1099511628211ull;
+        at = strchr(at + 1, ' ');
+    }
+    return image;
+}
+
+static struct attach_process *find(struct ort_attach *attach, pid_t pid)
+{
+    for (size_t i = 0; i < attach->process_count; i++)
+        if (attach->processes[i]->pid == pid)
+            return attach->processes[i];
+    return NULL;
+}
+
+static struct attach_process *add_process(struct ort_attach *attach, pid_t pid)
+{
+    struct attach_process *process;
+
+    if (attach->process_count == attach->process_capacity) {
+        size_t capacity = attach->process_capacity ? 2 * attach->process_capacity : 8;
+        struct attach_process **processes =
+            capacity <= ATTACH_PROCESSES_MAX
+                ? ifg_realloc(attach->processes, capacity, sizeof *processes)
+                : NULL;
+
+        if (!processes)
+            return NULL;
+        attach->processes = processes;
+        attach->process_capacity = capacity;
+    }
+    process = ifg_alloc(1, sizeof *process);
+    if (!process)
+        return NULL;
+    process->attach = attach;
+    process->pid = pid;
+    process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    process->image = image_of(pid);
+    attach->processes[attach->process_count++] = process;
+    return process;
+}
+
+/* Frees it, and takes it out of the list. */
+static void drop(struct ort_attach *attach, struct attach_process *process)
+{
+    size_t at = 0;
+
+    while (attach->processes[at] != process)
+        at++;
+    attach->processes[at] = attach->processes[--attach->process_count];
+    if (process->slot && attach->engine)
+        uprobe_remove(attach->engine, process->pid);
+    attach_threads_free(process);
+    attach_models_free(process);
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    ifg_free(process->kept);
+    ifg_free(process);
+}
+
+static void end_process(struct ort_attach *attach, struct attach_process *process,
+                        enum trace_process_fate fate, uint32_t code)
+{
+    uint64_t now_ns = ifg_monotonic_ns();
+
+    attach->counts.lost += process->lost;
+    if (process->defined) {
+        attach_threads_flush(process, now_ns, true);
+        if (process->lost)
+            trace_writer_loss(attach->sink.writer, process->index,
+                              "calls that there was no memory for", process->lost);
+        trace_writer_process_end(attach->sink.writer, process->index, now_ns, fate, code);
+    }
+    drop(attach, process);
+}
+
+static void define(struct attach_process *process)
+{
+    struct ort_attach *attach = process->attach;
+    const struct ort_attach_sink *sink = &attach->sink;
+
+    if (!attach->begun || !process->watched_count)
+        return;
+    if (!process->defined) {
+        process->index = (*sink->next_process)++;
+        process->defined = true;
+        attach->counts.processes++;
+        sink->define_process(sink->user, process->pid, process->index);
+    }
+    for (size_t i = 0; i < process->watched_count; i++)
+        sink->instrument(sink->user, process->runtimes[i], TRACE_INSTRUMENT_ON,
+                         uprobe_way(attach->engine) == UPROBE_BPF ? "attached by uprobes (BPF)"
+                                                                  : "attached by uprobes (perf)");
+}
+
+/* ---- runtimes ---- */
+
+static void tell_refused(const struct attach_process *process)
+{
+    const struct ort_attach_sink *sink = &process->attach->sink;
+
+    if (process->attach->begun && process->sight.refused)
+        sink->instrument(sink->user, "ONNX Runtime", TRACE_INSTRUMENT_UNAVAILABLE,
+                         process->sight.reason);
+}
+
+static void refuse(struct attach_process *process, const struct ort_library *library,
+                   enum ifg_status status, const char *reason)
+{
+    if (process->refused_count < ORT_LIBRARIES_MAX)
+        process->refused[process->refused_count++] = library->key;
+    if (!process->sight.refused++) {
+        process->sight.why = status;
+        snprintf(process->sight.reason, sizeof process->sight.reason, "%s", reason);
+        tell_refused(process);
+    }
+}
+
+static size_t describe_probes(const struct ort_table *table, const struct ort_library *library,
+                              uint32_t slot, size_t number, struct uprobe_spec *specs)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < attach_probe_count; i++) {
+        const struct attach_probe *probe = &attach_probes[i];
+        bool folded = false;
+
+        if (probe->slot >= table->slot_count)
+            continue;
+        /* Identical functions may be one: then it is the first of these, and no other. */
+        for (size_t k = 0; k < count; k++)
+            folded |= specs[k].offset == table->slots[probe->slot].file_offset;
+        if (folded)
+            continue;
+        specs[count++] = (struct uprobe_spec){
+            .file = library->file,
+            .offset = table->slots[probe->slot].file_offset,
+            .id = attach_id(slot, number, i),
+            .flags = probe->flags,
+            .text_argument = probe->text,
+            .out_argument = probe->out,
+        };
+    }
+    return count;
+}
+
+static void watch(struct attach_process *process, const struct ort_library *library)
+{
+    struct ort_attach *attach = process->attach;
+    struct ort_table *table = ifg_alloc(1, sizeof *table);
+    struct uprobe_spec specs[64];
+    struct ifg_error err = { .message = "out of memory" };
+    enum ifg_status status = table ? IFG_OK : IFG_NO_MEMORY;
+    uint32_t slot = process->slot ? process->slot : attach->next_slot + 1;
+
+    if (!status) {
+        status = ort_library_table(library, table, &err);
+        if (status == IFG_UNSUPPORTED || status == IFG_CORRUPT)
+            status = IFG_NOT_FOUND; /* one that we do not know */
+    }
+    if (!status && slot >= SLOTS_MAX)
+        status = ifg_fail(&err, IFG_UNSUPPORTED, "more processes than can be told apart");
+    if (!status)
+        status = ort_attach_prepare(attach, &err);
+    if (!status)
+        status =
+            uprobe_add(attach->engine, process->pid, specs,
+                       describe_probes(table, library, slot, process->watched_count, specs), &err);
+    if (status) {
+        refuse(process, library, status, err.message);
+    } else {
+        if (!process->slot)
+            process->slot = ++attach->next_slot;
+        process->watched[process->watched_count] = library->key;
+        snprintf(process->runtimes[process->watched_count++], sizeof process->runtimes[0],
+                 "ONNX Runtime %s", table->version);
+        process->sight.watched++;
+        define(process);
+    }
+    ifg_free(table);
+}
+
+static bool contains(const struct file_key *keys, size_t count, const struct file_key *key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (keys[i].inode == key->inode && keys[i].device == key->device)
+            return true;
+    return false;
+}
+
+static enum ifg_status look(struct attach_process *process, struct ifg_error *err)
+{
+    struct ort_libraries *libraries = ifg_alloc(1, sizeof *libraries);
+    enum ifg_status status;
+
+    if (!libraries)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    status = ort_libraries_find(process->pid, &process->attach->known, libraries, err);
+    process->sight.hooked = libraries->hooked;
+    process->sight.python = libraries->python;
+    for (size_t i = 0; i < libraries->count && !libraries->hooked; i++) {
+        const struct ort_library *library = &libraries->found[i];
+
+        if (process->watched_count < ORT_LIBRARIES_MAX &&
+            !contains(process->watched, process->watched_count, &library->key) &&
+            !contains(process->refused, process->refused_count, &library->key))
+            watch(process, library);
+    }
+    ifg_free(libraries);
+    return status;
+}
+
+enum ifg_status ort_attach_look(struct ort_attach *attach, pid_t pid, bool now,
+                                struct ort_attach_sight *out_sight, struct ifg_error *err)
+{
+    struct attach_process *process = find(attach, pid);
+    uint64_t now_ns = ifg_monotonic_ns();
+    enum ifg_status status = IFG_OK;
+
+    if (!process)
+        process = add_process(attach, pid);
+    if (!process)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    if (now || now_ns >= process->next_look_ns) {
+        status = look(process, err);
+        process->next_look_ns =
+            now_ns + (process->watched_count || process->refused_count || process->sight.hooked
+                          ? LOOK_NS
+                          : LOOK_SOON_NS);
+    }
+    if (out_sight)
+        *out_sight = process->sight;
+    return status;
+}
+
+/* ---- work ---- */
+
+static bool is_gone(const struct attach_process *process)
+{
+    struct pollfd ended = { process->pidfd, POLLIN, 0 };
+    char path[32];
+
+    if (ended.fd >= 0)
+        return poll(&ended, 1, 0) > 0;
+    snprintf(path, sizeof path, "/proc/%d", (int)process->pid);
+    return access(path, F_OK) < 0;
+}
+
+/* True if the process was taken out of the list. */
+static bool check(struct ort_attach *attach, struct attach_process *process, uint64_t now_ns)
+{
+    uint32_t code = 0;
+    uint64_t image;
+
+    process->next_check_ns = now_ns + CHECK_NS;
+    if (!attach->begun && process->created) /* it may be the one that was waited for */
+        return false;
+    if (is_gone(process)) {
+        enum trace_process_fate fate = TRACE_FATE_UNKNOWN;
+
+        if (attach->engine)
+            uprobe_read(attach->engine, on_event, attach);
+        if (attach->begun)
+            fate = attach->sink.fate(attach->sink.user, process->pid, &code);
+        end_process(attach, process, fate, code);
+        return true;
+    }
+    image = image_of(process->pid);
+    if (image && process->image && image != process->image) {
+        end_process(attach, process, TRACE_FATE_EXEC, 0);
+        return true;
+    }
+    attach_threads_sweep(process, now_ns);
+    return false;
+}
+
+bool ort_attach_work(struct ort_attach *attach, uint64_t now_ns)
+{
+    bool any;
+
+    attach->now_ns = now_ns;
+    any = attach->engine && uprobe_read(attach->engine, on_event, attach) > 0;
+
+    for (size_t i = attach->process_count; i > 0; i--) {
+        struct attach_process *process = attach->processes[i - 1];
+
+        if (now_ns >= process->next_check_ns && check(attach, process, now_ns))
+            continue;
+        attach_threads_flush(process, now_ns, false);
+    }
+    return any;
+}
+
+void ort_attach_begin(struct ort_attach *attach, const struct ort_attach_sink *sink, pid_t only)
+{
+    attach->sink = *sink;
+    attach->begun = true;
+    attach->now_ns = ifg_monotonic_ns();
+    for (size_t i = attach->process_count; i > 0; i--) {
+        struct attach_process *process = attach->processes[i - 1];
+
+        if (only && process->pid != only) {
+            drop(attach, process);
+            continue;
+        }
+        define(process);
+        tell_refused(process);
+        for (size_t k = 0; process->defined && k < process->kept_count; k++) {
+            struct attach_kept *kept = &process->kept[k];
+
+            kept->event.text = kept->event.text ? kept->text : NULL;
+            attach_event(process, &kept->event);
+        }
+        ifg_free(process->kept);
+        process->kept = NULL;
+        process->kept_count = process->kept_capacity = 0;
+    }
+}
+
+bool ort_attach_may_be(struct ort_attach *attach, pid_t pid, const char *path, uint64_t device,
+                       uint64_t inode)
+{
+    const struct file_key key = { device, inode };
+    char file[PATH_MAX + 64];
+
+    if (ort_library_is_named(path))
+        return true;
+    if (contains(attach->known.files, attach->known.count, &key))
+        return false;
+    snprintf(file, sizeof file, "/proc/%d/root%s", (int)pid, path);
+    if (ort_library_exports(file))
+        return true;
+    ort_known_add(&attach->known, key);
+    return false;
+}
+
+pid_t ort_attach_creator(const struct ort_attach *attach)
+{
+    const struct attach_process *first = NULL;
+
+    for (size_t i = 0; i < attach->process_count; i++)
+        if (attach->processes[i]->created &&
+            (!first ||
+             attach->processes[i]->kept[0].event.start_ns < first->kept[0].event.start_ns))
+            first = attach->processes[i];
+    return first ? first->pid : 0;
+}
+
+void ort_attach_forget(struct ort_attach *attach, pid_t pid)
+{
+    struct attach_process *process = find(attach, pid);
+
+    if (process)
+        drop(attach, process);
+}
+
+static void report_losses(struct ort_attach *attach)
+{
+    struct uprobe_losses losses = uprobe_lost(attach->engine);
+
+    attach->counts.lost +=
+        losses.ring_full + losses.too_deep + losses.too_many + losses.out_of_order;
+    for (size_t i = 0; i < attach->process_count; i++) {
+        const struct attach_process *process = attach->processes[i];
+
+        if (!process->defined)
+            continue;
+        if (losses.ring_full)
+            trace_writer_loss(attach->sink.writer, process->index,
+                              "calls that found the ring of the probes full", losses.ring_full);
+        if (losses.too_deep + losses.too_many)
+            trace_writer_loss(attach->sink.writer, process->index,
+                              "calls of more threads, or deeper, than the probes follow",
+                              losses.too_deep + losses.too_many);
+        if (losses.out_of_order)
+            trace_writer_loss(attach->sink.writer, process->index,
+                              "calls that came too late to be sorted", losses.out_of_order);
+        return; /* they are of all processes together */
+    }
+}
+
+void ort_attach_finish(struct ort_attach *attach)
+{
+    if (attach->engine) {
+        uprobe_stop(attach->engine);
+        uprobe_read(attach->engine, on_event, attach);
+        report_losses(attach);
+    }
+    while (attach->process_count) {
+        struct attach_process *process = attach->processes[0];
+        uint32_t code = 0;
+        enum trace_process_fate fate = TRACE_FATE_RUNNING;
+
+        if (is_gone(process))
+            fate = attach->begun ? attach->sink.fate(attach->sink.user, process->pid, &code)
+                                 : TRACE_FATE_UNKNOWN;
+        end_process(attach, process, fate, code);
+    }
+}
+
+void ort_attach_close(struct ort_attach *attach)
+{
+    if (!attach)
+        return;
+    while (attach->process_count)
+        drop(attach, attach->processes[0]);
+    uprobe_close(attach->engine);
+    ifg_free(attach->processes);
+    ifg_free(attach);
+}
+
+bool ort_attach_watches(const struct ort_attach *attach)
+{
+    for (size_t i = 0; i < attach->process_count; i++)
+        if (attach->processes[i]->watched_count)
+            return true;
+    return false;
+}
+
+int ort_attach_fd(const struct ort_attach *attach)
+{
+    return attach->engine ? uprobe_fd(attach->engine) : -1;
+}
+
+void ort_attach_count(const struct ort_attach *attach, struct ort_attach_counts *counts)
+{
+    counts->events += attach->counts.events;
+    counts->inferences += attach->counts.inferences;
+    counts->lost += attach->counts.lost;
+    counts->models += attach->counts.models;
+    counts->threads += attach->counts.threads;
+    counts->processes += attach->counts.processes;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * ONNX Runtime in processes that run already and know nothing of us, seen by probes at the
+ * functions of its C interface. What they see becomes the events that the launch hooks would have
+ * written, as far as it can be seen from outside; the clock is CLOCK_MONOTONIC.
+ *
+ * The caller says which processes belong to the recording and gives time: ort_attach_look for each
+ * of them now and then (how often is decided here), ort_attach_work as often as it drains.
+ */
+#ifndef IFG_COLLECT_ORT_ATTACH_ATTACH_H
+#define IFG_COLLECT_ORT_ATTACH_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+#include "collect/uprobe/uprobe.h"
+#include "trace/writer.h"
+
+struct ort_attach;
+
+/* Where the events go, and the numbers that all of a recording share. */
+struct ort_attach_sink {
+    struct trace_writer *writer;
+    uint64_t flush_after_ns; /* no event waits longer than this to be written */
+    uint32_t *next_process;
+    uint32_t *next_thread;
+    void *user;
+    /* Writes the definition of the process, with clock 1. */
+    void (*define_process)(void *user, pid_t pid, uint32_t index);
+    /* How a process that is gone ended. */
+    enum trace_process_fate (*fate)(void *user, pid_t pid, uint32_t *out_code);
+    void (*instrument)(void *user, const char *name, enum trace_instrument_state state,
+                       const char *reason);
+};
+
+/* What is in a process. */
+struct ort_attach_sight {
+    unsigned watched;    /* copies of ONNX Runtime that have probes */
+    unsigned refused;    /* those that could not be had; reason tells why */
+    bool hooked;         /* our hooks are in it and tell everything */
+    bool python;         /* Python's package, which has the runtime inside */
+    char reason[768];    /* of the first that was refused */
+    enum ifg_status why; /* IFG_PERMISSION and so on, with reason */
+};
+
+struct ort_attach_counts {
+    uint64_t events;
+    uint64_t inferences;
+    uint64_t lost;
+    uint32_t models;
+    uint32_t threads;
+    uint32_t processes; /* that had a runtime, also those that are gone */
+};
+
+/* Nothing is probed yet; the engine is opened when the first runtime is found. */
+enum ifg_status ort_attach_open(enum uprobe_way way, struct ort_attach **out_attach,
+                                struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Opens the engine now, to learn whether it can be had. */
+enum ifg_status ort_attach_prepare(struct ort_attach *attach, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Looks for runtimes in a process that belongs to the recording, if it is time to, and sets probes.
+ * With `now` it is time. out_sight may be NULL; it is about all that is known of this process. */
+enum ifg_status ort_attach_look(struct ort_attach *attach, pid_t pid, bool now,
+                                struct ort_attach_sight *out_sight,
+                                struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Before there is a file, what the probes see is kept. From here on it is written; what was kept of
+ * other processes than `only` (0: all) is forgotten and they are let go. */
+void ort_attach_begin(struct ort_attach *attach, const struct ort_attach_sink *sink, pid_t only);
+
+/* Takes what the probes saw; writes what is full or old; notices processes that are gone or have
+ * been replaced by exec. True if anything was seen. */
+bool ort_attach_work(struct ort_attach *attach, uint64_t now_ns);
+
+/* Whether a file that a process has just mapped could be a runtime, so that it is worth a look. */
+bool ort_attach_may_be(struct ort_attach *attach, pid_t pid, const char *path, uint64_t device,
+                       uint64_t inode);
+
+/* A process in which a session was created, among what is kept; 0: none yet. */
+pid_t ort_attach_creator(const struct ort_attach *attach);
+
+/* Lets a process go, with what was kept of it. */
+void ort_attach_forget(struct ort_attach *attach, pid_t pid);
+
+/* Takes all probes out, writes the rest and the ends of processes; frees. Accepts NULL. */
+void ort_attach_close(struct ort_attach *attach);
+
+/* After ort_attach_finish nothing is counted any more; for the totals of a recording. */
+void ort_attach_finish(struct ort_attach *attach);
+
+bool ort_attach_watches(const struct ort_attach *attach); /* anything at all */
+int ort_attach_fd(const struct ort_attach *attach);       /* for poll; -1: none yet */
+void ort_attach_count(const struct ort_attach *attach, struct ort_attach_counts *counts); /* adds */
+
+#endif

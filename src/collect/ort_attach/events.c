@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a call of ONNX Runtime's interface means for the trace. The events are those of the launch
+ * hooks (docs/runtimes.md), as far as arguments and results tell them.
+ */
+#include "collect/ort_attach/attach_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ticks.h"
+#include "collect/ort_attach/names.h"
+
+#define RETURN UPROBE_RETURN
+#define LASTS  (UPROBE_RETURN | UPROBE_OPEN)
+#define CPU    "CPUExecutionProvider"
+
+static const char why_unknown[] =
+    "attached: from outside it is not seen what the runtime does while it loads";
+static const char why_async[] = "attached: when the program is called back is not seen";
+
+/* Creations first: whoever attaches to a program that starts wants to be in time for them. Slot,
+ * function, flags, and which argument is the text, what is returned, the session options. */
+const struct attach_probe attach_probes[] = {
+    { 7, ATTACH_CREATE_FILE, LASTS, 2, 4, 3, NULL },
+    { 8, ATTACH_CREATE_ARRAY, LASTS, 0, 5, 4, NULL },
+    { 168, ATTACH_CREATE_FILE, LASTS, 2, 5, 3, NULL },  /* WithPrepackedWeightsContainer */
+    { 169, ATTACH_CREATE_ARRAY, LASTS, 0, 6, 4, NULL }, /* the same, FromArray */
+    { 9, ATTACH_RUN, RETURN, 0, 0, 0, NULL },
+    { 133, ATTACH_RUN, RETURN, 0, 0, 0, NULL }, /* RunWithBinding */
+    { 260, ATTACH_RUN_ASYNC, RETURN, 0, 0, 0, NULL },
+    { 95, ATTACH_RELEASE, RETURN, 0, 0, 0, NULL },
+    { 3, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { 4, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { 119, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { 151, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { 406, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { 216, ATTACH_PROVIDER, RETURN, 2, 0, 1, NULL },
+    { 152, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CUDA" },
+    { 153, ATTACH_PROVIDER, RETURN, 0, 0, 1, "ROCM" },
+    { 154, ATTACH_PROVIDER, RETURN, 0, 0, 1, "OpenVINO" },
+    { 159, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Tensorrt" },
+    { 170, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Tensorrt" },
+    { 204, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CUDA" },
+    { 209, ATTACH_PROVIDER, RETURN, 0, 0, 1, "MIGraphX" },
+    { 220, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CANN" },
+    { 239, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Dnnl" },
+    { 275, ATTACH_PROVIDER, RETURN, 0, 0, 1, "OpenVINO" },
+    { 276, ATTACH_PROVIDER, RETURN, 0, 0, 1, "VitisAI" },
+    { 304, ATTACH_PROVIDER, RETURN, 0, 0, 1, "unknown (chosen by device)" },
+    { 301, ATTACH_PROVIDER_LIBRARY, RETURN, 2, 0, 0, NULL },
+    { 100, ATTACH_OPTIONS_RELEASED, 0, 0, 0, 1, NULL },
+};
+const size_t attach_probe_count = sizeof attach_probes / sizeof attach_probes[0];
+
+_Static_assert(sizeof attach_probes / sizeof attach_probes[0] <= 64, "six bits of the id");
+
+static const char *runtime_of(const struct attach_process *process, uint32_t library)
+{
+    return process->runtimes[library];
+}
+
+static void put_text(struct attach_thread *thread, uint64_t start, uint32_t place, const char *key,
+                     const char *value)
+{
+    trace_stream_attribute(thread->stream, start, place, TRACE_VALUE_STRING, key, strlen(key),
+                           value, strlen(value));
+}
+
+static void put_number(struct attach_thread *thread, uint64_t start, uint32_t place,
+                       const char *key, uint32_t number)
+{
+    int64_t value = number;
+
+    trace_stream_attribute(thread->stream, start, place, TRACE_VALUE_SIGNED, key, strlen(key),
+                           &value, sizeof value);
+}
+
+static void put_zone(struct attach_process *process, struct attach_thread *thread,
+                     const struct uprobe_event *event, uint32_t place)
+{
+    trace_stream_zone(thread->stream, event->start_ns, event->end_ns - event->start_ns, place);
+    if (!thread->oldest_ns)
+        thread->oldest_ns = process->attach->now_ns;
+    process->attach->counts.events++;
+}
+
+/* ---- steps before there is a session ---- */
+
+static void note_prepare(struct attach_process *process, const struct uprobe_event *event,
+                         const char *provider)
+{
+    struct attach_prepare *prepare;
+
+    if (process->prepare_count == ATTACH_PREPARES) {
+        process->lost++;
+        return;
+    }
+    prepare = &process->prepares[process->prepare_count++];
+    *prepare = (struct attach_prepare){
+        .tid = event->tid,
+        .own_tid = event->own_tid,
+        .start_ns = event->start_ns,
+        .end_ns = event->end_ns,
+        .failed = event->result != 0,
+    };
+    snprintf(prepare->provider, sizeof prepare->provider, "%s", provider);
+}
+
+/* They belong to the first session that follows. */
+static void write_prepares(struct attach_process *process, struct attach_model *model)
+{
+    for (size_t i = 0; i < process->prepare_count; i++) {
+        const struct attach_prepare *prepare = &process->prepares[i];
+        uint32_t place = attach_model_place(process, model, TRACE_CATEGORY_PREPARE_EP);
+        struct attach_thread *thread = attach_thread_of(process, prepare->tid, prepare->own_tid);
+        const struct uprobe_event span = { .start_ns = prepare->start_ns,
+                                           .end_ns = prepare->end_ns };
+
+        if (!thread) {
+            process->lost++;
+            continue;
+        }
+        put_text(thread, span.start_ns, place, "provider", prepare->provider);
+        if (prepare->failed)
+            put_text(thread, span.start_ns, place, "status", "error");
+        put_zone(process, thread, &span, place);
+    }
+    process->prepare_count = 0;
+}
+
+static void full_name(const char *provider, char *out, size_t size)
+{
+    bool complete = strstr(provider, "ExecutionProvider") || strchr(provider, ' ');
+
+    snprintf(out, size, "%.40s%s", provider, complete ? "" : "ExecutionProvider");
+}
+
+static struct attach_options *options_of(struct attach_process *process, uint64_t address)
+{
+    for (size_t i = 0; i < ATTACH_OPTIONS; i++)
+        if (process->options[i].address == address)
+            return &process->options[i];
+    return NULL;
+}
+
+static void provider_appended(struct attach_process *process, const struct uprobe_event *event,
+                              const struct attach_probe *probe)
+{
+    uint64_t address = event->arguments[probe->options - 1];
+    const char *given = probe->provider ? probe->provider : event->text;
+    struct attach_options *options;
+    char name[64];
+    size_t used;
+
+    if (!given || !*given)
+        given = "unknown (its name was not readable)";
+    full_name(given, name, sizeof name);
+    note_prepare(process, event, name);
+    if (event->result || !address)
+        return;
+    options = options_of(process, address);
+    if (!options) {
+        options = &process->options[process->options_next++ % ATTACH_OPTIONS];
+        *options = (struct attach_options){ .address = address };
+    }
+    used = strlen(options->devices);
+    if (!strstr(options->devices, name) && used + strlen(name) + 2 < sizeof options->devices)
+        snprintf(options->devices + used, sizeof options->devices - used, "%s%s", used ? "," : "",
+                 name);
+}
+
+/* The next options may lie at the same address. */
+static void options_released(struct attach_process *process, uint64_t address)
+{
+    struct attach_options *options = address ? options_of(process, address) : NULL;
+
+    if (options)
+        *options = (struct attach_options){ 0 };
+}
+
+/* ---- sessions ---- */
+
+/* What the session was asked to run on, if we saw it being asked. */
+static void take_devices(struct attach_process *process, uint64_t address, char *out, size_t size)
+{
+    const struct attach_options *options = address ? options_of(process, address) : NULL;
+
+    out[0] = '\0';
+    if (options && options->devices[0])
+        snprintf(out, size, "%.200s%s", options->devices,
+                 strstr(options->devices, CPU) ? "" : "," CPU);
+}
+
+/* The path that was given, if it is certain. */
+static void take_path(struct attach_process *process, const struct uprobe_event *event, char *out,
+                      size_t size)
+{
+    char text[PATH_MAX];
+    uint64_t bytes;
+
+    out[0] = '\0';
+    if (!event->text || (event->notes & UPROBE_TEXT_MISSING))
+        return;
+    if (event->notes & UPROBE_TEXT_CUT) {
+        /* What follows has to be read later; it has to go on as it began. */
+        if (!process_text(process->pid, event->arguments[1], text, sizeof text) ||
+            strncmp(text, event->text, strlen(event->text)) != 0)
+            return;
+    } else {
+        snprintf(text, sizeof text, "%s", event->text);
+    }
+    if (!process_absolute(process->pid, text, out, size) ||
+        ((event->notes & (UPROBE_READ_LATE | UPROBE_TEXT_CUT)) &&
+         !process_has_file(process->pid, out, &bytes)))
+        out[0] = '\0';
+}
+
+/* Gives the load its model, by what is known of it now. */
+static void settle(struct attach_process *process, struct attach_load *load, const char *nameless)
+{
+    const char *runtime = runtime_of(process, load->library);
+    bool is_file = attach_probes[load->probe].function == ATTACH_CREATE_FILE;
+    char name[256];
+
+    if (load->place)
+        return;
+    if (is_file && load->text[0])
+        model_name_of(load->text, name, sizeof name);
+    else
+        snprintf(name, sizeof name, "%.250s", load->text[0] ? load->text : nameless);
+    load->model =
+        attach_model_of(process, name, is_file ? load->text : "", runtime, load->devices, NULL);
+    if (!load->model)
+        return;
+    if (!is_file)
+        trace_writer_model_property(process->attach->sink.writer, process->index, load->model->id,
+                                    "source", "memory");
+    load->place = attach_model_place(process, load->model, TRACE_CATEGORY_LOAD);
+}
+
+void attach_load_settle(struct attach_process *process, struct attach_load *load)
+{
+    settle(process, load, "(a model that is being loaded)");
+}
+
+static void begin_load(struct attach_process *process, struct attach_thread *thread,
+                       const struct uprobe_event *event, uint32_t number)
+{
+    const struct attach_probe *probe = &attach_probes[number];
+    struct attach_load *load;
+
+    /* What was open deeper than this, or at its place, was left without a return. */
+    while (thread->open_count && thread->open[thread->open_count - 1].start_ns >= event->start_ns)
+        thread->open_count--;
+    if (thread->open_count == ATTACH_OPEN_MAX)
+        thread->open_count = 0;
+    load = &thread->open[thread->open_count++];
+    *load = (struct attach_load){
+        .start_ns = event->start_ns,
+        .probe = number,
+        .library = ATTACH_ID_LIBRARY(event->id),
+    };
+    take_devices(process, event->arguments[probe->options - 1], load->devices,
+                 sizeof load->devices);
+    if (probe->function == ATTACH_CREATE_FILE)
+        take_path(process, event, load->text, sizeof load->text);
+    else if (session_graph_name(process->pid, event->arguments[1], event->arguments[2], load->text,
+                                256))
+        load->named_ns = ifg_monotonic_ns();
+    thread->open_changed = true;
+    if (!thread->oldest_ns)
+        thread->oldest_ns = process->attach->now_ns;
+}
+
+static void end_load(struct attach_process *process, struct attach_thread *thread,
+                     const struct uprobe_event *event, uint32_t number)
+{
+    uint64_t address = event->notes & UPROBE_OUT_MISSING ? 0 : event->out_word;
+    struct attach_session *session = NULL;
+    struct attach_load *load = NULL;
+    char nameless[32];
+
+    while (thread->open_count && thread->open[thread->open_count - 1].start_ns > event->start_ns)
+        thread->open_count--;
+    if (!thread->open_count || thread->open[thread->open_count - 1].start_ns != event->start_ns)
+        begin_load(process, thread, event, number);
+    load = &thread->open[--thread->open_count];
+    thread->open_changed = true;
+    if (!load->place) {
+        /* The model lay there for as long as the call lasted; what was read later may be another.
+         */
+        if (load->named_ns && load->named_ns >= event->end_ns)
+            load->text[0] = '\0';
+        if (!load->text[0] && !event->result && address &&
+            attach_probes[number].function == ATTACH_CREATE_FILE)
+            session_object_path(process->pid, address, load->text, sizeof load->text);
+        snprintf(nameless, sizeof nameless, "session@%" PRIx64, address);
+        settle(process, load, address ? nameless : "(a model that could not be loaded)");
+    }
+    if (!load->place) {
+        process->lost++;
+        return;
+    }
+    write_prepares(process, load->model);
+    if (!event->result && address)
+        session = attach_session_add(process, address, load->model);
+    put_number(thread, event->start_ns, load->place, "session",
+               session ? session->number : ++process->next_session);
+    put_text(thread, event->start_ns, load->place, "specialization", "unknown");
+    put_text(thread, event->start_ns, load->place, "why", why_unknown);
+    if (event->result)
+        put_text(thread, event->start_ns, load->place, "status", "error");
+    put_zone(process, thread, event, load->place);
+}
+
+static void run_ended(struct attach_process *process, struct attach_thread *thread,
+                      const struct uprobe_event *event, bool is_async)
+{
+    struct attach_session *session = attach_session_find(process, event->arguments[0]);
+    uint32_t place;
+
+    if (!session)
+        session = attach_session_infer(process, event->arguments[0],
+                                       runtime_of(process, ATTACH_ID_LIBRARY(event->id)));
+    if (!session) {
+        process->lost++;
+        return;
+    }
+    place = is_async ? attach_async_place(process, session->model)
+                     : attach_model_place(process, session->model, TRACE_CATEGORY_INFERENCE);
+    put_number(thread, event->start_ns, place, "session", session->number);
+    if (is_async)
+        put_text(thread, event->start_ns, place, "why", why_async);
+    if (event->result)
+        put_text(thread, event->start_ns, place, "status", "error");
+    put_zone(process, thread, event, place);
+    process->attach->counts.inferences += !is_async;
+}
+
+/* The linker may have folded other functions into this one: only sessions that we know. */
+static void released(struct attach_process *process, struct attach_thread *thread,
+                     const struct uprobe_event *event)
+{
+    const struct attach_session *session = attach_session_find(process, event->arguments[0]);
+    uint32_t place;
+
+    if (!session)
+        return;
+    place = attach_release_place(process);
+    put_number(thread, event->start_ns, place, "session", session->number);
+    put_zone(process, thread, event, place);
+    attach_session_remove(process, event->arguments[0]);
+}
+
+void attach_event(struct attach_process *process, const struct uprobe_event *event)
+{
+    uint32_t number = ATTACH_ID_PROBE(event->id);
+    const struct attach_probe *probe;
+    struct attach_thread *thread;
+
+    if (number >= attach_probe_count || ATTACH_ID_LIBRARY(event->id) >= process->watched_count ||
+        (event->kind == UPROBE_CALL && event->end_ns < event->start_ns))
+        return;
+    probe = &attach_probes[number];
+    if (probe->function == ATTACH_OPTIONS_RELEASED)
+        options_released(process, event->arguments[0]);
+    else if (event->kind == UPROBE_CALL && probe->function == ATTACH_ENVIRONMENT)
+        note_prepare(process, event, "environment");
+    else if (event->kind == UPROBE_CALL && probe->function == ATTACH_PROVIDER)
+        provider_appended(process, event, probe);
+    else if (event->kind == UPROBE_CALL && probe->function == ATTACH_PROVIDER_LIBRARY)
+        note_prepare(process, event, event->text && *event->text ? event->text : "?");
+    if (probe->function >= ATTACH_ENVIRONMENT)
+        return;
+    thread = attach_thread_of(process, event->tid, event->own_tid);
+    if (!thread) {
+        process->lost++;
+        return;
+    }
+    if (probe->function <= ATTACH_CREATE_ARRAY && event->kind == UPROBE_BEGIN)
+        begin_load(process, thread, event, number);
+    else if (event->kind != UPROBE_CALL)
+        return;
+    else if (probe->function <= ATTACH_CREATE_ARRAY)
+        end_load(process, thread, event, number);
+    else if (probe->function == ATTACH_RELEASE)
+        released(process, thread, event);
+    else
+        run_ended(process, thread, event, probe->function == ATTACH_RUN_ASYNC);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Finding runtimes among the mappings of a process: see libraries.h. */
+#include "collect/ort_attach/libraries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+bool ort_library_is_named(const char *path)
+{
+    return strstr(file_name(path), "libonnxruntime.so") != NULL;
+}
+
+bool ort_library_exports(const char *file)
+{
+    struct elf_file *elf;
+    struct elf_symbol symbol;
+    bool exports;
+
+    if (elf_file_open(file, &elf, NULL) != IFG_OK)
+        return false;
+    exports = elf_file_symbol(elf, "OrtGetApiBase", &symbol, NULL) == IFG_OK && symbol.defined;
+    elf_file_close(elf);
+    return exports;
+}
+
+static bool is_known(const struct ort_known *known, struct file_key key)
+{
+    for (size_t i = 0; known && i < known->count; i++)
+        if (known->files[i].inode == key.inode && known->files[i].device == key.device)
+            return true;
+    return false;
+}
+
+void ort_known_add(struct ort_known *known, struct file_key key)
+{
+    if (!known)
+        return;
+    if (known->count == ORT_KNOWN_MAX) /* begin again: they will be looked into once more */
+        known->count = 0;
+    known->files[known->count++] = key;
+}
+
+/* A name by which this process can open what that one has mapped. The mapping itself leads to
+ * deleted files as well, but only the mighty may open it; else the path, if it still is the file.
+ */
+static bool reachable(pid_t pid, const struct map_line *map, char *out, size_t size)
+{
+    struct stat file;
+
+    snprintf(out, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, map->start, map->end);
+    if (stat(out, &file) == 0)
+        return true;
+    if (map->deleted)
+        return false;
+    snprintf(out, size, "/proc/%d/root%s", (int)pid, map->path);
+    /* The device in maps is that of the file system below where there are several layers. */
+    return stat(out, &file) == 0 && file.st_ino == map->inode;
+}
+
+static void add(struct ort_libraries *libraries, pid_t pid, const struct map_line *map,
+                struct ort_known *known)
+{
+    const struct file_key key = { map->device, map->inode };
+    bool named = ort_library_is_named(map->path);
+    char file[sizeof libraries->found[0].file];
+    struct ort_library *library;
+
+    for (size_t i = 0; i < libraries->count; i++)
+        if (libraries->found[i].key.inode == key.inode &&
+            libraries->found[i].key.device == key.device)
+            return;
+    if (!named && is_known(known, key))
+        return;
+    if (!reachable(pid, map, file, sizeof file)) {
+        if (!named)
+            return;
+        file[0] = '\0';
+    } else if (!named && !ort_library_exports(file)) {
+        ort_known_add(known, key);
+        return;
+    }
+    if (libraries->count == ORT_LIBRARIES_MAX) {
+        libraries->overflow++;
+        return;
+    }
+    library = &libraries->found[libraries->count++];
+    *library = (struct ort_library){ .key = key };
+    snprintf(library->path, sizeof library->path, "%s", map->path);
+    snprintf(library->file, sizeof library->file, "%s", file);
+    if (!file[0])
+        snprintf(library->reason, sizeof library->reason,
+                 "%.100s was deleted, and only a process with CAP_CHECKPOINT_RESTORE or "
+                 "CAP_SYS_ADMIN can still open it (sudo)",
+                 file_name(map->path));
+}
+
+enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
+                                   struct ort_libraries *out_libraries, struct ifg_error *err)
+{
+    struct map_line *map = ifg_alloc(1, sizeof *map);
+    struct maps maps;
+
+    memset(out_libraries, 0, sizeof *out_libraries);
+    if (!map)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    if (!maps_open(pid, &maps)) {
+        int error = errno;
+
+        ifg_free(map);
+        if (error == EACCES || error == EPERM)
+            return ifg_fail(err, IFG_PERMISSION,
+                            "cannot look into process %d: this needs the capability "
+                            "CAP_SYS_PTRACE; use sudo",
+                            (int)pid);
+        return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)pid);
+    }
+    while (maps_next(&maps, map)) {
+        const char *name = file_name(map->path);
+
+        if (strncmp(name, "libinferogram-ort.so", 20) == 0)
+            out_libraries->hooked = true;
+        if (strncmp(name, "onnxruntime_pybind11_state", 26) == 0) {
+            out_libraries->python = true;
+            snprintf(out_libraries->python_file, sizeof out_libraries->python_file, "%.120s", name);
+        } else if (map->executable) {
+            add(out_libraries, pid, map, known);
+        }
+    }
+    maps_close(&maps);
+    ifg_free(map);
+    return IFG_OK;
+}
+
+enum ifg_status ort_library_table(const struct ort_library *library, struct ort_table *out_table,
+                                  struct ifg_error *err)
+{
+    struct elf_file *elf;
+    enum ifg_status status;
+    int fd = open(library->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    memset(out_table, 0, sizeof *out_table);
+    if (library->reason[0]) {
+        if (fd >= 0)
+            close(fd);
+        return ifg_fail(err, IFG_PERMISSION, "%s", library->reason);
+    }
+    if (fd < 0)
+        return ifg_fail_errno(err, "cannot open %.200s", library->path);
+    status = elf_file_open_fd(fd, file_name(library->path), &elf, err);
+    close(fd);
+    if (status)
+        return status;
+    status = ort_table_find(elf, out_table, err);
+    elf_file_close(elf);
+    return status;
+}

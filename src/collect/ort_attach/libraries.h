@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which runtimes a process has mapped: every copy of ONNX Runtime, whatever its file is called,
+ * also if that was deleted or lies in another mount namespace; Python's package, which has it
+ * inside; and whether our own hooks are in the process.
+ */
+#ifndef IFG_COLLECT_ORT_ATTACH_LIBRARIES_H
+#define IFG_COLLECT_ORT_ATTACH_LIBRARIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/status.h"
+#include "collect/ort_attach/maps.h"
+#include "symbol/ort_table.h"
+
+#define ORT_LIBRARIES_MAX 16   /* in one process */
+#define ORT_KNOWN_MAX     4096 /* files that are no runtime, remembered */
+
+/* A file by its numbers; names may lie. */
+struct file_key {
+    uint64_t device;
+    uint64_t inode;
+};
+
+struct ort_library {
+    struct file_key key;
+    char path[PATH_MAX];      /* as the process sees it */
+    char file[PATH_MAX + 64]; /* opens here */
+    char reason[256];         /* why it cannot be opened; "" if it can */
+};
+
+struct ort_libraries {
+    struct ort_library found[ORT_LIBRARIES_MAX];
+    size_t count;
+    size_t overflow; /* more than there is room for */
+    bool hooked;     /* our own hooks are in the process: they tell of all of these */
+    bool python;     /* the Python package onnxruntime */
+    char python_file[128];
+};
+
+/* Files that were looked into before. */
+struct ort_known {
+    struct file_key files[ORT_KNOWN_MAX];
+    size_t count;
+};
+
+void ort_known_add(struct ort_known *known, struct file_key key);
+
+/* Looks through the mappings. The numbers of files that are no runtime are added to known, and
+ * those in it are not opened again; it may be NULL. IFG_PERMISSION or IFG_NOT_FOUND, with a
+ * sentence, if the process cannot be looked into. */
+enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
+                                   struct ort_libraries *out_libraries,
+                                   struct ifg_error *err) IFG_MUST_CHECK;
+
+/* The functions of a library that was found. The version is there also with IFG_UNSUPPORTED, if it
+ * is known. */
+enum ifg_status ort_library_table(const struct ort_library *library, struct ort_table *out_table,
+                                  struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Whether a file of this name could be a runtime: by name alone, or by what it exports. */
+bool ort_library_is_named(const char *path);
+bool ort_library_exports(const char *file);
+
+#endif

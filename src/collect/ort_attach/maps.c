@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reading /proc/PID/maps: see maps.h. */
+#include "collect/ort_attach/maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINES_MAX 262144u
+
+static const char deleted_mark[] = " (deleted)";
+
+/* A hexadecimal number that is followed by `end`; moves behind it. */
+static bool take_number(const char **at, int base, char end, uint64_t *out_value)
+{
+    char *behind;
+
+    if (**at == '-' || **at == '+' || **at == ' ')
+        return false;
+    errno = 0;
+    *out_value = strtoull(*at, &behind, base);
+    if (behind == *at || *behind != end || errno)
+        return false;
+    *at = behind + 1;
+    return true;
+}
+
+bool map_parse(const char *line, struct map_line *out_map)
+{
+    const char *at = line;
+    uint64_t major;
+    uint64_t minor;
+    char *behind;
+    size_t length;
+
+    *out_map = (struct map_line){ 0 };
+    if (!take_number(&at, 16, '-', &out_map->start) || !take_number(&at, 16, ' ', &out_map->end) ||
+        out_map->end <= out_map->start || strnlen(at, 5) < 5 || at[4] != ' ')
+        return false;
+    out_map->executable = at[2] == 'x';
+    at += 5;
+    if (!take_number(&at, 16, ' ', &out_map->offset) || !take_number(&at, 16, ':', &major) ||
+        !take_number(&at, 16, ' ', &minor) || major > UINT32_MAX || minor > UINT32_MAX)
+        return false;
+    out_map->device = major << 32 | minor;
+    if (*at < '0' || *at > '9')
+        return false;
+    out_map->inode = strtoull(at, &behind, 10);
+    at = behind + strspn(behind, " ");
+    length = strcspn(at, "\n");
+    if (length >= sizeof out_map->path)
+        return false;
+    memcpy(out_map->path, at, length);
+    if (length > sizeof deleted_mark - 1 &&
+        strcmp(out_map->path + length - (sizeof deleted_mark - 1), deleted_mark) == 0) {
+        out_map->path[length - (sizeof deleted_mark - 1)] = '\0';
+        out_map->deleted = true;
+    }
+    return true;
+}
+
+bool maps_open(pid_t pid, struct maps *out_maps)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    out_maps->file = fopen(path, "re");
+    out_maps->lines = 0;
+    return out_maps->file != NULL;
+}
+
+bool maps_next(struct maps *maps, struct map_line *out_map)
+{
+    char line[PATH_MAX + 128];
+
+    while (maps->lines++ < LINES_MAX && fgets(line, sizeof line, maps->file)) {
+        if (!strchr(line, '\n')) { /* longer than any that we could use */
+            int c;
+
+            while ((c = getc(maps->file)) != EOF && c != '\n')
+                ;
+            continue;
+        }
+        if (map_parse(line, out_map) && out_map->inode && out_map->path[0] == '/')
+            return true;
+    }
+    return false;
+}
+
+void maps_close(struct maps *maps)
+{
+    if (maps->file)
+        fclose(maps->file);
+    maps->file = NULL;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The mappings of a process, line by line. The text comes from the kernel, the names in it from
+ * whoever made the files: lines that make no sense are passed over.
+ */
+#ifndef IFG_COLLECT_ORT_ATTACH_MAPS_H
+#define IFG_COLLECT_ORT_ATTACH_MAPS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct map_line {
+    uint64_t start;
+    uint64_t end;
+    uint64_t offset;
+    uint64_t device; /* as the kernel writes it: major << 32 | minor */
+    uint64_t inode;  /* 0: no file */
+    bool executable;
+    bool deleted;        /* the file has no name any more */
+    char path[PATH_MAX]; /* as the process sees it; "" without a file */
+};
+
+/* Takes a line apart; false if it is none. */
+bool map_parse(const char *line, struct map_line *out_map);
+
+struct maps {
+    FILE *file;
+    unsigned lines;
+};
+
+/* False, with errno, if the process cannot be looked into. */
+bool maps_open(pid_t pid, struct maps *out_maps);
+bool maps_next(struct maps *maps, struct map_line *out_map); /* mappings of files only */
+void maps_close(struct maps *maps);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a session is called, seen from outside: paths as the process means them, and the names of
+ * sessions that were there before us. Memory of the process is hostile, and changes while it is
+ * read; a name that is not certain is none.
+ */
+#ifndef IFG_COLLECT_ORT_ATTACH_NAMES_H
+#define IFG_COLLECT_ORT_ATTACH_NAMES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Copies memory of a process; false if not all of it can be read. */
+bool process_memory(pid_t pid, uint64_t address, void *out, size_t bytes);
+
+/* A C string of a process, complete; false if it is longer than the room, or not readable. */
+bool process_text(pid_t pid, uint64_t address, char *out, size_t size);
+
+/* A path as the process itself would find it: absolute, below its own root. */
+bool process_absolute(pid_t pid, const char *path, char *out, size_t size);
+
+/* Whether the process would find a file there; *out_bytes is its size. */
+bool process_has_file(pid_t pid, const char *absolute, uint64_t *out_bytes);
+
+/* A model's name: its file name without .onnx or .ort. */
+void model_name_of(const char *path, char *out, size_t size);
+
+/* The path that a session object has inside it, if it is one that can be believed: it ends as
+ * models do, it is there, and there is no other. */
+bool session_object_path(pid_t pid, uint64_t session, char *out, size_t size);
+
+/* The only model file that the process has open or mapped. */
+bool session_open_file(pid_t pid, char *out, size_t size);
+
+/* The name of the graph in a model that lies in the memory of a process; false: none is found. */
+bool session_graph_name(pid_t pid, uint64_t data, uint64_t bytes, char *out, size_t size);
+
+#endif

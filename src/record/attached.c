@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Watching runtimes from outside: see attached.h. */
+#include "record/attached.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/ort_attach/libraries.h"
+#include "record/probed.h"
+#include "record/hold.h"
+#include "record/session_internal.h"
+
+#define CLOCK_MONOTONIC_INDEX 1
+
+static const char python_reason[] =
+    "the Python package has ONNX Runtime inside of its own module, without functions that a probe "
+    "could be set at; start the program with 'inferogram record -- python3 ...'";
+
+/* When the process began, as CLOCK_MONOTONIC would have said it. */
+static uint64_t start_of(const struct process_info *info)
+{
+    struct timespec boot;
+    long per_second = sysconf(_SC_CLK_TCK);
+    uint64_t now_ns = ifg_monotonic_ns();
+    uint64_t ago_ns;
+    uint64_t boot_ns;
+
+    if (per_second <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) < 0)
+        return now_ns;
+    boot_ns = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
+    if (info->start_time > boot_ns / 1000000000u * (uint64_t)per_second)
+        return now_ns;
+    ago_ns = boot_ns - info->start_time * (1000000000u / (uint64_t)per_second);
+    return ago_ns < now_ns ? now_ns - ago_ns : 0;
+}
+
+static void define_process(void *user, pid_t pid, uint32_t index)
+{
+    struct session *session = user;
+    struct process_info info;
+    struct trace_process process = {
+        .index = index,
+        .pid = (uint32_t)pid,
+        .clock = CLOCK_MONOTONIC_INDEX,
+        .start_ticks = ifg_monotonic_ns(),
+    };
+
+    if (process_describe(pid, &info, NULL) != IFG_OK && session->next.pid == pid)
+        info = session->next; /* it is gone already */
+    if (info.pid == pid) {
+        process.parent_pid = (uint32_t)info.parent;
+        process.program = info.program[0] ? info.program : info.name;
+        process.arguments = info.arguments;
+        process.arguments_bytes = info.arguments_bytes;
+        process.directory = info.directory;
+        process.start_ticks = start_of(&info);
+    }
+    trace_writer_process(session->writer, &process);
+}
+
+static enum trace_process_fate fate_of(void *user, pid_t pid, uint32_t *out_code)
+{
+    struct session *session = user;
+    int status;
+
+    *out_code = 0;
+    if (pid == session->root && session->root_is_child)
+        session_note_command(session);
+    status = session->result->wait_status;
+    if (pid != session->root || !session->result->command_ended)
+        return TRACE_FATE_UNKNOWN;
+    *out_code = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return WIFSIGNALED(status) ? TRACE_FATE_KILLED : TRACE_FATE_EXITED;
+}
+
+static void report_instrument(void *user, const char *name, enum trace_instrument_state state,
+                              const char *reason)
+{
+    struct session *session = user;
+
+    instruments_report(&session->result->instruments, session->writer, name, state, reason);
+    if (state == TRACE_INSTRUMENT_ON)
+        instruments_report(&session->result->instruments, session->writer, "models",
+                           TRACE_INSTRUMENT_ON, "");
+}
+
+static bool is_wanted(const struct session *session)
+{
+    enum session_hook hook = session->options->hook;
+
+    return hook == SESSION_HOOK_UPROBE || (hook == SESSION_HOOK_AUTO && !session->options->command);
+}
+
+enum ifg_status attached_begin(struct session *session, pid_t pid,
+                               struct ort_attach_sight *out_sight, struct ifg_error *err)
+{
+    enum ifg_status status;
+
+    memset(out_sight, 0, sizeof *out_sight);
+    if (!is_wanted(session))
+        return IFG_OK;
+    status = ort_attach_open(UPROBE_ANY, &session->attach, err);
+    if (status || !pid)
+        return status;
+    if (ort_attach_look(session->attach, pid, true, out_sight, err) != IFG_OK)
+        memset(out_sight, 0, sizeof *out_sight); /* why is known better by whoever looked first */
+    return IFG_OK;
+}
+
+void attached_write(struct session *session, pid_t only)
+{
+    const struct ort_attach_sink sink = {
+        .writer = session->writer,
+        .flush_after_ns = session->context.flush_after_ns,
+        .next_process = &session->context.next_process,
+        .next_thread = &session->context.next_thread,
+        .user = session,
+        .define_process = define_process,
+        .fate = fate_of,
+        .instrument = report_instrument,
+    };
+
+    if (session->attach)
+        ort_attach_begin(session->attach, &sink, only);
+    probed_begin(session, &sink);
+}
+
+enum ifg_status attached_explain(const struct session *session, const struct process_info *info,
+                                 const struct ort_attach_sight *sight, enum ifg_status region,
+                                 const struct ifg_error *region_error, struct ifg_error *err)
+{
+    const char *name = process_short_name(info);
+
+    if (sight->refused)
+        return ifg_fail(err, sight->why == IFG_UNSUPPORTED ? IFG_PERMISSION : sight->why,
+                        "cannot attach to process %d (%s): %s", (int)info->pid, name,
+                        sight->reason);
+    if (sight->python)
+        return ifg_fail(err, IFG_NOT_FOUND, "cannot attach to process %d (%s): %s", (int)info->pid,
+                        name, python_reason);
+    if (region != IFG_NOT_FOUND || !session->attach)
+        return ifg_fail(err, region, "%s", region_error->message);
+    return ifg_fail(
+        err, IFG_NOT_FOUND,
+        "process %d (%s) does not carry libinferogram and has not loaded ONNX Runtime: "
+        "there is nothing to record in it. Start it with 'inferogram record -- %s ...', "
+        "wait for a program with --next, or see 'inferogram ls'",
+        (int)info->pid, name, name);
+}
+
+void attached_look(struct session *session, const pid_t *pids, size_t count)
+{
+    if (!session->attach)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct ort_attach_sight sight;
+
+        if (ort_attach_look(session->attach, pids[i], false, &sight, NULL) == IFG_OK &&
+            sight.python)
+            session->saw_python = true;
+    }
+}
+
+void attached_report(struct session *session)
+{
+    if (session->attach && session->saw_python &&
+        !instruments_have_runtime(&session->result->instruments))
+        instruments_report(&session->result->instruments, session->writer, "onnxruntime (Python)",
+                           TRACE_INSTRUMENT_UNAVAILABLE, python_reason);
+}
+
+/* ---- libraries as they are mapped ---- */
+
+void attached_watch_maps(struct session *session)
+{
+    if (session->attach && map_watch_open(&session->map_watch, NULL) != IFG_OK)
+        session->map_watch = NULL; /* then they are found a little later */
+}
+
+/* Our root, or one of its descendants. */
+static bool belongs(const struct session *session, pid_t pid)
+{
+    struct process_info info;
+
+    for (int depth = 0; depth < 64 && pid > 1; depth++) {
+        if (pid == session->root)
+            return true;
+        if (process_describe(pid, &info, NULL) != IFG_OK)
+            return false;
+        pid = info.parent;
+    }
+    return false;
+}
+
+static void on_mapping(const struct map_seen *seen, void *user)
+{
+    struct session *session = user;
+    struct ort_attach_sight sight;
+    struct hold hold;
+
+    if (!belongs(session, seen->pid) ||
+        !ort_attach_may_be(session->attach, seen->pid, seen->path, seen->device, seen->inode))
+        return;
+    hold_thread(&hold, seen->tid); /* so that its first session is not missed */
+    if (ort_attach_look(session->attach, seen->pid, true, &sight, NULL) == IFG_OK && sight.python)
+        session->saw_python = true;
+    hold_release(&hold);
+}
+
+void attached_take_maps(struct session *session)
+{
+    if (session->map_watch)
+        map_watch_read(session->map_watch, on_mapping, session);
+}
+
+bool attached_has_runtime(pid_t pid)
+{
+    struct ort_libraries *libraries = ifg_alloc(1, sizeof *libraries);
+    struct ort_table *table = ifg_alloc(1, sizeof *table);
+    bool has = false;
+
+    if (libraries && table && ort_libraries_find(pid, NULL, libraries, NULL) == IFG_OK)
+        for (size_t i = 0; i < libraries->count && !has; i++)
+            has = ort_library_table(&libraries->found[i], table, NULL) == IFG_OK;
+    ifg_free(table);
+    ifg_free(libraries);
+    return has;
+}

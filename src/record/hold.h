@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Holding one thread for the moment that it takes to set probes: the one that has just mapped a
+ * runtime, and would use it before they stand. Nobody but us notices, neither its parent nor a
+ * debugger; if we die meanwhile, the kernel lets it go on.
+ */
+#ifndef IFG_RECORD_HOLD_H
+#define IFG_RECORD_HOLD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct hold {
+    pid_t tid;  /* 0: nobody is held */
+    int signal; /* that was on its way to the thread */
+};
+
+/* False if it cannot be held (it is being debugged, is gone, or we may not): then it just goes on.
+ */
+bool hold_thread(struct hold *out_hold, pid_t tid);
+void hold_release(struct hold *hold);
+
+#endif

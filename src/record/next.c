@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Waiting for the next process that runs a model.
+ *
+ * The kernel tells of every library that any process maps. Who maps a runtime gets probes; the
+ * first of them that creates a session is recorded, from that call on, and the others are let go.
+ * Nothing else is touched.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "record/attached.h"
+#include "record/hold.h"
+#include "record/probed.h"
+#include "record/session_internal.h"
+
+#define PAUSE_MS       10
+#define POLL_EVERY_NS  50000000ull
+#define CANDIDATES_MAX 16
+#define EARLIER_MAX    4096
+
+/* A process that has a runtime, described while it is there. */
+struct waiting {
+    struct session *session;
+    struct process_info candidates[CANDIDATES_MAX];
+    size_t candidate_count;
+    pid_t *earlier; /* who had a runtime before us; only where the kernel does not tell */
+    size_t earlier_count;
+};
+
+static bool is_wanted(const struct session_options *options, pid_t pid)
+{
+    struct process_info info;
+
+    if (!options->next_name && !options->next_path)
+        return true;
+    if (process_describe(pid, &info, NULL) != IFG_OK)
+        return false;
+    return options->next_name ? process_matches_name(&info, options->next_name)
+                              : process_matches_path(&info, options->next_path);
+}
+
+static void consider(struct waiting *waiting, pid_t pid, bool now)
+{
+    struct ort_attach *attach = waiting->session->attach;
+    struct ort_attach_sight sight;
+    struct process_info *info = &waiting->candidates[waiting->candidate_count % CANDIDATES_MAX];
+
+    if (pid == getpid() || ort_attach_look(attach, pid, now, &sight, NULL) != IFG_OK)
+        return;
+    if (!sight.watched) {
+        if (now)
+            ort_attach_forget(attach, pid);
+        return;
+    }
+    for (size_t i = 0; i < CANDIDATES_MAX; i++)
+        if (waiting->candidates[i].pid == pid)
+            return;
+    if (process_describe(pid, info, NULL) == IFG_OK)
+        waiting->candidate_count++;
+}
+
+static void on_mapping(const struct map_seen *seen, void *user)
+{
+    struct waiting *waiting = user;
+    struct hold hold;
+
+    if (!ort_attach_may_be(waiting->session->attach, seen->pid, seen->path, seen->device,
+                           seen->inode) ||
+        !is_wanted(waiting->session->options, seen->pid))
+        return;
+    /* The kernel takes its time with a first probe; a program may need less for its first session.
+     */
+    hold_thread(&hold, seen->tid);
+    consider(waiting, seen->pid, true);
+    hold_release(&hold);
+}
+
+/* ---- where the kernel does not tell ---- */
+
+static bool note_earlier(pid_t pid, void *user)
+{
+    struct waiting *waiting = user;
+
+    if (waiting->earlier_count < EARLIER_MAX && attached_has_runtime(pid))
+        waiting->earlier[waiting->earlier_count++] = pid;
+    return true;
+}
+
+static bool look_at(pid_t pid, void *user)
+{
+    struct waiting *waiting = user;
+
+    for (size_t i = 0; i < waiting->earlier_count; i++)
+        if (waiting->earlier[i] == pid)
+            return true;
+    if (is_wanted(waiting->session->options, pid))
+        consider(waiting, pid, false);
+    return true;
+}
+
+/* ---- the wait ---- */
+
+static bool is_stopped(const struct session *session)
+{
+    struct signalfd_siginfo info;
+
+    while (read(session->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD && !(info.ssi_signo == SIGINT && info.ssi_code == SI_KERNEL &&
+                                           session->terminal_interrupts_ignored))
+            return true;
+    return false;
+}
+
+static enum ifg_status wait_for_creator(struct waiting *waiting, pid_t *out_pid,
+                                        struct ifg_error *err)
+{
+    struct session *session = waiting->session;
+    double timeout_s = session->options->timeout_s;
+    uint64_t begin_ns = ifg_monotonic_ns();
+    uint64_t next_poll_ns = 0;
+
+    for (;;) {
+        struct pollfd polled[2] = { { session->signal_fd, POLLIN, 0 }, { -1, POLLIN, 0 } };
+        uint64_t now_ns = ifg_monotonic_ns();
+
+        if (session->map_watch) {
+            map_watch_read(session->map_watch, on_mapping, waiting);
+            polled[1].fd = map_watch_fd(session->map_watch);
+        } else if (now_ns >= next_poll_ns) {
+            process_each(look_at, waiting);
+            next_poll_ns = now_ns + POLL_EVERY_NS;
+        }
+        ort_attach_work(session->attach, now_ns);
+        *out_pid = ort_attach_creator(session->attach);
+        if (*out_pid)
+            return IFG_OK;
+        if (is_stopped(session))
+            return ifg_fail(err, IFG_CANCELLED,
+                            "stopped: no process had run a model, and nothing was recorded");
+        if (timeout_s > 0 && (double)(now_ns - begin_ns) * 1e-9 >= timeout_s)
+            return ifg_fail(err, IFG_NOT_FOUND,
+                            "no process created a session of ONNX Runtime within %g s, and nothing "
+                            "was recorded",
+                            timeout_s);
+        /* Probes do not wake anybody for a single call: while there are some, look often. */
+        poll(polled, 2, ort_attach_watches(session->attach) ? PAUSE_MS : 5 * PAUSE_MS);
+    }
+}
+
+enum ifg_status session_begin_next(struct session *session, struct ifg_error *err)
+{
+    struct waiting *waiting = ifg_alloc(1, sizeof *waiting);
+    struct ort_attach_sight sight;
+    struct ifg_error why = { .message = "" };
+    enum ifg_status status;
+    pid_t pid = 0;
+
+    if (!waiting)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    waiting->session = session;
+    status = attached_begin(session, 0, &sight, err);
+    if (!status)
+        status = probed_open(session, err);
+    if (!status)
+        status = ort_attach_prepare(session->attach, err);
+    if (!status && map_watch_open(&session->map_watch, &why) != IFG_OK) {
+        waiting->earlier = ifg_alloc(EARLIER_MAX, sizeof *waiting->earlier);
+        if (!waiting->earlier)
+            status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        else
+            process_each(note_earlier, waiting);
+    }
+    if (!status && session->options->expecting)
+        session->options->expecting(why.message, session->options->user);
+    if (!status)
+        status = wait_for_creator(waiting, &pid, err);
+    for (size_t i = 0; !status && i < CANDIDATES_MAX; i++)
+        if (waiting->candidates[i].pid == pid)
+            session->next = waiting->candidates[i];
+    map_watch_close(session->map_watch);
+    session->map_watch = NULL;
+    ifg_free(waiting->earlier);
+    ifg_free(waiting);
+    if (status)
+        return status;
+    session->root = pid;
+    session->result->pid = pid;
+    snprintf(session->result->program, sizeof session->result->program, "%s",
+             session->next.pid ? process_short_name(&session->next) : "program");
+    probed_look(session, &pid, 1);
+    status = session_open_output(session, session->result->program, pid, err);
+    if (!status)
+        attached_write(session, pid);
+    return status;
+}

@@ -1,0 +1,337 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# record --pid of programs that run ONNX Runtime and know nothing of us: what is seen is what they did, and
+# whatever happens to either side, they are not harmed.
+. "$TAP_SH"
+. "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
+. "$SOURCE_DIR/tests/e2e/record_lib.sh"
+. "$SOURCE_DIR/tests/e2e/attach_lib.sh"
+need_probes
+need ort-node-1.20.1 ort-node-1.30.0
+cd "$T" || exit 1
+work=$PROGRAMS/ort_steady
+relu=$models/relu.onnx
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+recorded_events() { rows "SELECT count(*) FROM ml_event WHERE category = 'inference'"; }
+names() { rows "SELECT DISTINCT name FROM model ORDER BY name" | tr '\n' ' '; }
+
+# ---- node, in the middle of its run ----------------------------------------------------------------
+have silero && silero=$(cached silero)/silero_vad_v5.onnx || silero=
+for version in 1.14.0 1.17.0 1.20.1 1.30.0; do
+    if ! command -v node >/dev/null || [ -z "$silero" ] || ! have "ort-node-$version"; then
+        skip "node with $version" "no node, or $(tail -n 1 "$T/fetch")"
+        continue
+    fi
+    NODE_PATH=$(cached "ort-node-$version")/node_modules
+    export NODE_PATH
+    rm -f node.log
+    steady node.log node "$SOURCE_DIR/tests/runtimes/steady.js" "$silero" node.log
+    ok "node $version" attach --duration 2 --pid "$steady"
+    ok "node $version goes on" tap_alive "$steady"
+    settle "$steady"
+    all_there "node $version" node.log 500
+    is "node $version: the model" "$(rows "SELECT name, path, runtime FROM model")" \
+        "silero_vad_v5,$silero,ONNX Runtime $version"
+    is "node $version: where the name is from" "$(property silero_vad_v5 inferred)" "session object"
+    is "node $version: how it was watched" "$(property silero_vad_v5 attach)" uprobes
+    matches "node $version: the instrument" "$(instrument "ONNX Runtime $version")" \
+        '^on: attached by uprobes \((BPF|perf)\)$'
+    is "node $version: all in one session" "$(inference_attributes session | wc -l)" 1
+    is "node $version: nothing lost" "$(rows "SELECT dropped FROM trace_info")" 0
+done
+
+# ---- two runtimes in one process, one that comes later ---------------------------------------------
+rm -f two.log
+steady two.log "$work" two.log 500 "$(ort 1.20.1)" "$relu" "$(ort 1.30.0)" "$models/chain.onnx" + "$(ort 1.20.1)" "$models/twins.onnx"
+spawn "$INFEROGRAM" record -q -f -o "$trace" --duration 1.5 --pid "$steady"
+sleep 0.8
+kill -HUP "$steady"
+wait "$spawned"
+settle "$steady"
+all_there "two runtimes" two.log 500 relu chain twins
+is "two runtimes: models and where they run" "$(rows "SELECT name, runtime FROM model ORDER BY name" | tr '\n' ' ')" \
+    "chain,ONNX Runtime 1.30.0 relu,ONNX Runtime 1.20.1 twins,ONNX Runtime 1.20.1 "
+is "two runtimes: a model that is loaded meanwhile" "$(rows "SELECT model FROM ml_event WHERE category = 'load'")" twins
+is "two runtimes: is known, not inferred" "$(property twins inferred)$(property chain inferred)" "session object"
+is "two runtimes: sessions" "$(rows "SELECT count(DISTINCT a.value) FROM attribute a JOIN ml_event e ON e.id = a.slice
+    WHERE e.category = 'inference' AND a.key = 'session'")" 3
+is "two runtimes: the load says what it is" "$(rows "SELECT specialization FROM ml_event WHERE category = 'load'")" unknown
+
+# ---- a library that is mapped after the attach ------------------------------------------------------
+rm -f late.log
+steady late.log "$work" late.log 500 "$(ort 1.20.1)" "$relu" + "$(ort 1.30.0)" "$models/chain.onnx"
+spawn "$INFEROGRAM" record -q -f -o "$trace" --duration 3 --pid "$steady"
+sleep 0.5
+kill -HUP "$steady"
+wait "$spawned"
+settle "$steady"
+all_there "a library that comes later" late.log 200 relu chain
+is "a library that comes later: both" "$(names)" "chain relu "
+
+# ---- models from memory, names that nobody can know ---------------------------------------------------
+rm -f array.log
+steady array.log "$work" array.log 500 -a "$(ort 1.30.0)" "$relu" + "$(ort 1.30.0)" "$relu"
+ok "a session from memory" attach --duration 400ms --pid "$steady"
+matches "has no name" "$(names)" '^session@[0-9a-f]+ $'
+is "and none is made up" "$(rows "SELECT path FROM model")" ""
+settle "$steady"
+
+rm -f array.log
+steady array.log "$work" array.log 500 -a "$(ort 1.30.0)" "$relu" + "$(ort 1.30.0)" "$models/chain.onnx"
+recorder -f -o "$trace" --pid "$steady"
+kill -HUP "$steady"
+sleep 0.5
+kill -INT "$recorder"
+ended "$recorder"
+settle "$steady"
+# Its graph is called that; a load that was over before its bytes could be read has no name.
+matches "a model from memory that is loaded meanwhile" "$(rows "SELECT model FROM ml_event WHERE category = 'load'")" \
+    '^(chain_graph|session@[0-9a-f]+)$'
+
+# ---- both the library and a runtime; hooks that tell already ---------------------------------------------
+rm -f both.log
+steady both.log env LD_PRELOAD="$LIBINFEROGRAM" "$work" both.log 500 "$(ort 1.20.1)" "$relu"
+ok "a program with the library and a runtime without hooks" attach --duration 500ms --pid "$steady"
+settle "$steady"
+all_there "a program with the library" both.log 100
+is "a program with the library: zones could come, too" "$(rows "SELECT state FROM instrument WHERE name = 'zones'")" on
+if sanitized; then
+    skip "a program that has the hooks" "a sanitized library cannot be preloaded into other programs"
+else
+    rm -f hooked.log
+    : >steady.out
+    spawn "$INFEROGRAM" record -q -f -o first.ifg --duration 200ms -- "$work" hooked.log 500 "$(ort 1.20.1)" "$relu" >steady.out
+    until_true 20 grep -q ready steady.out
+    steady=$(sed -n 's/^ready //p' steady.out)
+    sleep 0.6
+    ok "a program that has the hooks" attach --duration 500ms --pid "$steady"
+    settle "$steady"
+    all_there "a program that has the hooks: no call twice" hooked.log 100
+    is "a program that has the hooks: they tell" "$(instrument "ONNX Runtime 1.20.1")" "on: launch hooks"
+fi
+
+# ---- where the library is ------------------------------------------------------------------------------
+cp "$(ort 1.20.1)" gone.so
+rm -f gone.log
+steady gone.log "$work" gone.log 500 "$T/gone.so" "$relu"
+rm gone.so
+ok "a library that was deleted" attach --duration 500ms --pid "$steady"
+settle "$steady"
+all_there "a library that was deleted" gone.log 100
+is "a library that was deleted: its model" "$(names)" "relu "
+
+cp "$(ort 1.20.1)" renamed-by-somebody.bin
+rm -f renamed.log
+steady renamed.log "$work" renamed.log 500 "$T/renamed-by-somebody.bin" "$relu"
+ok "a library with another name" attach --duration 300ms --pid "$steady"
+settle "$steady"
+all_there "a library with another name" renamed.log 100
+
+mkdir -p inside
+if unshare -m true 2>/dev/null; then
+    rm -f inside.log
+    # shellcheck disable=SC2016
+    steady inside.log unshare -m sh -c 'mount -t tmpfs none inside && cp "$1" inside/lib.so && cp "$2" inside/m.onnx &&
+        exec "$3" inside.log 500 "$4/inside/lib.so" inside/m.onnx' - "$(ort 1.20.1)" "$relu" "$work" "$T"
+    ok "another mount namespace" attach --duration 500ms --pid "$steady"
+    is "another mount namespace: the path as the program sees it" "$(rows "SELECT name, path FROM model")" \
+        "m,$T/inside/m.onnx"
+    settle "$steady"
+    all_there "another mount namespace" inside.log 100
+else
+    skip "another mount namespace" "unshare -m is refused here"
+fi
+if unshare -pf true 2>/dev/null; then
+    rm -f pids.log
+    spawn unshare -pf --kill-child "$work" pids.log 500 "$(ort 1.20.1)" "$relu" >pids.out
+    until_true 20 grep -q ready pids.out
+    outer=$(cat "/proc/$spawned/task/$spawned/children")
+    ok "another pid namespace" attach --duration 500ms --pid "${outer% }"
+    is "another pid namespace: threads by their own numbers" "$(rows "SELECT tid FROM thread")" 1
+    is "another pid namespace: the thread's name" "$(rows "SELECT name FROM thread")" ort_steady
+    settle "${outer% }"
+    sed "s/^1 /${outer% } /" pids.log >pids.outer
+    all_there "another pid namespace" pids.outer 100
+else
+    skip "another pid namespace" "unshare -p is refused here"
+fi
+
+# ---- the program ends, is killed, forks, execs ----------------------------------------------------------
+rm -f life.log
+steady life.log "$work" life.log 500 "$(ort 1.20.1)" "$relu"
+recorder -f -o "$trace" --pid "$steady"
+sleep 0.4
+settle "$steady"
+ended "$recorder"
+is "the program ends: so does the recorder" "$status" 0
+all_there "the program ends" life.log 100
+
+rm -f life.log
+steady life.log "$work" life.log 500 "$(ort 1.20.1)" "$relu"
+recorder -f -o "$trace" --pid "$steady"
+sleep 0.4
+kill -KILL "$steady"
+ended "$recorder"
+is "the program is killed: the recorder ends well" "$status" 0
+ok "the program is killed: what it did is there" test "$(recorded_events)" -gt 100
+is "the program is killed: the file is complete" "$(json "$trace" "d['file']['finished'], d['losses']")" "(True, [])"
+
+rm -f life.log
+steady life.log "$work" life.log 500 "$(ort 1.20.1)" "$relu"
+recorder -f -o "$trace" --pid "$steady"
+kill -USR1 "$steady"
+sleep 1
+kill -INT "$recorder"
+ended "$recorder"
+ok "the program forks: it goes on" tap_alive "$steady"
+settle "$steady"
+is "the program forks: the child is followed" "$(json "$trace" "len(set(d['pids']))")" 2
+all_there "the program forks" life.log 100
+
+rm -f life.log
+steady life.log "$work" life.log 500 "$(ort 1.20.1)" "$relu"
+recorder -f -o "$trace" --pid "$steady"
+sleep 0.3
+kill -USR2 "$steady"
+sleep 1.2
+kill -INT "$recorder"
+ended "$recorder"
+ok "the program replaces itself: it goes on" tap_alive "$steady"
+settle "$steady"
+is "the program replaces itself: two images of one pid" "$(json "$trace" "len(d['pids']), len(set(d['pids']))")" "(2, 1)"
+is "the program replaces itself: the first one's end" "$(json "$trace" "d['processes'][0]['end']")" "replaced by exec"
+is "the program replaces itself: the model in both" "$(rows "SELECT count(*) FROM model WHERE name = 'relu'")" 2
+
+# ---- a load that is not over -------------------------------------------------------------------------------
+if have ocr && command -v node >/dev/null; then
+    large=$(find "$(cached ocr)" -name '*rec*.onnx' | head -n 1)
+    rm -f open.log
+    steady open.log "$work" open.log 500 "$(ort 1.20.1)" "$relu" + "$(ort 1.20.1)" "$large"
+    recorder -f -o "$trace" --pid "$steady"
+    kill -HUP "$steady"
+    sleep 0.03
+    kill -STOP "$steady"
+    sleep 0.3
+    kill -INT "$recorder"
+    ended "$recorder"
+    kill -CONT "$steady"
+    kill -KILL "$steady"
+    is "a load that is not over when recording stops is there" \
+        "$(rows "SELECT count(*) FROM ml_event WHERE category = 'load'")" 1
+else
+    skip "a load that is not over" "no large model"
+fi
+
+# ---- the recorder is killed: nothing is left behind ----------------------------------------------------------
+rm -f left.log
+steady left.log "$work" left.log 200 "$(ort 1.30.0)" "$relu"
+"$PROGRAMS/ort_offsets" static "$(ort 1.30.0)" >offsets 2>/dev/null
+code() { # the bytes of the functions that are probed, as the program has them
+    python3 - "$1" offsets <<'EOP'
+import sys
+offsets = {int(a): int(b, 16) for a, b in (line.split() for line in open(sys.argv[2]))}
+maps = [line.split(None, 5) for line in open(f'/proc/{sys.argv[1]}/maps')]
+spans = [(int(m[0].split('-')[0], 16), int(m[0].split('-')[1], 16), int(m[2], 16))
+         for m in maps if len(m) > 5 and 'libonnxruntime' in m[5] and 'x' in m[1]]
+memory = open(f'/proc/{sys.argv[1]}/mem', 'rb', 0)
+for slot in (3, 7, 8, 9, 95, 133, 260):
+    for start, end, offset in spans:
+        if offset <= offsets[slot] < offset + end - start:
+            memory.seek(start + offsets[slot] - offset)
+            print(slot, memory.read(16).hex())
+EOP
+}
+code "$steady" >before
+recorder -f -o "$trace" --pid "$steady"
+sleep 0.3
+code "$steady" >during
+if cmp -s before during; then fail "probes stand in the program" "$(cat during)"; else pass "probes stand in the program"; fi
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+sleep 0.3
+code "$steady" >after
+ok "a killed recorder leaves the code as it was" cmp before after
+ok "a killed recorder: the program goes on" tap_alive "$steady"
+ok "a killed recorder: its file can be read" test "$(recorded_events)" -gt 50
+
+# ---- again and again, under load ----------------------------------------------------------------------------
+bad=
+cycle=0
+while [ "$cycle" -lt 20 ]; do
+    cycle=$((cycle + 1))
+    attach -q --duration 60ms --pid "$steady" || bad="$bad $cycle:$(cat "$T/stderr")"
+    [ "$(recorded_events)" -gt 20 ] || bad="$bad $cycle:$(recorded_events)"
+done
+is "twenty attachments under load" "$bad" ""
+code "$steady" >after
+ok "they leave the code as it was" cmp before after
+ok "the program goes on" tap_alive "$steady"
+
+# ---- ls -----------------------------------------------------------------------------------------------------
+matches "ls shows it" "$("$INFEROGRAM" ls 2>/dev/null)" "^ *$steady +[^ ]+ +ort_steady +record --pid +ONNX Runtime 1.30.0 "
+is "ls --json" "$("$INFEROGRAM" ls --json | python3 -c 'import json, sys
+p = {p["pid"]: p for p in json.load(sys.stdin)["processes"]}[int(sys.argv[1])]
+print(p["runtimes"], p["how"], p["library"], repr(p["missing"]))' "$steady")" "ONNX Runtime 1.30.0 record --pid False ''"
+
+# ---- by name -------------------------------------------------------------------------------------------------
+cp "$work" steady-by-name
+spawn ./steady-by-name by.log 500 "$(ort 1.20.1)" "$relu" >by.out
+until_true 20 grep -q ready by.out
+ok "--name" attach --duration 200ms --name steady-by-name
+contains "--name: finds it" "$(cat stderr)" "recording steady-by-name (pid $spawned)"
+kill "$spawned"
+
+# ---- what cannot be done --------------------------------------------------------------------------------------
+exits "--hook none" 1 attach --hook none --duration 100ms --pid "$steady"
+contains "--hook none: what is missing" "$(cat stderr)" "does not carry libinferogram"
+spawn sleep 60
+until_true 5 grep -q sleep "/proc/$spawned/comm"
+exits "neither a library nor a runtime" 1 attach --duration 100ms --pid "$spawned"
+contains "neither a library nor a runtime: what works instead" "$(cat stderr)" "inferogram record -- sleep"
+exits "a pid that is gone" 1 attach --pid 4194000
+contains "a pid that is gone: said" "$(cat stderr)" "there is no process 4194000"
+exits "a name without a match" 1 attach --name no-such-name-at-all
+contains "a name without a match: said" "$(cat stderr)" "no running process has the name"
+exits "--hook preload cannot reach it" 2 attach --hook preload --pid "$steady"
+chmod 755 "$T"
+mkdir -m 777 open
+as_nobody_attach() { as_nobody "$INFEROGRAM" record -f -o open/x.ifg "$@" 2>"$T/stderr"; }
+exits "another user's process" 4 as_nobody_attach --pid "$steady"
+contains "another user's process: said" "$(cat stderr)" "it belongs to root; record it as that user, or with sudo"
+# Its own process, without the right to set probes.
+cp "$work" "$(ort 1.20.1)" "$relu" open/
+chmod 755 open/*
+spawn setpriv --reuid=65534 --regid=65534 --clear-groups open/ort_steady open/own.log 500 "$T/open/libonnxruntime.so" open/relu.onnx >own.out
+until_true 20 grep -q ready own.out
+exits "one's own process without rights" 4 as_nobody_attach --pid "$spawned"
+matches "one's own process without rights: which" "$(cat stderr)" "CAP_BPF and CAP_PERFMON|CAP_PERFMON"
+contains "one's own process without rights: the alternative" "$(cat stderr)" "inferogram record -- "
+is "nothing is left by any of these" "$(find . -name 'inferogram-*'; find open -name '*.ifg')" ""
+matches "ls without rights" "$(as_nobody "$INFEROGRAM" ls 2>&1)" "^ *$spawned .* needs rights +ONNX Runtime 1.20.1 "
+if have python-1.20.1; then
+    spawn "$(cached python-1.20.1)/bin/python" -c 'import onnxruntime, time; print("ready", flush=True); time.sleep(60)' >py.out
+    until_true 30 grep -q ready py.out
+    exits "Python's package" 1 attach --duration 100ms --pid "$spawned"
+    contains "Python's package: said" "$(cat stderr)" "the Python package has ONNX Runtime inside"
+else
+    skip "Python's package" "$(tail -n 1 "$T/fetch")"
+fi
+if have python-1.31.1; then
+    wheel=$(find "$(cached python-1.31.1)" -name 'libonnxruntime.so.1.31.1' | head -n 1)
+    spawn python3 -c 'import ctypes, sys, time
+ctypes.CDLL(sys.argv[1]); print("ready", flush=True); time.sleep(60)' "$wheel" >py.out
+    until_true 30 grep -q ready py.out
+    exits "a version that is not known" 1 attach --duration 100ms --pid "$spawned"
+    contains "a version that is not known: said" "$(cat stderr)" "is ONNX Runtime 1.31.1; this Inferogram knows"
+else
+    skip "a version that is not known" "$(tail -n 1 "$T/fetch")"
+fi
+settle "$steady"
+
+# ---- a command that is launched, watched from outside ---------------------------------------------------------
+record_options="--hook uprobe"
+same "launched with --hook uprobe" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --runs 300 --model "$relu" --ort "$(ort 1.30.0)" --model "$models/chain.onnx"
+is "launched with --hook uprobe: from the first session on" \
+    "$(rows "SELECT model, category, count(*) FROM ml_event WHERE category != 'prepare-ep' GROUP BY 1, 2 ORDER BY 1, 2" | tr '\n' ' ')" \
+    "chain,inference,300 chain,load,1 relu,inference,300 relu,load,1 "
+done_testing
