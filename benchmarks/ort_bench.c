@@ -42,7 +42,7 @@ void ort_bench_fetch(const char *name, char *out_path, size_t size)
     out_path[strcspn(out_path, "\n")] = '\0';
 }
 
-void ort_bench_open(struct ort_bench *ort, const char *library)
+static void open_library(struct ort_bench *ort, const char *library)
 {
     const struct ort_base *(*get)(void) = NULL;
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -63,10 +63,27 @@ void ort_bench_open(struct ort_bench *ort, const char *library)
     memcpy(&get, &found, sizeof get);
     ort->real = get()->get_api(minor);
     ort->hooked = hooked->get_api(minor);
-    if (ort->real[ORT_RUN] == ort->hooked[ORT_RUN])
-        die(library, "the hooks are not in this process");
+}
+
+static void make_environment(struct ort_bench *ort)
+{
     OK(ort->hooked, ORT_CREATE_ENV, (int, const char *, void **), LOG_FATAL, "bench", &ort->env);
     OK(ort->hooked, ORT_CREATE_CPU_MEMORY_INFO, (int, int, void **), 1, 0, &ort->memory);
+}
+
+void ort_bench_open(struct ort_bench *ort, const char *library)
+{
+    open_library(ort, library);
+    if (ort->real[ORT_RUN] == ort->hooked[ORT_RUN])
+        die(library, "the hooks are not in this process");
+    make_environment(ort);
+}
+
+void ort_bench_open_plain(struct ort_bench *ort, const char *library)
+{
+    open_library(ort, library);
+    ort->hooked = ort->real;
+    make_environment(ort);
 }
 
 static void *tensor(const struct ort_bench *ort, const int64_t *dims, size_t rank)

@@ -36,6 +36,9 @@ void ort_bench_fetch(const char *name, char *out_path, size_t size);
 /* Opens a library; ends the program when the hooks are not there. */
 void ort_bench_open(struct ort_bench *ort, const char *library);
 
+/* The same where there are no hooks, nor should be: both tables are the real one. */
+void ort_bench_open_plain(struct ort_bench *ort, const char *library);
+
 /* A session with one thread for a model with one input, whose shape is given. With an output shape,
  * the output is made once. */
 void ort_bench_session_open(const struct ort_bench *ort, ort_table table, const char *model,

@@ -122,8 +122,10 @@ static void judge_runtimes(struct listing *listing, struct entry *entry)
         if (version->reason[0] && !entry->missing[0])
             snprintf(entry->missing, sizeof entry->missing, "%s", version->reason);
     }
-    if (libraries->python)
+    if (libraries->python) { /* whether this one can be watched is found out by recording it */
         add_name(entry, "onnxruntime (Python)", "");
+        can = true;
+    }
     if (libraries->hooked) { /* they tell, by the region */
         entry->missing[0] = '\0';
     } else if (can && *missing_rights(listing)) {
@@ -133,10 +135,6 @@ static void judge_runtimes(struct listing *listing, struct entry *entry)
     } else if (can) {
         entry->how = "record --pid";
         entry->missing[0] = '\0';
-    } else if (libraries->python && !libraries->count) {
-        snprintf(entry->missing, sizeof entry->missing,
-                 "the Python package has the runtime inside of it: start the program with "
-                 "'inferogram record -- python3 ...'");
     }
 }
 

@@ -31,8 +31,8 @@ static const char help[] =
     "  -f, --force       replace FILE if it exists\n"
     "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
     "  --ops[=N]         record the operators of every Nth inference (default 16; 1: of all)\n"
-    "  --hook HOW        how runtimes are watched: auto, preload (CMD only), uprobe (needs "
-    "rights), none\n"
+    "  --hook HOW        how runtimes are watched: auto, preload (CMD), uprobe, inject (pid), "
+    "none\n"
     "  --probe FILE      also follow the runtime that FILE describes, or --probe llama, openvino\n"
     "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
     "  -q, --quiet       say nothing but errors\n"
@@ -112,6 +112,15 @@ static void show_expecting(const char *how, void *user)
                 "one: %s",
                 how);
     cli_say("waiting for the next process that creates a session of ONNX Runtime (Ctrl-C stops)");
+}
+
+static void show_preparing(const char *what, void *user)
+{
+    struct screen *screen = user;
+
+    clear_line(screen);
+    if (!screen->quiet)
+        cli_say("%s", what);
 }
 
 static void show_waiting(const char *program, void *user)
@@ -198,6 +207,10 @@ static void show_end(const struct session_result *result, const struct screen *s
             cli_size(result->totals.bytes, size), cli_count(result->totals.dropped, dropped));
     show_watched(&result->instruments);
     show_missing(result);
+    if (result->still_injected[0])
+        cli_say("the program's calls still go through our hooks, which record nothing now: %s; a "
+                "further 'record --pid %d --hook inject' puts them back",
+                result->still_injected, (int)result->pid);
     if (result->left_running)
         cli_say("%u of its processes go on without being recorded", result->left_running);
     if (result->totals.dropped)
@@ -299,12 +312,11 @@ static int parse_hook(const char *text, enum session_hook *out_hook)
     else if (strcmp(text, "uprobe") == 0)
         *out_hook = SESSION_HOOK_UPROBE;
     else if (strcmp(text, "inject") == 0)
-        return cli_usage("record",
-                         "--hook %s does not exist yet; there are auto, preload, uprobe and none",
-                         text);
+        *out_hook = SESSION_HOOK_INJECT;
     else
-        return cli_usage("record",
-                         "'%s' is not a way to watch runtimes (auto, preload, uprobe, none)", text);
+        return cli_usage(
+            "record", "'%s' is not a way to watch runtimes (auto, preload, uprobe, inject, none)",
+            text);
     return CLI_YES;
 }
 
@@ -344,11 +356,16 @@ static int check(const struct session_options *session, int targets)
     if (targets && session->hook == SESSION_HOOK_PRELOAD)
         return cli_usage("record", "--hook preload cannot reach a process that runs already; start "
                                    "the program with 'inferogram record -- CMD'");
-    if (targets && session->ops)
-        return cli_usage("record", "--ops needs the hooks, which a process that runs already does "
-                                   "not have; start the program with 'inferogram record -- CMD'");
-    if (session->ops && session->hook == SESSION_HOOK_NONE)
-        return cli_usage("record", "--ops needs the hooks: leave out --hook none");
+    if (session->hook == SESSION_HOOK_INJECT && (session->command || session->next))
+        return cli_usage("record",
+                         "--hook inject is for a process that runs already (--pid, --name, "
+                         "--path); a command is started with hooks anyway");
+    if (session->hook == SESSION_HOOK_INJECT && session->ops)
+        return cli_usage("record", "--ops does not go with --hook inject; --hook uprobe can");
+    if (session->ops &&
+        (session->hook == SESSION_HOOK_NONE || session->hook == SESSION_HOOK_UPROBE))
+        return cli_usage("record", "--ops needs the hooks: leave out --hook %s",
+                         session->hook == SESSION_HOOK_NONE ? "none" : "uprobe");
     return CLI_YES;
 }
 
@@ -508,6 +525,7 @@ int cmd_record(int argc, char **argv)
     arguments.session.started = show_start;
     arguments.session.progress = show_progress;
     arguments.session.waiting = show_waiting;
+    arguments.session.preparing = show_preparing;
     arguments.session.expecting = show_expecting;
     arguments.session.user = &screen;
     arguments.session.probes = arguments.probes;

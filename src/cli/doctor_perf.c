@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The kernel's performance events: opened on this very process, and seen to deliver. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -59,14 +60,23 @@ static bool trial_open(struct perf_event_attr *attr, struct trial *out)
     return true;
 }
 
-static void work(uint64_t duration_ns, bool with_sleeps)
+enum work { WORK_HERE, WORK_KERNEL, WORK_SLEEP };
+
+static void work(uint64_t duration_ns, enum work kind)
 {
+    static char zeros[1u << 16];
     uint64_t end_ns = ifg_monotonic_ns() + duration_ns;
     const struct timespec moment = { 0, 1000000 };
+    int fd = kind == WORK_KERNEL ? open("/dev/zero", O_RDONLY | O_CLOEXEC) : -1;
 
-    while (ifg_monotonic_ns() < end_ns)
-        if (with_sleeps)
+    while (ifg_monotonic_ns() < end_ns) {
+        if (kind == WORK_SLEEP)
             nanosleep(&moment, NULL);
+        if (kind == WORK_KERNEL && read(fd, zeros, sizeof zeros) < 0)
+            break;
+    }
+    if (fd >= 0)
+        close(fd);
 }
 
 /* How many records of a type came, and of those of samples how many were in the kernel. */
@@ -137,7 +147,7 @@ static bool sample(bool kernel_too, unsigned *out_samples, unsigned *out_kernel)
     if (!trial_open(&attr, &trial))
         return false;
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);
-    work(WORK_NS, false);
+    work(WORK_NS, kernel_too ? WORK_KERNEL : WORK_HERE);
     ioctl(trial.fd, PERF_EVENT_IOC_DISABLE, 0);
     *out_samples = trial_count(&trial, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, out_kernel);
     trial_close(&trial);
@@ -162,11 +172,21 @@ void doctor_kernel_frames(struct doctor_finding *out)
 {
     unsigned samples;
     unsigned kernel;
+    int why;
 
-    if (!sample(true, &samples, &kernel))
-        refused(out, "the kernel is not shown", 1);
-    else
-        doctor_say(out, DOCTOR_WORKS, "%s", "samples may be in the kernel");
+    if (!sample(true, &samples, &kernel)) {
+        why = errno;
+        if (!sample(false, &samples, &kernel)) {
+            doctor_say(out, DOCTOR_NO, "nothing can be sampled, see above");
+        } else {
+            errno = why;
+            refused(out, "the kernel is not shown", 1);
+        }
+    } else if (!kernel) {
+        doctor_say(out, DOCTOR_NO, "the event was opened, and no sample was in the kernel");
+    } else {
+        doctor_say(out, DOCTOR_WORKS, "%u of %u samples were there", kernel, samples);
+    }
 }
 
 void doctor_switches(struct doctor_finding *out)
@@ -187,7 +207,7 @@ void doctor_switches(struct doctor_finding *out)
         return;
     }
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);
-    work(WORK_NS / 4, true);
+    work(WORK_NS / 4, WORK_SLEEP);
     ioctl(trial.fd, PERF_EVENT_IOC_DISABLE, 0);
     count = trial_count(&trial, PERF_RECORD_SWITCH, 0, &ignored);
     trial_close(&trial);
@@ -217,7 +237,7 @@ void doctor_counters(struct doctor_finding *out)
         return;
     }
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);
-    work(WORK_NS / 20, false);
+    work(WORK_NS / 20, WORK_HERE);
     got = read(trial.fd, &cycles, sizeof cycles) == sizeof cycles && cycles;
     trial_close(&trial);
     if (got)

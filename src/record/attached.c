@@ -88,6 +88,14 @@ static void report_instrument(void *user, const char *name, enum trace_instrumen
                            TRACE_INSTRUMENT_ON, "");
 }
 
+static void say(void *user, const char *text)
+{
+    const struct session_options *options = ((struct session *)user)->options;
+
+    if (options->preparing)
+        options->preparing(text, options->user);
+}
+
 static bool is_wanted(const struct session *session)
 {
     enum session_hook hook = session->options->hook;
@@ -104,8 +112,12 @@ enum ifg_status attached_begin(struct session *session, pid_t pid,
     if (!is_wanted(session))
         return IFG_OK;
     status = ort_attach_open(UPROBE_ANY, &session->attach, err);
-    if (status || !pid)
+    if (status)
         return status;
+    ort_attach_ops(session->attach, session->options->ops);
+    ort_attach_say(session->attach, say, session);
+    if (!pid)
+        return IFG_OK;
     if (ort_attach_look(session->attach, pid, true, out_sight, err) != IFG_OK)
         memset(out_sight, 0, sizeof *out_sight); /* why is known better by whoever looked first */
     return IFG_OK;
@@ -205,7 +217,8 @@ static void on_mapping(const struct map_seen *seen, void *user)
     if (!belongs(session, seen->pid) ||
         !ort_attach_may_be(session->attach, seen->pid, seen->path, seen->device, seen->inode))
         return;
-    hold_thread(&hold, seen->tid); /* so that its first session is not missed */
+    /* So that its first session is not missed. */
+    hold_thread(&hold, seen->tid, session->root_is_child && seen->tid == session->root);
     if (ort_attach_look(session->attach, seen->pid, true, &sight, NULL) == IFG_OK && sight.python)
         session->saw_python = true;
     hold_release(&hold);

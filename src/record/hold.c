@@ -2,42 +2,51 @@
 /* Holding a thread with ptrace: see hold.h. */
 #include "record/hold.h"
 
-#include <errno.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#define WAIT_NS    200000
-#define WAITS_MOST 5000 /* one second: it may be reading from a slow disk */
+#define WAIT_NS 200000
 
 #ifndef PTRACE_EVENT_STOP
 #define PTRACE_EVENT_STOP 128
 #endif
 
-bool hold_thread(struct hold *out_hold, pid_t tid)
+enum outcome { NOTHING_YET, STOPPED, ENDED };
+
+/* A thread that ends while we hold it is first ours to know of, and its parent's only then. The
+ * status of our own child is left for whoever waits for it. */
+static enum outcome look(pid_t tid, bool is_child, siginfo_t *info)
+{
+    memset(info, 0, sizeof *info);
+    if (waitid(P_PID, (id_t)tid, info, WSTOPPED | WNOHANG | __WALL) == 0 && info->si_pid)
+        return STOPPED;
+    memset(info, 0, sizeof *info);
+    if (waitid(P_PID, (id_t)tid, info, WEXITED | WNOHANG | __WALL | (is_child ? WNOWAIT : 0)) < 0 ||
+        info->si_pid)
+        return ENDED;
+    return NOTHING_YET;
+}
+
+bool hold_thread(struct hold *out_hold, pid_t tid, bool is_child)
 {
     const struct timespec pause = { 0, WAIT_NS };
-    int status = 0;
-    pid_t got = 0;
+    enum outcome outcome;
+    siginfo_t info;
 
     *out_hold = (struct hold){ 0 };
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
         return false;
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0 && errno == ESRCH)
-        return false;
-    for (int i = 0; i < WAITS_MOST; i++) {
-        got = waitpid(tid, &status, __WALL | WNOHANG);
-        if (got != 0)
-            break;
+    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    /* Only a stopped one can be let go, so there is no end to this wait but its own. */
+    while ((outcome = look(tid, is_child, &info)) == NOTHING_YET)
         nanosleep(&pause, NULL);
-    }
-    if (got == 0) /* stuck in the kernel: wait for it, since only a stopped one can be let go */
-        got = waitpid(tid, &status, __WALL);
-    if (got != tid || !WIFSTOPPED(status))
+    if (outcome == ENDED)
         return false;
     out_hold->tid = tid;
-    if (status >> 16 != PTRACE_EVENT_STOP)
-        out_hold->signal = WSTOPSIG(status);
+    if (info.si_status >> 8 != PTRACE_EVENT_STOP) /* a signal was on its way */
+        out_hold->signal = info.si_status & 0x7f;
     return true;
 }
 

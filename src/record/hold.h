@@ -16,8 +16,8 @@ struct hold {
 };
 
 /* False if it cannot be held (it is being debugged, is gone, or we may not): then it just goes on.
- */
-bool hold_thread(struct hold *out_hold, pid_t tid);
+ * is_child: it is the first thread of a process that we started and wait for. */
+bool hold_thread(struct hold *out_hold, pid_t tid, bool is_child);
 void hold_release(struct hold *hold);
 
 #endif

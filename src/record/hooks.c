@@ -71,8 +71,7 @@ static bool find_beside_us(char out[PATH_MAX])
     return false;
 }
 
-/* False, with the reason, if there is no directory that can be named to the loader. */
-static bool find_directory(char out[PATH_MAX], char *reason, size_t size)
+bool hooks_find_directory(char out[PATH_MAX], char *reason, size_t size)
 {
     const char *named = getenv("IFG_HOOKS_DIR");
 
@@ -160,7 +159,7 @@ enum ifg_status hooks_prepare(struct hooks *hooks, const struct program *program
         program_reason(program, hooks->reason, sizeof hooks->reason);
         return IFG_OK;
     }
-    if (!find_directory(directory, hooks->reason, sizeof hooks->reason))
+    if (!hooks_find_directory(directory, hooks->reason, sizeof hooks->reason))
         return IFG_OK;
     if (!is_there(directory, PRELOAD_LIBRARY) || !is_there(directory, RUNTIME_LIBRARY))
         snprintf(hooks->reason, sizeof hooks->reason, "%s is missing in %.256s",

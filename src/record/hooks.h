@@ -6,6 +6,7 @@
 #ifndef IFG_RECORD_HOOKS_H
 #define IFG_RECORD_HOOKS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +35,9 @@ enum ifg_status hooks_prepare(struct hooks *hooks, const struct program *program
                               struct ifg_error *err) IFG_MUST_CHECK;
 
 void hooks_fini(struct hooks *hooks);
+
+/* Where they are installed. False, with the reason, if there is no directory that can be named to
+ * the loader. */
+bool hooks_find_directory(char out[PATH_MAX], char *reason, size_t size);
 
 #endif

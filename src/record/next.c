@@ -76,7 +76,7 @@ static void on_mapping(const struct map_seen *seen, void *user)
         return;
     /* The kernel takes its time with a first probe; a program may need less for its first session.
      */
-    hold_thread(&hold, seen->tid);
+    hold_thread(&hold, seen->tid, false);
     consider(waiting, seen->pid, true);
     hold_release(&hold);
 }

@@ -3,6 +3,7 @@
 #include "record/session_internal.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,7 @@ static enum ifg_status prepare_probes(struct session *session, struct ifg_error 
         status = ort_attach_prepare(session->attach, err);
     if (!status)
         attached_watch_maps(session);
+    session->result->hooked = !status;
     return status;
 }
 
@@ -181,6 +183,44 @@ static enum ifg_status find_region(pid_t pid, int *out_fd, enum ifg_status *out_
     return status;
 }
 
+/* Loads the hooks into the process. What is recorded then comes through its region. */
+static enum ifg_status begin_injection(struct session *session, pid_t pid, int *fd,
+                                       enum ifg_status *out_region, struct ifg_error *no_region,
+                                       struct ifg_error *err)
+{
+    char directory[PATH_MAX];
+    char reason[512];
+    enum ifg_status status;
+
+    if (!hooks_find_directory(directory, reason, sizeof reason))
+        return ifg_fail(err, IFG_UNSUPPORTED, "cannot inject into pid %d: %s", (int)pid, reason);
+    status = inject_begin(&(struct inject_options){ .pid = pid, .hooks_dir = directory },
+                          &session->injection, err);
+    if (!status && *fd < 0)
+        *out_region = process_open_region(pid, fd, no_region);
+    return status;
+}
+
+#define EJECT_TRIES   10
+#define EJECT_WAIT_US 100000
+
+/* Puts the program's table back. A moment at which that is safe may have to be waited for. */
+static void end_injection(struct session *session)
+{
+    struct ifg_error err = { .message = "" };
+
+    for (int i = 0; session->injection.start_time && i < EJECT_TRIES; i++) {
+        if (inject_end(&session->injection, &err) == IFG_OK) {
+            session->injection.start_time = 0;
+            return;
+        }
+        usleep(EJECT_WAIT_US);
+    }
+    if (session->injection.start_time)
+        snprintf(session->result->still_injected, sizeof session->result->still_injected, "%.511s",
+                 err.message);
+}
+
 static enum ifg_status begin_attach(struct session *session, struct ifg_error *err)
 {
     pid_t pid = session->options->pid;
@@ -196,6 +236,14 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     status = find_region(pid, &fd, &region, &no_region, err);
     if (status)
         return status;
+    if (session->options->hook == SESSION_HOOK_INJECT) {
+        status = begin_injection(session, pid, &fd, &region, &no_region, err);
+        if (status) {
+            if (fd >= 0)
+                close(fd);
+            return status;
+        }
+    }
     status = attached_begin(session, pid, &sight, err);
     if (!status)
         status = probed_open(session, err);
@@ -402,6 +450,7 @@ enum ifg_status session_run(const struct session_options *options,
         *err = write_error;
     session_await_command(&session);
 out:
+    end_injection(&session);
     if (session.writer) { /* nothing was recorded: leave no empty file behind */
         if (trace_writer_close(session.writer, NULL) == IFG_OK || status)
             unlink(out_result->path);

@@ -34,6 +34,7 @@ enum session_hook {
     SESSION_HOOK_PRELOAD,
     SESSION_HOOK_NONE,
     SESSION_HOOK_UPROBE, /* from outside, also in a command that is launched */
+    SESSION_HOOK_INJECT, /* the hooks are loaded into a process that runs already */
 };
 
 /* What is known when recording begins. */
@@ -68,6 +69,8 @@ struct session_options {
     /* Called once with `next`: nothing is recorded yet. how says how processes are watched, if that
      * is not the best way. */
     void (*expecting)(const char *how, void *user);
+    /* Called when something is done that may take a second; says what. */
+    void (*preparing)(const char *what, void *user);
     /* Called when recording stopped but the launched command goes on and is waited for. */
     void (*waiting)(const char *program, void *user);
     void *user;
@@ -89,6 +92,7 @@ struct session_result {
     bool hooked;     /* all hooks were in place; if not, `started` was told why */
     struct instruments instruments;
     uint32_t left_running;
+    char still_injected[512]; /* why the program still calls through our hooks; "" if it does not */
     struct session_progress totals;
     double recorder_cpu_s;
     char program[64];

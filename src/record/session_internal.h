@@ -8,6 +8,7 @@
 #include "collect/map_watch/map_watch.h"
 #include "collect/ort_attach/attach.h"
 #include "record/hooks.h"
+#include "record/inject.h"
 #include "record/launch.h"
 #include "record/process.h"
 #include "record/rendezvous.h"
@@ -27,6 +28,7 @@ struct session {
     struct ort_attach *attach;   /* runtimes watched from outside; NULL: none are to be */
     struct map_watch *map_watch; /* NULL: nobody waits for a library */
     struct probe_watch *probed;  /* the same by descriptions; NULL: there are none */
+    struct injection injection;  /* hooks that were put into the process; to be put back */
     struct process_info next;    /* whom --next found: it may be gone when it is described */
     bool saw_python;
     struct trace_writer *writer;

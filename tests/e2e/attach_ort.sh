@@ -89,15 +89,17 @@ matches "a model from memory that is loaded meanwhile" "$(rows "SELECT model FRO
     '^(chain_graph|session@[0-9a-f]+)$'
 
 # ---- both the library and a runtime; hooks that tell already ---------------------------------------------
-rm -f both.log
-steady both.log env LD_PRELOAD="$LIBINFEROGRAM" "$work" both.log 500 "$(ort 1.20.1)" "$relu"
-ok "a program with the library and a runtime without hooks" attach --duration 500ms --pid "$steady"
-settle "$steady"
-all_there "a program with the library" both.log 100
-is "a program with the library: zones could come, too" "$(rows "SELECT state FROM instrument WHERE name = 'zones'")" on
 if sanitized; then
-    skip "a program that has the hooks" "a sanitized library cannot be preloaded into other programs"
+    skip "programs with the library, or with the hooks" "a sanitized library cannot be preloaded into other programs"
 else
+    rm -f both.log
+    steady both.log env LD_PRELOAD="$LIBINFEROGRAM" "$work" both.log 500 "$(ort 1.20.1)" "$relu"
+    ok "a program with the library and a runtime without hooks" attach --duration 500ms --pid "$steady"
+    settle "$steady"
+    all_there "a program with the library" both.log 100
+    is "a program with the library: zones could come, too" \
+        "$(rows "SELECT state FROM instrument WHERE name = 'zones'")" on
+
     rm -f hooked.log
     : >steady.out
     spawn "$INFEROGRAM" record -q -f -o first.ifg --duration 200ms -- "$work" hooked.log 500 "$(ort 1.20.1)" "$relu" >steady.out
@@ -155,6 +157,38 @@ if unshare -pf true 2>/dev/null; then
 else
     skip "another pid namespace" "unshare -p is refused here"
 fi
+
+# ---- where the kernel refuses BPF --------------------------------------------------------------------
+cat >without_bpf.py <<'EOP'
+import ctypes, os, struct, sys
+number = {'x86_64': 321, 'aarch64': 280}[os.uname().machine]
+# Load the number of the call; bpf(2) gives EPERM, all else is allowed.
+code = b''.join(struct.pack('HBBI', *line) for line in
+                [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7fff0000)])
+buffer = ctypes.create_string_buffer(code)
+program = ctypes.create_string_buffer(struct.pack('HxxxxxxP', 4, ctypes.addressof(buffer)))
+libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl(38, 1, 0, 0, 0)
+if libc.prctl(22, 2, program, 0, 0) != 0:
+    sys.exit('no seccomp')
+os.execv(sys.argv[1], sys.argv[1:])
+EOP
+rm -f perf.log
+steady perf.log "$work" perf.log 500 "$(ort 1.30.0)" "$relu" + "$(ort 1.30.0)" "$models/chain.onnx"
+spawn python3 without_bpf.py "$INFEROGRAM" record -f -o "$trace" --duration 1 --pid "$steady" 2>stderr
+sleep 0.6
+kill -HUP "$steady"
+wait "$spawned"
+case $(cat stderr) in
+*"no seccomp"* | *"cannot attach"*) skip "without BPF" "$(tail -n 1 stderr)" ;;
+*)
+    settle "$steady"
+    is "without BPF: by perf events" "$(instrument "ONNX Runtime 1.30.0")" "on: attached by uprobes (perf)"
+    all_there "without BPF" perf.log 100 relu chain
+    is "without BPF: a model that is loaded meanwhile" "$(rows "SELECT model FROM ml_event WHERE category = 'load'")" chain
+    ;;
+esac
+settle "$steady"
 
 # ---- the program ends, is killed, forks, execs ----------------------------------------------------------
 rm -f life.log
@@ -308,14 +342,6 @@ matches "one's own process without rights: which" "$(cat stderr)" "CAP_BPF and C
 contains "one's own process without rights: the alternative" "$(cat stderr)" "inferogram record -- "
 is "nothing is left by any of these" "$(find . -name 'inferogram-*'; find open -name '*.ifg')" ""
 matches "ls without rights" "$(as_nobody "$INFEROGRAM" ls 2>&1)" "^ *$spawned .* needs rights +ONNX Runtime 1.20.1 "
-if have python-1.20.1; then
-    spawn "$(cached python-1.20.1)/bin/python" -c 'import onnxruntime, time; print("ready", flush=True); time.sleep(60)' >py.out
-    until_true 30 grep -q ready py.out
-    exits "Python's package" 1 attach --duration 100ms --pid "$spawned"
-    contains "Python's package: said" "$(cat stderr)" "the Python package has ONNX Runtime inside"
-else
-    skip "Python's package" "$(tail -n 1 "$T/fetch")"
-fi
 if have python-1.31.1; then
     wheel=$(find "$(cached python-1.31.1)" -name 'libonnxruntime.so.1.31.1' | head -n 1)
     spawn python3 -c 'import ctypes, sys, time
@@ -334,4 +360,22 @@ same "launched with --hook uprobe" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --r
 is "launched with --hook uprobe: from the first session on" \
     "$(rows "SELECT model, category, count(*) FROM ml_event WHERE category != 'prepare-ep' GROUP BY 1, 2 ORDER BY 1, 2" | tr '\n' ' ')" \
     "chain,inference,300 chain,load,1 relu,inference,300 relu,load,1 "
+watched() { # NAME OPTIONS...: ort_app with 60 runs, launched with --hook uprobe; what is seen is in $seen
+    watched_name=$1
+    shift
+    same "$watched_name" "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --runs 60 "$@" --model "$relu"
+    seen=$(rows "SELECT category, count(*) FROM ml_event WHERE category IN ('load', 'inference') GROUP BY 1 ORDER BY 1" | tr '\n' ' ')
+}
+watched "RunWithBinding" --binding
+is "RunWithBinding: seen" "$seen" "inference,60 load,1 "
+watched "runs that fail" --wrong-every 5
+is "runs that fail: are marked" "$(inference_attributes status)" "error 12"
+watched "a provider that is not there" --provider NoSuch
+is "a provider that is not there: seen" "$seen" "inference,60 load,1 "
+watched "many sessions in many threads" --crowd --threads 3 --loads 2
+is "many sessions in many threads: seen" "$seen" "inference,120 load,7 "
+is "many sessions in many threads: released" "$(rows "SELECT count(*) FROM slice WHERE name = 'release session'")" 7
+watched "RunAsync" --async --intra 2
+is "RunAsync: the calls" "$(rows "SELECT count(*) FROM slice WHERE name = 'RunAsync (the call only)'")" 60
+is "RunAsync: no inference is claimed" "$seen" "load,1 "
 done_testing

@@ -61,7 +61,7 @@ ask() { # LINE: says it and waits for the answer
     await "$T/answers" "^$1 "
 }
 attach() { # OPTIONS: begins to record the program
-    rm -f "$trace"
+    rm -f "$trace" "$T/record.err"
     "$INFEROGRAM" record --pid "$program" -o "$trace" "$@" 2>"$T/record.err" &
     recorder=$!
     tap_pids="$tap_pids $recorder"
@@ -109,11 +109,29 @@ if have "$llama"; then
     # Launched, with the library named by its path: from the very first call.
     sed "s,^library .*,library $folder/libllama.*so," "$SOURCE_DIR/probes/llama.probe" >"$T/path.probe"
     printf 'load %s\nrun 20\nend\n' "$T/tiny.gguf" >"$T/script"
-    rm -f "$trace"
+    rm -f "$trace" "$T/record.err"
     # shellcheck disable=SC2016 # for the inner shell
     ok "llama, launched" "$INFEROGRAM" record -q --probe "$T/path.probe" -o "$trace" -- \
         sh -c 'exec python3 "$1" "$2" <"$3"' sh "$programs/llama_program.py" "$folder" "$T/script"
     is "llama, launched: all of it" "$(events)" "tiny,inference,20 tiny,load,1 tiny,setup,1 "
+
+    # Whoever dies, the other one is unharmed.
+    start_program llama_program.py "$folder"
+    ask "load $T/tiny.gguf"
+    attach --probe llama
+    ask "run 10"
+    kill -9 "$recorder"
+    wait "$recorder" 2>/dev/null
+    ask "run 11"
+    attach --probe llama
+    ask "run 12"
+    sleep 0.3
+    kill -9 "$program"
+    exec 3>&-
+    wait "$program" 2>/dev/null
+    wait "$recorder"
+    is "llama: the recorder is killed, then the program" "$? $(grep -c ok "$T/answers")" "0 4"
+    is "llama: the trace is complete to that point" "$(events | anonymous)" "session@ADDRESS,inference,12 "
 else
     skip "llama.cpp" "$(tail -n 1 "$T/fetch")"
 fi
@@ -150,6 +168,65 @@ if have "$openvino"; then
     matches "two descriptions: what is not" "$(instrument "llama.cpp by probes")" "^unavailable: no process had libllama"
 else
     skip "OpenVINO" "$(tail -n 1 "$T/fetch")"
+fi
+
+# ---- a runtime inside of the program, with patterns ----
+cat >"$T/app.c" <<'EOC'
+#include <stdio.h>
+__attribute__((noinline)) int app_step_v2(void *net, const char *part, long rows)
+{
+    __asm__ volatile("" ::: "memory");
+    return net && part && rows > 2 ? 3 : 0;
+}
+__attribute__((noinline)) void *app_open_v2(const char *name) { static int nets[2]; return &nets[name[0] == 'b']; }
+int main(void)
+{
+    char line[16];
+    void *net = NULL;
+    puts("ready");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        net = app_open_v2(line[0] == 'e' ? "a" : "b");
+        for (long i = 0; i < 5; i++)
+            app_step_v2(net, i % 2 ? "decode" : "encode", i);
+        puts(line[0] == 'e' ? "end" : "step ok");
+        fflush(stdout);
+        if (line[0] == 'e')
+            return 0;
+    }
+}
+EOC
+cat >"$T/app.probe" <<'EOP'
+version 1
+runtime app
+executable
+probe app_open* load
+    model text 1
+    object result
+probe app_*step* inference
+    model object 1
+    function text 2
+    attribute rows argument 3
+    failed result != 0
+EOP
+if ${CC:-cc} -O1 -rdynamic -o "$T/app" "$T/app.c" 2>"$T/cc.err"; then
+    mkfifo "$T/app.lines"
+    : >"$T/answers"
+    (exec "$T/app" <"$T/app.lines" >"$T/answers") &
+    program=$!
+    tap_pids="$tap_pids $program"
+    exec 3>"$T/app.lines"
+    await "$T/answers" ready
+    attach --probe "$T/app.probe"
+    ask step
+    finish_program "a program with exported functions"
+    is "exported functions: models" "$(events)" "a,inference,5 a,load,1 b,inference,5 b,load,1 "
+    is "exported functions: functions of the model" \
+        "$(rows "SELECT function, count(*) FROM ml_event WHERE category = 'inference' GROUP BY 1" | tr '\n' ' ')" "decode,4 encode,6 "
+    is "exported functions: numbers" "$(inference_attributes rows | tr '\n' ' ')" "0 2 1 2 2 2 3 2 4 2 "
+    is "exported functions: failures" "$(inference_attributes status)" "error: app_step_v2 gave 3 4"
+else
+    skip "exported functions of a program" "$(head -n 1 "$T/cc.err")"
 fi
 
 # ---- other processes and rights ----

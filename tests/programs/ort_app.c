@@ -47,6 +47,9 @@ static const char usage[] =
     "  --provider NAME      ask for it; go on if it cannot be had\n"
     "  --cuda               the same by the call for CUDA\n"
     "  --policy N           SetEpSelectionPolicy\n"
+    "  --ep-library NAME=FILE  register a provider's library, and ask for the provider; go on\n"
+    "                       if it cannot be had\n"
+    "  --ep-option KEY=VALUE  of that provider\n"
     "  --optimized FILE     write the optimized model there\n"
     "  --profile PREFIX     the program's own profiling\n"
     "  --keep               end without releasing anything\n"
@@ -84,6 +87,11 @@ static struct {
     const char *profile;
     const char *providers[LIST_MAX];
     size_t provider_count;
+    char *ep_library; /* its name; ep_file is NULL without one */
+    char *ep_file;
+    const char *ep_keys[LIST_MAX];
+    const char *ep_values[LIST_MAX];
+    size_t ep_option_count;
     char *configs[LIST_MAX];
     size_t config_count;
     struct shape shapes[LIST_MAX];
@@ -173,6 +181,16 @@ static size_t count_of(const struct input *input)
 
 /* ---- opening ---- */
 
+static void register_library(const struct ort *ort)
+{
+    void *status = ORT(ort->api, ORT_REGISTER_PROVIDER_LIBRARY, void *,
+                       (void *, const char *, const char *))(ort->env, opt.ep_library, opt.ep_file);
+
+    printf("library of %s: %s\n", opt.ep_library, status ? message_of(ort->api, status) : "loaded");
+    if (status)
+        RELEASE(ort, ORT_RELEASE_STATUS, status);
+}
+
 static void ort_open(struct ort *ort)
 {
     const struct ort_base *base = ort_get_base(ort->library);
@@ -190,6 +208,8 @@ static void ort_open(struct ort *ort)
         exit(3);
     }
     OK(ort, ORT_CREATE_ENV, (int, const char *, void **), LOG_FATAL, "ort_app", &ort->env);
+    if (opt.ep_file)
+        register_library(ort);
     OK(ort, ORT_CREATE_CPU_MEMORY_INFO, (int, int, void **), 1, 0, &ort->memory);
     OK(ort, ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS, (void **), &ort->allocator);
 }
@@ -204,8 +224,30 @@ static void say_refused(const struct ort *ort, const char *provider, void *statu
     RELEASE(ort, ORT_RELEASE_STATUS, status);
 }
 
+static void ask_for_library(const struct ort *ort, void *options)
+{
+    void *const *devices = NULL;
+    size_t count = 0;
+
+    OK(ort, ORT_GET_EP_DEVICES, (void *, void *const **, size_t *), ort->env, &devices, &count);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = ORT(ort->api, ORT_EP_DEVICE_EP_NAME, const char *, (void *))(devices[i]);
+
+        printf("device of %s\n", name);
+        if (strcmp(name, opt.ep_library) == 0)
+            say_refused(ort, name,
+                        ORT(ort->api, ORT_APPEND_PROVIDER_V2, void *,
+                            (void *, void *, void *const *, size_t, const char *const *,
+                             const char *const *, size_t))(options, ort->env, &devices[i], 1,
+                                                           opt.ep_keys, opt.ep_values,
+                                                           opt.ep_option_count));
+    }
+}
+
 static void ask_for_providers(const struct ort *ort, void *options)
 {
+    if (opt.ep_file)
+        ask_for_library(ort, options);
     for (size_t i = 0; i < opt.provider_count; i++)
         say_refused(ort, opt.providers[i],
                     ORT(ort->api, ORT_APPEND_PROVIDER, void *,
@@ -723,6 +765,19 @@ static bool numeric(const char *word, const char *value)
     return false;
 }
 
+/* Cuts KEY=VALUE in two. */
+static char *cut(char *text)
+{
+    char *equals = strchr(text, '=');
+
+    if (!equals) {
+        fputs(usage, stderr);
+        exit(2);
+    }
+    *equals = '\0';
+    return equals + 1;
+}
+
 static bool text(const char *word, char *value)
 {
     if (!value)
@@ -735,7 +790,13 @@ static bool text(const char *word, char *value)
         opt.profile = value;
     else if (strcmp(word, "--provider") == 0 && opt.provider_count < LIST_MAX)
         opt.providers[opt.provider_count++] = value;
-    else if (strcmp(word, "--config") == 0 && strchr(value, '=') && opt.config_count < LIST_MAX)
+    else if (strcmp(word, "--ep-library") == 0) {
+        opt.ep_file = cut(value);
+        opt.ep_library = value;
+    } else if (strcmp(word, "--ep-option") == 0 && opt.ep_option_count < LIST_MAX) {
+        opt.ep_values[opt.ep_option_count] = cut(value);
+        opt.ep_keys[opt.ep_option_count++] = value;
+    } else if (strcmp(word, "--config") == 0 && strchr(value, '=') && opt.config_count < LIST_MAX)
         opt.configs[opt.config_count++] = value;
     else
         return false;

@@ -3,6 +3,8 @@
 
 relu.onnx      one node "relu"; x is Nx4, N is free
 chain.onnx     twenty element-wise nodes "n00" to "n19" that no optimizer fuses
+mixed.onnx     twelve nodes "m00" to "m11": Sin, Relu, Cos, and again
+relus.onnx     three nodes "r00" to "r02", all of them Relu
 fusable.onnx   Identity nodes and constants that graph optimization removes
 if.onnx        flag (bool) decides between two subgraphs; x is Nx4
 quote.onnx     the node's name has a double quote and a backslash
@@ -63,11 +65,11 @@ def relu(name='relu_graph', node_name='relu', op='Relu'):
     return model(graph(name, [node(op, node_name, ['x'], 'y')], [X], [Y]))
 
 
-def chain():
-    ops = ['Abs', 'Neg', 'Sigmoid', 'Sin', 'Tanh']
-    nodes = [node(ops[i % len(ops)], f'n{i:02}', ['x' if i == 0 else f't{i - 1}'], 'y' if i == 19 else f't{i}')
-             for i in range(20)]
-    return model(graph('chain_graph', nodes, [X], [Y]))
+def series(name, prefix, count, ops):
+    """Nodes one after the other; the operators in turn."""
+    nodes = [node(ops[i % len(ops)], f'{prefix}{i:02}', ['x' if i == 0 else f't{i - 1}'],
+                  'y' if i == count - 1 else f't{i}') for i in range(count)]
+    return model(graph(name, nodes, [X], [Y]))
 
 
 def fusable():
@@ -90,7 +92,9 @@ def branches():
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    models = {'relu': relu(), 'chain': chain(), 'fusable': fusable(), 'if': branches(),
+    models = {'relu': relu(), 'chain': series('chain_graph', 'n', 20, ['Abs', 'Neg', 'Sigmoid', 'Sin', 'Tanh']),
+              'mixed': series('mixed_graph', 'm', 12, ['Sin', 'Relu', 'Cos']),
+              'relus': series('relus_graph', 'r', 3, ['Relu']), 'fusable': fusable(), 'if': branches(),
               'quote': relu('quote_graph', 'say "hi" \\ there'), 'twins': relu('twins_graph'),
               'unknown': relu('unknown_graph', 'strange', 'NoSuchOperator'), 'broken': b'this is not a model\xff' * 4}
     for name, content in models.items():

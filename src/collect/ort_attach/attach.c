@@ -22,7 +22,6 @@
 #define RING_BYTES   ((size_t)8 << 20)
 #define WAKE_BYTES   ((size_t)256 << 10)
 #define KEPT_MAX     8192u
-#define SLOTS_MAX    (1u << 20)
 
 /* ---- the engine ---- */
 
@@ -49,7 +48,19 @@ enum ifg_status ort_attach_open(enum uprobe_way way, struct ort_attach **out_att
     return IFG_OK;
 }
 
-static struct attach_process *by_slot(struct ort_attach *attach, uint32_t slot)
+void ort_attach_ops(struct ort_attach *attach, uint32_t every)
+{
+    attach->ops = every;
+}
+
+void ort_attach_say(struct ort_attach *attach, void (*say)(void *user, const char *text),
+                    void *user)
+{
+    attach->say = say;
+    attach->say_user = user;
+}
+
+struct attach_process *attach_by_slot(struct ort_attach *attach, uint32_t slot)
 {
     if (attach->latest < attach->process_count && attach->processes[attach->latest]->slot == slot)
         return attach->processes[attach->latest];
@@ -90,14 +101,36 @@ static void keep(struct attach_process *process, const struct uprobe_event *even
 static void on_event(const struct uprobe_event *event, void *user)
 {
     struct ort_attach *attach = user;
-    struct attach_process *process = by_slot(attach, ATTACH_ID_SLOT(event->id));
+    struct attach_process *process = attach_by_slot(attach, ATTACH_ID_SLOT(event->id));
+    struct uprobe_event complete;
+    char text[ATTACH_TEXT];
 
     if (!process)
         return;
-    if (attach->begun)
-        attach_event(process, event);
-    else
+    if (ATTACH_ID_PROBE(event->id) == ATTACH_PYTHON_PATH) {
+        complete = *event;
+        attach_python_read(process, &complete, text);
+        event = &complete;
+    }
+    if (ATTACH_ID_PROBE(event->id) == ATTACH_KERNEL) {
+        if (attach->begun)
+            attach_op_seen(process, event);
+    } else if (!attach->begun) {
         keep(process, event);
+    } else if (attach->lags) {
+        attach_queue_add(process, event);
+    } else {
+        attach_event(process, event);
+    }
+}
+
+static size_t take_events(struct ort_attach *attach)
+{
+    size_t count = attach->engine ? uprobe_read(attach->engine, on_event, attach) : 0;
+
+    if (attach->begun && attach->queue_count)
+        attach_queue_pass(attach);
+    return count;
 }
 
 /* ---- processes ---- */
@@ -182,6 +215,7 @@ static void drop(struct ort_attach *attach, struct attach_process *process)
         uprobe_remove(attach->engine, process->pid);
     attach_threads_free(process);
     attach_models_free(process);
+    attach_nodes_free(process);
     if (process->pidfd >= 0)
         close(process->pidfd);
     ifg_free(process->kept);
@@ -193,18 +227,31 @@ static void end_process(struct ort_attach *attach, struct attach_process *proces
 {
     uint64_t now_ns = ifg_monotonic_ns();
 
-    attach->counts.lost += process->lost;
+    if (attach->begun && attach->queue_count) { /* those that wait, and those that came with them */
+        attach_queue_pass(attach);
+        attach_queue_pass(attach);
+    }
+    attach->counts.lost += process->lost + process->ops_lost + process->stray_ops;
     if (process->defined) {
         attach_threads_flush(process, now_ns, true);
         if (process->lost)
             trace_writer_loss(attach->sink.writer, process->index,
                               "calls that there was no memory for", process->lost);
+        if (process->ops_lost)
+            trace_writer_loss(attach->sink.writer, process->index,
+                              "operators of runs inside of others, or of more than there is room "
+                              "for",
+                              process->ops_lost);
+        if (process->stray_ops)
+            trace_writer_loss(attach->sink.writer, process->index,
+                              "operators on other threads than the run that they belong to",
+                              process->stray_ops);
         trace_writer_process_end(attach->sink.writer, process->index, now_ns, fate, code);
     }
     drop(attach, process);
 }
 
-static void define(struct attach_process *process)
+void attach_define(struct attach_process *process)
 {
     struct ort_attach *attach = process->attach;
     const struct ort_attach_sink *sink = &attach->sink;
@@ -217,10 +264,17 @@ static void define(struct attach_process *process)
         attach->counts.processes++;
         sink->define_process(sink->user, process->pid, process->index);
     }
-    for (size_t i = 0; i < process->watched_count; i++)
-        sink->instrument(sink->user, process->runtimes[i], TRACE_INSTRUMENT_ON,
+    for (size_t i = 0; i < process->watched_count; i++) {
+        char name[64];
+
+        /* "ONNX Runtime 1.20.1", as the models say it, or "onnxruntime (Python) 1.20.1". */
+        snprintf(name, sizeof name, "%s%s", process->is_python[i] ? "onnxruntime (Python) " : "",
+                 process->runtimes[i] + (process->is_python[i] ? strlen("ONNX Runtime ") : 0));
+        sink->instrument(sink->user, name, TRACE_INSTRUMENT_ON,
                          uprobe_way(attach->engine) == UPROBE_BPF ? "attached by uprobes (BPF)"
                                                                   : "attached by uprobes (perf)");
+    }
+    attach_ops_tell(process);
 }
 
 /* ---- runtimes ---- */
@@ -234,7 +288,7 @@ static void tell_refused(const struct attach_process *process)
                          process->sight.reason);
 }
 
-static void refuse(struct attach_process *process, const struct ort_library *library,
+void attach_refuse(struct attach_process *process, const struct ort_library *library,
                    enum ifg_status status, const char *reason)
 {
     if (process->refused_count < ORT_LIBRARIES_MAX)
@@ -288,7 +342,7 @@ static void watch(struct attach_process *process, const struct ort_library *libr
         if (status == IFG_UNSUPPORTED || status == IFG_CORRUPT)
             status = IFG_NOT_FOUND; /* one that we do not know */
     }
-    if (!status && slot >= SLOTS_MAX)
+    if (!status && slot >= ATTACH_SLOTS_MAX)
         status = ifg_fail(&err, IFG_UNSUPPORTED, "more processes than can be told apart");
     if (!status)
         status = ort_attach_prepare(attach, &err);
@@ -297,7 +351,7 @@ static void watch(struct attach_process *process, const struct ort_library *libr
             uprobe_add(attach->engine, process->pid, specs,
                        describe_probes(table, library, slot, process->watched_count, specs), &err);
     if (status) {
-        refuse(process, library, status, err.message);
+        attach_refuse(process, library, status, err.message);
     } else {
         if (!process->slot)
             process->slot = ++attach->next_slot;
@@ -305,7 +359,8 @@ static void watch(struct attach_process *process, const struct ort_library *libr
         snprintf(process->runtimes[process->watched_count++], sizeof process->runtimes[0],
                  "ONNX Runtime %s", table->version);
         process->sight.watched++;
-        define(process);
+        attach_define(process);
+        attach_ops_watch(process, library, process->watched_count - 1, NULL);
     }
     ifg_free(table);
 }
@@ -336,6 +391,11 @@ static enum ifg_status look(struct attach_process *process, struct ifg_error *er
             !contains(process->refused, process->refused_count, &library->key))
             watch(process, library);
     }
+    if (libraries->python && !libraries->hooked && !libraries->python_hooked &&
+        process->watched_count < ORT_LIBRARIES_MAX &&
+        !contains(process->watched, process->watched_count, &libraries->module.key) &&
+        !contains(process->refused, process->refused_count, &libraries->module.key))
+        attach_python_watch(process, &libraries->module);
     ifg_free(libraries);
     return status;
 }
@@ -388,8 +448,7 @@ static bool check(struct ort_attach *attach, struct attach_process *process, uin
     if (is_gone(process)) {
         enum trace_process_fate fate = TRACE_FATE_UNKNOWN;
 
-        if (attach->engine)
-            uprobe_read(attach->engine, on_event, attach);
+        take_events(attach);
         if (attach->begun)
             fate = attach->sink.fate(attach->sink.user, process->pid, &code);
         end_process(attach, process, fate, code);
@@ -409,7 +468,7 @@ bool ort_attach_work(struct ort_attach *attach, uint64_t now_ns)
     bool any;
 
     attach->now_ns = now_ns;
-    any = attach->engine && uprobe_read(attach->engine, on_event, attach) > 0;
+    any = take_events(attach) > 0;
 
     for (size_t i = attach->process_count; i > 0; i--) {
         struct attach_process *process = attach->processes[i - 1];
@@ -426,6 +485,7 @@ void ort_attach_begin(struct ort_attach *attach, const struct ort_attach_sink *s
     attach->sink = *sink;
     attach->begun = true;
     attach->now_ns = ifg_monotonic_ns();
+    attach->begun_ns = attach->now_ns;
     for (size_t i = attach->process_count; i > 0; i--) {
         struct attach_process *process = attach->processes[i - 1];
 
@@ -433,7 +493,7 @@ void ort_attach_begin(struct ort_attach *attach, const struct ort_attach_sink *s
             drop(attach, process);
             continue;
         }
-        define(process);
+        attach_define(process);
         tell_refused(process);
         for (size_t k = 0; process->defined && k < process->kept_count; k++) {
             struct attach_kept *kept = &process->kept[k];
@@ -511,9 +571,11 @@ static void report_losses(struct ort_attach *attach)
 
 void ort_attach_finish(struct ort_attach *attach)
 {
+    take_events(attach);
+    attach->stop_ns = ifg_monotonic_ns();
     if (attach->engine) {
         uprobe_stop(attach->engine);
-        uprobe_read(attach->engine, on_event, attach);
+        take_events(attach);
         report_losses(attach);
     }
     while (attach->process_count) {
@@ -535,6 +597,7 @@ void ort_attach_close(struct ort_attach *attach)
     while (attach->process_count)
         drop(attach, attach->processes[0]);
     uprobe_close(attach->engine);
+    ifg_free(attach->queue);
     ifg_free(attach->processes);
     ifg_free(attach);
 }

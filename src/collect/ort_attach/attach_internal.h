@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The insides of watched processes, shared by attach.c (life), events.c (what calls mean),
- * models.c (sessions and models) and threads.c (streams). */
+ * functions.c (what is asked of the helper), models.c (sessions and models), nodes.c (names of
+ * operators), ops.c (operators), python.c (Python's module) and threads.c (streams). */
 #ifndef IFG_COLLECT_ORT_ATTACH_ATTACH_INTERNAL_H
 #define IFG_COLLECT_ORT_ATTACH_ATTACH_INTERNAL_H
 
 #include "collect/ort_attach/attach.h"
 #include "collect/ort_attach/libraries.h"
+#include "collect/ort_helper/ort_helper.h"
 
 #define ATTACH_OPEN_MAX      4 /* loads inside of loads */
 #define ATTACH_PREPARES      32
@@ -16,6 +18,7 @@
 #define ATTACH_SESSIONS_MAX  65536u
 #define ATTACH_MODELS_MAX    4096u
 #define ATTACH_THREADS_MAX   65536u
+#define ATTACH_SLOTS_MAX     (1u << 20)
 
 enum attach_function {
     ATTACH_CREATE_FILE,
@@ -27,6 +30,16 @@ enum attach_function {
     ATTACH_PROVIDER,
     ATTACH_PROVIDER_LIBRARY,
     ATTACH_OPTIONS_RELEASED,
+};
+
+/* Numbers of probes that are not at functions of the table, but inside of the runtime. */
+enum attach_inner {
+    ATTACH_INNER = 56,
+    ATTACH_PYTHON_RUN = ATTACH_INNER,
+    ATTACH_PYTHON_LOAD,
+    ATTACH_PYTHON_PATH,
+    ATTACH_PYTHON_INITIALIZE,
+    ATTACH_KERNEL,
 };
 
 /* One function of the table that is probed; numbers of arguments from 1, 0: none. */
@@ -56,7 +69,67 @@ struct attach_model {
 struct attach_session {
     uint64_t address;
     uint32_t number;
+    uint32_t runs; /* since the probes at its kernels are there */
     struct attach_model *model;
+};
+
+/* A kernel that ran; its run has not ended yet, or has not been written. */
+struct attach_op {
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t state;   /* of its graph; 0: not known */
+    uint64_t read_ns; /* when its name was read; 0: it has none */
+    uint32_t index;
+    uint32_t node; /* number of its name */
+};
+
+/* A name of a node; the place is that of the model whose session ran it. */
+struct attach_node {
+    char *name;
+    char *type;
+    uint32_t model; /* 0: none yet */
+    uint32_t place;
+    uint32_t next; /* with the same hash; 0: none */
+};
+
+/* Where a name was found. */
+struct attach_seat {
+    uint64_t state; /* 0: free */
+    uint64_t read_ns;
+    uint32_t index;
+    uint32_t node;
+};
+
+struct attach_nodes {
+    struct attach_node *items; /* from 1 */
+    size_t count, capacity;
+    uint32_t *heads; /* by hash */
+    size_t head_count;
+    struct attach_seat *seats; /* open addressing */
+    size_t seat_count, seat_capacity;
+};
+
+/* How the kernels of a watched library tell of themselves. */
+struct attach_kernels {
+    uint64_t since_ns; /* when the probe was there; 0: there is none */
+    uint8_t index;     /* argument */
+    unsigned offsets[5];
+};
+
+/* A session that ended, or another that began: from then on its memory may be somebody else's. */
+struct attach_turn {
+    uint64_t session; /* 0: any */
+    uint64_t at_ns;
+};
+
+#define ATTACH_TURNS 256
+
+/* A load of Python, which comes in two parts. */
+struct attach_python_load {
+    uint64_t session; /* 0: none */
+    uint64_t start_ns;
+    uint64_t path_ns; /* when the path was read */
+    char path[PATH_MAX];
 };
 
 /* A load that has begun. */
@@ -81,6 +154,9 @@ struct attach_thread {
     bool open_changed;
     size_t open_count;
     struct attach_load open[ATTACH_OPEN_MAX];
+    struct attach_op *ops; /* by their ends */
+    size_t op_count, op_capacity;
+    struct attach_python_load python;
 };
 
 /* A step before there is a session; it waits for the next one. */
@@ -116,6 +192,15 @@ struct attach_process {
     struct ort_attach_sight sight;
     struct file_key watched[ORT_LIBRARIES_MAX];
     char runtimes[ORT_LIBRARIES_MAX][48]; /* "ONNX Runtime 1.20.1" */
+    bool is_python[ORT_LIBRARIES_MAX];
+    uint8_t python_path; /* argument */
+    struct attach_kernels kernels[ORT_LIBRARIES_MAX];
+    struct attach_nodes nodes;
+    struct attach_turn turns[ATTACH_TURNS];
+    size_t turn_count;  /* all that there were; the last ones are kept */
+    uint64_t stray_ops; /* kernels on threads that have no run */
+    uint64_t ops_lost;
+    char ops_reason[600]; /* why there are no operators */
     size_t watched_count;
     struct file_key refused[ORT_LIBRARIES_MAX];
     size_t refused_count;
@@ -127,6 +212,7 @@ struct attach_process {
     size_t model_count, model_capacity;
     uint32_t next_place;
     uint32_t release_place;
+    uint32_t read_place, initialize_place;
     struct attach_thread **threads; /* by tid */
     size_t thread_count, thread_capacity;
     struct attach_prepare prepares[ATTACH_PREPARES];
@@ -151,6 +237,17 @@ struct ort_attach {
     uint32_t next_slot;
     struct ort_known known;
     struct ort_attach_counts counts;
+    uint32_t ops; /* of every so many inferences; 0: none */
+    bool lags;    /* calls wait */
+    uint64_t begun_ns;
+    uint64_t stop_ns; /* when the probes began to be taken out; 0: not yet */
+    void (*say)(void *user, const char *text);
+    void *say_user;
+    /* With operators and with Python, calls wait for one pass, so that it is known what happened before their names
+     * were read. */
+    struct attach_kept *queue;
+    size_t queue_count, queue_capacity;
+    size_t queue_ready; /* those that have waited */
 };
 
 /* threads.c */
@@ -161,7 +258,65 @@ void attach_threads_flush(struct attach_process *process, uint64_t now_ns, bool 
 void attach_threads_sweep(struct attach_process *process, uint64_t now_ns);
 void attach_threads_free(struct attach_process *process);
 
+/* attach.c */
+struct attach_process *attach_by_slot(struct ort_attach *attach, uint32_t slot);
+void attach_refuse(struct attach_process *process, const struct ort_library *library,
+                   enum ifg_status status, const char *reason);
+void attach_define(struct attach_process *process);
+
+/* functions.c */
+enum ifg_status attach_functions_find(struct ort_attach *attach, pid_t pid,
+                                      const struct ort_library *library, bool is_python,
+                                      struct ort_backtrace *out_functions,
+                                      struct ifg_error *err) IFG_MUST_CHECK;
+
+/* nodes.c */
+/* The name of a node, from the memory of the process unless it is known; 0: none. */
+uint32_t attach_node_of(struct attach_process *process, const struct attach_kernels *kernels,
+                        uint64_t state, uint32_t index, uint64_t *out_read_ns);
+/* The number of that name with a place in this model; 0: there is no memory. */
+uint32_t attach_node_named(struct attach_process *process, uint32_t node, uint32_t index,
+                           const struct attach_model *model);
+void attach_nodes_forget_seats(struct attach_process *process);
+void attach_nodes_free(struct attach_process *process);
+
+/* ops.c */
+/* Sets the probe in a library that is watched already. functions may be NULL: they are asked for.
+ */
+void attach_ops_watch(struct attach_process *process, const struct ort_library *library,
+                      size_t number, const struct ort_backtrace *functions);
+void attach_ops_tell(const struct attach_process *process);
+void attach_op_seen(struct attach_process *process, const struct uprobe_event *event);
+/* Reads the names of a run's kernels. */
+void attach_ops_resolve(struct attach_process *process, const struct uprobe_event *run);
+/* Writes the kernels of a run, which ends after them. True: its time is not its own. */
+bool attach_ops_write(struct attach_process *process, struct attach_thread *thread,
+                      const struct uprobe_event *run, struct attach_session *session);
+/* A call will be written: kernels that ended before it cannot be any more. */
+void attach_ops_cut(struct attach_thread *thread, const struct uprobe_event *event);
+/* Up to when the memory of a session that was there at from_ns was its own. */
+uint64_t attach_trusted_until(const struct attach_process *process, uint64_t session,
+                              uint64_t from_ns);
+void attach_turn_add(struct attach_process *process, uint64_t session, uint64_t at_ns);
+/* Calls that wait. */
+void attach_queue_add(struct attach_process *process, const struct uprobe_event *event);
+void attach_queue_pass(struct ort_attach *attach);
+
+/* python.c */
+void attach_python_watch(struct attach_process *process, const struct ort_library *library);
+/* The path that is being loaded, read at once; end_ns is when. */
+void attach_python_read(const struct attach_process *process, struct uprobe_event *event,
+                        char text[ATTACH_TEXT]);
+/* The path that a session has that was made just now; result is when it was read. */
+void attach_python_name(const struct attach_process *process, struct uprobe_event *event,
+                        char text[ATTACH_TEXT]);
+void attach_python_event(struct attach_process *process, struct attach_thread *thread,
+                         const struct uprobe_event *event);
+
 /* models.c */
+uint32_t attach_node_place(struct attach_process *process, const struct attach_model *model,
+                           const char *name, const char *type);
+uint32_t attach_zone_place(struct attach_process *process, uint32_t *place, const char *name);
 struct attach_model *attach_model_of(struct attach_process *process, const char *name,
                                      const char *path, const char *runtime, const char *devices,
                                      const char *inferred);
@@ -179,6 +334,15 @@ struct attach_session *attach_session_infer(struct attach_process *process, uint
 void attach_models_free(struct attach_process *process);
 
 /* events.c */
+void attach_put_text(struct attach_thread *thread, uint64_t start, uint32_t place, const char *key,
+                     const char *value);
+void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t place,
+                       const char *key, uint32_t number);
+void attach_put_zone(struct attach_process *process, struct attach_thread *thread,
+                     uint64_t start_ns, uint64_t end_ns, uint32_t place);
+/* A run of the session in the first argument; a result that is not 0 is a failure. */
+void attach_run_ended(struct attach_process *process, struct attach_thread *thread,
+                      const struct uprobe_event *event, bool is_async);
 void attach_event(struct attach_process *process, const struct uprobe_event *event);
 /* Gives a load whose model is not known yet one, so that it can be shown while it is open. */
 void attach_load_settle(struct attach_process *process, struct attach_load *load);

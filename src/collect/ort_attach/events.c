@@ -30,7 +30,7 @@ const struct attach_probe attach_probes[] = {
     { 9, ATTACH_RUN, RETURN, 0, 0, 0, NULL },
     { 133, ATTACH_RUN, RETURN, 0, 0, 0, NULL }, /* RunWithBinding */
     { 260, ATTACH_RUN_ASYNC, RETURN, 0, 0, 0, NULL },
-    { 95, ATTACH_RELEASE, RETURN, 0, 0, 0, NULL },
+    { 95, ATTACH_RELEASE, LASTS, 0, 0, 0, NULL },
     { 3, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
     { 4, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
     { 119, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
@@ -54,21 +54,22 @@ const struct attach_probe attach_probes[] = {
 };
 const size_t attach_probe_count = sizeof attach_probes / sizeof attach_probes[0];
 
-_Static_assert(sizeof attach_probes / sizeof attach_probes[0] <= 64, "six bits of the id");
+_Static_assert(sizeof attach_probes / sizeof attach_probes[0] <= ATTACH_INNER, "numbers of others");
+_Static_assert(ATTACH_KERNEL < 64, "six bits of the id");
 
 static const char *runtime_of(const struct attach_process *process, uint32_t library)
 {
     return process->runtimes[library];
 }
 
-static void put_text(struct attach_thread *thread, uint64_t start, uint32_t place, const char *key,
+void attach_put_text(struct attach_thread *thread, uint64_t start, uint32_t place, const char *key,
                      const char *value)
 {
     trace_stream_attribute(thread->stream, start, place, TRACE_VALUE_STRING, key, strlen(key),
                            value, strlen(value));
 }
 
-static void put_number(struct attach_thread *thread, uint64_t start, uint32_t place,
+void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t place,
                        const char *key, uint32_t number)
 {
     int64_t value = number;
@@ -77,13 +78,19 @@ static void put_number(struct attach_thread *thread, uint64_t start, uint32_t pl
                            &value, sizeof value);
 }
 
-static void put_zone(struct attach_process *process, struct attach_thread *thread,
-                     const struct uprobe_event *event, uint32_t place)
+void attach_put_zone(struct attach_process *process, struct attach_thread *thread,
+                     uint64_t start_ns, uint64_t end_ns, uint32_t place)
 {
-    trace_stream_zone(thread->stream, event->start_ns, event->end_ns - event->start_ns, place);
+    trace_stream_zone(thread->stream, start_ns, end_ns - start_ns, place);
     if (!thread->oldest_ns)
         thread->oldest_ns = process->attach->now_ns;
     process->attach->counts.events++;
+}
+
+static void put_zone(struct attach_process *process, struct attach_thread *thread,
+                     const struct uprobe_event *event, uint32_t place)
+{
+    attach_put_zone(process, thread, event->start_ns, event->end_ns, place);
 }
 
 /* ---- steps before there is a session ---- */
@@ -122,9 +129,9 @@ static void write_prepares(struct attach_process *process, struct attach_model *
             process->lost++;
             continue;
         }
-        put_text(thread, span.start_ns, place, "provider", prepare->provider);
+        attach_put_text(thread, span.start_ns, place, "provider", prepare->provider);
         if (prepare->failed)
-            put_text(thread, span.start_ns, place, "status", "error");
+            attach_put_text(thread, span.start_ns, place, "status", "error");
         put_zone(process, thread, &span, place);
     }
     process->prepare_count = 0;
@@ -306,16 +313,16 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
     write_prepares(process, load->model);
     if (!event->result && address)
         session = attach_session_add(process, address, load->model);
-    put_number(thread, event->start_ns, load->place, "session",
-               session ? session->number : ++process->next_session);
-    put_text(thread, event->start_ns, load->place, "specialization", "unknown");
-    put_text(thread, event->start_ns, load->place, "why", why_unknown);
+    attach_put_number(thread, event->start_ns, load->place, "session",
+                      session ? session->number : ++process->next_session);
+    attach_put_text(thread, event->start_ns, load->place, "specialization", "unknown");
+    attach_put_text(thread, event->start_ns, load->place, "why", why_unknown);
     if (event->result)
-        put_text(thread, event->start_ns, load->place, "status", "error");
+        attach_put_text(thread, event->start_ns, load->place, "status", "error");
     put_zone(process, thread, event, load->place);
 }
 
-static void run_ended(struct attach_process *process, struct attach_thread *thread,
+void attach_run_ended(struct attach_process *process, struct attach_thread *thread,
                       const struct uprobe_event *event, bool is_async)
 {
     struct attach_session *session = attach_session_find(process, event->arguments[0]);
@@ -330,11 +337,13 @@ static void run_ended(struct attach_process *process, struct attach_thread *thre
     }
     place = is_async ? attach_async_place(process, session->model)
                      : attach_model_place(process, session->model, TRACE_CATEGORY_INFERENCE);
-    put_number(thread, event->start_ns, place, "session", session->number);
+    attach_put_number(thread, event->start_ns, place, "session", session->number);
+    if (attach_ops_write(process, thread, event, session) && !is_async)
+        attach_put_number(thread, event->start_ns, place, "ops", 1);
     if (is_async)
-        put_text(thread, event->start_ns, place, "why", why_async);
+        attach_put_text(thread, event->start_ns, place, "why", why_async);
     if (event->result)
-        put_text(thread, event->start_ns, place, "status", "error");
+        attach_put_text(thread, event->start_ns, place, "status", "error");
     put_zone(process, thread, event, place);
     process->attach->counts.inferences += !is_async;
 }
@@ -349,7 +358,7 @@ static void released(struct attach_process *process, struct attach_thread *threa
     if (!session)
         return;
     place = attach_release_place(process);
-    put_number(thread, event->start_ns, place, "session", session->number);
+    attach_put_number(thread, event->start_ns, place, "session", session->number);
     put_zone(process, thread, event, place);
     attach_session_remove(process, event->arguments[0]);
 }
@@ -360,9 +369,18 @@ void attach_event(struct attach_process *process, const struct uprobe_event *eve
     const struct attach_probe *probe;
     struct attach_thread *thread;
 
-    if (number >= attach_probe_count || ATTACH_ID_LIBRARY(event->id) >= process->watched_count ||
+    if ((number >= attach_probe_count && number < ATTACH_INNER) ||
+        ATTACH_ID_LIBRARY(event->id) >= process->watched_count ||
         (event->kind == UPROBE_CALL && event->end_ns < event->start_ns))
         return;
+    if (number >= ATTACH_INNER) {
+        thread = attach_thread_of(process, event->tid, event->own_tid);
+        if (thread)
+            attach_python_event(process, thread, event);
+        else
+            process->lost++;
+        return;
+    }
     probe = &attach_probes[number];
     if (probe->function == ATTACH_OPTIONS_RELEASED)
         options_released(process, event->arguments[0]);
@@ -388,5 +406,5 @@ void attach_event(struct attach_process *process, const struct uprobe_event *eve
     else if (probe->function == ATTACH_RELEASE)
         released(process, thread, event);
     else
-        run_ended(process, thread, event, probe->function == ATTACH_RUN_ASYNC);
+        attach_run_ended(process, thread, event, probe->function == ATTACH_RUN_ASYNC);
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,13 +72,24 @@ static bool reachable(pid_t pid, const struct map_line *map, char *out, size_t s
     return stat(out, &file) == 0 && file.st_ino == map->inode;
 }
 
+static void fill(struct ort_library *library, const struct map_line *map, const char *file)
+{
+    *library = (struct ort_library){ .key = { map->device, map->inode } };
+    snprintf(library->path, sizeof library->path, "%s", map->path);
+    snprintf(library->file, sizeof library->file, "%s", file);
+    if (!file[0])
+        snprintf(library->reason, sizeof library->reason,
+                 "%.100s was deleted, and only a process with CAP_CHECKPOINT_RESTORE or "
+                 "CAP_SYS_ADMIN can still open it (sudo)",
+                 file_name(map->path));
+}
+
 static void add(struct ort_libraries *libraries, pid_t pid, const struct map_line *map,
                 struct ort_known *known)
 {
     const struct file_key key = { map->device, map->inode };
     bool named = ort_library_is_named(map->path);
     char file[sizeof libraries->found[0].file];
-    struct ort_library *library;
 
     for (size_t i = 0; i < libraries->count; i++)
         if (libraries->found[i].key.inode == key.inode &&
@@ -96,21 +109,46 @@ static void add(struct ort_libraries *libraries, pid_t pid, const struct map_lin
         libraries->overflow++;
         return;
     }
-    library = &libraries->found[libraries->count++];
-    *library = (struct ort_library){ .key = key };
-    snprintf(library->path, sizeof library->path, "%s", map->path);
-    snprintf(library->file, sizeof library->file, "%s", file);
-    if (!file[0])
-        snprintf(library->reason, sizeof library->reason,
-                 "%.100s was deleted, and only a process with CAP_CHECKPOINT_RESTORE or "
-                 "CAP_SYS_ADMIN can still open it (sudo)",
-                 file_name(map->path));
+    fill(&libraries->found[libraries->count++], map, file);
+}
+
+static void add_module(struct ort_libraries *libraries, pid_t pid, const struct map_line *map)
+{
+    char file[sizeof libraries->module.file];
+
+    libraries->python = true;
+    if (!map->executable || libraries->module.path[0])
+        return;
+    if (!reachable(pid, map, file, sizeof file))
+        file[0] = '\0';
+    fill(&libraries->module, map, file);
+}
+
+/* Started by us: then the import hook is there, too. */
+static bool is_launched(pid_t pid)
+{
+    static const char wanted[] = "IFG_SESSION=";
+    char path[64];
+    char *line = NULL;
+    size_t size = 0;
+    bool found = false;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    file = fopen(path, "re");
+    while (file && !found && getdelim(&line, &size, '\0', file) > 0)
+        found = strncmp(line, wanted, sizeof wanted - 1) == 0;
+    if (file)
+        fclose(file);
+    free(line);
+    return found;
 }
 
 enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
                                    struct ort_libraries *out_libraries, struct ifg_error *err)
 {
     struct map_line *map = ifg_alloc(1, sizeof *map);
+    bool carries = false;
     struct maps maps;
 
     memset(out_libraries, 0, sizeof *out_libraries);
@@ -132,13 +170,13 @@ enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
 
         if (strncmp(name, "libinferogram-ort.so", 20) == 0)
             out_libraries->hooked = true;
-        if (strncmp(name, "onnxruntime_pybind11_state", 26) == 0) {
-            out_libraries->python = true;
-            snprintf(out_libraries->python_file, sizeof out_libraries->python_file, "%.120s", name);
-        } else if (map->executable) {
+        carries = carries || strncmp(name, "libinferogram.so", 16) == 0;
+        if (strncmp(name, "onnxruntime_pybind11_state", 26) == 0)
+            add_module(out_libraries, pid, map);
+        else if (map->executable)
             add(out_libraries, pid, map, known);
-        }
     }
+    out_libraries->python_hooked = out_libraries->python && carries && is_launched(pid);
     maps_close(&maps);
     ifg_free(map);
     return IFG_OK;

@@ -35,10 +35,11 @@ struct ort_library {
 struct ort_libraries {
     struct ort_library found[ORT_LIBRARIES_MAX];
     size_t count;
-    size_t overflow; /* more than there is room for */
-    bool hooked;     /* our own hooks are in the process: they tell of all of these */
-    bool python;     /* the Python package onnxruntime */
-    char python_file[128];
+    size_t overflow;           /* more than there is room for */
+    bool hooked;               /* our own hooks are in the process: they tell of all of these */
+    bool python;               /* the Python package onnxruntime */
+    bool python_hooked;        /* our import hook is in the process and tells of it */
+    struct ort_library module; /* of the package */
 };
 
 /* Files that were looked into before. */

@@ -141,13 +141,26 @@ uint32_t attach_async_place(struct attach_process *process, struct attach_model 
     return model->async_place;
 }
 
+uint32_t attach_zone_place(struct attach_process *process, uint32_t *place, const char *name)
+{
+    if (!*place)
+        *place = new_place(process,
+                           (struct trace_location){ .kind = TRACE_LOCATION_ZONE, .name = name });
+    return *place;
+}
+
 uint32_t attach_release_place(struct attach_process *process)
 {
-    if (!process->release_place)
-        process->release_place =
-            new_place(process, (struct trace_location){ .kind = TRACE_LOCATION_ZONE,
-                                                        .name = "release session" });
-    return process->release_place;
+    return attach_zone_place(process, &process->release_place, "release session");
+}
+
+uint32_t attach_node_place(struct attach_process *process, const struct attach_model *model,
+                           const char *name, const char *type)
+{
+    return new_place(process, (struct trace_location){ .kind = TRACE_LOCATION_OP,
+                                                       .model = model->id,
+                                                       .name = name,
+                                                       .function = type });
 }
 
 /* ---- sessions ---- */
@@ -203,6 +216,7 @@ struct attach_session *attach_session_add(struct attach_process *process, uint64
     session = &process->sessions[at];
     session->address = address;
     session->number = ++process->next_session;
+    session->runs = 0;
     session->model = model;
     return session;
 }

@@ -148,6 +148,7 @@ void attach_threads_sweep(struct attach_process *process, uint64_t now_ns)
         if (now_ns - thread->seen_ns > IDLE_NS && !thread->open_count && is_gone(process, thread)) {
             attach_thread_flush(process, thread, now_ns, true);
             trace_stream_destroy(thread->stream);
+            ifg_free(thread->ops);
             ifg_free(thread);
         } else {
             process->threads[kept++] = thread;
@@ -160,6 +161,7 @@ void attach_threads_free(struct attach_process *process)
 {
     for (size_t i = 0; i < process->thread_count; i++) {
         trace_stream_destroy(process->threads[i]->stream);
+        ifg_free(process->threads[i]->ops);
         ifg_free(process->threads[i]);
     }
     ifg_free(process->threads);

@@ -2,6 +2,7 @@
 /* See cache_watch.h: inotify, on the directories that the options name. */
 #include "hooks/ort/cache_watch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,16 +12,24 @@
 
 #define WRITTEN (IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE)
 
-/* The directory itself, or the nearest one that exists: a cache may have to be made first. */
-static bool add(int watch, const char *path)
+/* The directory itself, or the nearest one that exists: a cache may have to be made first, and may
+ * be a file. Of what else happens there nothing counts. */
+static bool watch_place(struct ort_cache_watch *watch, unsigned i)
 {
     char directory[ORT_TEXT];
     struct stat info;
+    size_t bytes;
 
-    snprintf(directory, sizeof directory, "%s", path);
+    snprintf(directory, sizeof directory, "%s", watch->places[i].path);
+    watch->places[i].name[0] = '\0';
     while (stat(directory, &info) < 0 || !S_ISDIR(info.st_mode)) {
-        char *slash = strrchr(directory, '/');
+        char *slash;
 
+        for (bytes = strlen(directory); bytes > 1 && directory[bytes - 1] == '/';)
+            directory[--bytes] = '\0';
+        slash = strrchr(directory, '/');
+        snprintf(watch->places[i].name, sizeof watch->places[i].name, "%.63s",
+                 slash ? slash + 1 : directory);
         if (!slash) {
             snprintf(directory, sizeof directory, ".");
             break;
@@ -29,56 +38,108 @@ static bool add(int watch, const char *path)
         if (slash == directory)
             break;
     }
-    return inotify_add_watch(watch, directory, WRITTEN | IN_OPEN) >= 0;
+    watch->places[i].number = inotify_add_watch(watch->fd, directory, WRITTEN | IN_OPEN);
+    return watch->places[i].number >= 0;
 }
 
-int cache_watch_begin(const struct ort_options *options)
+void cache_watch_begin(struct ort_cache_watch *watch, const struct ort_options *options,
+                       const char *model_path)
 {
+    const char *slash = model_path ? strrchr(model_path, '/') : NULL;
     int saved_errno = errno;
     bool any = false;
-    int watch;
 
+    memset(watch, 0, sizeof *watch);
+    watch->fd = -1;
     if (!options->cache_count)
-        return -1;
-    watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    for (unsigned i = 0; watch >= 0 && i < options->cache_count; i++)
-        any = add(watch, options->caches[i]) || any;
-    if (watch >= 0 && !any) {
-        close(watch);
-        watch = -1;
+        return;
+    if (model_path)
+        snprintf(watch->model, sizeof watch->model, "%.63s", slash ? slash + 1 : model_path);
+    watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    for (unsigned i = 0; watch->fd >= 0 && i < options->cache_count; i++) {
+        memcpy(watch->places[i].path, options->caches[i], ORT_TEXT);
+        watch->count = i + 1;
+        any = watch_place(watch, i) || any;
     }
+    if (!any)
+        cache_watch_end(watch);
     errno = saved_errno;
-    return watch;
 }
 
-void cache_watch_read(int watch, struct cache_news *out)
+/* The model's file, or one with its weights: model.onnx, model.onnx.data, model.onnx_data. */
+static bool is_model(const struct ort_cache_watch *watch, const char *name)
+{
+    size_t bytes = strlen(watch->model);
+
+    return bytes && strncmp(name, watch->model, bytes) == 0 &&
+           (!name[bytes] || strstr(name + bytes, "data"));
+}
+
+static void note(struct cache_news *out, const char *name, bool written)
+{
+    if (written ? !out->created : !out->created && !out->opened)
+        snprintf(out->name, sizeof out->name, "%.60s", name);
+    out->created = out->created || written;
+    out->opened = true;
+}
+
+/* A directory was made on the way to the cache. An engine may be in it already. */
+static void follow(struct ort_cache_watch *watch, unsigned i, struct cache_news *out)
+{
+    const struct dirent *entry;
+    DIR *directory;
+
+    if (!watch_place(watch, i) || watch->places[i].name[0])
+        return;
+    directory = opendir(watch->places[i].path);
+    while (directory && (entry = readdir(directory)))
+        if (entry->d_type == DT_REG)
+            note(out, entry->d_name, true);
+    if (directory)
+        closedir(directory);
+}
+
+static void take(struct ort_cache_watch *watch, const struct inotify_event *event,
+                 struct cache_news *out)
+{
+    bool is_directory = (event->mask & IN_ISDIR) != 0;
+    bool written = (event->mask & WRITTEN) != 0;
+
+    if (!event->len || is_model(watch, event->name))
+        return;
+    for (unsigned i = 0; i < watch->count; i++) {
+        const char *name = watch->places[i].name;
+
+        if (watch->places[i].number != event->wd || strncmp(event->name, name, strlen(name)) != 0)
+            continue;
+        if (!is_directory)
+            note(out, event->name, written);
+        else if (written && *name)
+            follow(watch, i, out);
+    }
+}
+
+void cache_watch_read(struct ort_cache_watch *watch, struct cache_news *out)
 {
     _Alignas(struct inotify_event) char buffer[4096];
     int saved_errno = errno;
     ssize_t got;
 
     memset(out, 0, sizeof *out);
-    while (watch >= 0 && (got = read(watch, buffer, sizeof buffer)) > 0) {
+    while (watch->fd >= 0 && (got = read(watch->fd, buffer, sizeof buffer)) > 0) {
         for (char *at = buffer; at < buffer + got;) {
             const struct inotify_event *event = (const void *)at;
-            bool written = (event->mask & WRITTEN) != 0;
 
+            take(watch, event, out);
             at += sizeof *event + event->len;
-            if ((event->mask & IN_ISDIR && !written) || !event->len)
-                continue;
-            if (written && !out->created)
-                snprintf(out->name, sizeof out->name, "%.60s", event->name);
-            else if (!out->created && !out->opened)
-                snprintf(out->name, sizeof out->name, "%.60s", event->name);
-            out->created = out->created || written;
-            out->opened = true;
         }
     }
     errno = saved_errno;
 }
 
-void cache_watch_end(int watch)
+void cache_watch_end(struct ort_cache_watch *watch)
 {
-    if (watch >= 0)
-        close(watch);
+    if (watch->fd >= 0)
+        close(watch->fd);
+    watch->fd = -1;
 }

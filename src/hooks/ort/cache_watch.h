@@ -16,13 +16,14 @@ struct cache_news {
     char name[64];
 };
 
-/* A descriptor that hears of the caches of these options; -1: there are none, or it is not
- * possible. */
-int cache_watch_begin(const struct ort_options *options);
+/* Hears of the caches of these options. The model's own files do not count: they may lie in the
+ * same directory. */
+void cache_watch_begin(struct ort_cache_watch *watch, const struct ort_options *options,
+                       const char *model_path);
 
 /* What has happened since the last call. */
-void cache_watch_read(int watch, struct cache_news *out);
+void cache_watch_read(struct ort_cache_watch *watch, struct cache_news *out);
 
-void cache_watch_end(int watch);
+void cache_watch_end(struct ort_cache_watch *watch);
 
 #endif

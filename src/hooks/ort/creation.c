@@ -243,7 +243,8 @@ static enum ifg_load_state load_state(const struct creation *creation,
         return IFG_LOAD_PRECOMPILED;
     }
     if (!is_cpu_only(asked)) {
-        snprintf(why, size, "a provider may have compiled the model; it keeps no cache we know");
+        snprintf(why, size, "a provider may have compiled the model; it %s",
+                 asked->cache_count ? "did not touch its engine cache" : "keeps no cache we know");
         return IFG_LOAD_UNKNOWN;
     }
     if (asked->graph_optimization == 0) {

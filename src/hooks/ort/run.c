@@ -29,19 +29,20 @@ static inline struct ort_session_state *find_state(struct ort_runtime *rt,
 
 /* An engine that was written while this run went on: it was built in it. How long that took is not
  * known, only that the run includes it. */
-static void tell_caches(const struct ort_session_state *session, ifg_zone zone, uint64_t end)
+static void tell_caches(struct ort_session_state *session, ifg_zone zone, uint64_t end)
 {
     struct cache_news news;
     ifg_zone built;
     char why[ORT_TEXT];
 
-    cache_watch_read(session->cache_watch, &news);
+    cache_watch_read(&session->cache_watch, &news);
     if (!news.created)
         return;
     built =
         ifg_place_begin_at(ifg_event_place(session->model, NULL, IFG_SPECIALIZATION), zone.start);
     snprintf(why, sizeof why, "a provider wrote its engine cache during this inference: %s",
              news.name);
+    ifg_zone_detail_int(built, "session", session->number);
     ifg_zone_detail_string(built, "why", why);
     ifg_zone_end_at(built, end);
 }
@@ -51,7 +52,7 @@ static void tell(struct ort_session_state *session, ifg_zone zone, uint64_t end,
 {
     char text[ORT_TEXT];
 
-    if (UNLIKELY(session->cache_watch >= 0))
+    if (UNLIKELY(session->cache_watch.fd >= 0))
         tell_caches(session, zone, end);
 
     ifg_zone_detail_int(zone, "session", session->number);

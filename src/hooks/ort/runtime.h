@@ -69,7 +69,7 @@ struct ort_runtime {
 
     /* patch.c: the program kept the real table, and ours are put into it. `api` is a copy then. */
     bool injected;
-    bool patched; /* they are in it now */
+    bool patched;  /* they are in it now */
     void *library; /* kept open */
     ort_slot *real_table;
     ort_slot original[ORT_SLOTS_MAX];
@@ -111,6 +111,18 @@ struct ort_options {
     struct ort_prepares prepares;
 };
 
+/* cache_watch.h; small enough to lie in each session. */
+struct ort_cache_watch {
+    int fd;         /* -1: there is nothing to watch */
+    char model[64]; /* the name of the model's file, or empty */
+    unsigned count;
+    struct {
+        char path[ORT_TEXT];
+        char name[64]; /* what counts begins with this; empty: all, the directory is the cache's */
+        int number;    /* of the directory */
+    } places[ORT_CACHES];
+};
+
 struct ort_profile; /* ops.h */
 
 struct ort_session_state {
@@ -123,7 +135,7 @@ struct ort_session_state {
     uint32_t runs;               /* begun */
     uint32_t observed;           /* the observer is in it: operators can be had */
     struct ort_profile *profile; /* old runtimes: the session profile while it is written */
-    int cache_watch;             /* -1: it has no caches */
+    struct ort_cache_watch cache_watch;
     struct ort_session_state *next_free;
 };
 

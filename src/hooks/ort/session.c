@@ -37,7 +37,7 @@ static struct ort_session_state *new_state(void)
         state = malloc(sizeof *state);
     if (state) {
         memset(state, 0, sizeof *state);
-        state->cache_watch = -1;
+        state->cache_watch.fd = -1;
     }
     return state;
 }
@@ -211,7 +211,8 @@ static void write_prepares(struct creation *creation)
         ort_prepares_write(&noted->prepares, creation->model);
 }
 
-static void keep(struct creation *creation, struct ort_session *session, int watch)
+static void keep(struct creation *creation, struct ort_session *session,
+                 struct ort_cache_watch *watch)
 {
     struct ort_session_state *state = new_state();
 
@@ -222,7 +223,7 @@ static void keep(struct creation *creation, struct ort_session *session, int wat
         state->inference_place = ifg_event_place(creation->model, NULL, IFG_INFERENCE);
         state->setup_place = ifg_event_place(creation->model, NULL, IFG_SETUP);
         state->observed = creation->observed;
-        state->cache_watch = watch;
+        state->cache_watch = *watch;
         ops_created(creation->profile, creation->identity.nodes, state, session);
         if (ort_map_add(&ort_sessions, session, state))
             return;
@@ -239,8 +240,9 @@ struct ort_session_state *ort_session_adopt(struct ort_runtime *rt, struct ort_s
         .model = model,
         .number = __atomic_add_fetch(&session_count, 1, __ATOMIC_RELAXED),
     };
+    struct ort_cache_watch none = { .fd = -1 };
 
-    keep(&creation, session, -1);
+    keep(&creation, session, &none);
     return ort_map_find(&ort_sessions, session);
 }
 
@@ -249,12 +251,12 @@ static struct ort_status *create(struct creation *creation, struct ort_session *
     struct ort_status *status;
     struct cache_news news = { 0 };
     ifg_zone load = { 0, 0, 0 };
-    int watch;
+    struct ort_cache_watch watch;
 
     creation->asked = ort_options_of(creation->options);
     creation->number = __atomic_add_fetch(&session_count, 1, __ATOMIC_RELAXED);
     name_model(creation);
-    watch = cache_watch_begin(creation->asked);
+    cache_watch_begin(&watch, creation->asked, creation->path);
     if (ifg_is_recording()) {
         write_prepares(creation);
         ifg_ort_observe(creation->model);
@@ -267,7 +269,7 @@ static struct ort_status *create(struct creation *creation, struct ort_session *
     status = call(creation, creation->ours ? creation->ours : creation->options, out);
     creation_clock(&creation->end);
     ifg_ort_observe(NULL);
-    cache_watch_read(watch, &news);
+    cache_watch_read(&watch, &news);
     if (load.depth) {
         creation_tell(creation, load, status ? NULL : *out, status, &news);
         ifg_zone_end_at(load, creation->end.ticks);
@@ -276,10 +278,10 @@ static struct ort_status *create(struct creation *creation, struct ort_session *
         ORT_VOID(creation->rt, ReleaseSessionOptions)(creation->ours);
     if (!status) {
         creation_placement(creation, *out);
-        keep(creation, *out, watch);
+        keep(creation, *out, &watch);
     } else {
         ops_created(creation->profile, 0, NULL, NULL);
-        cache_watch_end(watch);
+        cache_watch_end(&watch);
     }
     return status;
 }
@@ -367,8 +369,7 @@ void ort_ReleaseSession(struct ort_runtime *rt, struct ort_session *session)
         IFG_END(zone);
     }
     if (state) {
-        cache_watch_end(state->cache_watch);
-        state->cache_watch = -1;
+        cache_watch_end(&state->cache_watch);
         put_state(state);
     }
 }
