@@ -362,10 +362,8 @@ static int check(const struct session_options *session, int targets)
                          "--path); a command is started with hooks anyway");
     if (session->hook == SESSION_HOOK_INJECT && session->ops)
         return cli_usage("record", "--ops does not go with --hook inject; --hook uprobe can");
-    if (session->ops &&
-        (session->hook == SESSION_HOOK_NONE || session->hook == SESSION_HOOK_UPROBE))
-        return cli_usage("record", "--ops needs the hooks: leave out --hook %s",
-                         session->hook == SESSION_HOOK_NONE ? "none" : "uprobe");
+    if (session->ops && session->hook == SESSION_HOOK_NONE)
+        return cli_usage("record", "--ops needs to watch runtimes: leave out --hook none");
     return CLI_YES;
 }
 

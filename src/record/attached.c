@@ -17,8 +17,8 @@
 #define CLOCK_MONOTONIC_INDEX 1
 
 static const char python_reason[] =
-    "the Python package has ONNX Runtime inside of its own module, without functions that a probe "
-    "could be set at; start the program with 'inferogram record -- python3 ...'";
+    "the Python package onnxruntime cannot be watched from outside in this process; start the "
+    "program with 'inferogram record -- python3 ...'";
 
 /* When the process began, as CLOCK_MONOTONIC would have said it. */
 static uint64_t start_of(const struct process_info *info)

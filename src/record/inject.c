@@ -208,6 +208,14 @@ static enum ifg_status check_world(const struct remote *remote, struct remote_wo
     return IFG_OK;
 }
 
+/* Gone, or killed and not buried yet. */
+static bool is_dead(pid_t pid)
+{
+    struct state state;
+
+    return !read_state(pid, &state) || state.letter == 'Z' || state.letter == 'X';
+}
+
 static enum ifg_status check_runtimes(const struct remote *remote, const struct remote_world *world,
                                       struct survey *survey, struct ifg_error *err)
 {
@@ -215,6 +223,8 @@ static enum ifg_status check_runtimes(const struct remote *remote, const struct 
     remote_each_library(remote, world, see_library, survey);
     if (survey->runtimes)
         return IFG_OK;
+    if (is_dead(remote->pid)) /* it has no libraries either then */
+        return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", (int)remote->pid);
     return ifg_fail(
         err, IFG_NOT_FOUND,
         "process %d has no ONNX Runtime whose functions can be reached (a library with " DOOR

@@ -68,7 +68,7 @@ for version in 1.14.0 1.17.0 1.20.1 1.24.3 1.30.0; do
         continue
     fi
     for failing in gather reshape inside; do
-        same "$version: $failing fails" "$PROGRAMS/ort_app" --ort "$(ort "$version")" --runs 50 --shape x=1x4 \
+        same "$version: $failing fails" "$PROGRAMS/ort_app" --ort "$(ort "$version")" --runs 50 --pause-us 6000 --shape x=1x4 \
             --model "failing/$failing.onnx"
         is "$version: $failing: failures" "$(inference_attributes status)" "error 50"
         matches "$version: $failing: with the operators up to there" "$(rows "SELECT count(*), name FROM slice
@@ -85,12 +85,12 @@ is "a session for each run: no operator of one model in the other" "$(rows "SELE
 is "a session for each run: all operators" "$(rows "SELECT model, count(*) FROM slice WHERE kind = 'op' GROUP BY 1
     ORDER BY 1" | tr '\n' ' ')" "mixed,720 relus,180 "
 note "names of $(rows "SELECT sum(name NOT LIKE 'node %') || ' of ' || count(*) FROM slice WHERE kind = 'op'")"
-same "four threads" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --threads 4 --runs 400 --model "$models/mixed.onnx"
+same "four threads" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --threads 4 --runs 400 --pause-us 2000 --model "$models/mixed.onnx"
 is "four threads: each operator once in each run" "$(rows "SELECT count(*), count(DISTINCT name), min(depth), max(depth)
     FROM slice WHERE kind = 'op'")" "4800,12,1,1"
-same "RunWithBinding" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --binding --runs 20 --model "$models/mixed.onnx"
+same "RunWithBinding" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --binding --runs 20 --pause-us 2000 --model "$models/mixed.onnx"
 is "RunWithBinding: operators" "$(op_count)" 240
-same "an optimized graph" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --runs 20 --model "$models/fusable.onnx"
+same "an optimized graph" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --runs 20 --pause-us 10000 --model "$models/fusable.onnx"
 note "an optimized graph: $(rows "SELECT name, function, count(*) FROM slice WHERE kind = 'op' GROUP BY 1, 2" | tr '\n' ' ')"
 record_options=
 

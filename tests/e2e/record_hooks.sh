@@ -87,12 +87,10 @@ contains "--ops=1" "$(record -q -f --ops=1 -o ops.ifg -- env)" "IFG_OPS=1"
 for wrong in 0 -1 x 1x '' 99999999999; do
     exits "--ops=$wrong is a usage error" 2 record --ops="$wrong" -o wrong.ifg -- env
 done
-exits "--ops with --hook uprobe" 2 record --ops --hook uprobe -- env
 exits "--hook inject" 2 record --hook inject -- env
 exits "--hook nonsense" 2 record --hook nonsense -- env
 exits "--hook preload with --pid" 2 record --hook preload --pid $$
 contains "what to do is told" "$(cat stderr)" "inferogram record -- CMD"
-exits "--ops with --pid" 2 record --ops --pid $$
 exits "--ops with --hook none" 2 record --ops --hook none -- env
 
 # ---- output and status -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@
  *   six THREADS COUNT   calls work_six(n, n+1, ..., thread) COUNT times on each of THREADS threads
  *   make COUNT          work_make("model-N", N, N % 3, &out)
  *   odd                 work_make of a text of 300 bytes, then of a bad address
+ *   behind              work_make of a pointer to a text, then of one to nowhere
  *   outer N, tail N, recurse N, leap N
  *   long MS             at once "started", the call goes on; later "ended" answers `wait`
  *   wait                until the long call is over
@@ -147,6 +148,15 @@ static void make_odd_ones(void)
     work.make_function((const char *)8, 2, 0, NULL);
 }
 
+static void make_behind(void)
+{
+    static const char *const text = "behind a pointer";
+    static const char *const nowhere = (const char *)8;
+
+    work.make_function((const char *)&text, 3, 0, NULL);
+    work.make_function((const char *)&nowhere, 4, 0, NULL);
+}
+
 static void *call_long(void *opaque)
 {
     struct job *job = opaque;
@@ -246,6 +256,8 @@ static uint64_t obey(const char *command, uint64_t a, uint64_t b, char **argv)
         make_models(a);
     else if (strcmp(command, "odd") == 0)
         make_odd_ones();
+    else if (strcmp(command, "behind") == 0)
+        make_behind();
     else if (strcmp(command, "outer") == 0)
         return work.outer_function(a);
     else if (strcmp(command, "tail") == 0)

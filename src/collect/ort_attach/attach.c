@@ -94,7 +94,8 @@ static void keep(struct attach_process *process, const struct uprobe_event *even
     kept->event = *event;
     snprintf(kept->text, sizeof kept->text, "%s", event->text ? event->text : "");
     /* Who runs one has created it, even if that was not seen. */
-    if (number < attach_probe_count && attach_probes[number].function <= ATTACH_RUN_ASYNC)
+    if (number >= ATTACH_INNER ||
+        (number < attach_probe_count && attach_probes[number].function <= ATTACH_RUN_ASYNC))
         process->created = true;
 }
 
@@ -102,16 +103,9 @@ static void on_event(const struct uprobe_event *event, void *user)
 {
     struct ort_attach *attach = user;
     struct attach_process *process = attach_by_slot(attach, ATTACH_ID_SLOT(event->id));
-    struct uprobe_event complete;
-    char text[ATTACH_TEXT];
 
     if (!process)
         return;
-    if (ATTACH_ID_PROBE(event->id) == ATTACH_PYTHON_PATH) {
-        complete = *event;
-        attach_python_read(process, &complete, text);
-        event = &complete;
-    }
     if (ATTACH_ID_PROBE(event->id) == ATTACH_KERNEL) {
         if (attach->begun)
             attach_op_seen(process, event);
@@ -284,8 +278,9 @@ static void tell_refused(const struct attach_process *process)
     const struct ort_attach_sink *sink = &process->attach->sink;
 
     if (process->attach->begun && process->sight.refused)
-        sink->instrument(sink->user, "ONNX Runtime", TRACE_INSTRUMENT_UNAVAILABLE,
-                         process->sight.reason);
+        sink->instrument(sink->user,
+                         process->refused_python ? "onnxruntime (Python)" : "ONNX Runtime",
+                         TRACE_INSTRUMENT_UNAVAILABLE, process->sight.reason);
 }
 
 void attach_refuse(struct attach_process *process, const struct ort_library *library,

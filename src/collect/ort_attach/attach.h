@@ -58,8 +58,7 @@ struct ort_attach_counts {
 enum ifg_status ort_attach_open(enum uprobe_way way, struct ort_attach **out_attach,
                                 struct ifg_error *err) IFG_MUST_CHECK;
 
-/* Also the operators, kept of every so many inferences of a session; 0: none. Before the first look.
- */
+/* Also the operators, kept of every so many inferences of a session; 0: none. Not after a look. */
 void ort_attach_ops(struct ort_attach *attach, uint32_t every);
 
 /* Whom to tell what is being waited for: a library that is new to us is run in a helper. */

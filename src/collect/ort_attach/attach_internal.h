@@ -128,7 +128,6 @@ struct attach_turn {
 struct attach_python_load {
     uint64_t session; /* 0: none */
     uint64_t start_ns;
-    uint64_t path_ns; /* when the path was read */
     char path[PATH_MAX];
 };
 
@@ -193,7 +192,6 @@ struct attach_process {
     struct file_key watched[ORT_LIBRARIES_MAX];
     char runtimes[ORT_LIBRARIES_MAX][48]; /* "ONNX Runtime 1.20.1" */
     bool is_python[ORT_LIBRARIES_MAX];
-    uint8_t python_path; /* argument */
     struct attach_kernels kernels[ORT_LIBRARIES_MAX];
     struct attach_nodes nodes;
     struct attach_turn turns[ATTACH_TURNS];
@@ -204,6 +202,7 @@ struct attach_process {
     size_t watched_count;
     struct file_key refused[ORT_LIBRARIES_MAX];
     size_t refused_count;
+    bool refused_python;             /* the first of them */
     struct attach_session *sessions; /* by address */
     size_t session_count, session_capacity;
     uint32_t next_session;
@@ -243,8 +242,8 @@ struct ort_attach {
     uint64_t stop_ns; /* when the probes began to be taken out; 0: not yet */
     void (*say)(void *user, const char *text);
     void *say_user;
-    /* With operators and with Python, calls wait for one pass, so that it is known what happened before their names
-     * were read. */
+    /* With operators and with Python, calls wait for one pass, so that it is known what happened
+     * before their names were read. */
     struct attach_kept *queue;
     size_t queue_count, queue_capacity;
     size_t queue_ready; /* those that have waited */
@@ -304,9 +303,6 @@ void attach_queue_pass(struct ort_attach *attach);
 
 /* python.c */
 void attach_python_watch(struct attach_process *process, const struct ort_library *library);
-/* The path that is being loaded, read at once; end_ns is when. */
-void attach_python_read(const struct attach_process *process, struct uprobe_event *event,
-                        char text[ATTACH_TEXT]);
 /* The path that a session has that was made just now; result is when it was read. */
 void attach_python_name(const struct attach_process *process, struct uprobe_event *event,
                         char text[ATTACH_TEXT]);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,9 +19,16 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+static bool is_module(const char *name)
+{
+    return strncmp(name, "onnxruntime_pybind11_state", 26) == 0;
+}
+
 bool ort_library_is_named(const char *path)
 {
-    return strstr(file_name(path), "libonnxruntime.so") != NULL;
+    const char *name = file_name(path);
+
+    return strstr(name, "libonnxruntime.so") != NULL || is_module(name);
 }
 
 bool ort_library_exports(const char *file)
@@ -128,19 +134,23 @@ static void add_module(struct ort_libraries *libraries, pid_t pid, const struct 
 static bool is_launched(pid_t pid)
 {
     static const char wanted[] = "IFG_SESSION=";
-    char path[64];
-    char *line = NULL;
-    size_t size = 0;
+    size_t matched = 0; /* SIZE_MAX: not this variable */
     bool found = false;
+    char path[64];
     FILE *file;
+    int c;
 
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     file = fopen(path, "re");
-    while (file && !found && getdelim(&line, &size, '\0', file) > 0)
-        found = strncmp(line, wanted, sizeof wanted - 1) == 0;
+    while (file && !found && (c = getc(file)) != EOF) {
+        if (c == '\0')
+            matched = 0;
+        else if (matched != SIZE_MAX)
+            matched = c == wanted[matched] ? matched + 1 : SIZE_MAX;
+        found = matched == sizeof wanted - 1;
+    }
     if (file)
         fclose(file);
-    free(line);
     return found;
 }
 
@@ -171,7 +181,7 @@ enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
         if (strncmp(name, "libinferogram-ort.so", 20) == 0)
             out_libraries->hooked = true;
         carries = carries || strncmp(name, "libinferogram.so", 16) == 0;
-        if (strncmp(name, "onnxruntime_pybind11_state", 26) == 0)
+        if (is_module(name))
             add_module(out_libraries, pid, map);
         else if (map->executable)
             add(out_libraries, pid, map, known);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The names of nodes, read from the memory of a watched process on the way that the helper found.
- * That memory is hostile: what is no name is none, and pointers lead nowhere but to reads that fail.
+ * That memory is hostile: what is no name is none, and wrong pointers lead to reads that fail.
  */
 #include "collect/ort_attach/attach_internal.h"
 

@@ -45,9 +45,11 @@ static size_t describe(const struct attach_process *process, const struct ort_li
 
     if (functions->load_path.file_offset && functions->load_path.path >= 1 &&
         functions->load_path.path <= UPROBE_ARGUMENTS &&
-        functions->load_path.file_offset != functions->load.file_offset)
+        functions->load_path.file_offset != functions->load.file_offset) {
         add_spec(specs, &count, library, functions->load_path.file_offset,
-                 attach_id(slot, number, ATTACH_PYTHON_PATH), 0);
+                 attach_id(slot, number, ATTACH_PYTHON_PATH), UPROBE_TEXT_BEHIND);
+        specs[0].text_argument = (uint8_t)functions->load_path.path;
+    }
     if (is_usable(&functions->load) && is_usable(&functions->initialize)) {
         add_spec(specs, &count, library, functions->load.file_offset,
                  attach_id(slot, number, ATTACH_PYTHON_LOAD), UPROBE_RETURN | UPROBE_OPEN);
@@ -84,6 +86,7 @@ void attach_python_watch(struct attach_process *process, const struct ort_librar
         char reason[700];
 
         snprintf(reason, sizeof reason, "the Python package onnxruntime: %.600s", err.message);
+        process->refused_python = !process->sight.refused;
         attach_refuse(process, library, status, reason);
     } else {
         if (!process->slot)
@@ -91,7 +94,6 @@ void attach_python_watch(struct attach_process *process, const struct ort_librar
         process->watched[number] = library->key;
         process->is_python[number] = true;
         attach->lags = true;
-        process->python_path = (uint8_t)functions->load_path.path;
         snprintf(process->runtimes[number], sizeof process->runtimes[0], "ONNX Runtime %.20s",
                  functions->version);
         process->watched_count++;
@@ -109,31 +111,15 @@ static bool has_failed(const struct uprobe_event *event)
     return !(event->notes & (UPROBE_OUT_MISSING | UPROBE_READ_LATE)) && event->out_word;
 }
 
-/* A std::string; what is read when the call is over may be somebody else's. */
-void attach_python_read(const struct attach_process *process, struct uprobe_event *event,
-                        char text[ATTACH_TEXT])
-{
-    uint64_t words[2]; /* where the text is, its length */
-    unsigned argument = process->python_path;
-
-    event->text = text;
-    text[0] = '\0';
-    if (argument < 1 || argument > UPROBE_ARGUMENTS ||
-        !process_memory(process->pid, event->arguments[argument - 1], words, sizeof words) ||
-        !words[1] || words[1] >= ATTACH_TEXT ||
-        !process_memory(process->pid, words[0], text, (size_t)words[1] + 1) || text[words[1]] ||
-        strlen(text) != words[1])
-        text[0] = '\0';
-    event->end_ns = ifg_monotonic_ns();
-}
-
+/* A path that was not read in time may be somebody else's. */
 static void take_path(struct attach_process *process, struct attach_thread *thread,
                       const struct uprobe_event *event)
 {
     struct attach_python_load *load = &thread->python;
 
-    *load = (struct attach_python_load){ .session = event->arguments[1], .path_ns = event->end_ns };
-    if (!event->text || !event->text[0] ||
+    *load = (struct attach_python_load){ .session = event->arguments[1] };
+    if ((event->notes & (UPROBE_TEXT_MISSING | UPROBE_TEXT_CUT | UPROBE_READ_LATE)) ||
+        !event->text || !event->text[0] ||
         !process_absolute(process->pid, event->text, load->path, sizeof load->path))
         load->path[0] = '\0';
 }
@@ -210,8 +196,6 @@ static void loaded(struct attach_process *process, struct attach_thread *thread,
     if (load->session != event->arguments[1])
         *load = (struct attach_python_load){ .session = event->arguments[1] };
     load->start_ns = event->start_ns;
-    if (load->path_ns >= event->end_ns)
-        load->path[0] = '\0';
     attach_put_zone(process, thread, event->start_ns, event->end_ns,
                     attach_zone_place(process, &process->read_place, "read model"));
     if (has_failed(event))

@@ -37,6 +37,7 @@
 #define COOKIE_RETURN            (1ull << 38)
 #define COOKIE_OPEN              (1ull << 39)
 #define COOKIE_NAMESPACE(cookie) ((__u32)((cookie) >> 40) & 0xff)
+#define COOKIE_TEXT_BEHIND       (1ull << 48)
 #define NAMESPACE_INITIAL        0
 #define NAMESPACE_UNKNOWN        0xff
 

@@ -164,9 +164,10 @@ static size_t read_memory(pid_t pid, uint64_t address, void *out, size_t size)
     return got < 0 ? 0 : (size_t)got;
 }
 
-static void read_text(struct perf_thread *thread, uint32_t place, uint64_t address)
+static void read_text(struct perf_thread *thread, uint32_t place, uint64_t address, uint64_t cookie)
 {
     struct text *text;
+    uint64_t behind = 0;
     size_t size;
 
     if (!thread->texts)
@@ -174,6 +175,11 @@ static void read_text(struct perf_thread *thread, uint32_t place, uint64_t addre
     if (!thread->texts)
         return;
     text = &thread->texts[place];
+    if (cookie & COOKIE_TEXT_BEHIND) {
+        if (read_memory(thread->pid, address, &behind, sizeof behind) != sizeof behind)
+            behind = 0;
+        address = behind;
+    }
     size = read_memory(thread->pid, address, text->bytes, sizeof text->bytes);
     text->notes = UPROBE_READ_LATE;
     if (!size)
@@ -222,7 +228,7 @@ static bool on_point(struct perf_thread *thread, const struct perf_hit *hit,
 
     fill(&frame, hit);
     if (text)
-        read_text(thread, CALL_DEPTH, frame.arguments[text - 1]);
+        read_text(thread, CALL_DEPTH, frame.arguments[text - 1], hit->cookie);
     make_event(thread, &frame, UPROBE_POINT, thread->stack.depth, out_event);
     return true;
 }
@@ -240,7 +246,7 @@ static bool on_enter(struct perf_thread *thread, const struct perf_hit *hit,
     }
     fill(frame, hit);
     if (text)
-        read_text(thread, thread->stack.depth - 1, frame->arguments[text - 1]);
+        read_text(thread, thread->stack.depth - 1, frame->arguments[text - 1], hit->cookie);
     if (!(hit->cookie & COOKIE_OPEN))
         return false;
     make_event(thread, frame, UPROBE_BEGIN, thread->stack.depth - 1, out_event);

@@ -196,9 +196,15 @@ full:
     __sync_fetch_and_add(&counts.ring_full, 1);
 }
 
-static __always_inline struct probe_text *take_text(__u64 key, __u64 address)
+static __always_inline struct probe_text *take_text(__u64 key, __u64 address, __u64 cookie)
 {
     struct probe_text *text;
+    __u64 behind = 0;
+
+    if (cookie & COOKIE_TEXT_BEHIND) {
+        bpf_probe_read_user(&behind, sizeof behind, (const void *)address);
+        address = behind;
+    }
 
     bpf_map_update_elem(&texts, &key, &no_text, BPF_ANY);
     text = bpf_map_lookup_elem(&texts, &key);
@@ -243,7 +249,7 @@ int probe_point(struct registers *regs)
 
     take_arguments(&frame, regs);
     if (COOKIE_TEXT(cookie))
-        text = take_text(key, argument(&frame, COOKIE_TEXT(cookie)));
+        text = take_text(key, argument(&frame, COOKIE_TEXT(cookie)), cookie);
     frame.start_ns = bpf_ktime_get_ns();
     emit(&frame, PROBE_POINT, stack && stack->pid == ids >> 32 ? stack->depth : 0, regs, 0, text);
     return 0;
@@ -269,7 +275,7 @@ int probe_enter(struct registers *regs)
     depth = stack->depth - 1;
     take_arguments(frame, regs);
     if (COOKIE_TEXT(cookie))
-        text = take_text(ids << 32 | depth, argument(frame, COOKIE_TEXT(cookie)));
+        text = take_text(ids << 32 | depth, argument(frame, COOKIE_TEXT(cookie)), cookie);
     /* As late as possible: what we do here is not the function's time. */
     frame->start_ns = bpf_ktime_get_ns();
     if (cookie & COOKIE_OPEN)

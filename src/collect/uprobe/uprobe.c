@@ -145,7 +145,8 @@ static enum ifg_status find_place(const struct uprobe_spec *spec, struct uprobe_
     place->cookie = spec->id | (uint64_t)spec->text_argument << 32 |
                     (uint64_t)spec->out_argument << 35 |
                     (spec->flags & UPROBE_RETURN ? COOKIE_RETURN : 0) |
-                    (spec->flags & UPROBE_OPEN ? COOKIE_OPEN : 0);
+                    (spec->flags & UPROBE_OPEN ? COOKIE_OPEN : 0) |
+                    (spec->flags & UPROBE_TEXT_BEHIND ? COOKIE_TEXT_BEHIND : 0);
     return IFG_OK;
 }
 

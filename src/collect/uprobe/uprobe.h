@@ -35,9 +35,10 @@
 #define UPROBE_EVERYONE  ((pid_t)-1)
 
 enum uprobe_flags {
-    UPROBE_RETURN = 1, /* also the return: a UPROBE_CALL when it comes */
-    UPROBE_OPEN = 2,   /* with UPROBE_RETURN: a UPROBE_BEGIN at once, for calls that last */
-    UPROBE_EXACT = 4,  /* at this very byte, even if it is a landing pad */
+    UPROBE_RETURN = 1,      /* also the return: a UPROBE_CALL when it comes */
+    UPROBE_OPEN = 2,        /* with UPROBE_RETURN: a UPROBE_BEGIN at once, for calls that last */
+    UPROBE_EXACT = 4,       /* at this very byte, even if it is a landing pad */
+    UPROBE_TEXT_BEHIND = 8, /* the text argument points to a pointer to it, as to a std::string */
 };
 
 struct uprobe_spec {

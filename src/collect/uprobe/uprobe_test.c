@@ -146,6 +146,21 @@ static void texts_and_out_words(enum uprobe_way way)
     finish();
 }
 
+static void texts_behind_pointers(enum uprobe_way way)
+{
+    open_engine(way, 0);
+    watch("work_make", 1, UPROBE_RETURN | UPROBE_TEXT_BEHIND, 1, 0);
+    CHECK_UINT(probed_ask(&target, "behind"), 0);
+    uprobe_stop(engine);
+    uprobe_read(engine, keep, NULL);
+    REQUIRE_UINT(event_count, 2);
+    CHECK_STR(events[0].text, "behind a pointer");
+    CHECK_UINT(events[0].event.notes, way == UPROBE_PERF ? UPROBE_READ_LATE : 0);
+    CHECK_STR(events[1].text, "");
+    CHECK(events[1].event.notes & UPROBE_TEXT_MISSING);
+    finish();
+}
+
 static void check_call(size_t index, uint32_t id, uint32_t depth, uint64_t argument,
                        uint64_t result)
 {
@@ -347,6 +362,7 @@ static void everyone(enum uprobe_way way)
 
 WAYS(counts_and_arguments)
 WAYS(texts_and_out_words)
+WAYS(texts_behind_pointers)
 WAYS(nesting)
 WAYS(recursion)
 WAYS(jumps_over_calls)
@@ -356,6 +372,6 @@ WAYS(many_threads)
 WAYS(later_and_elsewhere)
 WAYS(everyone)
 
-TAP_MAIN(CASES(counts_and_arguments), CASES(texts_and_out_words), CASES(nesting), CASES(recursion),
-         CASES(jumps_over_calls), CASES(long_calls), CASES(a_full_ring), CASES(many_threads),
-         CASES(later_and_elsewhere), CASES(everyone))
+TAP_MAIN(CASES(counts_and_arguments), CASES(texts_and_out_words), CASES(texts_behind_pointers),
+         CASES(nesting), CASES(recursion), CASES(jumps_over_calls), CASES(long_calls),
+         CASES(a_full_ring), CASES(many_threads), CASES(later_and_elsewhere), CASES(everyone))
