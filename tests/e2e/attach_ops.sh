@@ -112,4 +112,22 @@ contains "a helper that refuses: the instrument says why" "$(instrument operator
 ok "a helper that refuses: inferences are there" test "$(rows "SELECT count(*) FROM ml_event")" -gt 50
 settle "$steady"
 all_there "where it cannot be had" refused.log 50
+# ---- operators of the program's own: kernels are not probed ------------------------------------------
+echo 'void *RegisterCustomOps(void *a, const void *b) { (void)a; (void)b; return 0; }' >custom.c
+if ${CC:-cc} -shared -fPIC -o libcustom.so custom.c 2>cc.log; then
+    LD_PRELOAD="$T/libcustom.so" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --runs 20000 --pause-us 1000 \
+        --model failing/gather.onnx >/dev/null 2>&1 &
+    custom=$!
+    tap_pids="$tap_pids $custom"
+    sleep 0.5
+    ok "custom operators" attach --duration 0.5 --ops=1 --pid "$custom"
+    matches "custom operators: no operators, and why" "$(instrument operators)" \
+        '^not available: .*operators of its own \(libcustom.so\)'
+    matches "custom operators: inferences as ever" "$(rows "SELECT count(*) FROM slice WHERE category = 'inference'")" \
+        '^[1-9]'
+    ok "custom operators: the program goes on" tap_alive "$custom"
+    tap_end_process "$custom"
+else
+    fail "a library is built" "$(cat cc.log)"
+fi
 done_testing

@@ -284,6 +284,9 @@ void attach_nodes_free(struct attach_process *process);
  */
 void attach_ops_watch(struct attach_process *process, const struct ort_library *library,
                       size_t number, const struct ort_backtrace *functions);
+/* custom.c: whether a library of custom operators is loaded; its name. */
+bool attach_has_custom_operators(pid_t pid, char *out_name, size_t size);
+
 void attach_ops_tell(const struct attach_process *process);
 void attach_op_seen(struct attach_process *process, const struct uprobe_event *event);
 /* Reads the names of a run's kernels. */

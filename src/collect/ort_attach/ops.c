@@ -79,10 +79,16 @@ void attach_ops_watch(struct attach_process *process, const struct ort_library *
     struct ort_backtrace *found = ifg_alloc(1, sizeof *found);
     struct ifg_error err = { .message = "out of memory" };
     enum ifg_status status = found ? IFG_OK : IFG_NO_MEMORY;
+    char custom[128];
 
     if (!attach->ops)
         goto out;
-    if (found && functions)
+    if (attach_has_custom_operators(process->pid, custom, sizeof custom))
+        status = ifg_fail(&err, IFG_UNSUPPORTED,
+                          "the program has operators of its own (%s): an exception out of one of "
+                          "them would end it while kernels are probed",
+                          custom);
+    else if (found && functions)
         *found = *functions;
     else if (found)
         status = attach_functions_find(attach, process->pid, library, false, found, &err);
