@@ -46,10 +46,10 @@ bench: all ## measure our own overhead
 	@BUILD=$(BUILD) benchmarks/run
 
 asan: export CC = $(SANITIZE_CC)
-asan: ## all tests under AddressSanitizer and UBSan, in build-asan/
+asan: ## under AddressSanitizer and UBSan, in build-asan/: all tests but the longest of attaching
 	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-asan
-	@tools/run-tests -C build-asan --slow 4 --no-aslr
+	@tools/run-tests -C build-asan --slow 4 --no-aslr --no-suite attach-long
 
 tsan: export CC = $(SANITIZE_CC)
 tsan: ## the suites unit, client and record under ThreadSanitizer, in build-tsan/

@@ -122,7 +122,7 @@ if ${CC:-cc} -shared -fPIC -o libcustom.so custom.c 2>cc.log; then
     sleep 0.5
     ok "custom operators" attach --duration 0.5 --ops=1 --pid "$custom"
     matches "custom operators: no operators, and why" "$(instrument operators)" \
-        '^not available: .*operators of its own \(libcustom.so\)'
+        '^unavailable: .*operators of its own \(libcustom.so\)'
     matches "custom operators: inferences as ever" "$(rows "SELECT count(*) FROM slice WHERE category = 'inference'")" \
         '^[1-9]'
     ok "custom operators: the program goes on" tap_alive "$custom"
