@@ -185,11 +185,13 @@ static void finish_nets(struct ml_input *input)
     for (size_t f = 0; f < input->function_count; f++) {
         struct ml_net *net = &input->nets[input->functions[f].net];
         const struct ml_events *loads = &input->functions[f].events[TRACE_CATEGORY_LOAD];
+        const struct ml_events *runs = &input->functions[f].events[TRACE_CATEGORY_INFERENCE];
 
         for (size_t i = 0; i < loads->count; i++)
             if (!(loads->items[i].flags & ML_FAILED))
                 net->loads[state_named(loads->items[i].detail)]++;
-        net->profiled += input->functions[f].events[TRACE_CATEGORY_INFERENCE].timing.perturbed;
+        for (size_t i = 0; i < runs->count; i++)
+            net->profiled += (runs->items[i].flags & ML_HAS_OPS) != 0;
     }
 }
 

@@ -31,6 +31,7 @@ enum ml_event_flag {
     ML_ASYNC = 4,       /* a span that may end on another thread; it has no slice */
     ML_SPECIALIZES = 8, /* a specialization lies inside (inferences) */
     ML_NESTED = 16,     /* lies inside another event of its category and model */
+    ML_HAS_OPS = 32,    /* operators of it are in the trace (attached: not of all that paid) */
 };
 
 struct ml_event {
@@ -137,7 +138,7 @@ struct ml_net {
     uint64_t operator_events;
     uint64_t operator_self_ns;
     double operator_median_ns; /* of one execution, to 2 %; NAN */
-    uint64_t profiled;         /* inferences with operators */
+    uint64_t profiled;         /* inferences whose operators are in the trace */
     bool whole_microseconds;   /* so coarse are the times of operators */
 };
 

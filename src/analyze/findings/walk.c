@@ -440,7 +440,8 @@ static enum ifg_status take_operator(struct walking *walking, struct frame *fram
     enum ifg_status status;
 
     if (walking->inference != NONE && walking->frames[walking->inference].event != NONE)
-        building->input->events[walking->frames[walking->inference].event].flags |= ML_WITH_OPS;
+        building->input->events[walking->frames[walking->inference].event].flags |=
+            ML_WITH_OPS | ML_HAS_OPS;
     if (net == MODEL_NONE)
         return IFG_OK;
     status = group_operator(walking, slice, net, &group);
