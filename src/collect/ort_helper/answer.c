@@ -106,6 +106,8 @@ static enum ifg_status read_first(struct answer *answer, const char *text, size_
     struct fields fields;
     char word[400];
 
+    if (!text)
+        text = ""; /* and bytes is 0 */
     *answer = (struct answer){ text, text + bytes };
     if (!next_line(answer, &fields))
         return ifg_fail(err, IFG_CORRUPT, "the helper for ONNX Runtime said nothing");

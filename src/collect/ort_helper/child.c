@@ -19,6 +19,18 @@
 #define FIRST_FREE  10 /* where descriptors are put out of the way */
 #define NOT_STARTED 127
 
+/* A sanitizer takes terabytes of address space for itself. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
 static void limit(int resource, uint64_t value)
 {
     struct rlimit both = { value, value };
@@ -31,10 +43,8 @@ static void set_limits(const struct child *child)
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, child->timeout_s + 1);
     limit(RLIMIT_FSIZE, child->file_bytes);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    if (child->memory_bytes)
+    if (child->memory_bytes && !IS_SANITIZED)
         limit(RLIMIT_AS, child->memory_bytes);
-#endif
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
