@@ -59,10 +59,10 @@ tsan: ## the suites unit, client and record under ThreadSanitizer, in build-tsan
 
 clang: export CC = clang
 clang: export CXX = clang++
-clang: ## compiled by clang, in build-clang/: all tests but those with real runtimes
+clang: ## compiled by clang, in build-clang/: the suites unit, fuzz-replay, client, record and cli
 	$(call configure,build-clang)
 	@ninja -C build-clang
-	@tools/run-tests -C build-clang --no-suite hooks --no-suite attach
+	@tools/run-tests -C build-clang --suite unit --suite fuzz-replay --suite client --suite record --suite cli
 
 fuzz: export CC = clang
 fuzz: ## every fuzz target for FUZZ_SECONDS (60), in build-fuzz/
