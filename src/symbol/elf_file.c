@@ -272,6 +272,8 @@ static enum ifg_status read_structure(struct elf_file *elf, struct ifg_error *er
             add_segment(elf, &headers[i]);
         else if (headers[i].p_type == PT_DYNAMIC)
             read_dynamic(elf, &headers[i]);
+        else if (headers[i].p_type == PT_GNU_EH_FRAME)
+            elf->unwind_index = headers[i].p_vaddr;
         else if (headers[i].p_type == PT_NOTE && !elf->build_id[0])
             status = read_notes(elf, &headers[i], err);
     }
@@ -355,6 +357,12 @@ enum elf_machine elf_file_machine(const struct elf_file *elf)
 bool elf_file_has_fixed_address(const struct elf_file *elf)
 {
     return elf->fixed;
+}
+
+bool elf_file_unwind_index(const struct elf_file *elf, uint64_t *out_address)
+{
+    *out_address = elf->unwind_index;
+    return elf->unwind_index != 0;
 }
 
 const char *elf_file_build_id(const struct elf_file *elf)

@@ -59,6 +59,9 @@ enum elf_machine elf_file_machine(const struct elf_file *elf);
 bool elf_file_has_fixed_address(const struct elf_file *elf); /* not position-independent */
 const char *elf_file_build_id(const struct elf_file *elf);   /* hexadecimal; "" without one */
 
+/* Where the index of .eh_frame is (.eh_frame_hdr); false without one. */
+bool elf_file_unwind_index(const struct elf_file *elf, uint64_t *out_address);
+
 /* Where an address is in the file; false when it is in no segment, or not backed by the file. */
 bool elf_file_locate(const struct elf_file *elf, uint64_t vaddr, struct elf_place *out_place);
 

@@ -39,6 +39,7 @@ struct elf_file {
     struct elf_segment segments[ELF_SEGMENTS_MAX];
     size_t segment_count;
     struct elf_dynamic dynamic;
+    uint64_t unwind_index; /* address of .eh_frame_hdr; 0: none */
 
     bool symbols_loaded;
     Elf64_Sym *symbols;

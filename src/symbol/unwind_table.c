@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See unwind_table.h. Functions overlap in no sound file; where they do, the first one counts. */
+#include "symbol/unwind_table.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "symbol/cfi.h"
+#include "symbol/elf_file_internal.h"
+
+#define ROWS_MAX  (64u << 20)
+#define SPAN_MAX  ((uint64_t)UINT32_MAX) /* from the first to the last function */
+#define WORD      8
+#define INDEX_MIN 8 /* bytes of a .eh_frame_hdr that are looked at */
+
+/* While it is built: functions as they come, each with its rows behind the others'. */
+struct built_function {
+    uint64_t start;
+    uint64_t size;
+    size_t first_row;
+    size_t row_count;
+};
+
+struct builder {
+    struct built_function *functions;
+    size_t function_count, function_room;
+    struct cfi_row *rows;
+    size_t row_count, row_room;
+    bool failed;
+};
+
+static bool grow(void **array, size_t *room, size_t count, size_t size)
+{
+    size_t more = *room ? *room * 2 : 1024;
+    void *bigger;
+
+    if (count < *room)
+        return true;
+    bigger = more > ROWS_MAX ? NULL : ifg_realloc(*array, more, size);
+    if (!bigger)
+        return false;
+    *array = bigger;
+    *room = more;
+    return true;
+}
+
+static bool add_function(const struct cfi_function *function, void *user)
+{
+    struct builder *builder = user;
+
+    if (!grow((void **)&builder->functions, &builder->function_room, builder->function_count,
+              sizeof *builder->functions)) {
+        builder->failed = true;
+        return false;
+    }
+    builder->functions[builder->function_count++] =
+        (struct built_function){ function->start, function->size, builder->row_count, 0 };
+    return true;
+}
+
+static bool same_rule(const struct cfi_row *a, const struct cfi_row *b)
+{
+    return a->rule == b->rule && a->offset == b->offset && a->saved == b->saved &&
+           a->saved_fp == b->saved_fp && a->saved_ra == b->saved_ra;
+}
+
+static bool add_row(const struct cfi_row *row, void *user)
+{
+    struct builder *builder = user;
+    struct built_function *function = &builder->functions[builder->function_count - 1];
+    struct cfi_row *last;
+
+    if (function->row_count) {
+        last = &builder->rows[builder->row_count - 1];
+        if (row->address < last->address)
+            return true; /* a program that goes back: what came first counts */
+        if (row->address == last->address) {
+            *last = *row;
+            return true;
+        }
+        if (same_rule(row, last))
+            return true;
+    } else if (row->address != function->start) {
+        return true;
+    }
+    if (!grow((void **)&builder->rows, &builder->row_room, builder->row_count,
+              sizeof *builder->rows)) {
+        builder->failed = true;
+        return false;
+    }
+    builder->rows[builder->row_count++] = *row;
+    function->row_count++;
+    return true;
+}
+
+static int compare_functions(const void *left, const void *right)
+{
+    const struct built_function *a = left;
+    const struct built_function *b = right;
+
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->first_row < b->first_row ? -1 : a->first_row > b->first_row;
+}
+
+static struct unwind_row pack(const struct cfi_row *row, uint64_t first, bool arm)
+{
+    struct unwind_row packed = { .at = (uint32_t)(row->address - first) };
+    int64_t ra = row->saved_ra / WORD;
+    int64_t fp = row->saved_fp / WORD;
+    bool fits = row->offset >= INT32_MIN && row->offset <= INT32_MAX;
+
+    packed.rule = (fits ? (unsigned)row->rule : UNWIND_UNKNOWN) & 0xfu;
+    packed.offset = fits ? (int32_t)row->offset : 0;
+    packed.saved = (unsigned)row->saved & 0xfu;
+    if (row->saved == UNWIND_AT_CFA) {
+        if (row->saved_fp % WORD || fp < INT16_MIN || fp > INT16_MAX)
+            packed.saved = UNWIND_LOST;
+        else
+            packed.saved_fp = (int16_t)fp;
+    }
+    /* Of x86-64 the return address is always the word below the frame's address. */
+    if (row->saved_ra % WORD || ra < INT8_MIN || ra > INT8_MAX || (!arm && ra != -1 && ra != 0))
+        packed.rule = row->rule == UNWIND_ROOT ? UNWIND_ROOT : UNWIND_UNKNOWN;
+    else
+        packed.saved_ra = (int8_t)ra;
+    return packed;
+}
+
+static void put_row(struct unwind_table *table, struct unwind_row row)
+{
+    struct unwind_row *last = table->row_count ? &table->rows[table->row_count - 1] : NULL;
+
+    if (last && last->at == row.at)
+        *last = row;
+    else
+        table->rows[table->row_count++] = row;
+    table->unknown += row.rule == UNWIND_UNKNOWN;
+}
+
+/* Functions in order, without those that overlap an earlier one or are too far away. */
+static void lay_out(struct unwind_table *table, const struct builder *builder)
+{
+    uint64_t free_from = 0;
+
+    table->first = builder->functions[0].start;
+    for (size_t i = 0; i < builder->function_count; i++) {
+        const struct built_function *function = &builder->functions[i];
+        uint64_t end = function->start + function->size;
+
+        if (function->start < free_from || end - table->first > SPAN_MAX || !function->row_count)
+            continue;
+        for (size_t row = 0; row < function->row_count; row++)
+            put_row(table, pack(&builder->rows[function->first_row + row], table->first,
+                                table->machine == ELF_AARCH64));
+        /* Behind it nothing is known, unless the next function begins there. */
+        put_row(table, (struct unwind_row){ .at = (uint32_t)(end - table->first) });
+        table->functions[table->function_count++] =
+            (struct unwind_function){ (uint32_t)(function->start - table->first),
+                                      (uint32_t)function->size };
+        free_from = end;
+    }
+    table->end = free_from;
+}
+
+static bool make_index(struct unwind_table *table)
+{
+    size_t row = 0;
+
+    table->index_count = (size_t)((table->end - table->first) / UNWIND_PAGE) + 2;
+    table->index = ifg_alloc(table->index_count, sizeof *table->index);
+    if (!table->index)
+        return false;
+    for (size_t page = 0; page < table->index_count; page++) {
+        while (row + 1 < table->row_count &&
+               table->rows[row + 1].at <= (uint64_t)page * UNWIND_PAGE)
+            row++;
+        table->index[page] = (uint32_t)row;
+    }
+    return true;
+}
+
+/* Where .eh_frame begins: the first pointer of its index. */
+static bool find_frames(struct elf_file *elf, uint64_t *out_address)
+{
+    uint8_t header[32];
+    const uint8_t *at = header + 4;
+    uint64_t index;
+    size_t got;
+
+    if (!elf_file_unwind_index(elf, &index))
+        return false;
+    got = elf_file_read(elf, index, header, sizeof header);
+    return got >= INDEX_MIN && header[0] == 1 && header[1] != DW_EH_PE_omit &&
+           cfi_read_pointer(&at, header + got, header[1], index + 4, index, out_address);
+}
+
+static enum ifg_status finish(struct unwind_table *table, struct builder *builder, const char *name,
+                              struct ifg_error *err)
+{
+    if (builder->failed)
+        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table", name);
+    if (!builder->function_count)
+        return ifg_fail(err, IFG_NOT_FOUND, "%s: its .eh_frame describes no function", name);
+    qsort(builder->functions, builder->function_count, sizeof *builder->functions,
+          compare_functions);
+    table->rows = ifg_alloc(builder->row_count + builder->function_count, sizeof *table->rows);
+    table->functions = ifg_alloc(builder->function_count, sizeof *table->functions);
+    if (!table->rows || !table->functions)
+        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table", name);
+    lay_out(table, builder);
+    if (!table->function_count)
+        return ifg_fail(err, IFG_NOT_FOUND, "%s: its .eh_frame describes no function", name);
+    if (!make_index(table))
+        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table", name);
+    return IFG_OK;
+}
+
+enum ifg_status unwind_table_build(struct elf_file *elf, struct unwind_table **out_table,
+                                   struct ifg_error *err)
+{
+    struct cfi cfi = { .machine = elf_file_machine(elf) };
+    struct builder builder = { 0 };
+    struct unwind_table *table = NULL;
+    struct elf_place place;
+    void *data = NULL;
+    enum ifg_status status;
+
+    *out_table = NULL;
+    if (!find_frames(elf, &cfi.address) || !elf_file_locate(elf, cfi.address, &place))
+        return ifg_fail(err, IFG_NOT_FOUND, "%s has no .eh_frame", elf_file_name(elf));
+    cfi.size = (size_t)(place.left > ELF_TABLE_MAX ? ELF_TABLE_MAX : place.left);
+    status = elf_file_load(elf, "call frames", cfi.address, cfi.size, &data, err);
+    if (status)
+        return status;
+    cfi.data = data;
+    table = ifg_alloc(1, sizeof *table);
+    if (!table) {
+        status =
+            ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table", elf_file_name(elf));
+        goto out;
+    }
+    table->machine = cfi.machine;
+    cfi_walk(&cfi, add_function, add_row, &builder);
+    status = finish(table, &builder, elf_file_name(elf), err);
+    if (status)
+        goto out;
+    *out_table = table;
+    table = NULL;
+out:
+    unwind_table_destroy(table);
+    ifg_free(builder.functions);
+    ifg_free(builder.rows);
+    ifg_free(data);
+    return status;
+}
+
+void unwind_table_destroy(struct unwind_table *table)
+{
+    if (!table)
+        return;
+    ifg_free(table->rows);
+    ifg_free(table->functions);
+    ifg_free(table->index);
+    ifg_free(table);
+}
+
+const struct unwind_row *unwind_table_find(const struct unwind_table *table, uint64_t address)
+{
+    uint64_t at = address - table->first;
+    size_t page = (size_t)(at / UNWIND_PAGE);
+    size_t low, high;
+
+    if (address < table->first || address >= table->end)
+        return NULL;
+    low = table->index[page];
+    high = table->index[page + 1] + 1u;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (table->rows[middle].at <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return table->rows[low].rule == UNWIND_NONE ? NULL : &table->rows[low];
+}
+
+bool unwind_table_function(const struct unwind_table *table, uint64_t address, uint64_t *out_start,
+                           uint64_t *out_size)
+{
+    uint64_t at = address - table->first;
+    size_t low = 0;
+    size_t high = table->function_count;
+
+    *out_start = *out_size = 0;
+    if (address < table->first || address >= table->end)
+        return false;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (table->functions[middle].at <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (at < table->functions[low].at ||
+        at - table->functions[low].at >= table->functions[low].size)
+        return false;
+    *out_start = table->first + table->functions[low].at;
+    *out_size = table->functions[low].size;
+    return true;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where the caller of a function is found, for every address of a program or library, from its
+ * .eh_frame: rows sorted by address, each good from there to the next one.
+ *
+ * Addresses are those of the file. A table is built once per file and only read afterwards. The
+ * file is hostile: every length is checked, and what cannot be understood becomes a row that says
+ * so (UNWIND_UNKNOWN), never a guess.
+ */
+#ifndef IFG_SYMBOL_UNWIND_TABLE_H
+#define IFG_SYMBOL_UNWIND_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "symbol/elf_file.h"
+
+/* How the frame's own address (the CFA: the stack pointer before the call) is found. */
+enum unwind_rule {
+    UNWIND_NONE,    /* no function is known here */
+    UNWIND_SP,      /* stack pointer + offset */
+    UNWIND_FP,      /* frame pointer + offset */
+    UNWIND_FP_LOAD, /* what is stored at frame pointer + offset */
+    UNWIND_PLT,     /* a stub of the linker: 8 more once it has pushed; offset: from that byte on */
+    UNWIND_SIGNAL,  /* the kernel's frame of a signal handler */
+    UNWIND_ROOT,    /* nobody called this: the thread begins here */
+    UNWIND_UNKNOWN, /* a rule that we cannot follow */
+};
+
+/* Where the caller's frame pointer is. */
+enum unwind_saved {
+    UNWIND_KEPT,   /* not changed yet */
+    UNWIND_AT_CFA, /* at the frame's address + 8 * saved_fp */
+    UNWIND_AT_FP,  /* where the frame pointer points to */
+    UNWIND_LOST,
+};
+
+struct unwind_row {
+    uint32_t at; /* from the table's first address */
+    int32_t offset;
+    int16_t saved_fp;  /* in words of 8 bytes */
+    int8_t saved_ra;   /* likewise; 0: still in the link register (arm64) */
+    uint8_t rule : 4;  /* enum unwind_rule */
+    uint8_t saved : 4; /* enum unwind_saved */
+};
+
+struct unwind_function {
+    uint32_t at; /* from the table's first address */
+    uint32_t size;
+};
+
+struct unwind_table {
+    enum elf_machine machine;
+    uint64_t first; /* address of the first function */
+    uint64_t end;   /* behind the last one */
+    struct unwind_row *rows;
+    size_t row_count;
+    struct unwind_function *functions; /* by address; they do not overlap */
+    size_t function_count;
+    uint32_t *index; /* row that holds the begin of each UNWIND_PAGE, and one more */
+    size_t index_count;
+    size_t unknown; /* rows with UNWIND_UNKNOWN */
+};
+
+#define UNWIND_PAGE 512u
+
+/* IFG_NOT_FOUND: the file has no .eh_frame. Parts that are damaged are left out. */
+enum ifg_status unwind_table_build(struct elf_file *elf, struct unwind_table **out_table,
+                                   struct ifg_error *err) IFG_MUST_CHECK;
+void unwind_table_destroy(struct unwind_table *table);
+
+/* The row for an address; NULL outside of the table, and where no function is known. */
+const struct unwind_row *unwind_table_find(const struct unwind_table *table, uint64_t address);
+
+/* The function that an address is in; false if none is known. */
+bool unwind_table_function(const struct unwind_table *table, uint64_t address, uint64_t *out_start,
+                           uint64_t *out_size);
+
+#endif
