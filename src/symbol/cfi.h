@@ -29,7 +29,7 @@ struct cfi_function {
     uint64_t size;
 };
 
-/* False stops the walk. `row` comes in order of addresses, the first one at the function's start. */
+/* False stops the walk. Rows come in order of addresses, the first at the function's start. */
 typedef bool cfi_take_function(const struct cfi_function *function, void *user);
 typedef bool cfi_take_row(const struct cfi_row *row, void *user);
 

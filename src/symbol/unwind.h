@@ -5,8 +5,8 @@
  * Each step takes the best rule there is: the table of the module; the frame pointer in code that
  * was made at run time; and, where code has no description at all (hand-written kernels), a scan of
  * the stack for a return address that proves itself: it follows a call, and from it the tables lead
- * on to the thread's root, or through UNWIND_PROOF frames to the end of the copy. Frames behind such
- * a step are marked as inferred.
+ * on to the thread's root, or through UNWIND_PROOF frames to the end of the copy. Frames behind
+ * such a step are marked as inferred.
  */
 #ifndef IFG_SYMBOL_UNWIND_H
 #define IFG_SYMBOL_UNWIND_H
