@@ -48,6 +48,22 @@ bool elf_file_locate(const struct elf_file *elf, uint64_t vaddr, struct elf_plac
     return false;
 }
 
+bool elf_file_address_at(const struct elf_file *elf, uint64_t file_offset, uint64_t *out_vaddr)
+{
+    *out_vaddr = 0;
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *segment = &elf->segments[i];
+        uint64_t first = segment->file_offset & ~(uint64_t)0xfff;
+
+        if (!segment->executable || file_offset < first ||
+            file_offset - first >= segment->size + (segment->file_offset - first))
+            continue;
+        *out_vaddr = segment->vaddr + (file_offset - segment->file_offset);
+        return true;
+    }
+    return false;
+}
+
 size_t elf_file_read(struct elf_file *elf, uint64_t vaddr, void *out, size_t size)
 {
     struct elf_place place;

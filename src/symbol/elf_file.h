@@ -65,6 +65,10 @@ bool elf_file_unwind_index(const struct elf_file *elf, uint64_t *out_address);
 /* Where an address is in the file; false when it is in no segment, or not backed by the file. */
 bool elf_file_locate(const struct elf_file *elf, uint64_t vaddr, struct elf_place *out_place);
 
+/* Which address of an executable segment lies at this offset of the file; mappings begin on whole
+ * pages, up to a page before their segment. False: none. */
+bool elf_file_address_at(const struct elf_file *elf, uint64_t file_offset, uint64_t *out_vaddr);
+
 /* How many of the bytes at vaddr could be read: less than size at the end of a segment. */
 size_t elf_file_read(struct elf_file *elf, uint64_t vaddr, void *out, size_t size);
 

@@ -285,7 +285,7 @@ static enum unwind_stop step_table(const struct unwind_stack *stack, struct curs
     return UNWIND_STOPS;
 }
 
-/* Code made at run time keeps its frame pointer. */
+/* Code made at run time keeps its frame pointer, and so do the functions that node has inside. */
 static enum unwind_stop step_frame_pointer(const struct unwind_space *space,
                                            const struct unwind_stack *stack, struct cursor *cursor)
 {
@@ -406,7 +406,7 @@ static enum unwind_stop walk(struct unwind_space *space, const struct unwind_sta
         after_signal = row && row->rule == UNWIND_SIGNAL;
         if (row)
             stop = step_table(stack, &cursor, row, mapping->table->machine);
-        else if (!mapping->elf)
+        else if (!innermost || !mapping->elf) /* made at run time, or by a compiler of its own */
             stop = step_frame_pointer(space, stack, &cursor);
         if (stop == UNWIND_NO_RULE && may_scan) {
             if (!frames->exact)
@@ -414,6 +414,8 @@ static enum unwind_stop walk(struct unwind_space *space, const struct unwind_sta
             if (scan(space, stack, &cursor, frames, &stop))
                 return stop;
         }
+        if (stop == UNWIND_NO_RULE && !row && innermost)
+            stop = step_frame_pointer(space, stack, &cursor);
         if (stop != UNWIND_STOPS)
             return stop;
         innermost = false;

@@ -77,10 +77,9 @@ static inline bool lane_varint(struct reader_lane *lane, uint64_t *out_value)
     return true;
 }
 
-/* Unpacks the wanted block, with its checks. */
-static enum ifg_status open_block(const struct trace_reader *reader, size_t index,
-                                  enum trace_block_type type, struct trace_unpacker *unpacker,
-                                  struct trace_block_head *out_head, struct ifg_error *err)
+enum ifg_status trace_open_block(const struct trace_reader *reader, size_t index,
+                                 enum trace_block_type type, struct trace_unpacker *unpacker,
+                                 struct trace_block_head *out_head, struct ifg_error *err)
 {
     const struct trace_block *block = trace_reader_block(reader, index);
     const uint8_t *payload;
@@ -264,7 +263,7 @@ enum ifg_status trace_decode_zones(const struct trace_reader *reader, size_t blo
             return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for a block", reader->name);
         out_zones->scratch = scratch;
     }
-    status = open_block(reader, block, TRACE_BLOCK_ZONES, &scratch->unpacker, &head, err);
+    status = trace_open_block(reader, block, TRACE_BLOCK_ZONES, &scratch->unpacker, &head, err);
     if (status)
         return status;
     /* A zone has at least a byte in each column, so a small file cannot ask for much memory. */
@@ -471,7 +470,7 @@ enum ifg_status trace_decode_events(const struct trace_reader *reader, size_t bl
             return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for a block", reader->name);
         out_events->scratch = scratch;
     }
-    status = open_block(reader, block, TRACE_BLOCK_EVENTS, &scratch->unpacker, &head, err);
+    status = trace_open_block(reader, block, TRACE_BLOCK_EVENTS, &scratch->unpacker, &head, err);
     if (status)
         return status;
     if (head.count > TRACE_COUNT_MAX || head.count > scratch->unpacker.sizes[EVENT_KINDS])

@@ -21,6 +21,14 @@ enum trace_block_type {
     TRACE_BLOCK_ZONES = 3,
     TRACE_BLOCK_EVENTS = 4,
     TRACE_BLOCK_FOOTER = 5,
+    TRACE_BLOCK_MODULES = 6,
+    TRACE_BLOCK_FRAMES = 7,
+    TRACE_BLOCK_STACKS = 8,
+    TRACE_BLOCK_SAMPLES = 9,
+    TRACE_BLOCK_SWITCHES = 10,
+    TRACE_BLOCK_SYMBOLS = 11,
+    TRACE_BLOCK_CODE = 12,
+    TRACE_BLOCK_SOURCE = 13,
 };
 
 enum trace_definition_kind {

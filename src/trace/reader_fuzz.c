@@ -16,7 +16,9 @@
  */
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "trace/fixture.h"
+#include "trace/samples.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -104,6 +106,40 @@ static void use_blocks(const struct trace_reader *reader)
     trace_events_fini(&events);
 }
 
+/* Every number leads somewhere, and every way to a root ends. */
+static void use_samples(const struct trace_reader *reader)
+{
+    struct trace_profile profile;
+    struct trace_sample *samples = NULL;
+    struct trace_switch *switches = NULL;
+    size_t count;
+    uint64_t lost;
+
+    if (trace_profile_read(reader, &profile, NULL))
+        return;
+    for (size_t i = 0; i < profile.node_count; i++)
+        if (profile.nodes[i].parent > i || profile.nodes[i].frame > profile.frame_count)
+            abort();
+    for (size_t i = 0; i < profile.frame_count; i++)
+        if (profile.frames[i].module > profile.module_count)
+            abort();
+    for (size_t i = 0; i < profile.symbol_count; i++)
+        touch(profile.symbols[i].function, strlen(profile.symbols[i].function));
+    for (size_t i = 0; i < profile.code_count; i++)
+        touch(profile.code[i].bytes, profile.code[i].size);
+    for (size_t i = 0; i < profile.source_count; i++)
+        touch(profile.sources[i].text, profile.sources[i].size);
+    if (!trace_samples_read(reader, &profile, &samples, &count, &lost, NULL))
+        for (size_t i = 0; i < count; i++)
+            if (samples[i].stack > profile.node_count)
+                abort();
+    if (!trace_switches_read(reader, &switches, &count, NULL))
+        touch(switches, count * sizeof *switches);
+    ifg_free(samples);
+    ifg_free(switches);
+    trace_profile_fini(&profile);
+}
+
 static void read_everything(const uint8_t *data, size_t size)
 {
     struct trace_reader *reader;
@@ -113,6 +149,7 @@ static void read_everything(const uint8_t *data, size_t size)
         return;
     use_tables(reader);
     use_blocks(reader);
+    use_samples(reader);
     trace_reader_close(reader);
 }
 
@@ -128,7 +165,7 @@ static bool forge_next(struct forge *forge, struct ifg_cursor *input)
 
     if (ifg_cursor_left(input) < 4)
         return false;
-    head.type = ifg_cursor_byte(input) & 7;
+    head.type = ifg_cursor_byte(input) & 15;
     head.stream = ifg_cursor_byte(input);
     head.count = ifg_cursor_byte(input);
     count = ifg_cursor_byte(input) & 7;

@@ -90,6 +90,19 @@ struct trace_reader {
     struct trace_unpacker unpacker; /* only while opening */
 };
 
+/* Unpacks the block with this number, if it is of this type, with its checks. */
+enum ifg_status trace_open_block(const struct trace_reader *reader, size_t index,
+                                 enum trace_block_type type, struct trace_unpacker *unpacker,
+                                 struct trace_block_head *out_head,
+                                 struct ifg_error *err) IFG_MUST_CHECK;
+
+/* A string of the cursor in the arena: valid UTF-8 that ends in NUL. "" also when there is none;
+ * *out_no_memory is set when memory is short. */
+const char *trace_arena_string(struct trace_arena *arena, struct ifg_cursor *cursor,
+                               bool *out_no_memory);
+void trace_arena_fini(struct trace_arena *arena);
+char *trace_arena_alloc(struct trace_arena *arena, size_t size); /* not aligned */
+
 /* The block at offset, if its header and payload are whole. */
 bool trace_block_at(const uint8_t *data, size_t size, uint64_t offset,
                     struct trace_block_head *out_head, const uint8_t **out_payload);

@@ -405,7 +405,7 @@ static void hostile_definitions(void)
 
 static void blocks_of_later_versions(void)
 {
-    struct trace_block_head head = { .type = 6, .stream = UINT32_MAX, .count = UINT32_MAX };
+    struct trace_block_head head = { .type = 200, .stream = UINT32_MAX, .count = UINT32_MAX };
     static const uint8_t codes[] = { 4 };
     static const uint8_t gaps[] = { 0, 100, 0 };
     static const uint8_t durations[] = { 5 };
@@ -418,7 +418,7 @@ static void blocks_of_later_versions(void)
         struct forge forge;
 
         REQUIRE(forge_init(&forge));
-        head.type = 6;
+        head.type = 200;
         head.count = UINT32_MAX;
         head.stream = UINT32_MAX;
         REQUIRE(forge_payload(&forge, head, "any bytes", 9));

@@ -17,7 +17,7 @@ struct trace_arena_chunk {
     char bytes[];
 };
 
-static char *arena_alloc(struct trace_arena *arena, size_t size)
+char *trace_arena_alloc(struct trace_arena *arena, size_t size)
 {
     struct trace_arena_chunk *chunk = arena->chunks;
 
@@ -36,7 +36,7 @@ static char *arena_alloc(struct trace_arena *arena, size_t size)
     return chunk->bytes + (chunk->size - arena->left - size);
 }
 
-static void arena_fini(struct trace_arena *arena)
+void trace_arena_fini(struct trace_arena *arena)
 {
     while (arena->chunks) {
         struct trace_arena_chunk *next = arena->chunks->next;
@@ -132,27 +132,33 @@ static uint32_t take_choice(struct fields *fields, uint32_t limit, uint32_t othe
     return value < limit ? (uint32_t)value : other;
 }
 
-static const char *take_string(struct fields *fields)
+const char *trace_arena_string(struct trace_arena *arena, struct ifg_cursor *cursor,
+                               bool *out_no_memory)
 {
     const uint8_t *text;
     size_t size;
     size_t clean;
     char *copy;
 
-    if (ifg_cursor_left(&fields->cursor) == 0)
+    if (ifg_cursor_left(cursor) == 0)
         return "";
-    text = (const uint8_t *)ifg_cursor_string(&fields->cursor, &size);
+    text = (const uint8_t *)ifg_cursor_string(cursor, &size);
     if (size == 0)
         return "";
     clean = clean_utf8(text, size, NULL);
-    copy = arena_alloc(fields->arena, clean + 1);
+    copy = trace_arena_alloc(arena, clean + 1);
     if (!copy) {
-        fields->no_memory = true;
+        *out_no_memory = true;
         return "";
     }
     clean_utf8(text, size, copy);
     copy[clean] = '\0';
     return copy;
+}
+
+static const char *take_string(struct fields *fields)
+{
+    return trace_arena_string(fields->arena, &fields->cursor, &fields->no_memory);
 }
 
 /* Arguments come with NUL between them; people read them with spaces. */
@@ -502,6 +508,6 @@ void trace_tables_fini(struct trace_table_set *set)
     ifg_free(set->instruments);
     ifg_free(set->facts);
     ifg_free(set->losses);
-    arena_fini(&set->arena);
+    trace_arena_fini(&set->arena);
     memset(set, 0, sizeof *set);
 }
