@@ -28,6 +28,7 @@ struct unwind_mapping {
     uint64_t bias;                    /* address in memory minus address in the file */
     const struct unwind_table *table; /* NULL: none */
     struct elf_file *elf;             /* for the bytes of its code; NULL: made at run time */
+    uint32_t number;                  /* the caller's name for it */
 };
 
 /* Why a walk ended. */

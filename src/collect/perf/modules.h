@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The files that the watched processes execute, each once, however often and by whatever path it is
+ * mapped: by build-id, else by device and inode. A file is opened when it is mapped, because it may
+ * be unlinked a moment later; if it is gone by then, it is read through the process that has it.
+ */
+#ifndef IFG_COLLECT_PERF_MODULES_H
+#define IFG_COLLECT_PERF_MODULES_H
+
+#include "collect/perf/sampler.h"
+#include "symbol/unwind.h"
+#include "trace/samples.h"
+
+struct modules;
+
+struct module {
+    uint32_t number; /* in the trace */
+    enum trace_module_kind kind;
+    uint32_t pid; /* of code made at run time */
+    char *path;
+    char build_id[129];
+    const char *note;           /* how it was read, if not from its path */
+    struct elf_file *elf;       /* NULL: cannot be read; or made at run time */
+    struct unwind_table *table; /* NULL: it has none */
+};
+
+struct modules *modules_create(void); /* NULL: no memory */
+void modules_destroy(struct modules *modules);
+
+/* The module of a mapping, new or known; NULL: no memory. */
+const struct module *modules_take(struct modules *modules, const struct sampler_mapping *mapping);
+
+/* That of the kernel, of the vDSO, of code that a process made. */
+const struct module *modules_kernel(struct modules *modules);
+const struct module *modules_runtime(struct modules *modules, uint32_t pid);
+
+size_t modules_count(const struct modules *modules);
+const struct module *modules_at(const struct modules *modules, size_t index); /* number - 1 */
+
+/* Writes what was not written yet. */
+void modules_write(struct modules *modules, struct trace_writer *writer);
+
+#endif

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Real samples of a real child: launched and attached, with threads, ends and limits. */
+#include "collect/perf/profile.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "tap.h"
+#include "trace/reader.h"
+#include "trace/samples.h"
+
+#define HZ 997
+
+static char path[64];
+static struct trace_writer *writer;
+static struct trace_reader *reader;
+static struct trace_profile read_profile;
+static struct trace_sample *samples;
+static size_t sample_count;
+static struct trace_switch *switches;
+static size_t switch_count;
+
+static volatile uint64_t sink;
+
+/* Uses up CPU time of its own thread, so that a busy machine changes nothing. */
+__attribute__((noinline)) static void spin_here(double seconds)
+{
+    struct timespec now, begin;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do {
+        for (int i = 0; i < 20000; i++)
+            sink = sink * 31 + (uint64_t)i;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    } while ((double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) <
+             seconds);
+}
+
+__attribute__((noinline)) static void *spin_in_thread(void *user)
+{
+    spin_here(0.2);
+    usleep(1000);
+    return user;
+}
+
+static void open_writer(void)
+{
+    int fd;
+
+    snprintf(path, sizeof path, "/tmp/profile_test_XXXXXX");
+    fd = mkstemp(path);
+    REQUIRE(fd >= 0);
+    close(fd);
+    REQUIRE(trace_writer_create(path, true, &writer, NULL) == IFG_OK);
+}
+
+static void read_back(void)
+{
+    uint64_t lost;
+
+    REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
+    REQUIRE(trace_reader_open(path, &reader, NULL) == IFG_OK);
+    REQUIRE(trace_profile_read(reader, &read_profile, NULL) == IFG_OK);
+    REQUIRE(trace_samples_read(reader, &read_profile, &samples, &sample_count, &lost, NULL) ==
+            IFG_OK);
+    REQUIRE(trace_switches_read(reader, &switches, &switch_count, NULL) == IFG_OK);
+    CHECK_UINT(read_profile.damaged, 0);
+}
+
+static void clean_up(void)
+{
+    ifg_free(samples);
+    ifg_free(switches);
+    trace_profile_fini(&read_profile);
+    trace_reader_close(reader);
+    unlink(path);
+}
+
+/* A child that waits for a byte, then does its work. */
+static pid_t start(int *out_go, void (*work)(void))
+{
+    int go[2];
+    pid_t child;
+
+    REQUIRE(pipe(go) == 0);
+    child = fork();
+    REQUIRE(child >= 0);
+    if (!child) {
+        char byte;
+
+        close(go[1]);
+        if (read(go[0], &byte, 1) == 1)
+            work();
+        _exit(0);
+    }
+    close(go[0]);
+    *out_go = go[1];
+    return child;
+}
+
+static void drain_until_end(struct profile *profile, pid_t child)
+{
+    while (waitpid(child, NULL, WNOHANG) == 0) {
+        profile_drain(profile, false);
+        usleep(10000);
+    }
+}
+
+static struct profile *open_profile(pid_t child, bool launched)
+{
+    struct profile_options options = {
+        .writer = writer, .sampler = { .pid = child, .launched = launched, .hz = HZ }
+    };
+    struct profile *profile = NULL;
+    struct sampler_facts facts;
+    struct ifg_error err = { 0 };
+    enum ifg_status status = profile_open(&options, &profile, &facts, &err);
+
+    if (status == IFG_PERMISSION || status == IFG_UNSUPPORTED)
+        SKIP("%s", err.message);
+    if (status)
+        tap_diag("%s", err.message);
+    REQUIRE(status == IFG_OK);
+    CHECK_UINT(facts.hz, HZ);
+    return profile;
+}
+
+/* How many of the samples have this function of ours on their stack. */
+static size_t count_inside(const void *function)
+{
+    size_t found = 0;
+    uint64_t start = 0, address = (uint64_t)(uintptr_t)function;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    uint64_t base = 0;
+
+    /* The child is a copy of us: our first mapping is that of the test program. */
+    if (maps && fgets(line, sizeof line, maps))
+        base = strtoull(line, NULL, 16);
+    if (maps)
+        fclose(maps);
+    start = address - base;
+    for (size_t i = 0; i < sample_count; i++) {
+        for (uint32_t node = samples[i].stack; node; node = read_profile.nodes[node - 1].parent) {
+            uint32_t frame = read_profile.nodes[node - 1].frame;
+            const struct trace_frame *place = frame ? &read_profile.frames[frame - 1] : NULL;
+
+            if (place && place->module && place->address >= start && place->address < start + 256 &&
+                strstr(read_profile.modules[place->module - 1].path, "profile_test")) {
+                found++;
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+static void work_alone(void)
+{
+    spin_here(0.5);
+}
+
+static void attached_to_a_process(void)
+{
+    struct profile_counts counts;
+    struct profile *profile;
+    size_t rooted = 0;
+    int go;
+    pid_t child;
+
+    open_writer();
+    child = start(&go, work_alone);
+    profile = open_profile(child, false);
+    REQUIRE(write(go, "g", 1) == 1);
+    drain_until_end(profile, child);
+    profile_drain(profile, true);
+    profile_count(profile, &counts);
+    profile_close(profile);
+    read_back();
+    tap_diag("%zu samples, %zu switches, %.1f us each", sample_count, switch_count,
+             sample_count ? 1e-3 * (double)counts.unwind_ns / (double)sample_count : 0.0);
+    /* Half a second of CPU time at 997 Hz. A virtual machine may lose some. */
+    CHECK(sample_count > HZ / 4 && sample_count < HZ);
+    for (size_t i = 0; i < sample_count; i++) {
+        rooted += samples[i].end == TRACE_STACK_ROOT;
+        if (samples[i].pid != (uint32_t)child || (i && samples[i].time_ns < samples[i - 1].time_ns))
+            CHECK_UINT(samples[i].pid, (uint32_t)child);
+    }
+    CHECK(rooted * 100 >= sample_count * 95);
+    CHECK(count_inside((void *)spin_here) * 100 >= sample_count * 90);
+    CHECK_UINT(counts.rooted, rooted);
+    CHECK(switch_count >= 1);
+    close(go);
+    clean_up();
+}
+
+static void work_with_threads(void)
+{
+    pthread_t threads[3];
+
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, spin_in_thread, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void threads_that_come_later(void)
+{
+    struct profile *profile;
+    uint32_t tids[8];
+    size_t tid_count = 0;
+    bool came = false, left = false;
+    int go;
+    pid_t child;
+
+    open_writer();
+    child = start(&go, work_with_threads);
+    profile = open_profile(child, false);
+    REQUIRE(write(go, "g", 1) == 1);
+    drain_until_end(profile, child);
+    profile_close(profile);
+    read_back();
+    for (size_t i = 0; i < sample_count; i++) {
+        size_t known = 0;
+
+        while (known < tid_count && tids[known] != samples[i].tid)
+            known++;
+        if (known == tid_count && tid_count < 8)
+            tids[tid_count++] = samples[i].tid;
+    }
+    CHECK(tid_count >= 3 && tid_count <= 4);
+    CHECK(count_inside((void *)spin_in_thread) * 100 >= sample_count * 80);
+    for (size_t i = 0; i < switch_count; i++) {
+        came = came || switches[i].kind == TRACE_SWITCH_IN;
+        left = left || switches[i].kind == TRACE_SWITCH_BLOCKED;
+    }
+    CHECK(came && left);
+    close(go);
+    clean_up();
+}
+
+static void launched_by_us(void)
+{
+    struct profile *profile;
+    bool named = false;
+    pid_t child;
+    int go[2];
+
+    open_writer();
+    REQUIRE(pipe(go) == 0);
+    child = fork();
+    REQUIRE(child >= 0);
+    if (!child) {
+        char byte;
+
+        if (read(go[0], &byte, 1) == 1)
+            execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done", NULL);
+        _exit(127);
+    }
+    profile = open_profile(child, true);
+    REQUIRE(write(go[1], "g", 1) == 1);
+    drain_until_end(profile, child);
+    profile_close(profile);
+    read_back();
+    CHECK(sample_count > 5);
+    for (size_t i = 0; i < read_profile.module_count; i++)
+        named = named || strstr(read_profile.modules[i].path, "/libc.so") != NULL;
+    CHECK(named);
+    CHECK(!count_inside((void *)spin_here)); /* nothing from before exec */
+    close(go[0]);
+    close(go[1]);
+    clean_up();
+}
+
+static void nobody_there(void)
+{
+    struct profile_options options = { .sampler = { .pid = 0x3fffffff, .hz = 100 } };
+    struct profile *profile;
+    struct sampler_facts facts;
+    struct ifg_error err = { 0 };
+
+    open_writer();
+    options.writer = writer;
+    CHECK_INT(profile_open(&options, &profile, &facts, &err), IFG_NOT_FOUND);
+    CHECK_CONTAINS(err.message, "gone");
+    options.sampler.stack_bytes = 1u << 20;
+    CHECK_INT(profile_open(&options, &profile, &facts, &err), IFG_INVALID);
+    profile_close(NULL);
+    trace_writer_close(writer, NULL);
+    unlink(path);
+}
+
+TAP_MAIN(TAP_CASE(attached_to_a_process), TAP_CASE(threads_that_come_later),
+         TAP_CASE(launched_by_us), TAP_CASE(nobody_there))

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A ring that the kernel fills with records of one CPU, and a copy that waits for its turn. */
+#ifndef IFG_COLLECT_PERF_RING_H
+#define IFG_COLLECT_PERF_RING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+struct ring {
+    int fd; /* the event whose ring it is; -1: closed */
+    struct perf_event_mmap_page *page;
+    const uint8_t *data;
+    size_t size; /* of data, a power of two */
+    struct ifg_bytes waiting;
+    size_t taken; /* of waiting */
+};
+
+/* Maps the ring of fd, of so many bytes or less if the limit on locked memory says so. */
+enum ifg_status ring_map(struct ring *ring, int fd, size_t bytes,
+                         struct ifg_error *err) IFG_MUST_CHECK;
+void ring_unmap(struct ring *ring);
+
+/* Copies what is there. False: no memory; the records were thrown away. */
+bool ring_copy(struct ring *ring);
+
+/* The oldest record that waits, whole and valid until the next ring_copy; NULL: none. */
+const struct perf_event_header *ring_peek(const struct ring *ring);
+void ring_next(struct ring *ring);
+
+#endif

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See sampler.h. For each thread and CPU there are two events: one that takes samples, and one that
+ * only tells of mappings, names, ends and switches, so that these never depend on the first. All
+ * events of a CPU write into one ring.
+ */
+#include "collect/perf/sampler.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/perf/records.h"
+#include "collect/perf/ring.h"
+
+#define RING_BYTES  ((size_t)512 << 10)
+#define CPUS_MAX    4096
+#define THREADS_MAX 65536
+#define SPARE_FILES 64 /* descriptors that are left for everything else */
+
+struct sampler {
+    struct ring *rings; /* one per CPU */
+    size_t ring_count;
+    int *samplers; /* events that take samples */
+    size_t sampler_count;
+    int *others; /* the rest */
+    size_t other_count;
+    size_t room;
+    int epoll;
+    uint64_t last_read_ns;
+    struct sampler_counts counts;
+};
+
+static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+    return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static void fill_common(struct perf_event_attr *attr, const struct sampler_options *options)
+{
+    memset(attr, 0, sizeof *attr);
+    attr->size = sizeof *attr;
+    attr->sample_type = RECORDS_SAMPLE_TYPE;
+    attr->sample_regs_user = RECORDS_MASK;
+    attr->sample_stack_user = options->stack_bytes ? options->stack_bytes : SAMPLER_STACK_DEFAULT;
+    attr->exclude_callchain_user = 1;
+    attr->sample_id_all = 1;
+    attr->use_clockid = 1;
+    attr->clockid = CLOCK_MONOTONIC;
+    attr->inherit = 1;
+    attr->disabled = 1;
+    attr->enable_on_exec = options->launched;
+    attr->exclude_hv = 1;
+    attr->exclude_guest = 1;
+    attr->watermark = 1;
+    attr->wakeup_watermark = RING_BYTES / 2;
+}
+
+static void fill_side(struct perf_event_attr *attr, const struct sampler_options *options)
+{
+    fill_common(attr, options);
+    attr->type = PERF_TYPE_SOFTWARE;
+    attr->config = PERF_COUNT_SW_DUMMY;
+    attr->exclude_kernel = 1;
+    attr->mmap = 1;
+    attr->mmap2 = 1;
+    attr->build_id = 1;
+    attr->comm = 1;
+    attr->comm_exec = 1;
+    attr->task = 1;
+    attr->context_switch = 1;
+}
+
+static void fill_sampling(struct perf_event_attr *attr, const struct sampler_options *options)
+{
+    fill_common(attr, options);
+    attr->type = PERF_TYPE_HARDWARE;
+    attr->config = PERF_COUNT_HW_CPU_CYCLES;
+    attr->freq = 1;
+    attr->sample_freq = options->hz;
+    attr->exclude_kernel = !options->want_kernel;
+}
+
+static enum ifg_status refused(pid_t tid, struct ifg_error *err)
+{
+    char level[16] = "unknown";
+    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+
+    if (file) {
+        if (fgets(level, sizeof level, file))
+            level[strcspn(level, "\n")] = '\0';
+        fclose(file);
+    }
+    if (errno == ESRCH)
+        return ifg_fail(err, IFG_NOT_FOUND, "process %d is gone", (int)tid);
+    if (errno == EACCES || errno == EPERM)
+        return ifg_fail(err, IFG_PERMISSION,
+                        "the kernel does not allow samples of process %d "
+                        "(kernel.perf_event_paranoid is %s, or a container forbids them); run as "
+                        "root, or: sudo sysctl kernel.perf_event_paranoid=2",
+                        (int)tid, level);
+    if (errno == ENOSYS || errno == ENOENT || errno == EOPNOTSUPP)
+        return ifg_fail(err, IFG_UNSUPPORTED, "this kernel has no perf events for samples");
+    return ifg_fail_errno(err, "cannot open a perf event for process %d", (int)tid);
+}
+
+/* Finds out with one event what this machine and this user can have; attr is then right. */
+static enum ifg_status settle(struct perf_event_attr *attr, struct perf_event_attr *side, pid_t tid,
+                              struct sampler_facts *facts, struct ifg_error *err)
+{
+    int fd = open_event(side, tid, -1);
+
+    if (fd < 0 && errno == EINVAL) { /* before 5.12 the kernel told no build-id */
+        side->build_id = 0;
+        fd = open_event(side, tid, -1);
+    }
+    if (fd < 0)
+        return refused(tid, err);
+    close(fd);
+    if (!attr->sample_freq)
+        return IFG_OK;
+    snprintf(facts->clock, sizeof facts->clock, "cycles");
+    fd = open_event(attr, tid, -1);
+    if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
+        attr->exclude_kernel = 1;
+        snprintf(facts->missing, sizeof facts->missing,
+                 "frames of the kernel: not allowed (sudo sysctl kernel.perf_event_paranoid=1)");
+        fd = open_event(attr, tid, -1);
+    }
+    if (fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV || errno == EINVAL)) {
+        attr->type = PERF_TYPE_SOFTWARE;
+        attr->config = PERF_COUNT_SW_CPU_CLOCK;
+        snprintf(facts->clock, sizeof facts->clock, "cpu-clock");
+        fd = open_event(attr, tid, -1);
+        if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
+            attr->exclude_kernel = 1;
+            snprintf(facts->missing, sizeof facts->missing,
+                     "frames of the kernel: not allowed (sudo sysctl "
+                     "kernel.perf_event_paranoid=1)");
+            fd = open_event(attr, tid, -1);
+        }
+    }
+    if (fd < 0)
+        return refused(tid, err);
+    close(fd);
+    facts->kernel_frames = !attr->exclude_kernel;
+    return IFG_OK;
+}
+
+static bool keep(struct sampler *sampler, int fd, bool samples)
+{
+    size_t most = sampler->sampler_count > sampler->other_count ? sampler->sampler_count
+                                                                : sampler->other_count;
+
+    if (most + 1 >= sampler->room) {
+        size_t room = sampler->room ? sampler->room * 2 : 64;
+        int *bigger = ifg_realloc(sampler->samplers, room, sizeof *bigger);
+
+        if (bigger)
+            sampler->samplers = bigger;
+        if (bigger)
+            bigger = ifg_realloc(sampler->others, room, sizeof *bigger);
+        if (!bigger)
+            return false;
+        sampler->others = bigger;
+        sampler->room = room;
+    }
+    if (samples)
+        sampler->samplers[sampler->sampler_count++] = fd;
+    else
+        sampler->others[sampler->other_count++] = fd;
+    return true;
+}
+
+/* Opens an event for a thread on a CPU, into the CPU's ring, which the first one brings. */
+static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr *attr, pid_t tid,
+                                 int cpu, bool samples, struct ifg_error *err)
+{
+    struct ring *ring = &sampler->rings[cpu];
+    int fd = open_event(attr, tid, cpu);
+    struct epoll_event wanted = { .events = EPOLLIN, .data.fd = fd };
+
+    if (fd < 0 && (errno == ENODEV || errno == EINVAL))
+        return IFG_OK; /* this CPU is not there */
+    if (fd < 0 && errno == EMFILE)
+        return ifg_fail(err, IFG_NO_MEMORY, "too many files are open: raise the limit (ulimit -n)");
+    if (fd < 0)
+        return refused(tid, err);
+    if (!keep(sampler, fd, samples)) {
+        close(fd);
+        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the events of samples");
+    }
+    if (ring->page)
+        return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)
+                   ? ifg_fail_errno(err, "cannot join the events of a CPU")
+                   : IFG_OK;
+    if (ring_map(ring, fd, RING_BYTES, err))
+        return err ? err->status : IFG_IO;
+    if (epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &wanted))
+        return ifg_fail_errno(err, "cannot wait for samples");
+    return IFG_OK;
+}
+
+static enum ifg_status add_thread(struct sampler *sampler, struct perf_event_attr *attr,
+                                  struct perf_event_attr *side, pid_t tid, struct ifg_error *err)
+{
+    for (size_t cpu = 0; cpu < sampler->ring_count; cpu++) {
+        enum ifg_status status = add_event(sampler, side, tid, (int)cpu, false, err);
+
+        if (!status && attr->sample_freq)
+            status = add_event(sampler, attr, tid, (int)cpu, true, err);
+        if (status)
+            return status;
+    }
+    return IFG_OK;
+}
+
+/* All threads that a running process has; those that it starts later are inherited. */
+static enum ifg_status add_threads(struct sampler *sampler, struct perf_event_attr *attr,
+                                   struct perf_event_attr *side, pid_t pid,
+                                   struct sampler_facts *facts, struct ifg_error *err)
+{
+    char path[64];
+    struct dirent *entry;
+    DIR *folder;
+    size_t added = 0, left_out = 0;
+    enum ifg_status status = IFG_OK;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    folder = opendir(path);
+    if (!folder)
+        return ifg_fail(err, IFG_NOT_FOUND, "process %d is gone", (int)pid);
+    while (!status && (entry = readdir(folder)) && added < THREADS_MAX) {
+        struct ifg_error why = { 0 };
+        long tid = strtol(entry->d_name, NULL, 10);
+
+        if (tid <= 0)
+            continue;
+        status = add_thread(sampler, attr, side, (pid_t)tid, &why);
+        if (!status)
+            added++;
+        else if (status == IFG_NOT_FOUND || (status == IFG_NO_MEMORY && added))
+            left_out += status == IFG_NO_MEMORY, status = IFG_OK; /* it ended, or one too many */
+        else if (err)
+            *err = why;
+    }
+    closedir(folder);
+    if (left_out && !facts->missing[0])
+        snprintf(facts->missing, sizeof facts->missing,
+                 "%zu threads: too many files would be open (raise 'ulimit -n')", left_out);
+    if (!status && !added)
+        return ifg_fail(err, IFG_NOT_FOUND, "process %d is gone", (int)pid);
+    return status;
+}
+
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static enum ifg_status open_all(struct sampler *sampler, const struct sampler_options *options,
+                                struct sampler_facts *facts, struct ifg_error *err)
+{
+    struct perf_event_attr attr, side;
+    enum ifg_status status;
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+    sampler->ring_count = cpus < 1 ? 1 : cpus > CPUS_MAX ? CPUS_MAX : (size_t)cpus;
+    sampler->rings = ifg_alloc(sampler->ring_count, sizeof *sampler->rings);
+    sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (!sampler->rings || sampler->epoll < 0)
+        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the rings of samples");
+    fill_sampling(&attr, options);
+    fill_side(&side, options);
+    status = settle(&attr, &side, options->pid, facts, err);
+    if (status)
+        return status;
+    facts->hz = options->hz;
+    facts->stack_bytes = attr.sample_stack_user;
+    allow_many_files();
+    if (options->launched)
+        return add_thread(sampler, &attr, &side, options->pid, err);
+    status = add_threads(sampler, &attr, &side, options->pid, facts, err);
+    for (size_t i = 0; i < sampler->other_count && !status; i++)
+        ioctl(sampler->others[i], PERF_EVENT_IOC_ENABLE, 0);
+    if (!status)
+        sampler_pause(sampler, false);
+    return status;
+}
+
+enum ifg_status sampler_open(const struct sampler_options *options, struct sampler **out_sampler,
+                             struct sampler_facts *out_facts, struct ifg_error *err)
+{
+    struct sampler *sampler = ifg_alloc(1, sizeof *sampler);
+    enum ifg_status status;
+
+    *out_sampler = NULL;
+    memset(out_facts, 0, sizeof *out_facts);
+    if (!sampler)
+        return ifg_fail(err, IFG_NO_MEMORY, "no memory for samples");
+    sampler->epoll = -1;
+    if (options->stack_bytes > SAMPLER_STACK_MAX || options->stack_bytes % 8)
+        status = ifg_fail(err, IFG_INVALID, "%u bytes of stack: at most %u, in steps of 8",
+                          options->stack_bytes, SAMPLER_STACK_MAX);
+    else
+        status = open_all(sampler, options, out_facts, err);
+    if (status)
+        sampler_close(sampler);
+    else
+        *out_sampler = sampler;
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* A ring whose thread has ended would wake us for ever. */
+static void drop_ended(struct sampler *sampler)
+{
+    struct epoll_event events[16];
+    int count = epoll_wait(sampler->epoll, events, 16, 0);
+
+    for (int i = 0; i < count; i++)
+        if (events[i].events & (EPOLLHUP | EPOLLERR))
+            epoll_ctl(sampler->epoll, EPOLL_CTL_DEL, events[i].data.fd, NULL);
+}
+
+/* The ring whose next record is the oldest; NULL if none is older than `before`. */
+static struct ring *oldest(struct sampler *sampler, uint64_t before)
+{
+    struct ring *found = NULL;
+    uint64_t found_ns = before;
+
+    for (size_t i = 0; i < sampler->ring_count; i++) {
+        const struct perf_event_header *record;
+        uint64_t time_ns;
+
+        if (!sampler->rings[i].page)
+            continue;
+        record = ring_peek(&sampler->rings[i]);
+        if (!record)
+            continue;
+        time_ns = record_time(record);
+        if (time_ns < found_ns) {
+            found_ns = time_ns;
+            found = &sampler->rings[i];
+        }
+    }
+    return found;
+}
+
+void sampler_read(struct sampler *sampler, bool all, const struct sampler_events *events)
+{
+    uint64_t now = ifg_monotonic_ns();
+    /* What was made before the last time we looked is in our copies by now, whichever CPU. */
+    uint64_t before = all ? UINT64_MAX : sampler->last_read_ns;
+    struct ring *ring;
+
+    drop_ended(sampler);
+    for (size_t i = 0; i < sampler->ring_count; i++)
+        if (sampler->rings[i].page && !ring_copy(&sampler->rings[i]))
+            sampler->counts.lost++;
+    while ((ring = oldest(sampler, before))) {
+        record_tell(ring_peek(ring), events, &sampler->counts);
+        ring_next(ring);
+    }
+    sampler->last_read_ns = now;
+}
+
+void sampler_pause(struct sampler *sampler, bool pause)
+{
+    for (size_t i = 0; i < sampler->sampler_count; i++)
+        ioctl(sampler->samplers[i], pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void sampler_set_rate(struct sampler *sampler, uint32_t hz)
+{
+    uint64_t value = hz;
+
+    for (size_t i = 0; i < sampler->sampler_count; i++)
+        ioctl(sampler->samplers[i], PERF_EVENT_IOC_PERIOD, &value);
+}
+
+int sampler_wait_fd(const struct sampler *sampler)
+{
+    return sampler->epoll;
+}
+
+void sampler_count(const struct sampler *sampler, struct sampler_counts *out_counts)
+{
+    *out_counts = sampler->counts;
+}
+
+void sampler_close(struct sampler *sampler)
+{
+    if (!sampler)
+        return;
+    for (size_t i = 0; i < sampler->ring_count && sampler->rings; i++)
+        if (sampler->rings[i].page)
+            ring_unmap(&sampler->rings[i]);
+    for (size_t i = 0; i < sampler->sampler_count; i++)
+        close(sampler->samplers[i]);
+    for (size_t i = 0; i < sampler->other_count; i++)
+        close(sampler->others[i]);
+    if (sampler->epoll >= 0)
+        close(sampler->epoll);
+    ifg_free(sampler->samplers);
+    ifg_free(sampler->others);
+    ifg_free(sampler->rings);
+    ifg_free(sampler);
+}
