@@ -375,6 +375,11 @@ bool elf_file_has_fixed_address(const struct elf_file *elf)
     return elf->fixed;
 }
 
+int elf_file_descriptor(const struct elf_file *elf)
+{
+    return elf->fd;
+}
+
 bool elf_file_unwind_index(const struct elf_file *elf, uint64_t *out_address)
 {
     *out_address = elf->unwind_index;

@@ -53,6 +53,7 @@ enum ifg_status elf_file_open(const char *path, struct elf_file **out_elf,
 enum ifg_status elf_file_open_fd(int fd, const char *name, struct elf_file **out_elf,
                                  struct ifg_error *err) IFG_MUST_CHECK;
 void elf_file_close(struct elf_file *elf);
+int elf_file_descriptor(const struct elf_file *elf); /* stays the file's own */
 
 const char *elf_file_name(const struct elf_file *elf);
 enum elf_machine elf_file_machine(const struct elf_file *elf);

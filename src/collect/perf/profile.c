@@ -316,12 +316,18 @@ void profile_count(const struct profile *profile, struct profile_counts *out_cou
     out_counts->modules = modules_count(profile->modules);
 }
 
+void profile_finish(struct profile *profile, const struct explain_options *options,
+                    struct explain_counts *out_counts)
+{
+    sampler_pause(profile->sampler, true);
+    profile_drain(profile, true);
+    explain_frames(profile->modules, profile->stacks, options, profile->writer, out_counts);
+}
+
 void profile_close(struct profile *profile)
 {
     if (!profile)
         return;
-    if (profile->sampler)
-        profile_drain(profile, true);
     sampler_close(profile->sampler);
     while (profile->processes)
         drop_process(profile, profile->processes->pid);

@@ -6,6 +6,7 @@
 #ifndef IFG_COLLECT_PERF_PROFILE_H
 #define IFG_COLLECT_PERF_PROFILE_H
 
+#include "collect/perf/explain.h"
 #include "collect/perf/sampler.h"
 #include "trace/writer.h"
 
@@ -33,7 +34,11 @@ void profile_drain(struct profile *profile, bool all);
 struct sampler *profile_sampler(struct profile *profile);
 void profile_count(const struct profile *profile, struct profile_counts *out_counts);
 
-/* Takes the rest, writes it, and forgets all. Accepts NULL. */
+/* Takes the rest and writes it, with names, code and sources. Best while the processes live. */
+void profile_finish(struct profile *profile, const struct explain_options *options,
+                    struct explain_counts *out_counts);
+
+/* Forgets all; what was not taken by now is lost. Accepts NULL. */
 void profile_close(struct profile *profile);
 
 #endif

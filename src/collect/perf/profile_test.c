@@ -163,6 +163,33 @@ static size_t count_inside(const void *function)
     return found;
 }
 
+/* The test program has symbols, lines and sources: all of it is in the trace. */
+static void check_names(const struct explain_counts *named)
+{
+    bool function = false, line = false, code = false, source = false;
+
+    CHECK_STR(named->problem, "");
+    for (size_t i = 0; i < read_profile.symbol_count; i++) {
+        const struct trace_symbol *symbol = &read_profile.symbols[i];
+
+        if (strcmp(symbol->function, "spin_here") != 0)
+            continue;
+        function = true;
+        line = line || (symbol->line && strstr(symbol->file, "profile_test.c"));
+        for (size_t k = 0; k < read_profile.code_count; k++)
+            code = code || (read_profile.code[k].address == symbol->start &&
+                            read_profile.code[k].size == symbol->size &&
+                            memcmp(read_profile.code[k].bytes, (void *)spin_here, 16) == 0);
+    }
+    for (size_t i = 0; i < read_profile.source_count; i++)
+        source = source || (strstr(read_profile.sources[i].path, "profile_test.c") &&
+                            strstr(read_profile.sources[i].text, "spin_in_thread"));
+    CHECK(function);
+    CHECK(line);
+    CHECK(code);
+    CHECK(source);
+}
+
 static void work_alone(void)
 {
     spin_here(0.5);
@@ -171,6 +198,7 @@ static void work_alone(void)
 static void attached_to_a_process(void)
 {
     struct profile_counts counts;
+    struct explain_counts named;
     struct profile *profile;
     size_t rooted = 0;
     int go;
@@ -181,7 +209,7 @@ static void attached_to_a_process(void)
     profile = open_profile(child, false);
     REQUIRE(write(go, "g", 1) == 1);
     drain_until_end(profile, child);
-    profile_drain(profile, true);
+    profile_finish(profile, &(struct explain_options){ .sources = true }, &named);
     profile_count(profile, &counts);
     profile_close(profile);
     read_back();
@@ -198,6 +226,7 @@ static void attached_to_a_process(void)
     CHECK(count_inside((void *)spin_here) * 100 >= sample_count * 90);
     CHECK_UINT(counts.rooted, rooted);
     CHECK(switch_count >= 1);
+    check_names(&named);
     close(go);
     clean_up();
 }
@@ -214,6 +243,7 @@ static void work_with_threads(void)
 
 static void threads_that_come_later(void)
 {
+    struct explain_counts named;
     struct profile *profile;
     uint32_t tids[8];
     size_t tid_count = 0;
@@ -226,6 +256,7 @@ static void threads_that_come_later(void)
     profile = open_profile(child, false);
     REQUIRE(write(go, "g", 1) == 1);
     drain_until_end(profile, child);
+    profile_finish(profile, &(struct explain_options){ 0 }, &named);
     profile_close(profile);
     read_back();
     for (size_t i = 0; i < sample_count; i++) {
@@ -249,8 +280,9 @@ static void threads_that_come_later(void)
 
 static void launched_by_us(void)
 {
+    struct explain_counts named;
     struct profile *profile;
-    bool named = false;
+    bool libc = false;
     pid_t child;
     int go[2];
 
@@ -268,12 +300,13 @@ static void launched_by_us(void)
     profile = open_profile(child, true);
     REQUIRE(write(go[1], "g", 1) == 1);
     drain_until_end(profile, child);
+    profile_finish(profile, &(struct explain_options){ 0 }, &named);
     profile_close(profile);
     read_back();
     CHECK(sample_count > 5);
     for (size_t i = 0; i < read_profile.module_count; i++)
-        named = named || strstr(read_profile.modules[i].path, "/libc.so") != NULL;
-    CHECK(named);
+        libc = libc || strstr(read_profile.modules[i].path, "/libc.so") != NULL;
+    CHECK(libc);
     CHECK(!count_inside((void *)spin_here)); /* nothing from before exec */
     close(go[0]);
     close(go[1]);

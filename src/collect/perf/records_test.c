@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "collect/perf/lookup.h"
 #include "collect/perf/stacks.h"
 #include "tap.h"
 
@@ -270,4 +271,34 @@ static void equal_ways_are_one(void)
     stacks_destroy(stacks);
 }
 
-TAP_MAIN(TAP_CASE(samples), TAP_CASE(side_records), TAP_CASE(equal_ways_are_one))
+static void lists_of_names(void)
+{
+    static const char map[] = "7f00 40 ~main /x.js:1\n"
+                              "7f40 10 Add\nnonsense\n7f80 0 empty\n7f00 20 replaced\n";
+    static const char kernel[] = "ffffffff81000000 T _text\nffffffff81000100 d data\n"
+                                 "ffffffff81000200 t helper\t[mod]\n0000000000000000 T hidden\n";
+    struct name_list *list = name_list_parse(map, sizeof map - 1, NAME_LIST_PERF_MAP);
+    const char *name;
+    uint64_t start, size;
+
+    REQUIRE(list != NULL);
+    REQUIRE(name_list_find(list, 0x7f1f, &name, &start, &size));
+    CHECK_STR(name, "replaced");
+    CHECK(!name_list_find(list, 0x7f20, &name, &start, &size));
+    REQUIRE(name_list_find(list, 0x7f4f, &name, &start, &size));
+    CHECK_STR(name, "Add");
+    CHECK_UINT(start, 0x7f40);
+    CHECK(!name_list_find(list, 0x7f50, &name, &start, &size));
+    name_list_destroy(list);
+    list = name_list_parse(kernel, sizeof kernel - 1, NAME_LIST_KALLSYMS);
+    REQUIRE(list != NULL);
+    REQUIRE(name_list_find(list, 0xffffffff810001ff, &name, &start, &size));
+    CHECK_STR(name, "_text");
+    CHECK(!name_list_find(list, 0x1000, &name, &start, &size));
+    name_list_destroy(list);
+    CHECK(name_list_parse("", 0, NAME_LIST_KALLSYMS) == NULL);
+    CHECK(name_list_read("/no/such/file", NAME_LIST_PERF_MAP) == NULL);
+}
+
+TAP_MAIN(TAP_CASE(samples), TAP_CASE(side_records), TAP_CASE(equal_ways_are_one),
+         TAP_CASE(lists_of_names))

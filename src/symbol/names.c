@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See names.h. */
+#include "symbol/names.h"
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "symbol/rtti.h"
+
+#define TEXT_MAX         4096u /* bytes of a name; templates have no end */
+#define KERNEL_BASE      "N11onnxruntime8OpKernelE"
+#define COMPUTE_POSITION 2u /* behind the two destructors */
+
+#define BUCKETS 4096u
+
+/* Texts that were made here, each once. */
+struct text {
+    struct text *next;
+    char bytes[];
+};
+
+struct names {
+    struct elf_file *elf;
+    const struct unwind_table *table;
+    Dwfl *dwfl;
+    Dwfl_Module *module;
+    struct rtti *rtti;
+    bool rtti_tried;
+    struct text *texts[BUCKETS];
+};
+
+char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
+
+char *names_demangle(const char *name)
+{
+    char *readable = NULL;
+    int status = -1;
+
+    if (strncmp(name, "_Z", 2) == 0 && strlen(name) < TEXT_MAX)
+        readable = __cxa_demangle(name, NULL, NULL, &status);
+    if (readable && status == 0)
+        return readable;
+    free(readable);
+    return strdup(name);
+}
+
+static const char *keep(struct names *names, const char *text)
+{
+    size_t length = strnlen(text, TEXT_MAX);
+    uint32_t hash = 2166136261u;
+    struct text **bucket;
+    struct text *kept;
+
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    bucket = &names->texts[hash % BUCKETS];
+    for (kept = *bucket; kept; kept = kept->next)
+        if (strncmp(kept->bytes, text, length) == 0 && !kept->bytes[length])
+            return kept->bytes;
+    kept = ifg_alloc(1, sizeof *kept + length + 1);
+    if (!kept)
+        return "";
+    memcpy(kept->bytes, text, length);
+    kept->next = *bucket;
+    *bucket = kept;
+    return kept->bytes;
+}
+
+static const char *keep_readable(struct names *names, const char *name)
+{
+    char *readable = names_demangle(name);
+    const char *kept = keep(names, readable ? readable : name);
+
+    free(readable);
+    return kept;
+}
+
+/* libdw finds separate debug files by build-id; the file itself is handed to it. */
+static int no_file(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, char **path,
+                   Elf **elf)
+{
+    (void)module, (void)user, (void)name, (void)base, (void)path, (void)elf;
+    return -1;
+}
+
+enum ifg_status names_open(int fd, struct elf_file *elf, const struct unwind_table *table,
+                           struct names **out_names, struct ifg_error *err)
+{
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = no_file,
+        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .section_address = dwfl_offline_section_address,
+    };
+    struct names *names = ifg_alloc(1, sizeof *names);
+    int own = names ? dup(fd) : -1;
+
+    *out_names = NULL;
+    if (!names || own < 0) {
+        ifg_free(names);
+        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its names", elf_file_name(elf));
+    }
+    names->elf = elf;
+    names->table = table;
+    names->dwfl = dwfl_begin(&callbacks);
+    if (names->dwfl) {
+        dwfl_report_begin(names->dwfl);
+        names->module = dwfl_report_elf(names->dwfl, "module", elf_file_name(elf), own, 0, false);
+        if (names->module)
+            own = -1; /* it is libdw's now */
+        dwfl_report_end(names->dwfl, NULL, NULL);
+    }
+    if (own >= 0)
+        close(own);
+    *out_names = names; /* without libdw there is still what the file itself tells */
+    return IFG_OK;
+}
+
+void names_close(struct names *names)
+{
+    if (!names)
+        return;
+    if (names->dwfl)
+        dwfl_end(names->dwfl);
+    rtti_destroy(names->rtti);
+    for (size_t i = 0; i < BUCKETS; i++)
+        while (names->texts[i]) {
+            struct text *next = names->texts[i]->next;
+
+            ifg_free(names->texts[i]);
+            names->texts[i] = next;
+        }
+    ifg_free(names);
+}
+
+/* ---- the function that has the code ---- */
+
+static void find_bounds(const struct names *names, uint64_t address, uint64_t *out_start,
+                        uint64_t *out_size)
+{
+    if (!names->table || !unwind_table_function(names->table, address, out_start, out_size))
+        *out_start = *out_size = 0;
+}
+
+/* From a symbol table. A symbol that does not reach so far, or lies in another function, is the
+ * name of something else: stripped files have few, and the nearest is far away. */
+static bool find_symbol(struct names *names, uint64_t address, uint64_t *start, uint64_t *size,
+                        struct names_place *place)
+{
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char *name;
+
+    if (!names->module)
+        return false;
+    name = dwfl_module_addrinfo(names->module, address, &offset, &symbol, NULL, NULL, NULL);
+    if (!name || !*name || offset > address || (symbol.st_size && offset >= symbol.st_size))
+        return false;
+    if (*size && address - offset != *start && (address - offset < *start || !symbol.st_size))
+        return false;
+    if (!*size) {
+        if (!symbol.st_size)
+            return false;
+        *start = address - offset;
+        *size = symbol.st_size;
+    }
+    place->function = keep_readable(names, name);
+    return true;
+}
+
+/* "onnxruntime::Conv<float>::Compute", or "Class::virtual function 5". */
+static bool find_virtual(struct names *names, uint64_t start, struct names_place *place)
+{
+    const char *class, *root;
+    char mangled[TEXT_MAX];
+    char name[TEXT_MAX];
+    unsigned position;
+    char *readable;
+    const char *plain;
+
+    if (!names->rtti_tried && names->table &&
+        rtti_build(names->elf, names->table, &names->rtti, NULL) != IFG_OK)
+        names->rtti = NULL;
+    names->rtti_tried = true;
+    if (!names->rtti || !rtti_find(names->rtti, start, &class, &position, &root))
+        return false;
+    snprintf(mangled, sizeof mangled, "_ZTS%s", class);
+    readable = names_demangle(mangled);
+    plain = readable && strncmp(readable, "typeinfo name for ", 18) == 0 ? readable + 18 : class;
+    if (position < COMPUTE_POSITION)
+        snprintf(name, sizeof name, "%.4000s::(destructor)", plain);
+    else if (position == COMPUTE_POSITION && strcmp(root, KERNEL_BASE) == 0)
+        snprintf(name, sizeof name, "%.4000s::Compute", plain);
+    else
+        snprintf(name, sizeof name, "%.4000s::(virtual %u)", plain, position);
+    free(readable);
+    place->function = keep(names, name);
+    place->guessed = true;
+    return true;
+}
+
+/* ---- lines and what was inlined ---- */
+
+static const char *name_of_die(struct names *names, Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+
+    if (!name)
+        name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
+    if (name)
+        return keep_readable(names, name);
+    name = dwarf_diename(die);
+    return name ? keep(names, name) : "";
+}
+
+/* Compilers write paths from the folder they ran in, and through it. */
+static const char *keep_path(struct names *names, const char *folder, const char *file)
+{
+    char path[TEXT_MAX];
+    char *up;
+
+    if (*file == '/' || !folder || *folder != '/')
+        return keep(names, file);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) >= sizeof path)
+        return keep(names, file);
+    while ((up = strstr(path, "/../")) && up > path) {
+        char *before = up;
+
+        while (before > path && before[-1] != '/')
+            before--;
+        if (before == path)
+            break;
+        memmove(before, up + 4, strlen(up + 4) + 1);
+    }
+    return keep(names, path);
+}
+
+static void find_line(struct names *names, uint64_t address, struct names_place *place)
+{
+    Dwfl_Line *line = names->module ? dwfl_module_getsrc(names->module, address) : NULL;
+    const char *file;
+    int number = 0;
+
+    if (!line)
+        return;
+    file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+    if (file && number > 0) {
+        place->file = keep_path(names, dwfl_line_comp_dir(line), file);
+        place->line = (uint32_t)number;
+    }
+}
+
+/* Where an inlined function was called from: the line of the next one outwards. */
+static void find_call(struct names *names, Dwarf_Die *cu, Dwarf_Die *die, struct names_place *place)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number = 0, file = 0;
+    Dwarf_Files *files;
+    size_t count;
+    const char *path, *folder;
+
+    place->file = "";
+    place->line = 0;
+    if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) ||
+        dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &number) ||
+        dwarf_getsrcfiles(cu, &files, &count) || file >= count)
+        return;
+    path = dwarf_filesrc(files, (size_t)file, NULL, NULL);
+    folder = dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attribute));
+    if (path && number <= UINT32_MAX) {
+        place->file = keep_path(names, folder, path);
+        place->line = (uint32_t)number;
+    }
+}
+
+/* Puts inlined functions before the one that has the code, whose place is given. */
+static size_t find_inlined(struct names *names, uint64_t address, struct names_place own,
+                           struct names_place out[NAMES_INLINED_MAX])
+{
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *scopes = NULL;
+    Dwarf_Die *cu = names->module ? dwfl_module_addrdie(names->module, address, &bias) : NULL;
+    int scope_count = cu ? dwarf_getscopes(cu, address - bias, &scopes) : 0;
+    struct names_place next = own; /* the line belongs to the innermost function */
+    size_t count = 0;
+
+    for (int i = 0; i < scope_count && count < NAMES_INLINED_MAX - 1; i++) {
+        int tag = dwarf_tag(&scopes[i]);
+
+        if (tag == DW_TAG_subprogram && (!*own.function || own.guessed)) {
+            next.function = own.function = name_of_die(names, &scopes[i]);
+            next.guessed = own.guessed = false;
+        }
+        if (tag == DW_TAG_subprogram)
+            break;
+        if (tag != DW_TAG_inlined_subroutine)
+            continue;
+        next.function = name_of_die(names, &scopes[i]);
+        next.inlined = true;
+        next.guessed = false;
+        out[count++] = next;
+        find_call(names, cu, &scopes[i], &next);
+    }
+    free(scopes);
+    next.function = own.function;
+    next.guessed = own.guessed;
+    next.inlined = false;
+    out[count++] = next;
+    return count;
+}
+
+size_t names_find(struct names *names, uint64_t address, uint64_t *out_start, uint64_t *out_size,
+                  struct names_place out_places[NAMES_INLINED_MAX])
+{
+    struct names_place own = { .function = "", .file = "" };
+
+    find_bounds(names, address, out_start, out_size);
+    if (!find_symbol(names, address, out_start, out_size, &own) && *out_size)
+        find_virtual(names, *out_start, &own);
+    find_line(names, address, &own);
+    return find_inlined(names, address, own, out_places);
+}

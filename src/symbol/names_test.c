@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names of this very program, which has symbols and lines; and of the C library, which has few. */
+#include "symbol/names.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+static int fd;
+static struct elf_file *elf;
+static struct unwind_table *table;
+static struct names *names;
+
+static void open_file(const char *path)
+{
+    fd = open(path, O_RDONLY);
+    REQUIRE(fd >= 0);
+    REQUIRE(elf_file_open_fd(fd, path, &elf, NULL) == IFG_OK);
+    REQUIRE(unwind_table_build(elf, &table, NULL) == IFG_OK);
+    REQUIRE(names_open(fd, elf, table, &names, NULL) == IFG_OK);
+}
+
+static void close_file(void)
+{
+    names_close(names);
+    unwind_table_destroy(table);
+    elf_file_close(elf);
+    close(fd);
+}
+
+static uint64_t base_of(const void *address)
+{
+    Dl_info info;
+
+    REQUIRE(dladdr(address, &info) != 0);
+    return (uint64_t)(uintptr_t)info.dli_fbase;
+}
+
+static volatile int numbers[100];
+
+static inline __attribute__((always_inline)) void inside(void)
+{
+    numbers[3] = numbers[4] + 1;
+    numbers[5] = numbers[6] * 3;
+}
+
+__attribute__((noinline)) static void around(void)
+{
+    inside();
+    numbers[1]++;
+}
+
+static void functions_and_lines(void)
+{
+    struct names_place places[NAMES_INLINED_MAX];
+    uint64_t start, size, function = (uint64_t)(uintptr_t)around;
+    size_t count;
+    uint64_t base = base_of((void *)around);
+
+    open_file("/proc/self/exe");
+    count = names_find(names, function - base, &start, &size, places);
+    REQUIRE(count >= 1);
+    CHECK_STR(places[count - 1].function, "around");
+    CHECK(!places[count - 1].inlined && !places[count - 1].guessed);
+    CHECK_UINT(start, function - base);
+    CHECK(size > 4 && size < 500);
+    CHECK_CONTAINS(places[count - 1].file, "src/symbol/names_test.c");
+    CHECK(places[count - 1].file[0] == '/' && places[count - 1].line > 0);
+    close_file();
+}
+
+static void inlined_functions(void)
+{
+    struct names_place places[NAMES_INLINED_MAX];
+    uint64_t start, size, base = base_of((void *)around);
+    bool seen = false;
+
+    around();
+    open_file("/proc/self/exe");
+    names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, places);
+    for (uint64_t at = start; at < start + size; at++) {
+        size_t count = names_find(names, at, &start, &size, places);
+
+        if (count < 2 || strcmp(places[0].function, "inside") != 0)
+            continue;
+        seen = true;
+        CHECK(places[0].inlined && !places[count - 1].inlined);
+        CHECK_STR(places[count - 1].function, "around");
+        CHECK(places[count - 1].line > 0); /* where it was called */
+        break;
+    }
+#if defined(__OPTIMIZE__)
+    CHECK(seen);
+#else
+    (void)seen;
+#endif
+    close_file();
+}
+
+/* Exported functions have names; what lies between them must not get that of a neighbour. */
+static void a_stripped_library(void)
+{
+    struct names_place places[NAMES_INLINED_MAX];
+    uint64_t start, size, base = base_of((void *)qsort);
+    const char *path = NULL;
+    Dl_info info;
+    size_t named = 0, wrong = 0;
+
+    REQUIRE(dladdr((void *)qsort, &info) != 0);
+    path = info.dli_fname;
+    open_file(path);
+    REQUIRE(names_find(names, (uint64_t)(uintptr_t)getenv - base, &start, &size, places) == 1);
+    CHECK_CONTAINS(places[0].function, "getenv");
+    for (size_t i = 0; i < table->function_count; i++) {
+        uint64_t at = table->first + table->functions[i].at;
+
+        names_find(names, at + table->functions[i].size / 2, &start, &size, places);
+        named += *places[0].function != '\0';
+        wrong += start != at;
+    }
+    CHECK(named > 500);
+    CHECK_UINT(wrong, 0);
+    close_file();
+}
+
+static void demangling(void)
+{
+    char *text = names_demangle("_ZN11onnxruntime4ConvIfE7ComputeEPNS_15OpKernelContextE");
+
+    CHECK_STR(text, "onnxruntime::Conv<float>::Compute(onnxruntime::OpKernelContext*)");
+    free(text);
+    text = names_demangle("plain_name");
+    CHECK_STR(text, "plain_name");
+    free(text);
+    text = names_demangle("_Znonsense");
+    CHECK_STR(text, "_Znonsense");
+    free(text);
+}
+
+TAP_MAIN(TAP_CASE(functions_and_lines), TAP_CASE(inlined_functions), TAP_CASE(a_stripped_library),
+         TAP_CASE(demangling))
