@@ -57,3 +57,8 @@ void ifg_free(void *block)
 {
     free(block);
 }
+
+void ifg_free_foreign(void *block)
+{
+    free(block);
+}

@@ -20,6 +20,9 @@ char *ifg_strdup(const char *text) __attribute__((malloc, warn_unused_result));
 char *ifg_strndup(const char *text, size_t length) __attribute__((malloc, warn_unused_result));
 void ifg_free(void *block);
 
+/* For what another library has allocated and given to us. */
+void ifg_free_foreign(void *block);
+
 /* Tests only: the next `successes` allocations work, the one after fails, later ones work again.
  * Negative turns it off. */
 void ifg_alloc_fail_after(long successes);

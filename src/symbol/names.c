@@ -39,14 +39,14 @@ char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status
 char *names_demangle(const char *name)
 {
     char *readable = NULL;
+    char *copy;
     int status = -1;
 
     if (strncmp(name, "_Z", 2) == 0 && strlen(name) < TEXT_MAX)
         readable = __cxa_demangle(name, NULL, NULL, &status);
-    if (readable && status == 0)
-        return readable;
-    free(readable);
-    return strdup(name);
+    copy = ifg_strdup(readable && status == 0 ? readable : name);
+    ifg_free_foreign(readable);
+    return copy;
 }
 
 static const char *keep(struct names *names, const char *text)
@@ -76,7 +76,7 @@ static const char *keep_readable(struct names *names, const char *name)
     char *readable = names_demangle(name);
     const char *kept = keep(names, readable ? readable : name);
 
-    free(readable);
+    ifg_free(readable);
     return kept;
 }
 
@@ -197,7 +197,7 @@ static bool find_virtual(struct names *names, uint64_t start, struct names_place
         snprintf(name, sizeof name, "%.4000s::Compute", plain);
     else
         snprintf(name, sizeof name, "%.4000s::(virtual %u)", plain, position);
-    free(readable);
+    ifg_free(readable);
     place->function = keep(names, name);
     place->guessed = true;
     return true;
@@ -306,7 +306,7 @@ static size_t find_inlined(struct names *names, uint64_t address, struct names_p
         out[count++] = next;
         find_call(names, cu, &scopes[i], &next);
     }
-    free(scopes);
+    ifg_free_foreign(scopes);
     next.function = own.function;
     next.guessed = own.guessed;
     next.inlined = false;

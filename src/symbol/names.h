@@ -41,7 +41,7 @@ void names_close(struct names *names);
 size_t names_find(struct names *names, uint64_t address, uint64_t *out_start, uint64_t *out_size,
                   struct names_place out_places[NAMES_INLINED_MAX]);
 
-/* A C++ name for people, or the name itself. Free with free(). NULL: no memory. */
+/* A C++ name for people, or the name itself. Free with ifg_free. NULL: no memory. */
 char *names_demangle(const char *name);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "tap.h"
 
 static int fd;
@@ -134,13 +135,13 @@ static void demangling(void)
     char *text = names_demangle("_ZN11onnxruntime4ConvIfE7ComputeEPNS_15OpKernelContextE");
 
     CHECK_STR(text, "onnxruntime::Conv<float>::Compute(onnxruntime::OpKernelContext*)");
-    free(text);
+    ifg_free(text);
     text = names_demangle("plain_name");
     CHECK_STR(text, "plain_name");
-    free(text);
+    ifg_free(text);
     text = names_demangle("_Znonsense");
     CHECK_STR(text, "_Znonsense");
-    free(text);
+    ifg_free(text);
 }
 
 TAP_MAIN(TAP_CASE(functions_and_lines), TAP_CASE(inlined_functions), TAP_CASE(a_stripped_library),
