@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/samples.h"
 #include "base/alloc.h"
 
 #define SEED UINT64_C(0x1f6e0d5c3b2a4978)
@@ -279,23 +280,6 @@ static enum ifg_status fill_side(struct comparing *comparing, int side)
 /* ---- intervals ---------------------------------------------------------------------------------
  */
 
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-static int compare_double(const void *left, const void *right)
-{
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 static double median_of_few(double *values, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -316,21 +300,12 @@ static double resample(const double *blocks, uint32_t count, uint64_t *random)
     double drawn[DIFF_BLOCKS];
 
     for (uint32_t i = 0; i < count; i += run) {
-        uint32_t from = (uint32_t)(next_random(random) % count);
+        uint32_t from = (uint32_t)(samples_random(random) % count);
 
         for (uint32_t j = 0; j < run && i + j < count; j++)
             drawn[i + j] = blocks[(from + j) % count];
     }
     return median_of_few(drawn, count);
-}
-
-static double quantile(const double *sorted, size_t count, double q)
-{
-    double rank = q * (double)(count - 1);
-    size_t below = (size_t)rank;
-    size_t above = below + 1 < count ? below + 1 : below;
-
-    return sorted[below] + (rank - (double)below) * (sorted[above] - sorted[below]);
 }
 
 static void compare_row(const struct comparing *comparing, size_t index)
@@ -358,11 +333,11 @@ static void compare_row(const struct comparing *comparing, size_t index)
     for (size_t i = 0; i < DIFF_RESAMPLES; i++)
         spread += (values[i] - mean) * (values[i] - mean);
     spread = sqrt(spread / (DIFF_RESAMPLES - 1));
-    qsort(values, DIFF_RESAMPLES, sizeof values[0], compare_double);
+    samples_sort(values, DIFF_RESAMPLES);
     row->compared = true;
     row->change = expm1(change);
-    row->low = expm1(quantile(values, DIFF_RESAMPLES, 0.025));
-    row->high = expm1(quantile(values, DIFF_RESAMPLES, 0.975));
+    row->low = expm1(samples_quantile(values, DIFF_RESAMPLES, 0.025, SAMPLES_LINEAR));
+    row->high = expm1(samples_quantile(values, DIFF_RESAMPLES, 0.975, SAMPLES_LINEAR));
     if (spread > 0)
         row->p = erfc(fabs(change) / spread / sqrt(2));
     else
@@ -372,37 +347,29 @@ static void compare_row(const struct comparing *comparing, size_t index)
 /* ---- verdicts ----------------------------------------------------------------------------------
  */
 
-static int compare_p(const void *left, const void *right)
-{
-    const struct diff_row *const *a = left;
-    const struct diff_row *const *b = right;
-
-    return (*a)->p < (*b)->p ? -1 : (*a)->p > (*b)->p;
-}
-
-/* Benjamini-Hochberg: of n tests, the k smallest p count if the k-th is at most k / n of the rate.
- */
+/* Benjamini-Hochberg over all rows that could be compared. */
 static enum ifg_status mark_significant(struct comparing *comparing)
 {
     struct diff *diff = comparing->diff;
-    struct diff_row **order = ifg_alloc(diff->row_count, sizeof(*order));
-    size_t count = 0;
-    size_t kept = 0;
+    double *p = ifg_alloc(diff->row_count, sizeof *p);
+    bool *survives = ifg_alloc(diff->row_count, sizeof *survives);
+    enum ifg_status status = IFG_OK;
 
-    if (!order)
-        return no_memory(comparing->err);
-    for (size_t i = 0; i < diff->row_count; i++)
-        if (diff->rows[i].compared)
-            order[count++] = &diff->rows[i];
-    qsort(order, count, sizeof(*order), compare_p);
-    for (size_t i = 0; i < count; i++)
-        if (order[i]->p <= DIFF_FALSE_ALARMS * (double)(i + 1) / (double)count)
-            kept = i + 1;
-    for (size_t i = 0; i < kept; i++)
-        order[i]->significant = true;
-    diff->compared = count;
-    ifg_free(order);
-    return IFG_OK;
+    if (!p || !survives) {
+        status = no_memory(comparing->err);
+        goto out;
+    }
+    for (size_t i = 0; i < diff->row_count; i++) {
+        p[i] = diff->rows[i].compared ? diff->rows[i].p : NAN;
+        diff->compared += diff->rows[i].compared;
+    }
+    status = samples_survivors(p, diff->row_count, DIFF_FALSE_ALARMS, survives, comparing->err);
+    for (size_t i = 0; i < diff->row_count && !status; i++)
+        diff->rows[i].significant = survives[i];
+out:
+    ifg_free(p);
+    ifg_free(survives);
+    return status;
 }
 
 /* How many more occurrences per side: the interval shrinks with the root of their number. */
@@ -483,8 +450,8 @@ static enum ifg_status judge_all(struct comparing *comparing)
             changes[count++] = row->change;
     }
     if (!status && count) {
-        qsort(changes, count, sizeof *changes, compare_double);
-        diff->common_change = quantile(changes, count, 0.5);
+        samples_sort(changes, count);
+        diff->common_change = samples_quantile(changes, count, 0.5, SAMPLES_LINEAR);
     }
     ifg_free(changes);
     if (!status)
