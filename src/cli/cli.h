@@ -38,10 +38,14 @@ int cmd_ls(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_query(int argc, char **argv);
+int cmd_inspect(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int cmd_gate(int argc, char **argv);
 
 /* "inferogram: ..." on stderr; control characters in it become '?'. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

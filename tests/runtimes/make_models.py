@@ -11,13 +11,20 @@ quote.onnx     the node's name has a double quote and a backslash
 twins.onnx     the bytes of relu.onnx with another graph name
 unknown.onnx   a node of an operator that does not exist
 broken.onnx    not protobuf
+text.onnx      x and y are N texts
+weight.onnx    y = x + w; w is a constant that an input may replace
+shapeless.onnx x is declared without a shape
+list.onnx      the output "many" is a sequence, y a tensor
+later.onnx     needs operators of a set that does not exist
+kernels.onnx   an operator on a type that no provider computes
+outside.onnx   its constant is in a file that is not there
 Graphs are called FILE_graph.
 """
 import os
 import struct
 import sys
 
-FLOAT, INT64, BOOL = 1, 7, 9
+FLOAT, INT32, INT64, STRING, BOOL, UINT32 = 1, 6, 7, 8, 9, 12
 GRAPH_ATTRIBUTE = 5
 
 
@@ -54,8 +61,8 @@ def graph(name, nodes, inputs, outputs, initializers=()):
             b''.join(field(11, i) for i in inputs) + b''.join(field(12, o) for o in outputs))
 
 
-def model(body):
-    return field(1, 8) + field(2, 'inferogram tests') + field(7, body) + field(8, field(1, '') + field(2, 13))
+def model(body, opset=13):
+    return field(1, 8) + field(2, 'inferogram tests') + field(7, body) + field(8, field(1, '') + field(2, opset))
 
 
 X, Y = value('x', FLOAT, ['N', 4]), value('y', FLOAT, ['N', 4])
@@ -89,6 +96,40 @@ def branches():
     return model(graph('if_graph', [node('If', 'choose', ['flag'], 'y', choice)], [X, value('flag', BOOL, [])], [Y]))
 
 
+def texts():
+    return model(graph('text_graph', [node('Identity', 'same', ['x'], 'y')], [value('x', STRING, ['N'])],
+                       [value('y', STRING, ['N'])]))
+
+
+def weight():
+    return model(graph('weight_graph', [node('Add', 'sum', ['x', 'w'], 'y')], [X, value('w', FLOAT, [4])], [Y],
+                       [weights('w', [1, 2, 3, 4])]))
+
+
+def shapeless():
+    def anything(name):
+        return field(1, name) + field(2, field(1, field(1, FLOAT)))
+
+    return model(graph('shapeless_graph', [node('Relu', 'relu', ['x'], 'y')], [anything('x')], [anything('y')]))
+
+
+def sequence():
+    many = field(1, 'many') + field(2, field(4, field(1, field(1, field(1, FLOAT)))))
+    return model(graph('list_graph', [node('SequenceConstruct', 'put', ['x', 'x'], 'many'),
+                                      node('Relu', 'relu', ['x'], 'y')], [X], [many, Y]))
+
+
+def kernels():
+    return model(graph('kernels_graph', [node('CumSum', 'add up', ['x', 'axis'], 'y')],
+                       [value('x', UINT32, ['N']), value('axis', INT32, [])], [value('y', UINT32, ['N'])]))
+
+
+def outside():
+    where = field(13, field(1, 'location') + field(2, 'nowhere.bin'))
+    tensor = field(1, 4) + field(2, FLOAT) + field(8, 'w') + where + field(14, 1)
+    return model(graph('outside_graph', [node('Add', 'sum', ['x', 'w'], 'y')], [X], [Y], [tensor]))
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
@@ -96,7 +137,10 @@ def main():
               'mixed': series('mixed_graph', 'm', 12, ['Sin', 'Relu', 'Cos']),
               'relus': series('relus_graph', 'r', 3, ['Relu']), 'fusable': fusable(), 'if': branches(),
               'quote': relu('quote_graph', 'say "hi" \\ there'), 'twins': relu('twins_graph'),
-              'unknown': relu('unknown_graph', 'strange', 'NoSuchOperator'), 'broken': b'this is not a model\xff' * 4}
+              'unknown': relu('unknown_graph', 'strange', 'NoSuchOperator'), 'broken': b'this is not a model\xff' * 4,
+              'text': texts(), 'weight': weight(), 'shapeless': shapeless(), 'list': sequence(),
+              'later': model(graph('later_graph', [node('Relu', 'relu', ['x'], 'y')], [X], [Y]), 9999),
+              'kernels': kernels(), 'outside': outside()}
     for name, content in models.items():
         with open(os.path.join(folder, name + '.onnx'), 'wb') as file:
             file.write(content)

@@ -19,10 +19,45 @@ fi
 printf 'ID=debian\nVERSION_ID=12\n' >"$T/debian"
 export INSTALL_DEPS_OS_RELEASE="$T/debian"
 
+# Stands in for tools/fetch-runtimes; $T/fetched counts.
+cat >"$T/fetch" <<'EOF'
+#!/bin/sh
+if [ "$1" = --list ]; then
+    echo "ort-node-1.30.0 $FETCH_STATE"
+    exit 0
+fi
+echo "$1" >>"$T/fetched"
+[ "$FETCH_STATE" != impossible ] || { echo "fetch-runtimes: $1 cannot be had: npm is not installed" >&2; exit 1; }
+echo "/somewhere/$1"
+EOF
+chmod +x "$T/fetch"
+export T INSTALL_DEPS_FETCH="$T/fetch" FETCH_STATE=here
+unset SUDO_USER
+
 printf '# nothing but comments\n\nno-such-package | dpkg # either\n' >"$T/list"
 exits "nothing missing: --check" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --check
 is "one line says so" "$(cat "$T/stdout")" "install-deps: nothing is missing"
 exits "nothing missing: install" 0 env INSTALL_DEPS_LIST="$T/list" "$install"
+ok "ONNX Runtime is here: nothing is fetched" test ! -e "$T/fetched"
+exits "ONNX Runtime is fetched" 0 env INSTALL_DEPS_LIST="$T/list" FETCH_STATE=missing "$install"
+is "by its name" "$(cat "$T/fetched")" "ort-node-1.30.0"
+contains "it says where it is" "$(cat "$T/stdout")" "/somewhere/ort-node-1.30.0"
+exits "ONNX Runtime cannot be had: no failure" 0 \
+    env INSTALL_DEPS_LIST="$T/list" FETCH_STATE=impossible "$install"
+contains "the reason is told" "$(cat "$T/stdout")" "npm is not installed"
+contains "and what to do" "$(cat "$T/stdout")" "npm install onnxruntime-node"
+# Root, but for somebody: the cache is that user's.
+mkdir "$T/bin"
+printf '#!/bin/sh\necho 0\n' >"$T/bin/id"
+# shellcheck disable=SC2016 # for the script
+printf '#!/bin/sh\necho "$1 $2 $3" >>"$T/sudo"\nshift 3\nexec "$@"\n' >"$T/bin/sudo"
+chmod +x "$T/bin/id" "$T/bin/sudo"
+exits "through sudo" 0 \
+    env INSTALL_DEPS_LIST="$T/list" FETCH_STATE=missing SUDO_USER=somebody PATH="$T/bin:$PATH" "$install"
+is "as the user who asked" "$(sort -u "$T/sudo")" "-H -u somebody"
+rm -f "$T/fetched"
+exits "--check fetches nothing" 0 env INSTALL_DEPS_LIST="$T/list" FETCH_STATE=missing "$install" --check
+ok "not even a try" test ! -e "$T/fetched"
 
 printf 'dpkg\nno-such-package|nor-this-one\n' >"$T/list"
 exits "missing: --check" 1 env INSTALL_DEPS_LIST="$T/list" "$install" --check

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a gate found, for other programs: JSON, JUnit XML, GitHub's workflow commands, markdown.
+ *
+ * Names of models, zones and operators come from outside and may contain anything: each form has
+ * its own way to keep them from being read as something else.
+ */
+#include "cli/gate_output.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+
+/* Red in reports exactly when it makes the exit status other than 0. */
+static bool is_green(const struct gate_report *report, const struct gate_check *check)
+{
+    return check->verdict == GATE_PASS ||
+           (check->verdict == GATE_UNSURE && report->on_unsure == GATE_UNSURE_PASSES);
+}
+
+static const char *title_of(const struct gate_report *report)
+{
+    return report->status == CLI_NO ? "FAIL" : gate_verdict_name(report->verdict);
+}
+
+/* ---- JSON ---- */
+
+static void put_end(struct ifg_json *json, const char *key, bool known, double value)
+{
+    ifg_json_put_double(json, key, known ? value : NAN);
+}
+
+static void json_check(const struct gate_report *report, const struct gate_check *check,
+                       struct ifg_json *json)
+{
+    static const char *const units[] = { [COMPARE_BLOCK_PAIRS] = "block pairs in one process",
+                                         [COMPARE_PROCESSES] = "processes that took turns",
+                                         [COMPARE_NOT_INTERLEAVED] = "not interleaved" };
+    const struct gate_estimate *estimate = &check->estimate;
+    bool budget = check->kind == GATE_BUDGET;
+    char text[GATE_MESSAGE];
+
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "kind", budget ? "budget" : "relative");
+    ifg_json_put_string(json, "metric", check->metric);
+    ifg_json_put_string(json, "verdict", gate_verdict_name(check->verdict));
+    ifg_json_put_bool(json, "green", is_green(report, check));
+    ifg_json_put_string(json, "bound", budget && check->budget->at_least ? "min" : "max");
+    ifg_json_put_double(json, "limit", check->limit);
+    ifg_json_put_string(json, "unit", budget ? gate_unit_name(check->budget->unit) : "change");
+    ifg_json_put_double(json, "value", estimate->missing ? NAN : estimate->value);
+    put_end(json, "low", estimate->low_known && !estimate->missing, estimate->low);
+    put_end(json, "high", estimate->high_known && !estimate->missing, estimate->high);
+    ifg_json_put_string(json, "rule", gate_rule_name(estimate->rule));
+    ifg_json_put_double(json, "confidence", estimate->confidence > 0 ? estimate->confidence : NAN);
+    ifg_json_put_uint(json, "count", estimate->count);
+    ifg_json_put_uint(json, "needs", check->verdict == GATE_UNSURE ? estimate->needs : 0);
+    ifg_json_put_string(json, "against", budget || !check->against ? "" : check->against);
+    ifg_json_put_string(json, "compared", budget ? "" : units[check->unit]);
+    ifg_json_put_string(json, "reason", check->reason);
+    ifg_json_put_string(json, "message", gate_check_text(check, text, sizeof text));
+    ifg_json_key(json, "looks");
+    ifg_json_open(json, '[');
+    for (uint32_t i = 0; i < check->look_count; i++)
+        ifg_json_string(json, gate_verdict_name(check->looks[i]));
+    ifg_json_close(json, ']');
+    ifg_json_close(json, '}');
+}
+
+static void json_history(const struct gate_report *report, struct ifg_json *json)
+{
+    ifg_json_key(json, "history");
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "directory", report->history);
+    ifg_json_put_uint(json, "runs", report->history_runs);
+    ifg_json_key(json, "changes");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < report->drift_count; i++) {
+        const struct gate_drift *drift = &report->drifts[i];
+
+        if (!drift->changed)
+            continue;
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "metric", gate_series_names[drift->series]);
+        ifg_json_put_double(json, "change", drift->change);
+        ifg_json_put_double(json, "before", drift->before);
+        ifg_json_put_double(json, "now", drift->now);
+        ifg_json_put_string(json, "since", drift->since.when);
+        ifg_json_put_string(json, "commit", drift->since.commit);
+        ifg_json_put_string(json, "file", drift->since.file);
+        ifg_json_put_uint(json, "run", drift->number);
+        ifg_json_put_uint(json, "runs", drift->runs);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_close(json, '}');
+}
+
+void gate_write_json(const struct gate_report *report, struct ifg_bytes *out)
+{
+    struct ifg_json json = { out, false };
+
+    ifg_json_open(&json, '{');
+    ifg_json_put_uint(&json, "schema", 1);
+    ifg_json_put_string(&json, "verdict", title_of(report));
+    ifg_json_put_int(&json, "status", report->status);
+    ifg_json_put_string(&json, "subject", report->subject);
+    ifg_json_put_string(&json, "against", report->against ? report->against : "");
+    ifg_json_put_double(&json, "alpha", report->planned ? report->plan.alpha : report->alpha);
+    ifg_json_put_double(&json, "alpha_per_look", report->alpha);
+    ifg_json_put_uint(&json, "looks", report->planned ? gate_plan_looks(&report->plan) : 1);
+    ifg_json_put_uint(&json, "measurements", report->measurements);
+    ifg_json_put_string(&json, "measured", report->measured);
+    ifg_json_put_string(&json, "trust", report->trust);
+    ifg_json_key(&json, "checks");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < report->check_count; i++)
+        json_check(report, &report->checks[i], &json);
+    ifg_json_close(&json, ']');
+    ifg_json_key(&json, "warnings");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < report->warning_count; i++)
+        ifg_json_string(&json, report->warnings[i].text);
+    ifg_json_close(&json, ']');
+    if (report->history)
+        json_history(report, &json);
+    ifg_json_close(&json, '}');
+    ifg_bytes_put(out, "\n", 1);
+}
+
+/* ---- JUnit XML ---- */
+
+/* XML has no way at all to write most control characters. */
+static void put_xml(struct ifg_bytes *out, const char *text)
+{
+    char clean[GATE_MESSAGE];
+
+    for (const char *at = cli_clean(text, clean, sizeof clean); *at; at++) {
+        switch (*at) {
+        case '&':
+            ifg_bytes_put(out, "&amp;", 5);
+            break;
+        case '<':
+            ifg_bytes_put(out, "&lt;", 4);
+            break;
+        case '>':
+            ifg_bytes_put(out, "&gt;", 4);
+            break;
+        case '"':
+            ifg_bytes_put(out, "&quot;", 6);
+            break;
+        default:
+            ifg_bytes_put(out, at, 1);
+        }
+    }
+}
+
+static void put_attribute(struct ifg_bytes *out, const char *name, const char *value)
+{
+    cli_print(out, " %s=\"", name);
+    put_xml(out, value);
+    cli_print(out, "\"");
+}
+
+/* Unlike the metric alone, different for each check. */
+static void name_check(const struct gate_check *check, char *out, size_t size)
+{
+    char limit[48];
+
+    if (check->kind == GATE_RELATIVE)
+        snprintf(out, size, "%s against %s", check->metric, check->against);
+    else
+        snprintf(out, size, "%s %s %s", check->metric, check->budget->at_least ? ">=" : "<=",
+                 gate_value_text(check->limit, check->budget->unit, limit));
+}
+
+static void junit_case(const struct gate_report *report, const struct gate_check *check,
+                       struct ifg_bytes *out)
+{
+    const char *element = check->verdict == GATE_FAIL ? "failure" : "error";
+    char text[GATE_MESSAGE];
+    char name[GATE_MESSAGE];
+
+    gate_check_text(check, text, sizeof text);
+    name_check(check, name, sizeof name);
+    if (check->verdict == GATE_UNSURE && report->on_unsure == GATE_UNSURE_PASSES)
+        element = "skipped";
+    else if (check->verdict == GATE_UNSURE && report->on_unsure == GATE_UNSURE_FAILS)
+        element = "failure";
+    cli_print(out, "    <testcase classname=\"inferogram.gate\"");
+    put_attribute(out, "name", name);
+    cli_print(out, " time=\"0\">\n");
+    if (check->verdict != GATE_PASS) {
+        cli_print(out, "      <%s", element);
+        if (strcmp(element, "skipped") != 0)
+            put_attribute(out, "type", gate_verdict_name(check->verdict));
+        put_attribute(out, "message", text);
+        cli_print(out, "/>\n");
+    } else {
+        cli_print(out, "      <system-out>");
+        put_xml(out, text);
+        cli_print(out, "</system-out>\n");
+    }
+    cli_print(out, "    </testcase>\n");
+}
+
+static void junit_drift(const struct gate_warning *warning, struct ifg_bytes *out)
+{
+    cli_print(out, "    <testcase classname=\"inferogram.gate\" name=\"drift\" time=\"0\">\n");
+    if (warning->fatal) {
+        cli_print(out, "      <failure type=\"DRIFT\"");
+        put_attribute(out, "message", warning->text);
+        cli_print(out, "/>\n");
+    } else {
+        cli_print(out, "      <system-out>");
+        put_xml(out, warning->text);
+        cli_print(out, "</system-out>\n");
+    }
+    cli_print(out, "    </testcase>\n");
+}
+
+void gate_write_junit(const struct gate_report *report, struct ifg_bytes *out)
+{
+    size_t failures = 0, errors = 0, skipped = 0, cases = report->check_count;
+
+    for (size_t i = 0; i < report->check_count; i++) {
+        enum gate_verdict verdict = report->checks[i].verdict;
+        bool unsure = verdict == GATE_UNSURE;
+
+        if (verdict == GATE_FAIL || (unsure && report->on_unsure == GATE_UNSURE_FAILS))
+            failures++;
+        else if (unsure && report->on_unsure == GATE_UNSURE_PASSES)
+            skipped++;
+        else if (verdict != GATE_PASS)
+            errors++;
+    }
+    for (size_t i = 0; i < report->warning_count; i++) {
+        cases += report->warnings[i].drift;
+        failures += report->warnings[i].fatal;
+    }
+    cli_print(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    cli_print(out, "<testsuites tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", cases, failures,
+              errors);
+    cli_print(out, "  <testsuite");
+    put_attribute(out, "name", report->subject);
+    cli_print(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"0\">\n",
+              cases, failures, errors, skipped);
+    for (size_t i = 0; i < report->check_count; i++)
+        junit_case(report, &report->checks[i], out);
+    for (size_t i = 0; i < report->warning_count; i++)
+        if (report->warnings[i].drift)
+            junit_drift(&report->warnings[i], out);
+    cli_print(out, "  </testsuite>\n</testsuites>\n");
+}
+
+/* ---- GitHub ---- */
+
+/* A line that begins with "::" is a command, so that nothing foreign may begin a line, end a
+ * property or look like an escape. */
+static void put_github(struct ifg_bytes *out, const char *text, bool property)
+{
+    for (const char *at = text; *at; at++) {
+        if (*at == '%' || *at == '\r' || *at == '\n' || (property && (*at == ':' || *at == ',')))
+            cli_print(out, "%%%02X", (unsigned)(unsigned char)*at);
+        else if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            ifg_bytes_put(out, "?", 1);
+        else
+            ifg_bytes_put(out, at, 1);
+    }
+}
+
+static void annotate(struct ifg_bytes *out, const char *level, const char *title, const char *text)
+{
+    cli_print(out, "::%s title=", level);
+    put_github(out, title, true);
+    cli_print(out, "::");
+    put_github(out, text, false);
+    cli_print(out, "\n");
+}
+
+void gate_write_github(const struct gate_report *report, struct ifg_bytes *out)
+{
+    for (size_t i = 0; i < report->check_count; i++) {
+        const struct gate_check *check = &report->checks[i];
+        char title[GATE_TEXT + 64];
+        char text[GATE_MESSAGE];
+
+        if (check->verdict == GATE_PASS)
+            continue;
+        snprintf(title, sizeof title, "inferogram gate %s: %s", gate_verdict_name(check->verdict),
+                 check->metric);
+        annotate(out, check->verdict == GATE_FAIL || !is_green(report, check) ? "error" : "warning",
+                 title, gate_check_text(check, text, sizeof text));
+    }
+    for (size_t i = 0; i < report->warning_count; i++)
+        annotate(out, report->warnings[i].fatal ? "error" : "warning",
+                 report->warnings[i].drift ? "inferogram gate DRIFT" : "inferogram gate",
+                 report->warnings[i].text);
+}
+
+/* ---- markdown ---- */
+
+static void put_markdown(struct ifg_bytes *out, const char *text)
+{
+    char clean[GATE_MESSAGE];
+
+    for (const char *at = cli_clean(text, clean, sizeof clean); *at; at++) {
+        if (strchr("\\|`*_[]<>#~", *at))
+            ifg_bytes_put(out, "\\", 1);
+        ifg_bytes_put(out, at, 1);
+    }
+}
+
+void gate_write_markdown(const struct gate_report *report, struct ifg_bytes *out)
+{
+    cli_print(out, "### Inferogram gate: %s\n\n", title_of(report));
+    put_markdown(out, report->subject);
+    if (report->against) {
+        cli_print(out, " against ");
+        put_markdown(out, report->against);
+    }
+    cli_print(out, "\n\n| verdict | metric | found |\n|---|---|---|\n");
+    for (size_t i = 0; i < report->check_count; i++) {
+        const struct gate_check *check = &report->checks[i];
+        char text[GATE_MESSAGE];
+
+        cli_print(out, "| %s%s%s | ", is_green(report, check) ? "" : "**",
+                  gate_verdict_name(check->verdict), is_green(report, check) ? "" : "**");
+        put_markdown(out, check->metric);
+        cli_print(out, " | ");
+        put_markdown(out, gate_check_text(check, text, sizeof text));
+        cli_print(out, " |\n");
+    }
+    for (size_t i = 0; i < report->warning_count; i++) {
+        cli_print(out, "%s- %s: ", i ? "" : "\n", report->warnings[i].drift ? "DRIFT" : "Note");
+        put_markdown(out, report->warnings[i].text);
+        cli_print(out, "\n");
+    }
+    cli_print(out, "\n");
+    if (report->measured[0]) {
+        put_markdown(out, report->measured);
+        cli_print(out, "; ");
+    }
+    cli_print(out, "alpha %.3g", report->alpha);
+    if (report->planned && gate_plan_looks(&report->plan) > 1)
+        cli_print(out, " at each of up to %u looks", gate_plan_looks(&report->plan));
+    if (report->trust[0]) {
+        cli_print(out, "; machine: ");
+        put_markdown(out, report->trust);
+    }
+    cli_print(out, "\n");
+}

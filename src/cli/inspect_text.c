@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `inferogram inspect` for people: how large and how costly first, then what it is made of. */
+#include "cli/inspect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/cli.h"
+
+#define LABEL_COLUMNS    12
+#define LINE_COLUMNS     100
+#define OPERATOR_COLUMNS 17
+#define NODE_COLUMNS     37
+#define NAME_MAX         160
+#define FILES_SHOWN      12
+#define NOTES_SHOWN      12
+#define PORTS_SHOWN      24
+
+/* "1.17 M", "3.62 G": three digits. */
+static const char *short_number(double number, char out[32])
+{
+    static const char *const units[] = { "", " k", " M", " G", " T", " P", " E" };
+    size_t unit = 0;
+
+    if (number < 0) {
+        snprintf(out, 32, "–");
+        return out;
+    }
+    while (number >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+        number /= 1000;
+        unit++;
+    }
+    if (unit == 0)
+        snprintf(out, 32, "%.0f", number);
+    else
+        snprintf(out, 32, "%.*f%s",
+                 number < 9.995   ? 2
+                 : number < 99.95 ? 1
+                                  : 0,
+                 number, units[unit]);
+    return out;
+}
+
+static const char *flop_number(double flops, char out[32])
+{
+    size_t length = strlen(short_number(flops, out));
+
+    snprintf(out + length, 32 - length, "%sFLOP", flops < 999.5 ? " " : "");
+    return out;
+}
+
+static const char *cost_size(double bytes, char out[32])
+{
+    if (bytes < 0)
+        return "–";
+    return cli_size(bytes < 1e19 ? (uint64_t)bytes : UINT64_MAX, out);
+}
+
+static size_t columns_of(const char *text)
+{
+    size_t columns = 0;
+
+    for (; *text; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+/* ---- lists that fill lines ---- */
+
+struct list {
+    struct ifg_bytes *out;
+    const char *label;
+    size_t used;
+    bool is_open;
+};
+
+static void put_item(struct list *list, const char *text)
+{
+    size_t columns = columns_of(text);
+
+    if (!list->is_open) {
+        cli_print(list->out, "%-*s", LABEL_COLUMNS, list->label);
+        list->used = LABEL_COLUMNS;
+    } else if (list->used + 3 + columns <= LINE_COLUMNS) {
+        cli_print(list->out, " · ");
+        list->used += 3;
+    } else {
+        cli_print(list->out, "\n%*s", LABEL_COLUMNS, "");
+        list->used = LABEL_COLUMNS;
+    }
+    list->is_open = true;
+    cli_print(list->out, "%s", text);
+    list->used += columns;
+}
+
+static void end_list(struct list *list)
+{
+    if (list->is_open)
+        cli_print(list->out, "\n");
+    list->is_open = false;
+}
+
+/* Text that begins in a column and goes on below it when the line is full. */
+static void put_wrapped(struct ifg_bytes *out, const char *text, size_t column)
+{
+    size_t room = column + 20 < LINE_COLUMNS ? LINE_COLUMNS - column : 20;
+
+    while (columns_of(text) > room) {
+        size_t columns = 0;
+        size_t last = 0; /* bytes up to the last blank that fits */
+
+        for (size_t i = 0; text[i] && columns <= room; i++) {
+            columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+            if (text[i] == ' ' && i)
+                last = i;
+        }
+        if (!last)
+            break;
+        cli_print(out, "%.*s\n%*s", (int)last, text, (int)column, "");
+        text += last + 1;
+    }
+    cli_print(out, "%s\n", text);
+}
+
+/* ---- the parts ---- */
+
+/* The type of most parameters, with the number of all of them. */
+static void describe_parameters(const struct onnx_model *model, char *out, size_t size)
+{
+    uint64_t most = 0;
+    int32_t main_type = 0;
+    char number[32];
+
+    for (int32_t type = 0; type < ONNX_TYPES; type++)
+        if (model->weights[type].elements > most) {
+            most = model->weights[type].elements;
+            main_type = type;
+        }
+    if (!most) {
+        snprintf(out, size, "no parameters");
+        return;
+    }
+    snprintf(out, size, "%s parameters %s%s", short_number((double)model->parameters, number),
+             most * 100 >= model->parameters * 99 ? "" : "mostly ", onnx_type_name(main_type));
+}
+
+static void write_title(const struct inspect_request *request, struct ifg_bytes *out)
+{
+    const struct onnx_model *model = request->model;
+    const char *slash = strrchr(model->path, '/');
+    char name[NAME_MAX];
+    char parameters[96];
+    char size[32], flops[32], nodes[32];
+
+    describe_parameters(model, parameters, sizeof parameters);
+    cli_clean(slash && slash[1] ? slash + 1 : model->path, name, sizeof name);
+    cli_print(out, "%s%s%s: %s", cli_bold(true, STDOUT_FILENO), name,
+              cli_bold(false, STDOUT_FILENO),
+              cli_size(model->file_bytes + model->external_bytes, size));
+    cli_count(model->format == ONNX_FORMAT_DIRECTORY ? model->file_count : model->node_count,
+              nodes);
+    if (model->format == ONNX_FORMAT_DIRECTORY)
+        cli_print(out, " in %s file%s, %zu ONNX model%s\n", nodes,
+                  model->file_count == 1 ? "" : "s", model->model_count,
+                  model->model_count == 1 ? "" : "s");
+    else if (model->format == ONNX_FORMAT_ORT)
+        cli_print(out, ", model of ONNX Runtime, format version %s, %s nodes\n",
+                  *model->ort_version ? model->ort_version : "unknown", nodes);
+    else
+        cli_print(out, ", %s, %s node%s, %s%s\n", parameters, nodes,
+                  model->node_count == 1 ? "" : "s", model->cost_unknown ? "at least " : "",
+                  flop_number(model->flops, flops));
+}
+
+static void write_file(const struct onnx_model *model, struct ifg_bytes *out)
+{
+    struct list list = { .out = out, .label = "file" };
+    char text[320];
+    char size[32], other[32];
+
+    if (model->format == ONNX_FORMAT_DIRECTORY)
+        return;
+    if (model->file_count && model->format == ONNX_FORMAT_ONNX)
+        snprintf(text, sizeof text, "%s + %s external data in %zu file%s",
+                 cli_size(model->file_bytes, size), cli_size(model->external_bytes, other),
+                 model->file_count, model->file_count == 1 ? "" : "s");
+    else
+        snprintf(text, sizeof text, "%s bytes", cli_count(model->file_bytes, size));
+    put_item(&list, text);
+    snprintf(text, sizeof text, "content %s", model->content_id);
+    put_item(&list, text);
+    end_list(&list);
+}
+
+static void write_origin(const struct onnx_model *model, struct ifg_bytes *out)
+{
+    struct list list = { .out = out, .label = "made by" };
+    char clean[NAME_MAX];
+    char text[NAME_MAX + 32];
+
+    if (model->format == ONNX_FORMAT_DIRECTORY)
+        return;
+    cli_clean(model->producer, clean, sizeof clean);
+    put_item(&list, *clean ? clean : "unknown producer");
+    if (*model->graph_name) {
+        snprintf(text, sizeof text, "graph '%s'", cli_clean(model->graph_name, clean, 80));
+        put_item(&list, text);
+    }
+    snprintf(text, sizeof text, "IR %lld", (long long)model->ir_version);
+    put_item(&list, text);
+    for (size_t i = 0; i < model->opset_count; i++) {
+        snprintf(text, sizeof text, "opset %s%s%lld",
+                 strcmp(model->opsets[i].domain, "ai.onnx") == 0
+                     ? ""
+                     : cli_clean(model->opsets[i].domain, clean, 64),
+                 strcmp(model->opsets[i].domain, "ai.onnx") == 0 ? "" : " ",
+                 (long long)model->opsets[i].version);
+        put_item(&list, text);
+    }
+    end_list(&list);
+}
+
+static void write_parameters(const struct onnx_model *model, struct ifg_bytes *out)
+{
+    struct list list = { .out = out, .label = "parameters" };
+    char text[160];
+    char count[32], size[32];
+
+    if (model->format != ONNX_FORMAT_ONNX)
+        return;
+    for (int32_t type = 0; type < ONNX_TYPES; type++) {
+        const struct onnx_weights *weights = &model->weights[type];
+
+        if (!weights->tensors)
+            continue;
+        snprintf(text, sizeof text, "%s %s (%s, %llu tensor%s)", onnx_type_name(type),
+                 cli_count(weights->elements, count), cli_size(weights->bytes, size),
+                 (unsigned long long)weights->tensors, weights->tensors == 1 ? "" : "s");
+        put_item(&list, text);
+    }
+    if (!list.is_open)
+        put_item(&list, "none");
+    if (model->quantized_share > 0) {
+        snprintf(text, sizeof text, "%.3g %% quantized", 100 * model->quantized_share);
+        put_item(&list, text);
+    }
+    if (model->constant_parameters && model->constant_parameters == model->parameters)
+        put_item(&list, "all in Constant nodes");
+    else if (model->constant_parameters) {
+        snprintf(text, sizeof text, "%s in Constant nodes",
+                 cli_count(model->constant_parameters, count));
+        put_item(&list, text);
+    }
+    end_list(&list);
+}
+
+/* "float32[batch, 3, ?, 224]" */
+static void describe_port(const struct onnx_port *port, char *out, size_t size)
+{
+    bool is_plain = strcmp(port->kind, "tensor") == 0;
+    char clean[64];
+    size_t used;
+
+    snprintf(out, size, "%s%s%s", is_plain ? "" : port->kind, is_plain || !port->type ? "" : " of ",
+             port->type ? onnx_type_name(port->type) : "");
+    used = strlen(out);
+    if (!port->has_shape) {
+        snprintf(out + used, size - used, "%s", port->type ? " of any shape" : "");
+        return;
+    }
+    for (uint32_t i = 0; i <= port->rank && used < size; i++) {
+        const char *separator = i == port->rank ? (i ? "]" : "[]") : i ? ", " : "[";
+        int length;
+
+        if (i == port->rank)
+            length = snprintf(out + used, size - used, "%s", separator);
+        else if (port->dims[i] >= 0)
+            length =
+                snprintf(out + used, size - used, "%s%lld", separator, (long long)port->dims[i]);
+        else
+            length = snprintf(
+                out + used, size - used, "%s%s", separator,
+                port->dim_names[i] ? cli_clean(port->dim_names[i], clean, sizeof clean) : "?");
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+static void write_ports(const char *label, const struct onnx_port *ports, size_t count,
+                        struct ifg_bytes *out)
+{
+    size_t widest = 0;
+
+    for (size_t i = 0; i < count && i < PORTS_SHOWN; i++)
+        widest = columns_of(ports[i].name) > widest ? columns_of(ports[i].name) : widest;
+    widest = widest > 40 ? 40 : widest;
+    for (size_t i = 0; i < count; i++) {
+        char text[1200];
+        size_t columns;
+
+        if (i == PORTS_SHOWN) {
+            cli_print(out, "%*sand %zu more (all with --json)\n", LABEL_COLUMNS, "", count - i);
+            break;
+        }
+        describe_port(&ports[i], text, sizeof text);
+        cli_print(out, "%-*s", LABEL_COLUMNS, i ? "" : label);
+        cli_put_name(out, ports[i].name, (int)widest);
+        cli_print(out, "  ");
+        columns = columns_of(ports[i].name) > widest ? columns_of(ports[i].name) : widest;
+        put_wrapped(out, text, LABEL_COLUMNS + 2 + columns);
+    }
+}
+
+static void write_operators(const struct onnx_model *model, struct ifg_bytes *out)
+{
+    struct list list = { .out = out, .label = "operators" };
+    char domain[48], op[64];
+    char text[160];
+
+    for (size_t i = 0; i < model->op_count; i++) {
+        cli_clean(model->ops[i].domain, domain, sizeof domain);
+        snprintf(text, sizeof text, "%llu %s%s%s", (unsigned long long)model->ops[i].count, domain,
+                 *domain ? ":" : "", cli_clean(model->ops[i].op_type, op, sizeof op));
+        put_item(&list, text);
+    }
+    if (model->subgraph_count) {
+        snprintf(text, sizeof text, "in %llu graphs inside of nodes too",
+                 (unsigned long long)model->subgraph_count);
+        put_item(&list, text);
+    }
+    end_list(&list);
+    list.label = "functions";
+    for (size_t i = 0; i < model->function_count; i++) {
+        cli_clean(model->functions[i].domain, domain, sizeof domain);
+        snprintf(text, sizeof text, "%s%s%s (%llu nodes)", domain, *domain ? ":" : "",
+                 cli_clean(model->functions[i].name, op, sizeof op),
+                 (unsigned long long)model->functions[i].node_count);
+        put_item(&list, text);
+    }
+    end_list(&list);
+}
+
+/* ---- costs ---- */
+
+static const char *name_of(const struct onnx_port *port, uint32_t axis, char *out, size_t size)
+{
+    if (port->dim_names[axis])
+        return port->dim_names[axis];
+    snprintf(out, size, "%s:%u", port->name, axis);
+    return out;
+}
+
+static int64_t given_size(const struct inspect_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->dim_count; i++)
+        if (strcmp(request->dims[i].name, name) == 0)
+            return request->dims[i].size;
+    return -1;
+}
+
+static bool seen_before(const struct onnx_model *model, size_t input, uint32_t axis)
+{
+    const char *name = model->inputs[input].dim_names[axis];
+
+    for (size_t i = 0; i <= input; i++)
+        for (uint32_t j = 0; j < model->inputs[i].rank && (i < input || j < axis); j++)
+            if (name && model->inputs[i].dim_names[j] &&
+                strcmp(model->inputs[i].dim_names[j], name) == 0)
+                return true;
+    return false;
+}
+
+/* What the estimates assume and what they leave out. */
+static void write_assumptions(const struct inspect_request *request, struct ifg_bytes *out)
+{
+    const struct onnx_model *model = request->model;
+    struct list list = { .out = out, .label = "costs" };
+    uint64_t free_dims = 0;
+    uint64_t left_out = 0;
+    char text[200];
+    char clean[96];
+    char place[512];
+    char example[96] = "";
+    char flops[32], bytes[32];
+
+    snprintf(text, sizeof text, "%s%s and %s moved per inference",
+             model->cost_unknown ? "at least " : "", flop_number(model->flops, flops),
+             cost_size(model->moved_bytes, bytes));
+    put_item(&list, text);
+    if (model->cost_unknown) {
+        snprintf(text, sizeof text, "costs of %llu of %llu nodes unknown",
+                 (unsigned long long)model->cost_unknown, (unsigned long long)model->node_count);
+        put_item(&list, text);
+    }
+    for (size_t i = 0; i < model->input_count && i < PORTS_SHOWN; i++)
+        for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
+            const char *name = name_of(&model->inputs[i], j, place, sizeof place);
+            int64_t size = given_size(request, name);
+
+            if (model->inputs[i].dims[j] >= 0 || seen_before(model, i, j))
+                continue;
+            if (size < 0) {
+                if (!free_dims++)
+                    snprintf(example, sizeof example, "%s", cli_clean(name, clean, sizeof clean));
+                continue;
+            }
+            snprintf(text, sizeof text, "%s = %lld", cli_clean(name, clean, sizeof clean),
+                     (long long)size);
+            put_item(&list, text);
+        }
+    if (free_dims) {
+        snprintf(text, sizeof text, "%llu free dimension%s count%s as 1 (--dim %s=N)",
+                 (unsigned long long)free_dims, free_dims == 1 ? "" : "s",
+                 free_dims == 1 ? "s" : "", example);
+        put_item(&list, text);
+    }
+    for (size_t i = 0; i < model->nodes_listed; i++)
+        left_out += !model->nodes[i].is_counted;
+    if (left_out) {
+        snprintf(text, sizeof text, "%llu nodes in the cheaper branches of Ifs not counted",
+                 (unsigned long long)left_out);
+        put_item(&list, text);
+    }
+    end_list(&list);
+}
+
+static int compare_doubles(double one, double two)
+{
+    return one < two ? 1 : one > two ? -1 : 0;
+}
+
+static int by_parameters(const void *left, const void *right)
+{
+    const struct onnx_node *one = *(const struct onnx_node *const *)left;
+    const struct onnx_node *two = *(const struct onnx_node *const *)right;
+    int order = compare_doubles((double)one->parameters, (double)two->parameters);
+
+    return order ? order : one < two ? -1 : 1;
+}
+
+static int by_flops(const void *left, const void *right)
+{
+    const struct onnx_node *one = *(const struct onnx_node *const *)left;
+    const struct onnx_node *two = *(const struct onnx_node *const *)right;
+    int order = compare_doubles(one->flops, two->flops);
+
+    return order ? order : one < two ? -1 : 1;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct onnx_node *one = *(const struct onnx_node *const *)left;
+    const struct onnx_node *two = *(const struct onnx_node *const *)right;
+    int order = compare_doubles(one->bytes, two->bytes);
+
+    return order ? order : one < two ? -1 : 1;
+}
+
+/* Right-aligned; a dash is one column and three bytes. */
+static void put_cell(struct ifg_bytes *out, const char *text, size_t width)
+{
+    size_t columns = columns_of(text);
+
+    cli_print(out, "%*s%s", columns < width ? (int)(width - columns) : 0, "", text);
+}
+
+/* The end of a long name tells more than its beginning. */
+static void put_name_end(struct ifg_bytes *out, const char *name)
+{
+    char clean[1024];
+    const char *at = clean;
+
+    cli_clean(name, clean, sizeof clean);
+    if (columns_of(clean) <= NODE_COLUMNS) {
+        cli_put_name(out, clean, NODE_COLUMNS);
+        return;
+    }
+    while (columns_of(at) >= NODE_COLUMNS || ((unsigned char)*at & 0xc0) == 0x80)
+        at++;
+    cli_print(out, "…%s", at);
+}
+
+static void write_table(const struct inspect_request *request, const struct onnx_node **nodes,
+                        const char *what, int (*order)(const void *, const void *),
+                        struct ifg_bytes *out)
+{
+    size_t shown = 0;
+
+    qsort(nodes, request->model->nodes_listed, sizeof *nodes, order);
+    for (size_t i = 0; i < request->model->nodes_listed && shown < request->layers; i++) {
+        const struct onnx_node *node = nodes[i];
+        double key = order == by_parameters ? (double)node->parameters
+                     : order == by_flops    ? node->flops
+                                            : node->bytes;
+        char number[32], size[32], weight[32];
+
+        if (key <= 0)
+            break;
+        if (order != by_parameters && !node->is_counted)
+            continue;
+        if (!shown++)
+            cli_print(out, "\n%-*s %10s %10s %10s %8s\n", 2 + OPERATOR_COLUMNS + 1 + NODE_COLUMNS,
+                      what, "parameters", "FLOP", "moved", "weight");
+        cli_print(out, "  ");
+        cli_put_name(out, node->op_type, OPERATOR_COLUMNS);
+        cli_print(out, " ");
+        put_name_end(out, node->name);
+        put_cell(out, node->parameters ? short_number((double)node->parameters, number) : "–", 11);
+        put_cell(out, short_number(node->flops, number), 11);
+        put_cell(out, cost_size(node->bytes, size), 11);
+        snprintf(weight, sizeof weight, "%.1f %%", 100 * node->weight);
+        put_cell(out, node->is_counted ? weight : "–", 9);
+        cli_print(out, "\n");
+    }
+}
+
+static void write_layers(const struct inspect_request *request, struct ifg_bytes *out)
+{
+    const struct onnx_model *model = request->model;
+    const struct onnx_node **nodes;
+
+    if (!request->layers || !model->nodes_listed)
+        return;
+    nodes = ifg_alloc(model->nodes_listed, sizeof *nodes);
+    if (!nodes) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < model->nodes_listed; i++)
+        nodes[i] = &model->nodes[i];
+    write_table(request, nodes, "Most parameters", by_parameters, out);
+    write_table(request, nodes, "Most operations", by_flops, out);
+    write_table(request, nodes, "Most bytes moved", by_bytes, out);
+    ifg_free(nodes);
+}
+
+/* ---- files and notes ---- */
+
+static void write_files(const struct onnx_model *model, struct ifg_bytes *out)
+{
+    const char *label = model->format == ONNX_FORMAT_DIRECTORY ? "files" : "external";
+
+    for (size_t i = 0; i < model->file_count; i++) {
+        const struct onnx_file *file = &model->files[i];
+        char size[32];
+
+        cli_print(out, "%-*s", LABEL_COLUMNS, i ? "" : label);
+        if (i == FILES_SHOWN && model->file_count > FILES_SHOWN + 1) {
+            cli_print(out, "and %zu more (all with --json)\n", model->file_count - i);
+            break;
+        }
+        put_cell(out,
+                 file->missing      ? "missing"
+                 : file->is_outside ? "outside"
+                                    : cli_size(file->bytes, size),
+                 8);
+        cli_print(out, "  ");
+        cli_put_name(out, file->path, 0);
+        cli_print(out, "\n");
+    }
+}
+
+static void write_models(const struct onnx_model *model, struct ifg_bytes *out)
+{
+    size_t skip = strlen(model->path);
+
+    if (model->model_count)
+        cli_print(out, "\nModels\n");
+    for (size_t i = 0; i < model->model_count; i++) {
+        const struct onnx_model *one = model->models[i];
+        const char *name = strlen(one->path) > skip ? one->path + skip : one->path;
+        char parameters[96];
+        char size[32], nodes[32];
+
+        describe_parameters(one, parameters, sizeof parameters);
+        cli_print(out, "  ");
+        cli_put_name(out, *name == '/' ? name + 1 : name, 36);
+        put_cell(out, cli_size(one->file_bytes + one->external_bytes, size), 10);
+        put_cell(out, cli_count(one->node_count, nodes), 9);
+        cli_print(out, " nodes  %s\n",
+                  one->format == ONNX_FORMAT_ORT ? "ONNX Runtime format" : parameters);
+    }
+}
+
+static void write_notes(const struct onnx_model *model, struct ifg_bytes *out)
+{
+    for (size_t i = 0; i < model->note_count; i++) {
+        char text[600];
+
+        if (i == NOTES_SHOWN) {
+            cli_print(out, "  ! and %zu more (all with --json)\n", model->note_count - i);
+            break;
+        }
+        cli_print(out, "  ! ");
+        put_wrapped(out, cli_clean(model->notes[i], text, sizeof text), 4);
+    }
+    for (size_t i = 0; i < model->model_count; i++)
+        write_notes(model->models[i], out);
+}
+
+void inspect_write_text(const struct inspect_request *request, struct ifg_bytes *out)
+{
+    const struct onnx_model *model = request->model;
+
+    write_title(request, out);
+    write_notes(model, out);
+    cli_print(out, "\n");
+    write_file(model, out);
+    write_files(model, out);
+    if (model->has_genai_config)
+        cli_print(out, "%-*s%s\n", LABEL_COLUMNS, "made for",
+                  "ONNX Runtime GenAI (genai_config.json)");
+    write_origin(model, out);
+    write_parameters(model, out);
+    write_ports("inputs", model->inputs, model->input_count, out);
+    write_ports("outputs", model->outputs, model->output_count, out);
+    write_operators(model, out);
+    if (model->format == ONNX_FORMAT_ONNX) {
+        write_assumptions(request, out);
+        write_layers(request, out);
+    }
+    write_models(model, out);
+}

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Models, settings, plugins and result files against each other, with a runtime that takes the time it is told.
+. "$TAP_SH"
+
+fake=$BENCH_FAKE
+a=$T/a.fake
+b=$T/b.fake
+printf 'fake\nrun_us=500\n' >"$a"
+printf 'fake\nrun_us=1500\nscale=1.01\n' >"$b"
+
+compare() { "$INFEROGRAM" compare --runtime "$fake" "$@"; }
+few() { compare --pairs 14 --pairs-max 14 --processes 7 --threshold 50 "$@"; }
+value() { python3 -c 'import json,math,sys; d=json.load(open(sys.argv[1])); r=d["rows"]; print(eval(sys.argv[2]))' "$1" "$2"; }
+
+# ---- models ----
+exits "three times as slow is REGRESSED" 1 few "$a" "$b" --explain
+out=$(cat "$T/stdout")
+matches "the answer comes first" "$(head -n 1 "$T/stdout")" '^REGRESSED  b.fake: \+[0-9.]+ % \[\+[0-9.]+, \+[0-9.]+\] against a.fake'
+contains "the baseline is in the table" "$out" "baseline"
+contains "the unit is named" "$out" "14 interleaved block pairs (ABBA) in 7 processes"
+contains "alpha and threshold too" "$out" "alpha 0.05 over 3 looks (1 taken; intervals 98.3 %), threshold 50 %"
+contains "outputs are compared" "$out" "cosine 1, SQNR 40 dB"
+contains "it explains" "$out" "REGRESSED if low > +50 %"
+contains "with a second opinion" "$out" "Hodges-Lehmann"
+
+exits "the other way round is IMPROVED" 0 few "$b" "$a" -q
+matches "and says so" "$(cat "$T/stdout")" '^IMPROVED '
+
+few "$a" "$a" --json >"$T/same.json" 2>"$T/stderr"
+status=$?
+is "itself is neither slower nor faster" "$(value "$T/same.json" 'r[1]["verdict"] in ("SAME", "UNSURE")')" True
+is "and the exit status agrees" "$status" "$(value "$T/same.json" '0 if r[1]["verdict"] == "SAME" else 3')"
+is "its outputs are the same" "$(value "$T/same.json" '[(o["max_abs"], o["cosine"], o["equal"]) for o in r[1]["accuracy"]]')" \
+    "[(0, 1, True)]"
+is "names are told apart" "$(value "$T/same.json" '[row["name"] for row in r]')" "['a.fake', 'a.fake (2)']"
+cat >"$T/again.py" <<'PYTHON'
+import json, math, statistics, sys
+row = json.load(open(sys.argv[1]))["rows"][1]
+groups = {}
+for a, b, process in zip(row["baseline_ms"], row["unit_ms"], row["unit_process"]):
+    groups.setdefault(process, []).append(math.log(b / a))
+change = math.expm1(statistics.median(statistics.fmean(g) for g in groups.values()))
+print(len(groups) == row["independent"] and abs(change - row["change"]) < 1e-9)
+PYTHON
+is "the change comes from the units" "$(python3 "$T/again.py" "$T/same.json")" True
+
+# ---- settings, and what does not work ----
+exits "settings" 1 few "$a" --vary run_us=500,1500 --no-accuracy
+contains "are named" "$(cat "$T/stdout")" "run_us=1500"
+lacks "without outputs if not wanted" "$(cat "$T/stdout")" "accuracy"
+printf 'fake\nrun_us=500\ncrash_at=100\n' >"$T/crash.fake"
+printf 'fake\nrun_us=500\nfail_in=load\n' >"$T/broken.fake"
+few "$a" "$T/crash.fake" "$T/broken.fake" "$b" --json >"$T/rows.json" 2>"$T/stderr"
+is "what crashes or does not load is a row" "$(value "$T/rows.json" '[row["available"] for row in r]')" "[True, False, False, True]"
+contains "with its reason" "$(value "$T/rows.json" 'r[1]["reason"]')" "signal"
+is "the rest is compared all the same" "$(value "$T/rows.json" 'r[3]["verdict"] + " " + d["verdict"]')" "REGRESSED regressed"
+exits "nothing to compare with" 4 few "$a" "$T/broken.fake"
+contains "is said" "$(cat "$T/stdout")" "unavailable broken.fake: it was told to fail"
+exits "no baseline" 4 few "$T/broken.fake" "$a"
+contains "is said, too" "$(cat "$T/stderr")" "broken.fake, the baseline, cannot be measured: "
+exits "a missing model" 2 few "$a" "$T/nothing.fake"
+
+# ---- a process for each ----
+cp "$fake" "$T/other.so"
+"$INFEROGRAM" compare "$a" --vary "runtime=$fake,$T/other.so" --pairs 8 --pairs-max 8 --threshold 50 --json \
+    >"$T/turns.json" 2>"$T/stderr"
+is "plugins take turns in processes" "$(value "$T/turns.json" '(d["unit"], d["processes"], r[1]["verdict"] in ("SAME", "UNSURE"))')" \
+    "('process', 16, True)"
+
+# ---- wrong command lines ----
+exits "nothing" 2 "$INFEROGRAM" compare
+exits "one model" 2 compare "$a"
+exits "one value" 2 compare "$a" --vary run_us=1
+exits "no values" 2 compare "$a" --vary run_us
+exits "another batch is other work" 2 compare "$a" --vary batch=1,2
+exits "two models and --vary" 2 compare "$a" "$b" --vary run_us=1,2
+exits "a threshold of nothing" 2 compare "$a" "$b" --threshold 0
+exits "no pairs" 2 compare "$a" "$b" --pairs 0
+exits "--measure without --run" 2 compare "$a" "$b" --measure cpu
+
+# ---- Ctrl-C ----
+"$INFEROGRAM" compare --runtime "$fake" "$a" "$b" --pairs 5000 --processes 2 >"$T/stopped" 2>"$T/stderr" &
+tap_pids="$tap_pids $!"
+sleep 2
+kill -INT $!
+wait $!
+is "interrupted: exit status 3" "$?" 3
+contains "what was measured is printed" "$(cat "$T/stopped")" "interrupted: this is what was measured until then"
+
+# ---- results ----
+for name in a b; do
+    "$INFEROGRAM" bench "$T/$name.fake" --runtime "$fake" -n 40 --json >"$T/$name.json" 2>"$T/stderr"
+done
+cp "$T/a.json" "$T/c.json"
+exits "other work is refused" 2 "$INFEROGRAM" compare "$T/a.json" "$T/b.json"
+contains "and what differs is said" "$(cat "$T/stderr")" "a.json and b.json are not the same work"
+exits "unless it is forced" 1 "$INFEROGRAM" compare "$T/a.json" "$T/b.json" --force --threshold 50
+contains "labelled" "$(cat "$T/stdout")" "not interleaved"
+contains "and what differs is still said" "$(cat "$T/stdout")" "! b.json differs from a.json: "
+exits "the same file" 0 "$INFEROGRAM" compare "$T/a.json" "$T/c.json" --threshold 50
+"$INFEROGRAM" compare "$T/a.json" "$T/c.json" --threshold 50 --csv >"$T/results.csv"
+matches "CSV: the header is stable" "$(head -n 1 "$T/results.csv")" '^name,baseline,available,reason,model_bytes,model_hash,p50_ms,'
+is "CSV has the numbers of the results" "$(python3 - "$T" <<'PYTHON'
+import csv, json, sys
+rows = list(csv.DictReader(open(sys.argv[1] + "/results.csv")))
+keys = ["p50_ms", "mean_ms", "std_ms", "p99_ms", "first_ms", "load_ms", "throughput_fps"]
+result = json.load(open(sys.argv[1] + "/a.json"))
+print(len(rows), [key for key in keys if float(rows[0][key]) != result[key]])
+PYTHON
+)" "2 []"
+printf '{' >"$T/half.json"
+exits "half a file" 2 "$INFEROGRAM" compare "$T/a.json" "$T/half.json"
+
+done_testing
