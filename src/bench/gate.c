@@ -207,6 +207,7 @@ enum ifg_status gate_pool_changes(const struct compare *const *compares, size_t 
     double *a = NULL, *b = NULL;
     uint32_t *strata = NULL;
     uint32_t stratum = 0;
+    bool by_process = true;
     size_t units = 0;
 
     memset(out_change, 0, sizeof *out_change);
@@ -237,6 +238,7 @@ enum ifg_status gate_pool_changes(const struct compare *const *compares, size_t 
         bool blocks = compares[i]->unit == COMPARE_BLOCK_PAIRS && row->unit_process;
         uint32_t highest = 0;
 
+        by_process = by_process && blocks && !compares[i]->few_processes;
         for (size_t k = 0; k < row->unit_count; k++, units++) {
             uint32_t process = blocks ? row->unit_process[k] : 0;
 
@@ -247,8 +249,11 @@ enum ifg_status gate_pool_changes(const struct compare *const *compares, size_t 
         }
         stratum += highest + 1;
     }
-    status = samples_paired_change(a, b, strata, units, compares[0]->confidence, compares[0]->seed,
-                                   out_change, err);
+    /* Pairs of one process are alike: there the process counts once. */
+    status = by_process ? compare_block_pairs(a, b, strata, units, compares[0]->confidence,
+                                              compares[0]->seed, out_change, err)
+                        : samples_paired_change(a, b, strata, units, compares[0]->confidence,
+                                                compares[0]->seed, out_change, err);
 out:
     ifg_free(a);
     ifg_free(b);

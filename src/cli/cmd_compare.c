@@ -29,7 +29,7 @@ static const char help[] =
     "  --pairs-max N        of the last look (default 4 times that)\n"
     "  --processes N, --max-time T  spread the first look's pairs over (10); stop after (5m)\n"
     "  --no-accuracy, --ops, --force  no outputs; operators too; even what is not the same work\n"
-    "  --ort PATH, --runtime FILE, --threads N, --opt LEVEL, --policy P, --pin CPU\n"
+    "  --ort PATH, --runtime FILE, --threads N, --opt LEVEL, --policy P, --pin CPU, --patience T\n"
     "  --session-config K=V, --set K=V, --seed N, --batch N, --dim D=N\n"
     "  --shape I:1x3x8x8, --value I=X, --input-data PATH\n"
     "  --json, --csv, --explain, -q, --quiet  for scripts; why a verdict is so; verdicts only\n"
