@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A model, its statistics and its report, from whatever a trace file may say.
+ * A model, its statistics, its samples and its report, from whatever a trace file may say.
  *
  * Strategies:
  *   - the input is a trace file; the checksums of its header and of every block that can be found
  *     are made right first, so that mutations reach what is behind them
  *   - one decoding thread and several
  *   - everything that a model answers is asked for every slice
+ *   - functions by samples with every kind of filter, and the code of the hottest ones
  */
 #include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/annotate.h"
+#include "analyze/hot.h"
 #include "analyze/report.h"
 #include "analyze/stats.h"
+#include "analyze/waiting.h"
 #include "model/model.h"
 
 #define HEADER 64u
@@ -68,6 +72,60 @@ static void ask_everything(const struct model *model)
     __asm__ volatile("" : : "r"(sum));
 }
 
+/* Numbers lead where they should, whatever the file says. */
+static void check_profile(const struct model *model, const struct model_profile *profile)
+{
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        const struct model_sample *sample = &profile->samples[i];
+
+        if (sample->thread >= profile->thread_count || sample->stack > profile->trace->node_count ||
+            (sample->slice != SIZE_MAX && sample->slice >= model->slice_count) ||
+            (sample->ml != MODEL_NONE && sample->ml >= model->place_count) ||
+            (sample->op != MODEL_NONE && sample->op >= model->place_count))
+            abort();
+    }
+    for (size_t i = 0; i < profile->state_count; i++)
+        if (profile->states[i].end_ns < profile->states[i].start_ns ||
+            profile->states[i].thread >= profile->thread_count)
+            abort();
+}
+
+static void ask_functions(const struct model *model, const struct hot_filter *filter)
+{
+    struct hot *hot;
+    uint64_t self = 0;
+
+    if (hot_create(model, filter, &hot, NULL) != IFG_OK)
+        return;
+    for (size_t i = 0; i < hot->row_count; i++) {
+        struct annotation *annotation;
+
+        self += hot->rows[i].self;
+        if (hot->rows[i].total > hot->samples || hot->rows[i].self > hot->rows[i].total)
+            abort();
+        if (i < 4 && annotation_create(model, hot, i, &annotation, NULL) == IFG_OK)
+            annotation_destroy(annotation);
+    }
+    if (self != hot->samples)
+        abort();
+    hot_destroy(hot);
+}
+
+static void ask_samples(const struct model *model)
+{
+    const struct model_profile *profile;
+    struct waiting *waiting;
+
+    if (model_profile_get(model, &profile, NULL) != IFG_OK || !profile)
+        return;
+    check_profile(model, profile);
+    ask_functions(model, &(struct hot_filter){ 0 });
+    ask_functions(model, &(struct hot_filter){ .model = "ocr", .thread = "5000" });
+    ask_functions(model, &(struct hot_filter){ .op = "Conv", .zone = "inference" });
+    if (waiting_create(model, &waiting, NULL) == IFG_OK)
+        waiting_destroy(waiting);
+}
+
 static void ask_report(const struct model *model)
 {
     struct report *report;
@@ -118,6 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 if (stats_create(model, &wanted, &stats, NULL) == IFG_OK)
                     stats_destroy(stats);
             }
+            ask_samples(model);
             ask_report(model);
             model_destroy(model);
         }

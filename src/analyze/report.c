@@ -354,6 +354,23 @@ static void take_facts(struct report *report)
     }
 }
 
+/* Functions by samples: of all, and of the models that take most time. */
+static enum ifg_status take_hot(struct report *report, struct ifg_error *err)
+{
+    const struct model *model = report->input->model;
+    struct hot_filter filter = { 0 };
+    enum ifg_status status;
+
+    if (!report->input->profile || !report->input->profile->sample_count)
+        return IFG_OK;
+    status = hot_create(model, &filter, &report->hot, err);
+    for (size_t i = 0; !status && i < report->net_count && i < REPORT_HOT_NETS; i++) {
+        filter.model = report->input->nets[report->nets[i]].net->name;
+        status = hot_create(model, &filter, &report->hot_nets[i], err);
+    }
+    return status;
+}
+
 enum ifg_status report_create(const struct model *model, struct report **out_report,
                               struct ifg_error *err)
 {
@@ -368,6 +385,8 @@ enum ifg_status report_create(const struct model *model, struct report **out_rep
         status = findings_create(report->input, &report->findings, err);
     if (!status && order_nets(report))
         status = ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a report");
+    if (!status)
+        status = take_hot(report, err);
     if (status) {
         report_destroy(report);
         return status;
@@ -384,6 +403,9 @@ void report_destroy(struct report *report)
 {
     if (!report)
         return;
+    for (size_t i = 0; i < REPORT_HOT_NETS; i++)
+        hot_destroy(report->hot_nets[i]);
+    hot_destroy(report->hot);
     findings_destroy(report->findings);
     ml_input_destroy(report->input);
     ifg_free(report->nets);

@@ -11,11 +11,14 @@
 
 #include "analyze/findings/findings.h"
 #include "analyze/findings/input.h"
+#include "analyze/hot.h"
+#include "analyze/waiting.h"
 #include "base/status.h"
 #include "model/model.h"
 
 #define REPORT_SENTENCES 3u
 #define REPORT_RUNTIMES  4u
+#define REPORT_HOT_NETS  16u /* models whose functions are counted apart */
 
 struct report {
     struct ml_input *input;
@@ -34,6 +37,9 @@ struct report {
 
     char sentences[REPORT_SENTENCES][360]; /* where it runs first */
     size_t sentence_count;
+
+    struct hot *hot;                       /* of all samples; NULL: there are none */
+    struct hot *hot_nets[REPORT_HOT_NETS]; /* of the first ones in nets */
 
     double recorder_cpu_s;    /* NAN: not known */
     double recorder_share;    /* of one CPU */

@@ -379,6 +379,8 @@ static enum ifg_status count_all(struct gathering *gathering)
         if (!gathering->thread_wanted[t])
             continue;
         range_of(gathering, &model->threads[t], &first, &end);
+        if (first == end)
+            continue;
         /* What lies around the first slice began before the range and does not count. */
         memset(parents, 0xff, ((size_t)UINT16_MAX + 1) * sizeof *parents);
         count_thread(gathering, t, first, end, parents);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/small_file.h"
 #include "bench/trust_internal.h"
 
 #define MISSING  UINT64_MAX
@@ -66,7 +67,7 @@ static const char *find_packages(const struct trust_roots *roots, struct energy 
         int fd;
 
         snprintf(path, sizeof path, "%s/class/powercap/intel-rapl:%u/name", roots->sys, i);
-        if (!trust_read_file(path, name, sizeof name) || strncmp(name, "package", 7) != 0)
+        if (!ifg_read_small(path, name, sizeof name) || strncmp(name, "package", 7) != 0)
             continue;
         snprintf(package->path, sizeof package->path, "%s/class/powercap/intel-rapl:%u/energy_uj",
                  roots->sys, i);
@@ -78,8 +79,8 @@ static const char *find_packages(const struct trust_roots *roots, struct energy 
         close(fd);
         snprintf(path, sizeof path, "%s/class/powercap/intel-rapl:%u/max_energy_range_uj",
                  roots->sys, i);
-        package->most_uj = trust_read_number(path);
-        package->last_uj = trust_read_number(package->path);
+        package->most_uj = ifg_read_number(path);
+        package->last_uj = ifg_read_number(package->path);
         if (package->last_uj != MISSING)
             energy->package_count++;
     }
@@ -97,7 +98,7 @@ static double read_packages(struct energy *energy)
         return (double)NAN;
     for (size_t i = 0; i < energy->package_count; i++) {
         struct package *package = &energy->packages[i];
-        uint64_t now_uj = trust_read_number(package->path);
+        uint64_t now_uj = ifg_read_number(package->path);
 
         if (now_uj == MISSING)
             return (double)NAN;

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/small_file.h"
 #include "bench/trust_internal.h"
 
 #define CPUS_MAX 4096 /* that the kernel can tell us about */
@@ -33,7 +34,7 @@ static void read_line(const char *path, char *out, size_t size)
     char text[256];
 
     out[0] = '\0';
-    if (trust_read_file(path, text, sizeof text))
+    if (ifg_read_small(path, text, sizeof text))
         copy_line(out, size, text, strcspn(text, "\n"));
 }
 
@@ -120,15 +121,15 @@ static uint64_t quota_of(const char *mount, bool unified, const char *group)
 
     if (unified) {
         snprintf(path, sizeof path, "%s%s/cpu.max", mount, group);
-        if (!trust_read_file(path, text, sizeof text) || text[0] < '0' || text[0] > '9')
+        if (!ifg_read_small(path, text, sizeof text) || text[0] < '0' || text[0] > '9')
             return 0; /* "max 100000" */
         quota = strtoull(text, &end, 10);
         period = strtoull(end, NULL, 10);
     } else {
         snprintf(path, sizeof path, "%s%s/cpu.cfs_quota_us", mount, group);
-        quota = trust_read_number(path); /* "-1" is no number here */
+        quota = ifg_read_number(path); /* "-1" is no number here */
         snprintf(path, sizeof path, "%s%s/cpu.cfs_period_us", mount, group);
-        period = trust_read_number(path);
+        period = ifg_read_number(path);
     }
     if (quota > UINT32_MAX || period == 0 || period > UINT32_MAX)
         return 0;
@@ -178,7 +179,7 @@ static uint64_t read_memory(const struct trust_roots *roots)
     unsigned long long kib;
 
     snprintf(path, sizeof path, "%s/meminfo", roots->proc);
-    if (!trust_read_file(path, text, sizeof text) ||
+    if (!ifg_read_small(path, text, sizeof text) ||
         !find_line(text, "MemTotal", ':', value, sizeof value))
         return 0;
     kib = strtoull(value, NULL, 10);
@@ -192,7 +193,7 @@ static void read_cpu(const struct trust_roots *roots, struct host_facts *out)
     char text[16384]; /* the first CPU's part is enough */
 
     snprintf(path, sizeof path, "%s/cpuinfo", roots->proc);
-    if (!trust_read_file(path, text, sizeof text))
+    if (!ifg_read_small(path, text, sizeof text))
         text[0] = '\0';
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !out->cpu[0]; i++)
         find_line(text, keys[i], ':', out->cpu, sizeof out->cpu);
@@ -203,8 +204,8 @@ static void read_distribution(char *out, size_t size)
 {
     char text[2048];
 
-    if (trust_read_file("/etc/os-release", text, sizeof text) ||
-        trust_read_file("/usr/lib/os-release", text, sizeof text))
+    if (ifg_read_small("/etc/os-release", text, sizeof text) ||
+        ifg_read_small("/usr/lib/os-release", text, sizeof text))
         find_line(text, "PRETTY_NAME", '=', out, size);
 }
 
@@ -232,6 +233,6 @@ void host_read(const struct trust_roots *roots, struct host_facts *out_host)
     out_host->memory_bytes = read_memory(roots);
     out_host->cgroup_cpu_permille = read_quota(roots);
     snprintf(path, sizeof path, "%s/sys/kernel/randomize_va_space", roots->proc);
-    out_host->aslr = trust_read_number(path) != 0;
+    out_host->aslr = ifg_read_number(path) != 0;
     out_host->numa_nodes = count_nodes(roots);
 }

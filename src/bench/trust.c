@@ -6,87 +6,21 @@
 #include "bench/trust.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/small_file.h"
 #include "bench/trust_internal.h"
 
-#define MISSING     UINT64_MAX
+#define MISSING     IFG_NO_NUMBER
 #define THREADS_MAX 256
 #define PACKAGES    8 /* RAPL domains that are looked for */
 #define LOOKED_CPUS 8 /* whose throttle counters are read: enough to see every package */
 
 const struct trust_roots trust_system = { "/proc", "/sys" };
-
-bool trust_read_file(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    size_t used = 0;
-
-    out[0] = '\0';
-    if (fd < 0)
-        return false;
-    while (used + 1 < size) {
-        ssize_t got = read(fd, out + used, size - used - 1);
-
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    close(fd);
-    out[used] = '\0';
-    return used > 0;
-}
-
-/* The number that begins at text, after blanks; false if there is none or it is too large. */
-static bool parse_number(const char *text, const char **out_end, uint64_t *out)
-{
-    uint64_t value = 0;
-    const char *at = text + strspn(text, " \t");
-
-    if (*at < '0' || *at > '9')
-        return false;
-    for (; *at >= '0' && *at <= '9'; at++)
-        if (__builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
-            return false;
-    if (out_end)
-        *out_end = at;
-    *out = value;
-    return true;
-}
-
-uint64_t trust_read_number(const char *path)
-{
-    char text[64];
-    uint64_t value;
-
-    if (!trust_read_file(path, text, sizeof text) || !parse_number(text, NULL, &value))
-        return MISSING;
-    return value;
-}
-
-/* The number behind `key` at the begin of a line, after blanks and a ':' or '='. */
-static uint64_t find_number(const char *text, const char *key)
-{
-    size_t length = strlen(key);
-    uint64_t value;
-
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        if (*line == '\n')
-            line++;
-        if (strncmp(line, key, length) != 0 || !strchr(" \t:=", line[length]) || !line[length])
-            continue;
-        line += length;
-        line += strspn(line, " \t:=");
-        return parse_number(line, NULL, &value) ? value : MISSING;
-    }
-    return MISSING;
-}
 
 static void add(uint64_t *sum, uint64_t more)
 {
@@ -112,10 +46,10 @@ static void read_ticks(const struct trust_roots *roots, struct trust_reading *ou
     const char *at = text + 4;
 
     snprintf(path, sizeof path, "%s/stat", roots->proc);
-    if (!trust_read_file(path, text, sizeof text) || strncmp(text, "cpu ", 4) != 0)
+    if (!ifg_read_small(path, text, sizeof text) || strncmp(text, "cpu ", 4) != 0)
         return;
     for (size_t i = 0; i < 8; i++) {
-        if (!parse_number(at, &at, &ticks[i]))
+        if (!ifg_parse_number(at, &at, &ticks[i]))
             return;
         add(&total, ticks[i]);
     }
@@ -132,13 +66,13 @@ static void read_pressure(const struct trust_roots *roots, struct trust_reading 
     char *end;
 
     snprintf(path, sizeof path, "%s/pressure/cpu", roots->proc);
-    if (!trust_read_file(path, text, sizeof text) || strncmp(text, "some ", 5) != 0)
+    if (!ifg_read_small(path, text, sizeof text) || strncmp(text, "some ", 5) != 0)
         return;
     end = strchr(text, '\n');
     if (end)
         *end = '\0';
     total = strstr(text, " total=");
-    if (!total || !parse_number(total + 7, NULL, &out->pressure_us))
+    if (!total || !ifg_parse_number(total + 7, NULL, &out->pressure_us))
         out->pressure_us = MISSING;
 }
 
@@ -152,11 +86,11 @@ static void read_energy(const struct trust_roots *roots, struct trust_reading *o
         uint64_t energy;
 
         snprintf(path, sizeof path, "%s/class/powercap/intel-rapl:%u/energy_uj", roots->sys, i);
-        energy = trust_read_number(path);
+        energy = ifg_read_number(path);
         if (energy == MISSING)
             break;
         snprintf(path, sizeof path, "%s/class/powercap/intel-rapl:%u/name", roots->sys, i);
-        if (!trust_read_file(path, name, sizeof name) || strncmp(name, "package", 7) != 0)
+        if (!ifg_read_small(path, name, sizeof name) || strncmp(name, "package", 7) != 0)
             continue; /* psys contains the packages */
         add(&sum, energy);
         found++;
@@ -175,9 +109,9 @@ static void read_thermal(const struct trust_roots *roots, struct trust_reading *
     if (access(path, F_OK) != 0)
         return;
     snprintf(path, sizeof path, "%s/devices/system/cpu/present", roots->sys);
-    if (trust_read_file(path, text, sizeof text)) {
+    if (ifg_read_small(path, text, sizeof text)) {
         dash = strrchr(text, '-'); /* "0-127", or "0" */
-        if (!parse_number(dash ? dash + 1 : text, NULL, &last) || last >= TRUST_CPUS_MAX)
+        if (!ifg_parse_number(dash ? dash + 1 : text, NULL, &last) || last >= TRUST_CPUS_MAX)
             last = 0;
     }
     /* Always the same ones, spread over the machine, so that two readings can be subtracted. */
@@ -191,7 +125,7 @@ static void read_thermal(const struct trust_roots *roots, struct trust_reading *
             snprintf(path, sizeof path,
                      "%s/devices/system/cpu/cpu%u/thermal_throttle/%s_throttle_count", roots->sys,
                      cpu, counters[j]);
-            count = trust_read_number(path);
+            count = ifg_read_number(path);
             if (count != MISSING)
                 add(&sum, count);
         }
@@ -208,7 +142,7 @@ static bool read_stat(const char *path, uint64_t *out_fields, unsigned first, un
     const char *at;
     unsigned field = 3;
 
-    if (!trust_read_file(path, text, sizeof text))
+    if (!ifg_read_small(path, text, sizeof text))
         return false;
     at = strrchr(text, ')');
     if (!at || at[1] != ' ')
@@ -220,7 +154,7 @@ static bool read_stat(const char *path, uint64_t *out_fields, unsigned first, un
         at++;
     }
     for (unsigned i = 0; i < count; i++) {
-        if (!parse_number(at, &at, &out_fields[i]))
+        if (!ifg_parse_number(at, &at, &out_fields[i]))
             return false;
         at += *at == ' ';
     }
@@ -247,12 +181,12 @@ static void read_memory(const struct trust_roots *roots, pid_t pid, struct trust
     uint64_t value;
 
     snprintf(path, sizeof path, "%s/%d/status", roots->proc, (int)pid);
-    if (!trust_read_file(path, text, sizeof text))
+    if (!ifg_read_small(path, text, sizeof text))
         return;
-    value = find_number(text, "VmRSS");
+    value = ifg_find_number(text, "VmRSS");
     if (value < MISSING / 1024)
         out->rss_bytes = value * 1024;
-    value = find_number(text, "VmHWM");
+    value = ifg_find_number(text, "VmHWM");
     if (value < MISSING / 1024)
         out->peak_rss_bytes = value * 1024;
 }
@@ -264,16 +198,16 @@ static void read_switches(const char *folder, struct trust_reading *out)
     uint64_t migrations = MISSING, voluntary, involuntary;
 
     snprintf(path, sizeof path, "%s/sched", folder);
-    if (trust_read_file(path, text, sizeof text)) {
-        migrations = find_number(text, "se.nr_migrations");
-        voluntary = find_number(text, "nr_voluntary_switches");
-        involuntary = find_number(text, "nr_involuntary_switches");
+    if (ifg_read_small(path, text, sizeof text)) {
+        migrations = ifg_find_number(text, "se.nr_migrations");
+        voluntary = ifg_find_number(text, "nr_voluntary_switches");
+        involuntary = ifg_find_number(text, "nr_involuntary_switches");
     } else {
         snprintf(path, sizeof path, "%s/status", folder);
-        if (!trust_read_file(path, text, sizeof text))
+        if (!ifg_read_small(path, text, sizeof text))
             return; /* it has just ended */
-        voluntary = find_number(text, "voluntary_ctxt_switches");
-        involuntary = find_number(text, "nonvoluntary_ctxt_switches");
+        voluntary = ifg_find_number(text, "voluntary_ctxt_switches");
+        involuntary = ifg_find_number(text, "nonvoluntary_ctxt_switches");
     }
     add(&out->migrations, migrations);
     add(&out->voluntary, voluntary);
@@ -292,7 +226,7 @@ static void read_frequency(const struct trust_roots *roots, const char *folder,
         return;
     snprintf(path, sizeof path, "%s/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq", roots->sys,
              (unsigned)cpu);
-    frequency = trust_read_number(path);
+    frequency = ifg_read_number(path);
     if (frequency == 0)
         frequency = MISSING;
     out->frequency_least_khz = out->frequency_most_khz = frequency;
@@ -323,8 +257,8 @@ static void read_threads(const struct trust_roots *roots, pid_t pid, struct trus
         snprintf(thread, sizeof thread, "%.250s/%.16s", folder, entry->d_name);
         read_switches(thread, out);
         snprintf(path, sizeof path, "%s/schedstat", thread);
-        if (!trust_read_file(path, text, sizeof text) || !parse_number(at, &at, &ran) ||
-            !parse_number(at, NULL, &waited))
+        if (!ifg_read_small(path, text, sizeof text) || !ifg_parse_number(at, &at, &ran) ||
+            !ifg_parse_number(at, NULL, &waited))
             waited = access(thread, F_OK) == 0 ? MISSING : 0;
         add(&out->queue_wait_ns, waited);
         if (!busiest[0] || ran > most_ran) {
@@ -355,8 +289,8 @@ static uint64_t throttled_up_from(const char *mount, const char *group)
         uint64_t count = MISSING;
 
         snprintf(path, sizeof path, "%s%s/cpu.stat", mount, strcmp(here, "/") == 0 ? "" : here);
-        if (trust_read_file(path, text, sizeof text))
-            count = find_number(text, "nr_throttled");
+        if (ifg_read_small(path, text, sizeof text))
+            count = ifg_find_number(text, "nr_throttled");
         if (count != MISSING) {
             if (sum == MISSING)
                 sum = 0;
@@ -391,7 +325,7 @@ bool trust_find_cgroup(const struct trust_roots *roots, const char *pid, bool *o
     bool found = false;
 
     snprintf(path, sizeof path, "%s/%s/cgroup", roots->proc, pid);
-    if (!trust_read_file(path, text, sizeof text))
+    if (!ifg_read_small(path, text, sizeof text))
         return false;
     for (char *line = text, *next; line && *line; line = next) {
         char *names, *group;

@@ -26,16 +26,16 @@ extern const struct trust_roots trust_system;
 struct trust_reading {
     uint64_t at_ns; /* CLOCK_MONOTONIC */
     uint64_t steal_ticks, total_ticks, idle_ticks;
-    uint64_t pressure_us;              /* cpu, some, total */
-    uint64_t involuntary, voluntary;   /* switches of the process, all threads */
+    uint64_t pressure_us;            /* cpu, some, total */
+    uint64_t involuntary, voluntary; /* switches of the process, all threads */
     uint64_t minor_faults, major_faults;
-    uint64_t queue_wait_ns;            /* runnable but not running, all threads */
-    uint64_t process_ticks;            /* CPU time of the process */
+    uint64_t queue_wait_ns; /* runnable but not running, all threads */
+    uint64_t process_ticks; /* CPU time of the process */
     uint64_t migrations;
-    uint64_t throttled_periods;        /* of the process's cgroup */
+    uint64_t throttled_periods; /* of the process's cgroup */
     uint64_t thermal_events;
     uint64_t frequency_least_khz, frequency_most_khz;
-    uint64_t energy_uj;                /* RAPL packages; wraps are handled by trust_energy */
+    uint64_t energy_uj; /* RAPL packages; wraps are handled by trust_energy */
     uint64_t rss_bytes, peak_rss_bytes;
 };
 
@@ -106,7 +106,7 @@ struct host_facts {
     char hypervisor[48]; /* "" if none */
     char governor[32];   /* "" if not told */
     char clock_source[32];
-    uint32_t cpus;       /* that this process may use */
+    uint32_t cpus; /* that this process may use */
     uint64_t memory_bytes;
     uint64_t cgroup_cpu_permille; /* quota; 0: none */
     bool aslr;

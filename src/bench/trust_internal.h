@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the files behind trust.h share: reading small system files. */
+/* What the files behind trust.h share: finding a control group. */
 #ifndef IFG_BENCH_TRUST_INTERNAL_H
 #define IFG_BENCH_TRUST_INTERNAL_H
 
 #include "bench/trust.h"
-
-/* As much as fits, NUL-terminated; false (and "") if there is nothing. */
-bool trust_read_file(const char *path, char *out, size_t size);
-
-/* The number that a file begins with; UINT64_MAX if there is none. */
-uint64_t trust_read_number(const char *path);
 
 /* Where the CPU group of a process ("self", "42") is: its hierarchy's mount and its path in it. */
 bool trust_find_cgroup(const struct trust_roots *roots, const char *pid, bool *out_unified,

@@ -30,6 +30,8 @@ static const char help[] =
     "  --filter TEXT     tracy-csv: names that contain TEXT, in any case\n"
     "  --case            tracy-csv: --filter minds the case\n"
     "  --sep TEXT        csv, tracy-csv: what is between columns (default ,)\n"
+    "  --stacks WHAT     samples or zones (default: samples if there are any); in timelines zones\n"
+    "                    leaves samples out\n"
     "  --by-thread       folded: the thread is the first frame\n"
     "  --model NAME      only events of this model and what lies inside them\n"
     "  --thread T        only the thread with this number or name\n"
@@ -115,6 +117,11 @@ static int take_option(int option, struct request *request)
     case 'T':
         options->by_thread = true;
         break;
+    case 'S':
+        if (strcmp(optarg, "samples") != 0 && strcmp(optarg, "zones") != 0)
+            return cli_usage("export", "stacks are those of samples or zones, not '%s'", optarg);
+        options->stacks = *optarg == 's' ? EXPORT_STACKS_SAMPLES : EXPORT_STACKS_ZONES;
+        break;
     case 's':
         options->separator = strcmp(optarg, "\\t") == 0 ? "\t" : optarg;
         break;
@@ -157,6 +164,8 @@ static int check_options(const struct request *request)
                          "--unwrap, --self, --filter and --case are for tracy-csv, not %s", format);
     if (o->separator && !tracy && strcmp(format, "csv") != 0)
         return cli_usage("export", "--sep is for csv and tracy-csv, not %s", format);
+    if (o->stacks && (tracy || strcmp(format, "csv") == 0 || strcmp(format, "aic-latency") == 0))
+        return cli_usage("export", "--stacks is for timelines and flame graphs, not %s", format);
     if (o->by_thread && strcmp(format, "folded") != 0)
         return cli_usage("export", "--by-thread is for folded, not %s", format);
     if (o->to_ns && o->to_ns <= o->from_ns)
@@ -169,13 +178,21 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     static const struct option options[] = {
         { "format", required_argument, NULL, 'F' },
 
-        { "compress", no_argument, NULL, 'z' },     { "unwrap", no_argument, NULL, 'u' },
-        { "self", no_argument, NULL, 'e' },         { "case", no_argument, NULL, 'c' },
-        { "filter", required_argument, NULL, 'l' }, { "sep", required_argument, NULL, 's' },
-        { "by-thread", no_argument, NULL, 'T' },    { "model", required_argument, NULL, 'm' },
-        { "thread", required_argument, NULL, 't' }, { "name", required_argument, NULL, 'n' },
-        { "from", required_argument, NULL, 'a' },   { "to", required_argument, NULL, 'b' },
-        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
+        { "compress", no_argument, NULL, 'z' },
+        { "unwrap", no_argument, NULL, 'u' },
+        { "self", no_argument, NULL, 'e' },
+        { "case", no_argument, NULL, 'c' },
+        { "filter", required_argument, NULL, 'l' },
+        { "sep", required_argument, NULL, 's' },
+        { "by-thread", no_argument, NULL, 'T' },
+        { "stacks", required_argument, NULL, 'S' },
+        { "model", required_argument, NULL, 'm' },
+        { "thread", required_argument, NULL, 't' },
+        { "name", required_argument, NULL, 'n' },
+        { "from", required_argument, NULL, 'a' },
+        { "to", required_argument, NULL, 'b' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     int option;
 
@@ -258,7 +275,10 @@ static void say_result(const struct request *request, const char *name,
 
     for (size_t i = 0; i < result->note_count; i++)
         cli_say("%s", result->notes[i]);
-    if (strcmp(name, "-") != 0)
+    if (strcmp(name, "-") != 0 && result->samples && !result->slices)
+        cli_say("%s: %s samples, %s", name, cli_count(result->samples, count),
+                cli_size(bytes, size));
+    else if (strcmp(name, "-") != 0)
         cli_say("%s: %s %s, %s", name, cli_count(result->slices, count),
                 strcmp(request->format->name, "aic-latency") == 0 ? "inferences" : "slices",
                 cli_size(bytes, size));

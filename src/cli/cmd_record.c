@@ -22,18 +22,20 @@ static const char help[] =
     "libinferogram, with its children, into a trace file.\n"
     "\n"
     "  --pid N           record the running process N, which has ONNX Runtime or libinferogram\n"
-    "  --name S          record the oldest running process of that name; others are listed\n"
-    "  --path P          the same, by the path of its program or script\n"
+    "  --name S, --path P  the oldest running process of that name, or of that program or script\n"
     "  --next            wait for the next process that creates a session of ONNX Runtime; with\n"
     "                    --name or --path, for the next one of that name or path\n"
     "  --timeout T       with --next: wait no longer than T\n"
-    "  -o, --output FILE write here (default: inferogram-<program>-<pid>-<time>.ifg)\n"
-    "  -f, --force       replace FILE if it exists\n"
+    "  -o, --output FILE, -f, --force  write here (inferogram-<program>-<pid>-<time>.ifg); replace "
+    "it\n"
     "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
     "  --ops[=N]         record the operators of every Nth inference (default 16; 1: of all)\n"
+    "  --sample[=HZ], --no-sources  call stacks, HZ a second (251); leave sources out of the "
+    "trace\n"
     "  --hook HOW        how runtimes are watched: auto, preload (CMD), uprobe, inject (pid), "
     "none\n"
     "  --probe FILE      also follow the runtime that FILE describes, or --probe llama, openvino\n"
+    "  --resources[=HZ], --no-resources  look at CPUs, memory, GPUs HZ times a second (default 1)\n"
     "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
     "  -q, --quiet       say nothing but errors\n"
     "  --help            this text\n"
@@ -46,6 +48,13 @@ static const char help[] =
 
 #define OPS_DEFAULT 16u
 #define OPS_MAX     1000000u
+
+#define RESOURCES_HZ_DEFAULT 1.0
+#define RESOURCES_HZ_LEAST   0.01
+#define RESOURCES_HZ_MAX     100.0
+
+#define SAMPLE_HZ_DEFAULT 251u
+#define SAMPLE_HZ_MAX     10000u
 
 struct arguments {
     struct session_options session;
@@ -334,6 +343,34 @@ static bool parse_ops(const char *text, uint32_t *out_ops)
     return true;
 }
 
+static bool parse_rate(const char *text, uint32_t *out_hz)
+{
+    unsigned long value = SAMPLE_HZ_DEFAULT;
+    char *end;
+
+    if (text) {
+        value = strtoul(text, &end, 10);
+        if (*text < '0' || *text > '9' || *end || value < 1 || value > SAMPLE_HZ_MAX)
+            return false;
+    }
+    *out_hz = (uint32_t)value;
+    return true;
+}
+
+static int parse_resources(const char *text, double *out_hz)
+{
+    char *end;
+
+    *out_hz = RESOURCES_HZ_DEFAULT;
+    if (!text)
+        return CLI_YES;
+    *out_hz = strtod(text, &end);
+    if (*text < '0' || *text > '9' || *end || !(*out_hz >= RESOURCES_HZ_LEAST) ||
+        *out_hz > RESOURCES_HZ_MAX)
+        return cli_usage("record", "'%s' is not a rate of 0.01 to 100 looks a second", text);
+    return CLI_YES;
+}
+
 /* What does not go together. */
 static int check(const struct session_options *session, int targets)
 {
@@ -378,29 +415,38 @@ enum {
     OPTION_HOOK,
     OPTION_OPS,
     OPTION_PROBE,
+    OPTION_SAMPLE,
+    OPTION_NO_SOURCES,
+    OPTION_RESOURCES,
+    OPTION_NO_RESOURCES,
     OPTION_HELP,
+};
+
+static const struct option options[] = {
+    { "pid", required_argument, NULL, OPTION_PID },
+    { "name", required_argument, NULL, OPTION_NAME },
+    { "path", required_argument, NULL, OPTION_PATH },
+    { "next", no_argument, NULL, OPTION_NEXT },
+    { "timeout", required_argument, NULL, OPTION_TIMEOUT },
+    { "output", required_argument, NULL, 'o' },
+    { "force", no_argument, NULL, 'f' },
+    { "duration", required_argument, NULL, OPTION_DURATION },
+    { "lossless", no_argument, NULL, OPTION_LOSSLESS },
+    { "hook", required_argument, NULL, OPTION_HOOK },
+    { "ops", optional_argument, NULL, OPTION_OPS },
+    { "probe", required_argument, NULL, OPTION_PROBE },
+    { "sample", optional_argument, NULL, OPTION_SAMPLE },
+    { "no-sources", no_argument, NULL, OPTION_NO_SOURCES },
+    { "resources", optional_argument, NULL, OPTION_RESOURCES },
+    { "no-resources", no_argument, NULL, OPTION_NO_RESOURCES },
+    { "quiet", no_argument, NULL, 'q' },
+    { "help", no_argument, NULL, OPTION_HELP },
+    { NULL, 0, NULL, 0 },
 };
 
 /* CLI_YES: go on. Anything else is the exit status; help sets *out_done. */
 static int parse(int argc, char **argv, struct arguments *arguments, bool *out_done)
 {
-    static const struct option options[] = {
-        { "pid", required_argument, NULL, OPTION_PID },
-        { "name", required_argument, NULL, OPTION_NAME },
-        { "path", required_argument, NULL, OPTION_PATH },
-        { "next", no_argument, NULL, OPTION_NEXT },
-        { "timeout", required_argument, NULL, OPTION_TIMEOUT },
-        { "output", required_argument, NULL, 'o' },
-        { "force", no_argument, NULL, 'f' },
-        { "duration", required_argument, NULL, OPTION_DURATION },
-        { "lossless", no_argument, NULL, OPTION_LOSSLESS },
-        { "hook", required_argument, NULL, OPTION_HOOK },
-        { "ops", optional_argument, NULL, OPTION_OPS },
-        { "probe", required_argument, NULL, OPTION_PROBE },
-        { "quiet", no_argument, NULL, 'q' },
-        { "help", no_argument, NULL, OPTION_HELP },
-        { NULL, 0, NULL, 0 },
-    };
     struct session_options *session = &arguments->session;
     int targets = 0;
     int option;
@@ -448,6 +494,22 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
             code = parse_hook(optarg, &session->hook);
             if (code)
                 return code;
+            break;
+        case OPTION_NO_SOURCES:
+            session->no_sources = true;
+            break;
+        case OPTION_SAMPLE:
+            if (!parse_rate(optarg, &session->sample_hz))
+                return cli_usage("record", "'%s' is not a rate of 1 to %u samples a second", optarg,
+                                 SAMPLE_HZ_MAX);
+            break;
+        case OPTION_RESOURCES:
+            code = parse_resources(optarg, &session->resources_hz);
+            if (code)
+                return code;
+            break;
+        case OPTION_NO_RESOURCES:
+            session->resources_hz = 0;
             break;
         case OPTION_PROBE:
             code = cli_add_probe(optarg, arguments->probes, &session->probe_count);
@@ -504,7 +566,7 @@ static int exit_after(const struct arguments *arguments, const struct session_re
 
 int cmd_record(int argc, char **argv)
 {
-    struct arguments arguments = { 0 };
+    struct arguments arguments = { .session.resources_hz = RESOURCES_HZ_DEFAULT };
     struct screen screen = { 0 };
     struct session_result result;
     struct ifg_error err = { 0 };

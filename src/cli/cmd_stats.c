@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram stats: counts, sums and percentiles by zone, model, category, operator, function or
- * thread. */
+ * thread; functions of the program by samples. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +11,17 @@
 #include "cli/cli.h"
 #include "cli/csv.h"
 #include "cli/name_filter.h"
+#include "cli/stats_functions.h"
 
 static const char help[] =
-    "usage: inferogram stats FILE [--by zone|model|category|op|function|thread] [OPTIONS]\n"
+    "usage: inferogram stats FILE [--by WHAT] [OPTIONS]\n"
     "\n"
-    "  --by WHAT         zone (default): everything by name; model, category, function: ML "
-    "events;\n"
-    "                    op: operators; thread: outermost zones\n"
+    "  --by WHAT         zone (default): everything by name; model, category, model-function: ML\n"
+    "                    events; op: operators; thread: outermost zones; function: functions of\n"
+    "                    the program by samples, of a trace without them the models' functions\n"
     "  --name REGEX      only names that contain a match (PCRE2, ECMAScript-like)\n"
     "  --model NAME      only events of this model\n"
+    "  --op, --zone NAME only samples inside this operator, this zone (--by function)\n"
     "  --thread T        only the thread with this number or name\n"
     "  --from T, --to T  only what begins in this part of the trace (0.5, 200ms; 0 is its begin)\n"
     "  --percentile HOW  linear (default; as numpy) or nearest (element floor(n * p))\n"
@@ -51,7 +53,11 @@ struct request {
     const char *path;
     struct stats_options options;
     struct name_filter filter;
+    const char *op;   /* samples only */
+    const char *zone; /* same */
     enum column sort;
+    bool sort_given;
+    bool of_models; /* functions of models, even if there are samples */
     size_t limit;
     bool limit_given;
     bool json;
@@ -81,7 +87,8 @@ static bool parse_time(const char *text, uint64_t *out_ns)
 
 static int take_option(int option, struct request *request)
 {
-    static const char *const groups[] = { "zone", "model", "category", "op", "function", "thread" };
+    static const char *const groups[] = { "zone",     "model",  "category",      "op",
+                                          "function", "thread", "model-function" };
     static const char *const columns[] = { "total", "self", "count", "mean",
                                            "p50",   "p99",  "max",   "name" };
     static const char *const ways[] = { "linear", "nearest" };
@@ -91,14 +98,16 @@ static int take_option(int option, struct request *request)
 
     switch (option) {
     case 'b':
-        if (!choose(optarg, groups, 6, &chosen))
+        if (!choose(optarg, groups, 7, &chosen))
             return cli_usage("stats", "cannot group by '%s'", optarg);
-        request->options.by = (enum stats_by)chosen;
+        request->of_models = chosen == 6;
+        request->options.by = request->of_models ? STATS_BY_FUNCTION : (enum stats_by)chosen;
         break;
     case 's':
         if (!choose(optarg, columns, 8, &chosen))
             return cli_usage("stats", "cannot sort by '%s'", optarg);
         request->sort = (enum column)chosen;
+        request->sort_given = true;
         break;
     case 'p':
         if (!choose(optarg, ways, 2, &chosen))
@@ -116,6 +125,12 @@ static int take_option(int option, struct request *request)
         break;
     case 't':
         request->options.filter.thread = optarg;
+        break;
+    case 'o':
+        request->op = optarg;
+        break;
+    case 'z':
+        request->zone = optarg;
         break;
     case 'F':
     case 'T':
@@ -148,6 +163,8 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
         { "name", required_argument, NULL, 'n' },
         { "model", required_argument, NULL, 'm' },
         { "thread", required_argument, NULL, 't' },
+        { "op", required_argument, NULL, 'o' },
+        { "zone", required_argument, NULL, 'z' },
         { "from", required_argument, NULL, 'F' },
         { "to", required_argument, NULL, 'T' },
         { "limit", required_argument, NULL, 'l' },
@@ -181,6 +198,9 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     if (request->options.filter.to_ns &&
         request->options.filter.to_ns <= request->options.filter.from_ns)
         return cli_usage("stats", "--to must be later than --from");
+    if ((request->op || request->zone) &&
+        (request->options.by != STATS_BY_FUNCTION || request->of_models))
+        return cli_usage("stats", "--op and --zone choose samples: use them with --by function");
     request->path = argv[optind];
     if (!request->limit_given)
         request->limit = request->json || request->csv ? 0 : TABLE_LIMIT;
@@ -345,6 +365,47 @@ static int print_stats(const struct request *request, const struct model *model)
     return code;
 }
 
+/* Functions of the program, if there are samples of it. */
+static int print_functions(const struct request *request, const struct model *model)
+{
+    const struct stats_filter *from = &request->options.filter;
+    struct functions_request functions = {
+        .path = request->path,
+        .model = model,
+        .filter = { .from_ns = from->from_ns,
+                    .to_ns = from->to_ns,
+                    .model = from->model,
+                    .thread = from->thread,
+                    .op = request->op,
+                    .zone = request->zone,
+                    .name_matches = from->name_matches,
+                    .user = from->user },
+        .form = request->json  ? FUNCTIONS_JSON
+                : request->csv ? FUNCTIONS_CSV
+                               : FUNCTIONS_TABLE,
+        .limit = request->limit,
+    };
+
+    if (request->sort_given) {
+        if (request->sort != SORT_SELF && request->sort != SORT_TOTAL && request->sort != SORT_NAME)
+            return cli_usage("stats", "functions by samples are sorted by self, total or name");
+        functions.sort = request->sort == SORT_SELF    ? FUNCTIONS_BY_SELF
+                         : request->sort == SORT_TOTAL ? FUNCTIONS_BY_TOTAL
+                                                       : FUNCTIONS_BY_NAME;
+    }
+    return functions_print(&functions);
+}
+
+static int print_any(const struct request *request, const struct model *model)
+{
+    if (request->options.by == STATS_BY_FUNCTION && !request->of_models && model_has_profile(model))
+        return print_functions(request, model);
+    if (request->op || request->zone)
+        return cli_usage("stats", "%s has no samples: --op and --zone choose among them",
+                         request->path);
+    return print_stats(request, model);
+}
+
 int cmd_stats(int argc, char **argv)
 {
     struct request request = { 0 };
@@ -356,7 +417,7 @@ int cmd_stats(int argc, char **argv)
     if (!code && !done) {
         code = cli_load(request.path, &reader, &model);
         if (!code)
-            code = print_stats(&request, model);
+            code = print_any(&request, model);
     }
     model_destroy(model);
     trace_reader_close(reader);

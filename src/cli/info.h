@@ -26,6 +26,20 @@ struct info_counts {
     uint64_t ops;
 };
 
+/* What was sampled and how well, from the facts and samples of a trace. NAN: not known. */
+struct info_sampling {
+    double hz;
+    double samples;
+    double lost;
+    double rooted_share;
+    double inferred_share;
+    double unwind_us; /* per sample */
+    double overhead_pct;
+};
+
+/* False: the trace has no samples. */
+bool info_sampling(const struct info_request *request, struct info_sampling *out);
+
 struct info_counts info_count(const struct stats *stats);
 
 /* Shared by both: "2026-11-15T08:12:01Z" (24 bytes), and how long the recording lasted. */

@@ -12,7 +12,13 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
     const struct model *model = request->model;
     struct info_counts counts = info_count(request->stats);
     uint64_t frees = 0;
+    uint64_t samples = 0;
 
+    for (size_t i = 0; i < trace_reader_block_count(request->reader); i++) {
+        const struct trace_block *block = trace_reader_block(request->reader, i);
+
+        samples += block->type == TRACE_BLOCK_SAMPLES ? block->count : 0;
+    }
     for (size_t i = 0; i < model->allocation_count; i++)
         frees += model->allocations[i].is_free;
     ifg_json_key(json, "events");
@@ -20,7 +26,7 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
     ifg_json_put_uint(json, "zones", counts.zones);
     ifg_json_put_uint(json, "ml", counts.ml);
     ifg_json_put_uint(json, "ops", counts.ops);
-    ifg_json_put_uint(json, "samples", 0);
+    ifg_json_put_uint(json, "samples", samples);
     ifg_json_put_uint(json, "messages", model->message_count);
     ifg_json_put_uint(json, "counters", model->counter_count);
     ifg_json_put_uint(json, "async", model->async_count);
@@ -28,6 +34,24 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
     ifg_json_put_uint(json, "frees", frees);
     ifg_json_put_uint(json, "frames", model->frame_count);
     ifg_json_put_uint(json, "details", model->attribute_count + model->attributes_without_slice);
+    ifg_json_close(json, '}');
+}
+
+static void write_sampling(struct ifg_json *json, const struct info_request *request)
+{
+    struct info_sampling sampling;
+
+    if (!info_sampling(request, &sampling))
+        return;
+    ifg_json_key(json, "sampling");
+    ifg_json_open(json, '{');
+    ifg_json_put_double(json, "hz", sampling.hz);
+    ifg_json_put_double(json, "samples", sampling.samples);
+    ifg_json_put_double(json, "lost", sampling.lost);
+    ifg_json_put_double(json, "rooted_share", sampling.rooted_share);
+    ifg_json_put_double(json, "inferred_share", sampling.inferred_share);
+    ifg_json_put_double(json, "unwind_us", sampling.unwind_us);
+    ifg_json_put_double(json, "measured_overhead_pct", sampling.overhead_pct);
     ifg_json_close(json, '}');
 }
 
@@ -57,6 +81,8 @@ static void write_processes(struct ifg_json *json, const struct trace_tables *ta
         const struct trace_process_entry *process = &tables->processes[i];
         char fate[48];
 
+        if (!process->pid) /* the machine */
+            continue;
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "pid", process->pid);
         ifg_json_put_uint(json, "parent", process->parent_pid);
@@ -67,7 +93,7 @@ static void write_processes(struct ifg_json *json, const struct trace_tables *ta
         ifg_json_key(json, "threads");
         ifg_json_open(json, '[');
         for (size_t t = 0; t < tables->thread_count; t++) {
-            if (tables->threads[t].process != i)
+            if (tables->threads[t].process != i || !tables->threads[t].tid)
                 continue;
             ifg_json_open(json, '{');
             ifg_json_put_uint(json, "tid", tables->threads[t].tid);
@@ -205,7 +231,8 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     ifg_json_key(&json, "pids");
     ifg_json_open(&json, '[');
     for (size_t i = 0; i < tables->process_count; i++)
-        ifg_json_uint(&json, tables->processes[i].pid);
+        if (tables->processes[i].pid)
+            ifg_json_uint(&json, tables->processes[i].pid);
     ifg_json_close(&json, ']');
     ifg_json_put_string(&json, "start", when);
     ifg_json_put_double(&json, "duration_s", info_seconds(request));
@@ -215,6 +242,7 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     ifg_json_put_uint(&json, "dropped", request->model->dropped);
     write_losses(&json, tables);
     write_instruments(&json, tables);
+    write_sampling(&json, request);
     write_file(&json, trace_reader_file(request->reader));
     write_processes(&json, tables);
     write_models(&json, tables);

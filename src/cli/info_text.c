@@ -2,6 +2,7 @@
 /* `inferogram info` for people: the answer first, then the evidence. */
 #include "cli/info.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "model/samples.h"
 
 #define NAME_COLUMNS 44
 #define OPEN_SHOWN   8
@@ -173,6 +175,8 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
     const char *label = "Processes";
+    size_t shown = 0;
+    size_t more = 0;
 
     for (size_t i = 0; i < tables->process_count; i++) {
         const struct trace_process_entry *process = &tables->processes[i];
@@ -180,19 +184,24 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
         char command[100];
         char fate[48];
 
-        if (i == LISTED_MAX) {
-            cli_print(out, "             and %zu more (all with --json)\n",
-                      tables->process_count - i);
-            break;
+        if (!process->pid) /* the machine */
+            continue;
+        if (shown++ >= LISTED_MAX) {
+            more++;
+            continue;
         }
         for (size_t t = 0; t < tables->thread_count; t++)
-            threads += tables->threads[t].process == i;
-        cli_print(out, "%-12s %u  %s  (%u thread%s, %s)\n", label, process->pid,
+            threads += tables->threads[t].process == i && tables->threads[t].tid;
+        cli_print(out, "%-12s %u  %s  (", label, process->pid,
                   cli_clean(*process->arguments ? process->arguments : process->program, command,
-                            sizeof command),
-                  threads, threads == 1 ? "" : "s", info_fate(process, fate, sizeof fate));
+                            sizeof command));
+        if (threads) /* none: it is known only by what it used */
+            cli_print(out, "%u thread%s, ", threads, threads == 1 ? "" : "s");
+        cli_print(out, "%s)\n", info_fate(process, fate, sizeof fate));
         label = "";
     }
+    if (more)
+        cli_print(out, "             and %zu more (all with --json)\n", more);
 }
 
 /* How many columns a text takes: bytes that go on a character do not count. */
@@ -247,6 +256,55 @@ static void write_instruments(const struct info_request *request, struct ifg_byt
     }
     if (tables->instrument_count)
         cli_print(out, "\n");
+}
+
+bool info_sampling(const struct info_request *request, struct info_sampling *out)
+{
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    const struct {
+        const char *key;
+        double *value;
+    } facts[] = {
+        { "samples.hz", &out->hz },
+        { "samples.count", &out->samples },
+        { "samples.lost", &out->lost },
+        { "samples.rooted", &out->rooted_share },
+        { "samples.inferred", &out->inferred_share },
+        { "samples.unwind_ns", &out->unwind_us },
+        { "samples.overhead_pct", &out->overhead_pct },
+    };
+
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+        const char *value = trace_find_fact(tables, facts[i].key);
+
+        *facts[i].value = value ? strtod(value, NULL) : (double)NAN;
+    }
+    out->rooted_share /= out->samples > 0 ? out->samples : (double)NAN;
+    out->inferred_share /= out->samples > 0 ? out->samples : (double)NAN;
+    out->unwind_us /= out->samples > 0 ? 1e3 * out->samples : (double)NAN;
+    return out->samples >= 0 || model_has_profile(request->model);
+}
+
+static void write_sampling(const struct info_request *request, struct ifg_bytes *out)
+{
+    struct info_sampling sampling;
+    char number[32];
+
+    if (!info_sampling(request, &sampling) || !(sampling.samples >= 0))
+        return;
+    cli_print(out, "Sampling     %s samples", cli_count((uint64_t)sampling.samples, number));
+    if (sampling.hz > 0)
+        cli_print(out, " at %.0f Hz", sampling.hz);
+    if (sampling.lost >= 0)
+        cli_print(out, " · %s lost", cli_count((uint64_t)sampling.lost, number));
+    if (sampling.rooted_share >= 0)
+        cli_print(out, " · %.1f %% rooted, %.1f %% with uncertain frames",
+                  100 * sampling.rooted_share, 100 * sampling.inferred_share);
+    if (sampling.unwind_us >= 0)
+        cli_print(out, " · %.1f us per stack", sampling.unwind_us);
+    if (sampling.overhead_pct > -100)
+        cli_print(out, " · cost %.1f %% (measured)", sampling.overhead_pct);
+    cli_print(out, "\n");
 }
 
 static void write_file(const struct info_request *request, struct ifg_bytes *out)
@@ -325,6 +383,7 @@ void info_write_text(const struct info_request *request, struct ifg_bytes *out)
     write_losses(request, out);
     write_processes(request, out);
     write_instruments(request, out);
+    write_sampling(request, out);
     write_file(request, out);
     write_rows(request, out, true);
     write_rows(request, out, false);

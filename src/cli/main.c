@@ -13,6 +13,8 @@ static const struct cli_command commands[] = {
       cmd_report },
     { "stats", "counts, sums and percentiles by zone, model, category, op, function, thread",
       cmd_stats },
+    { "annotate", "source and machine code of a function with the samples of each line",
+      cmd_annotate },
     { "query", "ask a trace in SQL", cmd_query },
     { "export", "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...", cmd_export },
     { "diff", "what changed between two traces, with a verdict for each place", cmd_diff },

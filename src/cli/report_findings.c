@@ -285,6 +285,7 @@ void report_write_recording(const struct report_request *request, struct ifg_byt
     size_t at;
 
     cli_print(out, "\n");
+    report_write_machine(request, out);
     at = out->size;
     write_cost(request->report, out);
     if (!out->failed && out->size > at + RECORDING) /* the label goes where blanks are */

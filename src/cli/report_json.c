@@ -174,6 +174,7 @@ static void write_model(struct ifg_json *json, const struct report_request *requ
         write_function(json, &input->functions[net->first_function + f]);
     ifg_json_close(json, ']');
     write_operators(json, request, net);
+    report_json_samples_of(request, net, json);
     ifg_json_close(json, '}');
 }
 
@@ -310,6 +311,8 @@ void report_write_json(const struct report_request *request, struct ifg_bytes *o
             write_model(&json, request, &report->input->nets[report->nets[i]]);
     ifg_json_close(&json, ']');
     write_stages(&json, report->input);
+    report_json_samples(request, &json);
+    report_machine_json(&json, report);
     write_findings(&json, report);
     write_recording(&json, report);
     ifg_json_close(&json, '}');

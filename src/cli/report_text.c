@@ -254,6 +254,7 @@ static void write_models(const struct report_request *request, struct ifg_bytes 
                 write_request(function, out);
         }
         write_operators(request, net, out);
+        report_write_samples_of(request, i, out);
     }
 }
 
@@ -324,6 +325,7 @@ void report_write_text(const struct report_request *request, struct ifg_bytes *o
     else
         write_models(request, out);
     write_stages(request->report, out);
+    report_write_samples(request, out);
     report_write_findings(request, out);
     report_write_recording(request, out);
 }

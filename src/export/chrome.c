@@ -6,7 +6,7 @@
  * around it becomes an async pair instead. Times are microseconds since the trace began, with three
  * decimals; when that was is in otherData.
  */
-#include "export/export_internal.h"
+#include "export/sampled.h"
 
 #include <math.h>
 
@@ -487,14 +487,33 @@ static void write_marks(struct chrome *chrome)
     }
 }
 
-static void write_tail(struct chrome *chrome)
+/* Goes behind all events. */
+static enum ifg_status write_samples(struct chrome *chrome)
 {
+    struct sampled *sampled = ifg_alloc(1, sizeof *sampled);
+    enum ifg_status status =
+        sampled ? sampled_init(sampled, chrome->job) : export_no_memory(chrome->job);
+
+    if (!status && sampled->profile)
+        status = export_chrome_samples(sampled, chrome->begin_ns);
+    if (sampled)
+        sampled_fini(sampled);
+    ifg_free(sampled);
+    return status;
+}
+
+static enum ifg_status write_tail(struct chrome *chrome)
+{
+    enum ifg_status status = IFG_OK;
     const struct model *model = chrome->model;
     struct ifg_bytes *line = &chrome->line;
     struct ifg_json json = { line, false };
 
+    export_put_text(chrome->sink, "\n]");
+    if (sampled_is_wanted(chrome->job))
+        status = write_samples(chrome);
     ifg_bytes_clear(line);
-    export_bytes_text(line, "\n],\"displayTimeUnit\":\"ns\",\"otherData\":");
+    export_bytes_text(line, ",\"displayTimeUnit\":\"ns\",\"otherData\":");
     ifg_json_open(&json, '{');
     ifg_json_key(&json, "tool");
     ifg_json_string(&json, "inferogram " INFEROGRAM_VERSION);
@@ -512,6 +531,7 @@ static void write_tail(struct chrome *chrome)
     export_bytes_text(line, "}\n");
     chrome->first = false;
     put_line(chrome);
+    return status;
 }
 
 /* ---- together ---------------------------------------------------------------- */
@@ -585,7 +605,8 @@ enum ifg_status export_chrome(struct export_job *job)
         if (!status)
             status = write_counters(&chrome);
         write_marks(&chrome);
-        write_tail(&chrome);
+        if (!status)
+            status = write_tail(&chrome);
         say_what_changed(&chrome);
     }
     if (!status && chrome.failed)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "model/samples.h"
 
 const struct export_format export_formats[] = {
     { "chrome", ".json", "Chrome trace JSON, as Perfetto's importer reads it" },
@@ -70,6 +71,22 @@ static enum ifg_status filter_names(struct export_job *job)
     return IFG_OK;
 }
 
+/* Threads that were sampled may have no slices, and no entry in the model. */
+static bool is_sampled_thread(struct export_job *job, const char *wanted)
+{
+    const struct model_profile *profile;
+    char number[16];
+
+    if (model_profile_get(job->model, &profile, NULL) || !profile)
+        return false;
+    for (size_t i = 0; i < profile->thread_count; i++) {
+        snprintf(number, sizeof number, "%u", profile->threads[i].tid);
+        if (strcmp(number, wanted) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum ifg_status filter_threads(struct export_job *job)
 {
     const struct model *model = job->model;
@@ -86,7 +103,7 @@ static enum ifg_status filter_threads(struct export_job *job)
             strcmp(number, wanted) == 0 || strcmp(model->threads[i].name, wanted) == 0;
         found |= job->filter.threads[i];
     }
-    if (!found)
+    if (!found && !is_sampled_thread(job, wanted))
         return ifg_fail(job->err, IFG_NOT_FOUND, "no thread is called '%s'", wanted);
     return IFG_OK;
 }

@@ -17,7 +17,15 @@
 #include "export/sink.h"
 #include "model/model.h"
 
+/* What stacks are made of. */
+enum export_stacks {
+    EXPORT_STACKS_ANY, /* samples if there are any, else zones */
+    EXPORT_STACKS_SAMPLES,
+    EXPORT_STACKS_ZONES, /* in timelines: no samples */
+};
+
 struct export_options {
+    enum export_stacks stacks;
     bool compress;         /* perfetto: zstd packets */
     bool unwrap;           /* tracy-csv: a row for each zone */
     bool self;             /* tracy-csv: time without children */
@@ -45,6 +53,7 @@ struct export_result {
     uint64_t spans;
     uint64_t values; /* of counters */
     uint64_t marks;  /* messages and frames */
+    uint64_t samples;
     uint64_t overlapping;
     size_t note_count;
     char notes[EXPORT_NOTES][EXPORT_NOTE_BYTES];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Folded stacks: "outer;inner 1234" lines, the number is the stack's own time in nanoseconds. */
 #include "base/alloc.h"
+#include "export/sampled.h"
 #include "export/stacks.h"
 
 struct folded {
@@ -86,7 +87,7 @@ static bool write_stack(struct folded *folded, uint32_t node)
     return true;
 }
 
-enum ifg_status export_folded(struct export_job *job)
+static enum ifg_status export_folded_zones(struct export_job *job)
 {
     struct folded folded = { .job = job };
     enum ifg_status status = stacks_build(&folded.stacks, job, job->options->by_thread);
@@ -101,4 +102,10 @@ enum ifg_status export_folded(struct export_job *job)
     export_texts_fini(&folded.threads);
     stacks_fini(&folded.stacks);
     return status;
+}
+
+enum ifg_status export_folded(struct export_job *job)
+{
+    return sampled_is_wanted(job) ? sampled_export(job, export_folded_samples)
+                                  : export_folded_zones(job);
 }

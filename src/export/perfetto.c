@@ -8,6 +8,7 @@
  * tracks side by side.
  */
 #include "export/perfetto_internal.h"
+#include "export/sampled.h"
 
 #include <math.h>
 
@@ -447,6 +448,8 @@ enum ifg_status export_perfetto(struct export_job *job)
         if (!status)
             status = write_counters(&p);
         write_marks(&p);
+        if (!status && sampled_is_wanted(job))
+            status = perfetto_samples(&p, threads + 3);
         perfetto_flush(&p);
     }
     if (!status && p.failed)

@@ -166,6 +166,9 @@ void perfetto_intern_place(struct perfetto *p, uint32_t place);
 /* The same for an attribute's name; 0 if there are too many of them. */
 uint32_t perfetto_intern_key(struct perfetto *p, const char *name);
 
+/* perfetto_samples.c */
+enum ifg_status perfetto_samples(struct perfetto *p, uint32_t sequence);
+
 /* NULL if memory is short. */
 struct lane *perfetto_lane(struct lanes *lanes, uint64_t start_ns, uint64_t end_ns);
 

@@ -3,21 +3,9 @@
  * The profile that pprof reads: gzip around a protobuf. A sample is a distinct stack with the
  * number of its slices and its own time; labels name model and category of the ML event around it.
  */
-#include <zlib.h>
+#include "export/pprof_internal.h"
 
-#include "export/proto.h"
-#include "export/stacks.h"
-
-enum profile_field {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING = 6,
-    PROFILE_TIME_NS = 9,
-    PROFILE_DURATION_NS = 10,
-    PROFILE_DEFAULT_TYPE = 14,
-};
+#include "base/alloc.h"
 
 /* Strings that every profile has; those of places follow. */
 static const char *const fixed_strings[] = { "",      "zones",   "count", "wall", "nanoseconds",
@@ -28,19 +16,7 @@ enum { S_NONE, S_ZONES, S_COUNT, S_WALL, S_NANOSECONDS, S_MODEL, S_CATEGORY, S_F
  * categories. */
 #define PLACE_STRINGS 3
 
-struct pprof {
-    struct export_job *job;
-    struct stacks stacks;
-    struct ifg_bytes message;
-    struct ifg_bytes inner;
-    struct ifg_bytes label;
-    struct ifg_bytes pending; /* waits for compression */
-    z_stream zip;
-    bool zip_open;
-    bool failed;
-};
-
-static void compress_pending(struct pprof *p, bool last)
+void pprof_compress(struct pprof *p, bool last)
 {
     p->zip.next_in = p->pending.data;
     p->zip.avail_in = (uInt)p->pending.size;
@@ -59,21 +35,21 @@ static void compress_pending(struct pprof *p, bool last)
     ifg_bytes_clear(&p->pending);
 }
 
-static void put_message(struct pprof *p, enum profile_field field)
+void pprof_message(struct pprof *p, enum profile_field field)
 {
     proto_message(&p->pending, field, &p->message);
     if (p->pending.failed)
         p->failed = true;
     else if (p->pending.size >= 256u << 10)
-        compress_pending(p, false);
+        pprof_compress(p, false);
     ifg_bytes_clear(&p->message);
 }
 
-static void put_sample_type(struct pprof *p, uint64_t type, uint64_t unit)
+void pprof_sample_type(struct pprof *p, uint64_t type, uint64_t unit)
 {
     proto_uint(&p->message, 1, type);
     proto_uint(&p->message, 2, unit);
-    put_message(p, PROFILE_SAMPLE_TYPE);
+    pprof_message(p, PROFILE_SAMPLE_TYPE);
 }
 
 static uint64_t net_string(const struct model *model, uint32_t net)
@@ -86,7 +62,7 @@ static uint64_t category_string(const struct model *model, enum trace_category c
     return net_string(model, (uint32_t)model->net_count) + category;
 }
 
-static void put_label(struct pprof *p, uint64_t key, uint64_t text)
+void pprof_label(struct pprof *p, uint64_t key, uint64_t text)
 {
     ifg_bytes_clear(&p->label);
     proto_uint(&p->label, 1, key);
@@ -111,10 +87,10 @@ static void put_sample(struct pprof *p, const struct stack_node *node)
     proto_message(&p->message, 2, &p->inner);
     if (node->ml != MODEL_NONE) {
         if (model->places[node->ml].net != MODEL_NONE)
-            put_label(p, S_MODEL, net_string(model, model->places[node->ml].net));
-        put_label(p, S_CATEGORY, category_string(model, model->places[node->ml].category));
+            pprof_label(p, S_MODEL, net_string(model, model->places[node->ml].net));
+        pprof_label(p, S_CATEGORY, category_string(model, model->places[node->ml].category));
     }
-    put_message(p, PROFILE_SAMPLE);
+    pprof_message(p, PROFILE_SAMPLE);
 }
 
 static void put_place(struct pprof *p, uint32_t index)
@@ -127,18 +103,18 @@ static void put_place(struct pprof *p, uint32_t index)
     proto_uint(&p->inner, 2, place->line);
     proto_uint(&p->message, 1, index + 1);
     proto_message(&p->message, 4, &p->inner);
-    put_message(p, PROFILE_LOCATION);
+    pprof_message(p, PROFILE_LOCATION);
     proto_uint(&p->message, 1, index + 1);
     proto_uint(&p->message, 2, text);
     proto_uint(&p->message, 3, text + 1);
     proto_uint(&p->message, 4, text + 2);
-    put_message(p, PROFILE_FUNCTION);
+    pprof_message(p, PROFILE_FUNCTION);
 }
 
-static void put_string(struct pprof *p, const char *text)
+void pprof_string(struct pprof *p, const char *text)
 {
     export_bytes_text(&p->message, text);
-    put_message(p, PROFILE_STRING);
+    pprof_message(p, PROFILE_STRING);
 }
 
 static void put_strings(struct pprof *p)
@@ -146,17 +122,17 @@ static void put_strings(struct pprof *p)
     const struct model *model = p->job->model;
 
     for (size_t i = 0; i < S_FIXED; i++)
-        put_string(p, fixed_strings[i]);
+        pprof_string(p, fixed_strings[i]);
     for (uint32_t i = 0; i < model->place_count; i++) {
         export_frame_name(model, i, &p->message);
-        put_message(p, PROFILE_STRING);
-        put_string(p, model->places[i].function);
-        put_string(p, model->places[i].file);
+        pprof_message(p, PROFILE_STRING);
+        pprof_string(p, model->places[i].function);
+        pprof_string(p, model->places[i].file);
     }
     for (size_t i = 0; i < model->net_count; i++)
-        put_string(p, model->nets[i].name);
+        pprof_string(p, model->nets[i].name);
     for (int i = 0; i < TRACE_CATEGORIES; i++)
-        put_string(p, model_category_name((enum trace_category)i));
+        pprof_string(p, model_category_name((enum trace_category)i));
 }
 
 static void write_profile(struct pprof *p)
@@ -164,8 +140,8 @@ static void write_profile(struct pprof *p)
     const struct model *model = p->job->model;
     uint64_t time_ns = model->begin_ns + (uint64_t)model->realtime_offset_ns;
 
-    put_sample_type(p, S_ZONES, S_COUNT);
-    put_sample_type(p, S_WALL, S_NANOSECONDS);
+    pprof_sample_type(p, S_ZONES, S_COUNT);
+    pprof_sample_type(p, S_WALL, S_NANOSECONDS);
     for (size_t i = 0; i < p->stacks.count; i++)
         put_sample(p, &p->stacks.nodes[i]);
     for (uint32_t i = 0; i < model->place_count; i++)
@@ -177,22 +153,32 @@ static void write_profile(struct pprof *p)
     proto_uint(&p->pending, PROFILE_DEFAULT_TYPE, S_WALL);
     if (p->pending.failed)
         p->failed = true;
-    compress_pending(p, true);
+    pprof_compress(p, true);
 }
 
 enum ifg_status export_pprof(struct export_job *job)
 {
     struct pprof p = { .job = job };
+    bool samples = sampled_is_wanted(job);
     enum ifg_status status;
 
     ifg_bytes_init(&p.message, 64u << 20);
     ifg_bytes_init(&p.inner, 64u << 20);
     ifg_bytes_init(&p.label, 1u << 10);
     ifg_bytes_init(&p.pending, 256u << 20);
-    status = stacks_build(&p.stacks, job, false);
+    if (samples) {
+        p.sampled = ifg_alloc(1, sizeof *p.sampled);
+        status = p.sampled ? sampled_init(p.sampled, job) : export_no_memory(job);
+        if (!status && !p.sampled->profile)
+            status = ifg_fail(job->err, IFG_NOT_FOUND, "the trace has no samples");
+    } else {
+        status = stacks_build(&p.stacks, job, false);
+    }
     if (!status) {
         p.zip_open = deflateInit2(&p.zip, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK;
-        if (p.zip_open)
+        if (p.zip_open && samples)
+            pprof_samples(&p);
+        else if (p.zip_open)
             write_profile(&p);
         if (!p.zip_open || p.failed)
             status = export_no_memory(job);
@@ -204,5 +190,8 @@ enum ifg_status export_pprof(struct export_job *job)
     ifg_bytes_fini(&p.label);
     ifg_bytes_fini(&p.pending);
     stacks_fini(&p.stacks);
+    if (p.sampled)
+        sampled_fini(p.sampled);
+    ifg_free(p.sampled);
     return status;
 }

@@ -3,7 +3,7 @@
  * speedscope's file format: one evented profile for each thread, nanoseconds since the trace began.
  * Its events must balance: a slice that sticks out of the one around it is cut off there.
  */
-#include "export/export_internal.h"
+#include "export/sampled.h"
 
 struct speedscope {
     struct export_job *job;
@@ -136,7 +136,7 @@ static bool write_frames(struct speedscope *s, struct ifg_bytes *text)
     return good;
 }
 
-enum ifg_status export_speedscope(struct export_job *job)
+static enum ifg_status export_speedscope_zones(struct export_job *job)
 {
     struct speedscope s = { .job = job };
     struct export_nest nest = { 0 };
@@ -167,4 +167,10 @@ enum ifg_status export_speedscope(struct export_job *job)
     export_nest_fini(&nest);
     ifg_bytes_fini(&text);
     return status;
+}
+
+enum ifg_status export_speedscope(struct export_job *job)
+{
+    return sampled_is_wanted(job) ? sampled_export(job, export_speedscope_samples)
+                                  : export_speedscope_zones(job);
 }

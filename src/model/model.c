@@ -49,10 +49,28 @@ static unsigned worker_count(const struct model_options *options)
     return wanted < 1 ? 1 : wanted > WORKERS_MAX ? WORKERS_MAX : (unsigned)wanted;
 }
 
+/* Samples are read later, but the trace begins and ends with them too. */
+static void take_times_of_samples(struct model *model)
+{
+    for (size_t i = 0; i < trace_reader_block_count(model->reader); i++) {
+        const struct trace_block *block = trace_reader_block(model->reader, i);
+
+        if ((block->type != TRACE_BLOCK_SAMPLES && block->type != TRACE_BLOCK_SWITCHES) ||
+            !block->count || block->t0 > block->t1)
+            continue;
+        if (block->t0 < model->begin_ns)
+            model->begin_ns = block->t0;
+        if (block->t1 > model->end_ns)
+            model->end_ns = block->t1;
+    }
+}
+
 /* The first time of any slice (the last is known from the blocks), and all that was lost. */
 static void take_stock(struct model_builder *builder)
 {
     struct model *model = &builder->model;
+
+    take_times_of_samples(model);
 
     for (size_t t = 0; t < model->thread_count; t++) {
         const struct model_thread *thread = &model->threads[t];
@@ -75,6 +93,7 @@ enum ifg_status model_create(const struct trace_reader *reader, const struct mod
     *out_model = NULL;
     if (builder) {
         builder->model.reader = reader;
+        builder->profile_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
         builder->model.begin_ns = UINT64_MAX; /* until something is known */
         builder->model.realtime_offset_ns = trace_realtime_offset_ns(reader);
         builder->tables = trace_reader_tables(reader);
@@ -126,6 +145,8 @@ void model_destroy(const struct model *model)
     ifg_free((void *)(uintptr_t)model->frames);
     ifg_free((void *)(uintptr_t)model->attributes);
     string_pool_fini(&builder->strings);
+    profile_destroy(builder->profile);
+    pthread_mutex_destroy(&builder->profile_lock);
     ifg_free(builder);
 }
 

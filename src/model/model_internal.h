@@ -3,7 +3,11 @@
 #ifndef IFG_MODEL_INTERNAL_H
 #define IFG_MODEL_INTERNAL_H
 
+#include <pthread.h>
+
 #include "model/model.h"
+
+struct model_profile;
 
 /* Texts that live as long as the model, each once. */
 struct string_pool {
@@ -42,6 +46,9 @@ struct model_builder {
     size_t column_slots; /* allocated */
     struct model_thread *threads;
     struct model_function *functions;
+
+    pthread_mutex_t profile_lock;
+    struct model_profile *profile; /* made when first asked for */
 };
 
 uint32_t builder_place(const struct model_builder *builder, uint32_t process, uint32_t location);
@@ -51,6 +58,10 @@ uint32_t builder_clock(const struct model_builder *builder, uint32_t thread);
 enum ifg_status build_tables(struct model_builder *builder);
 enum ifg_status build_slices(struct model_builder *builder);
 enum ifg_status build_events(struct model_builder *builder);
+
+/* The samples' own: functions of the program (false: no memory), and the end. Accepts NULL. */
+bool profile_routines(struct model_profile *profile);
+void profile_destroy(struct model_profile *profile);
 
 /* Columns are large: straight from the kernel, in huge pages where it has them. */
 void *column_alloc(size_t count, size_t size);

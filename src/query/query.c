@@ -11,10 +11,11 @@
 #define STUCK_NS       1000000000u
 
 static const struct row_table *const row_tables[] = {
-    &info_table,       &process_table, &thread_table,     &net_table,       &property_table,
-    &function_table,   &place_table,   &ml_table,         &attribute_table, &async_table,
-    &message_table,    &counter_table, &allocation_table, &frame_table,     &fact_table,
-    &instrument_table, &loss_table,    &clock_table,
+    &info_table,         &process_table, &thread_table,     &net_table,       &property_table,
+    &function_table,     &place_table,   &ml_table,         &attribute_table, &async_table,
+    &message_table,      &counter_table, &allocation_table, &frame_table,     &fact_table,
+    &instrument_table,   &loss_table,    &clock_table,      &sample_table,    &stack_frame_table,
+    &thread_state_table,
 };
 
 #define ROW_TABLES (sizeof row_tables / sizeof row_tables[0])
@@ -171,6 +172,7 @@ void query_destroy(struct query *query)
     sqlite3_finalize(query->statement);
     sqlite3_close(query->db);
     query_index_fini(query);
+    query_samples_fini(query);
     ifg_free(query);
 }
 

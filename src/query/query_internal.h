@@ -25,6 +25,7 @@ extern const struct row_table process_table, thread_table, net_table, property_t
 extern const struct row_table async_table, message_table, counter_table, allocation_table,
     frame_table;
 extern const struct row_table info_table, fact_table, instrument_table, loss_table, clock_table;
+extern const struct row_table sample_table, stack_frame_table, thread_state_table;
 extern const struct query_table slice_table;
 extern const struct query_table zone_stats_table;
 
@@ -61,7 +62,8 @@ struct query {
     uint32_t *self_ns;   /* of each slice; UINT32_MAX: query_self_ns counts */
     uint32_t *ml;        /* slices that are ML events */
     size_t ml_count;
-    const char *denied; /* what the authorizer refused */
+    struct query_samples *samples; /* see sample_tables.c */
+    const char *denied;            /* what the authorizer refused */
 
     struct query_limits limits;
     uint64_t rows;
@@ -97,6 +99,7 @@ bool query_need_parents(struct query *query);
 bool query_need_self(struct query *query);
 bool query_need_ml(struct query *query);
 void query_index_fini(struct query *query);
+void query_samples_fini(struct query *query);
 
 /* True if slices can be numbered by 32 bits, as the indices do. */
 bool query_can_index(const struct query *query);

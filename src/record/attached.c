@@ -11,6 +11,7 @@
 #include "base/ticks.h"
 #include "collect/ort_attach/libraries.h"
 #include "record/probed.h"
+#include "record/resourced.h"
 #include "record/hold.h"
 #include "record/session_internal.h"
 
@@ -60,6 +61,7 @@ static void define_process(void *user, pid_t pid, uint32_t index)
         process.start_ticks = start_of(&info);
     }
     trace_writer_process(session->writer, &process);
+    resourced_know(session, pid, index, CLOCK_MONOTONIC_INDEX);
 }
 
 static enum trace_process_fate fate_of(void *user, pid_t pid, uint32_t *out_code)

@@ -18,6 +18,8 @@
 #include "base/ticks.h"
 #include "record/attached.h"
 #include "record/probed.h"
+#include "record/resourced.h"
+#include "record/sampled.h"
 
 #define MS 1000000ull
 
@@ -72,8 +74,14 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
                        "");
     instruments_report(&session->result->instruments, session->writer, "models",
                        TRACE_INSTRUMENT_ON, "");
-    if (replaced)
+    if (replaced) {
         session_close_target(session, target, TRACE_FATE_EXEC, 0);
+    } else {
+        uint32_t clock;
+        uint32_t process = target_process(target, &clock);
+
+        resourced_know(session, pid, process, clock);
+    }
     return IFG_OK;
 }
 
@@ -201,6 +209,7 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
     look_for_runtimes(session, pids, count, now_ns);
     attached_look(session, pids, count);
     probed_look(session, pids, count);
+    resourced_look(session, pids, count);
     for (size_t i = 0; i < count; i++) {
         int fd;
 
@@ -217,9 +226,14 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
 
 void session_note_command(struct session *session)
 {
+    siginfo_t info = { .si_pid = 0 };
     int status;
-    pid_t ended = session->root_ended ? 0 : waitpid(session->root, &status, WNOHANG);
+    pid_t ended;
 
+    if (!session->root_ended && session->resources &&
+        waitid(P_PID, (id_t)session->root, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
+        resourced_ended(session, session->root);
+    ended = session->root_ended ? 0 : waitpid(session->root, &status, WNOHANG);
     if (ended == session->root) {
         session->root_ended = true;
         session->result->command_ended = true;
@@ -286,7 +300,7 @@ static bool handle_signals(struct session *session)
 
 static void sleep_until_something(struct session *session)
 {
-    struct pollfd polled[POLLED_TARGETS + 6];
+    struct pollfd polled[POLLED_TARGETS + 8];
     struct timespec limit = { 0, (long)session->sleep_ns };
     nfds_t count = 0;
 
@@ -301,6 +315,8 @@ static void sleep_until_something(struct session *session)
         polled[count++] = (struct pollfd){ map_watch_fd(session->map_watch), POLLIN, 0 };
     if (probed_fd(session) >= 0)
         polled[count++] = (struct pollfd){ probed_fd(session), POLLIN, 0 };
+    if (sampled_fd(session) >= 0)
+        polled[count++] = (struct pollfd){ sampled_fd(session), POLLIN, 0 };
     for (struct target *t = session->targets; t && count < POLLED_TARGETS; t = target_next(t))
         if (target_pidfd(t) >= 0)
             polled[count++] = (struct pollfd){ target_pidfd(t), POLLIN, 0 };
@@ -338,6 +354,8 @@ static void drain_all(struct session *session, uint64_t now_ns)
         any = true;
     if (probed_work(session, now_ns) && session->targets)
         any = true;
+    sampled_work(session, now_ns);
+    resourced_work(session, now_ns);
     if (fullest >= FULL_PERCENT)
         session->sleep_ns = 0;
     else if (any)

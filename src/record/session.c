@@ -19,8 +19,10 @@
 #include "record/fault.h"
 #include "record/host.h"
 #include "record/probed.h"
+#include "record/sampled.h"
 #include "record/process.h"
 #include "record/program.h"
+#include "record/resourced.h"
 #include "wire/wire.h"
 
 /* A recorder that is killed loses at most this much, plus one pass of the loop. */
@@ -82,6 +84,7 @@ enum ifg_status session_open_output(struct session *session, const char *program
     session->context.monotonic_begin_ns = session->begin_ns;
     session->context.counter_begin = ifg_counter_read();
     write_facts(session);
+    resourced_open(session);
     return IFG_OK;
 }
 
@@ -159,6 +162,7 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
     }
     attached_write(session, 0);
     probed_look(session, &launch.pid, 1);
+    sampled_begin(session, launch.pid, true);
     status = launch_go(&launch, command, err);
     if (status) {
         *out_cannot_start = true;
@@ -249,7 +253,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
         status = probed_open(session, err);
     if (!status)
         status = probed_follow(session, pid, err);
-    if (!status && region && !sight.watched && !session->probed)
+    if (!status && region && !sight.watched && !session->probed && !session->options->sample_hz)
         status = attached_explain(session, &info, &sight, region, &no_region, err);
     session->root = pid;
     session->result->pid = pid;
@@ -265,6 +269,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     if (sight.refused)
         snprintf(session->hooks.reason, sizeof session->hooks.reason, "%.500s", sight.reason);
     attached_write(session, 0);
+    sampled_begin(session, pid, false);
     return fd >= 0 ? session_add_target(session, fd, pid, err) : IFG_OK;
 }
 
@@ -384,9 +389,11 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     if (session->attach)
         ort_attach_finish(session->attach);
     probed_finish(session);
+    resourced_finish(session); /* its thread ends before a process is forked for names */
+    sampled_finish(session);
     session_fill_progress(session, &result->totals);
     result->recorder_cpu_s = cpu_seconds();
-    result->no_library = result->totals.processes == 0;
+    result->no_library = result->totals.processes == 0 && !session->profile;
     write_ending(session);
     status = trace_writer_close(session->writer, err);
     session->writer = NULL;
@@ -442,6 +449,7 @@ enum ifg_status session_run(const struct session_options *options,
     if (status)
         goto out;
     session.root_pidfd = (int)syscall(SYS_pidfd_open, session.root, 0);
+    resourced_begin(&session);
     tell_start(&session);
     session_loop(&session);
     if (finish(&session, &write_error))
@@ -458,6 +466,8 @@ out:
     map_watch_close(session.map_watch);
     ort_attach_close(session.attach);
     probed_close(&session);
+    sampled_close(&session);
+    resourced_close(&session);
     rendezvous_destroy(&session.rendezvous);
     hooks_fini(&session.hooks);
     if (session.root_pidfd >= 0)

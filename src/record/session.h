@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A recording from its first to its last moment: launch or attach, follow every process that
- * carries the library, drain, write, finish the file. One thread, one loop.
+ * carries the library, drain, write, finish the file. One thread, one loop; what is used
+ * meanwhile is looked at by another one (resourced.h).
  *
  * The caller prints; this room only tells what happened.
  */
@@ -58,8 +59,11 @@ struct session_options {
     enum session_hook hook;
     struct probe_file *const *probes; /* descriptions of runtimes to be followed by probes */
     size_t probe_count;
-    uint32_t ops;      /* operators of every so many inferences; 0: none */
-    double duration_s; /* 0: until the program ends or the user stops */
+    uint32_t ops;        /* operators of every so many inferences; 0: none */
+    uint32_t sample_hz;  /* call stacks, so many a second of CPU time; 0: none */
+    bool no_sources;     /* leave the text of sampled files out of the trace */
+    double resources_hz; /* looks at what is used, so many a second; 0: none */
+    double duration_s;   /* 0: until the program ends or the user stops */
     const char *tool_version;
     const char *arguments; /* the whole command line, for the trace */
 

@@ -17,6 +17,8 @@
 #include "record/target.h"
 
 struct probe_watch;
+struct resource_watch;
+struct profile;
 
 struct session {
     const struct session_options *options;
@@ -28,6 +30,7 @@ struct session {
     struct ort_attach *attach;   /* runtimes watched from outside; NULL: none are to be */
     struct map_watch *map_watch; /* NULL: nobody waits for a library */
     struct probe_watch *probed;  /* the same by descriptions; NULL: there are none */
+    struct profile *profile;     /* samples; NULL: none are taken */
     struct injection injection;  /* hooks that were put into the process; to be put back */
     struct process_info next;    /* whom --next found: it may be gone when it is described */
     bool saw_python;
@@ -48,6 +51,9 @@ struct session {
     uint64_t next_exec_check_ns;
     uint64_t next_runtime_look_ns;
     uint64_t next_files_ns;
+    uint64_t next_resources_ns;
+    struct resource_watch *resources; /* NULL: not to be looked at */
+    uint64_t next_samples_ns;
     uint64_t next_progress_ns;
     uint64_t sleep_ns;
     unsigned interrupts;

@@ -76,6 +76,11 @@ static void describe_process(struct target *target)
         if (!info.arguments_bytes && target->pid == target->context->launched)
             process.arguments_bytes =
                 join_command(target->context->command, info.arguments, sizeof info.arguments);
+    } else if (target->pid == target->context->launched) { /* it was over before we could look */
+        process.program = target->context->command[0];
+        process.arguments = info.arguments;
+        process.arguments_bytes =
+            join_command(target->context->command, info.arguments, sizeof info.arguments);
     }
     trace_writer_process(target->context->writer, &process);
 }
@@ -447,6 +452,12 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
     ifg_free(target->ended);
     ifg_free(target->files);
     ifg_free(target);
+}
+
+uint32_t target_process(const struct target *target, uint32_t *out_clock)
+{
+    *out_clock = target->control->tick_source == IFG_TICKS_MONOTONIC ? 1 : 0;
+    return target->process;
 }
 
 pid_t target_pid(const struct target *target)

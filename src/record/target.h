@@ -68,6 +68,8 @@ unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any);
 
 pid_t target_pid(const struct target *target);
 uint64_t target_start_ns(const struct target *target); /* when the library started in it */
+/* Its process in the trace, and the clock of that. */
+uint32_t target_process(const struct target *target, uint32_t *out_clock);
 bool target_told_runtime(const struct target *target); /* a hook in it spoke of a runtime */
 int target_pidfd(const struct target *target); /* readable when the process has ended; -1 unknown */
 void target_count(const struct target *target, struct target_counts *counts); /* adds */

@@ -123,9 +123,9 @@ void trace_writer_source(struct trace_writer *writer, const struct trace_source 
 
 /* ---- reading ---- */
 
-/* Everything but samples and switches, in memory; strings are valid UTF-8 and never NULL. Entry i is
- * number i + 1. Every number is inside its array or 0, and a node's parent comes before it: what a
- * hostile file says otherwise is left out and counted. */
+/* Everything but samples and switches, in memory; strings are valid UTF-8 and never NULL. Entry i
+ * is number i + 1. Every number is inside its array or 0, and a node's parent comes before it: what
+ * a hostile file says otherwise is left out and counted. */
 struct trace_profile {
     struct trace_module *modules;
     size_t module_count;

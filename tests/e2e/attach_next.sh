@@ -60,7 +60,7 @@ waits --timeout 60 --name next-app
 ended "$recorder"
 is "a short program: recorded" "$status" 0
 is "a short program: from its first session on" "$(models_of)" "inference,50 load,1 "
-is "a short program: its name" "$(rows "SELECT name FROM process")" next-app
+is "a short program: its name" "$(rows "SELECT name FROM process WHERE pid > 0")" next-app
 
 # ---- one that maps the runtime and creates no session -------------------------------------------------
 waits --timeout 60 --path "$T/next.py"

@@ -13,7 +13,7 @@ sanitized() { case ${SANITIZE:-none} in none) false ;; esac; }
 record() {
     status=0
     rm -f "$trace" "$T/totals"
-    "$INFEROGRAM" record -q -f -o "$trace" -- "$@" >"$T/output" 2>"$T/record.err" || status=$?
+    "$INFEROGRAM" record --no-resources -q -f -o "$trace" -- "$@" >"$T/output" 2>"$T/record.err" || status=$?
     output=$(cat "$T/output")
     "$PROGRAMS/dump_trace" --totals "$trace" >"$T/totals" 2>&1 || echo "unreadable" >>"$T/totals"
 }

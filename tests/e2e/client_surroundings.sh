@@ -38,7 +38,7 @@ attach() { # MODE RECORDINGS
 }
 attach_record() { # attaches to $pid for a moment
     status=0
-    "$INFEROGRAM" record -q -f -o "$trace" --duration 0.3 --pid "$pid" >"$T/output" 2>"$T/record.err" ||
+    "$INFEROGRAM" record --no-resources -q -f -o "$trace" --duration 0.3 --pid "$pid" >"$T/output" 2>"$T/record.err" ||
         status=$?
     "$PROGRAMS/dump_trace" --totals "$trace" >"$T/totals" 2>&1
 }

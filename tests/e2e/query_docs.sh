@@ -6,6 +6,7 @@
 cd "$T" || exit 1
 command -v python3 >/dev/null 2>&1 || skip_all "python3 is not installed"
 "$INFEROGRAM" record -q -o t.ifg -- "$BUILD_DIR/examples/image_pipeline" 200 2 >/dev/null 2>&1
+"$REPORT_TRACES" profile samples.ifg
 "$INFEROGRAM" record -q -o killed.ifg -- "$REC_TICKER" -c 10 -k 9 >/dev/null 2>&1
 
 cat >check.py <<'PYTHON'
@@ -57,7 +58,8 @@ def stages(rows):
 
 
 def counters(rows):
-    assert rows and all(r['name'] == 'queue' and 0 <= r['low'] <= r['mean'] <= r['high'] <= 16 for r in rows)
+    rows = [r for r in rows if r['name'] == 'queue']  # others are of the machine
+    assert rows and all(0 <= r['low'] <= r['mean'] <= r['high'] <= 16 for r in rows)
 
 
 def memory(rows):
@@ -75,7 +77,24 @@ def longest(rows):
     assert any(r['file'] and r['line'] for r in rows)
 
 
-checks = [slowest, categories, first, tails, gaps, stages, counters, memory, unfinished, longest]
+def functions(rows):
+    rows = ask('samples.ifg', queries[10])
+    assert [(r['function'], r['self'], r['percent']) for r in rows] == [
+        ('run(int)', 20, 40), ('spin', 20, 40), ('do_page', 10, 20)], rows
+
+
+def stack(rows):
+    rows = ask('samples.ifg', queries[11])
+    assert [r['function'] for r in rows] == ['spin', 'pool::Worker::(virtual 2)'], rows
+
+
+def waits(rows):
+    rows = ask('samples.ifg', queries[12])
+    assert len(rows) == 10 and all((r['dur_ns'], r['waited_ns']) == (10000000, 2000000) for r in rows), rows
+
+
+checks = [slowest, categories, first, tails, gaps, stages, counters, memory, unfinished, longest,
+          functions, stack, waits]
 
 
 def tables():
@@ -93,17 +112,17 @@ def tables():
 if which == 'tables':
     tables()
 elif which == 'count':
-    assert len(queries) == len(checks) == 10, len(queries)
+    assert len(queries) == len(checks) == 13, len(queries)
 else:
     checks[int(which)](ask('t.ifg', queries[int(which)]))
 PYTHON
 check() { python3 check.py "$INFEROGRAM" "$SOURCE_DIR/docs/sql.md" "$1"; }
 
-ok "there are ten queries" check count
+ok "there are thirteen queries" check count
 ok "tables and columns are those of --tables" check tables
 number=0
 for name in "slowest inferences" "time by model and category" "first and steady" "tails" "gaps" "stages" "counters" \
-    "memory" "unfinished" "self time"; do
+    "memory" "unfinished" "self time" "functions" "a stack" "waits"; do
     ok "query: $name" check "$number"
     number=$((number + 1))
 done

@@ -17,7 +17,7 @@
 #define CUTS_MAX    256u /* truncations of one file */
 #define CHANGES_MAX 512u /* changed bytes of one file */
 #define FILE_MAX    (4u << 20)
-#define SECONDS_MAX 6  /* for changed files; whole files are always replayed */
+#define SECONDS_MAX 6 /* for changed files; whole files are always replayed */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));

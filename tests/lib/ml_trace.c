@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 
 #define CATEGORY_LOCATIONS 8u /* model m, category c is location 8 m + c */
+#define FIRST_RESOURCE     100000u
 #define FIRST_PLACE        (CATEGORY_LOCATIONS * (ML_TRACE_MODELS + 1))
 
 static uint32_t process_of(uint32_t thread)
@@ -207,6 +208,37 @@ void ml_trace_async(struct ml_trace *trace, uint32_t thread, uint32_t model, uin
 }
 
 /* One request of the detector: loaded again each time, with stages. */
+void ml_trace_resource(struct ml_trace *trace, uint32_t process, const char *name, uint64_t ns,
+                       double value)
+{
+    uint32_t id = 0;
+
+    if (!trace->resources[process]) {
+        if (process == ML_TRACE_MACHINE)
+            trace_writer_process(trace->writer,
+                                 &(struct trace_process){ .index = process,
+                                                          .program = "system",
+                                                          .start_ticks = ML_TRACE_START });
+        trace_writer_thread(trace->writer, ML_TRACE_THREADS + process, process, 0, "resources");
+        trace->resources[process] = trace_stream_create(trace->writer, ML_TRACE_THREADS + process);
+    }
+    while (id < trace->resource_count && strcmp(trace->resource_names[id], name) != 0)
+        id++;
+    if (id == ML_TRACE_RESOURCES || !trace->resources[process])
+        abort();
+    if (id == trace->resource_count) {
+        snprintf(trace->resource_names[trace->resource_count++], 48, "%s", name);
+        for (uint32_t p = 0; p <= ML_TRACE_MACHINE; p++)
+            trace_writer_location(trace->writer,
+                                  &(struct trace_location){ .process = p,
+                                                            .id = FIRST_RESOURCE + id,
+                                                            .kind = TRACE_LOCATION_COUNTER,
+                                                            .name = name });
+    }
+    trace_stream_event(trace->resources[process], TRACE_EVENT_COUNTER, ML_TRACE_START + ns,
+                       FIRST_RESOURCE + id, &value, sizeof value);
+}
+
 static void show_request(struct ml_trace *trace, uint32_t model, const uint32_t stages[3],
                          uint32_t number)
 {

@@ -28,6 +28,7 @@
 #define ML_TRACE_PROCESSES 2u /* threads 0 to 3 belong to the first, 4 and 5 to the second */
 #define ML_TRACE_MODELS    64u
 #define ML_TRACE_START     ML_S
+#define ML_TRACE_RESOURCES 64u
 
 struct ml_trace_model {
     const char *name;
@@ -45,6 +46,9 @@ struct ml_trace {
     uint32_t models;
     uint32_t process_of[ML_TRACE_MODELS];
     uint32_t locations;
+    struct trace_stream *resources[ML_TRACE_PROCESSES + 1]; /* of the processes, of the machine */
+    char resource_names[ML_TRACE_RESOURCES][48];
+    uint32_t resource_count;
     struct trace_reader *reader;
     const struct model *model;
 };
@@ -94,6 +98,12 @@ void ml_trace_wait(struct ml_trace *trace, uint32_t thread, uint64_t ns);
 /* A span of a model, from now; does not move time. */
 void ml_trace_async(struct ml_trace *trace, uint32_t thread, uint32_t model, uint64_t id,
                     uint64_t ns);
+
+/* A value of a counter of what was used, so long after the start: of a process (0, 1) or of the
+ * machine. */
+#define ML_TRACE_MACHINE ML_TRACE_PROCESSES
+void ml_trace_resource(struct ml_trace *trace, uint32_t process, const char *name, uint64_t ns,
+                       double value);
 
 /* A trace with some of everything that a report shows: for tests of the command. */
 void ml_trace_showcase(struct ml_trace *trace);

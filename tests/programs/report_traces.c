@@ -5,6 +5,7 @@
  *     report_traces showcase FILE    some of everything that a report shows
  *     report_traces many FILE        thirty models
  *     report_traces plain FILE       zones, no model
+ *     report_traces profile FILE     samples and context switches, see profile_trace.h
  *     report_traces empty FILE       nothing
  *     report_traces odd FILE         long and dirty texts wherever there is one
  *     report_traces large FILE N     N million slices of one model: inferences and operators
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "ml_trace.h"
+#include "profile_trace.h"
 
 static void make_many(struct ml_trace *trace)
 {
@@ -120,6 +122,8 @@ int main(int argc, char **argv)
         make_odd(&trace);
     else if (strcmp(argv[1], "plain") == 0)
         make_plain(&trace);
+    else if (strcmp(argv[1], "profile") == 0)
+        profile_trace_write(&trace);
     else if (strcmp(argv[1], "large") == 0 && argc > 3)
         make_large(&trace, strtoull(argv[3], NULL, 10) * 1000000);
     else if (strcmp(argv[1], "runs") == 0 && argc > 3)

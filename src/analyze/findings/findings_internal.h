@@ -60,12 +60,18 @@ void rule_cold_start(const struct ml_input *input, struct findings *out);
 void rule_slow_first_run(const struct ml_input *input, struct findings *out);
 void rule_reshaping(const struct ml_input *input, struct findings *out);
 void rule_oversubscription(const struct ml_input *input, struct findings *out);
+void rule_run_queue_wait(const struct ml_input *input, struct findings *out);
+void rule_spinning(const struct ml_input *input, struct findings *out);
 void rule_uneven_latency(const struct ml_input *input, struct findings *out);
 void rule_setup_heavy(const struct ml_input *input, struct findings *out);
 void rule_pre_post_heavy(const struct ml_input *input, struct findings *out);
 void rule_host_bound(const struct ml_input *input, struct findings *out);
 void rule_many_small_runs(const struct ml_input *input, struct findings *out);
 void rule_quantized_slower(const struct ml_input *input, struct findings *out);
+void rule_throttled(const struct ml_input *input, struct findings *out);
+void rule_memory_growth(const struct ml_input *input, struct findings *out);
+void rule_page_faults(const struct ml_input *input, struct findings *out);
+void rule_noisy_neighbour(const struct ml_input *input, struct findings *out);
 void rule_noisy_host(const struct ml_input *input, struct findings *out);
 void rule_dropped_events(const struct ml_input *input, struct findings *out);
 

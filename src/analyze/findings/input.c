@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/waiting.h"
 #include "base/alloc.h"
+#include "model/samples.h"
 
 #define NANO         1e9
 #define SECONDS_MAX  1e9
@@ -225,6 +227,12 @@ enum ifg_status ml_input_create(const struct model *model, struct ml_input **out
         status = ml_finish_operators(&building);
     if (!status)
         status = ml_time_events(building.input);
+    if (!status)
+        status = resources_create(model, building.input->duration_ns, &building.input->resources);
+    if (!status)
+        status = model_profile_get(model, &building.input->profile, err);
+    if (!status)
+        status = waiting_create(model, &building.input->waiting, err);
     if (!status) {
         finish_stages(&building);
         finish_nets(building.input);
@@ -241,11 +249,13 @@ void ml_input_destroy(struct ml_input *input)
 {
     if (!input)
         return;
+    resources_destroy(input->resources);
     ifg_free(input->nets);
     ifg_free(input->functions);
     ifg_free(input->operators);
     ifg_free(input->stages);
     ifg_free(input->events);
+    waiting_destroy(input->waiting);
     ifg_free(input);
 }
 

@@ -13,8 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/resources.h"
 #include "base/status.h"
 #include "model/model.h"
+
+struct model_profile;
+struct waiting;
 
 /* Percentiles of fewer values say nothing. */
 #define ML_P90_LEAST 10u
@@ -152,9 +156,10 @@ struct ml_stage {
 struct ml_input {
     const struct model *model;
     const struct trace_tables *tables;
-    uint64_t duration_ns; /* of the recording; never 0 */
-    uint32_t cpus;        /* 0: not known */
-    double load_average;  /* when the recording began; NAN */
+    uint64_t duration_ns;        /* of the recording; never 0 */
+    uint32_t cpus;               /* 0: not known */
+    double load_average;         /* when the recording began; NAN */
+    struct resources *resources; /* NULL: not recorded */
 
     struct ml_net *nets;
     size_t net_count;
@@ -168,6 +173,9 @@ struct ml_input {
 
     struct ml_event *events; /* behind ml_events */
     size_t event_count;
+
+    const struct model_profile *profile; /* samples; NULL: there are none */
+    struct waiting *waiting;             /* NULL: there are no context switches */
 };
 
 enum ifg_status ml_input_create(const struct model *model, struct ml_input **out_input,

@@ -28,7 +28,7 @@ struct profile_counts {
 enum ifg_status profile_open(const struct profile_options *options, struct profile **out_profile,
                              struct sampler_facts *out_facts, struct ifg_error *err) IFG_MUST_CHECK;
 
-/* Takes what the kernel has. Often enough: a ring holds about 30 samples of 16 KiB. */
+/* Takes what the kernel has. Often enough: a ring holds about 20 samples of 24 KiB. */
 void profile_drain(struct profile *profile, bool all);
 
 struct sampler *profile_sampler(struct profile *profile);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the files about samples share. */
+#ifndef IFG_ANALYZE_HOT_INTERNAL_H
+#define IFG_ANALYZE_HOT_INTERNAL_H
+
+#include "analyze/hot.h"
+
+struct hot_span {
+    uint64_t start_ns;
+    uint64_t end_ns;
+};
+
+/* A filter made ready: what is NULL does not restrict. */
+struct hot_wanted {
+    const struct model *model;
+    uint64_t from_ns;
+    uint64_t to_ns;
+    bool *threads; /* of the profile */
+    bool *ml;      /* by place */
+    bool *op;      /* by place */
+    bool by_op;
+    struct hot_span *spans; /* thread by thread */
+    size_t span_count;
+    size_t span_capacity;
+    size_t *first_span; /* per thread of the model, and one more */
+};
+
+bool hot_wanted_init(struct hot_wanted *wanted, const struct model *model,
+                     const struct model_profile *profile, const struct hot_filter *filter);
+void hot_wanted_fini(struct hot_wanted *wanted);
+bool hot_wants(const struct hot_wanted *wanted, const struct model_sample *sample);
+
+#endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Run-queue wait: see waiting.h. Slices and states of a thread are both in order of time. */
+#include "analyze/waiting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static int most_runnable(const void *a, const void *b)
+{
+    const struct waiting_thread *left = a;
+    const struct waiting_thread *right = b;
+
+    if (left->ns[MODEL_RUNNABLE] != right->ns[MODEL_RUNNABLE])
+        return left->ns[MODEL_RUNNABLE] > right->ns[MODEL_RUNNABLE] ? -1 : 1;
+    return left->thread < right->thread ? -1 : left->thread > right->thread;
+}
+
+static void add_thread(struct waiting *waiting, const struct model_profile *profile, uint32_t t)
+{
+    const struct model_sampled_thread *thread = &profile->threads[t];
+    struct waiting_thread *out = &waiting->threads[waiting->thread_count];
+
+    if (!thread->state_count)
+        return;
+    out->thread = t;
+    for (size_t i = 0; i < thread->state_count; i++) {
+        const struct model_thread_state *state = &profile->states[thread->first_state + i];
+
+        out->ns[state->state] += state->end_ns - state->start_ns;
+        waiting->ns[state->state] += state->end_ns - state->start_ns;
+        out->times += state->state == MODEL_RUNNABLE;
+    }
+    waiting->thread_count++;
+}
+
+/* One inference: `first` is the first state that may reach into it. */
+static void add_inference(struct waiting_net *net, const struct model *model, size_t slice,
+                          const struct model_thread_state *states, size_t first, size_t count)
+{
+    uint64_t start = model->start_ns[slice];
+    uint64_t end = model_end_ns(model, slice);
+    uint64_t waited = 0;
+
+    for (size_t i = first; i < count && states[i].start_ns < end; i++) {
+        uint64_t from = states[i].start_ns > start ? states[i].start_ns : start;
+        uint64_t to = states[i].end_ns < end ? states[i].end_ns : end;
+
+        if (to <= from)
+            continue;
+        net->ns[states[i].state] += to - from;
+        if (states[i].state == MODEL_RUNNABLE)
+            waited += to - from;
+    }
+    net->inferences++;
+    net->total_ns += end - start;
+    if (waited > net->longest_wait_ns) {
+        net->longest_wait_ns = waited;
+        net->longest = slice;
+    }
+}
+
+static void add_inferences(struct waiting *waiting, const struct model *model,
+                           const struct model_profile *profile, uint32_t t)
+{
+    const struct model_sampled_thread *from = &profile->threads[t];
+    const struct model_thread *thread = &model->threads[from->thread];
+    const struct model_thread_state *states = profile->states + from->first_state;
+    uint64_t known_from = from->state_count ? states[0].start_ns : UINT64_MAX;
+    uint64_t known_to = from->state_count ? states[from->state_count - 1].end_ns : 0;
+    uint64_t covered = 0; /* inside an inference until then */
+    size_t at = 0;
+
+    for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
+        const struct model_place *place = &model->places[model->place[i]];
+        uint64_t start = model->start_ns[i];
+        uint64_t end;
+
+        if (place->kind != TRACE_LOCATION_ML || place->category != TRACE_CATEGORY_INFERENCE ||
+            place->net >= model->net_count || start < covered)
+            continue;
+        end = model_end_ns(model, i);
+        if (start < known_from || end > known_to || end < start)
+            continue;
+        covered = end;
+        while (at < from->state_count && states[at].end_ns <= start)
+            at++;
+        add_inference(&waiting->nets[place->net], model, i, states, at, from->state_count);
+    }
+}
+
+enum ifg_status waiting_create(const struct model *model, struct waiting **out_waiting,
+                               struct ifg_error *err)
+{
+    const struct model_profile *profile;
+    struct waiting *waiting;
+    enum ifg_status status = model_profile_get(model, &profile, err);
+
+    *out_waiting = NULL;
+    if (status || !profile || !profile->state_count)
+        return status;
+    waiting = ifg_alloc(1, sizeof *waiting);
+    if (waiting) {
+        waiting->threads = ifg_alloc(profile->thread_count, sizeof *waiting->threads);
+        waiting->nets = ifg_alloc(model->net_count, sizeof *waiting->nets);
+    }
+    if (!waiting || !waiting->threads || !waiting->nets) {
+        waiting_destroy(waiting);
+        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for context switches");
+    }
+    waiting->has_wakers = profile->has_wakers;
+    for (size_t i = 0; i < model->net_count; i++)
+        waiting->nets[i].longest = SIZE_MAX;
+    for (uint32_t t = 0; t < profile->thread_count; t++) {
+        add_thread(waiting, profile, t);
+        if (profile->threads[t].thread != MODEL_NONE)
+            add_inferences(waiting, model, profile, t);
+    }
+    if (waiting->thread_count)
+        qsort(waiting->threads, waiting->thread_count, sizeof *waiting->threads, most_runnable);
+    *out_waiting = waiting;
+    return IFG_OK;
+}
+
+void waiting_destroy(struct waiting *waiting)
+{
+    if (!waiting)
+        return;
+    ifg_free(waiting->threads);
+    ifg_free(waiting->nets);
+    ifg_free(waiting);
+}
+
+double waiting_share(const struct waiting_net *net)
+{
+    return net->total_ns ? (double)net->ns[MODEL_RUNNABLE] / (double)net->total_ns : 0;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who waited for a CPU: from context switches, per thread and per inference.
+ *
+ *   running   on a CPU
+ *   runnable  could run, but does not: it was preempted, or woken and not yet let in
+ *   blocked   waits for something else; without wake-up records also the wait after it
+ *
+ * The run-queue wait of an inference is the time in which its thread was runnable.
+ */
+#ifndef IFG_ANALYZE_WAITING_H
+#define IFG_ANALYZE_WAITING_H
+
+#include "model/samples.h"
+
+struct waiting_thread {
+    uint32_t thread; /* index into model_profile.threads */
+    uint64_t ns[MODEL_STATES];
+    uint64_t times; /* how often it had to wait for a CPU */
+};
+
+struct waiting_net {
+    uint64_t inferences; /* outermost ones on threads whose switches are known */
+    uint64_t total_ns;   /* of these */
+    uint64_t ns[MODEL_STATES];
+    uint64_t longest_wait_ns; /* on the run queue, of one inference */
+    size_t longest;           /* slice; SIZE_MAX: none waited */
+};
+
+struct waiting {
+    struct waiting_thread *threads; /* those with switches, most runnable time first */
+    size_t thread_count;
+    struct waiting_net *nets; /* by index of model->nets */
+    uint64_t ns[MODEL_STATES];
+    bool has_wakers; /* see model/samples.h */
+};
+
+/* NULL if the trace has no switches. */
+enum ifg_status waiting_create(const struct model *model, struct waiting **out_waiting,
+                               struct ifg_error *err) IFG_MUST_CHECK;
+void waiting_destroy(struct waiting *waiting);
+
+/* The part of a model's inferences that was spent on the run queue; 0 if nothing is known. */
+double waiting_share(const struct waiting_net *net);
+
+#endif

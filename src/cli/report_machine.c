@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `inferogram report`: what the machine and the program used meanwhile, in a line or two. */
+#include "cli/report_output.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define LABEL 14
+
+static const char *size_of(double bytes, char *out)
+{
+    return cli_size(bytes >= 0 && bytes < 1e18 ? (uint64_t)bytes : 0, out);
+}
+
+static void say_cpu(const struct ml_input *input, char *line, size_t size)
+{
+    const struct resources *resources = input->resources;
+    uint32_t cpus = input->cpus ? input->cpus : resources->cpus;
+
+    if (!isnan(resources->cpu_pct)) {
+        report_append(line, size, "CPU %.0f %% of %u core%s", resources->cpu_pct, cpus,
+                      cpus == 1 ? "" : "s");
+        if (!isnan(resources->program_cores) && cpus)
+            report_append(line, size, " (program %.0f %%)", 100 * resources->program_cores / cpus);
+    } else if (!isnan(resources->program_cores)) {
+        report_append(line, size, "program %.0f %% of a core", 100 * resources->program_cores);
+    }
+}
+
+static void say_device(const char *kind, size_t number, size_t count,
+                       const struct resource_device *device, char *line, size_t size)
+{
+    char text[32];
+
+    report_append(line, size, " · %s", kind);
+    if (count > 1)
+        report_append(line, size, " %zu", number);
+    if (!isnan(device->busy_pct))
+        report_append(line, size, " %.0f %% (max %.0f %%)", device->busy_pct, device->busy_max_pct);
+    if (!isnan(device->memory_max_bytes))
+        report_append(line, size, ", %s", size_of(device->memory_max_bytes, text));
+    if (!isnan(device->power_w))
+        report_append(line, size, ", %.0f W", device->power_w);
+}
+
+static void say_devices(const struct ml_input *input, char *line, size_t size)
+{
+    const struct resources *resources = input->resources;
+    const char *gpu = trace_find_fact(input->tables, "resources.gpu");
+
+    for (size_t i = 0; i < resources->gpu_count; i++)
+        say_device("GPU", i, resources->gpu_count, &resources->gpus[i], line, size);
+    if (!resources->gpu_count && gpu && strcmp(gpu, "no driver") == 0)
+        report_append(line, size, " · no GPU driver");
+    else if (!resources->gpu_count && gpu && *gpu)
+        report_append(line, size, " · GPU: %.80s", gpu);
+    for (size_t i = 0; i < resources->npu_count; i++)
+        say_device("NPU", i, resources->npu_count, &resources->npus[i], line, size);
+}
+
+void report_write_machine(const struct report_request *request, struct ifg_bytes *out)
+{
+    const struct ml_input *input = request->report->input;
+    const struct resources *resources = input->resources;
+    char line[800] = "", text[32];
+    size_t at = out->size;
+
+    if (!resources)
+        return;
+    say_cpu(input, line, sizeof line);
+    if (!isnan(resources->rss_max_bytes))
+        report_append(line, sizeof line, "%smemory peak %s (rss)", *line ? " · " : "",
+                      size_of(resources->rss_max_bytes, text));
+    if (resources->steal_pct >= 0.05)
+        report_append(line, sizeof line, " · steal %.1f %%", resources->steal_pct);
+    if (resources->iowait_pct >= 1)
+        report_append(line, sizeof line, " · waiting for disks %.0f %%", resources->iowait_pct);
+    if (!isnan(resources->frequency_mhz))
+        report_append(line, sizeof line, " · %.2f GHz", resources->frequency_mhz / 1e3);
+    say_devices(input, line, sizeof line);
+    report_wrap(out, LABEL, "", line);
+    if (!out->failed && out->size > at + LABEL) /* the label goes where blanks are */
+        memcpy(out->data + at, "Machine", strlen("Machine"));
+}
+
+static void put_devices(struct ifg_json *json, const char *key,
+                        const struct resource_device *devices, size_t count)
+{
+    ifg_json_key(json, key);
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < count; i++) {
+        ifg_json_open(json, '{');
+        ifg_json_put_double(json, "busy_pct", devices[i].busy_pct);
+        ifg_json_put_double(json, "busy_max_pct", devices[i].busy_max_pct);
+        ifg_json_put_double(json, "memory_max_bytes", devices[i].memory_max_bytes);
+        ifg_json_put_double(json, "power_w", devices[i].power_w);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+}
+
+void report_machine_json(struct ifg_json *json, const struct report *report)
+{
+    const struct resources *resources = report->input->resources;
+
+    if (!resources)
+        return;
+    ifg_json_key(json, "machine");
+    ifg_json_open(json, '{');
+    ifg_json_put_double(json, "cpu_pct", resources->cpu_pct);
+    ifg_json_put_double(json, "cpu_max_pct", resources->cpu_max_pct);
+    ifg_json_put_double(json, "program_cores", resources->program_cores);
+    ifg_json_put_double(json, "steal_pct", resources->steal_pct);
+    ifg_json_put_double(json, "iowait_pct", resources->iowait_pct);
+    ifg_json_put_double(json, "pressure_cpu_pct", resources->pressure_cpu_pct);
+    ifg_json_put_double(json, "pressure_memory_pct", resources->pressure_memory_pct);
+    ifg_json_put_double(json, "pressure_io_pct", resources->pressure_io_pct);
+    ifg_json_put_double(json, "rss_max_bytes", resources->rss_max_bytes);
+    ifg_json_put_double(json, "memory_used_max_bytes", resources->memory_used_max_bytes);
+    ifg_json_put_double(json, "frequency_mhz", resources->frequency_mhz);
+    put_devices(json, "gpus", resources->gpus, resources->gpu_count);
+    put_devices(json, "npus", resources->npus, resources->npu_count);
+    ifg_json_key(json, "others");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < resources->other_count; i++) {
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "name", resources->others[i].name);
+        ifg_json_put_uint(json, "pid", resources->others[i].pid);
+        ifg_json_put_double(json, "cpu_pct", resources->others[i].cpu_pct);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_close(json, '}');
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Functions of the program by samples: a table, JSON, CSV. */
+#include "cli/stats_functions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/csv.h"
+
+#define OUTPUT_MAX   (1u << 30)
+#define NAME_COLUMNS 48
+#define DETAILS      8
+
+static double share_of(uint64_t part, uint64_t all)
+{
+    return all ? (double)part / (double)all : 0;
+}
+
+void functions_put_cell(struct ifg_bytes *out, const char *text, int columns)
+{
+    char clean[512];
+    int used = 0;
+    size_t cut = 0; /* where the last character that fits beside "…" ends */
+
+    cli_clean(text, clean, sizeof clean);
+    for (size_t i = 0; clean[i]; i++) {
+        if (((unsigned char)clean[i] & 0xc0) == 0x80)
+            continue;
+        if (used == columns - 1)
+            cut = i;
+        used++;
+    }
+    if (used > columns) {
+        cli_print(out, "%.*s…", (int)cut, clean);
+        return;
+    }
+    cli_print(out, "%s%*s", clean, columns - used, "");
+}
+
+static int compare_rows(const void *a, const void *b, void *user)
+{
+    const struct hot_row *left = a;
+    const struct hot_row *right = b;
+    enum functions_sort sort = *(const enum functions_sort *)user;
+    uint64_t l = sort == FUNCTIONS_BY_SELF ? left->self : left->total;
+    uint64_t r = sort == FUNCTIONS_BY_SELF ? right->self : right->total;
+
+    if (sort != FUNCTIONS_BY_NAME && l != r)
+        return l > r ? -1 : 1;
+    if (sort != FUNCTIONS_BY_NAME && left->self + left->total != right->self + right->total)
+        return left->self + left->total > right->self + right->total ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+/* ---- for scripts ---- */
+
+void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64_t samples,
+                        size_t details)
+{
+    char text[32];
+
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "name", row->name);
+    ifg_json_put_bool(json, "guessed", row->guessed);
+    ifg_json_put_string(json, "under", row->under);
+    ifg_json_put_string(json, "module", row->module);
+    ifg_json_put_string(json, "file", row->file);
+    ifg_json_put_uint(json, "line", row->line);
+    ifg_json_put_uint(json, "self", row->self);
+    ifg_json_put_uint(json, "total", row->total);
+    ifg_json_put_double(json, "self_share", share_of(row->self, samples));
+    ifg_json_put_double(json, "total_share", share_of(row->total, samples));
+    ifg_json_put_uint(json, "total_inferred", row->total_inferred);
+    ifg_json_key(json, "lines");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < row->line_count && i < details; i++) {
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "function", row->lines[i].function);
+        ifg_json_put_string(json, "file", row->lines[i].file);
+        ifg_json_put_uint(json, "line", row->lines[i].line);
+        ifg_json_put_uint(json, "self", row->lines[i].self);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_key(json, "addresses");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < row->address_count && i < details; i++) {
+        ifg_json_open(json, '{');
+        snprintf(text, sizeof text, "0x%llx", (unsigned long long)row->addresses[i].address);
+        ifg_json_put_string(json, "address", text);
+        ifg_json_put_uint(json, "self", row->addresses[i].self);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_close(json, '}');
+}
+
+static void write_json(const struct model_profile *profile, const struct hot *hot, size_t rows,
+                       struct ifg_bytes *out)
+{
+    struct ifg_json json = { out, false };
+
+    ifg_json_open(&json, '{');
+    ifg_json_put_uint(&json, "schema", 1);
+    ifg_json_put_double(&json, "hz", profile->hz);
+    ifg_json_put_uint(&json, "samples", hot->samples);
+    ifg_json_put_uint(&json, "lost", profile->lost);
+    ifg_json_put_uint(&json, "rooted", hot->rooted);
+    ifg_json_put_uint(&json, "inferred", hot->inferred);
+    ifg_json_put_uint(&json, "in_kernel", hot->in_kernel);
+    ifg_json_put_uint(&json, "no_stack", hot->no_stack);
+    ifg_json_put_uint(&json, "lent", hot->lent);
+    ifg_json_put_uint(&json, "several", hot->several);
+    ifg_json_key(&json, "modules");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < hot->module_count; i++) {
+        ifg_json_open(&json, '{');
+        ifg_json_put_string(&json, "name", hot->modules[i].name);
+        ifg_json_put_uint(&json, "self", hot->modules[i].self);
+        ifg_json_put_double(&json, "self_share", share_of(hot->modules[i].self, hot->samples));
+        ifg_json_close(&json, '}');
+    }
+    ifg_json_close(&json, ']');
+    ifg_json_key(&json, "rows");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < rows; i++)
+        functions_json_row(&json, &hot->rows[i], hot->samples, DETAILS);
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    ifg_bytes_put(out, "\n", 1);
+}
+
+static void write_csv(const struct hot *hot, size_t rows, struct ifg_bytes *out)
+{
+    cli_print(out, "name,guessed,self,total,self_share,total_share,total_inferred,module,file,"
+                   "line\r\n");
+    for (size_t i = 0; i < rows; i++) {
+        const struct hot_row *row = &hot->rows[i];
+
+        csv_put(out, row->name);
+        cli_print(out, ",%d,%llu,%llu,%.17g,%.17g,%llu,", row->guessed,
+                  (unsigned long long)row->self, (unsigned long long)row->total,
+                  share_of(row->self, hot->samples), share_of(row->total, hot->samples),
+                  (unsigned long long)row->total_inferred);
+        csv_put(out, row->module);
+        cli_print(out, ",");
+        csv_put(out, row->file);
+        cli_print(out, ",%u\r\n", row->line);
+    }
+}
+
+/* ---- for people ---- */
+
+static void write_notes(const struct model_profile *profile, const struct hot *hot, bool guessed,
+                        struct ifg_bytes *out)
+{
+    char number[32];
+
+    cli_print(out, "%s samples", cli_count(hot->samples, number));
+    if (profile->hz > 0)
+        cli_print(out, " at %.0f Hz", profile->hz);
+    cli_print(out, ": %.1f %% of stacks reach the root, %.1f %% have frames that are not certain",
+              100 * share_of(hot->rooted, hot->samples),
+              100 * share_of(hot->inferred, hot->samples));
+    if (hot->in_kernel)
+        cli_print(out, ", %.1f %% in the kernel", 100 * share_of(hot->in_kernel, hot->samples));
+    cli_print(out, "\n");
+    if (hot->lent)
+        cli_print(out,
+                  "%s of threads without events of their own, counted with the model that ran "
+                  "then\n",
+                  cli_count(hot->lent, number));
+    if (guessed)
+        cli_print(out, "? the name was recovered from type information, it is not in the file\n");
+}
+
+static void write_table(const struct model_profile *profile, const struct hot *hot, size_t rows,
+                        struct ifg_bytes *out)
+{
+    bool guessed = false;
+
+    cli_print(out, "%-*s %9s %8s %9s %8s  %-24s %s\n", NAME_COLUMNS, "function", "self", "self %",
+              "total", "total %", "module", "line");
+    for (size_t i = 0; i < rows; i++) {
+        const struct hot_row *row = &hot->rows[i];
+        const char *slash = strrchr(row->file, '/');
+        char number[32], name[600], file[200], under[56];
+
+        snprintf(name, sizeof name, "%s%.590s", row->guessed ? "? " : "", row->name);
+        functions_put_cell(out, name, NAME_COLUMNS);
+        cli_print(out, " %9s %6.1f %%", cli_count(row->self, number),
+                  100 * share_of(row->self, hot->samples));
+        cli_print(out, " %9s %6.1f %%  ", cli_count(row->total, number),
+                  100 * share_of(row->total, hot->samples));
+        if (row->line || *row->under)
+            functions_put_cell(out, row->module, 24);
+        else
+            cli_print(out, "%s", cli_clean(row->module, file, sizeof file));
+        if (row->line)
+            cli_print(out, " %s:%u", cli_clean(slash ? slash + 1 : row->file, file, sizeof file),
+                      row->line);
+        else if (*row->under)
+            cli_print(out, " < %s", cli_clean(row->under, under, sizeof under));
+        cli_print(out, "\n");
+        guessed |= row->guessed;
+    }
+    if (rows < hot->row_count)
+        cli_print(out, "and %zu more: --limit 0 shows all\n", hot->row_count - rows);
+    write_notes(profile, hot, guessed, out);
+}
+
+int functions_print(const struct functions_request *request)
+{
+    const struct model_profile *profile;
+    struct hot *hot = NULL;
+    struct ifg_error err = { 0 };
+    struct ifg_bytes out;
+    enum functions_sort sort = request->sort;
+    enum ifg_status status = model_profile_get(request->model, &profile, &err);
+    size_t rows;
+    int code;
+
+    if (!status)
+        status = hot_create(request->model, &request->filter, &hot, &err);
+    if (status) {
+        cli_say("%s", err.message);
+        return cli_exit_for(status);
+    }
+    if (hot->row_count)
+        qsort_r(hot->rows, hot->row_count, sizeof *hot->rows, compare_rows, &sort);
+    rows = request->limit && request->limit < hot->row_count ? request->limit : hot->row_count;
+    ifg_bytes_init(&out, OUTPUT_MAX);
+    if (request->form == FUNCTIONS_JSON)
+        write_json(profile, hot, rows, &out);
+    else if (request->form == FUNCTIONS_CSV)
+        write_csv(hot, rows, &out);
+    else if (hot->row_count)
+        write_table(profile, hot, rows, &out);
+    else
+        cli_say("%s: no sample matches", request->path);
+    if (profile->lost && request->form == FUNCTIONS_TABLE)
+        cli_say("%llu samples were lost while recording and are in no figure",
+                (unsigned long long)profile->lost);
+    code = out.size ? cli_write_out(&out) : CLI_YES;
+    ifg_bytes_fini(&out);
+    hot_destroy(hot);
+    return code;
+}

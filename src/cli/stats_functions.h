@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `inferogram stats --by function` of a trace that has samples. */
+#ifndef IFG_CLI_STATS_FUNCTIONS_H
+#define IFG_CLI_STATS_FUNCTIONS_H
+
+#include "analyze/hot.h"
+#include "base/bytes.h"
+#include "base/json.h"
+
+enum functions_sort { FUNCTIONS_BY_SELF, FUNCTIONS_BY_TOTAL, FUNCTIONS_BY_NAME };
+enum functions_form { FUNCTIONS_TABLE, FUNCTIONS_JSON, FUNCTIONS_CSV };
+
+struct functions_request {
+    const char *path;
+    const struct model *model;
+    struct hot_filter filter;
+    enum functions_sort sort;
+    enum functions_form form;
+    size_t limit; /* 0: all */
+};
+
+/* Prints them; the exit status. */
+int functions_print(const struct functions_request *request);
+
+/* One row as JSON, with at most so many lines and addresses. samples: what shares refer to. */
+void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64_t samples,
+                        size_t details);
+
+/* A text for a cell of so many columns: cut if it is longer, padded if it is shorter. */
+void functions_put_cell(struct ifg_bytes *out, const char *text, int columns);
+
+#endif

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * NVIDIA's GPUs by NVML, loaded where the driver brings it. Each call may take milliseconds. What a
+ * device does not support is left out, and not asked for again.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "collect/proc/proc_internal.h"
+
+#define DEVICES   16u
+#define PROCESSES 256u
+#define SLOW_NS   (2 * SECOND_NS) /* what changes slowly costs as much as the rest */
+
+/* As in nvml.h, whose layout is an ABI. */
+struct utilization {
+    unsigned gpu, memory;
+};
+struct memory {
+    unsigned long long total, free, used;
+};
+struct memory_v2 { /* "used" without what the driver keeps for itself */
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
+#define MEMORY_V2 (sizeof(struct memory_v2) | 2u << 24)
+struct process_v1 {
+    unsigned pid;
+    unsigned long long used;
+};
+struct process_v2 {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+};
+struct process_sample {
+    unsigned pid;
+    unsigned long long time_us;
+    unsigned sm, memory, encoder, decoder;
+};
+_Static_assert(sizeof(struct process_v1) == 16 && sizeof(struct process_v2) == 24 &&
+                   sizeof(struct process_sample) == 32,
+               "as in nvml.h");
+
+enum {
+    CAN_RATES = 1,
+    CAN_MEMORY = 2,
+    CAN_MEMORY_V2 = 4,
+    CAN_POWER = 8,
+    CAN_SM = 16,
+    CAN_MEMORY_CLOCK = 32,
+    CAN_HEAT = 64,
+    CAN_THROTTLE = 128,
+    CAN_PROCESSES = 256,
+};
+
+struct device {
+    void *handle;
+    unsigned can;
+    unsigned long long sampled_us;
+    uint64_t next_slow_ns, next_processes_ns;
+};
+
+struct proc_nvml {
+    void *library;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*count)(unsigned *);
+    int (*handle)(unsigned, void **);
+    int (*name)(void *, char *, unsigned);
+    int (*rates)(void *, struct utilization *);
+    int (*memory)(void *, struct memory *);
+    int (*memory_v2)(void *, struct memory_v2 *);
+    int (*power)(void *, unsigned *);
+    int (*clock)(void *, unsigned, unsigned *);
+    int (*heat)(void *, unsigned, unsigned *);
+    int (*throttle)(void *, unsigned long long *);
+    int (*processes)(void *, unsigned *, void *);
+    int (*samples)(void *, struct process_sample *, unsigned *, unsigned long long);
+    size_t process_bytes;
+    struct device devices[DEVICES];
+    size_t device_count;
+    union {
+        char bytes[PROCESSES * sizeof(struct process_v2)];
+        struct process_sample samples[PROCESSES];
+    } list;
+};
+
+static bool find(const struct proc_nvml *nvml, const char *name, void *out)
+{
+    void *found = dlsym(nvml->library, name);
+
+    memcpy(out, &found, sizeof found); /* C has no cast from objects to functions */
+    return found != NULL;
+}
+
+static const char *load(struct proc_nvml *nvml)
+{
+    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!nvml->library)
+        return "no driver";
+    if (!find(nvml, "nvmlInit_v2", &nvml->init) || !find(nvml, "nvmlShutdown", &nvml->shutdown) ||
+        !find(nvml, "nvmlDeviceGetCount_v2", &nvml->count) ||
+        !find(nvml, "nvmlDeviceGetHandleByIndex_v2", &nvml->handle))
+        return "libnvidia-ml.so.1 is too old";
+    find(nvml, "nvmlDeviceGetName", &nvml->name);
+    find(nvml, "nvmlDeviceGetUtilizationRates", &nvml->rates);
+    find(nvml, "nvmlDeviceGetMemoryInfo", &nvml->memory);
+    find(nvml, "nvmlDeviceGetMemoryInfo_v2", &nvml->memory_v2);
+    find(nvml, "nvmlDeviceGetPowerUsage", &nvml->power);
+    find(nvml, "nvmlDeviceGetClockInfo", &nvml->clock);
+    find(nvml, "nvmlDeviceGetTemperature", &nvml->heat);
+    find(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", &nvml->throttle);
+    nvml->process_bytes = sizeof(struct process_v2);
+    if (!find(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", &nvml->processes) &&
+        !find(nvml, "nvmlDeviceGetComputeRunningProcesses_v2", &nvml->processes)) {
+        nvml->process_bytes = sizeof(struct process_v1);
+        find(nvml, "nvmlDeviceGetComputeRunningProcesses", &nvml->processes);
+    }
+    find(nvml, "nvmlDeviceGetProcessUtilization", &nvml->samples);
+    return NULL;
+}
+
+static void describe(struct proc_nvml *nvml, char *out, size_t size)
+{
+    char name[96] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < nvml->device_count && used < size; i++) {
+        if (!nvml->name || nvml->name(nvml->devices[i].handle, name, sizeof name - 1) != 0)
+            snprintf(name, sizeof name, "NVIDIA");
+        name[sizeof name - 1] = '\0';
+        used += (size_t)snprintf(out + used, size - used, "%s%.60s", i ? ", " : "", name);
+    }
+}
+
+struct proc_nvml *proc_nvml_open(char *out_words, size_t size)
+{
+    struct proc_nvml *nvml = ifg_alloc(1, sizeof *nvml);
+    const char *reason = nvml ? load(nvml) : "out of memory";
+    unsigned count = 0;
+
+    if (!reason && nvml->init() != 0) {
+        reason = "NVML does not start (is the NVIDIA kernel module loaded?)";
+    } else if (!reason) {
+        if (nvml->count(&count) != 0)
+            count = 0;
+        for (unsigned i = 0; i < count && nvml->device_count < DEVICES; i++)
+            if (nvml->handle(i, &nvml->devices[nvml->device_count].handle) == 0)
+                nvml->devices[nvml->device_count++].can = ~0u;
+        if (nvml->device_count) {
+            describe(nvml, out_words, size);
+            return nvml;
+        }
+        nvml->shutdown();
+        reason = "no NVIDIA device";
+    }
+    snprintf(out_words, size, "%s", reason);
+    if (nvml && nvml->library)
+        dlclose(nvml->library);
+    ifg_free(nvml);
+    return NULL;
+}
+
+static void put(const struct proc_sink *sink, uint32_t pid, size_t number, const char *what,
+                double value)
+{
+    char name[PROC_NAME_BYTES];
+
+    snprintf(name, sizeof name, "gpu %zu %s", number, what);
+    proc_put(sink, pid, name, value);
+}
+
+/* Whether a call may be made and worked; one that did not is not made again. */
+#define TRY(device, bit, function, ...)                                                            \
+    ((function) && ((device)->can & (bit)) &&                                                      \
+     ((function)(__VA_ARGS__) == 0 || ((device)->can &= ~(unsigned)(bit), false)))
+
+static void look_at_device(struct proc_nvml *nvml, size_t number, uint64_t now_ns,
+                           const struct proc_sink *sink)
+{
+    struct device *device = &nvml->devices[number];
+    struct utilization rates = { 0, 0 };
+    struct memory memory = { 0, 0, 0 };
+    struct memory_v2 memory_v2 = { .version = MEMORY_V2 };
+    unsigned long long reasons = 0;
+    unsigned value = 0;
+
+    if (TRY(device, CAN_RATES, nvml->rates, device->handle, &rates)) {
+        put(sink, 0, number, "busy %", rates.gpu);
+        put(sink, 0, number, "memory busy %", rates.memory);
+    }
+    if (TRY(device, CAN_MEMORY_V2, nvml->memory_v2, device->handle, &memory_v2))
+        put(sink, 0, number, "memory used bytes", (double)memory_v2.used);
+    else if (TRY(device, CAN_MEMORY, nvml->memory, device->handle, &memory))
+        put(sink, 0, number, "memory used bytes", (double)memory.used);
+    if (TRY(device, CAN_POWER, nvml->power, device->handle, &value))
+        put(sink, 0, number, "power W", value / 1e3);
+    if (!proc_is_due(&device->next_slow_ns, now_ns, SLOW_NS, false))
+        return;
+    if (TRY(device, CAN_SM, nvml->clock, device->handle, 1, &value))
+        put(sink, 0, number, "clock MHz", value);
+    if (TRY(device, CAN_MEMORY_CLOCK, nvml->clock, device->handle, 2, &value))
+        put(sink, 0, number, "memory clock MHz", value);
+    if (TRY(device, CAN_HEAT, nvml->heat, device->handle, 0, &value))
+        put(sink, 0, number, "temperature C", value);
+    if (TRY(device, CAN_THROTTLE, nvml->throttle, device->handle, &reasons)) {
+        /* software power cap 4, hardware slowdown 8, heat 0x20 and 0x40, power brake 0x80 */
+        put(sink, 0, number, "power capped", (reasons & 0x84) != 0);
+        put(sink, 0, number, "slowed by heat", (reasons & 0x68) != 0);
+    }
+}
+
+static bool is_in(const pid_t *pids, size_t count, unsigned pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((unsigned)pids[i] == pid)
+            return true;
+    return false;
+}
+
+static void look_at_processes(struct proc_nvml *nvml, size_t number, const pid_t *pids,
+                              size_t pid_count, const struct proc_sink *sink)
+{
+    struct device *device = &nvml->devices[number];
+    unsigned count = PROCESSES;
+    unsigned long long latest = device->sampled_us;
+
+    memset(&nvml->list, 0, sizeof nvml->list);
+    if (TRY(device, CAN_PROCESSES, nvml->processes, device->handle, &count, nvml->list.bytes)) {
+        for (size_t i = 0; i < count && i < PROCESSES; i++) {
+            struct process_v1 process;
+
+            memcpy(&process, nvml->list.bytes + i * nvml->process_bytes, sizeof process);
+            if (is_in(pids, pid_count, process.pid) && process.used != ~0ull)
+                put(sink, process.pid, number, "memory bytes", (double)process.used);
+        }
+    }
+    if (!nvml->samples)
+        return;
+    count = PROCESSES;
+    memset(&nvml->list, 0, sizeof nvml->list);
+    /* An error only says that nothing ran since then. */
+    if (nvml->samples(device->handle, nvml->list.samples, &count, device->sampled_us) != 0)
+        return;
+    for (size_t i = 0; i < count && i < PROCESSES; i++) {
+        const struct process_sample *sample = &nvml->list.samples[i];
+
+        if (sample->time_us > latest)
+            latest = sample->time_us;
+        if (sample->sm <= 100 && is_in(pids, pid_count, sample->pid))
+            put(sink, sample->pid, number, "busy %", sample->sm);
+    }
+    device->sampled_us = latest;
+}
+
+void proc_nvml_look(struct proc_nvml *nvml, const pid_t *pids, size_t count, uint64_t now_ns,
+                    const struct proc_sink *sink)
+{
+    for (size_t i = 0; i < nvml->device_count; i++) {
+        look_at_device(nvml, i, now_ns, sink);
+        if (count && proc_is_due(&nvml->devices[i].next_processes_ns, now_ns, SECOND_NS, false))
+            look_at_processes(nvml, i, pids, count, sink);
+    }
+}
+
+void proc_nvml_close(struct proc_nvml *nvml)
+{
+    if (!nvml)
+        return;
+    nvml->shutdown();
+    dlclose(nvml->library);
+    ifg_free(nvml);
+}

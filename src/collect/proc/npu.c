@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * NPUs: the kernel's accel class. Intel's driver (intel_vpu) tells how long it was busy; AMD's
+ * (amdxdna) and Qualcomm's (qaic) tell nothing of the machine, only of a process (fdinfo, see
+ * gpu_drm.c).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/proc/proc_internal.h"
+
+#define EVERY_NS (SECOND_NS / 10)
+
+void proc_npu_open(struct proc_devices *npus, const struct proc_roots *roots)
+{
+    char folder[128];
+    size_t used = 0;
+
+    snprintf(folder, sizeof folder, "%.100s/class/accel", roots->sys);
+    proc_devices_find(npus, folder, "accel");
+    if (!npus->count) {
+        snprintf(npus->words, sizeof npus->words, "no device");
+        return;
+    }
+    for (size_t i = 0; i < npus->count && used < sizeof npus->words; i++)
+        used +=
+            (size_t)snprintf(npus->words + used, sizeof npus->words - used, "%s%s", i ? ", " : "",
+                             npus->items[i].driver[0] ? npus->items[i].driver : "unknown driver");
+}
+
+static void put(struct proc_device *device, size_t number, const char *what, double value,
+                const struct proc_sink *sink)
+{
+    char name[PROC_NAME_BYTES];
+
+    snprintf(name, sizeof name, "npu %zu %s", number, what);
+    proc_put(sink, 0, name, value);
+    device->tells = true;
+}
+
+static uint64_t read_below(const struct proc_device *device, const char *file)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/device/%s", device->path, file);
+    return ifg_read_number(path);
+}
+
+static void look_at_device(struct proc_device *device, size_t number, uint64_t now_ns,
+                           const struct proc_sink *sink)
+{
+    uint64_t busy_us = read_below(device, "npu_busy_time_us");
+    uint64_t memory = read_below(device, "npu_memory_utilization");
+    uint64_t mhz = read_below(device, "npu_current_frequency_mhz");
+
+    if (busy_us != MISSING) {
+        if (device->at_ns && now_ns > device->at_ns) {
+            double percent =
+                100 * 1e3 * proc_more(busy_us, device->busy_us) / (double)(now_ns - device->at_ns);
+
+            put(device, number, "busy %", percent < 100 ? percent : 100, sink);
+        }
+        device->busy_us = busy_us;
+        device->at_ns = now_ns;
+        device->tells = true;
+    }
+    if (memory != MISSING)
+        put(device, number, "memory used bytes", (double)memory, sink);
+    if (mhz != MISSING)
+        put(device, number, "clock MHz", (double)mhz, sink);
+}
+
+void proc_npu_look(struct proc_devices *npus, uint64_t now_ns, bool last,
+                   const struct proc_sink *sink)
+{
+    if (!npus->count || !proc_is_due(&npus->next_ns, now_ns, EVERY_NS, last))
+        return;
+    for (size_t i = 0; i < npus->count; i++)
+        look_at_device(&npus->items[i], i, now_ns, sink);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who else is busy: the CPU time of all processes of the machine, and the names of those that use
+ * most of it. Reading them all is dear, so it is done rarely: the more there are, the more rarely.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "collect/proc/proc_internal.h"
+
+#define EVERY_NS   (5 * SECOND_NS)
+#define LEAST_NS   (SECOND_NS / 2) /* between two that are compared */
+#define TIMES      3000u           /* of its cost until the next one: 0.03 % of a CPU */
+#define OTHERS_MAX 16384u
+#define NAMED      3u
+#define NAMED_PCT  5.0
+
+struct proc_other {
+    uint32_t pid;
+    uint64_t start_ticks, ticks;
+};
+
+struct busiest {
+    double percent;
+    uint32_t pid;
+    char name[24];
+};
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static bool is_followed(const struct proc_process *followed, size_t count, uint32_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (followed[i].pid == pid)
+            return true;
+    return false;
+}
+
+static bool read_stat(int folder, const char *pid, struct process_stat *out)
+{
+    char path[64], text[1024];
+    ssize_t got;
+    int fd;
+
+    snprintf(path, sizeof path, "%.20s/stat", pid);
+    fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    got = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return proc_parse_process(text, out);
+}
+
+static const struct proc_other *find(const struct proc_others *others, uint32_t pid, size_t *hint)
+{
+    /* /proc lists them in order, so that the next one is where the last one was found. */
+    while (*hint < others->before_count && others->before[*hint].pid < pid)
+        ++*hint;
+    if (*hint < others->before_count && others->before[*hint].pid == pid)
+        return &others->before[*hint];
+    for (size_t i = 0; i < *hint; i++)
+        if (others->before[i].pid == pid)
+            return &others->before[i];
+    return NULL;
+}
+
+static void note(struct busiest *top, double percent, uint32_t pid, const char *name)
+{
+    size_t at = NAMED;
+
+    if (percent < NAMED_PCT)
+        return;
+    while (at > 0 && top[at - 1].percent < percent) {
+        if (at < NAMED)
+            top[at] = top[at - 1];
+        at--;
+    }
+    if (at == NAMED)
+        return;
+    top[at] = (struct busiest){ percent, pid, "" };
+    snprintf(top[at].name, sizeof top[at].name, "%.20s", name);
+}
+
+static void tell(const struct busiest *top, const struct proc_sink *sink)
+{
+    for (size_t i = 0; i < NAMED && top[i].percent > 0; i++) {
+        char name[PROC_NAME_BYTES];
+
+        snprintf(name, sizeof name, "other %s (%u) cpu %%", top[i].name, top[i].pid);
+        proc_put(sink, 0, name, top[i].percent);
+    }
+}
+
+void proc_others_look(struct proc_others *others, const struct proc_roots *roots,
+                      const struct proc_process *followed, size_t followed_count, uint64_t now_ns,
+                      bool last, const struct proc_sink *sink)
+{
+    long per_second = sysconf(_SC_CLK_TCK);
+    double elapsed_s = (double)(now_ns - others->at_ns) / 1e9;
+    struct busiest top[NAMED] = { 0 };
+    double all = 0;
+    struct proc_other *now = NULL;
+    uint64_t begin = cpu_ns();
+    size_t count = 0, hint = 0;
+    struct dirent *entry;
+    DIR *folder;
+
+    if ((!last && now_ns < others->next_ns) ||
+        (others->before && now_ns < others->at_ns + LEAST_NS))
+        return;
+    others->next_ns = now_ns + EVERY_NS;
+    folder = opendir(roots->proc);
+    now = folder ? ifg_alloc(OTHERS_MAX, sizeof *now) : NULL;
+    while (now && count < OTHERS_MAX && (entry = readdir(folder)) != NULL) {
+        const struct proc_other *before;
+        struct process_stat stat;
+        double percent;
+        uint64_t pid;
+
+        if (!ifg_parse_number(entry->d_name, NULL, &pid) || pid > UINT32_MAX ||
+            !read_stat(dirfd(folder), entry->d_name, &stat))
+            continue;
+        now[count++] = (struct proc_other){ (uint32_t)pid, stat.start_ticks, stat.ticks };
+        if (!others->before || pid == (uint64_t)getpid() ||
+            is_followed(followed, followed_count, (uint32_t)pid))
+            continue;
+        before = find(others, (uint32_t)pid, &hint);
+        if (!before && others->before_count == OTHERS_MAX)
+            continue; /* it may have been there all the time */
+        percent = 100 *
+                  proc_more(stat.ticks,
+                            before && before->start_ticks == stat.start_ticks ? before->ticks : 0) /
+                  (double)(per_second > 0 ? per_second : 100) / elapsed_s;
+        all += percent;
+        note(top, percent, (uint32_t)pid, stat.name);
+    }
+    if (folder)
+        closedir(folder);
+    if (!now)
+        return;
+    if (others->before) {
+        proc_put(sink, 0, "others cpu %", all);
+        tell(top, sink);
+    }
+    ifg_free(others->before);
+    others->before = now;
+    others->before_count = count;
+    others->at_ns = now_ns;
+    begin = cpu_ns() - begin;
+    if (begin * TIMES > EVERY_NS)
+        others->next_ns = now_ns + begin * TIMES;
+}
+
+void proc_others_close(struct proc_others *others)
+{
+    ifg_free(others->before);
+    others->before = NULL;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What this tries: the texts of /proc/stat, pressure, PID/stat, cgroup and fdinfo, cut anywhere and
+ * with anything in them. The first byte chooses the parser. Names must stay inside their buffers
+ * and hold nothing that a terminal obeys; counts must stay below their limits.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/proc/proc_internal.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool good)
+{
+    if (!good)
+        abort();
+}
+
+static void is_word(const char *text, size_t size)
+{
+    size_t length = strnlen(text, size);
+
+    must(length < size);
+    for (size_t i = 0; i < length; i++)
+        must(text[i] > ' ' && text[i] < 0x7f);
+}
+
+static void try_cpus(const char *text)
+{
+    struct cpu_ticks all, each[8];
+    size_t count = proc_parse_cpus(text, &all, each, 8);
+
+    must(count <= 8);
+    for (size_t i = 0; i < count; i++)
+        must(each[i].total >= each[i].idle);
+}
+
+static void try_fdinfo(const char *text)
+{
+    struct drm_client client;
+
+    if (!proc_parse_fdinfo(text, &client))
+        return;
+    must(client.engine_count <= DRM_ENGINES);
+    is_word(client.driver, sizeof client.driver);
+    is_word(client.device, sizeof client.device);
+    for (size_t i = 0; i < client.engine_count; i++)
+        is_word(client.engines[i].name, sizeof client.engines[i].name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    struct process_stat stat;
+    char controllers[16], group[32];
+    bool unified;
+
+    if (!text)
+        return 0;
+    if (size)
+        memcpy(text, data, size);
+    text[size] = '\0';
+    switch (text[0]) {
+    case 's':
+        try_cpus(text + 1);
+        break;
+    case 'p':
+        (void)proc_parse_pressure(text + 1, "some");
+        (void)proc_parse_pressure(text + 1, "full");
+        (void)ifg_find_number(text + 1, "MemTotal");
+        break;
+    case 'f':
+        try_fdinfo(text + 1);
+        break;
+    case 'c':
+        if (proc_parse_cgroup(text + 1, &unified, controllers, sizeof controllers, group,
+                              sizeof group))
+            must(strnlen(group, sizeof group) < sizeof group && group[0] == '/' &&
+                 !strstr(group, "/.."));
+        break;
+    default:
+        if (size && proc_parse_process(text + 1, &stat))
+            must(strnlen(stat.name, sizeof stat.name) < sizeof stat.name);
+    }
+    free(text);
+    return 0;
+}

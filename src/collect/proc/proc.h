@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the machine and the recorded processes use, as the system tells it: CPUs, memory, pressure,
+ * frequency, limits, GPUs and NPUs. One look gives values by name; times are the caller's.
+ *
+ * Every source has its own pace: what is dear (all processes, the pages of one) is looked at
+ * rarely, and the more it costs the more rarely. What is not there is said in words.
+ *
+ * One thread at a time may use a collector; only proc_look_devices may go on while another calls
+ * the rest, because a driver may take its time.
+ */
+#ifndef IFG_COLLECT_PROC_PROC_H
+#define IFG_COLLECT_PROC_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROC_NAME_BYTES    48u
+#define PROC_PROCESSES_MAX 128u /* that are looked at */
+
+struct proc_roots {
+    const char *proc; /* "/proc" */
+    const char *sys;  /* "/sys" */
+};
+
+extern const struct proc_roots proc_real_roots;
+
+/* Gets every value. pid 0 is the machine. Names say their unit: "cpu total %", "rss bytes". */
+struct proc_sink {
+    void (*value)(void *user, uint32_t pid, const char *name, double value);
+    void *user;
+};
+
+struct proc_collector;
+
+/* NULL: no memory. */
+struct proc_collector *proc_open(const struct proc_roots *roots, uint64_t now_ns);
+void proc_close(struct proc_collector *collector); /* accepts NULL */
+
+/* Who is recorded now; those that are not named any more are forgotten. */
+void proc_follow(struct proc_collector *collector, const pid_t *pids, size_t count);
+
+/* One look at everything but NVIDIA's devices. last: what is looked at rarely as well. */
+void proc_look(struct proc_collector *collector, uint64_t now_ns, bool last,
+               const struct proc_sink *sink);
+
+/* What a process that has just ended used in the end: its memory is gone, its numbers are not. */
+void proc_look_ended(struct proc_collector *collector, pid_t pid, uint64_t now_ns,
+                     const struct proc_sink *sink);
+
+/* NVIDIA's devices, and what the processes in the list use of them. Loads the library when it is
+ * called first. Takes milliseconds. */
+void proc_look_devices(struct proc_collector *collector, const pid_t *pids, size_t count,
+                       uint64_t now_ns, const struct proc_sink *sink);
+
+/* What there is of a kind, in a few words ("NVIDIA H200"; "no driver"). proc_look_devices must have
+ * been called for GPUs. */
+const char *proc_gpu_words(const struct proc_collector *collector);
+const char *proc_npu_words(const struct proc_collector *collector);
+
+/* "GPU: no driver; NPU: no device; frequency: no cpufreq (a virtual machine?)"; "" if nothing is
+ * missing. */
+void proc_missing(const struct proc_collector *collector, char *out, size_t size);
+
+#endif

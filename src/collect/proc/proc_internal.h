@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the sources of src/collect/proc share. */
+#ifndef IFG_COLLECT_PROC_PROC_INTERNAL_H
+#define IFG_COLLECT_PROC_PROC_INTERNAL_H
+
+#include "base/small_file.h"
+#include "collect/proc/proc.h"
+
+#define MISSING   IFG_NO_NUMBER
+#define SECOND_NS 1000000000ull
+#define CPUS_MAX  1024u
+#define WORDS     160u /* bytes of a sentence */
+
+/* ---- texts (parse.c); all of them hostile ---- */
+
+struct cpu_ticks {
+    uint64_t user, system, idle, iowait, steal, total;
+};
+
+/* /proc/stat: the sum of all CPUs, and each by its number; of those that are not there total is 0.
+ * Returns 1 + the highest number, 0 if the text is none. */
+size_t proc_parse_cpus(const char *text, struct cpu_ticks *out_all, struct cpu_ticks *out_each,
+                       size_t most);
+
+/* /proc/pressure/X: microseconds in all of "some" and "full". */
+uint64_t proc_parse_pressure(const char *text, const char *kind);
+
+struct process_stat {
+    char name[64];
+    char state;
+    uint64_t minor_faults, major_faults, ticks, threads, start_ticks, rss_pages;
+};
+bool proc_parse_process(const char *text, struct process_stat *out);
+
+/* A line of /proc/PID/cgroup: the group of the hierarchy that has the CPU controller. */
+bool proc_parse_cgroup(char *text, bool *out_unified, char *out_controllers, size_t controllers,
+                       char *out_group, size_t group);
+
+#define DRM_ENGINES 8u
+
+struct drm_engine {
+    char name[24];
+    uint64_t busy_ns;      /* MISSING: counts cycles */
+    uint64_t cycles;       /* MISSING */
+    uint64_t total_cycles; /* MISSING */
+};
+
+struct drm_client {
+    char driver[32];
+    char device[32];
+    uint64_t id; /* clients may have several descriptors */
+    uint64_t memory_bytes;
+    struct drm_engine engines[DRM_ENGINES];
+    size_t engine_count;
+};
+bool proc_parse_fdinfo(const char *text, struct drm_client *out);
+
+/* ---- sources ---- */
+
+static inline bool proc_is_due(uint64_t *next_ns, uint64_t now_ns, uint64_t every_ns, bool last)
+{
+    if (!last && now_ns < *next_ns)
+        return false;
+    *next_ns = now_ns + every_ns;
+    return true;
+}
+
+static inline void proc_put(const struct proc_sink *sink, uint32_t pid, const char *name,
+                            double value)
+{
+    sink->value(sink->user, pid, name, value);
+}
+
+/* The same for what may be missing. */
+static inline void proc_put_count(const struct proc_sink *sink, uint32_t pid, const char *name,
+                                  uint64_t value)
+{
+    if (value != MISSING)
+        proc_put(sink, pid, name, (double)value);
+}
+
+/* How much more; 0 where it went back. */
+static inline double proc_more(uint64_t now, uint64_t before)
+{
+    return now != MISSING && before != MISSING && now > before ? (double)(now - before) : 0;
+}
+
+struct proc_system {
+    struct cpu_ticks all, *each; /* of the look before */
+    struct cpu_ticks *fresh;
+    char *text;
+    uint64_t cpus_ns; /* of that look; 0: none yet */
+    uint64_t pressure_us[5], pressure_ns;
+    bool has_pressure;
+};
+bool proc_system_open(struct proc_system *system);
+void proc_system_look(struct proc_system *system, const struct proc_roots *roots, uint64_t now_ns,
+                      const struct proc_sink *sink);
+void proc_system_close(struct proc_system *system);
+
+struct proc_frequency {
+    unsigned cpus[16]; /* spread over the machine */
+    size_t cpu_count;
+    bool has_frequency, has_throttle;
+    uint64_t next_ns;
+};
+void proc_frequency_open(struct proc_frequency *frequency, const struct proc_roots *roots);
+void proc_frequency_look(struct proc_frequency *frequency, const struct proc_roots *roots,
+                         uint64_t now_ns, bool last, const struct proc_sink *sink);
+
+#define PROC_DRM_FDS     8u
+#define PROC_THREADS_MAX 128u
+
+struct proc_thread {
+    uint32_t tid;
+    bool seen;
+    uint64_t voluntary, involuntary;
+};
+
+struct proc_process {
+    uint32_t pid;
+    bool seen;
+    uint64_t start_ticks; /* another one means another process */
+    uint64_t cpu_ns, at_ns;
+    uint64_t next_slow_ns, next_pss_ns;
+    struct proc_thread *threads; /* PROC_THREADS_MAX */
+    size_t thread_count;
+    uint64_t voluntary, involuntary;
+    bool io_denied;
+    uint32_t drm_fds[PROC_DRM_FDS];
+    size_t drm_fd_count;
+    uint64_t next_drm_ns;
+    struct drm_client drm[PROC_DRM_FDS]; /* as they were */
+    size_t drm_count;
+    uint64_t drm_ns;
+    uint64_t next_group_ns;
+    char group[256]; /* the folder of its cgroup; "": not known */
+    char memory_group[256];
+    bool unified;
+};
+void proc_process_look(struct proc_process *process, const struct proc_roots *roots,
+                       uint64_t begin_ns, uint64_t now_ns, bool last, const struct proc_sink *sink);
+void proc_process_close(struct proc_process *process);
+
+void proc_cgroup_find(struct proc_process *process, const struct proc_roots *roots,
+                      uint64_t now_ns);
+void proc_cgroup_look(const struct proc_process *process, const struct proc_sink *sink);
+
+struct proc_others {
+    struct proc_other *before;
+    size_t before_count;
+    uint64_t at_ns, next_ns;
+};
+void proc_others_look(struct proc_others *others, const struct proc_roots *roots,
+                      const struct proc_process *followed, size_t followed_count, uint64_t now_ns,
+                      bool last, const struct proc_sink *sink);
+void proc_others_close(struct proc_others *others);
+
+/* A device of the kernel's DRM or accel class. */
+struct proc_device {
+    char path[128]; /* /sys/class/drm/card0 */
+    char driver[32];
+    uint64_t idle_ms, busy_us, at_ns; /* of the look before */
+    bool tells;                       /* anything at all */
+};
+
+#define PROC_DEVICES_MAX 8u
+
+struct proc_devices {
+    struct proc_device items[PROC_DEVICES_MAX];
+    size_t count;
+    uint64_t next_ns;
+    char words[WORDS];
+};
+void proc_drm_open(struct proc_devices *gpus, const struct proc_roots *roots);
+void proc_drm_look(struct proc_devices *gpus, uint64_t now_ns, bool last,
+                   const struct proc_sink *sink);
+void proc_drm_look_process(struct proc_process *process, const struct proc_roots *roots,
+                           uint64_t now_ns, const struct proc_sink *sink);
+void proc_npu_open(struct proc_devices *npus, const struct proc_roots *roots);
+void proc_npu_look(struct proc_devices *npus, uint64_t now_ns, bool last,
+                   const struct proc_sink *sink);
+bool proc_is_npu_driver(const char *driver);
+/* The devices of a class whose names are prefix and a number; npu.c uses it too. */
+void proc_devices_find(struct proc_devices *devices, const char *folder, const char *prefix);
+
+struct proc_nvml;
+struct proc_nvml *proc_nvml_open(char *out_words, size_t size); /* NULL: the words say why */
+void proc_nvml_look(struct proc_nvml *nvml, const pid_t *pids, size_t count, uint64_t now_ns,
+                    const struct proc_sink *sink);
+void proc_nvml_close(struct proc_nvml *nvml);
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which frames are in one function of the program, and what functions and modules are called. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "model/model_internal.h"
+#include "model/samples.h"
+
+#define PIECES_BACK 16u /* pieces of code overlap only where functions do */
+
+/* What makes frames one function: its start where that is known, else its name. */
+struct routine_key {
+    uint32_t frame;
+    uint32_t module;
+    uint64_t start;
+    uint64_t size;
+    const char *name;
+    bool guessed;
+};
+
+static int compare_keys(const struct routine_key *a, const struct routine_key *b)
+{
+    if (a->module != b->module)
+        return a->module < b->module ? -1 : 1;
+    if ((a->size != 0) != (b->size != 0))
+        return a->size ? -1 : 1;
+    if (a->size)
+        return a->start < b->start ? -1 : a->start > b->start;
+    return strcmp(a->name, b->name);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct routine_key *left = a;
+    const struct routine_key *right = b;
+    int order = compare_keys(left, right);
+
+    if (order)
+        return order;
+    return left->frame < right->frame ? -1 : left->frame > right->frame;
+}
+
+size_t model_frame_symbols(const struct model_profile *profile, uint32_t frame,
+                           const struct trace_symbol **out_first)
+{
+    *out_first = NULL;
+    if (!frame || frame > profile->trace->frame_count)
+        return 0;
+    *out_first = profile->trace->symbols + profile->first_symbol[frame];
+    return profile->first_symbol[frame + 1] - profile->first_symbol[frame];
+}
+
+static bool index_symbols(struct model_profile *profile)
+{
+    size_t frames = profile->trace->frame_count;
+    uint32_t *first = ifg_alloc(frames + 2, sizeof *first);
+
+    profile->first_symbol = first;
+    if (!first)
+        return false;
+    for (size_t i = 0; i < profile->trace->symbol_count; i++)
+        first[profile->trace->symbols[i].frame + 1]++;
+    for (size_t i = 0; i <= frames; i++)
+        first[i + 1] += first[i];
+    return true;
+}
+
+static struct routine_key key_of(const struct model_profile *profile, uint32_t frame)
+{
+    struct routine_key key = { .frame = frame, .name = "" };
+    const struct trace_symbol *first;
+    size_t count = model_frame_symbols(profile, frame, &first);
+
+    if (frame)
+        key.module = profile->trace->frames[frame - 1].module;
+    if (count) {
+        const struct trace_symbol *own = &first[count - 1];
+
+        key.start = own->start;
+        key.size = own->size;
+        key.name = own->function;
+        key.guessed = own->guessed;
+    }
+    return key;
+}
+
+/* Number 0 of routine_of is "no frame": unknown memory. */
+bool profile_routines(struct model_profile *profile)
+{
+    size_t count = profile->trace->frame_count + 1;
+    struct routine_key *keys = ifg_alloc(count, sizeof *keys);
+    struct model_routine *routines = ifg_alloc(count, sizeof *routines);
+    uint32_t *routine_of = ifg_alloc(count, sizeof *routine_of);
+    bool good = keys && routines && routine_of && index_symbols(profile);
+
+    profile->routines = routines;
+    profile->routine_of = routine_of;
+    for (size_t i = 0; good && i < count; i++)
+        keys[i] = key_of(profile, (uint32_t)i);
+    if (good)
+        qsort(keys, count, sizeof *keys, by_key);
+    for (size_t i = 0; good && i < count; i++) {
+        struct model_routine *routine;
+
+        if (!i || compare_keys(&keys[i - 1], &keys[i]) != 0)
+            routines[profile->routine_count++] = (struct model_routine){
+                keys[i].module, keys[i].start, keys[i].size, "", false,
+            };
+        routine = &routines[profile->routine_count - 1];
+        if (!*routine->name && *keys[i].name) {
+            routine->name = keys[i].name;
+            routine->guessed = keys[i].guessed;
+        }
+        if (keys[i].size > routine->size)
+            routine->size = keys[i].size;
+        routine_of[keys[i].frame] = (uint32_t)profile->routine_count - 1;
+    }
+    ifg_free(keys);
+    return good;
+}
+
+const char *model_module_name(const struct model_profile *profile, uint32_t module)
+{
+    const struct trace_module *found;
+    const char *slash;
+
+    if (!module || module > profile->trace->module_count)
+        return "[unknown]";
+    found = &profile->trace->modules[module - 1];
+    if (found->kind == TRACE_MODULE_KERNEL)
+        return "[kernel]";
+    if (found->kind == TRACE_MODULE_VDSO)
+        return "[vdso]";
+    slash = strrchr(found->path, '/');
+    if (slash && slash[1])
+        return slash + 1;
+    if (*found->path)
+        return found->path;
+    return found->kind == TRACE_MODULE_RUNTIME ? "[made at run time]" : "[no name]";
+}
+
+const char *model_routine_name(const struct model_profile *profile, uint32_t routine, char *out,
+                               size_t size)
+{
+    const struct model_routine *found = &profile->routines[routine];
+    const char *module = model_module_name(profile, found->module);
+
+    if (*found->name)
+        return found->name;
+    if (found->size)
+        snprintf(out, size, "%.200s+0x%llx", module, (unsigned long long)found->start);
+    else if (found->module)
+        snprintf(out, size, "%.200s [unknown]", module);
+    else
+        snprintf(out, size, "[unknown]");
+    return out;
+}
+
+const uint8_t *model_code_at(const struct model_profile *profile, uint32_t module, uint64_t address,
+                             size_t *out_size)
+{
+    const struct trace_profile *trace = profile->trace;
+    size_t low = 0;
+    size_t high = trace->code_count;
+
+    *out_size = 0;
+    while (low < high) { /* the first piece behind the address */
+        size_t middle = low + (high - low) / 2;
+        const struct trace_code *code = &trace->code[middle];
+
+        if (code->module < module || (code->module == module && code->address <= address))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i-- > 0 && low - i <= PIECES_BACK && trace->code[i].module == module;) {
+        const struct trace_code *code = &trace->code[i];
+
+        if (address - code->address < code->size) {
+            *out_size = code->size - (size_t)(address - code->address);
+            return code->bytes + (address - code->address);
+        }
+    }
+    return NULL;
+}

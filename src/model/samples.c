@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Samples on the model's clock: see samples.h.
+ *
+ * The join goes through the slices of each thread once, beside its samples. Workers' samples of a
+ * process stand together by time, and every thread of the process that runs models goes past them.
+ */
+#include "model/samples.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "model/model_internal.h"
+
+/* Workers' samples are compared with every thread that runs models: no more often than this. */
+#define LENDING_MAX ((uint64_t)1 << 32)
+
+struct open_slice {
+    uint64_t end_ns;
+    size_t slice;
+    uint32_t ml;
+    uint32_t op;
+};
+
+/* The slices of a thread around a moment that moves forward. */
+struct sweep {
+    const struct model *model;
+    size_t next;
+    size_t end;
+    struct open_slice *open;
+    size_t count;
+    size_t capacity;
+    bool no_memory;
+};
+
+struct join {
+    const struct model *model;
+    struct model_profile *profile;
+    struct model_sample *samples;
+    struct model_sampled_thread *threads;
+    uint32_t *by_thread;
+    struct sweep sweep;
+    uint64_t lent;
+};
+
+static bool has_block(const struct model *model, enum trace_block_type type)
+{
+    for (size_t i = 0; i < trace_reader_block_count(model->reader); i++)
+        if (trace_reader_block(model->reader, i)->type == type)
+            return true;
+    return false;
+}
+
+bool model_has_samples(const struct model *model)
+{
+    return has_block(model, TRACE_BLOCK_SAMPLES);
+}
+
+bool model_has_profile(const struct model *model)
+{
+    return model_has_samples(model) || has_block(model, TRACE_BLOCK_SWITCHES);
+}
+
+/* ---- threads ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+static uint64_t thread_key(uint32_t pid, uint32_t tid)
+{
+    return (uint64_t)pid << 32 | tid;
+}
+
+/* The first one that is not before this. */
+static size_t first_thread(const struct model_profile *profile, uint64_t key)
+{
+    size_t low = 0;
+    size_t high = profile->thread_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (thread_key(profile->threads[middle].pid, profile->threads[middle].tid) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t find_thread(const struct model_profile *profile, uint64_t key)
+{
+    size_t at = first_thread(profile, key);
+
+    if (at < profile->thread_count &&
+        thread_key(profile->threads[at].pid, profile->threads[at].tid) == key)
+        return (uint32_t)at;
+    return MODEL_NONE;
+}
+
+/* Every (pid, tid) that was sampled or switched, once. */
+static bool list_threads(struct model_profile *profile, const struct trace_sample *samples,
+                         const struct trace_switch *switches)
+{
+    size_t all = profile->sample_count + profile->switch_count;
+    uint64_t *keys = ifg_alloc(all, sizeof *keys);
+    struct model_sampled_thread *threads;
+    size_t count = 0;
+
+    if (!keys)
+        return false;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        uint64_t key = thread_key(samples[i].pid, samples[i].tid);
+
+        if (!count || keys[count - 1] != key)
+            keys[count++] = key;
+    }
+    for (size_t i = 0; i < profile->switch_count; i++) {
+        uint64_t key = thread_key(switches[i].pid, switches[i].tid);
+
+        if (!count || keys[count - 1] != key)
+            keys[count++] = key;
+    }
+    qsort(keys, count, sizeof *keys, by_value);
+    all = count;
+    count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (!i || keys[i] != keys[i - 1])
+            keys[count++] = keys[i];
+    threads = ifg_alloc(count, sizeof *threads);
+    for (size_t i = 0; threads && i < count; i++)
+        threads[i] = (struct model_sampled_thread){
+            .pid = (uint32_t)(keys[i] >> 32),
+            .tid = (uint32_t)keys[i],
+            .process = MODEL_NONE,
+            .thread = MODEL_NONE,
+            .name = "",
+        };
+    profile->threads = threads;
+    profile->thread_count = threads ? count : 0;
+    ifg_free(keys);
+    return threads != NULL;
+}
+
+/* Which of them the model knows; of several (a number that was used again) the last one. */
+static void recognise_threads(const struct model *model, const struct model_profile *profile)
+{
+    struct model_sampled_thread *threads =
+        (struct model_sampled_thread *)(uintptr_t)profile->threads;
+
+    for (uint32_t p = 0; p < model->process_count; p++) {
+        uint32_t pid = model->processes[p].pid;
+
+        for (size_t i = first_thread(profile, thread_key(pid, 0));
+             i < profile->thread_count && threads[i].pid == pid; i++)
+            threads[i].process = p;
+    }
+    for (uint32_t t = 0; t < model->thread_count; t++) {
+        const struct model_thread *thread = &model->threads[t];
+        uint32_t found =
+            find_thread(profile, thread_key(model->processes[thread->process].pid, thread->tid));
+
+        if (found == MODEL_NONE)
+            continue;
+        threads[found].thread = t;
+        if (*thread->name)
+            threads[found].name = thread->name;
+    }
+}
+
+/* ---- samples ---- */
+
+static bool take_samples(struct model_profile *profile, const struct trace_sample *from)
+{
+    struct model_sample *samples = ifg_alloc(profile->sample_count, sizeof *samples);
+    struct model_sampled_thread *threads =
+        (struct model_sampled_thread *)(uintptr_t)profile->threads;
+    uint32_t *order = ifg_alloc(profile->sample_count, sizeof *order);
+    size_t first = 0;
+
+    profile->samples = samples;
+    profile->by_thread = order;
+    if (!samples || !order)
+        return false;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        samples[i] = (struct model_sample){
+            .ns = from[i].time_ns,
+            .slice = SIZE_MAX,
+            .thread = find_thread(profile, thread_key(from[i].pid, from[i].tid)),
+            .cpu = from[i].cpu,
+            .stack = from[i].stack,
+            .ml = MODEL_NONE,
+            .op = MODEL_NONE,
+            .end = from[i].end,
+            .in_kernel = from[i].in_kernel,
+        };
+        threads[samples[i].thread].sample_count++;
+    }
+    for (size_t t = 0; t < profile->thread_count; t++) {
+        threads[t].first_sample = first;
+        first += threads[t].sample_count;
+        threads[t].sample_count = 0;
+    }
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        struct model_sampled_thread *thread = &threads[samples[i].thread];
+
+        order[thread->first_sample + thread->sample_count++] = (uint32_t)i;
+    }
+    return true;
+}
+
+/* ---- states ---- */
+
+/* What a thread is in after a change; a wake-up matters only to one that is blocked. */
+static enum model_state state_after(enum model_state state, bool known,
+                                    const struct trace_switch *change)
+{
+    switch (change->kind) {
+    case TRACE_SWITCH_IN:
+        return MODEL_RUNNING;
+    case TRACE_SWITCH_BLOCKED:
+        return MODEL_BLOCKED;
+    case TRACE_SWITCH_PREEMPTED:
+        return MODEL_RUNNABLE;
+    default:
+        return known && state != MODEL_BLOCKED ? state : MODEL_RUNNABLE;
+    }
+}
+
+/* The states of one thread, whose changes are order[0 .. count); returns how many there are. The
+ * last change begins a state whose end was not seen: it is left out. */
+static size_t walk_changes(const struct trace_switch *switches, const uint32_t *order, size_t count,
+                           uint32_t thread, struct model_thread_state *out)
+{
+    struct model_thread_state now = { .thread = thread };
+    bool known = false;
+    size_t made = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_switch *change = &switches[order[i]];
+        enum model_state next = state_after((enum model_state)now.state, known, change);
+
+        if (known && next == now.state)
+            continue;
+        if (known && change->time_ns > now.start_ns) {
+            now.end_ns = change->time_ns;
+            out[made++] = now;
+        }
+        now = (struct model_thread_state){
+            .start_ns = change->time_ns,
+            .thread = thread,
+            .cpu = change->cpu,
+            .waker = change->kind == TRACE_SWITCH_WOKEN ? change->other_tid : 0,
+            .state = (uint8_t)next,
+        };
+        known = true;
+    }
+    return made;
+}
+
+static bool take_states(struct model_profile *profile, const struct trace_switch *switches)
+{
+    size_t count = profile->switch_count;
+    struct model_sampled_thread *threads =
+        (struct model_sampled_thread *)(uintptr_t)profile->threads;
+    struct model_thread_state *states = ifg_alloc(count, sizeof *states);
+    uint32_t *order = ifg_alloc(count, sizeof *order);
+    size_t *first = ifg_alloc(profile->thread_count + 1, sizeof *first);
+    bool good = states && order && first;
+
+    profile->states = states;
+    for (size_t i = 0; good && i < count; i++) {
+        first[find_thread(profile, thread_key(switches[i].pid, switches[i].tid)) + 1]++;
+        profile->has_wakers |= switches[i].kind == TRACE_SWITCH_WOKEN;
+    }
+    for (size_t t = 0; good && t < profile->thread_count; t++)
+        first[t + 1] += first[t];
+    for (size_t i = 0; good && i < count; i++)
+        order[first[find_thread(profile, thread_key(switches[i].pid, switches[i].tid))]++] =
+            (uint32_t)i;
+    for (size_t t = 0; good && t < profile->thread_count; t++) {
+        size_t from = t ? first[t - 1] : 0; /* by now each has moved to its end */
+
+        threads[t].first_state = profile->state_count;
+        threads[t].state_count = walk_changes(switches, order + from, first[t] - from, (uint32_t)t,
+                                              states + profile->state_count);
+        profile->state_count += threads[t].state_count;
+    }
+    ifg_free(order);
+    ifg_free(first);
+    return good;
+}
+
+/* ---- the join ---- */
+
+static void sweep_begin(struct sweep *sweep, const struct model *model, uint32_t thread)
+{
+    sweep->model = model;
+    sweep->next = model->threads[thread].first_slice;
+    sweep->end = sweep->next + model->threads[thread].slice_count;
+    sweep->count = 0;
+}
+
+static void sweep_push(struct sweep *sweep, size_t slice)
+{
+    const struct model_place *place = &sweep->model->places[sweep->model->place[slice]];
+    struct open_slice open = { model_end_ns(sweep->model, slice), slice, MODEL_NONE, MODEL_NONE };
+
+    if (sweep->count == sweep->capacity) {
+        size_t capacity = sweep->capacity ? sweep->capacity * 2 : 64;
+        struct open_slice *more = ifg_realloc(sweep->open, capacity, sizeof *more);
+
+        if (!more) {
+            sweep->no_memory = true;
+            return;
+        }
+        sweep->open = more;
+        sweep->capacity = capacity;
+    }
+    if (sweep->count) {
+        open.ml = sweep->open[sweep->count - 1].ml;
+        open.op = sweep->open[sweep->count - 1].op;
+    }
+    if (place->kind == TRACE_LOCATION_ML)
+        open.ml = sweep->model->place[slice];
+    else if (place->kind == TRACE_LOCATION_OP)
+        open.op = sweep->model->place[slice];
+    sweep->open[sweep->count++] = open;
+}
+
+/* The innermost slice at a moment, or NULL; moments must not go back. */
+static const struct open_slice *sweep_to(struct sweep *sweep, uint64_t ns)
+{
+    const uint64_t *starts = sweep->model->start_ns;
+
+    while (sweep->next < sweep->end && starts[sweep->next] <= ns && !sweep->no_memory) {
+        while (sweep->count && sweep->open[sweep->count - 1].end_ns <= starts[sweep->next])
+            sweep->count--;
+        sweep_push(sweep, sweep->next++);
+    }
+    while (sweep->count && sweep->open[sweep->count - 1].end_ns <= ns)
+        sweep->count--;
+    return sweep->count ? &sweep->open[sweep->count - 1] : NULL;
+}
+
+static void join_own(struct join *join, uint32_t t)
+{
+    const struct model_thread *thread = &join->model->threads[t];
+    uint32_t found = find_thread(
+        join->profile, thread_key(join->model->processes[thread->process].pid, thread->tid));
+
+    if (found == MODEL_NONE || !thread->slice_count)
+        return;
+    sweep_begin(&join->sweep, join->model, t);
+    for (size_t i = 0; i < join->threads[found].sample_count; i++) {
+        struct model_sample *sample =
+            &join->samples[join->by_thread[join->threads[found].first_sample + i]];
+        const struct open_slice *top = sweep_to(&join->sweep, sample->ns);
+
+        if (!top)
+            continue;
+        sample->slice = top->slice;
+        sample->ml = top->ml;
+        sample->op = top->op;
+        sample->join = MODEL_JOIN_OWN;
+    }
+}
+
+static bool runs_models(const struct model *model, uint32_t t)
+{
+    const struct model_thread *thread = &model->threads[t];
+
+    for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
+        enum trace_location_kind kind = model->places[model->place[i]].kind;
+
+        if (kind == TRACE_LOCATION_ML || kind == TRACE_LOCATION_OP)
+            return true;
+    }
+    return false;
+}
+
+static void lend(const struct model *model, struct model_sample *sample,
+                 const struct open_slice *top)
+{
+    uint32_t net = top->ml != MODEL_NONE ? model->places[top->ml].net : MODEL_NONE;
+
+    if (sample->join == MODEL_JOIN_NONE) {
+        sample->slice = top->slice;
+        sample->ml = top->ml;
+        sample->op = top->op;
+        sample->join = MODEL_JOIN_LENT;
+        return;
+    }
+    sample->slice = SIZE_MAX; /* two at a time */
+    if (sample->op != top->op)
+        sample->op = MODEL_NONE;
+    if (sample->ml == MODEL_NONE || model->places[sample->ml].net != net) {
+        sample->ml = MODEL_NONE;
+        sample->op = MODEL_NONE;
+        sample->join = MODEL_JOIN_SEVERAL;
+    }
+}
+
+static void lend_from(struct join *join, uint32_t t, const uint32_t *pool, size_t count)
+{
+    uint64_t start = join->model->start_ns[join->model->threads[t].first_slice];
+    size_t low = 0;
+    size_t high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (join->samples[pool[middle]].ns < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    sweep_begin(&join->sweep, join->model, t);
+    for (size_t i = low; i < count && join->lent < LENDING_MAX; i++, join->lent++) {
+        const struct open_slice *top = sweep_to(&join->sweep, join->samples[pool[i]].ns);
+
+        if (top && (top->ml != MODEL_NONE || top->op != MODEL_NONE))
+            lend(join->model, &join->samples[pool[i]], top);
+        else if (!top && join->sweep.next == join->sweep.end)
+            break;
+    }
+}
+
+/* The samples of threads without slices, by time: threads from `first` to `end` are one process. */
+static size_t gather_pool(const struct join *join, size_t first, size_t end, bool *is_worker,
+                          uint32_t *pool)
+{
+    size_t count = 0;
+
+    for (size_t t = first; t < end; t++) {
+        const struct model_sampled_thread *thread = &join->threads[t];
+
+        is_worker[t] =
+            thread->thread == MODEL_NONE || join->model->threads[thread->thread].slice_count == 0;
+        for (size_t i = 0; is_worker[t] && i < thread->sample_count; i++)
+            pool[count++] = join->by_thread[thread->first_sample + i];
+    }
+    return count;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+static bool join_workers(struct join *join)
+{
+    const struct model_profile *profile = join->profile;
+    uint32_t *pool = ifg_alloc(profile->sample_count, sizeof *pool);
+    bool *is_worker = ifg_alloc(profile->thread_count, sizeof *is_worker);
+    size_t end;
+
+    for (size_t first = 0; pool && is_worker && first < profile->thread_count; first = end) {
+        size_t count;
+
+        end = first + 1;
+        while (end < profile->thread_count && join->threads[end].pid == join->threads[first].pid)
+            end++;
+        count = gather_pool(join, first, end, is_worker, pool);
+        if (!count)
+            continue;
+        qsort(pool, count, sizeof *pool, by_number); /* samples are numbered by time */
+        for (uint32_t t = 0; t < join->model->thread_count; t++)
+            if (join->model->processes[join->model->threads[t].process].pid ==
+                    join->threads[first].pid &&
+                runs_models(join->model, t))
+                lend_from(join, t, pool, count);
+    }
+    ifg_free(is_worker);
+    ifg_free(pool);
+    return pool && is_worker;
+}
+
+static bool join_all(const struct model *model, struct model_profile *profile)
+{
+    struct join join = {
+        .model = model,
+        .profile = profile,
+        .samples = (struct model_sample *)(uintptr_t)profile->samples,
+        .threads = (struct model_sampled_thread *)(uintptr_t)profile->threads,
+        .by_thread = (uint32_t *)(uintptr_t)profile->by_thread,
+    };
+    bool good;
+
+    for (uint32_t t = 0; t < model->thread_count; t++)
+        join_own(&join, t);
+    good = join_workers(&join) && !join.sweep.no_memory;
+    ifg_free(join.sweep.open);
+    return good;
+}
+
+/* ---- put together ---- */
+
+static void note_times(struct model_profile *profile, const struct trace_sample *samples,
+                       const struct trace_switch *switches)
+{
+    profile->begin_ns = UINT64_MAX;
+    if (profile->sample_count) {
+        profile->begin_ns = samples[0].time_ns;
+        profile->end_ns = samples[profile->sample_count - 1].time_ns;
+    }
+    if (profile->switch_count) {
+        if (switches[0].time_ns < profile->begin_ns)
+            profile->begin_ns = switches[0].time_ns;
+        if (switches[profile->switch_count - 1].time_ns > profile->end_ns)
+            profile->end_ns = switches[profile->switch_count - 1].time_ns;
+    }
+    if (profile->begin_ns == UINT64_MAX)
+        profile->begin_ns = profile->end_ns;
+}
+
+static void note_facts(const struct model *model, struct model_profile *profile)
+{
+    const struct trace_tables *tables = trace_reader_tables(model->reader);
+    const char *hz = trace_find_fact(tables, "samples.hz");
+
+    profile->hz = hz ? strtod(hz, NULL) : 0;
+    if (!(profile->hz > 0 && profile->hz < 1e9))
+        profile->hz = 0;
+    for (size_t i = 0; i < tables->instrument_count; i++)
+        if (strcmp(tables->instruments[i].name, "samples") == 0 &&
+            strstr(tables->instruments[i].reason, "clock"))
+            profile->by_timer = true;
+}
+
+void profile_destroy(struct model_profile *profile)
+{
+    if (!profile)
+        return;
+    ifg_free((void *)(uintptr_t)profile->samples);
+    ifg_free((void *)(uintptr_t)profile->by_thread);
+    ifg_free((void *)(uintptr_t)profile->threads);
+    ifg_free((void *)(uintptr_t)profile->states);
+    ifg_free((void *)(uintptr_t)profile->first_symbol);
+    ifg_free((void *)(uintptr_t)profile->routines);
+    ifg_free((void *)(uintptr_t)profile->routine_of);
+    if (profile->trace)
+        trace_profile_fini((struct trace_profile *)(uintptr_t)profile->trace);
+    ifg_free((void *)(uintptr_t)profile->trace);
+    ifg_free(profile);
+}
+
+static enum ifg_status profile_create(const struct model *model, struct model_profile **out_profile,
+                                      struct ifg_error *err)
+{
+    struct model_profile *profile = ifg_alloc(1, sizeof *profile);
+    struct trace_profile *trace = ifg_alloc(1, sizeof *trace);
+    struct trace_sample *samples = NULL;
+    struct trace_switch *switches = NULL;
+    enum ifg_status status = profile && trace ? IFG_OK : IFG_NO_MEMORY;
+
+    if (!status)
+        status = trace_profile_read(model->reader, trace, err);
+    if (profile)
+        profile->trace = trace;
+    else
+        ifg_free(trace);
+    if (!status)
+        status = trace_samples_read(model->reader, trace, &samples, &profile->sample_count,
+                                    &profile->lost, err);
+    if (!status)
+        status = trace_switches_read(model->reader, &switches, &profile->switch_count, err);
+    if (!status && (!list_threads(profile, samples, switches) || !take_samples(profile, samples) ||
+                    !take_states(profile, switches) || !profile_routines(profile)))
+        status = IFG_NO_MEMORY;
+    if (!status) {
+        recognise_threads(model, profile);
+        note_times(profile, samples, switches);
+        note_facts(model, profile);
+        if (!join_all(model, profile))
+            status = IFG_NO_MEMORY;
+    }
+    ifg_free(samples);
+    ifg_free(switches);
+    if (status) {
+        profile_destroy(profile);
+        return ifg_fail(err, status, "not enough memory for the samples of the trace");
+    }
+    *out_profile = profile;
+    return IFG_OK;
+}
+
+enum ifg_status model_profile_get(const struct model *model,
+                                  const struct model_profile **out_profile, struct ifg_error *err)
+{
+    struct model_builder *builder = (struct model_builder *)(uintptr_t)model;
+    enum ifg_status status = IFG_OK;
+
+    *out_profile = NULL;
+    if (!model_has_profile(model))
+        return IFG_OK;
+    pthread_mutex_lock(&builder->profile_lock);
+    if (!builder->profile)
+        status = profile_create(model, &builder->profile, err);
+    *out_profile = builder->profile;
+    pthread_mutex_unlock(&builder->profile_lock);
+    return status;
+}
+
+const char *model_sample_net(const struct model *model, const struct model_sample *sample)
+{
+    uint32_t net = MODEL_NONE;
+
+    if (sample->ml != MODEL_NONE)
+        net = model->places[sample->ml].net;
+    else if (sample->op != MODEL_NONE)
+        net = model->places[sample->op].net;
+    return net < model->net_count ? model->nets[net].name : NULL;
+}
+
+const char *model_state_name(enum model_state state)
+{
+    static const char *const names[MODEL_STATES] = { "running", "runnable", "blocked" };
+
+    return (unsigned)state < MODEL_STATES ? names[state] : "";
+}

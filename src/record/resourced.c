@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See resourced.h. */
+#include "record/resourced.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/proc/proc.h"
+#include "record/session_internal.h"
+
+#define SECOND_NS     1000000000ull
+#define DEVICES_NS    (SECOND_NS / 10) /* NVML takes milliseconds */
+#define HOLD_NS       (SECOND_NS)      /* until a process that nobody defined is defined here */
+#define FLUSH_NS      (SECOND_NS)
+#define OWNERS_MAX    1024u
+#define PLACES_MAX    4096u
+#define QUEUE_MAX     65536u
+#define HELD_MAX      8192u
+#define STACK_BYTES   (1024u * 1024u)
+#define FIRST_PLACE   0x8000000u /* far above what libraries give to their own locations */
+#define LAST_LOOK_S   5
+#define MONOTONIC     1u          /* index of the clock in the trace */
+#define CLOSE_LOOK_NS 40000000ull /* a last look sooner after another one tells nothing */
+
+struct value {
+    uint64_t ns, ticks; /* the same moment on both clocks */
+    uint32_t pid;
+    char name[PROC_NAME_BYTES];
+    double value;
+};
+
+struct values {
+    struct value *items;
+    size_t count, capacity;
+};
+
+/* Whose counters they are. */
+struct owner {
+    uint32_t pid;
+    bool defined;   /* has a place in the trace */
+    bool seen;      /* in the latest list */
+    uint32_t known; /* process that somebody else defined, + 1 */
+    uint32_t known_clock;
+    bool ours;         /* defined here, because nobody else did */
+    uint32_t process;  /* index in the trace */
+    uint32_t clock;    /* of that process */
+    uint64_t first_ns; /* of its values */
+    struct trace_stream *stream;
+    char (*places)[PROC_NAME_BYTES]; /* the names of its counters */
+    size_t place_count, place_capacity, hint;
+    struct values held; /* until it is defined */
+};
+
+struct resource_watch {
+    pthread_t thread;
+    bool running;
+    uint64_t every_ns;
+    struct proc_collector *collector;
+
+    pthread_mutex_t looking; /* the collector, but for its devices */
+    pthread_mutex_t lock;    /* the rest up to here */
+    pthread_cond_t wake;
+    bool stop;
+    pid_t pids[PROC_PROCESSES_MAX];
+    size_t pid_count;
+    struct values queue;
+    uint64_t lost;
+    size_t too_many; /* processes */
+    uint64_t last_look_ns;
+    uint64_t cpu_ns;
+    bool told;        /* what there is and what not, below */
+    char words[1024]; /* of the instrument */
+    char gpu[200], npu[200];
+
+    /* only the loop: */
+    struct values taken;
+    struct owner *owners;
+    size_t owner_count, owner_capacity;
+    bool reported;
+    uint64_t next_flush_ns;
+};
+
+/* ---- the thread ---- */
+
+struct moment {
+    struct resource_watch *watch;
+    uint64_t ns, ticks;
+};
+
+static bool push(struct values *values, const struct value *value, size_t most)
+{
+    if (values->count == values->capacity) {
+        size_t capacity = values->capacity ? values->capacity * 2 : 128;
+        struct value *items =
+            capacity <= most ? ifg_realloc(values->items, capacity, sizeof *items) : NULL;
+
+        if (!items)
+            return false;
+        values->items = items;
+        values->capacity = capacity;
+    }
+    values->items[values->count++] = *value;
+    return true;
+}
+
+static void take_value(void *user, uint32_t pid, const char *name, double number)
+{
+    const struct moment *moment = user;
+    struct resource_watch *watch = moment->watch;
+    struct value value = { .ns = moment->ns, .ticks = moment->ticks, .pid = pid, .value = number };
+
+    snprintf(value.name, sizeof value.name, "%s", name);
+    pthread_mutex_lock(&watch->lock);
+    if (!push(&watch->queue, &value, QUEUE_MAX))
+        watch->lost++;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static struct moment moment_now(struct resource_watch *watch)
+{
+    return (struct moment){ watch, ifg_monotonic_ns(), ifg_counter_read() };
+}
+
+static void look(struct resource_watch *watch, bool last, bool devices)
+{
+    struct moment moment = moment_now(watch);
+    const struct proc_sink sink = { take_value, &moment };
+    pid_t pids[PROC_PROCESSES_MAX];
+    size_t count;
+
+    pthread_mutex_lock(&watch->looking);
+    pthread_mutex_lock(&watch->lock);
+    count = watch->pid_count;
+    memcpy(pids, watch->pids, count * sizeof pids[0]);
+    watch->last_look_ns = moment.ns;
+    pthread_mutex_unlock(&watch->lock);
+    proc_follow(watch->collector, pids, count);
+    proc_look(watch->collector, moment.ns, last, &sink);
+    pthread_mutex_unlock(&watch->looking);
+    if (devices) {
+        moment = moment_now(watch);
+        proc_look_devices(watch->collector, pids, count, moment.ns, &sink);
+    }
+}
+
+/* What there is, for the instrument; said again when a look found more or less of it. */
+static void describe(struct resource_watch *watch)
+{
+    char missing[800];
+    double hz = (double)SECOND_NS / (double)watch->every_ns;
+
+    proc_missing(watch->collector, missing, sizeof missing);
+    pthread_mutex_lock(&watch->lock);
+    snprintf(watch->words, sizeof watch->words, "%.3g Hz%s%s", hz, *missing ? "; " : "", missing);
+    snprintf(watch->gpu, sizeof watch->gpu, "%s", proc_gpu_words(watch->collector));
+    snprintf(watch->npu, sizeof watch->npu, "%s", proc_npu_words(watch->collector));
+    watch->told = true;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+/* Sleeps until then; true when it is to end. */
+static bool wait_until(struct resource_watch *watch, uint64_t until_ns)
+{
+    struct timespec until = { (time_t)(until_ns / SECOND_NS), (long)(until_ns % SECOND_NS) };
+    bool stop;
+
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->stop &&
+           pthread_cond_clockwait(&watch->wake, &watch->lock, CLOCK_MONOTONIC, &until) == 0)
+        ;
+    stop = watch->stop;
+    pthread_mutex_unlock(&watch->lock);
+    return stop;
+}
+
+/* A program that is over soon shall be seen too: the first second has looks of its own. */
+static void *run(void *user)
+{
+    static const uint64_t early_ns[] = { 0, 50000000, 300000000, 600000000 };
+    struct resource_watch *watch = user;
+    uint64_t begin_ns = ifg_monotonic_ns();
+    uint64_t next_ns = begin_ns;
+    uint64_t next_devices_ns = 0;
+    size_t early = 0;
+    struct timespec used;
+    bool stop;
+
+    prctl(PR_SET_NAME, "resources");
+    prctl(PR_SET_TIMERSLACK, 50000ul, 0, 0, 0);
+    do {
+        uint64_t now_ns = ifg_monotonic_ns();
+        bool devices = now_ns >= next_devices_ns;
+
+        look(watch, false, devices);
+        if (devices) {
+            next_devices_ns =
+                now_ns + (watch->every_ns > DEVICES_NS ? watch->every_ns / 2 : DEVICES_NS);
+            describe(watch);
+        }
+        while (early < sizeof early_ns / sizeof early_ns[0] && begin_ns + early_ns[early] <= now_ns)
+            early++;
+        while (next_ns <= now_ns)
+            next_ns += watch->every_ns;
+        if (early < sizeof early_ns / sizeof early_ns[0] && begin_ns + early_ns[early] < next_ns)
+            stop = wait_until(watch, begin_ns + early_ns[early]);
+        else
+            stop = wait_until(watch, next_ns);
+    } while (!stop);
+    if (ifg_monotonic_ns() >= watch->last_look_ns + CLOSE_LOOK_NS)
+        look(watch, true, true);
+    describe(watch);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    watch->cpu_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+    return NULL;
+}
+
+/* ---- the loop: whose they are ---- */
+
+static struct owner *find_owner(struct resource_watch *watch, uint32_t pid)
+{
+    for (size_t i = 0; i < watch->owner_count; i++)
+        if (watch->owners[i].pid == pid)
+            return &watch->owners[i];
+    return NULL;
+}
+
+static struct owner *take_owner(struct resource_watch *watch, uint32_t pid)
+{
+    struct owner *owner = find_owner(watch, pid);
+
+    if (owner)
+        return owner;
+    if (watch->owner_count == watch->owner_capacity) {
+        size_t capacity = watch->owner_capacity ? watch->owner_capacity * 2 : 8;
+        struct owner *owners =
+            capacity <= OWNERS_MAX ? ifg_realloc(watch->owners, capacity, sizeof *owners) : NULL;
+
+        if (!owners)
+            return NULL;
+        watch->owners = owners;
+        watch->owner_capacity = capacity;
+    }
+    owner = &watch->owners[watch->owner_count++];
+    *owner = (struct owner){ .pid = pid, .seen = true };
+    return owner;
+}
+
+static void leave_place(struct owner *owner)
+{
+    if (owner->stream)
+        trace_stream_destroy(owner->stream);
+    owner->stream = NULL;
+    owner->defined = owner->ours = false;
+    owner->place_count = owner->hint = 0;
+}
+
+static void drop_owner(struct resource_watch *watch, struct owner *owner)
+{
+    leave_place(owner);
+    ifg_free(owner->places);
+    ifg_free(owner->held.items);
+    *owner = watch->owners[--watch->owner_count];
+}
+
+static void begin_stream(struct session *session, struct owner *owner, uint32_t process,
+                         uint32_t clock)
+{
+    uint32_t thread = session->context.next_thread++;
+
+    owner->process = process;
+    owner->clock = clock;
+    owner->defined = true;
+    trace_writer_thread(session->writer, thread, process, 0, "resources");
+    owner->stream = trace_stream_create(session->writer, thread);
+}
+
+/* A process that carries nothing of ours: told of only by what it uses. */
+static void define_process(struct session *session, struct owner *owner, uint64_t ns)
+{
+    struct trace_process process = {
+        .index = session->context.next_process++,
+        .pid = owner->pid,
+        .clock = MONOTONIC,
+        .start_ticks = ns,
+        .program = owner->pid ? "" : "system",
+    };
+    struct process_info info = { 0 };
+
+    if (owner->pid && process_describe((pid_t)owner->pid, &info, NULL) == IFG_OK) {
+        process.parent_pid = (uint32_t)info.parent;
+        process.program = info.program[0] ? info.program : info.name;
+        process.arguments = info.arguments;
+        process.arguments_bytes = info.arguments_bytes;
+        process.directory = info.directory;
+    } else if (owner->pid == (uint32_t)session->root) {
+        process.program = session->result->program; /* it is gone already */
+    }
+    trace_writer_process(session->writer, &process);
+    begin_stream(session, owner, process.index, MONOTONIC);
+    owner->ours = true;
+}
+
+/* Where the counters of a process go: into the process that somebody else told of, if any. An exec
+ * puts another one in its place. */
+static void settle(struct session *session, struct owner *owner, bool define)
+{
+    if (owner->known && (!owner->defined || owner->process != owner->known - 1)) {
+        leave_place(owner);
+        begin_stream(session, owner, owner->known - 1, owner->known_clock);
+    }
+    if (!owner->defined && define)
+        define_process(session, owner, owner->first_ns);
+}
+
+/* The number of a counter. Looks give the same names in the same order, mostly. */
+static uint32_t place_of(struct session *session, struct owner *owner, const char *name)
+{
+    size_t at = owner->hint;
+
+    for (size_t i = 0; i < owner->place_count; i++, at++) {
+        if (at >= owner->place_count)
+            at = 0;
+        if (strcmp(owner->places[at], name) == 0) {
+            owner->hint = at + 1;
+            return FIRST_PLACE + (uint32_t)at;
+        }
+    }
+    if (owner->place_count == owner->place_capacity) {
+        size_t capacity = owner->place_capacity ? owner->place_capacity * 2 : 32;
+        void *places = capacity <= PLACES_MAX
+                           ? ifg_realloc(owner->places, capacity, sizeof *owner->places)
+                           : NULL;
+
+        if (!places)
+            return 0;
+        owner->places = places;
+        owner->place_capacity = capacity;
+    }
+    at = owner->place_count++;
+    snprintf(owner->places[at], PROC_NAME_BYTES, "%s", name);
+    trace_writer_location(session->writer, &(struct trace_location){
+                                               .process = owner->process,
+                                               .id = FIRST_PLACE + (uint32_t)at,
+                                               .kind = TRACE_LOCATION_COUNTER,
+                                               .name = owner->places[at],
+                                           });
+    return FIRST_PLACE + (uint32_t)at;
+}
+
+static void write_value(struct session *session, struct owner *owner, const struct value *value)
+{
+    uint32_t place = owner->stream ? place_of(session, owner, value->name) : 0;
+
+    if (place)
+        trace_stream_event(owner->stream, TRACE_EVENT_COUNTER,
+                           owner->clock == MONOTONIC ? value->ns : value->ticks, place,
+                           &value->value, sizeof value->value);
+}
+
+static void write_held(struct session *session, struct owner *owner)
+{
+    for (size_t i = 0; owner->defined && i < owner->held.count; i++)
+        write_value(session, owner, &owner->held.items[i]);
+    if (owner->defined) {
+        ifg_free(owner->held.items);
+        owner->held = (struct values){ 0 };
+    }
+}
+
+/* Writes what was taken. With define, all whom nobody defined so far are. */
+static void write_values(struct session *session, bool define)
+{
+    struct resource_watch *watch = session->resources;
+
+    for (size_t i = 0; i < watch->taken.count; i++) {
+        const struct value *value = &watch->taken.items[i];
+        struct owner *owner = take_owner(watch, value->pid);
+
+        if (!owner)
+            continue;
+        if (!owner->first_ns)
+            owner->first_ns = value->ns;
+        if (!i || watch->taken.items[i - 1].pid != value->pid)
+            settle(session, owner, !value->pid || value->ns >= owner->first_ns + HOLD_NS);
+        write_held(session, owner);
+        if (owner->defined)
+            write_value(session, owner, value);
+        else
+            (void)push(&owner->held, value, HELD_MAX);
+    }
+    watch->taken.count = 0;
+    for (size_t i = 0; define && i < watch->owner_count; i++) {
+        struct owner *owner = &watch->owners[i];
+
+        if (!owner->held.count)
+            continue;
+        settle(session, owner, owner->pid == (uint32_t)session->root);
+        write_held(session, owner);
+    }
+}
+
+/* ---- the loop ---- */
+
+static void report(struct session *session)
+{
+    struct resource_watch *watch = session->resources;
+
+    pthread_mutex_lock(&watch->lock);
+    instruments_report(&session->result->instruments, session->writer, "resources",
+                       TRACE_INSTRUMENT_ON, watch->words);
+    trace_writer_fact(session->writer, "resources.gpu", watch->gpu);
+    trace_writer_fact(session->writer, "resources.npu", watch->npu);
+    pthread_mutex_unlock(&watch->lock);
+    watch->reported = true;
+}
+
+static void refuse(struct session *session, enum trace_instrument_state state, const char *reason)
+{
+    instruments_report(&session->result->instruments, session->writer, "resources", state, reason);
+}
+
+void resourced_open(struct session *session)
+{
+    struct resource_watch *watch;
+
+    if (!(session->options->resources_hz > 0)) {
+        refuse(session, TRACE_INSTRUMENT_OFF, "--no-resources was given");
+        return;
+    }
+    watch = ifg_alloc(1, sizeof *watch);
+    if (watch)
+        watch->collector = proc_open(&proc_real_roots, session->begin_ns);
+    if (!watch || !watch->collector) {
+        ifg_free(watch);
+        refuse(session, TRACE_INSTRUMENT_UNAVAILABLE, "not enough memory");
+        return;
+    }
+    watch->every_ns = (uint64_t)((double)SECOND_NS / session->options->resources_hz);
+    pthread_mutex_init(&watch->looking, NULL);
+    pthread_mutex_init(&watch->lock, NULL);
+    pthread_cond_init(&watch->wake, NULL);
+    session->resources = watch;
+}
+
+void resourced_begin(struct session *session)
+{
+    struct resource_watch *watch = session->resources;
+    pthread_attr_t attributes;
+
+    if (!watch)
+        return;
+    watch->pids[watch->pid_count++] = session->root;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    watch->running = pthread_create(&watch->thread, &attributes, run, watch) == 0;
+    pthread_attr_destroy(&attributes);
+    if (!watch->running)
+        refuse(session, TRACE_INSTRUMENT_UNAVAILABLE, "no thread could be started for them");
+}
+
+void resourced_look(struct session *session, const pid_t *pids, size_t count)
+{
+    struct resource_watch *watch = session->resources;
+
+    if (!watch)
+        return;
+    pthread_mutex_lock(&watch->lock);
+    watch->pid_count = count < PROC_PROCESSES_MAX ? count : PROC_PROCESSES_MAX;
+    watch->too_many =
+        count - watch->pid_count > watch->too_many ? count - watch->pid_count : watch->too_many;
+    memcpy(watch->pids, pids, watch->pid_count * sizeof watch->pids[0]);
+    pthread_mutex_unlock(&watch->lock);
+    for (size_t i = watch->owner_count; i-- > 0;) { /* who has gone needs no memory */
+        struct owner *owner = &watch->owners[i];
+        bool here = !owner->pid || owner->pid == (uint32_t)session->root;
+
+        for (size_t p = 0; !here && p < count; p++)
+            here = (uint32_t)pids[p] == owner->pid;
+        if (here)
+            owner->seen = true;
+        else if (owner->seen)
+            owner->seen = false; /* values of a last look may still come */
+        else
+            drop_owner(watch, owner);
+    }
+}
+
+void resourced_know(struct session *session, pid_t pid, uint32_t process, uint32_t clock)
+{
+    struct owner *owner = session->resources ? take_owner(session->resources, (uint32_t)pid) : NULL;
+
+    if (!owner)
+        return;
+    owner->known = process + 1;
+    owner->known_clock = clock;
+}
+
+void resourced_ended(struct session *session, pid_t pid)
+{
+    struct resource_watch *watch = session->resources;
+    struct moment moment;
+    const struct proc_sink sink = { take_value, &moment };
+
+    if (!watch || !watch->running)
+        return;
+    pthread_mutex_lock(&watch->looking);
+    moment = moment_now(watch);
+    proc_look_ended(watch->collector, pid, moment.ns, &sink);
+    pthread_mutex_unlock(&watch->looking);
+}
+
+static void take_queue(struct resource_watch *watch, bool *out_told)
+{
+    struct values empty = watch->taken;
+
+    pthread_mutex_lock(&watch->lock);
+    watch->taken = watch->queue;
+    empty.count = 0;
+    watch->queue = empty;
+    *out_told = watch->told;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static void flush(struct session *session)
+{
+    struct resource_watch *watch = session->resources;
+
+    for (size_t i = 0; i < watch->owner_count; i++)
+        if (watch->owners[i].stream && trace_stream_pending(watch->owners[i].stream))
+            trace_stream_flush(watch->owners[i].stream, NULL, 0, 0);
+}
+
+void resourced_work(struct session *session, uint64_t now_ns)
+{
+    struct resource_watch *watch = session->resources;
+    bool told;
+
+    if (!watch || !watch->running || now_ns < session->next_resources_ns)
+        return;
+    session->next_resources_ns = now_ns + SECOND_NS / 20;
+    take_queue(watch, &told);
+    if (told && !watch->reported)
+        report(session);
+    write_values(session, false);
+    if (now_ns >= watch->next_flush_ns) {
+        flush(session);
+        watch->next_flush_ns = now_ns + FLUSH_NS;
+    }
+}
+
+static void write_facts(struct session *session)
+{
+    struct resource_watch *watch = session->resources;
+    char text[32];
+
+    report(session);
+    snprintf(text, sizeof text, "%.6f", (double)watch->cpu_ns * 1e-9);
+    trace_writer_fact(session->writer, "resources.cpu_seconds", text);
+    if (watch->too_many)
+        trace_writer_loss(session->writer, 0, "processes whose resources were not looked at",
+                          watch->too_many);
+    if (watch->lost)
+        trace_writer_loss(session->writer, 0, "values of resources that found the queue full",
+                          watch->lost);
+}
+
+/* How those ended that nobody else tells of. */
+static void write_ends(struct session *session)
+{
+    const struct session_result *result = session->result;
+    uint64_t now_ns = ifg_monotonic_ns();
+    int status = result->wait_status;
+
+    for (size_t i = 0; i < session->resources->owner_count; i++) {
+        const struct owner *owner = &session->resources->owners[i];
+
+        if (!owner->ours || !owner->pid)
+            continue;
+        if (owner->pid == (uint32_t)session->root && result->command_ended)
+            trace_writer_process_end(
+                session->writer, owner->process, now_ns,
+                WIFSIGNALED(status) ? TRACE_FATE_KILLED : TRACE_FATE_EXITED,
+                (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
+        else if (process_exists((pid_t)owner->pid))
+            trace_writer_process_end(session->writer, owner->process, now_ns, TRACE_FATE_RUNNING,
+                                     0);
+    }
+}
+
+void resourced_finish(struct session *session)
+{
+    struct resource_watch *watch = session->resources;
+    struct timespec until;
+    bool told;
+
+    if (!watch || !watch->running)
+        return;
+    pthread_mutex_lock(&watch->lock);
+    watch->stop = true;
+    pthread_cond_signal(&watch->wake);
+    pthread_mutex_unlock(&watch->lock);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LAST_LOOK_S;
+    if (pthread_timedjoin_np(watch->thread, NULL, &until) != 0) {
+        /* A driver does not come back. The recording must: the thread keeps what it has. */
+        session->resources = NULL;
+        refuse(session, TRACE_INSTRUMENT_UNAVAILABLE, "a device did not answer");
+        return;
+    }
+    watch->running = false;
+    take_queue(watch, &told);
+    write_values(session, true);
+    write_ends(session);
+    write_facts(session);
+    flush(session);
+}
+
+void resourced_close(struct session *session)
+{
+    struct resource_watch *watch = session->resources;
+
+    if (!watch)
+        return;
+    if (watch->running) { /* the recording failed */
+        pthread_mutex_lock(&watch->lock);
+        watch->stop = true;
+        pthread_cond_signal(&watch->wake);
+        pthread_mutex_unlock(&watch->lock);
+        pthread_join(watch->thread, NULL);
+    }
+    for (size_t i = 0; i < watch->owner_count; i++) { /* the streams went with the writer */
+        ifg_free(watch->owners[i].places);
+        ifg_free(watch->owners[i].held.items);
+    }
+    ifg_free(watch->owners);
+    ifg_free(watch->taken.items);
+    ifg_free(watch->queue.items);
+    proc_close(watch->collector);
+    pthread_cond_destroy(&watch->wake);
+    pthread_mutex_destroy(&watch->lock);
+    pthread_mutex_destroy(&watch->looking);
+    ifg_free(watch);
+    session->resources = NULL;
+}

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a recording tells of the machine and of processes, compared with what a program says of itself. The machine
+# may be busy with other things: the truth is the CPU time of the program.
+# shellcheck disable=SC2154
+. "$TAP_SH"
+. "$(dirname "$0")/record_lib.sh"
+
+use_cpu=$PROGRAMS/use_cpu
+trace=$T/trace.ifg
+
+# rows SQL: one row a line, commas between.
+rows() { "$INFEROGRAM" query "$trace" "$1" --csv 2>&1 | tail -n +2 | tr -d '\r'; }
+# truth EXPRESSION: of what the program said (cpu, wall), the report (d) and the number of CPUs (n).
+truth() {
+    "$INFEROGRAM" report --json "$trace" >"$T/report.json"
+    python3 - "$T/report.json" "$T/said" "$1" <<'END'
+import json, os, sys
+d = json.load(open(sys.argv[1])); cpu, wall = map(float, open(sys.argv[2]).read().split()); n = os.cpu_count()
+m = d.get('machine')
+print(eval(sys.argv[3]))
+END
+}
+
+# ---- a busy loop on one CPU ----
+
+ok "a busy loop is recorded" sh -c "'$INFEROGRAM' record -q -o '$trace' -- '$use_cpu' 1.5 64 >'$T/said'"
+note "the program: $(cat "$T/said") (CPU, wall); recorded: $(truth '(m["program_cores"], m["cpu_pct"], d["duration_s"])')"
+is "its CPU time, within 5 %" "$(truth 'abs(m["program_cores"] * d["duration_s"] - cpu) <= 0.05 * cpu')" True
+is "its share of a CPU, within 5 points" "$(truth 'abs(100 * m["program_cores"] - 100 * cpu / wall) <= 5')" True
+is "the machine is at least as busy" "$(truth 'm["cpu_pct"] >= 100 * cpu / wall / n - 5')" True
+is "and never more than all of it" "$(truth '0 <= m["cpu_max_pct"] <= 100.01')" True
+case ${SANITIZE:-none} in none) most=80e6 ;; *) most=1e12 ;; esac
+is "its memory" "$(truth "64e6 <= m['rss_max_bytes'] <= $most")" True
+contains "the report has a line for it" "$("$INFEROGRAM" report "$trace")" "Machine       CPU "
+contains "the instrument tells what is missing" "$(json "$trace" "[i['reason'] for i in d['instruments'] if i['name'] == 'resources']")" "1 Hz"
+is "the process is there, though it carries nothing of ours" "$(json "$trace" "[(p['program'].split('/')[-1], p['end'], p['threads']) for p in d['processes']]")" \
+    "[('use_cpu', 'exited with 0', [])]"
+is "counters of the machine and of the process" "$(rows "SELECT count(DISTINCT process) FROM counter")" 2
+is "for each CPU" "$(rows "SELECT count(DISTINCT name) FROM counter WHERE name GLOB 'cpu [0-9]* %'")" "$(getconf _NPROCESSORS_ONLN)"
+is "no value without a time, none before the begin" "$(rows "SELECT count(*) FROM counter WHERE time_ns < 0 OR value IS NULL")" 0
+is "counts do not go back" "$(rows "SELECT count(*) FROM (SELECT value - lag(value) OVER (PARTITION BY name ORDER BY time_ns) AS more
+    FROM counter WHERE name LIKE 'page faults%') WHERE more < 0")" 0
+ok "as tracks of a timeline" "$INFEROGRAM" export "$trace" --format chrome -o "$T/chrome.json"
+is "with names" "$(python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1])); d = d["traceEvents"] if isinstance(d, dict) else d
+print(sorted({e["name"] for e in d if e["ph"] == "C"} & {"cpu total %", "cpu %", "rss bytes"}))' "$T/chrome.json")" \
+    "['cpu %', 'cpu total %', 'rss bytes']"
+ok "Perfetto" "$INFEROGRAM" export "$trace" --format perfetto -o "$T/trace.perfetto"
+is "stats shows none of them" "$("$INFEROGRAM" stats "$trace" 2>/dev/null | grep -c 'cpu total')" 0
+
+# ---- rates, and none ----
+
+ok "50 a second" "$INFEROGRAM" record -q -f -o "$trace" --resources=50 -- "$use_cpu" 0.4
+is "about as often as asked for" "$(rows "SELECT count(*) * 1e9 / (max(time_ns) - min(time_ns)) BETWEEN 20 AND 75 FROM counter WHERE name = 'rss bytes'")" 1
+is "shares of CPUs are not finer than the kernel's count" \
+    "$(rows "SELECT count(*) <= 2 + (max(time_ns) - min(time_ns)) / 250e6 FROM counter WHERE name = 'cpu total %'")" 1
+ok "--no-resources" "$INFEROGRAM" record -q -f -o "$trace" --no-resources -- "$use_cpu" 0.1
+is "says so" "$(json "$trace" "[(i['state'], i['reason']) for i in d['instruments'] if i['name'] == 'resources']")" \
+    "[('off', '--no-resources was given')]"
+is "and has none" "$(json "$trace" "(d['events']['counters'], d['processes'])")" "(0, [])"
+lacks "nor a line in the report" "$("$INFEROGRAM" report "$trace")" "Machine"
+for bad in 0 101 x 1x -1 ''; do
+    exits "a wrong rate: '$bad'" 2 "$INFEROGRAM" record "--resources=$bad" -- true
+done
+ok "a program that is over at once" "$INFEROGRAM" record -q -f -o "$trace" -- true
+
+# ---- processes that others tell of ----
+
+"$INFEROGRAM" record -q -f -o "$trace" -- "$REC_TICKER" -s 1.3
+is "a program with the library is one process" "$(json "$trace" "len(d['processes'])")" 1
+is "its counters are its own" "$(rows "SELECT count(*) > 1, count(DISTINCT process) FROM counter WHERE name = 'rss bytes'")" 1,1
+is "on the clock of its zones" "$(rows "SELECT min(c.time_ns) >= min(s.start_ns) - 1e9 AND max(c.time_ns) <= max(s.end_ns) + 2e9
+    FROM counter c, (SELECT min(start_ns) AS start_ns, max(end_ns) AS end_ns FROM slice) s WHERE c.name = 'rss bytes'")" 1
+"$INFEROGRAM" record -q -f -o "$trace" -- sh -c "'$use_cpu' 0.8 & '$use_cpu' 1.2; wait" >/dev/null
+is "children are seen" "$(rows "SELECT count(DISTINCT process) >= 3 FROM counter WHERE name = 'rss bytes'")" 1
+
+# ---- devices that are not at hand ----
+
+ticker -s 60
+LD_LIBRARY_PATH=$BUILD_DIR/tests/programs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_NVML_PID=$ticker \
+    "$INFEROGRAM" record -q -f -o "$trace" --duration 0.7 --pid "$ticker"
+is "GPUs by NVML" "$(rows "SELECT name, max(value) FROM counter WHERE name GLOB 'gpu 1 *' AND process = 0 GROUP BY name ORDER BY name" | tr '\n' ' ')" \
+    "gpu 1 busy %,37 gpu 1 clock MHz,1410 gpu 1 memory busy %,12 gpu 1 memory clock MHz,2619 gpu 1 memory used bytes,2000000000 gpu 1 power W,50 gpu 1 power capped,1 gpu 1 slowed by heat,0 gpu 1 temperature C,55 "
+is "and what the process has of them" "$(rows "SELECT DISTINCT name, value FROM counter WHERE name = 'gpu 0 memory bytes' AND process > 0")" \
+    "gpu 0 memory bytes,123456789"
+is "their names" "$(rows "SELECT value FROM fact WHERE key = 'resources.gpu'")" '"Fake GPU A, Fake GPU B"'
+contains "in the report" "$("$INFEROGRAM" report "$trace" | tr -s "\n " " ")" "GPU 0 37 % (max 37 %)"
+lacks "and nothing is missing there" "$(json "$trace" "[i['reason'] for i in d['instruments'] if i['name'] == 'resources']")" "GPU"
+LD_LIBRARY_PATH=$BUILD_DIR/tests/programs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_NVML=broken \
+    "$INFEROGRAM" record -q -f -o "$trace" -- "$use_cpu" 0.1 >/dev/null
+contains "a driver that does not start" "$(json "$trace" "[i['reason'] for i in d['instruments'] if i['name'] == 'resources']")" "GPU: NVML does not start"
+
+done_testing
