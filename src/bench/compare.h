@@ -91,7 +91,7 @@ struct compare_options {
     double threshold;           /* 0.02 */
     double alpha;               /* 0.05 */
     uint32_t pairs;     /* block pairs or processes per side of the first look; 0: 40 or 20 / 8 */
-    uint32_t pairs_max; /* stop there and be unsure; 0: 4 times that */
+    uint32_t pairs_max; /* stop there and be unsure; 0: 16 times that, of processes 4 */
     double max_s;       /* nor go on longer than this; 0: 300 */
     bool accuracy;      /* compare outputs */
     bool ops;

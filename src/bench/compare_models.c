@@ -367,7 +367,10 @@ static enum ifg_status measure(struct model_job *job, bool turns, struct ifg_err
         return compare_no_memory(err);
     job->pairs_per_process = (first + processes - 1) / processes;
     job->pairs_per_process += job->pairs_per_process % 2; /* four blocks are two pairs */
-    return compare_in_looks(job->compare, first, last ? last : 4 * first,
+    /* Pairs are cheap, and a few more minutes find what is small; processes are dear. */
+    if (!last)
+        last = (turns ? 4 : 16) * first;
+    return compare_in_looks(job->compare, first, last,
                             turns ? pairs_of_processes : pairs_in_process, job, &job->out_of_time,
                             err);
 }

@@ -26,7 +26,7 @@ static const char help[] =
     "  --threshold PCT      changes up to this many percent do not matter (default 2)\n"
     "  --alpha A            share of wrong verdicts that is accepted (default 0.05)\n"
     "  --pairs N            pairs of the first look (default 40; of processes 8)\n"
-    "  --pairs-max N        of the last look (default 4 times that)\n"
+    "  --pairs-max N        of the last look (default 16 times that; of processes 4 times)\n"
     "  --processes N, --max-time T  spread the first look's pairs over (10); stop after (5m)\n"
     "  --no-accuracy, --ops, --force  no outputs; operators too; even what is not the same work\n"
     "  --ort PATH, --runtime FILE, --threads N, --opt LEVEL, --policy P, --pin CPU, --patience T\n"

@@ -42,6 +42,9 @@ bool info_sampling(const struct info_request *request, struct info_sampling *out
 
 struct info_counts info_count(const struct stats *stats);
 
+bool info_is_machine(const struct trace_process_entry *process);
+bool info_is_resources(const struct trace_thread_entry *thread);
+
 /* Shared by both: "2026-11-15T08:12:01Z" (24 bytes), and how long the recording lasted. */
 void info_start_time(const struct info_request *request, char *out, size_t size);
 double info_seconds(const struct info_request *request);

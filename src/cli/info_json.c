@@ -81,7 +81,7 @@ static void write_processes(struct ifg_json *json, const struct trace_tables *ta
         const struct trace_process_entry *process = &tables->processes[i];
         char fate[48];
 
-        if (!process->pid) /* the machine */
+        if (info_is_machine(process))
             continue;
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "pid", process->pid);
@@ -93,7 +93,7 @@ static void write_processes(struct ifg_json *json, const struct trace_tables *ta
         ifg_json_key(json, "threads");
         ifg_json_open(json, '[');
         for (size_t t = 0; t < tables->thread_count; t++) {
-            if (tables->threads[t].process != i || !tables->threads[t].tid)
+            if (tables->threads[t].process != i || info_is_resources(&tables->threads[t]))
                 continue;
             ifg_json_open(json, '{');
             ifg_json_put_uint(json, "tid", tables->threads[t].tid);

@@ -39,6 +39,18 @@ double info_seconds(const struct info_request *request)
     return (double)(request->model->end_ns - request->model->begin_ns) * 1e-9;
 }
 
+/* Not processes and threads of the system, but where what the machine uses is kept; imported traces
+ * may have a pid or tid 0 of their own. */
+bool info_is_machine(const struct trace_process_entry *process)
+{
+    return !process->pid && strcmp(process->program, "system") == 0;
+}
+
+bool info_is_resources(const struct trace_thread_entry *thread)
+{
+    return !thread->tid && strcmp(thread->name, "resources") == 0;
+}
+
 struct info_counts info_count(const struct stats *stats)
 {
     struct info_counts counts = { 0 };
@@ -184,14 +196,14 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
         char command[100];
         char fate[48];
 
-        if (!process->pid) /* the machine */
+        if (info_is_machine(process))
             continue;
         if (shown++ >= LISTED_MAX) {
             more++;
             continue;
         }
         for (size_t t = 0; t < tables->thread_count; t++)
-            threads += tables->threads[t].process == i && tables->threads[t].tid;
+            threads += tables->threads[t].process == i && !info_is_resources(&tables->threads[t]);
         cli_print(out, "%-12s %u  %s  (", label, process->pid,
                   cli_clean(*process->arguments ? process->arguments : process->program, command,
                             sizeof command));

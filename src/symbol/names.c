@@ -24,6 +24,12 @@ struct text {
     char bytes[];
 };
 
+/* Addresses of a compilation unit. */
+struct unit_range {
+    Dwarf_Addr low, high;
+    Dwarf_Die unit;
+};
+
 struct names {
     struct elf_file *elf;
     const struct unwind_table *table;
@@ -31,6 +37,9 @@ struct names {
     Dwfl_Module *module;
     struct rtti *rtti;
     bool rtti_tried;
+    struct unit_range *units; /* by address */
+    size_t unit_count, unit_room;
+    bool units_tried;
     struct text *texts[BUCKETS];
 };
 
@@ -127,6 +136,7 @@ void names_close(struct names *names)
     if (names->dwfl)
         dwfl_end(names->dwfl);
     rtti_destroy(names->rtti);
+    ifg_free(names->units);
     for (size_t i = 0; i < BUCKETS; i++)
         while (names->texts[i]) {
             struct text *next = names->texts[i]->next;
@@ -205,6 +215,72 @@ static bool find_virtual(struct names *names, uint64_t start, struct names_place
 
 /* ---- lines and what was inlined ---- */
 
+static bool add_range(struct names *names, Dwarf_Addr low, Dwarf_Addr high, const Dwarf_Die *unit)
+{
+    if (names->unit_count == names->unit_room) {
+        size_t room = names->unit_room ? names->unit_room * 2 : 256;
+        void *bigger = ifg_realloc(names->units, room, sizeof *names->units);
+
+        if (!bigger)
+            return false;
+        names->units = bigger;
+        names->unit_room = room;
+    }
+    names->units[names->unit_count++] = (struct unit_range){ low, high, *unit };
+    return true;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct unit_range *a = left;
+    const struct unit_range *b = right;
+
+    return a->low < b->low ? -1 : a->low > b->low;
+}
+
+/* libdw finds units by .debug_aranges, which clang does not write: so the units are asked. */
+static void list_units(struct names *names)
+{
+    Dwarf_Die *unit = NULL;
+    Dwarf_Addr bias = 0;
+
+    names->units_tried = true;
+    while (names->module && (unit = dwfl_module_nextcu(names->module, unit, &bias))) {
+        Dwarf_Addr base, low, high;
+
+        for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &low, &high)) > 0;)
+            if (low < high && !add_range(names, low + bias, high + bias, unit))
+                return;
+    }
+    if (names->unit_count)
+        qsort(names->units, names->unit_count, sizeof *names->units, compare_ranges);
+}
+
+static Dwarf_Die *find_unit(struct names *names, uint64_t address, Dwarf_Addr *out_bias)
+{
+    Dwarf_Die *unit;
+    size_t low = 0, high;
+
+    *out_bias = 0;
+    unit = names->module ? dwfl_module_addrdie(names->module, address, out_bias) : NULL;
+    if (unit || !names->module)
+        return unit;
+    if (!names->units_tried)
+        list_units(names);
+    for (high = names->unit_count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+
+        if (names->units[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || address >= names->units[low - 1].high ||
+        !dwfl_module_getdwarf(names->module, out_bias))
+        return NULL;
+    return &names->units[low - 1].unit;
+}
+
 static const char *name_of_die(struct names *names, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
@@ -242,17 +318,21 @@ static const char *keep_path(struct names *names, const char *folder, const char
 
 static void find_line(struct names *names, uint64_t address, struct names_place *place)
 {
-    Dwfl_Line *line = names->module ? dwfl_module_getsrc(names->module, address) : NULL;
+    Dwarf_Addr bias;
+    Dwarf_Die *unit = find_unit(names, address, &bias);
+    Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+    Dwarf_Attribute attribute;
     const char *file;
     int number = 0;
 
-    if (!line)
+    if (!line || dwarf_lineno(line, &number) || number <= 0)
         return;
-    file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-    if (file && number > 0) {
-        place->file = keep_path(names, dwfl_line_comp_dir(line), file);
-        place->line = (uint32_t)number;
-    }
+    file = dwarf_linesrc(line, NULL, NULL);
+    if (!file)
+        return;
+    place->file =
+        keep_path(names, dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)), file);
+    place->line = (uint32_t)number;
 }
 
 /* Where an inlined function was called from: the line of the next one outwards. */
@@ -284,7 +364,7 @@ static size_t find_inlined(struct names *names, uint64_t address, struct names_p
 {
     Dwarf_Addr bias = 0;
     Dwarf_Die *scopes = NULL;
-    Dwarf_Die *cu = names->module ? dwfl_module_addrdie(names->module, address, &bias) : NULL;
+    Dwarf_Die *cu = find_unit(names, address, &bias);
     int scope_count = cu ? dwarf_getscopes(cu, address - bias, &scopes) : 0;
     struct names_place next = own; /* the line belongs to the innermost function */
     size_t count = 0;

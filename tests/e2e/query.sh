@@ -25,7 +25,7 @@ is "every request has three stages" \
     "$(value 'SELECT count(*), min(n), max(n) FROM (SELECT count(*) AS n FROM attribute WHERE key = "request" GROUP BY value)')" \
     100,3,3
 is "allocations are balanced" "$(value 'SELECT sum(is_free), count(*) FROM allocation')" 100,200
-is "time begins at 0" "$(value 'SELECT min(start_ns) FROM slice')" 0
+is "time begins at 0" "$(value 'SELECT min(t) FROM (SELECT start_ns AS t FROM slice UNION ALL SELECT time_ns FROM counter)')" 0
 is "statistics agree with slices" "$(value 'SELECT count(*) FROM zone_stats() z WHERE z.kind != "ml" AND
     (z.count, z.total_ns, z.self_ns) != (SELECT count(*), sum(dur_ns), sum(self_ns) FROM slice s WHERE s.name = z.name AND s.kind = z.kind)')" 0
 "$INFEROGRAM" stats t.ifg --csv >stats.csv
