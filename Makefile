@@ -46,7 +46,7 @@ bench: all ## measure our own overhead
 	@BUILD=$(BUILD) benchmarks/run
 
 asan: export CC = $(SANITIZE_CC)
-asan: ## under AddressSanitizer and UBSan, in build-asan/: all tests but the longest of attaching
+asan: ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching
 	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-asan
 	@tools/run-tests -C build-asan --slow 4 --no-aslr --no-suite attach-long

@@ -33,7 +33,7 @@ static void on_end(int number)
 
 static void copy(const char *from, int to)
 {
-    char buffer[65536];
+    static char buffer[65536];
     int fd = open(from, O_RDONLY);
     ssize_t got;
 
