@@ -49,20 +49,20 @@ asan: export CC = $(SANITIZE_CC)
 asan: ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching
 	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-asan
-	@tools/run-tests -C build-asan --slow 4 --no-aslr --no-suite attach-long
+	@tools/run-tests -C build-asan --slow 4 --no-aslr --no-suite attach-long --no-suite once
 
 tsan: export CC = $(SANITIZE_CC)
 tsan: ## the suites unit, client and record under ThreadSanitizer, in build-tsan/
 	$(call configure,build-tsan,-Db_sanitize=thread -Db_lundef=false)
 	@ninja -C build-tsan
-	@tools/run-tests -C build-tsan --slow 8 --no-aslr --suite unit --suite client --suite record --no-suite attach-long --no-suite uprobe
+	@tools/run-tests -C build-tsan --slow 8 --no-aslr --suite unit --suite client --suite record --no-suite attach-long --no-suite once
 
 clang: export CC = clang
 clang: export CXX = clang++
 clang: ## compiled by clang, in build-clang/: the suites unit, fuzz-replay, client and cli
 	$(call configure,build-clang)
 	@ninja -C build-clang
-	@tools/run-tests -C build-clang --suite unit --suite fuzz-replay --suite client --suite cli --no-suite attach-long --no-suite uprobe
+	@tools/run-tests -C build-clang --suite unit --suite fuzz-replay --suite client --suite cli --no-suite attach-long --no-suite once
 
 fuzz: export CC = clang
 fuzz: ## every fuzz target for FUZZ_SECONDS (60), in build-fuzz/

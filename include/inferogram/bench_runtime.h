@@ -59,10 +59,10 @@ enum ifg_bench_type {
 /* One input or output as the model declares it. */
 struct ifg_bench_port {
     const char *name;
-    int32_t type;  /* enum ifg_bench_type; 0: not a tensor (a sequence, a map) */
-    uint32_t rank; /* 0 is a scalar */
-    int64_t dims[IFG_BENCH_RANK_MAX];              /* -1: free */
-    const char *dim_names[IFG_BENCH_RANK_MAX];     /* of free ones; NULL or "" if it has no name */
+    int32_t type;                     /* enum ifg_bench_type; 0: not a tensor (a sequence, a map) */
+    uint32_t rank;                    /* 0 is a scalar */
+    int64_t dims[IFG_BENCH_RANK_MAX]; /* -1: free */
+    const char *dim_names[IFG_BENCH_RANK_MAX]; /* of free ones; NULL or "" if it has no name */
 };
 
 struct ifg_bench_tensor {

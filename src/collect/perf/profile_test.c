@@ -28,7 +28,7 @@ static size_t sample_count;
 static struct trace_switch *switches;
 static size_t switch_count;
 
-static volatile uint64_t sink;
+static _Thread_local volatile uint64_t sink;
 
 /* Uses up CPU time of its own thread, so that a busy machine changes nothing. */
 __attribute__((noinline)) static void spin_here(double seconds)
