@@ -55,6 +55,7 @@ struct owner {
     char (*places)[PROC_NAME_BYTES]; /* the names of its counters */
     size_t place_count, place_capacity, hint;
     struct values held; /* until it is defined */
+    char program[512];  /* when it was first seen */
 };
 
 struct resource_watch {
@@ -233,6 +234,7 @@ static struct owner *find_owner(struct resource_watch *watch, uint32_t pid)
 static struct owner *take_owner(struct resource_watch *watch, uint32_t pid)
 {
     struct owner *owner = find_owner(watch, pid);
+    struct process_info info = { 0 };
 
     if (owner)
         return owner;
@@ -248,6 +250,10 @@ static struct owner *take_owner(struct resource_watch *watch, uint32_t pid)
     }
     owner = &watch->owners[watch->owner_count++];
     *owner = (struct owner){ .pid = pid, .seen = true };
+    /* Its name, while it has one: it may be gone when it is written. */
+    if (pid && process_describe((pid_t)pid, &info, NULL) == IFG_OK)
+        snprintf(owner->program, sizeof owner->program, "%s",
+                 info.program[0] ? info.program : info.name);
     return owner;
 }
 
@@ -300,6 +306,8 @@ static void define_process(struct session *session, struct owner *owner, uint64_
         process.directory = info.directory;
     } else if (owner->pid == (uint32_t)session->root) {
         process.program = session->result->program; /* it is gone already */
+    } else if (owner->pid) {
+        process.program = owner->program;
     }
     trace_writer_process(session->writer, &process);
     begin_stream(session, owner, process.index, MONOTONIC);
@@ -400,7 +408,7 @@ static void write_values(struct session *session, bool define)
 
         if (!owner->held.count)
             continue;
-        settle(session, owner, owner->pid == (uint32_t)session->root);
+        settle(session, owner, true);
         write_held(session, owner);
     }
 }
@@ -464,6 +472,16 @@ void resourced_begin(struct session *session)
         refuse(session, TRACE_INSTRUMENT_UNAVAILABLE, "no thread could be started for them");
 }
 
+/* Who was over before anybody else told of it is told of by what it used. */
+static void end_owner(struct session *session, struct owner *owner)
+{
+    if (owner->held.count) {
+        settle(session, owner, true);
+        write_held(session, owner);
+    }
+    drop_owner(session->resources, owner);
+}
+
 void resourced_look(struct session *session, const pid_t *pids, size_t count)
 {
     struct resource_watch *watch = session->resources;
@@ -487,7 +505,7 @@ void resourced_look(struct session *session, const pid_t *pids, size_t count)
         else if (owner->seen)
             owner->seen = false; /* values of a last look may still come */
         else
-            drop_owner(watch, owner);
+            end_owner(session, owner);
     }
 }
 
