@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "symbol/bounds.h"
 #include "symbol/rtti.h"
+#include "symbol/symbol_list.h"
 
 #define TEXT_MAX         4096u /* bytes of a name; templates have no end */
 #define KERNEL_BASE      "N11onnxruntime8OpKernelE"
@@ -35,8 +37,11 @@ struct names {
     const struct unwind_table *table;
     Dwfl *dwfl;
     Dwfl_Module *module;
+    struct symbol_list *symbols; /* made when it is first needed */
     struct rtti *rtti;
     bool rtti_tried;
+    struct bounds *bounds; /* of code that nothing describes */
+    bool bounds_tried;
     struct unit_range *units; /* by address */
     size_t unit_count, unit_room;
     bool units_tried;
@@ -133,9 +138,11 @@ void names_close(struct names *names)
 {
     if (!names)
         return;
+    symbol_list_destroy(names->symbols);
     if (names->dwfl)
         dwfl_end(names->dwfl);
     rtti_destroy(names->rtti);
+    bounds_destroy(names->bounds);
     ifg_free(names->units);
     for (size_t i = 0; i < BUCKETS; i++)
         while (names->texts[i]) {
@@ -161,25 +168,47 @@ static void find_bounds(const struct names *names, uint64_t address, uint64_t *o
 static bool find_symbol(struct names *names, uint64_t address, uint64_t *start, uint64_t *size,
                         struct names_place *place)
 {
-    GElf_Off offset = 0;
-    GElf_Sym symbol;
-    const char *name;
+    const struct listed_symbol *symbol;
 
-    if (!names->module)
+    if (!names->symbols)
+        names->symbols = symbol_list_create(names->module);
+    symbol = names->symbols ? symbol_list_find(names->symbols, address) : NULL;
+    if (!symbol)
         return false;
-    name = dwfl_module_addrinfo(names->module, address, &offset, &symbol, NULL, NULL, NULL);
-    if (!name || !*name || offset > address || (symbol.st_size && offset >= symbol.st_size))
-        return false;
-    if (*size && address - offset != *start && (address - offset < *start || !symbol.st_size))
+    if (*size && symbol->start != *start && (symbol->start < *start || !symbol->size))
         return false;
     if (!*size) {
-        if (!symbol.st_size)
+        if (!symbol->size)
             return false;
-        *start = address - offset;
-        *size = symbol.st_size;
+        *start = symbol->start;
+        *size = symbol->size;
     }
-    place->function = keep_readable(names, name);
+    place->function = keep_readable(names, symbol->name);
     return true;
+}
+
+/* Labels of assembly have a name, but no size: good enough to begin a function. */
+static void add_labels(struct names *names)
+{
+    for (size_t i = 0; names->symbols && i < symbol_list_count(names->symbols); i++) {
+        const struct listed_symbol *symbol = symbol_list_at(names->symbols, i);
+
+        if (symbol->function || symbol->binding)
+            bounds_add_start(names->bounds, symbol->start);
+    }
+}
+
+/* Of code without a description, see bounds.h. */
+static bool infer_bounds(struct names *names, uint64_t address, uint64_t *out_start,
+                         uint64_t *out_size)
+{
+    if (!names->bounds_tried) {
+        names->bounds = bounds_create(names->elf, names->table);
+        if (names->bounds)
+            add_labels(names);
+    }
+    names->bounds_tried = true;
+    return names->bounds && bounds_find(names->bounds, address, out_start, out_size);
 }
 
 /* "onnxruntime::Conv<float>::Compute", or "Class::virtual function 5". */
@@ -400,8 +429,13 @@ size_t names_find(struct names *names, uint64_t address, uint64_t *out_start, ui
     struct names_place own = { .function = "", .file = "" };
 
     find_bounds(names, address, out_start, out_size);
-    if (!find_symbol(names, address, out_start, out_size, &own) && *out_size)
-        find_virtual(names, *out_start, &own);
+    if (!find_symbol(names, address, out_start, out_size, &own)) {
+        if (*out_size)
+            find_virtual(names, *out_start, &own);
+        else if (infer_bounds(names, address, out_start, out_size) &&
+                 !find_symbol(names, address, out_start, out_size, &own))
+            own.guessed = true;
+    }
     find_line(names, address, &own);
     return find_inlined(names, address, own, out_places);
 }

@@ -27,7 +27,7 @@ struct names_place {
     const char *file;     /* "" unknown */
     uint32_t line;
     bool inlined;
-    bool guessed; /* recovered, see above */
+    bool guessed; /* recovered, see above; without a name: where it begins and ends is inferred */
 };
 
 /* fd: the file (kept by the caller); elf and table: what is known of it already, table may be NULL.

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "symbol/symbol_list.h"
 #include "tap.h"
 
 static int fd;
@@ -132,6 +133,57 @@ static void a_stripped_library(void)
     close_file();
 }
 
+static int no_file(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base, char **path,
+                   Elf **image)
+{
+    (void)module, (void)user, (void)name, (void)base, (void)path, (void)image;
+    return -1;
+}
+
+/* Our list has the same answers as libdw, which is slow. */
+static void symbols_as_libdw_has_them(void)
+{
+    static const Dwfl_Callbacks callbacks = {
+        .find_elf = no_file,
+        .find_debuginfo = dwfl_standard_find_debuginfo,
+        .section_address = dwfl_offline_section_address,
+    };
+    Dwfl *dwfl = dwfl_begin(&callbacks);
+    Dwfl_Module *module;
+    struct symbol_list *list;
+    size_t same = 0, other = 0;
+
+    REQUIRE(dwfl != NULL);
+    dwfl_report_begin(dwfl);
+    module = dwfl_report_elf(dwfl, "self", "/proc/self/exe", -1, 0, false);
+    dwfl_report_end(dwfl, NULL, NULL);
+    list = symbol_list_create(module);
+    REQUIRE(module != NULL && list != NULL && symbol_list_count(list) > 50);
+    for (size_t i = 0; i < symbol_list_count(list); i++) {
+        const struct listed_symbol *symbol = symbol_list_at(list, i);
+        const struct listed_symbol *found =
+            symbol_list_find(list, symbol->start + symbol->size / 2);
+        GElf_Off offset;
+        GElf_Sym theirs;
+        const char *name = dwfl_module_addrinfo(module, symbol->start + symbol->size / 2, &offset,
+                                                &theirs, NULL, NULL, NULL);
+
+        if (!symbol->function || !symbol->size)
+            continue; /* in data, for example */
+        if (found && name && strcmp(found->name, name) == 0)
+            same++;
+        else
+            other++;
+    }
+    CHECK(same > 50);
+    CHECK_UINT(other, 0);
+    CHECK(symbol_list_find(list, 0) == NULL);
+    CHECK(symbol_list_find(list, UINT64_MAX) == NULL || !symbol_list_find(list, UINT64_MAX)->size);
+    symbol_list_destroy(list);
+    symbol_list_destroy(NULL);
+    dwfl_end(dwfl);
+}
+
 static void demangling(void)
 {
     char *text = names_demangle("_ZN11onnxruntime4ConvIfE7ComputeEPNS_15OpKernelContextE");
@@ -147,4 +199,4 @@ static void demangling(void)
 }
 
 TAP_MAIN(TAP_CASE(functions_and_lines), TAP_CASE(inlined_functions), TAP_CASE(a_stripped_library),
-         TAP_CASE(demangling))
+         TAP_CASE(symbols_as_libdw_has_them), TAP_CASE(demangling))

@@ -16,18 +16,21 @@
 #define RTTI_NAME_MAX 1024u
 #define SLOTS_MAX     512u
 #define DEPTH_MAX     16
+#define BASES_MAX     16u
+#define BASE_VIRTUAL  1
 #define TYPES_PREFIX  "_ZTVN10__cxxabiv1"
 
 struct type {
     uint64_t address;
     char *name;
-    uint64_t base; /* address of the type_info of its only base; 0: none or several */
+    uint64_t base; /* address of the type_info of the base that it begins with; 0: none */
 };
 
 struct method {
     uint64_t start;
     uint32_t type;
     uint32_t position;
+    bool secondary; /* of a base that the class does not begin with */
 };
 
 struct rtti {
@@ -76,6 +79,25 @@ static bool read_name(struct elf_file *elf, uint64_t address, char out[RTTI_NAME
     return true;
 }
 
+/* Of several bases the one whose functions come first in the vtable: it is where the class begins.
+ */
+static uint64_t first_base(struct elf_file *elf, uint64_t type)
+{
+    uint32_t counts[2] = { 0 }; /* flags; how many */
+
+    if (elf_file_read(elf, type + 2 * WORD, counts, sizeof counts) != sizeof counts)
+        return 0;
+    for (uint64_t i = 0; i < counts[1] && i < BASES_MAX; i++) {
+        uint64_t at = type + 3 * WORD + i * 2 * WORD, base;
+        int64_t offset;
+
+        if (elf_file_read(elf, at + WORD, &offset, sizeof offset) == sizeof offset &&
+            !(offset & BASE_VIRTUAL) && offset >> 8 == 0 && elf_file_pointer(elf, at, &base))
+            return base;
+    }
+    return 0;
+}
+
 /* A type_info is where a pointer into one of the C++ runtime's own vtables is imported. */
 static void add_type(struct builder *builder, const struct elf_relocation *relocation)
 {
@@ -91,6 +113,8 @@ static void add_type(struct builder *builder, const struct elf_relocation *reloc
     if (strstr(symbol.name, "__si_class_type_info") &&
         elf_file_pointer(builder->elf, relocation->address + 2 * WORD, &at))
         type.base = at;
+    else if (strstr(symbol.name, "__vmi_class_type_info"))
+        type.base = first_base(builder->elf, relocation->address);
     type.name = ifg_strdup(name);
     if (!type.name ||
         !grow(&builder->rtti->types, &builder->type_room, builder->rtti->type_count, sizeof type)) {
@@ -122,9 +146,15 @@ static const struct type *find_type(const struct rtti *rtti, uint64_t address)
 static void add_methods(struct builder *builder, uint64_t vtable, const struct type *type)
 {
     struct rtti *rtti = builder->rtti;
+    int64_t to_top = 0; /* from this part of an object to its begin */
+    bool secondary =
+        elf_file_read(builder->elf, vtable - 2 * WORD, &to_top, sizeof to_top) == sizeof to_top &&
+        to_top != 0;
 
     for (uint32_t position = 0; position < SLOTS_MAX; position++) {
-        struct method method = { .type = (uint32_t)(type - rtti->types), .position = position };
+        struct method method = { .type = (uint32_t)(type - rtti->types),
+                                 .position = position,
+                                 .secondary = secondary };
         uint64_t start, size;
 
         if (!elf_file_pointer(builder->elf, vtable + position * WORD, &method.start) ||
@@ -150,6 +180,8 @@ static int compare_methods(const void *left, const void *right)
 
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
+    if (a->secondary != b->secondary)
+        return a->secondary ? 1 : -1;
     length_a = strlen(sorting->types[a->type].name);
     length_b = strlen(sorting->types[b->type].name);
     if (length_a != length_b)
@@ -252,7 +284,7 @@ bool rtti_find(const struct rtti *rtti, uint64_t start, const char **out_class,
     *out_class = type->name;
     *out_position = rtti->methods[low].position;
     *out_root = "";
-    for (int depth = 0; type && depth < DEPTH_MAX; depth++) {
+    for (int depth = 0; !rtti->methods[low].secondary && type && depth < DEPTH_MAX; depth++) {
         *out_root = type->name;
         type = type->base ? find_type(rtti, type->base) : NULL;
     }

@@ -23,8 +23,8 @@ void rtti_destroy(struct rtti *rtti);
 size_t rtti_function_count(const struct rtti *rtti);
 
 /* Which virtual function begins at this address: the mangled name of the class ("N3foo3BarE"), the
- * position in its vtable, and that of the class at the root of its single inheritance ("" if it has
- * several bases or none). False: none. */
+ * position in its vtable, and that of the class at the root of its first bases, whose functions the
+ * vtable begins with ("" of a vtable that is not the class's first). False: none. */
 bool rtti_find(const struct rtti *rtti, uint64_t start, const char **out_class,
                unsigned *out_position, const char **out_root);
 

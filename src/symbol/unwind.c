@@ -7,12 +7,9 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
+#include "symbol/unwind_internal.h"
 
 #define WORD          8u
-#define CALL_CACHE    (1u << 14)
-#define HINT_CACHE    (1u << 12)
-#define CALL_BYTES    7u  /* of the longest call that is recognised */
 #define FP_BELOW      72u /* a caller's frame pointer is saved so near below the return address */
 #define PLT_ALIGNMENT 16u
 #define NOT_SAVED     UINT16_MAX
@@ -21,209 +18,33 @@
 #define SIGNAL_SP 160u
 #define SIGNAL_IP 168u
 
-/* Whether the bytes before this address are a call. */
-struct call_entry {
-    uint64_t address;
-    bool known;
-    bool call;
+struct walk {
+    struct unwind_space *space;
+    const struct unwind_stack *stack;
+    struct unwind_frames *frames;
+    struct unwind_cursor behind; /* the registers behind the root, as far as they were read */
+    struct trail_walk trail;
 };
-
-/* Where the scan found the return address the last time, for code at this address. */
-struct hint {
-    uint64_t ip;
-    uint16_t ra;
-    uint16_t fp; /* NOT_SAVED: it was still in the register */
-};
-
-struct unwind_space {
-    struct unwind_mapping *mappings; /* by start; they do not overlap */
-    size_t count;
-    size_t room;
-    struct call_entry calls[CALL_CACHE];
-    struct hint hints[HINT_CACHE];
-};
-
-struct cursor {
-    uint64_t ip, sp, fp, lr;
-};
-
-/* ---- what is mapped ---- */
-
-struct unwind_space *unwind_space_create(void)
-{
-    return ifg_alloc(1, sizeof(struct unwind_space));
-}
-
-void unwind_space_destroy(struct unwind_space *space)
-{
-    if (!space)
-        return;
-    ifg_free(space->mappings);
-    ifg_free(space);
-}
-
-/* How many mappings begin at or below this address. */
-static size_t position(const struct unwind_space *space, uint64_t address)
-{
-    size_t low = 0;
-    size_t high = space->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (space->mappings[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-const struct unwind_mapping *unwind_space_find(const struct unwind_space *space, uint64_t address)
-{
-    size_t at = position(space, address);
-
-    return at && address < space->mappings[at - 1].end ? &space->mappings[at - 1] : NULL;
-}
-
-static void forget(struct unwind_space *space)
-{
-    memset(space->calls, 0, sizeof space->calls);
-    memset(space->hints, 0, sizeof space->hints);
-}
-
-static bool make_room(struct unwind_space *space, size_t more)
-{
-    size_t room = space->room ? space->room * 2 : 64;
-    void *bigger;
-
-    if (space->count + more <= space->room)
-        return true;
-    bigger = ifg_realloc(space->mappings, room, sizeof *space->mappings);
-    if (!bigger)
-        return false;
-    space->mappings = bigger;
-    space->room = room;
-    return true;
-}
-
-static void insert(struct unwind_space *space, const struct unwind_mapping *mapping)
-{
-    size_t at = position(space, mapping->start);
-
-    memmove(&space->mappings[at + 1], &space->mappings[at],
-            (space->count - at) * sizeof *space->mappings);
-    space->mappings[at] = *mapping;
-    space->count++;
-}
-
-/* One mapping can be cut in two; there is room for that. */
-static void cut(struct unwind_space *space, uint64_t start, uint64_t end)
-{
-    for (size_t i = 0; i < space->count;) {
-        struct unwind_mapping *mapping = &space->mappings[i];
-        struct unwind_mapping rest = *mapping;
-
-        if (mapping->end <= start || mapping->start >= end) {
-            i++;
-            continue;
-        }
-        if (mapping->start < start) {
-            mapping->end = start;
-            i++;
-        } else {
-            memmove(mapping, mapping + 1, (--space->count - i) * sizeof *mapping);
-        }
-        if (rest.end > end) {
-            rest.start = end;
-            insert(space, &rest);
-            i++;
-        }
-    }
-}
-
-enum ifg_status unwind_space_map(struct unwind_space *space, const struct unwind_mapping *mapping,
-                                 struct ifg_error *err)
-{
-    if (mapping->start >= mapping->end)
-        return ifg_fail(err, IFG_INVALID, "a mapping of no size");
-    if (!make_room(space, 2))
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the mappings of a process");
-    cut(space, mapping->start, mapping->end);
-    insert(space, mapping);
-    forget(space);
-    return IFG_OK;
-}
-
-void unwind_space_unmap(struct unwind_space *space, uint64_t start, uint64_t end)
-{
-    if (start >= end || !make_room(space, 1))
-        return;
-    cut(space, start, end);
-    forget(space);
-}
-
-/* ---- the copy of the stack ---- */
-
-static bool load(const struct unwind_stack *stack, uint64_t address, uint64_t *out_value)
-{
-    uint64_t at = address - stack->sp;
-
-    if (address < stack->sp || at > stack->size || stack->size - at < WORD)
-        return false;
-    memcpy(out_value, stack->bytes + at, WORD);
-    return true;
-}
-
-/* Whether the instruction before a return address is a call. */
-static bool is_call(const uint8_t *end)
-{
-    static const uint8_t lengths[] = { 2, 3, 4, 6, 7 }; /* of call through a register or memory */
-
-    if (end[-5] == 0xe8)
-        return true;
-    for (size_t i = 0; i < sizeof lengths; i++)
-        if (end[-lengths[i]] == 0xff && (end[1 - lengths[i]] & 0x38) == 0x10)
-            return true;
-    return false;
-}
-
-static bool is_arm_call(const uint8_t *end)
-{
-    uint32_t word;
-
-    memcpy(&word, end - 4, sizeof word);
-    return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;
-}
-
-static bool follows_call(struct unwind_space *space, const struct unwind_mapping *mapping,
-                         uint64_t address)
-{
-    struct call_entry *entry = &space->calls[(address * 0x9e3779b97f4a7c15ull >> 40) % CALL_CACHE];
-    uint8_t bytes[CALL_BYTES + 1];
-
-    if (entry->known && entry->address == address)
-        return entry->call;
-    *entry = (struct call_entry){ address, true, false };
-    if (elf_file_read(mapping->elf, address - CALL_BYTES - mapping->bias, bytes, CALL_BYTES) ==
-        CALL_BYTES)
-        entry->call = mapping->table->machine == ELF_AARCH64 ? is_arm_call(bytes + CALL_BYTES)
-                                                             : is_call(bytes + CALL_BYTES);
-    return entry->call;
-}
 
 /* ---- one step ---- */
 
-static enum unwind_stop step_signal(const struct unwind_stack *stack, struct cursor *cursor,
-                                    enum elf_machine machine)
+static bool load(const struct walk *walk, const struct trail_frame *frame, uint64_t address,
+                 int32_t *out_at, uint64_t *out_value)
 {
-    struct cursor next = *cursor;
+    *out_at = (int32_t)(address - frame->sp);
+    return unwind_load(walk->stack, address, out_value);
+}
 
-    if (machine != ELF_X86_64)
+static enum unwind_stop step_signal(const struct walk *walk, struct unwind_cursor *cursor,
+                                    struct trail_frame *frame, bool arm)
+{
+    struct unwind_cursor next = *cursor;
+
+    if (arm)
         return UNWIND_NO_RULE;
-    if (!load(stack, cursor->sp + SIGNAL_FP, &next.fp) ||
-        !load(stack, cursor->sp + SIGNAL_SP, &next.sp) ||
-        !load(stack, cursor->sp + SIGNAL_IP, &next.ip))
+    if (!load(walk, frame, cursor->sp + SIGNAL_FP, &frame->fp_at, &next.fp) ||
+        !load(walk, frame, cursor->sp + SIGNAL_SP, &frame->sp_at, &next.sp) ||
+        !load(walk, frame, cursor->sp + SIGNAL_IP, &frame->ip_at, &next.ip))
         return UNWIND_CUT;
     if (next.sp <= cursor->sp) /* a stack of its own for signals: it is not in the copy */
         return UNWIND_BAD_FRAME;
@@ -231,8 +52,9 @@ static enum unwind_stop step_signal(const struct unwind_stack *stack, struct cur
     return UNWIND_STOPS;
 }
 
-static enum unwind_stop find_frame(const struct unwind_stack *stack, const struct cursor *cursor,
-                                   const struct unwind_row *row, uint64_t *out_frame)
+static enum unwind_stop find_frame(const struct walk *walk, const struct unwind_cursor *cursor,
+                                   const struct unwind_row *row, struct trail_frame *frame,
+                                   uint64_t *out_frame)
 {
     uint64_t offset = (uint64_t)(int64_t)row->offset;
 
@@ -241,10 +63,13 @@ static enum unwind_stop find_frame(const struct unwind_stack *stack, const struc
         *out_frame = cursor->sp + offset;
         return UNWIND_STOPS;
     case UNWIND_FP:
+        frame->uses_fp = 1;
         *out_frame = cursor->fp + offset;
         return UNWIND_STOPS;
     case UNWIND_FP_LOAD:
-        return load(stack, cursor->fp + offset, out_frame) ? UNWIND_STOPS : UNWIND_CUT;
+        frame->uses_fp = 1;
+        return load(walk, frame, cursor->fp + offset, &frame->sp_at, out_frame) ? UNWIND_STOPS
+                                                                                : UNWIND_CUT;
     case UNWIND_PLT:
         *out_frame = cursor->sp + WORD + (cursor->ip % PLT_ALIGNMENT >= offset ? WORD : 0);
         return UNWIND_STOPS;
@@ -256,70 +81,76 @@ static enum unwind_stop find_frame(const struct unwind_stack *stack, const struc
 }
 
 /* UNWIND_STOPS: the cursor is at the caller. */
-static enum unwind_stop step_table(const struct unwind_stack *stack, struct cursor *cursor,
-                                   const struct unwind_row *row, enum elf_machine machine)
+static enum unwind_stop step_table(struct walk *walk, struct unwind_cursor *cursor,
+                                   const struct unwind_row *row, struct trail_frame *frame,
+                                   bool arm)
 {
-    struct cursor next = *cursor;
+    struct unwind_cursor next = *cursor;
     enum unwind_stop stop;
-    bool leaf = machine == ELF_AARCH64 && !row->saved_ra;
+    bool leaf = arm && !row->saved_ra;
 
     if (row->rule == UNWIND_SIGNAL)
-        return step_signal(stack, cursor, machine);
-    stop = find_frame(stack, cursor, row, &next.sp);
+        return step_signal(walk, cursor, frame, arm);
+    stop = find_frame(walk, cursor, row, frame, &next.sp);
     if (stop != UNWIND_STOPS)
         return stop;
     if (next.sp < cursor->sp || (next.sp == cursor->sp && !leaf))
         return UNWIND_BAD_FRAME;
     if (leaf)
         next.ip = cursor->lr;
-    else if (!load(stack, next.sp + (uint64_t)((int64_t)row->saved_ra * (int)WORD), &next.ip))
+    else if (!load(walk, frame, next.sp + (uint64_t)((int64_t)row->saved_ra * (int)WORD),
+                   &frame->ip_at, &next.ip))
         return UNWIND_CUT;
     if (row->saved == UNWIND_AT_CFA &&
-        !load(stack, next.sp + (uint64_t)((int64_t)row->saved_fp * (int)WORD), &next.fp))
+        !load(walk, frame, next.sp + (uint64_t)((int64_t)row->saved_fp * (int)WORD), &frame->fp_at,
+              &next.fp))
         return UNWIND_CUT;
-    if (row->saved == UNWIND_AT_FP && !load(stack, cursor->fp, &next.fp))
-        return UNWIND_CUT;
-    if (!next.ip)
-        return UNWIND_AT_ROOT;
+    if (row->saved == UNWIND_AT_FP) {
+        frame->uses_fp = 1;
+        if (!load(walk, frame, cursor->fp, &frame->fp_at, &next.fp))
+            return UNWIND_CUT;
+    }
     *cursor = next;
-    return UNWIND_STOPS;
+    if (leaf) /* the link register belongs to what a walk depends on, but not to a trail */
+        walk->trail.fresh_count = 0;
+    return next.ip ? UNWIND_STOPS : UNWIND_AT_ROOT;
 }
 
 /* Code made at run time keeps its frame pointer, and so do the functions that node has inside. */
-static enum unwind_stop step_frame_pointer(const struct unwind_space *space,
-                                           const struct unwind_stack *stack, struct cursor *cursor)
+static enum unwind_stop step_frame_pointer(const struct walk *walk, struct unwind_cursor *cursor,
+                                           struct trail_frame *frame)
 {
-    struct cursor next = *cursor;
+    struct unwind_cursor next = *cursor;
 
+    frame->uses_fp = 1;
     if (cursor->fp < cursor->sp || cursor->fp % WORD)
         return UNWIND_NO_RULE;
-    if (!load(stack, cursor->fp, &next.fp) || !load(stack, cursor->fp + WORD, &next.ip))
+    if (!load(walk, frame, cursor->fp, &frame->fp_at, &next.fp) ||
+        !load(walk, frame, cursor->fp + WORD, &frame->ip_at, &next.ip))
         return UNWIND_CUT;
-    if (!next.ip)
-        return UNWIND_AT_ROOT;
-    if (!unwind_space_find(space, next.ip - 1))
+    if (next.ip && !unwind_code_at(walk->space, next.ip - 1))
         return UNWIND_NO_RULE;
     next.sp = cursor->fp + 2 * WORD;
     *cursor = next;
-    return UNWIND_STOPS;
+    return next.ip ? UNWIND_STOPS : UNWIND_AT_ROOT;
 }
 
 /* ---- the walk ---- */
 
-static enum unwind_stop walk(struct unwind_space *space, const struct unwind_stack *stack,
-                             struct cursor cursor, struct unwind_frames *frames, bool may_scan);
+static enum unwind_stop walk_from(struct walk *walk, struct unwind_cursor cursor, bool may_scan);
 
 /* Takes the return address at this place if it proves itself. */
-static bool try_caller(struct unwind_space *space, const struct unwind_stack *stack, uint64_t ra_at,
-                       uint64_t fp, struct unwind_frames *frames, enum unwind_stop *out_stop)
+static bool try_caller(struct walk *walk, uint64_t ra_at, uint64_t fp, enum unwind_stop *out_stop)
 {
+    struct unwind_frames *frames = walk->frames;
     size_t before = frames->count;
-    struct cursor caller = { .sp = ra_at + WORD, .fp = fp };
+    struct unwind_cursor caller = { .sp = ra_at + WORD, .fp = fp };
     bool proved;
 
-    if (!load(stack, ra_at, &caller.ip))
+    if (!unwind_load(walk->stack, ra_at, &caller.ip))
         return false;
-    *out_stop = walk(space, stack, caller, frames, false);
+    walk->trail.fresh_count = 0; /* how the caller was found is no part of a trail */
+    *out_stop = walk_from(walk, caller, false);
     proved = *out_stop == UNWIND_AT_ROOT ||
              (*out_stop == UNWIND_CUT && frames->count - before >= UNWIND_PROOF);
     if (!proved)
@@ -327,57 +158,44 @@ static bool try_caller(struct unwind_space *space, const struct unwind_stack *st
     return proved;
 }
 
-static bool could_return_to(struct unwind_space *space, uint64_t address)
-{
-    const struct unwind_mapping *mapping = unwind_space_find(space, address - 1);
-    const struct unwind_row *row;
-
-    if (!mapping || !mapping->table || !mapping->elf)
-        return false;
-    row = unwind_table_find(mapping->table, address - 1 - mapping->bias);
-    return row && row->rule != UNWIND_ROOT && follows_call(space, mapping, address);
-}
-
-static bool follow_hint(struct unwind_space *space, const struct unwind_stack *stack,
-                        const struct cursor *cursor, const struct hint *hint,
-                        struct unwind_frames *frames, enum unwind_stop *out_stop)
+static bool follow_hint(struct walk *walk, const struct unwind_cursor *cursor,
+                        const struct unwind_hint *hint, enum unwind_stop *out_stop)
 {
     uint64_t fp = cursor->fp;
     uint64_t ra;
 
-    if (hint->ip != cursor->ip || !load(stack, cursor->sp + hint->ra, &ra) ||
-        (hint->fp != NOT_SAVED && !load(stack, cursor->sp + hint->fp, &fp)))
+    if (hint->ip != cursor->ip || hint->generation != walk->space->generation ||
+        !unwind_load(walk->stack, cursor->sp + hint->ra, &ra) ||
+        (hint->fp != NOT_SAVED && !unwind_load(walk->stack, cursor->sp + hint->fp, &fp)))
         return false;
-    return could_return_to(space, ra) &&
-           try_caller(space, stack, cursor->sp + hint->ra, fp, frames, out_stop);
+    return unwind_returns_to(walk->space, ra) &&
+           try_caller(walk, cursor->sp + hint->ra, fp, out_stop);
 }
 
 /* The caller of code without a description. */
-static bool scan(struct unwind_space *space, const struct unwind_stack *stack,
-                 const struct cursor *cursor, struct unwind_frames *frames,
-                 enum unwind_stop *out_stop)
+static bool scan(struct walk *walk, const struct unwind_cursor *cursor, enum unwind_stop *out_stop)
 {
-    struct hint *hint = &space->hints[(cursor->ip * 0x9e3779b97f4a7c15ull >> 40) % HINT_CACHE];
+    struct unwind_hint *hint = unwind_hint_of(walk->space, cursor->ip);
 
-    if (follow_hint(space, stack, cursor, hint, frames, out_stop))
+    if (follow_hint(walk, cursor, hint, out_stop))
         return true;
     for (uint16_t ra = 0; ra < UNWIND_SCAN; ra = (uint16_t)(ra + WORD)) {
         uint64_t value;
 
-        if (!load(stack, cursor->sp + ra, &value))
+        if (!unwind_load(walk->stack, cursor->sp + ra, &value))
             return false;
-        if (!could_return_to(space, value))
+        if (!unwind_returns_to(walk->space, value))
             continue;
-        *hint = (struct hint){ cursor->ip, ra, NOT_SAVED };
-        if (try_caller(space, stack, cursor->sp + ra, cursor->fp, frames, out_stop))
+        *hint = (struct unwind_hint){ cursor->ip, walk->space->generation, ra, NOT_SAVED };
+        if (try_caller(walk, cursor->sp + ra, cursor->fp, out_stop))
             return true;
         for (uint16_t below = WORD; below <= ra && below <= FP_BELOW;
              below = (uint16_t)(below + WORD)) {
             uint64_t fp;
 
             hint->fp = (uint16_t)(ra - below);
-            if (load(stack, cursor->sp + hint->fp, &fp) &&
-                try_caller(space, stack, cursor->sp + ra, fp, frames, out_stop))
+            if (unwind_load(walk->stack, cursor->sp + hint->fp, &fp) &&
+                try_caller(walk, cursor->sp + ra, fp, out_stop))
                 return true;
         }
         hint->ip = 0;
@@ -385,37 +203,67 @@ static bool scan(struct unwind_space *space, const struct unwind_stack *stack,
     return false;
 }
 
-static enum unwind_stop walk(struct unwind_space *space, const struct unwind_stack *stack,
-                             struct cursor cursor, struct unwind_frames *frames, bool may_scan)
+/* Takes the rest of the walk from the trail, if it leads on from here. */
+static bool follow_trail(struct walk *walk, const struct unwind_cursor *cursor, size_t *from)
 {
+    struct unwind_frames *frames = walk->frames;
+    const struct unwind_trail *trail = walk->trail.trail;
+    size_t kept = trail_meets(&walk->trail, walk->stack, cursor, from);
+
+    if (!kept || kept > UNWIND_FRAMES_MAX - frames->count)
+        return false;
+    frames->kept = kept;
+    for (; kept; kept--) {
+        frames->address[frames->count] = trail->frames[kept].ip;
+        frames->mapping[frames->count++] = trail->frames[kept].mapping;
+    }
+    return true;
+}
+
+static enum unwind_stop walk_from(struct walk *walk, struct unwind_cursor cursor, bool may_scan)
+{
+    struct unwind_frames *frames = walk->frames;
+    size_t from = walk->trail.trail ? walk->trail.trail->count : 0;
     bool innermost = may_scan;
     bool after_signal = false;
 
     while (frames->count < UNWIND_FRAMES_MAX) {
         /* A return address may be the first byte behind its function. */
-        uint64_t code = innermost || after_signal ? cursor.ip : cursor.ip - 1;
-        const struct unwind_mapping *mapping = unwind_space_find(space, code);
-        const struct unwind_row *row = NULL;
+        bool returned = !innermost && !after_signal;
+        const struct unwind_code *code;
+        struct unwind_row row;
+        struct trail_frame *frame;
         enum unwind_stop stop = UNWIND_NO_RULE;
+        bool of_file, arm;
 
-        if (!mapping)
+        if (returned && from && follow_trail(walk, &cursor, &from))
+            return UNWIND_AT_ROOT;
+        code = unwind_code_at(walk->space, cursor.ip - returned);
+        if (!code)
             return UNWIND_NO_MAPPING;
-        frames->address[frames->count++] = cursor.ip;
-        if (mapping->table)
-            row = unwind_table_find(mapping->table, code - mapping->bias);
-        after_signal = row && row->rule == UNWIND_SIGNAL;
-        if (row)
-            stop = step_table(stack, &cursor, row, mapping->table->machine);
-        else if (!innermost || !mapping->elf) /* made at run time, or by a compiler of its own */
-            stop = step_frame_pointer(space, stack, &cursor);
+        row = code->row;
+        of_file = code->flags & CODE_OF_FILE;
+        arm = code->flags & CODE_ARM;
+        frames->address[frames->count] = cursor.ip;
+        frames->mapping[frames->count++] = code->mapping;
+        frame = trail_note(&walk->trail, &cursor, code->mapping, returned);
+        after_signal = row.rule == UNWIND_SIGNAL;
+        if (row.rule != UNWIND_NONE)
+            stop = step_table(walk, &cursor, &row, frame, arm);
+        else if (!innermost || !of_file) /* made at run time, or by a compiler of its own */
+            stop = step_frame_pointer(walk, &cursor, frame);
         if (stop == UNWIND_NO_RULE && may_scan) {
             if (!frames->exact)
                 frames->exact = frames->count;
-            if (scan(space, stack, &cursor, frames, &stop))
+            if (scan(walk, &cursor, &stop))
                 return stop;
+            walk->trail.fresh_count = 0;
+            frame = trail_note(&walk->trail, &cursor, frames->mapping[frames->count - 1], returned);
         }
-        if (stop == UNWIND_NO_RULE && !row && innermost)
-            stop = step_frame_pointer(space, stack, &cursor);
+        if (stop == UNWIND_NO_RULE && row.rule == UNWIND_NONE && innermost)
+            stop = step_frame_pointer(walk, &cursor, frame);
+        if (stop == UNWIND_AT_ROOT)
+            walk->behind = cursor;
         if (stop != UNWIND_STOPS)
             return stop;
         innermost = false;
@@ -424,15 +272,26 @@ static enum unwind_stop walk(struct unwind_space *space, const struct unwind_sta
 }
 
 void unwind_walk(struct unwind_space *space, const struct unwind_stack *stack,
-                 struct unwind_frames *out_frames)
+                 struct unwind_trail *trail, struct unwind_frames *out_frames)
 {
-    struct cursor cursor = { stack->ip, stack->sp, stack->fp, stack->lr };
+    struct unwind_cursor cursor = { stack->ip, stack->sp, stack->fp, stack->lr };
+    struct walk walk; /* not cleared: its notes are large, and written before they are read */
 
+    walk.space = space;
+    walk.stack = stack;
+    walk.frames = out_frames;
+    walk.behind = cursor;
+    trail_begin(&walk.trail, trail, space->generation);
     out_frames->count = 0;
     out_frames->exact = 0;
-    out_frames->stop = walk(space, stack, cursor, out_frames, true);
+    out_frames->kept = 0;
+    out_frames->stop = walk_from(&walk, cursor, true);
     if (!out_frames->exact)
         out_frames->exact = out_frames->count;
+    if (trail && out_frames->stop == UNWIND_AT_ROOT)
+        trail_end(&walk.trail, space->generation, out_frames->kept, &walk.behind);
+    else if (trail)
+        trail->count = 0;
 }
 
 const char *unwind_stop_name(enum unwind_stop stop)

@@ -7,6 +7,9 @@
  * the stack for a return address that proves itself: it follows a call, and from it the tables lead
  * on to the thread's root, or through UNWIND_PROOF frames to the end of the copy. Frames behind
  * such a step are marked as inferred.
+ *
+ * A thread's stack changes at its inner end; a trail remembers the last walk of a thread, so that
+ * the next one may stop where it meets it. The result is the same with a trail and without.
  */
 #ifndef IFG_SYMBOL_UNWIND_H
 #define IFG_SYMBOL_UNWIND_H
@@ -51,14 +54,25 @@ struct unwind_stack {
 
 struct unwind_frames {
     uint64_t address[UNWIND_FRAMES_MAX]; /* the innermost first; return addresses of the others */
+    uint32_t mapping[UNWIND_FRAMES_MAX]; /* where each is: for unwind_frame_code() */
     size_t count;
     size_t exact; /* so many are certain; those behind were inferred */
+    size_t kept;  /* so many of the outermost are those of the trail's last walk */
     enum unwind_stop stop;
 };
 
+/* What is known of code that was met, for all processes; bounded. */
+struct unwind_cache;
+
+struct unwind_cache *unwind_cache_create(void); /* NULL: no memory */
+void unwind_cache_destroy(struct unwind_cache *cache);
+
+/* What a process has mapped. */
 struct unwind_space;
 
-struct unwind_space *unwind_space_create(void); /* NULL: no memory */
+/* NULL: no memory. The cache stays the caller's, and outlives the space. */
+struct unwind_space *unwind_space_create(struct unwind_cache *cache);
+struct unwind_space *unwind_space_copy(const struct unwind_space *space);
 void unwind_space_destroy(struct unwind_space *space);
 
 /* Replaces what is mapped there. The table and the file stay the caller's. */
@@ -67,8 +81,22 @@ enum ifg_status unwind_space_map(struct unwind_space *space, const struct unwind
 void unwind_space_unmap(struct unwind_space *space, uint64_t start, uint64_t end);
 const struct unwind_mapping *unwind_space_find(const struct unwind_space *space, uint64_t address);
 
+/* The last walk of one thread. */
+struct unwind_trail;
+
+struct unwind_trail *unwind_trail_create(void); /* NULL: no memory */
+void unwind_trail_destroy(struct unwind_trail *trail);
+
+/* trail: that of the thread, which is brought up to date; NULL: none. */
 void unwind_walk(struct unwind_space *space, const struct unwind_stack *stack,
-                 struct unwind_frames *out_frames);
+                 struct unwind_trail *trail, struct unwind_frames *out_frames);
+
+/* The mapping of frame `index`, and the address of its code in the file, or in memory if there is
+ * no file. Return addresses may lie behind the call: the byte before is in the calling function.
+ * Good until the space changes. */
+const struct unwind_mapping *unwind_frame_code(const struct unwind_space *space,
+                                               const struct unwind_frames *frames, size_t index,
+                                               uint64_t *out_address);
 
 const char *unwind_stop_name(enum unwind_stop stop);
 

@@ -24,9 +24,10 @@ struct built_function {
 };
 
 struct builder {
+    bool arm;
     struct built_function *functions;
     size_t function_count, function_room;
-    struct cfi_row *rows;
+    struct unwind_row *rows; /* from the begin of their function */
     size_t row_count, row_room;
     bool failed;
 };
@@ -60,51 +61,6 @@ static bool add_function(const struct cfi_function *function, void *user)
     return true;
 }
 
-static bool same_rule(const struct cfi_row *a, const struct cfi_row *b)
-{
-    return a->rule == b->rule && a->offset == b->offset && a->saved == b->saved &&
-           a->saved_fp == b->saved_fp && a->saved_ra == b->saved_ra;
-}
-
-static bool add_row(const struct cfi_row *row, void *user)
-{
-    struct builder *builder = user;
-    struct built_function *function = &builder->functions[builder->function_count - 1];
-    struct cfi_row *last;
-
-    if (function->row_count) {
-        last = &builder->rows[builder->row_count - 1];
-        if (row->address < last->address)
-            return true; /* a program that goes back: what came first counts */
-        if (row->address == last->address) {
-            *last = *row;
-            return true;
-        }
-        if (same_rule(row, last))
-            return true;
-    } else if (row->address != function->start) {
-        return true;
-    }
-    if (!grow((void **)&builder->rows, &builder->row_room, builder->row_count,
-              sizeof *builder->rows)) {
-        builder->failed = true;
-        return false;
-    }
-    builder->rows[builder->row_count++] = *row;
-    function->row_count++;
-    return true;
-}
-
-static int compare_functions(const void *left, const void *right)
-{
-    const struct built_function *a = left;
-    const struct built_function *b = right;
-
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->first_row < b->first_row ? -1 : a->first_row > b->first_row;
-}
-
 static struct unwind_row pack(const struct cfi_row *row, uint64_t first, bool arm)
 {
     struct unwind_row packed = { .at = (uint32_t)(row->address - first) };
@@ -127,6 +83,54 @@ static struct unwind_row pack(const struct cfi_row *row, uint64_t first, bool ar
     else
         packed.saved_ra = (int8_t)ra;
     return packed;
+}
+
+static bool same_rule(const struct unwind_row *a, const struct unwind_row *b)
+{
+    return a->rule == b->rule && a->offset == b->offset && a->saved == b->saved &&
+           a->saved_fp == b->saved_fp && a->saved_ra == b->saved_ra;
+}
+
+static bool add_row(const struct cfi_row *row, void *user)
+{
+    struct builder *builder = user;
+    struct built_function *function = &builder->functions[builder->function_count - 1];
+    struct unwind_row *last = function->row_count ? &builder->rows[builder->row_count - 1] : NULL;
+    struct unwind_row packed;
+
+    if (row->address < function->start || row->address - function->start > SPAN_MAX)
+        return true;
+    packed = pack(row, function->start, builder->arm);
+    if (last) {
+        if (packed.at < last->at)
+            return true; /* a program that goes back: what came first counts */
+        if (packed.at == last->at) {
+            *last = packed;
+            return true;
+        }
+        if (same_rule(&packed, last))
+            return true;
+    } else if (packed.at) {
+        return true;
+    }
+    if (!grow((void **)&builder->rows, &builder->row_room, builder->row_count,
+              sizeof *builder->rows)) {
+        builder->failed = true;
+        return false;
+    }
+    builder->rows[builder->row_count++] = packed;
+    function->row_count++;
+    return true;
+}
+
+static int compare_functions(const void *left, const void *right)
+{
+    const struct built_function *a = left;
+    const struct built_function *b = right;
+
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->first_row < b->first_row ? -1 : a->first_row > b->first_row;
 }
 
 static void put_row(struct unwind_table *table, struct unwind_row row)
@@ -152,9 +156,12 @@ static void lay_out(struct unwind_table *table, const struct builder *builder)
 
         if (function->start < free_from || end - table->first > SPAN_MAX || !function->row_count)
             continue;
-        for (size_t row = 0; row < function->row_count; row++)
-            put_row(table, pack(&builder->rows[function->first_row + row], table->first,
-                                table->machine == ELF_AARCH64));
+        for (size_t k = 0; k < function->row_count; k++) {
+            struct unwind_row row = builder->rows[function->first_row + k];
+
+            row.at += (uint32_t)(function->start - table->first);
+            put_row(table, row);
+        }
         /* Behind it nothing is known, unless the next function begins there. */
         put_row(table, (struct unwind_row){ .at = (uint32_t)(end - table->first) });
         table->functions[table->function_count++] =
@@ -243,6 +250,7 @@ enum ifg_status unwind_table_build(struct elf_file *elf, struct unwind_table **o
         goto out;
     }
     table->machine = cfi.machine;
+    builder.arm = cfi.machine == ELF_AARCH64;
     cfi_walk(&cfi, add_function, add_row, &builder);
     status = finish(table, &builder, elf_file_name(elf), err);
     if (status)

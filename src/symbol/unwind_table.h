@@ -64,7 +64,8 @@ struct unwind_table {
     size_t unknown; /* rows with UNWIND_UNKNOWN */
 };
 
-#define UNWIND_PAGE 512u
+/* So small that the rows of one are two or three lines of the CPU's cache. */
+#define UNWIND_PAGE 128u
 
 /* IFG_NOT_FOUND: the file has no .eh_frame. Parts that are damaged are left out. */
 enum ifg_status unwind_table_build(struct elf_file *elf, struct unwind_table **out_table,

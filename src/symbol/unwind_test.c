@@ -34,12 +34,15 @@
 #define STACK_BYTES 32768
 #define MODULES_MAX 32
 
+static struct unwind_cache *cache;
 static struct unwind_space *space;
+static struct unwind_trail *trail;
 static struct elf_file *files[MODULES_MAX];
 static struct unwind_table *tables[MODULES_MAX];
 static size_t module_count;
 
 static struct unwind_frames taken;
+static size_t kept; /* frames that came from a trail */
 static void *expected[UNWIND_FRAMES_MAX];
 static int expected_count;
 static uint8_t copy[STACK_BYTES];
@@ -74,8 +77,11 @@ static void map_everything(void)
     char line[512];
 
     REQUIRE(maps != NULL);
-    space = unwind_space_create();
-    REQUIRE(space != NULL);
+    cache = unwind_cache_create();
+    REQUIRE(cache != NULL);
+    space = unwind_space_create(cache);
+    trail = unwind_trail_create();
+    REQUIRE(space != NULL && trail != NULL);
     while (fgets(line, sizeof line, maps)) {
         char *at = line;
         uint64_t start = strtoull(at, &at, 16);
@@ -94,12 +100,28 @@ static void map_everything(void)
 static void clean_up(void)
 {
     unwind_space_destroy(space);
+    unwind_cache_destroy(cache);
+    unwind_trail_destroy(trail);
     for (size_t i = 0; i < module_count; i++) {
         unwind_table_destroy(tables[i]);
         elf_file_close(files[i]);
         tables[i] = NULL;
     }
     module_count = 0;
+}
+
+/* With a trail that remembers the walk before, and without: never a difference. */
+static void walk_both_ways(const struct unwind_stack *from, struct unwind_frames *out)
+{
+    static struct unwind_frames again;
+
+    unwind_walk(space, from, NULL, out);
+    unwind_walk(space, from, trail, &again);
+    kept += again.kept;
+    if (again.count != out->count || again.exact != out->exact || again.stop != out->stop ||
+        memcmp(again.address, out->address, out->count * sizeof out->address[0]) != 0 ||
+        memcmp(again.mapping, out->mapping, out->count * sizeof out->mapping[0]) != 0)
+        CHECK(!"the same with a trail");
 }
 
 /* A copy as perf makes it: from the stack pointer on, registers of the same moment. */
@@ -128,7 +150,7 @@ __attribute__((noinline)) static void capture(void)
     take_copy((uint64_t)context.uc_mcontext.gregs[REG_RIP],
               (uint64_t)context.uc_mcontext.gregs[REG_RSP],
               (uint64_t)context.uc_mcontext.gregs[REG_RBP], sizeof copy);
-    unwind_walk(space, &stack, &taken);
+    walk_both_ways(&stack, &taken);
 }
 
 static void check_callers(void)
@@ -251,12 +273,12 @@ static void sample_caller(void)
     take_copy((uint64_t)context.uc_mcontext.gregs[REG_RIP],
               (uint64_t)context.uc_mcontext.gregs[REG_RSP],
               (uint64_t)context.uc_mcontext.gregs[REG_RBP], sizeof copy);
-    unwind_walk(space, &stack, &here); /* from here: the first frame is exact */
+    walk_both_ways(&stack, &here); /* from here: the first frame is exact */
     taken = here;
     kernel_ip = (uint64_t)(uintptr_t)__builtin_return_address(0);
     kernel_sp = (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16;
     take_copy(kernel_ip, kernel_sp, 12345, sizeof copy);
-    unwind_walk(space, &stack, &here);
+    walk_both_ways(&stack, &here);
     outer = here;
 }
 
@@ -318,7 +340,7 @@ static void cut_short(void)
         struct unwind_frames frames;
 
         shorter.size = size;
-        unwind_walk(space, &shorter, &frames);
+        walk_both_ways(&shorter, &frames);
         CHECK(frames.count >= 1 && frames.count <= taken.count);
         if (frames.stop != UNWIND_AT_ROOT)
             CHECK_INT(frames.stop, UNWIND_CUT);
@@ -347,9 +369,83 @@ static void full_of_lies(void)
         }
         lying.ip += dice % 64;
         lying.fp = dice % 3 ? lying.sp + dice % 4096 : dice;
-        unwind_walk(space, &lying, &frames);
+        walk_both_ways(&lying, &frames);
         CHECK(frames.count <= UNWIND_FRAMES_MAX && frames.exact <= frames.count);
     }
+    clean_up();
+}
+
+/* The trail is of the stack as it was; then one word of it lies, and then it does not any more. */
+static size_t lie_everywhere(const struct unwind_frames *truth)
+{
+    size_t changed = 0;
+
+    for (size_t at = 0; at + 8 <= stack.size; at += 8)
+        for (uint64_t shift = 0; shift < 64; shift += 21) {
+            struct unwind_frames frames;
+            uint64_t word, lie;
+
+            memcpy(&word, copy + at, 8);
+            lie = shift ? word + (1ull << (shift - 18)) : 0;
+            memcpy(copy + at, &lie, 8);
+            walk_both_ways(&stack, &frames);
+            changed += frames.count != truth->count ||
+                       memcmp(frames.address, truth->address, 8 * truth->count) != 0;
+            memcpy(copy + at, &word, 8);
+            walk_both_ways(&stack, &frames);
+        }
+    return changed;
+}
+
+static void every_word_counts(void)
+{
+    map_everything();
+    kept = 0;
+    realigned(100);
+    CHECK(lie_everywhere(&taken) >= taken.count - 1); /* each return address at least */
+    run_undescribed();
+    CHECK(lie_everywhere(&outer) >= outer.count - 1);
+    CHECK(kept > 1000);
+    clean_up();
+}
+
+/* A thread calls from another place: the frames outside are the same. */
+static void trails_are_followed(void)
+{
+    size_t whole;
+
+    map_everything();
+    deep(20);
+    whole = taken.count;
+    kept = 0;
+    walk_both_ways(&stack, &taken);
+    CHECK_UINT(kept, whole - 1); /* the innermost one is none to return to */
+    kept = 0;
+    deep(19);
+    CHECK(kept > 0 && kept < whole - 2);
+    /* What is mapped has changed: all is walked again. */
+    kept = 0;
+    unwind_space_unmap(space, 0x1000, 0x2000);
+    walk_both_ways(&stack, &taken);
+    CHECK_UINT(kept, 0);
+    clean_up();
+}
+
+static void of_a_copied_space(void)
+{
+    struct unwind_space *original;
+
+    map_everything();
+    deep(3);
+    original = space;
+    space = unwind_space_copy(original);
+    REQUIRE(space != NULL);
+    unwind_space_unmap(original, 0, UINT64_MAX);
+    deep(3);
+    check_callers();
+    unwind_space_destroy(original);
+    deep(4);
+    check_callers();
     clean_up();
 }
 
@@ -357,7 +453,9 @@ static void mappings_come_and_go(void)
 {
     struct unwind_mapping mapping = { .start = 0x1000, .end = 0x9000, .bias = 1 };
 
-    space = unwind_space_create();
+    cache = unwind_cache_create();
+    REQUIRE(cache != NULL);
+    space = unwind_space_create(cache);
     REQUIRE(space != NULL);
     REQUIRE(unwind_space_map(space, &mapping, NULL) == IFG_OK);
     mapping = (struct unwind_mapping){ .start = 0x3000, .end = 0x5000, .bias = 2 };
@@ -376,11 +474,13 @@ static void mappings_come_and_go(void)
     mapping.end = mapping.start;
     CHECK_INT(unwind_space_map(space, &mapping, NULL), IFG_INVALID);
     unwind_space_destroy(space);
+    unwind_cache_destroy(cache);
 }
 
 TAP_MAIN(TAP_CASE(known_callers), TAP_CASE(through_a_library), TAP_CASE(of_a_thread),
          TAP_CASE(with_a_realigned_stack), TAP_CASE(without_a_description),
          TAP_CASE(in_a_signal_handler), TAP_CASE(cut_short), TAP_CASE(full_of_lies),
+         TAP_CASE(every_word_counts), TAP_CASE(trails_are_followed), TAP_CASE(of_a_copied_space),
          TAP_CASE(mappings_come_and_go))
 
 #else
