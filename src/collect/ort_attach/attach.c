@@ -53,6 +53,15 @@ void ort_attach_ops(struct ort_attach *attach, uint32_t every)
     attach->ops = every;
 }
 
+void ort_attach_tell(struct ort_attach *attach,
+                     void (*inference)(void *user, uint32_t place, uint64_t start_ns,
+                                       uint64_t end_ns),
+                     void *user)
+{
+    attach->inference = inference;
+    attach->inference_user = user;
+}
+
 void ort_attach_say(struct ort_attach *attach, void (*say)(void *user, const char *text),
                     void *user)
 {

@@ -61,6 +61,12 @@ enum ifg_status ort_attach_open(enum uprobe_way way, struct ort_attach **out_att
 /* Also the operators, kept of every so many inferences of a session; 0: none. Not after a look. */
 void ort_attach_ops(struct ort_attach *attach, uint32_t every);
 
+/* Whom to tell of each inference that is over; times are CLOCK_MONOTONIC. */
+void ort_attach_tell(struct ort_attach *attach,
+                     void (*inference)(void *user, uint32_t place, uint64_t start_ns,
+                                       uint64_t end_ns),
+                     void *user);
+
 /* Whom to tell what is being waited for: a library that is new to us is run in a helper. */
 void ort_attach_say(struct ort_attach *attach, void (*say)(void *user, const char *text),
                     void *user);

@@ -242,6 +242,8 @@ struct ort_attach {
     uint64_t stop_ns; /* when the probes began to be taken out; 0: not yet */
     void (*say)(void *user, const char *text);
     void *say_user;
+    void (*inference)(void *user, uint32_t place, uint64_t start_ns, uint64_t end_ns);
+    void *inference_user;
     /* With operators and with Python, calls wait for one pass, so that it is known what happened
      * before their names were read. */
     struct attach_kept *queue;

@@ -346,6 +346,9 @@ void attach_run_ended(struct attach_process *process, struct attach_thread *thre
         attach_put_text(thread, event->start_ns, place, "status", "error");
     put_zone(process, thread, event, place);
     process->attach->counts.inferences += !is_async;
+    if (process->attach->inference && !is_async)
+        process->attach->inference(process->attach->inference_user, place, event->start_ns,
+                                   event->end_ns);
 }
 
 /* The linker may have folded other functions into this one: only sessions that we know. */

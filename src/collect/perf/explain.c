@@ -26,6 +26,7 @@
 struct function {
     uint32_t module;
     uint64_t start, size;
+    uint64_t address; /* a sampled place in it */
 };
 
 static int compare_functions(const void *left, const void *right)
@@ -38,24 +39,16 @@ static int compare_functions(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* From the file; code made at run time is read from the process, if it still lives. */
-static size_t read_code(const struct module *module, const struct function *function, uint8_t *out)
+/* From the file; of code made at run time what is known, which may have gaps. */
+static size_t read_code(const struct module *module, const struct function *function, uint64_t from,
+                        uint8_t *out, uint64_t *out_at)
 {
-    char path[64];
-    ssize_t got;
-    int fd;
+    uint64_t end = function->start + function->size;
 
+    *out_at = from;
     if (module->elf)
-        return elf_file_read(module->elf, function->start, out, (size_t)function->size);
-    if (module->kind != TRACE_MODULE_RUNTIME)
-        return 0;
-    snprintf(path, sizeof path, "/proc/%u/mem", module->pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    got = pread(fd, out, (size_t)function->size, (off_t)function->start);
-    close(fd);
-    return got > 0 ? (size_t)got : 0;
+        return elf_file_read(module->elf, from, out, (size_t)(end - from));
+    return module->made ? made_code(module->made, function->address, from, end, out, out_at) : 0;
 }
 
 static void write_code(const struct modules *modules, struct function *functions, size_t count,
@@ -67,15 +60,19 @@ static void write_code(const struct modules *modules, struct function *functions
     for (size_t i = 0; bytes && i < count && counts->code_bytes < CODE_MAX; i++) {
         const struct function *function = &functions[i];
         struct trace_code code = { function->module, function->start, bytes, 0 };
+        uint64_t end = function->start + function->size;
 
         if (i && compare_functions(&functions[i - 1], function) == 0)
             continue;
-        code.size = read_code(modules_at(modules, function->module - 1), function, bytes);
-        if (!code.size)
-            continue;
-        trace_writer_code(writer, &code, 1);
         counts->functions++;
-        counts->code_bytes += code.size;
+        for (uint64_t from = function->start; from < end; from = code.address + code.size) {
+            code.size = read_code(modules_at(modules, function->module - 1), function, from, bytes,
+                                  &code.address);
+            if (!code.size)
+                break;
+            trace_writer_code(writer, &code, 1);
+            counts->code_bytes += code.size;
+        }
     }
     ifg_free(bytes);
 }
@@ -93,8 +90,10 @@ static void explain_code(const struct modules *modules, const struct trace_frame
         const struct trace_symbol *symbol = &lookup->symbols[i];
         uint32_t module = frames[symbol->frame - 1].module;
 
-        if (module && !symbol->inlined && symbol->size && symbol->size <= FUNCTION_MAX)
-            functions[count++] = (struct function){ module, symbol->start, symbol->size };
+        if (module && !symbol->inlined && symbol->size && symbol->size <= FUNCTION_MAX &&
+            symbol->start <= UINT64_MAX - symbol->size)
+            functions[count++] = (struct function){ module, symbol->start, symbol->size,
+                                                    frames[symbol->frame - 1].address };
     }
     if (count)
         write_code(modules, functions, count, writer, counts);
@@ -169,6 +168,31 @@ static void explain_sources(const struct lookup *lookup, struct trace_writer *wr
     ifg_free(paths);
 }
 
+/* ---- all of it ---- */
+
+/* Code made at run time of which nothing has a name: what to do about it. */
+static void explain_unnamed(const struct modules *modules, const struct trace_frame *frames,
+                            size_t count, const struct lookup *lookup,
+                            struct explain_counts *counts)
+{
+    size_t modules_known = modules_count(modules);
+    bool *named = ifg_alloc(modules_known + 1, sizeof *named);
+    bool *used = ifg_alloc(modules_known + 1, sizeof *used);
+
+    for (size_t i = 0; named && i < lookup->count; i++)
+        named[frames[lookup->symbols[i].frame - 1].module] = true;
+    for (size_t i = 0; used && i < count; i++)
+        used[frames[i].module] = true;
+    for (size_t i = 0; named && used && i < modules_known && !counts->problem[0]; i++) {
+        const struct module *module = modules_at(modules, i);
+
+        if (module->made && used[i + 1] && !named[i + 1])
+            snprintf(counts->problem, sizeof counts->problem, "%s", made_hint(module->made));
+    }
+    ifg_free(named);
+    ifg_free(used);
+}
+
 void explain_frames(const struct modules *modules, const struct stacks *stacks,
                     const struct explain_options *options, struct trace_writer *writer,
                     struct explain_counts *out_counts)
@@ -179,6 +203,9 @@ void explain_frames(const struct modules *modules, const struct stacks *stacks,
 
     memset(out_counts, 0, sizeof *out_counts);
     out_counts->frames = frame_count;
+    for (size_t i = 0; i < modules_count(modules); i++)
+        if (modules_at(modules, i)->made)
+            made_load(modules_at(modules, i)->made);
     lookup_run(&lookup, modules, frames, frame_count,
                options->timeout_s ? options->timeout_s : TIMEOUT_S);
     memcpy(out_counts->problem, lookup.problem, sizeof out_counts->problem);
@@ -192,6 +219,7 @@ void explain_frames(const struct modules *modules, const struct stacks *stacks,
     }
     if (lookup.count)
         trace_writer_symbols(writer, lookup.symbols, lookup.count);
+    explain_unnamed(modules, frames, frame_count, &lookup, out_counts);
     explain_code(modules, frames, &lookup, writer, out_counts);
     if (options->sources)
         explain_sources(&lookup, writer, out_counts);

@@ -21,7 +21,7 @@ struct explain_counts {
     size_t functions; /* with code in the trace */
     size_t code_bytes;
     size_t sources;
-    char problem[200]; /* what went wrong with the names; "" */
+    char problem[200]; /* what went wrong with the names, or how to have more of them; "" */
 };
 
 void explain_frames(const struct modules *modules, const struct stacks *stacks,

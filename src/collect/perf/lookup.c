@@ -22,7 +22,6 @@
 
 #define ANSWER_MAX ((size_t)512 << 20)
 #define TELL_BYTES ((size_t)64 << 10) /* the child writes when it has so much */
-#define MAP_FORMAT "/tmp/perf-%u.map"
 
 /* ---- the child ---- */
 
@@ -87,16 +86,32 @@ static void tell_file(struct teller *teller, const struct module *module,
     names_close(names);
 }
 
-static void tell_list(struct teller *teller, const struct module *module,
+static void tell_made(struct teller *teller, const struct module *module,
                       const struct trace_frame *frames, size_t count)
 {
-    char path[64];
-    struct name_list *list;
+    made_load_names(module->made);
+    for (size_t i = 0; i < count; i++) {
+        struct names_place place = { .function = "" };
+        struct made_place found;
 
-    snprintf(path, sizeof path, MAP_FORMAT, module->pid);
-    list = module->kind == TRACE_MODULE_KERNEL
-               ? name_list_read("/proc/kallsyms", NAME_LIST_KALLSYMS)
-               : name_list_read(path, NAME_LIST_PERF_MAP);
+        if (frames[i].module != module->number ||
+            !made_find(module->made, frames[i].address, &found))
+            continue;
+        place.function = found.name;
+        place.file = found.file;
+        place.line = found.line;
+        tell_head(teller, i, found.start, found.size, 1);
+        tell_place(teller, &place);
+        if (teller->bytes.size > TELL_BYTES)
+            flush(teller);
+    }
+}
+
+static void tell_kernel(struct teller *teller, const struct module *module,
+                        const struct trace_frame *frames, size_t count)
+{
+    struct name_list *list = name_list_read("/proc/kallsyms", NAME_LIST_KALLSYMS);
+
     for (size_t i = 0; list && i < count; i++) {
         struct names_place place = { .file = "" };
         uint64_t start, size;
@@ -129,10 +144,12 @@ static void be_child(int fd, const struct modules *modules, const struct trace_f
     for (size_t i = 0; i < modules_count(modules); i++) {
         const struct module *module = modules_at(modules, i);
 
-        if (module->kind == TRACE_MODULE_FILE)
+        if (module->kind == TRACE_MODULE_FILE || module->kind == TRACE_MODULE_VDSO)
             tell_file(&teller, module, frames, count);
-        else
-            tell_list(&teller, module, frames, count);
+        else if (module->kind == TRACE_MODULE_KERNEL)
+            tell_kernel(&teller, module, frames, count);
+        else if (module->made)
+            tell_made(&teller, module, frames, count);
     }
     flush(&teller);
     _exit(0);

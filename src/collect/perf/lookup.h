@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Looking up names of many frames at once, in a child process; and the lists that people and
- * runtimes leave in text files: /proc/kallsyms, /tmp/perf-PID.map.
+ * runtimes leave in text files: /proc/kallsyms, /tmp/perf-PID.map (see made.h).
  */
 #ifndef IFG_COLLECT_PERF_LOOKUP_H
 #define IFG_COLLECT_PERF_LOOKUP_H
@@ -31,6 +31,8 @@ enum name_list_kind { NAME_LIST_PERF_MAP, NAME_LIST_KALLSYMS };
 
 /* NULL: there is none, or nothing in it. */
 struct name_list *name_list_read(const char *path, enum name_list_kind kind);
+/* From the begin of an open file, which stays open. */
+struct name_list *name_list_read_fd(int fd, enum name_list_kind kind);
 /* The same from text that is not ours; it is not changed. */
 struct name_list *name_list_parse(const char *text, size_t size, enum name_list_kind kind);
 void name_list_destroy(struct name_list *list);

@@ -8,15 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "collect/perf/module_copy.h"
 
 #define MODULES_MAX 65536u
-#define COPY_MAX    ((uint64_t)1 << 30) /* of a file that is only in memory any more */
-#define COPY_CHUNK  (256u << 10)
+#define VDSO_PAGE   4096u
+#define VDSO_MAX    (16u * VDSO_PAGE)
 
 struct entry {
     struct module module;
@@ -27,6 +29,8 @@ struct modules {
     struct entry **entries; /* addresses stay: mappings refer to them */
     size_t count, room, written;
     const struct module *kernel;
+    const struct module *vdso;
+    struct made_budget budget;
 };
 
 struct modules *modules_create(void)
@@ -39,6 +43,7 @@ void modules_destroy(struct modules *modules)
     if (!modules)
         return;
     for (size_t i = 0; i < modules->count; i++) {
+        made_destroy(modules->entries[i]->module.made);
         unwind_table_destroy(modules->entries[i]->module.table);
         elf_file_close(modules->entries[i]->module.elf);
         ifg_free(modules->entries[i]->module.path);
@@ -77,74 +82,6 @@ static struct entry *add(struct modules *modules, enum trace_module_kind kind, c
 }
 
 /* ---- getting hold of a file ---- */
-
-/* Copies the pieces of a file that a process has mapped to where they are in the file: enough of an
- * ELF file for code, call frames and exported names. */
-static bool copy_piece(int memory, int copy, uint64_t start, uint64_t end, uint64_t offset)
-{
-    static uint8_t chunk[COPY_CHUNK];
-
-    while (start < end) {
-        size_t part = end - start < sizeof chunk ? (size_t)(end - start) : sizeof chunk;
-        ssize_t got = pread(memory, chunk, part, (off_t)start);
-
-        if (got <= 0 || pwrite(copy, chunk, (size_t)got, (off_t)offset) != got)
-            return false;
-        start += (uint64_t)got;
-        offset += (uint64_t)got;
-    }
-    return true;
-}
-
-/* One line of /proc/PID/maps, if it is of this file. */
-static bool parse_map(const char *line, uint64_t inode, uint64_t *out_start, uint64_t *out_end,
-                      uint64_t *out_offset)
-{
-    char *at;
-
-    *out_start = strtoull(line, &at, 16);
-    if (*at != '-')
-        return false;
-    *out_end = strtoull(at + 1, &at, 16);
-    if (strlen(at) < 6 || at[1] != 'r')
-        return false;
-    *out_offset = strtoull(at + 6, &at, 16);
-    if (*at != ' ')
-        return false;
-    at = strchr(at + 1, ' '); /* behind the device */
-    return at && strtoull(at, NULL, 10) == inode && *out_end > *out_start;
-}
-
-static int copy_from_memory(uint32_t pid, uint64_t inode)
-{
-    char name[64];
-    char line[PATH_MAX + 256];
-    FILE *maps;
-    int memory, copy;
-    uint64_t copied = 0;
-
-    snprintf(name, sizeof name, "/proc/%u/maps", pid);
-    maps = fopen(name, "re");
-    snprintf(name, sizeof name, "/proc/%u/mem", pid);
-    memory = open(name, O_RDONLY | O_CLOEXEC);
-    copy = memfd_create("inferogram-module", MFD_CLOEXEC);
-    while (maps && memory >= 0 && copy >= 0 && fgets(line, sizeof line, maps)) {
-        uint64_t start, end, offset;
-
-        if (parse_map(line, inode, &start, &end, &offset) && copied + (end - start) < COPY_MAX &&
-            copy_piece(memory, copy, start, end, offset))
-            copied += end - start;
-    }
-    if (maps)
-        fclose(maps);
-    if (memory >= 0)
-        close(memory);
-    if (copied)
-        return copy;
-    if (copy >= 0)
-        close(copy);
-    return -1;
-}
 
 static bool is_file(int fd, uint64_t inode)
 {
@@ -186,7 +123,7 @@ static int get_hold(const struct sampler_mapping *mapping, uint64_t inode, const
     if (fd >= 0)
         return fd;
     *out_note = "memory of the process";
-    return inode ? copy_from_memory(mapping->pid, inode) : -1;
+    return inode ? module_copy(mapping->pid, inode) : -1;
 }
 
 /* The kernel tells a build-id or an inode, never both; /proc has the inode of what is mapped. */
@@ -243,6 +180,36 @@ static void load(struct module *module, const struct sampler_mapping *mapping)
 
 /* ---- which module ---- */
 
+/* The kernel gives all processes of this machine the same code, ourselves included; one for another
+ * kind of machine (32 bits) is no ELF file that we read. Bytes are taken from our own. */
+static const struct module *take_vdso(struct modules *modules, uint32_t pid)
+{
+    unsigned long own = getauxval(AT_SYSINFO_EHDR);
+    struct entry *entry;
+    void *bytes;
+    int fd;
+
+    if (modules->vdso)
+        return modules->vdso;
+    if (!own)
+        return modules_runtime(modules, pid);
+    entry = add(modules, TRACE_MODULE_VDSO, "[vdso]");
+    if (!entry)
+        return NULL;
+    modules->vdso = &entry->module;
+    memcpy(&bytes, &own, sizeof bytes);
+    fd = memfd_create("inferogram-vdso", MFD_CLOEXEC);
+    for (size_t at = 0; fd >= 0 && at < VDSO_MAX; at += VDSO_PAGE)
+        if (write(fd, (const uint8_t *)bytes + at, VDSO_PAGE) != VDSO_PAGE)
+            break; /* the next page is not there */
+    if (fd >= 0 && elf_file_open_fd(fd, "[vdso]", &entry->module.elf, NULL) == IFG_OK &&
+        unwind_table_build(entry->module.elf, &entry->module.table, NULL) != IFG_OK)
+        entry->module.table = NULL;
+    if (fd >= 0)
+        close(fd);
+    return &entry->module;
+}
+
 static const struct module *find(const struct modules *modules,
                                  const struct sampler_mapping *mapping)
 {
@@ -261,16 +228,80 @@ static const struct module *find(const struct modules *modules,
     return NULL;
 }
 
+/* Memory without a file; the kernel has names for some of it. */
+static bool is_nameless(const char *path)
+{
+    return path[0] != '/' || strncmp(path, "//anon", 6) == 0 ||
+           strncmp(path, "/dev/zero", 9) == 0 || strncmp(path, "/anon_hugepage", 14) == 0 ||
+           strncmp(path, "/SYSV", 5) == 0;
+}
+
+/* Some runtimes keep what they make in a file of memory. Libraries may come from there too. */
+static bool is_made_in_memfd(const struct sampler_mapping *mapping)
+{
+    uint8_t begin[4];
+    const char *note;
+    bool made;
+    int fd;
+
+    if (strncmp(mapping->path, "/memfd:", 7) != 0)
+        return false;
+    fd = get_hold(mapping, inode_of(mapping), &note);
+    if (fd < 0)
+        return false;
+    made = pread(fd, begin, sizeof begin, 0) != sizeof begin || memcmp(begin, "\177ELF", 4) != 0;
+    close(fd);
+    return made;
+}
+
+static const struct module *take_dump(struct modules *modules,
+                                      const struct sampler_mapping *mapping)
+{
+    const struct module *module = modules_runtime(modules, mapping->pid);
+
+    if (module && module->made)
+        made_take_dump(module->made, mapping->path);
+    return module;
+}
+
+/* The kernel's records have a build-id and no inode, /proc has it the other way round: what was
+ * read may turn out to be known. */
+static const struct module *known_after_all(struct modules *modules, struct entry *entry)
+{
+    for (size_t i = 0; *entry->module.build_id && i + 1 < modules->count; i++) {
+        struct entry *other = modules->entries[i];
+
+        if (other->module.kind != TRACE_MODULE_FILE || other->inode || !other->module.elf ||
+            strcmp(other->module.build_id, entry->module.build_id) != 0)
+            continue;
+        other->device = entry->device;
+        other->inode = entry->inode;
+        modules->count--;
+        unwind_table_destroy(entry->module.table);
+        elf_file_close(entry->module.elf);
+        ifg_free(entry->module.path);
+        ifg_free(entry);
+        return &other->module;
+    }
+    return &entry->module;
+}
+
 const struct module *modules_take(struct modules *modules, const struct sampler_mapping *mapping)
 {
     const struct module *known;
     struct entry *entry;
 
-    if (mapping->path[0] != '/' || strncmp(mapping->path, "//anon", 6) == 0)
+    if (strcmp(mapping->path, "[vdso]") == 0 && mapping->size <= VDSO_MAX)
+        return take_vdso(modules, mapping->pid);
+    if (is_nameless(mapping->path))
         return modules_runtime(modules, mapping->pid);
+    if (made_is_dump(mapping->path))
+        return take_dump(modules, mapping);
     known = find(modules, mapping);
     if (known)
         return known;
+    if (is_made_in_memfd(mapping))
+        return modules_runtime(modules, mapping->pid);
     entry = add(modules, TRACE_MODULE_FILE, mapping->path);
     if (!entry)
         return NULL;
@@ -278,7 +309,7 @@ const struct module *modules_take(struct modules *modules, const struct sampler_
     entry->inode = mapping->inode;
     snprintf(entry->module.build_id, sizeof entry->module.build_id, "%s", mapping->build_id);
     load(&entry->module, mapping);
-    return &entry->module;
+    return known_after_all(modules, entry);
 }
 
 const struct module *modules_kernel(struct modules *modules)
@@ -305,7 +336,17 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
     if (!entry)
         return NULL;
     entry->module.pid = pid;
+    entry->module.made = made_create(pid, &modules->budget);
     return &entry->module;
+}
+
+void modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns)
+{
+    const struct module *module =
+        number && number <= modules->count ? &modules->entries[number - 1]->module : NULL;
+
+    if (module && module->made)
+        made_saw(module->made, address, time_ns);
 }
 
 size_t modules_count(const struct modules *modules)

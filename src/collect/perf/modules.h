@@ -7,6 +7,7 @@
 #ifndef IFG_COLLECT_PERF_MODULES_H
 #define IFG_COLLECT_PERF_MODULES_H
 
+#include "collect/perf/made.h"
 #include "collect/perf/sampler.h"
 #include "symbol/unwind.h"
 #include "trace/samples.h"
@@ -22,6 +23,7 @@ struct module {
     const char *note;           /* how it was read, if not from its path */
     struct elf_file *elf;       /* NULL: cannot be read; or made at run time */
     struct unwind_table *table; /* NULL: it has none */
+    struct made *made;          /* of code made at run time; NULL: no memory */
 };
 
 struct modules *modules_create(void); /* NULL: no memory */
@@ -30,9 +32,12 @@ void modules_destroy(struct modules *modules);
 /* The module of a mapping, new or known; NULL: no memory. */
 const struct module *modules_take(struct modules *modules, const struct sampler_mapping *mapping);
 
-/* That of the kernel, of the vDSO, of code that a process made. */
+/* That of the kernel, of code that a process made. */
 const struct module *modules_kernel(struct modules *modules);
 const struct module *modules_runtime(struct modules *modules, uint32_t pid);
+
+/* A sample has a place of this module on its stack: code made at run time is kept. */
+void modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns);
 
 size_t modules_count(const struct modules *modules);
 const struct module *modules_at(const struct modules *modules, size_t index); /* number - 1 */

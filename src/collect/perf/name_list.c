@@ -141,11 +141,20 @@ struct name_list *name_list_parse(const char *text, size_t size, enum name_list_
 struct name_list *name_list_read(const char *path, enum name_list_kind kind)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct name_list *list = fd < 0 ? NULL : name_list_read_fd(fd, kind);
+
+    if (fd >= 0)
+        close(fd);
+    return list;
+}
+
+struct name_list *name_list_read_fd(int fd, enum name_list_kind kind)
+{
     size_t size = 0, room = 0;
     char *text = NULL;
     ssize_t got = 0;
 
-    while (fd >= 0) {
+    for (;;) {
         if (room - size < 2) {
             size_t more = room ? room * 2 : 64u << 10;
             char *bigger = more > LIST_BYTES_MAX ? NULL : ifg_realloc(text, more, 1);
@@ -155,15 +164,13 @@ struct name_list *name_list_read(const char *path, enum name_list_kind kind)
             text = bigger;
             room = more;
         }
-        got = read(fd, text + size, room - size - 1);
+        got = pread(fd, text + size, room - size - 1, (off_t)size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             break;
         size += (size_t)got;
     }
-    if (fd >= 0)
-        close(fd);
     if (!text)
         return NULL;
     text[size] = '\0';

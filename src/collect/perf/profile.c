@@ -2,24 +2,35 @@
 /* See profile.h. */
 #include "collect/perf/profile.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/perf/modules.h"
+#include "collect/perf/processes.h"
+#include "collect/perf/sched.h"
 #include "collect/perf/stacks.h"
+#include "collect/perf/threads.h"
 
-#define BATCH         4096u /* samples or switches that wait to be written */
-#define PROCESSES_MAX 4096u
+#define BATCH 4096u /* samples or switches that wait to be written */
 
-/* What one process has mapped. */
-struct process {
+/* When copies of the stack are made larger. */
+#define RAISE_SAMPLES 100u        /* that are looked at */
+#define RAISE_PERCENT 5u          /* of them are cut */
+#define RAISE_WAIT_NS 10000000ull /* for threads that were just being made */
+#define RAISE_TRIES   5u
+
+#define LOOKS         1024u         /* processes whose maps are read again, more or less */
+#define LOOK_MISS_NS  20000000ull   /* not more often when an address is not mapped */
+#define LOOK_AGAIN_NS 1000000000ull /* without the kernel's records: something may have changed */
+
+/* When the maps of a process were read last for a stack that somebody else had copied. */
+struct look {
     uint32_t pid;
-    struct unwind_space *space;
-    struct process *next;
+    uint32_t program;
+    uint64_t read_ns;
 };
 
 struct profile {
@@ -27,146 +38,67 @@ struct profile {
     struct trace_writer *writer;
     struct modules *modules;
     struct stacks *stacks;
-    struct process *processes;
-    size_t process_count;
+    struct processes *processes;
     struct trace_sample samples[BATCH];
     size_t sample_count;
     struct trace_switch switches[BATCH];
     size_t switch_count;
     struct profile_counts counts;
-    struct unwind_frames frames;
+    uint64_t unmapped;   /* mappings that there was no memory for */
+    uint64_t walking_ns; /* spent on the samples of this drain */
+    struct {
+        uint64_t begun_ns; /* 0: not under way */
+        uint64_t ended_ns;
+        unsigned tries;
+        uint64_t samples, cut; /* counted before, with smaller copies */
+    } raise;
+    struct threads *threads;
+    struct sched *sched; /* NULL: no wake-ups */
+    char wakers[768];    /* how they are recorded, or why not */
+    uint64_t drained_ns; /* when that was begun last: records of before are told by now */
+    struct look looks[LOOKS];
 };
-
-/* ---- processes ---- */
-
-static struct process *find_process(struct profile *profile, uint32_t pid)
-{
-    struct process **link = &profile->processes;
-
-    for (struct process *process = *link; process; link = &process->next, process = *link) {
-        if (process->pid != pid)
-            continue;
-        *link = process->next; /* the one that was asked for last is found first */
-        process->next = profile->processes;
-        profile->processes = process;
-        return process;
-    }
-    return NULL;
-}
-
-static struct process *take_process(struct profile *profile, uint32_t pid)
-{
-    struct process *process = find_process(profile, pid);
-
-    if (process || profile->process_count == PROCESSES_MAX)
-        return process;
-    process = ifg_alloc(1, sizeof *process);
-    if (process)
-        process->space = unwind_space_create();
-    if (!process || !process->space) {
-        ifg_free(process);
-        return NULL;
-    }
-    process->pid = pid;
-    process->next = profile->processes;
-    profile->processes = process;
-    profile->process_count++;
-    return process;
-}
-
-static void drop_process(struct profile *profile, uint32_t pid)
-{
-    struct process *process = find_process(profile, pid);
-
-    if (!process)
-        return;
-    profile->processes = process->next;
-    profile->process_count--;
-    unwind_space_destroy(process->space);
-    ifg_free(process);
-}
-
-static void add_mapping(struct profile *profile, const struct sampler_mapping *mapping)
-{
-    struct process *process = take_process(profile, mapping->pid);
-    const struct module *module = process ? modules_take(profile->modules, mapping) : NULL;
-    struct unwind_mapping place = { .start = mapping->start,
-                                    .end = mapping->start + mapping->size };
-    uint64_t address;
-
-    if (!module || place.end < place.start)
-        return;
-    place.number = module->number;
-    if (module->elf && elf_file_address_at(module->elf, mapping->file_offset, &address)) {
-        place.elf = module->elf;
-        place.table = module->table;
-        place.bias = mapping->start - address;
-    }
-    if (unwind_space_map(process->space, &place, NULL) != IFG_OK)
-        profile->counts.sampler.lost++;
-}
-
-/* What a process had mapped before we came, or what its parent had. */
-static void read_maps(struct profile *profile, uint32_t pid)
-{
-    char line[PATH_MAX + 256];
-    char name[64];
-    FILE *maps;
-
-    snprintf(name, sizeof name, "/proc/%u/maps", pid);
-    maps = fopen(name, "re");
-    while (maps && fgets(line, sizeof line, maps)) {
-        struct sampler_mapping mapping = { .pid = pid };
-        char *at;
-
-        mapping.start = strtoull(line, &at, 16);
-        mapping.size = strtoull(at + (*at == '-'), &at, 16) - mapping.start;
-        if (strlen(at) < 6 || at[3] != 'x')
-            continue;
-        mapping.file_offset = strtoull(at + 6, &at, 16);
-        mapping.device_major = (uint32_t)strtoul(at, &at, 16);
-        mapping.device_minor = (uint32_t)strtoul(at + (*at == ':'), &at, 16);
-        mapping.inode = strtoull(at, &at, 10);
-        at += strspn(at, " ");
-        at[strcspn(at, "\n")] = '\0';
-        mapping.path = at;
-        add_mapping(profile, &mapping);
-    }
-    if (maps)
-        fclose(maps);
-}
 
 /* ---- what the kernel tells ---- */
 
 static void on_mapping(const struct sampler_mapping *mapping, void *user)
 {
-    add_mapping(user, mapping);
+    struct profile *profile = user;
+
+    profile->unmapped += !processes_map(profile->processes, mapping);
 }
 
-static void on_fork(uint64_t time_ns, uint32_t parent_pid, uint32_t pid, uint32_t tid, void *user)
+static void on_fork(uint64_t time_ns, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid,
+                    uint32_t tid, void *user)
 {
+    struct profile *profile = user;
+
     (void)time_ns;
-    (void)tid;
+    threads_add(profile->threads, pid, tid, parent_tid);
     if (pid != parent_pid)
-        read_maps(user, pid);
+        processes_fork(profile->processes, parent_pid, pid);
 }
 
 /* A new program has nothing of the old one's mappings; its own are told after this. */
 static void on_name(uint64_t time_ns, uint32_t pid, uint32_t tid, const char *name, bool exec,
                     void *user)
 {
+    struct profile *profile = user;
+
     (void)time_ns;
-    (void)tid;
-    (void)name;
+    threads_name(profile->threads, pid, tid, name);
     if (exec)
-        drop_process(user, pid);
+        processes_drop(profile->processes, pid);
 }
 
 static void on_end(uint64_t time_ns, uint32_t pid, uint32_t tid, void *user)
 {
+    struct profile *profile = user;
+
     (void)time_ns;
+    threads_end(profile->threads, tid);
     if (pid == tid)
-        drop_process(user, pid);
+        processes_drop(profile->processes, pid);
 }
 
 static void write_waiting(struct profile *profile)
@@ -199,36 +131,41 @@ static void on_switch(const struct sampler_switch *change, void *user)
     };
 }
 
-/* The tree of stacks, from the root inwards: the program's frames, then the kernel's. */
-static uint32_t put_stack(struct profile *profile, const struct process *process,
-                          const struct sampler_sample *sample)
+/* Of all wake-ups of the machine, those of threads that are recorded. */
+static void on_change(const struct sched_change *change, void *user)
 {
-    const struct unwind_frames *frames = &profile->frames;
-    uint32_t node = 0;
+    struct profile *profile = user;
+    uint32_t pid = threads_process(profile->threads, change->tid);
 
-    for (size_t i = process ? frames->count : 0; i-- > 0;) {
-        /* Return addresses may lie behind the call: the byte before is in the calling function. */
-        uint64_t address = i ? frames->address[i] - 1 : frames->address[i];
-        const struct unwind_mapping *mapping = unwind_space_find(process->space, address);
-        uint32_t frame = stacks_frame(profile->stacks, mapping ? mapping->number : 0,
-                                      mapping && mapping->elf ? address - mapping->bias : address);
+    if (!pid)
+        return;
+    if (profile->switch_count == BATCH)
+        write_waiting(profile);
+    profile->switches[profile->switch_count++] = (struct trace_switch){
+        .time_ns = change->time_ns,
+        .pid = pid,
+        .tid = change->tid,
+        .cpu = change->cpu,
+        .kind = change->disk ? TRACE_SWITCH_DISK : TRACE_SWITCH_WOKEN,
+        .other_pid = change->waker_pid,
+        .other_tid = change->waker_tid,
+    };
+    profile->counts.wakes += !change->disk;
+    if (change->waker_tid)
+        threads_meet(profile->threads, change->waker_pid, change->waker_tid);
+}
 
-        node = stacks_node(profile->stacks, node, frame, i >= frames->exact);
-    }
-    for (size_t i = sample->kernel_count; i-- > 0;) {
-        const struct module *kernel = modules_kernel(profile->modules);
-        uint32_t frame =
-            stacks_frame(profile->stacks, kernel ? kernel->number : 0, sample->kernel[i]);
-
-        node = stacks_node(profile->stacks, node, frame, false);
-    }
-    return node;
+static enum trace_stack_end end_of(const struct unwind_frames *frames)
+{
+    if (frames && frames->stop == UNWIND_AT_ROOT)
+        return TRACE_STACK_ROOT;
+    return frames && frames->stop == UNWIND_CUT ? TRACE_STACK_CUT : TRACE_STACK_LOST;
 }
 
 static void on_sample(const struct sampler_sample *sample, void *user)
 {
     struct profile *profile = user;
-    struct process *process = sample->has_user ? find_process(profile, sample->pid) : NULL;
+    const struct unwind_frames *frames;
     struct trace_sample *out;
     uint64_t begin = ifg_monotonic_ns();
 
@@ -239,24 +176,28 @@ static void on_sample(const struct sampler_sample *sample, void *user)
                                   .pid = sample->pid,
                                   .tid = sample->tid,
                                   .cpu = sample->cpu,
-                                  .in_kernel = sample->in_kernel,
-                                  .end = TRACE_STACK_LOST };
-    if (process) {
-        struct unwind_stack stack = { sample->ip, sample->sp,    sample->fp,
-                                      sample->lr, sample->stack, sample->stack_size };
-
-        unwind_walk(process->space, &stack, &profile->frames);
-        out->end = profile->frames.stop == UNWIND_AT_ROOT ? TRACE_STACK_ROOT
-                   : profile->frames.stop == UNWIND_CUT   ? TRACE_STACK_CUT
-                                                          : TRACE_STACK_LOST;
-        profile->counts.rooted += out->end == TRACE_STACK_ROOT;
-        profile->counts.inferred += profile->frames.exact < profile->frames.count;
-    }
-    out->stack = put_stack(profile, process, sample);
-    profile->counts.unwind_ns += ifg_monotonic_ns() - begin;
+                                  .in_kernel = sample->in_kernel };
+    out->stack = processes_stack(profile->processes, sample, &frames);
+    out->end = end_of(frames);
+    profile->counts.rooted += out->end == TRACE_STACK_ROOT;
+    profile->counts.cut += out->end == TRACE_STACK_CUT;
+    profile->counts.inferred += frames && frames->exact < frames->count;
+    profile->walking_ns += ifg_monotonic_ns() - begin;
+    processes_keep_made(profile->processes, sample->time_ns);
 }
 
 /* ---- together ---- */
+
+static void open_wakers(struct profile *profile)
+{
+    struct ifg_error err = { .message = "" };
+
+    if (sched_open(&profile->sched, &err) != IFG_OK)
+        snprintf(profile->wakers, sizeof profile->wakers, "%s", err.message);
+    else
+        snprintf(profile->wakers, sizeof profile->wakers, "by tracepoints of the scheduler%s",
+                 sched_has_disk(profile->sched) ? ", disk waits told apart" : "");
+}
 
 enum ifg_status profile_open(const struct profile_options *options, struct profile **out_profile,
                              struct sampler_facts *out_facts, struct ifg_error *err)
@@ -269,19 +210,71 @@ enum ifg_status profile_open(const struct profile_options *options, struct profi
         profile->writer = options->writer;
         profile->modules = modules_create();
         profile->stacks = stacks_create();
+        profile->processes = processes_create(profile->modules, profile->stacks);
+        profile->threads = threads_create();
     }
-    if (!profile || !profile->modules || !profile->stacks)
+    if (!profile || !profile->modules || !profile->stacks || !profile->processes ||
+        !profile->threads)
         status = ifg_fail(err, IFG_NO_MEMORY, "no memory for a profile");
     else
-        status = sampler_open(&options->sampler, &profile->sampler, out_facts, err);
+        status = options->no_sampler
+                     ? IFG_OK
+                     : sampler_open(&options->sampler, &profile->sampler, out_facts, err);
     if (status) {
         profile_close(profile);
         return status;
     }
-    if (!options->sampler.launched)
-        read_maps(profile, (uint32_t)options->sampler.pid);
     *out_profile = profile;
+    if (options->no_sampler)
+        return IFG_OK;
+    profile->counts.stack_bytes = out_facts->stack_bytes;
+    if (!options->sampler.launched)
+        processes_read_maps(profile->processes, (uint32_t)options->sampler.pid);
+    threads_add_all(profile->threads, (uint32_t)options->sampler.pid);
+    if (options->want_wakers)
+        open_wakers(profile);
     return IFG_OK;
+}
+
+/* Larger copies of stacks, if too many are cut. If that does not work out, all stays as it is. */
+static void raise_stack(struct profile *profile)
+{
+    struct profile_counts *counts = &profile->counts;
+    uint64_t samples = counts->sampler.samples - profile->raise.samples;
+    uint64_t cut = counts->cut - profile->raise.cut;
+    uint32_t bytes =
+        counts->stack_bytes * 2 < SAMPLER_STACK_MAX ? counts->stack_bytes * 2 : SAMPLER_STACK_MAX;
+    uint32_t pids[PROCESSES_MAX];
+    size_t count;
+
+    if (profile->raise.begun_ns) {
+        if (profile->drained_ns < profile->raise.begun_ns + RAISE_WAIT_NS)
+            return;
+        count = processes_list(profile->processes, pids, PROCESSES_MAX);
+        if (sampler_raise_end(profile->sampler, pids, count, NULL) == IFG_OK) {
+            counts->stack_bytes = bytes;
+            profile->raise.tries = 0;
+        }
+        profile->raise.begun_ns = 0;
+        profile->raise.ended_ns = ifg_monotonic_ns();
+    } else if (profile->drained_ns <= profile->raise.ended_ns) { /* samples of before are told */
+        profile->raise.samples = counts->sampler.samples;
+        profile->raise.cut = counts->cut;
+    } else if (samples >= RAISE_SAMPLES && cut * 100 > samples * RAISE_PERCENT &&
+               bytes > counts->stack_bytes && profile->raise.tries < RAISE_TRIES) {
+        profile->raise.tries++;
+        count = processes_list(profile->processes, pids, PROCESSES_MAX);
+        if (sampler_raise_begin(profile->sampler, pids, count, bytes, NULL) == IFG_OK)
+            profile->raise.begun_ns = ifg_monotonic_ns();
+    }
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void profile_drain(struct profile *profile, bool all)
@@ -296,9 +289,34 @@ void profile_drain(struct profile *profile, bool all)
         .user = profile,
     };
 
-    sampler_read(profile->sampler, all, &events);
-    sampler_count(profile->sampler, &profile->counts.sampler);
+    const struct sched_events changes = { on_change, profile };
+    uint64_t now = ifg_monotonic_ns();
+    uint64_t used_ns = cpu_ns();
+
+    if (profile->sampler) {
+        sampler_read(profile->sampler, all, &events);
+        sampler_count(profile->sampler, &profile->counts.sampler);
+        profile->counts.sampler.lost += profile->unmapped;
+        if (!all)
+            raise_stack(profile);
+    }
+    /* Somebody else may have had the CPU meanwhile, and that is no cost of ours. */
+    used_ns = cpu_ns() - used_ns;
+    profile->counts.unwind_ns += profile->walking_ns < used_ns ? profile->walking_ns : used_ns;
+    profile->walking_ns = 0;
+    if (profile->sched) {
+        sched_read(profile->sched, all ? UINT64_MAX : profile->drained_ns, &changes);
+        profile->counts.wakes_lost = sched_lost(profile->sched);
+    }
+    profile->drained_ns = now;
     write_waiting(profile);
+    threads_write(profile->threads, profile->writer);
+}
+
+bool profile_wakers(const struct profile *profile, const char **out_words)
+{
+    *out_words = profile->wakers;
+    return profile->sched != NULL;
 }
 
 struct sampler *profile_sampler(struct profile *profile)
@@ -319,8 +337,11 @@ void profile_count(const struct profile *profile, struct profile_counts *out_cou
 void profile_finish(struct profile *profile, const struct explain_options *options,
                     struct explain_counts *out_counts)
 {
-    sampler_pause(profile->sampler, true);
+    if (profile->sampler)
+        sampler_pause(profile->sampler, true);
     profile_drain(profile, true);
+    sched_close(profile->sched); /* names may take a while, and it costs the whole machine */
+    profile->sched = NULL;
     explain_frames(profile->modules, profile->stacks, options, profile->writer, out_counts);
 }
 
@@ -329,9 +350,63 @@ void profile_close(struct profile *profile)
     if (!profile)
         return;
     sampler_close(profile->sampler);
-    while (profile->processes)
-        drop_process(profile, profile->processes->pid);
+    processes_destroy(profile->processes);
+    sched_close(profile->sched);
+    threads_destroy(profile->threads);
     stacks_destroy(profile->stacks);
     modules_destroy(profile->modules);
     ifg_free(profile);
+}
+
+/* ---- stacks that others have copied ---- */
+
+/* Reads what is mapped if that may be news: a program of which nothing is known, an address that
+ * leads nowhere, or a while without records of the kernel. */
+static bool look_again(struct profile *profile, const struct profile_stack *stack, bool known,
+                       bool miss)
+{
+    struct look *look = &profile->looks[stack->pid % LOOKS];
+    uint64_t now = ifg_monotonic_ns();
+    bool other = look->pid != stack->pid;
+    bool exec = !other && look->program != stack->program;
+    uint64_t age = now - look->read_ns;
+
+    if (exec)
+        processes_drop(profile->processes, stack->pid);
+    if (known && !exec && !(other && !profile->sampler) && !(miss && age > LOOK_MISS_NS) &&
+        !(!profile->sampler && age > LOOK_AGAIN_NS))
+        return false;
+    *look = (struct look){ stack->pid, stack->program, now };
+    processes_read_maps(profile->processes, stack->pid);
+    return true;
+}
+
+uint32_t profile_put_stack(struct profile *profile, const struct profile_stack *stack,
+                           uint8_t *out_end)
+{
+    const struct sampler_sample sample = { .time_ns = stack->time_ns,
+                                           .pid = stack->pid,
+                                           .tid = stack->tid,
+                                           .has_user = true,
+                                           .ip = stack->ip,
+                                           .sp = stack->sp,
+                                           .fp = stack->fp,
+                                           .stack = stack->bytes,
+                                           .stack_size = stack->size };
+    const struct unwind_frames *frames;
+    uint32_t node;
+
+    look_again(profile, stack, true, false);
+    node = processes_stack(profile->processes, &sample, &frames);
+    if ((!frames || frames->stop == UNWIND_NO_MAPPING) &&
+        look_again(profile, stack, frames != NULL, true))
+        node = processes_stack(profile->processes, &sample, &frames);
+    processes_keep_made(profile->processes, stack->time_ns);
+    *out_end = (uint8_t)end_of(frames);
+    return node;
+}
+
+void profile_flush(struct profile *profile)
+{
+    write_waiting(profile);
 }

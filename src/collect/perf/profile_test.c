@@ -306,6 +306,132 @@ static void launched_by_us(void)
     clean_up();
 }
 
+/* ---- children that are gone before their fork is known ---- */
+
+#define CHILDREN 60
+
+__attribute__((noinline)) static void spin_in_child(void)
+{
+    spin_here(0.006);
+    sink++; /* and so it is no tail call */
+}
+
+static void work_with_children(void)
+{
+    for (int i = 0; i < CHILDREN; i++) {
+        pid_t child = fork();
+
+        if (!child) {
+            spin_in_child();
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+
+static void short_lived_children(void)
+{
+    struct explain_counts named;
+    struct profile *profile;
+    size_t of_children = 0, rooted = 0, inside = 0;
+    int go;
+    pid_t child;
+
+    open_writer();
+    child = start(&go, work_with_children);
+    profile = open_profile(child, false);
+    REQUIRE(write(go, "g", 1) == 1);
+    drain_until_end(profile, child);
+    profile_finish(profile, &(struct explain_options){ 0 }, &named);
+    profile_close(profile);
+    read_back();
+    inside = count_inside("spin_in_child");
+    for (size_t i = 0; i < sample_count; i++) {
+        of_children += samples[i].pid != (uint32_t)child;
+        rooted += samples[i].pid != (uint32_t)child && samples[i].end == TRACE_STACK_ROOT;
+    }
+    tap_diag("%zu samples of children, %zu rooted, %zu named", of_children, rooted, inside);
+    CHECK(of_children > CHILDREN);
+    CHECK(rooted * 100 >= of_children * 95);
+    /* The rest is where they begin and end. */
+    CHECK(inside * 100 >= of_children * 60);
+    close(go);
+    clean_up();
+}
+
+/* ---- stacks that are deeper than what is copied ---- */
+
+__attribute__((noinline)) static unsigned spin_deep(unsigned levels, double seconds)
+{
+    volatile char block[1000];
+
+    block[levels % sizeof block] = (char)levels;
+    if (levels)
+        spin_deep(levels - 1, seconds);
+    else
+        spin_here(seconds);
+    return (unsigned)block[levels % sizeof block];
+}
+
+static void *spin_deep_in_thread(void *user)
+{
+    spin_deep(34, 0.2);
+    return user;
+}
+
+static void work_deeply(void)
+{
+    pthread_t threads[2];
+
+    spin_deep(34, 0.7); /* 35 KiB */
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, spin_deep_in_thread, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void deeper_than_the_copy(void)
+{
+    struct profile_counts counts;
+    struct explain_counts named;
+    struct profile *profile;
+    size_t first_whole = 0, whole = 0, of_threads = 0, threads_whole = 0, close_together = 0;
+    int go;
+    pid_t child;
+
+    open_writer();
+    child = start(&go, work_deeply);
+    profile = open_profile(child, false);
+    REQUIRE(write(go, "g", 1) == 1);
+    drain_until_end(profile, child);
+    profile_finish(profile, &(struct explain_options){ 0 }, &named);
+    profile_count(profile, &counts);
+    profile_close(profile);
+    read_back();
+    while (first_whole < sample_count && samples[first_whole].end != TRACE_STACK_ROOT)
+        first_whole++;
+    for (size_t i = first_whole; i < sample_count; i++) {
+        bool thread = samples[i].tid != (uint32_t)child;
+
+        whole += samples[i].end == TRACE_STACK_ROOT;
+        of_threads += thread;
+        threads_whole += thread && samples[i].end == TRACE_STACK_ROOT;
+        for (size_t k = i; k-- > 0 && samples[i].time_ns - samples[k].time_ns < 200000;)
+            close_together += samples[k].tid == samples[i].tid;
+    }
+    tap_diag("%zu samples, cut until %zu, then %zu whole; %zu of new threads, %zu whole; %zu close",
+             sample_count, first_whole, whole, of_threads, threads_whole, close_together);
+    CHECK_UINT(counts.stack_bytes, 2 * SAMPLER_STACK_DEFAULT);
+    CHECK(counts.cut > 90 && counts.cut < 400);
+    CHECK(whole * 100 >= (sample_count - first_whole) * 90);
+    CHECK(of_threads > HZ / 10 && threads_whole * 100 >= of_threads * 95);
+    /* Nobody is sampled by two events: 1.1 s of CPU time at 997 Hz. */
+    CHECK(sample_count < HZ + HZ / 3);
+    CHECK(close_together * 20 < sample_count);
+    close(go);
+    clean_up();
+}
+
 static void nobody_there(void)
 {
     struct profile_options options = { .sampler = { .pid = 0x3fffffff, .hz = 100 } };
@@ -325,4 +451,5 @@ static void nobody_there(void)
 }
 
 TAP_MAIN(TAP_CASE(attached_to_a_process), TAP_CASE(threads_that_come_later),
-         TAP_CASE(launched_by_us), TAP_CASE(nobody_there))
+         TAP_CASE(launched_by_us), TAP_CASE(short_lived_children), TAP_CASE(deeper_than_the_copy),
+         TAP_CASE(nobody_there))

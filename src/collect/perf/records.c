@@ -206,14 +206,13 @@ static void tell_task(const struct perf_event_header *record, const struct sampl
     uint32_t pid = take_u32(&cursor);
     uint32_t parent = take_u32(&cursor);
     uint32_t tid = take_u32(&cursor);
-    uint64_t time_ns;
+    uint32_t parent_tid = take_u32(&cursor);
+    uint64_t time_ns = take_u64(&cursor);
 
-    take_u32(&cursor);
-    time_ns = take_u64(&cursor);
     if (cursor.failed)
         return;
     if (record->type == PERF_RECORD_FORK && events->forked)
-        events->forked(time_ns, parent, pid, tid, events->user);
+        events->forked(time_ns, parent, parent_tid, pid, tid, events->user);
     if (record->type == PERF_RECORD_EXIT && events->ended)
         events->ended(time_ns, pid, tid, events->user);
 }

@@ -59,12 +59,14 @@ static void on_name(uint64_t time_ns, uint32_t pid, uint32_t tid, const char *na
     strncpy(told->name, name, sizeof told->name - 1);
 }
 
-static void on_fork(uint64_t time_ns, uint32_t parent, uint32_t pid, uint32_t tid, void *user)
+static void on_fork(uint64_t time_ns, uint32_t parent, uint32_t parent_tid, uint32_t pid,
+                    uint32_t tid, void *user)
 {
     struct told *told = user;
 
     (void)time_ns;
     (void)parent;
+    (void)parent_tid;
     (void)tid;
     told->forks++;
     told->pid = pid;

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collect/perf/refusal.h"
+
 #define WAITING_MAX ((size_t)256 << 20)
 #define LEAST_BYTES ((size_t)64 << 10)
 
@@ -22,9 +24,14 @@ enum ifg_status ring_map(struct ring *ring, int fd, size_t bytes, struct ifg_err
         if (memory != MAP_FAILED || errno != EPERM)
             break;
     }
-    if (memory == MAP_FAILED)
-        return ifg_fail_errno(err, "cannot map a ring for samples (kernel.perf_event_mlock_kb and "
-                                   "'ulimit -l' limit them)");
+    if (memory == MAP_FAILED) {
+        int error = errno;
+        char why[512];
+
+        refusal_line(REFUSAL_RING, error, 0, why, sizeof why);
+        errno = error;
+        return ifg_fail(err, ifg_status_from_errno(error), "%s", why);
+    }
     ring->fd = fd;
     ring->page = memory;
     ring->data = (const uint8_t *)memory + page;

@@ -21,12 +21,15 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/perf/records.h"
+#include "collect/perf/refusal.h"
 #include "collect/perf/ring.h"
+#include "collect/perf/task_list.h"
 
-#define RING_BYTES  ((size_t)512 << 10)
-#define CPUS_MAX    4096
-#define THREADS_MAX 65536
-#define SPARE_FILES 64 /* descriptors that are left for everything else */
+#define RING_BYTES   ((size_t)512 << 10)
+#define CPUS_MAX     4096
+#define THREADS_MAX  65536
+#define SPARE_FILES  64 /* descriptors that are left for everything else */
+#define RING_SAMPLES 4  /* that a ring holds at least */
 
 struct sampler {
     struct ring *rings; /* one per CPU */
@@ -39,6 +42,10 @@ struct sampler {
     int epoll;
     uint64_t last_read_ns;
     struct sampler_counts counts;
+    struct perf_event_attr attr; /* of the events that take samples */
+    bool paused;
+    size_t old_count;      /* the first ones of samplers, which the others will replace; 0: none */
+    struct task_list last; /* the threads that those others were opened for */
 };
 
 static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
@@ -93,25 +100,17 @@ static void fill_sampling(struct perf_event_attr *attr, const struct sampler_opt
 
 static enum ifg_status refused(pid_t tid, struct ifg_error *err)
 {
-    char level[16] = "unknown";
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    char why[sizeof err->message];
+    int error = errno;
 
-    if (file) {
-        if (fgets(level, sizeof level, file))
-            level[strcspn(level, "\n")] = '\0';
-        fclose(file);
-    }
-    if (errno == ESRCH)
+    if (error == ESRCH)
         return ifg_fail(err, IFG_NOT_FOUND, "process %d is gone", (int)tid);
-    if (errno == EACCES || errno == EPERM)
-        return ifg_fail(err, IFG_PERMISSION,
-                        "the kernel does not allow samples of process %d "
-                        "(kernel.perf_event_paranoid is %s, or a container forbids them); run as "
-                        "root, or: sudo sysctl kernel.perf_event_paranoid=2",
-                        (int)tid, level);
-    if (errno == ENOSYS || errno == ENOENT || errno == EOPNOTSUPP)
-        return ifg_fail(err, IFG_UNSUPPORTED, "this kernel has no perf events for samples");
-    return ifg_fail_errno(err, "cannot open a perf event for process %d", (int)tid);
+    refusal_line(REFUSAL_SAMPLES, error, tid, why, sizeof why);
+    return ifg_fail(err,
+                    error == EACCES || error == EPERM                           ? IFG_PERMISSION
+                    : error == ENOSYS || error == ENOENT || error == EOPNOTSUPP ? IFG_UNSUPPORTED
+                                                                                : IFG_IO,
+                    "%s", why);
 }
 
 /* Finds out with one event what this machine and this user can have; attr is then right. */
@@ -133,8 +132,8 @@ static enum ifg_status settle(struct perf_event_attr *attr, struct perf_event_at
     fd = open_event(attr, tid, -1);
     if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
         attr->exclude_kernel = 1;
-        snprintf(facts->missing, sizeof facts->missing,
-                 "frames of the kernel: not allowed (sudo sysctl kernel.perf_event_paranoid=1)");
+        refusal_line(REFUSAL_KERNEL, errno, tid, facts->kernel_missing,
+                     sizeof facts->kernel_missing);
         fd = open_event(attr, tid, -1);
     }
     if (fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV || errno == EINVAL)) {
@@ -144,9 +143,8 @@ static enum ifg_status settle(struct perf_event_attr *attr, struct perf_event_at
         fd = open_event(attr, tid, -1);
         if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
             attr->exclude_kernel = 1;
-            snprintf(facts->missing, sizeof facts->missing,
-                     "frames of the kernel: not allowed (sudo sysctl "
-                     "kernel.perf_event_paranoid=1)");
+            refusal_line(REFUSAL_KERNEL, errno, tid, facts->kernel_missing,
+                         sizeof facts->kernel_missing);
             fd = open_event(attr, tid, -1);
         }
     }
@@ -292,6 +290,7 @@ static enum ifg_status open_all(struct sampler *sampler, const struct sampler_op
         return status;
     facts->hz = options->hz;
     facts->stack_bytes = attr.sample_stack_user;
+    sampler->attr = attr;
     allow_many_files();
     if (options->launched)
         return add_thread(sampler, &attr, &side, options->pid, err);
@@ -383,14 +382,98 @@ void sampler_read(struct sampler *sampler, bool all, const struct sampler_events
 
 void sampler_pause(struct sampler *sampler, bool pause)
 {
-    for (size_t i = 0; i < sampler->sampler_count; i++)
+    size_t count = sampler->old_count ? sampler->old_count : sampler->sampler_count;
+
+    for (size_t i = 0; i < count; i++)
         ioctl(sampler->samplers[i], pause ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+    sampler->paused = pause;
+}
+
+/* ---- larger copies of stacks ---- */
+
+/* Closing an event also ends what threads have inherited of it. */
+static void close_samplers(struct sampler *sampler, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        close(sampler->samplers[i]);
+    memmove(&sampler->samplers[from], &sampler->samplers[to],
+            (sampler->sampler_count - to) * sizeof *sampler->samplers);
+    sampler->sampler_count -= to - from;
+}
+
+/* Opens events for all threads beside those that they have; they are not on yet. */
+static enum ifg_status open_beside(struct sampler *sampler, struct perf_event_attr *attr,
+                                   struct ifg_error *err)
+{
+    for (size_t i = 0; i < sampler->last.count; i++)
+        for (size_t cpu = 0; cpu < sampler->ring_count; cpu++) {
+            enum ifg_status status = IFG_OK;
+
+            if (sampler->rings[cpu].size >= (size_t)attr->sample_stack_user * RING_SAMPLES)
+                status =
+                    add_event(sampler, attr, (pid_t)sampler->last.tids[i], (int)cpu, true, err);
+            else if (sampler->rings[cpu].page)
+                return ifg_fail(err, IFG_NO_MEMORY, "the rings for samples are too small for that");
+            if (status && status != IFG_NOT_FOUND) /* it may have ended meanwhile */
+                return status;
+        }
+    return IFG_OK;
+}
+
+enum ifg_status sampler_raise_begin(struct sampler *sampler, const uint32_t *pids, size_t count,
+                                    uint32_t stack_bytes, struct ifg_error *err)
+{
+    size_t old = sampler->sampler_count;
+    struct perf_event_attr attr = sampler->attr;
+    enum ifg_status status;
+
+    if (!old || sampler->old_count || stack_bytes > SAMPLER_STACK_MAX || stack_bytes % 8)
+        return ifg_fail(err, IFG_INVALID, "%u bytes of stack cannot be had now", stack_bytes);
+    if (!task_list_read(&sampler->last, pids, count))
+        return ifg_fail(err, IFG_NO_MEMORY, "too many threads");
+    attr.sample_stack_user = stack_bytes;
+    attr.disabled = 1;
+    attr.enable_on_exec = 0;
+    status = open_beside(sampler, &attr, err);
+    if (!status && sampler->sampler_count == old)
+        status = ifg_fail(err, IFG_NOT_FOUND, "all threads have ended");
+    if (status) {
+        close_samplers(sampler, old, sampler->sampler_count);
+        return status;
+    }
+    sampler->old_count = old;
+    return IFG_OK;
+}
+
+/* A thread that came meanwhile has inherited from its parent, or has not: nobody can tell. If there
+ * is none, all threads have exactly one new event, and those to come will inherit it. */
+enum ifg_status sampler_raise_end(struct sampler *sampler, const uint32_t *pids, size_t count,
+                                  struct ifg_error *err)
+{
+    size_t old = sampler->old_count;
+    struct task_list now = { 0 };
+    bool same = task_list_read(&now, pids, count) && task_list_holds(&sampler->last, &now);
+
+    task_list_fini(&now);
+    task_list_fini(&sampler->last);
+    sampler->old_count = 0;
+    if (!same) {
+        close_samplers(sampler, old, sampler->sampler_count);
+        return ifg_fail(err, IFG_BUSY, "the program starts threads all the time");
+    }
+    for (size_t i = 0; i < old; i++) /* first these off, then those on: no moment has two samples */
+        ioctl(sampler->samplers[i], PERF_EVENT_IOC_DISABLE, 0);
+    for (size_t i = old; i < sampler->sampler_count && !sampler->paused; i++)
+        ioctl(sampler->samplers[i], PERF_EVENT_IOC_ENABLE, 0);
+    close_samplers(sampler, 0, old);
+    return IFG_OK;
 }
 
 void sampler_set_rate(struct sampler *sampler, uint32_t hz)
 {
     uint64_t value = hz;
 
+    sampler->attr.sample_freq = hz;
     for (size_t i = 0; i < sampler->sampler_count; i++)
         ioctl(sampler->samplers[i], PERF_EVENT_IOC_PERIOD, &value);
 }
@@ -418,6 +501,7 @@ void sampler_close(struct sampler *sampler)
         close(sampler->others[i]);
     if (sampler->epoll >= 0)
         close(sampler->epoll);
+    task_list_fini(&sampler->last);
     ifg_free(sampler->samplers);
     ifg_free(sampler->others);
     ifg_free(sampler->rings);

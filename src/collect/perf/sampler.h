@@ -68,7 +68,8 @@ struct sampler_events {
     void (*switched)(const struct sampler_switch *change, void *user);
     void (*named)(uint64_t time_ns, uint32_t pid, uint32_t tid, const char *name, bool exec,
                   void *user);
-    void (*forked)(uint64_t time_ns, uint32_t parent_pid, uint32_t pid, uint32_t tid, void *user);
+    void (*forked)(uint64_t time_ns, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid,
+                   uint32_t tid, void *user);
     void (*ended)(uint64_t time_ns, uint32_t pid, uint32_t tid, void *user);
     void *user;
 };
@@ -79,7 +80,8 @@ struct sampler_facts {
     uint32_t hz;
     uint32_t stack_bytes;
     bool kernel_frames;
-    char missing[256]; /* why there are no kernel frames, say; "" if all is there */
+    char kernel_missing[256]; /* why there are none of these (refusal_line); "" if there are */
+    char missing[256];        /* what else is not there; "" if all is */
 };
 
 struct sampler_counts {
@@ -102,6 +104,15 @@ void sampler_read(struct sampler *sampler, bool all, const struct sampler_events
 /* Stops and goes on taking samples; switches and mappings go on. */
 void sampler_pause(struct sampler *sampler, bool pause);
 void sampler_set_rate(struct sampler *sampler, uint32_t hz);
+
+/* Larger copies of stacks. What an event copies cannot be changed, so all threads of these
+ * processes get another one, which takes over at the end. Between the two all forks of before the
+ * end of the first must have been told, and some time must pass. IFG_BUSY: there are new threads;
+ * try again. After a failure all is as before. */
+enum ifg_status sampler_raise_begin(struct sampler *sampler, const uint32_t *pids, size_t count,
+                                    uint32_t stack_bytes, struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status sampler_raise_end(struct sampler *sampler, const uint32_t *pids, size_t count,
+                                  struct ifg_error *err) IFG_MUST_CHECK;
 
 /* A descriptor that becomes readable when a ring is half full; -1: none. */
 int sampler_wait_fd(const struct sampler *sampler);

@@ -7,11 +7,28 @@
 #include "base/alloc.h"
 
 #define ENTRIES_MAX (16u << 20)
+#define CACHE_LINE  64u
+#define RECENT_SETS (1u << 11)
 
 /* Numbers of array entries by hash; 0 is free. At most half full. */
 struct numbers {
     uint32_t *slots;
     size_t size; /* a power of two */
+};
+
+/* The tables are large, and a look into them costs four lines that the CPU does not have at hand;
+ * this is what such a look gave, two to a line. */
+struct recent {
+    uint64_t address;
+    uint32_t module;
+    uint32_t parent;
+    uint32_t node; /* 0: free */
+    bool inferred;
+};
+
+struct recent_set {
+    struct recent entries[2];
+    uint64_t unused[2];
 };
 
 struct stacks {
@@ -21,6 +38,8 @@ struct stacks {
     struct trace_stack_node *nodes;
     size_t node_count, node_room, nodes_written;
     struct numbers node_numbers;
+    void *memory;
+    struct recent_set *recent; /* RECENT_SETS of them */
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -53,7 +72,18 @@ static void put_number(struct numbers *numbers, uint64_t hash, uint32_t number)
 
 struct stacks *stacks_create(void)
 {
-    return ifg_alloc(1, sizeof(struct stacks));
+    struct stacks *stacks = ifg_alloc(1, sizeof *stacks);
+
+    if (!stacks)
+        return NULL;
+    stacks->memory = ifg_alloc(RECENT_SETS + 1, sizeof *stacks->recent);
+    if (!stacks->memory) {
+        ifg_free(stacks);
+        return NULL;
+    }
+    stacks->recent =
+        (void *)(((uintptr_t)stacks->memory + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+    return stacks;
 }
 
 void stacks_destroy(struct stacks *stacks)
@@ -64,6 +94,7 @@ void stacks_destroy(struct stacks *stacks)
     ifg_free(stacks->nodes);
     ifg_free(stacks->frame_numbers.slots);
     ifg_free(stacks->node_numbers.slots);
+    ifg_free(stacks->memory);
     ifg_free(stacks);
 }
 
@@ -149,6 +180,26 @@ uint32_t stacks_node(struct stacks *stacks, uint32_t parent, uint32_t frame, boo
     stacks->nodes[stacks->node_count++] = node;
     put_number(&stacks->node_numbers, hash, (uint32_t)stacks->node_count);
     return (uint32_t)stacks->node_count;
+}
+
+uint32_t stacks_child(struct stacks *stacks, uint32_t parent, uint32_t module, uint64_t address,
+                      bool inferred)
+{
+    struct recent *set =
+        stacks->recent[mix(address, (uint64_t)parent << 32 | module << 1 | inferred) % RECENT_SETS]
+            .entries;
+    struct recent found = { address, module, parent, 0, inferred };
+    uint32_t frame;
+
+    for (size_t i = 0; i < 2; i++)
+        if (set[i].address == address && set[i].parent == parent && set[i].module == module &&
+            set[i].inferred == inferred && set[i].node)
+            return set[i].node;
+    frame = stacks_frame(stacks, module, address);
+    found.node = frame ? stacks_node(stacks, parent, frame, inferred) : 0;
+    set[1] = set[0];
+    set[0] = found;
+    return found.node;
 }
 
 const struct trace_frame *stacks_frames(const struct stacks *stacks, size_t *out_count)

@@ -124,6 +124,29 @@ static bool has_word(const char *list, const char *word)
     }
 }
 
+static uint64_t find_kilobytes(const char *text, const char *key)
+{
+    uint64_t kilobytes = ifg_find_number(text, key);
+
+    return kilobytes > UINT64_MAX / 2048 ? MISSING : 1024 * kilobytes;
+}
+
+bool proc_parse_memory(const char *text, struct proc_memory *out)
+{
+    size_t length = 0;
+
+    memset(out, 0, sizeof *out);
+    out->bytes = find_kilobytes(text, "VmRSS");
+    out->anon_bytes = find_kilobytes(text, "RssAnon");
+    out->peak_bytes = find_kilobytes(text, "VmHWM");
+    if (strncmp(text, "Name:\t", 6) == 0) {
+        length = strcspn(text + 6, "\n");
+        length = length < sizeof out->name ? length : sizeof out->name - 1;
+        memcpy(out->name, text + 6, length);
+    }
+    return out->bytes != MISSING;
+}
+
 bool proc_parse_cgroup(char *text, bool *out_unified, char *out_controllers, size_t controllers,
                        char *out_group, size_t group_size)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What this tries: the texts of /proc/stat, pressure, PID/stat, cgroup and fdinfo, cut anywhere and
- * with anything in them. The first byte chooses the parser. Names must stay inside their buffers
- * and hold nothing that a terminal obeys; counts must stay below their limits.
+ * What this tries: the texts of /proc/stat, pressure, PID/stat, PID/status, cgroup and fdinfo, cut
+ * anywhere and with anything in them. The first byte chooses the parser. Names must stay inside
+ * their buffers, and hold nothing that a terminal obeys where they are shown; counts must stay
+ * below their limits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
     struct process_stat stat;
+    struct proc_memory memory;
     char controllers[16], group[32];
     bool unified;
 
@@ -78,6 +80,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               sizeof group))
             must(strnlen(group, sizeof group) < sizeof group && group[0] == '/' &&
                  !strstr(group, "/.."));
+        break;
+    case 'm':
+        (void)proc_parse_memory(text + 1, &memory);
+        must(strnlen(memory.name, sizeof memory.name) < sizeof memory.name);
+        must(memory.bytes == MISSING || memory.bytes % 1024 == 0);
         break;
     default:
         if (size && proc_parse_process(text + 1, &stat))

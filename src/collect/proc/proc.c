@@ -24,6 +24,7 @@ struct proc_collector {
     size_t process_count;
     uint64_t next_groups_ns;
     bool io_denied;
+    bool no_devices;
     /* only proc_look_devices: */
     struct proc_nvml *nvml;
     bool nvml_tried;
@@ -47,6 +48,16 @@ struct proc_collector *proc_open(const struct proc_roots *roots, uint64_t now_ns
     proc_drm_open(&collector->gpus, roots);
     proc_npu_open(&collector->npus, roots);
     return collector;
+}
+
+void proc_leave_out_devices(struct proc_collector *collector)
+{
+    collector->no_devices = true;
+    collector->nvml_tried = true;
+    collector->gpus.count = collector->npus.count = 0;
+    snprintf(collector->nvml_words, sizeof collector->nvml_words, "left out (--gpu off)");
+    snprintf(collector->gpus.words, sizeof collector->gpus.words, "left out (--gpu off)");
+    snprintf(collector->npus.words, sizeof collector->npus.words, "left out (--gpu off)");
 }
 
 void proc_close(struct proc_collector *collector)
@@ -187,13 +198,15 @@ void proc_missing(const struct proc_collector *collector, char *out, size_t size
         if (used < size)                                                                           \
             used += (size_t)snprintf(out + used, size - used, __VA_ARGS__);                        \
     } while (0)
-    if (!collector->nvml && !collector->gpus.count)
+    if (collector->no_devices)
+        SAY("GPU and NPU: left out (--gpu off)");
+    else if (!collector->nvml && !collector->gpus.count)
         SAY("GPU: %s", proc_gpu_words(collector));
     else if (!collector->nvml && !any_tells(&collector->gpus))
         SAY("GPU: %s tells only of processes", collector->gpus.words);
-    if (!collector->npus.count)
+    if (!collector->npus.count && !collector->no_devices)
         SAY("NPU: no device");
-    else if (!any_tells(&collector->npus))
+    else if (!collector->no_devices && !any_tells(&collector->npus))
         SAY("NPU: %s tells only of processes", collector->npus.words);
     if (!collector->frequency.has_frequency)
         SAY("frequency: no cpufreq (a virtual machine?)");

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #define PROC_NAME_BYTES    48u
+#define PROC_COMM_BYTES    16u  /* of the kernel's names */
 #define PROC_PROCESSES_MAX 128u /* that are looked at */
 
 struct proc_roots {
@@ -38,6 +39,9 @@ struct proc_collector;
 /* NULL: no memory. */
 struct proc_collector *proc_open(const struct proc_roots *roots, uint64_t now_ns);
 void proc_close(struct proc_collector *collector); /* accepts NULL */
+
+/* Leaves GPUs and NPUs out from now on, and says so. Before the first look. */
+void proc_leave_out_devices(struct proc_collector *collector);
 
 /* Who is recorded now; those that are not named any more are forgotten. */
 void proc_follow(struct proc_collector *collector, const pid_t *pids, size_t count);
@@ -63,5 +67,25 @@ const char *proc_npu_words(const struct proc_collector *collector);
 /* "GPU: no driver; NPU: no device; frequency: no cpufreq (a virtual machine?)"; "" if nothing is
  * missing. */
 void proc_missing(const struct proc_collector *collector, char *out, size_t size);
+
+/*
+ * Resident memory, for looks many times a second: "resident bytes", "resident anon bytes" when they
+ * have changed, and "resident peak bytes" when there was more between this look and the one before,
+ * exactly as much as the kernel saw. Nothing is shared with a collector.
+ */
+struct proc_resident;
+
+struct proc_resident *proc_resident_open(const struct proc_roots *roots); /* NULL: no memory */
+void proc_resident_close(struct proc_resident *resident);                 /* accepts NULL */
+
+/* One look at these and at children of theirs that are not in the list yet. Returns how many were
+ * there. */
+size_t proc_resident_look(struct proc_resident *resident, const pid_t *pids, size_t count,
+                          const struct proc_sink *sink);
+
+/* Who was there at the last look, one by one, with the name that the kernel gives; false: no more.
+ * Valid until the next look. */
+bool proc_resident_name(const struct proc_resident *resident, size_t index, uint32_t *out_pid,
+                        const char **out_name);
 
 #endif

@@ -32,6 +32,13 @@ struct process_stat {
 };
 bool proc_parse_process(const char *text, struct process_stat *out);
 
+/* /proc/PID/status: memory in bytes, MISSING where the kernel does not say. False: it has none. */
+struct proc_memory {
+    char name[PROC_COMM_BYTES];
+    uint64_t bytes, anon_bytes, peak_bytes;
+};
+bool proc_parse_memory(const char *text, struct proc_memory *out);
+
 /* A line of /proc/PID/cgroup: the group of the hierarchy that has the CPU controller. */
 bool proc_parse_cgroup(char *text, bool *out_unified, char *out_controllers, size_t controllers,
                        char *out_group, size_t group);

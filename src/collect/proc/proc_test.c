@@ -430,6 +430,33 @@ static void this_process(void)
     proc_close(collector);
 }
 
+static void without_devices(void)
+{
+    struct proc_collector *collector;
+    char missing[400];
+
+    begin_tree();
+    put("sys/class/drm/card0/device/gpu_busy_percent", "37\n");
+    put("sys/class/accel/accel0/device/npu_busy_time_us", "1000\n");
+    value_count = 0;
+    collector = proc_open(&roots, S);
+    REQUIRE(collector != NULL);
+    proc_leave_out_devices(collector);
+    for (unsigned i = 1; i < 4; i++) {
+        proc_look(collector, i * S, true, &sink);
+        proc_look_devices(collector, NULL, 0, i * S, &sink);
+    }
+    for (size_t i = 0; i < value_count; i++)
+        CHECK(strncmp(values[i].name, "gpu", 3) != 0 && strncmp(values[i].name, "npu", 3) != 0);
+    CHECK_STR(proc_gpu_words(collector), "left out (--gpu off)");
+    CHECK_STR(proc_npu_words(collector), "left out (--gpu off)");
+    proc_missing(collector, missing, sizeof missing);
+    CHECK_CONTAINS(missing, "GPU and NPU: left out (--gpu off)");
+    CHECK(!strstr(missing, "no device") && !strstr(missing, "no driver"));
+    proc_close(collector);
+    end_tree();
+}
+
 static void no_memory(void)
 {
     begin_tree();
@@ -480,5 +507,5 @@ static void texts(void)
 }
 
 TAP_MAIN(TAP_CASE(the_machine), TAP_CASE(nothing_there), TAP_CASE(a_process), TAP_CASE(others),
-         TAP_CASE(cards), TAP_CASE(npus), TAP_CASE(engines), TAP_CASE(this_process),
-         TAP_CASE(no_memory), TAP_CASE(texts))
+         TAP_CASE(cards), TAP_CASE(npus), TAP_CASE(engines), TAP_CASE(without_devices),
+         TAP_CASE(this_process), TAP_CASE(no_memory), TAP_CASE(texts))

@@ -344,3 +344,12 @@ void uprobe_check(struct uprobe_rights *out_rights)
     check_way(UPROBE_PERF, &out_rights->perf);
     check_memory(&out_rights->memory);
 }
+
+void uprobe_check_best(struct uprobe_rights *out_rights)
+{
+    *out_rights = (struct uprobe_rights){ 0 };
+    check_way(UPROBE_BPF, &out_rights->bpf);
+    if (!out_rights->bpf.works)
+        check_way(UPROBE_PERF, &out_rights->perf);
+    check_memory(&out_rights->memory);
+}

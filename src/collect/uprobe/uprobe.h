@@ -143,4 +143,7 @@ struct uprobe_rights {
 
 void uprobe_check(struct uprobe_rights *out_rights);
 
+/* The same, but perf only where BPF is refused: taking a probe out again can take half a second. */
+void uprobe_check_best(struct uprobe_rights *out_rights);
+
 #endif

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See made.h. */
+#include "collect/perf/made.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/perf/jitdump.h"
+#include "collect/perf/lookup.h"
+
+#define PAGE            4096u
+#define PAGES_MAX       4096u /* 16 MiB, of all processes */
+#define PLACES_MAX      (1u << 20)
+#define DESCRIPTORS_MAX 64u
+#define READS_MAX       400u /* in a tenth of a second */
+#define WINDOW_NS       100000000ull
+#define TRY_NS          50000000ull /* the list is looked for again after so long */
+#define STALE_NS        200000000ull
+#define PAGES_BEFORE    1
+#define PAGES_BEHIND    2
+#define BEFORE_START_S  2 /* clocks of files are coarse */
+
+/* Where samples were, or a page of memory, by address. */
+struct place {
+    uint64_t address;
+    uint64_t time_ns; /* of the last sample; of the copy */
+    uint8_t *bytes;   /* of a page */
+};
+
+/* Open addressing, at most half full; time 0 is free. */
+struct places {
+    struct place *slots;
+    size_t size, count;
+};
+
+struct made {
+    uint32_t pid;
+    uint32_t own_pid; /* as the process itself sees it */
+    time_t started;   /* 0: not known */
+    char program[64];
+    struct made_budget *budget;
+    struct places seen;
+    struct places pages;
+    int dump_fd, list_fd; /* -1: none */
+    uint64_t next_try_ns;
+    struct jitdump *dump;
+    struct name_list *list;
+};
+
+/* ---- tables ---- */
+
+static struct place *slot_of(const struct places *places, uint64_t address)
+{
+    uint64_t hash = address * 0x9e3779b97f4a7c15ull;
+    size_t at = (size_t)(hash >> 32) & (places->size - 1);
+
+    while (places->slots[at].time_ns && places->slots[at].address != address)
+        at = (at + 1) & (places->size - 1);
+    return &places->slots[at];
+}
+
+static struct place *find_place(const struct places *places, uint64_t address)
+{
+    struct place *found = places->size ? slot_of(places, address) : NULL;
+
+    return found && found->time_ns ? found : NULL;
+}
+
+/* The place of an address, new or known; NULL: no memory, or too many. */
+static struct place *take_place(struct places *places, uint64_t address)
+{
+    struct place *place;
+
+    if (places->count * 2 >= places->size) {
+        struct places bigger = { .size = places->size ? places->size * 2 : 256 };
+
+        if (bigger.size <= 2u * PLACES_MAX)
+            bigger.slots = ifg_alloc(bigger.size, sizeof *bigger.slots);
+        if (!bigger.slots)
+            return find_place(places, address);
+        for (size_t i = 0; i < places->size; i++)
+            if (places->slots[i].time_ns)
+                *slot_of(&bigger, places->slots[i].address) = places->slots[i];
+        bigger.count = places->count;
+        ifg_free(places->slots);
+        *places = bigger;
+    }
+    place = slot_of(places, address);
+    if (!place->time_ns) {
+        place->address = address;
+        places->count++;
+    }
+    return place;
+}
+
+/* ---- what is known of the process ---- */
+
+/* The number after a word at the begin of a line; of several, the last. */
+static uint32_t number_in(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    char *end;
+    uint32_t number = 0;
+
+    if (!at)
+        return 0;
+    for (at += strlen(word); *at == '\t' || *at == ' '; at = end)
+        number = (uint32_t)strtoul(at, &end, 10);
+    return number;
+}
+
+static size_t read_text(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, out, size - 1);
+
+    if (fd >= 0)
+        close(fd);
+    out[got > 0 ? got : 0] = '\0';
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* When it began, by the clock that files have: a list from before is of another process. */
+static time_t start_of(uint32_t pid)
+{
+    struct timespec now, booted;
+    char path[64], text[1024];
+    const char *at;
+    char *end;
+    unsigned long long ticks;
+
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    read_text(path, text, sizeof text);
+    at = strrchr(text, ')'); /* behind a name that may hold anything */
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (!at || clock_gettime(CLOCK_REALTIME, &now) || clock_gettime(CLOCK_BOOTTIME, &booted))
+        return 0;
+    ticks = strtoull(at, &end, 10);
+    return now.tv_sec - booted.tv_sec + (time_t)(ticks / (unsigned long long)sysconf(_SC_CLK_TCK));
+}
+
+static void read_facts(struct made *made)
+{
+    char path[64], text[4096];
+    ssize_t length;
+    const char *slash;
+
+    snprintf(path, sizeof path, "/proc/%u/status", made->pid);
+    read_text(path, text, sizeof text);
+    made->own_pid = number_in(text, "\nNSpid:");
+    if (!made->own_pid)
+        made->own_pid = made->pid;
+    made->started = start_of(made->pid);
+    snprintf(path, sizeof path, "/proc/%u/exe", made->pid);
+    length = readlink(path, text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    slash = strrchr(text, '/');
+    snprintf(made->program, sizeof made->program, "%.60s", slash ? slash + 1 : "");
+}
+
+struct made *made_create(uint32_t pid, struct made_budget *budget)
+{
+    struct made *made = ifg_alloc(1, sizeof *made);
+
+    if (!made)
+        return NULL;
+    made->pid = pid;
+    made->budget = budget;
+    made->dump_fd = made->list_fd = -1;
+    read_facts(made);
+    return made;
+}
+
+static void close_kept(struct made *made, int *fd)
+{
+    if (*fd < 0)
+        return;
+    close(*fd);
+    *fd = -1;
+    made->budget->descriptors--;
+}
+
+void made_destroy(struct made *made)
+{
+    if (!made)
+        return;
+    close_kept(made, &made->dump_fd);
+    close_kept(made, &made->list_fd);
+    jitdump_destroy(made->dump);
+    name_list_destroy(made->list);
+    for (size_t i = 0; i < made->pages.size; i++)
+        ifg_free(made->pages.slots[i].bytes);
+    made->budget->pages -= made->pages.count;
+    ifg_free(made->pages.slots);
+    ifg_free(made->seen.slots);
+    ifg_free(made);
+}
+
+/* ---- its files ---- */
+
+static int open_file(const char *path, bool follow)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
+    struct stat facts;
+
+    if (fd >= 0 && (fstat(fd, &facts) || !S_ISREG(facts.st_mode))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+bool made_is_dump(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+
+    return strncmp(name, "jit-", 4) == 0 && length > 9 && strcmp(name + length - 5, ".dump") == 0;
+}
+
+void made_take_dump(struct made *made, const char *path)
+{
+    char inside[PATH_MAX + 64];
+    int fd;
+
+    if (made->dump_fd >= 0 || made->budget->descriptors >= DESCRIPTORS_MAX)
+        return;
+    snprintf(inside, sizeof inside, "/proc/%u/root%s", made->pid, path);
+    fd = open_file(inside, true);
+    if (fd < 0)
+        fd = open_file(path, true);
+    if (fd >= 0)
+        made->budget->descriptors++;
+    made->dump_fd = fd;
+}
+
+/* Anybody may write to /tmp: it must be of the process's time. */
+static int open_list(const struct made *made, const char *path)
+{
+    int fd = open_file(path, false);
+    struct stat facts;
+
+    if (fd >= 0 &&
+        (fstat(fd, &facts) || (made->started && facts.st_mtime + BEFORE_START_S < made->started))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static int find_list(const struct made *made)
+{
+    char path[128];
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%u.map", made->pid, made->own_pid);
+    fd = open_list(made, path);
+    if (fd < 0) {
+        snprintf(path, sizeof path, "/tmp/perf-%u.map", made->pid);
+        fd = open_list(made, path);
+    }
+    return fd;
+}
+
+/* While the process lives: its view of /tmp goes with it. */
+static void look_for_list(struct made *made, uint64_t now_ns)
+{
+    if (made->list_fd >= 0 || now_ns < made->next_try_ns ||
+        made->budget->descriptors >= DESCRIPTORS_MAX)
+        return;
+    made->next_try_ns = now_ns + TRY_NS;
+    made->list_fd = find_list(made);
+    if (made->list_fd >= 0)
+        made->budget->descriptors++;
+}
+
+/* ---- its memory ---- */
+
+static bool may_read(struct made_budget *budget, uint64_t now_ns)
+{
+    if (now_ns - budget->window_ns >= WINDOW_NS) {
+        budget->window_ns = now_ns;
+        budget->reads = 0;
+    }
+    return budget->reads++ < READS_MAX;
+}
+
+static size_t read_memory(uint32_t pid, uint64_t address, void *out, size_t size)
+{
+    struct iovec here = { out, size };
+    struct iovec there = { .iov_len = size };
+    ssize_t got;
+
+    /* An address of another process is a number to us. */
+    memcpy(&there.iov_base, &address, sizeof there.iov_base);
+    got = process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0);
+    return got > 0 ? (size_t)got : 0;
+}
+
+static void copy_page(struct made *made, uint64_t address, uint64_t now_ns)
+{
+    struct place *page = find_place(&made->pages, address);
+    uint8_t bytes[PAGE];
+
+    if ((page && now_ns - page->time_ns < STALE_NS) ||
+        (!page && made->budget->pages >= PAGES_MAX) || !may_read(made->budget, now_ns) ||
+        read_memory(made->pid, address, bytes, PAGE) != PAGE)
+        return;
+    if (!page) {
+        uint8_t *copy = ifg_alloc(PAGE, 1);
+
+        page = copy ? take_place(&made->pages, address) : NULL;
+        if (!page) {
+            ifg_free(copy);
+            return;
+        }
+        page->bytes = copy;
+        made->budget->pages++;
+    }
+    page->time_ns = now_ns;
+    memcpy(page->bytes, bytes, PAGE);
+}
+
+void made_saw(struct made *made, uint64_t address, uint64_t time_ns)
+{
+    struct place *place = find_place(&made->seen, address);
+    uint64_t page = address & ~(uint64_t)(PAGE - 1);
+    uint64_t now_ns;
+
+    if (place) {
+        if (time_ns > place->time_ns)
+            place->time_ns = time_ns;
+        return;
+    }
+    place = take_place(&made->seen, address);
+    if (!place)
+        return;
+    place->time_ns = time_ns ? time_ns : 1;
+    now_ns = ifg_monotonic_ns();
+    look_for_list(made, now_ns);
+    if (made->dump_fd >= 0)
+        return; /* which has the bytes */
+    for (int i = -PAGES_BEFORE; i <= PAGES_BEHIND; i++)
+        copy_page(made, page + (uint64_t)(int64_t)i * PAGE, now_ns);
+}
+
+/* ---- at the end ---- */
+
+void made_load(struct made *made)
+{
+    if (made->dump_fd >= 0 && !made->dump)
+        made->dump = jitdump_read(made->dump_fd);
+    if (made->list_fd < 0 && (made->seen.count || made->dump_fd < 0)) {
+        made->list_fd = find_list(made);
+        if (made->list_fd >= 0)
+            made->budget->descriptors++;
+    }
+}
+
+void made_load_names(struct made *made)
+{
+    if (made->list_fd >= 0 && !made->list)
+        made->list = name_list_read_fd(made->list_fd, NAME_LIST_PERF_MAP);
+}
+
+static const struct jitdump_entry *find_entry(const struct made *made, uint64_t address)
+{
+    const struct place *place = find_place(&made->seen, address);
+
+    return made->dump ? jitdump_find(made->dump, address, place ? place->time_ns : UINT64_MAX)
+                      : NULL;
+}
+
+bool made_find(const struct made *made, uint64_t address, struct made_place *out_place)
+{
+    const struct jitdump_entry *entry = find_entry(made, address);
+
+    *out_place = (struct made_place){ .name = "", .file = "" };
+    if (entry) {
+        out_place->name = entry->name;
+        out_place->start = entry->start;
+        out_place->size = entry->size;
+        if (jitdump_line(made->dump, entry, address, &out_place->file, &out_place->line) &&
+            strncmp(out_place->file, "file://", 7) == 0)
+            out_place->file += 7;
+        return true;
+    }
+    return made->list && name_list_find(made->list, address, &out_place->name, &out_place->start,
+                                        &out_place->size);
+}
+
+/* As much of a page as is known; 0: nothing. */
+static bool get_page(const struct made *made, uint64_t address, uint8_t out[PAGE])
+{
+    const struct place *page = find_place(&made->pages, address);
+
+    if (!page)
+        return read_memory(made->pid, address, out, PAGE) == PAGE;
+    memcpy(out, page->bytes, PAGE);
+    return true;
+}
+
+size_t made_code(const struct made *made, uint64_t address, uint64_t from, uint64_t end,
+                 uint8_t *out, uint64_t *out_at)
+{
+    const struct jitdump_entry *entry = find_entry(made, address);
+    size_t size = 0;
+
+    *out_at = from;
+    if (entry && from >= entry->start && end <= entry->start + entry->size) {
+        if (from < end)
+            memcpy(out, entry->code + (from - entry->start), (size_t)(end - from));
+        return (size_t)(end - from);
+    }
+    while (from < end) {
+        uint64_t page = from & ~(uint64_t)(PAGE - 1);
+        uint64_t page_end = page + PAGE < end ? page + PAGE : end;
+        uint8_t bytes[PAGE];
+
+        if (get_page(made, page, bytes)) {
+            memcpy(out + size, bytes + (from - page), (size_t)(page_end - from));
+            size += (size_t)(page_end - from);
+        } else if (size) {
+            break;
+        } else {
+            *out_at = page_end;
+        }
+        from = page_end;
+    }
+    return size;
+}
+
+const char *made_hint(const struct made *made)
+{
+    static const struct {
+        const char *program, *hint;
+    } hints[] = {
+        { "node", "JavaScript has no names: run node with --perf-basic-prof, or --perf-prof to "
+                  "have lines too" },
+        { "python3", "Python's own code has no names: run python 3.12 or later with -X perf" },
+        { "dotnet", "code made by .NET has no names: set DOTNET_PerfMapEnabled=1" },
+        { "julia", "code made by Julia has no names: set ENABLE_JITPROFILING=1" },
+        { "bun", "JavaScript has no names: set BUN_JSC_useJITDump=1" },
+    };
+
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
+        if (strncmp(made->program, hints[i].program, strlen(hints[i].program)) == 0)
+            return hints[i].hint;
+    return "code made at run time has no names: its runtime has to write /tmp/perf-PID.map or map "
+           "a "
+           "jitdump";
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See processes.h. */
+#include "collect/perf/processes.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define WALKS 256u /* threads whose last walk is remembered, more or less */
+
+struct process {
+    uint32_t pid;
+    struct unwind_space *space;
+    struct process *next;
+};
+
+/* The last walk of a thread, and the nodes of its frames by their distance from the root: [0] as
+ * certain ones, [1] as inferred ones. Threads may share one: what does not fit is walked. */
+struct last_walk {
+    struct unwind_trail *trail;
+    size_t node_count[2];
+    uint32_t nodes[2][UNWIND_FRAMES_MAX];
+};
+
+struct processes {
+    struct modules *modules;
+    struct stacks *stacks;
+    struct unwind_cache *cache;
+    struct process *first; /* the one that was asked for last */
+    size_t count;
+    struct last_walk *walks[WALKS]; /* by thread */
+    struct unwind_frames frames;
+    struct trace_frame made[UNWIND_FRAMES_MAX]; /* of the last stack, new on it: made at run time */
+    size_t made_count;
+};
+
+struct processes *processes_create(struct modules *modules, struct stacks *stacks)
+{
+    struct processes *processes = ifg_alloc(1, sizeof *processes);
+
+    if (!processes)
+        return NULL;
+    processes->modules = modules;
+    processes->stacks = stacks;
+    processes->cache = unwind_cache_create();
+    if (!processes->cache) {
+        ifg_free(processes);
+        return NULL;
+    }
+    return processes;
+}
+
+void processes_destroy(struct processes *processes)
+{
+    if (!processes)
+        return;
+    while (processes->first)
+        processes_drop(processes, processes->first->pid);
+    for (size_t i = 0; i < WALKS; i++) {
+        if (processes->walks[i])
+            unwind_trail_destroy(processes->walks[i]->trail);
+        ifg_free(processes->walks[i]);
+    }
+    unwind_cache_destroy(processes->cache);
+    ifg_free(processes);
+}
+
+/* ---- what is mapped ---- */
+
+static struct process *find(struct processes *processes, uint32_t pid)
+{
+    struct process **link = &processes->first;
+
+    for (struct process *process = *link; process; link = &process->next, process = *link) {
+        if (process->pid != pid)
+            continue;
+        *link = process->next; /* the one that was asked for last is found first */
+        process->next = processes->first;
+        processes->first = process;
+        return process;
+    }
+    return NULL;
+}
+
+/* Takes the space, also if there is no memory for the process. */
+static struct process *add(struct processes *processes, uint32_t pid, struct unwind_space *space)
+{
+    struct process *process =
+        space && processes->count < PROCESSES_MAX ? ifg_alloc(1, sizeof *process) : NULL;
+
+    if (!process) {
+        unwind_space_destroy(space);
+        return NULL;
+    }
+    *process = (struct process){ pid, space, processes->first };
+    processes->first = process;
+    processes->count++;
+    return process;
+}
+
+void processes_drop(struct processes *processes, uint32_t pid)
+{
+    struct process *process = find(processes, pid);
+
+    if (!process)
+        return;
+    processes->first = process->next;
+    processes->count--;
+    unwind_space_destroy(process->space);
+    ifg_free(process);
+}
+
+size_t processes_list(const struct processes *processes, uint32_t *out_pids, size_t room)
+{
+    size_t count = 0;
+
+    for (const struct process *process = processes->first; process && count < room;
+         process = process->next)
+        out_pids[count++] = process->pid;
+    return processes->count;
+}
+
+void processes_fork(struct processes *processes, uint32_t parent, uint32_t pid)
+{
+    const struct process *process;
+
+    processes_drop(processes, pid); /* of an earlier process with this number */
+    process = find(processes, parent);
+    if (process)
+        add(processes, pid, unwind_space_copy(process->space));
+    else
+        processes_read_maps(processes, pid);
+}
+
+bool processes_map(struct processes *processes, const struct sampler_mapping *mapping)
+{
+    struct process *process = find(processes, mapping->pid);
+    struct unwind_mapping place = { .start = mapping->start,
+                                    .end = mapping->start + mapping->size };
+    const struct module *module;
+    uint64_t address;
+
+    if (!process)
+        process = add(processes, mapping->pid, unwind_space_create(processes->cache));
+    module = process ? modules_take(processes->modules, mapping) : NULL;
+    if (!module)
+        return false;
+    place.number = module->number;
+    if (module->elf && elf_file_address_at(module->elf, mapping->file_offset, &address)) {
+        place.elf = module->elf;
+        place.table = module->table;
+        place.bias = mapping->start - address;
+    }
+    return unwind_space_map(process->space, &place, NULL) == IFG_OK;
+}
+
+void processes_read_maps(struct processes *processes, uint32_t pid)
+{
+    char line[PATH_MAX + 256];
+    char name[64];
+    FILE *maps;
+
+    snprintf(name, sizeof name, "/proc/%u/maps", pid);
+    maps = fopen(name, "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        struct sampler_mapping mapping = { .pid = pid };
+        char *at;
+
+        mapping.start = strtoull(line, &at, 16);
+        mapping.size = strtoull(at + (*at == '-'), &at, 16) - mapping.start;
+        if (strlen(at) < 6 || at[3] != 'x')
+            continue;
+        mapping.file_offset = strtoull(at + 6, &at, 16);
+        mapping.device_major = (uint32_t)strtoul(at, &at, 16);
+        mapping.device_minor = (uint32_t)strtoul(at + (*at == ':'), &at, 16);
+        mapping.inode = strtoull(at, &at, 10);
+        at += strspn(at, " ");
+        at[strcspn(at, "\n")] = '\0';
+        mapping.path = at;
+        processes_map(processes, &mapping);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* ---- stacks ---- */
+
+/* NULL: no memory; then all is walked. */
+static struct last_walk *walk_of(struct processes *processes, uint32_t tid)
+{
+    struct last_walk **walk = &processes->walks[tid % WALKS];
+
+    if (*walk)
+        return *walk;
+    *walk = ifg_alloc(1, sizeof **walk);
+    if (*walk)
+        (*walk)->trail = unwind_trail_create();
+    if (*walk && !(*walk)->trail) {
+        ifg_free(*walk);
+        *walk = NULL;
+    }
+    return *walk;
+}
+
+/* From the root inwards. The frames up to `inferred` are marked so: these nodes, or if there are
+ * none all of them, are kept for the next sample of the thread. */
+static uint32_t put_frames(struct processes *processes, const struct unwind_space *space,
+                           struct last_walk *walk)
+{
+    const struct unwind_frames *frames = &processes->frames;
+    size_t inferred = frames->count - frames->exact;
+    size_t same = inferred ? inferred : frames->count;
+    size_t depth = 0;
+    uint32_t *nodes = NULL;
+    uint32_t node = 0;
+
+    if (walk) {
+        for (size_t i = 0; i < 2; i++)
+            if (walk->node_count[i] > frames->kept)
+                walk->node_count[i] = frames->kept;
+        nodes = walk->nodes[inferred > 0];
+        depth = walk->node_count[inferred > 0] < same ? walk->node_count[inferred > 0] : same;
+        node = depth ? nodes[depth - 1] : 0;
+        walk->node_count[inferred > 0] = same;
+    }
+    for (; depth < frames->count; depth++) {
+        uint64_t address;
+        const struct unwind_mapping *mapping =
+            unwind_frame_code(space, frames, frames->count - 1 - depth, &address);
+
+        if (!mapping->elf)
+            processes->made[processes->made_count++] =
+                (struct trace_frame){ mapping->number, address };
+        node = stacks_child(processes->stacks, node, mapping->number, address, depth < inferred);
+        if (nodes && depth < same)
+            nodes[depth] = node;
+    }
+    return node;
+}
+
+uint32_t processes_stack(struct processes *processes, const struct sampler_sample *sample,
+                         const struct unwind_frames **out_frames)
+{
+    struct process *process = sample->has_user ? find(processes, sample->pid) : NULL;
+    uint32_t node = 0;
+
+    *out_frames = NULL;
+    processes->made_count = 0;
+    if (process) {
+        struct unwind_stack stack = { sample->ip, sample->sp,    sample->fp,
+                                      sample->lr, sample->stack, sample->stack_size };
+        struct last_walk *walk = walk_of(processes, sample->tid);
+
+        unwind_walk(process->space, &stack, walk ? walk->trail : NULL, &processes->frames);
+        node = put_frames(processes, process->space, walk);
+        *out_frames = &processes->frames;
+    }
+    if (sample->kernel_count) {
+        const struct module *kernel = modules_kernel(processes->modules);
+
+        for (size_t i = sample->kernel_count; i-- > 0;)
+            node = stacks_child(processes->stacks, node, kernel ? kernel->number : 0,
+                                sample->kernel[i], false);
+    }
+    return node;
+}
+
+void processes_keep_made(struct processes *processes, uint64_t time_ns)
+{
+    for (size_t i = 0; i < processes->made_count; i++)
+        modules_saw(processes->modules, processes->made[i].module, processes->made[i].address,
+                    time_ns);
+    processes->made_count = 0;
+}
