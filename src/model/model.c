@@ -145,6 +145,7 @@ void model_destroy(const struct model *model)
     ifg_free((void *)(uintptr_t)model->frames);
     ifg_free((void *)(uintptr_t)model->attributes);
     string_pool_fini(&builder->strings);
+    heap_destroy(builder->heap);
     profile_destroy(builder->profile);
     pthread_mutex_destroy(&builder->profile_lock);
     ifg_free(builder);

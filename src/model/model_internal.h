@@ -7,7 +7,9 @@
 
 #include "model/model.h"
 
+struct model_allocations;
 struct model_profile;
+struct trace_sample;
 
 /* Texts that live as long as the model, each once. */
 struct string_pool {
@@ -49,6 +51,7 @@ struct model_builder {
 
     pthread_mutex_t profile_lock;
     struct model_profile *profile; /* made when first asked for */
+    struct model_allocations *heap;
 };
 
 uint32_t builder_place(const struct model_builder *builder, uint32_t process, uint32_t location);
@@ -62,6 +65,19 @@ enum ifg_status build_events(struct model_builder *builder);
 /* The samples' own: functions of the program (false: no memory), and the end. Accepts NULL. */
 bool profile_routines(struct model_profile *profile);
 void profile_destroy(struct model_profile *profile);
+void heap_destroy(struct model_allocations *heap);
+
+struct trace_switch;
+struct model_thread_state;
+/* The states of one thread, whose changes are order[0 .. count), by time; returns how many there
+ * are, at most count. The last change begins a state whose end was not seen: it is left out. */
+size_t profile_walk_states(const struct trace_switch *switches, const uint32_t *order, size_t count,
+                           uint32_t thread, struct model_thread_state *out);
+
+/* Threads, order and join of profile->sample_count moments that are like samples, into an empty
+ * profile. False: no memory. */
+bool profile_join(const struct model *model, const struct trace_sample *samples,
+                  struct model_profile *profile);
 
 /* Columns are large: straight from the kernel, in huge pages where it has them. */
 void *column_alloc(size_t count, size_t size);

@@ -112,6 +112,8 @@ bool profile_routines(struct model_profile *profile)
         if (!*routine->name && *keys[i].name) {
             routine->name = keys[i].name;
             routine->guessed = keys[i].guessed;
+        } else if (!*routine->name && keys[i].guessed) {
+            routine->guessed = true; /* where it begins and ends */
         }
         if (keys[i].size > routine->size)
             routine->size = keys[i].size;

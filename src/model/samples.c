@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/allocations.h"
 #include "model/model_internal.h"
 
 /* Workers' samples are compared with every thread that runs models: no more often than this. */
@@ -62,6 +63,11 @@ bool model_has_samples(const struct model *model)
 bool model_has_profile(const struct model *model)
 {
     return model_has_samples(model) || has_block(model, TRACE_BLOCK_SWITCHES);
+}
+
+bool model_has_allocations(const struct model *model)
+{
+    return has_block(model, TRACE_BLOCK_ALLOCATIONS);
 }
 
 /* ---- threads ---- */
@@ -150,6 +156,25 @@ static bool list_threads(struct model_profile *profile, const struct trace_sampl
     return threads != NULL;
 }
 
+const char *model_kernel_name(const struct model_profile *profile, uint32_t tid)
+{
+    const struct trace_profile *trace = profile->trace;
+    size_t low = 0;
+    size_t high = trace ? trace->thread_name_count : 0;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (trace->thread_names[middle].tid < tid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return trace && low < trace->thread_name_count && trace->thread_names[low].tid == tid
+               ? trace->thread_names[low].name
+               : "";
+}
+
 /* Which of them the model knows; of several (a number that was used again) the last one. */
 static void recognise_threads(const struct model *model, const struct model_profile *profile)
 {
@@ -163,6 +188,8 @@ static void recognise_threads(const struct model *model, const struct model_prof
              i < profile->thread_count && threads[i].pid == pid; i++)
             threads[i].process = p;
     }
+    for (size_t i = 0; i < profile->thread_count; i++)
+        threads[i].name = model_kernel_name(profile, threads[i].tid);
     for (uint32_t t = 0; t < model->thread_count; t++) {
         const struct model_thread *thread = &model->threads[t];
         uint32_t found =
@@ -219,53 +246,6 @@ static bool take_samples(struct model_profile *profile, const struct trace_sampl
 
 /* ---- states ---- */
 
-/* What a thread is in after a change; a wake-up matters only to one that is blocked. */
-static enum model_state state_after(enum model_state state, bool known,
-                                    const struct trace_switch *change)
-{
-    switch (change->kind) {
-    case TRACE_SWITCH_IN:
-        return MODEL_RUNNING;
-    case TRACE_SWITCH_BLOCKED:
-        return MODEL_BLOCKED;
-    case TRACE_SWITCH_PREEMPTED:
-        return MODEL_RUNNABLE;
-    default:
-        return known && state != MODEL_BLOCKED ? state : MODEL_RUNNABLE;
-    }
-}
-
-/* The states of one thread, whose changes are order[0 .. count); returns how many there are. The
- * last change begins a state whose end was not seen: it is left out. */
-static size_t walk_changes(const struct trace_switch *switches, const uint32_t *order, size_t count,
-                           uint32_t thread, struct model_thread_state *out)
-{
-    struct model_thread_state now = { .thread = thread };
-    bool known = false;
-    size_t made = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct trace_switch *change = &switches[order[i]];
-        enum model_state next = state_after((enum model_state)now.state, known, change);
-
-        if (known && next == now.state)
-            continue;
-        if (known && change->time_ns > now.start_ns) {
-            now.end_ns = change->time_ns;
-            out[made++] = now;
-        }
-        now = (struct model_thread_state){
-            .start_ns = change->time_ns,
-            .thread = thread,
-            .cpu = change->cpu,
-            .waker = change->kind == TRACE_SWITCH_WOKEN ? change->other_tid : 0,
-            .state = (uint8_t)next,
-        };
-        known = true;
-    }
-    return made;
-}
-
 static bool take_states(struct model_profile *profile, const struct trace_switch *switches)
 {
     size_t count = profile->switch_count;
@@ -290,8 +270,8 @@ static bool take_states(struct model_profile *profile, const struct trace_switch
         size_t from = t ? first[t - 1] : 0; /* by now each has moved to its end */
 
         threads[t].first_state = profile->state_count;
-        threads[t].state_count = walk_changes(switches, order + from, first[t] - from, (uint32_t)t,
-                                              states + profile->state_count);
+        threads[t].state_count = profile_walk_states(switches, order + from, first[t] - from,
+                                                     (uint32_t)t, states + profile->state_count);
         profile->state_count += threads[t].state_count;
     }
     ifg_free(order);
@@ -505,6 +485,15 @@ static bool join_all(const struct model *model, struct model_profile *profile)
     return good;
 }
 
+bool profile_join(const struct model *model, const struct trace_sample *samples,
+                  struct model_profile *profile)
+{
+    if (!list_threads(profile, samples, NULL) || !take_samples(profile, samples))
+        return false;
+    recognise_threads(model, profile);
+    return join_all(model, profile);
+}
+
 /* ---- put together ---- */
 
 static void note_times(struct model_profile *profile, const struct trace_sample *samples,
@@ -530,6 +519,11 @@ static void note_facts(const struct model *model, struct model_profile *profile)
     const struct trace_tables *tables = trace_reader_tables(model->reader);
     const char *hz = trace_find_fact(tables, "samples.hz");
 
+    const char *on = trace_find_fact(tables, "samples.on_share");
+
+    profile->on_share = on ? strtod(on, NULL) : 1;
+    if (!(profile->on_share > 0 && profile->on_share <= 1))
+        profile->on_share = 1;
     profile->hz = hz ? strtod(hz, NULL) : 0;
     if (!(profile->hz > 0 && profile->hz < 1e9))
         profile->hz = 0;
@@ -603,7 +597,7 @@ enum ifg_status model_profile_get(const struct model *model,
     enum ifg_status status = IFG_OK;
 
     *out_profile = NULL;
-    if (!model_has_profile(model))
+    if (!model_has_profile(model) && !model_has_allocations(model))
         return IFG_OK;
     pthread_mutex_lock(&builder->profile_lock);
     if (!builder->profile)

@@ -41,8 +41,10 @@ struct model_thread_state {
     uint64_t end_ns;
     uint32_t thread; /* index into model_profile.threads */
     uint32_t cpu;    /* of the change that began it */
-    uint32_t waker;  /* thread number of who made it runnable; 0: not known */
+    uint32_t waker;  /* thread number of who made it runnable; 0: an interrupt, or not known */
     uint8_t state;   /* enum model_state */
+    bool woken;      /* runnable by a wake-up, and not because it was preempted */
+    bool disk;       /* blocked, and nothing interrupts it: a disk, a page, a lock of the kernel */
 };
 
 /* A thread that was sampled or switched, whether it has slices or not. */
@@ -86,6 +88,7 @@ struct model_profile {
 
     uint64_t lost;     /* samples that the kernel had no room for */
     double hz;         /* 0: not known */
+    double on_share;   /* of the time, in which samples were taken at this rate */
     bool by_timer;     /* a clock took them: the address is that of the next instruction */
     uint64_t begin_ns; /* first and last time of a sample or switch */
     uint64_t end_ns;
@@ -95,7 +98,7 @@ struct model_profile {
 bool model_has_profile(const struct model *model);
 bool model_has_samples(const struct model *model); /* not only switches */
 
-/* NULL if the trace has neither samples nor switches. */
+/* NULL if the trace has neither samples nor switches nor allocations. */
 enum ifg_status model_profile_get(const struct model *model,
                                   const struct model_profile **out_profile,
                                   struct ifg_error *err) IFG_MUST_CHECK;
@@ -120,5 +123,8 @@ const uint8_t *model_code_at(const struct model_profile *profile, uint32_t modul
 const char *model_sample_net(const struct model *model, const struct model_sample *sample);
 
 const char *model_state_name(enum model_state state);
+
+/* What the kernel calls a thread, also one that only woke others; "" if that is not known. */
+const char *model_kernel_name(const struct model_profile *profile, uint32_t tid);
 
 #endif

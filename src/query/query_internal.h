@@ -26,6 +26,7 @@ extern const struct row_table async_table, message_table, counter_table, allocat
     frame_table;
 extern const struct row_table info_table, fact_table, instrument_table, loss_table, clock_table;
 extern const struct row_table sample_table, stack_frame_table, thread_state_table;
+extern const struct row_table heap_allocation_table;
 extern const struct query_table slice_table;
 extern const struct query_table zone_stats_table;
 

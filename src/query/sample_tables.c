@@ -3,7 +3,7 @@
 #include "query/query_internal.h"
 
 #include "base/alloc.h"
-#include "model/samples.h"
+#include "model/allocations.h"
 
 /* Of one stack; what lies further out is not shown. */
 #define DEPTH_MAX 1024u
@@ -15,8 +15,9 @@ struct sampled_stack {
 };
 
 struct query_samples {
-    const struct model_profile *profile; /* NULL: the trace has none */
-    struct sampled_stack *stacks;        /* by node */
+    const struct model_profile *profile;  /* NULL: the trace has none */
+    const struct model_allocations *heap; /* the same */
+    struct sampled_stack *stacks;         /* by node */
     size_t stack_count;
     size_t frame_rows;
     size_t last_row; /* whose node is last_node */
@@ -36,6 +37,10 @@ static bool list_stacks(struct query_samples *samples)
     for (size_t i = 0; used && i < profile->sample_count; i++) {
         count += profile->samples[i].stack && !used[profile->samples[i].stack];
         used[profile->samples[i].stack] = true;
+    }
+    for (size_t i = 0; used && samples->heap && i < samples->heap->count; i++) {
+        count += samples->heap->items[i].stack && !used[samples->heap->items[i].stack];
+        used[samples->heap->items[i].stack] = true;
     }
     samples->stacks = used && depth ? ifg_alloc(count, sizeof *samples->stacks) : NULL;
     for (size_t i = 1; samples->stacks && i < nodes; i++) {
@@ -65,6 +70,7 @@ static struct query_samples *need_samples(struct query *query)
         return NULL;
     samples->last_row = SIZE_MAX;
     if (model_profile_get(query->model, &samples->profile, NULL) ||
+        model_allocations_get(query->model, &samples->heap, NULL) ||
         (samples->profile && !list_stacks(samples))) {
         ifg_free(samples);
         return NULL;
@@ -330,7 +336,7 @@ static const struct query_column frame_columns[] = {
 };
 
 const struct row_table stack_frame_table = {
-    .table = { "stack_frame", "the frames of each stack that samples have",
+    .table = { "stack_frame", "the frames of each stack that samples and allocations have",
                COLUMNS(frame_columns) },
     .count = frame_count,
     .column = frame_column,
@@ -347,6 +353,14 @@ static size_t state_count(struct query *query)
     if (!samples)
         return SIZE_MAX;
     return samples->profile ? samples->profile->state_count : 0;
+}
+
+/* Why it is in that state; NULL: nothing more is known. */
+static const char *state_detail(const struct model_thread_state *state)
+{
+    if (state->state == MODEL_RUNNABLE)
+        return !state->woken ? "preempted" : state->waker ? "woken" : "woken by an interrupt";
+    return state->disk ? "uninterruptible" : NULL;
 }
 
 static void state_column(struct query *query, size_t row, int column, sqlite3_context *out)
@@ -376,9 +390,19 @@ static void state_column(struct query *query, size_t row, int column, sqlite3_co
     case 6:
         result_uint(out, state->cpu);
         break;
-    default:
+    case 7:
         if (state->waker)
             result_uint(out, state->waker);
+        break;
+    case 8:
+        if (state->waker)
+            result_text(out, model_kernel_name(profile, state->waker));
+        break;
+    case 9:
+        result_text(out, profile->threads[state->thread].name);
+        break;
+    default:
+        result_text(out, state_detail(state));
         break;
     }
 }
@@ -392,6 +416,11 @@ static const struct query_column state_columns[] = {
     { "dur_ns", "INTEGER", "how long it took" },
     { "cpu", "INTEGER", "where it began" },
     { "waker", "INTEGER", "thread number of who woke it, or NULL" },
+    { "waker_name", "TEXT", "what the kernel calls the waker, or NULL" },
+    { "thread_name", "TEXT", "name of the thread" },
+    { "detail", "TEXT",
+      "runnable: preempted, woken, woken by an interrupt (a timer, a device); blocked: "
+      "uninterruptible (a disk, a page, a lock of the kernel), or NULL" },
 };
 
 const struct row_table thread_state_table = {

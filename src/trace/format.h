@@ -29,6 +29,8 @@ enum trace_block_type {
     TRACE_BLOCK_SYMBOLS = 11,
     TRACE_BLOCK_CODE = 12,
     TRACE_BLOCK_SOURCE = 13,
+    TRACE_BLOCK_ALLOCATIONS = 14,
+    TRACE_BLOCK_THREAD_NAMES = 15,
 };
 
 enum trace_definition_kind {

@@ -125,7 +125,7 @@ bool trace_block_at(const uint8_t *data, size_t size, uint64_t offset,
 /* Puts a block into the list if it is of a kind that this version knows. False: no memory. */
 static bool list_block(struct trace_reader *reader, const struct trace_block *block)
 {
-    if (block->type < TRACE_BLOCK_DEFINITIONS || block->type > TRACE_BLOCK_SOURCE ||
+    if (block->type < TRACE_BLOCK_DEFINITIONS || block->type > TRACE_BLOCK_THREAD_NAMES ||
         block->type == TRACE_BLOCK_FOOTER)
         return true;
     if (reader->block_count == reader->block_capacity) {

@@ -5,7 +5,7 @@
  * 1. The input is a file: header, footer, scan, checksums. Corpus: whole, cut and unfinished
  * traces.
  * 2. The input begins with 'B': the rest is a list of blocks, each
- *      u8 type (mod 8), u8 stream, u8 count, u8 columns (mod 8),
+ *      u8 type (mod 16), u8 stream, u8 count, u8 columns (mod 16),
  *      then per column: u8 codec (mod 4: 2 compresses the bytes here, so that they reach the
  * decoder as a good zstd frame), u16 bytes, the bytes and the harness puts good headers and
  * checksums around them, so that what is behind the checksums is reached at once. 'F' instead of
@@ -112,6 +112,7 @@ static void use_samples(const struct trace_reader *reader)
     struct trace_profile profile;
     struct trace_sample *samples = NULL;
     struct trace_switch *switches = NULL;
+    struct trace_allocation *allocations = NULL;
     size_t count;
     uint64_t lost;
 
@@ -135,6 +136,12 @@ static void use_samples(const struct trace_reader *reader)
                 abort();
     if (!trace_switches_read(reader, &switches, &count, NULL))
         touch(switches, count * sizeof *switches);
+    if (!trace_allocations_read(reader, &profile, &allocations, &count, &lost, NULL))
+        for (size_t i = 0; i < count; i++)
+            if (allocations[i].stack > profile.node_count ||
+                (i && allocations[i].time_ns < allocations[i - 1].time_ns))
+                abort();
+    ifg_free(allocations);
     ifg_free(samples);
     ifg_free(switches);
     trace_profile_fini(&profile);
@@ -156,7 +163,7 @@ static void read_everything(const uint8_t *data, size_t size)
 /* Takes one block off the input; false at its end. */
 static bool forge_next(struct forge *forge, struct ifg_cursor *input)
 {
-    struct trace_column columns[8];
+    struct trace_column columns[16];
     struct trace_block_head head = { 0 };
     struct ifg_bytes payload;
     size_t count;
@@ -168,7 +175,7 @@ static bool forge_next(struct forge *forge, struct ifg_cursor *input)
     head.type = ifg_cursor_byte(input) & 15;
     head.stream = ifg_cursor_byte(input);
     head.count = ifg_cursor_byte(input);
-    count = ifg_cursor_byte(input) & 7;
+    count = ifg_cursor_byte(input) & 15;
     ifg_bytes_init(&payload, 1u << 20);
     ifg_bytes_put(&payload, (uint8_t[4]){ (uint8_t)count }, 4);
     for (size_t i = 0; i < count; i++) {

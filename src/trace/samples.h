@@ -65,6 +65,7 @@ enum trace_switch_kind {
     TRACE_SWITCH_BLOCKED = 1, /* it waits for something */
     TRACE_SWITCH_PREEMPTED = 2,
     TRACE_SWITCH_WOKEN = 3, /* runnable again; `other` is who woke it */
+    TRACE_SWITCH_DISK = 4,  /* BLOCKED so that nothing interrupts it: a disk, a kernel lock */
 };
 
 struct trace_switch {
@@ -72,8 +73,26 @@ struct trace_switch {
     uint32_t pid, tid;
     uint32_t cpu;
     uint8_t kind;       /* enum trace_switch_kind */
-    uint32_t other_pid; /* 0: not known */
+    uint32_t other_pid; /* 0: an interrupt, or not known */
     uint32_t other_tid;
+};
+
+/* What the kernel calls a thread: one of those above, or one that woke one of them. */
+struct trace_thread_name {
+    uint32_t pid, tid;
+    const char *name;
+};
+
+/* An allocation that was picked: the more bytes, the likelier. It stands for `weight` bytes, of
+ * which most were not picked. A free is told for picked ones only. */
+struct trace_allocation {
+    uint64_t time_ns;
+    uint32_t pid, tid;
+    uint64_t address;
+    uint64_t bytes;  /* as asked for; of a free 0 */
+    uint64_t weight; /* of a free 0 */
+    uint32_t stack;  /* node of the innermost frame; of a free 0 */
+    bool freed;      /* this is the end of the one at that address */
 };
 
 /* What a frame is called. Inlined functions come first: the same frame several times, the innermost
@@ -116,6 +135,12 @@ void trace_writer_samples(struct trace_writer *writer, const struct trace_sample
                           size_t count, uint64_t lost);
 void trace_writer_switches(struct trace_writer *writer, const struct trace_switch *switches,
                            size_t count);
+void trace_writer_thread_names(struct trace_writer *writer, const struct trace_thread_name *names,
+                               size_t count);
+/* lost: picked ones that there was no room for, in all so far. */
+void trace_writer_allocations(struct trace_writer *writer,
+                              const struct trace_allocation *allocations, size_t count,
+                              uint64_t lost);
 void trace_writer_symbols(struct trace_writer *writer, const struct trace_symbol *symbols,
                           size_t count);
 void trace_writer_code(struct trace_writer *writer, const struct trace_code *code, size_t count);
@@ -139,6 +164,8 @@ struct trace_profile {
     size_t code_count;
     struct trace_source *sources; /* sorted by path */
     size_t source_count;
+    struct trace_thread_name *thread_names; /* sorted by thread; the last one of each */
+    size_t thread_name_count;
     uint64_t damaged; /* entries that made no sense */
     void *memory;     /* the decoder's own */
 };
@@ -158,5 +185,9 @@ enum ifg_status trace_samples_read(const struct trace_reader *reader,
 enum ifg_status trace_switches_read(const struct trace_reader *reader,
                                     struct trace_switch **out_switches, size_t *out_count,
                                     struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status trace_allocations_read(const struct trace_reader *reader,
+                                       const struct trace_profile *profile,
+                                       struct trace_allocation **out_allocations, size_t *out_count,
+                                       uint64_t *out_lost, struct ifg_error *err) IFG_MUST_CHECK;
 
 #endif

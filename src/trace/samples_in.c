@@ -15,7 +15,7 @@
 #define CODE_ALL_MAX ((size_t)1 << 30)
 
 struct arrays {
-    size_t modules, frames, nodes, symbols, code, sources; /* room */
+    size_t modules, frames, nodes, symbols, code, sources, thread_names; /* room */
 };
 
 struct memory {
@@ -289,13 +289,67 @@ static int compare_sources(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
+static void read_thread_names(struct decoder *decoder, const struct trace_block_head *head)
+{
+    struct trace_profile *profile = decoder->profile;
+
+    for (uint32_t i = 0; i < head->count; i++) {
+        struct trace_thread_name name = { 0 };
+
+        name.pid = take_u32(decoder, 0);
+        name.tid = take_u32(decoder, 0);
+        name.name = take_text(decoder, 0);
+        if (failed(decoder) ||
+            !reserve(decoder, &profile->thread_names, &decoder->memory->room.thread_names,
+                     profile->thread_name_count, sizeof name))
+            return;
+        profile->thread_names[profile->thread_name_count++] = name;
+    }
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+/* By thread, and of each the name that stands last in the file. */
+static bool sort_thread_names(struct trace_profile *profile)
+{
+    size_t count = profile->thread_name_count;
+    uint64_t *order = ifg_alloc(count + 1, sizeof *order);
+    struct trace_thread_name *sorted = ifg_alloc(count + 1, sizeof *sorted);
+    bool good = order && sorted;
+    size_t kept = 0;
+
+    for (size_t i = 0; good && i < count; i++)
+        order[i] = (uint64_t)profile->thread_names[i].tid << 32 | i;
+    if (good)
+        qsort(order, count, sizeof *order, compare_numbers);
+    for (size_t i = 0; good && i < count; i++)
+        if (i + 1 == count || order[i] >> 32 != order[i + 1] >> 32)
+            sorted[kept++] = profile->thread_names[(uint32_t)order[i]];
+    ifg_free(order);
+    if (!good) {
+        ifg_free(sorted);
+        return false;
+    }
+    ifg_free(profile->thread_names);
+    profile->thread_names = sorted;
+    profile->thread_name_count = kept;
+    return true;
+}
+
 static void read_block(struct decoder *decoder, size_t index)
 {
     enum trace_block_type type = trace_reader_block(decoder->reader, index)->type;
     struct trace_block_head head;
 
-    if (type < TRACE_BLOCK_MODULES || type > TRACE_BLOCK_SOURCE || type == TRACE_BLOCK_SAMPLES ||
-        type == TRACE_BLOCK_SWITCHES)
+    if (type != TRACE_BLOCK_THREAD_NAMES &&
+        (type < TRACE_BLOCK_MODULES || type > TRACE_BLOCK_SOURCE || type == TRACE_BLOCK_SAMPLES ||
+         type == TRACE_BLOCK_SWITCHES))
         return;
     if (!open_lanes(decoder, index, type, &head)) {
         decoder->profile->damaged++;
@@ -311,6 +365,8 @@ static void read_block(struct decoder *decoder, size_t index)
         read_symbols(decoder, &head);
     else if (type == TRACE_BLOCK_CODE)
         read_code(decoder, &head);
+    else if (type == TRACE_BLOCK_THREAD_NAMES)
+        read_thread_names(decoder, &head);
     else
         read_source(decoder);
     decoder->profile->damaged += failed(decoder) && !decoder->no_memory;
@@ -327,7 +383,7 @@ enum ifg_status trace_profile_read(const struct trace_reader *reader,
     for (size_t i = 0; i < trace_reader_block_count(reader) && !decoder.no_memory; i++)
         read_block(&decoder, i);
     trace_unpacker_fini(&decoder.unpacker);
-    if (!decoder.no_memory && !sort_symbols(out_profile))
+    if (!decoder.no_memory && (!sort_symbols(out_profile) || !sort_thread_names(out_profile)))
         decoder.no_memory = true;
     if (decoder.no_memory) {
         trace_profile_fini(out_profile);
@@ -354,6 +410,7 @@ void trace_profile_fini(struct trace_profile *profile)
     ifg_free(profile->symbols);
     ifg_free(profile->code);
     ifg_free(profile->sources);
+    ifg_free(profile->thread_names);
     memset(profile, 0, sizeof *profile);
 }
 
@@ -373,6 +430,17 @@ static int compare_switch_times(const void *left, const void *right)
     const struct trace_switch *b = right;
 
     return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+/* Where one block ends and the next begins at the same address, the end comes first. */
+static int compare_allocation_times(const void *left, const void *right)
+{
+    const struct trace_allocation *a = left;
+    const struct trace_allocation *b = right;
+
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return a->freed == b->freed ? 0 : a->freed ? -1 : 1;
 }
 
 static bool take_sample(struct decoder *decoder, uint64_t last[4], struct trace_sample *out)
@@ -446,7 +514,7 @@ static bool take_switch(struct decoder *decoder, uint64_t last[3], struct trace_
     kind = take(decoder, SWITCH_KIND);
     out->other_pid = take_u32(decoder, SWITCH_OTHER_PID);
     out->other_tid = take_u32(decoder, SWITCH_OTHER_TID);
-    if (failed(decoder) || pid > UINT32_MAX || tid > UINT32_MAX || kind > TRACE_SWITCH_WOKEN)
+    if (failed(decoder) || pid > UINT32_MAX || tid > UINT32_MAX || kind > TRACE_SWITCH_DISK)
         return false;
     out->pid = (uint32_t)pid;
     out->tid = (uint32_t)tid;
@@ -487,6 +555,71 @@ enum ifg_status trace_switches_read(const struct trace_reader *reader,
     if (count)
         qsort(switches, count, sizeof *switches, compare_switch_times);
     *out_switches = switches;
+    *out_count = count;
+    return IFG_OK;
+}
+
+static bool take_allocation(struct decoder *decoder, uint64_t last[5], struct trace_allocation *out)
+{
+    uint64_t pid, tid, flags, stack = 0;
+
+    memset(out, 0, sizeof *out);
+    out->time_ns = take_difference(decoder, ALLOCATION_TIME, &last[0]);
+    pid = take_difference(decoder, ALLOCATION_PID, &last[1]);
+    tid = take_difference(decoder, ALLOCATION_TID, &last[2]);
+    out->address = take_difference(decoder, ALLOCATION_ADDRESS, &last[3]);
+    flags = take(decoder, ALLOCATION_FLAGS);
+    out->freed = flags & 1;
+    if (!out->freed) {
+        out->bytes = take(decoder, ALLOCATION_BYTES);
+        out->weight = take(decoder, ALLOCATION_WEIGHT);
+        stack = take_difference(decoder, ALLOCATION_STACK, &last[4]);
+    }
+    if (failed(decoder) || pid > UINT32_MAX || tid > UINT32_MAX)
+        return false;
+    out->pid = (uint32_t)pid;
+    out->tid = (uint32_t)tid;
+    out->stack = stack <= decoder->profile->node_count ? (uint32_t)stack : 0;
+    return true;
+}
+
+enum ifg_status trace_allocations_read(const struct trace_reader *reader,
+                                       const struct trace_profile *profile,
+                                       struct trace_allocation **out_allocations, size_t *out_count,
+                                       uint64_t *out_lost, struct ifg_error *err)
+{
+    struct trace_profile view = *profile;
+    struct decoder decoder = { .reader = reader, .profile = &view };
+    struct trace_allocation *all = NULL;
+    size_t count = 0, room = 0;
+
+    *out_allocations = NULL;
+    *out_count = 0;
+    *out_lost = 0;
+    for (size_t i = 0; i < trace_reader_block_count(reader) && !decoder.no_memory; i++) {
+        struct trace_block_head head;
+        uint64_t last[5] = { 0 };
+
+        if (trace_reader_block(reader, i)->type != TRACE_BLOCK_ALLOCATIONS ||
+            !open_lanes(&decoder, i, TRACE_BLOCK_ALLOCATIONS, &head))
+            continue;
+        *out_lost = head.dropped > *out_lost ? head.dropped : *out_lost;
+        for (uint32_t entry = 0; entry < head.count; entry++)
+            if (!reserve(&decoder, &all, &room, count, sizeof *all) ||
+                !take_allocation(&decoder, last, &all[count]))
+                break;
+            else
+                count++;
+    }
+    trace_unpacker_fini(&decoder.unpacker);
+    if (decoder.no_memory) {
+        ifg_free(all);
+        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for its allocations",
+                        reader->name);
+    }
+    if (count)
+        qsort(all, count, sizeof *all, compare_allocation_times);
+    *out_allocations = all;
     *out_count = count;
     return IFG_OK;
 }

@@ -180,6 +180,58 @@ void trace_writer_switches(struct trace_writer *writer, const struct trace_switc
     }
 }
 
+void trace_writer_thread_names(struct trace_writer *writer, const struct trace_thread_name *names,
+                               size_t count)
+{
+    for (size_t at = 0, part; at < count; at += part) {
+        struct trace_block_head head = { .type = TRACE_BLOCK_THREAD_NAMES };
+        struct lanes lanes;
+
+        part = part_of(count - at);
+        lanes_init(&lanes, 1);
+        for (size_t i = at; i < at + part; i++) {
+            put(&lanes, 0, names[i].pid);
+            put(&lanes, 0, names[i].tid);
+            put_text(&lanes, 0, names[i].name);
+        }
+        head.count = (uint32_t)part;
+        emit(writer, &head, &lanes);
+    }
+}
+
+void trace_writer_allocations(struct trace_writer *writer,
+                              const struct trace_allocation *allocations, size_t count,
+                              uint64_t lost)
+{
+    for (size_t at = 0, part; at < count; at += part) {
+        struct trace_block_head head = { .type = TRACE_BLOCK_ALLOCATIONS, .dropped = lost };
+        struct lanes lanes;
+        uint64_t time = 0, pid = 0, tid = 0, address = 0, stack = 0;
+
+        part = part_of(count - at);
+        lanes_init(&lanes, ALLOCATION_LANES);
+        head.t0 = UINT64_MAX;
+        for (size_t i = at; i < at + part; i++) {
+            const struct trace_allocation *one = &allocations[i];
+
+            head.t0 = one->time_ns < head.t0 ? one->time_ns : head.t0;
+            head.t1 = one->time_ns > head.t1 ? one->time_ns : head.t1;
+            put_difference(&lanes, ALLOCATION_TIME, one->time_ns, &time);
+            put_difference(&lanes, ALLOCATION_PID, one->pid, &pid);
+            put_difference(&lanes, ALLOCATION_TID, one->tid, &tid);
+            put_difference(&lanes, ALLOCATION_ADDRESS, one->address, &address);
+            put(&lanes, ALLOCATION_FLAGS, one->freed);
+            if (one->freed)
+                continue;
+            put(&lanes, ALLOCATION_BYTES, one->bytes);
+            put(&lanes, ALLOCATION_WEIGHT, one->weight);
+            put_difference(&lanes, ALLOCATION_STACK, one->stack, &stack);
+        }
+        head.count = (uint32_t)part;
+        emit(writer, &head, &lanes);
+    }
+}
+
 void trace_writer_symbols(struct trace_writer *writer, const struct trace_symbol *symbols,
                           size_t count)
 {

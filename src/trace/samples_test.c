@@ -15,6 +15,7 @@
 #define SAMPLES  50000u
 #define SWITCHES 20000u
 #define NODES    3000u
+#define BLOCKS   40000u
 
 static char path[64];
 
@@ -55,12 +56,28 @@ static struct trace_switch switch_number(uint32_t i)
                                   .other_tid = i % 4 == 3 ? 8 : 0 };
 }
 
+/* Every third one is a free. */
+static struct trace_allocation allocation_number(uint32_t i)
+{
+    bool freed = i % 3 == 2;
+
+    return (struct trace_allocation){ .time_ns = 7 + i * 5ull,
+                                      .pid = i % 4 + 1,
+                                      .tid = i % 6 + 1,
+                                      .address = 0x7ffff7000000ull + i % 100 * 4096ull,
+                                      .bytes = freed ? 0 : i * 16ull,
+                                      .weight = freed ? 0 : 524288 + i,
+                                      .stack = freed ? 0 : i % (NODES + 1),
+                                      .freed = freed };
+}
+
 static void write_all(struct trace_writer *writer)
 {
     static struct trace_frame frames[NODES];
     static struct trace_stack_node nodes[NODES];
     static struct trace_sample samples[SAMPLES];
     static struct trace_switch switches[SWITCHES];
+    static struct trace_allocation blocks[BLOCKS];
     static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0xc3 };
     const struct trace_module modules[] = {
         { TRACE_MODULE_FILE, 0, "/lib/a.so", "00ff", "" },
@@ -84,12 +101,15 @@ static void write_all(struct trace_writer *writer)
         samples[i] = sample_number(i);
     for (uint32_t i = 0; i < SWITCHES; i++)
         switches[i] = switch_number(i);
+    for (uint32_t i = 0; i < BLOCKS; i++)
+        blocks[i] = allocation_number(i);
     trace_writer_modules(writer, modules, 3);
     trace_writer_frames(writer, frames, NODES / 2);
     trace_writer_frames(writer, frames + NODES / 2, NODES - NODES / 2);
     trace_writer_stacks(writer, nodes, NODES);
     trace_writer_samples(writer, samples, SAMPLES, 42);
     trace_writer_switches(writer, switches, SWITCHES);
+    trace_writer_allocations(writer, blocks, BLOCKS, 17);
     trace_writer_symbols(writer, symbols, 4);
     trace_writer_code(writer, codes, 2);
     trace_writer_source(writer, &source);
@@ -172,6 +192,78 @@ static void back_again(void)
     unlink(path);
 }
 
+static void allocations_back_again(void)
+{
+    struct trace_writer *writer = begin();
+    struct trace_reader *reader;
+    struct trace_profile profile;
+    struct trace_allocation *read;
+    size_t count;
+    uint64_t lost;
+
+    write_all(writer);
+    REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
+    REQUIRE(trace_reader_open(path, &reader, NULL) == IFG_OK);
+    REQUIRE(trace_profile_read(reader, &profile, NULL) == IFG_OK);
+    REQUIRE(trace_allocations_read(reader, &profile, &read, &count, &lost, NULL) == IFG_OK);
+    CHECK_UINT(count, BLOCKS);
+    CHECK_UINT(lost, 17);
+    for (uint32_t i = 0; i < count; i++) {
+        struct trace_allocation expected = allocation_number(i);
+
+        if (read[i].time_ns != expected.time_ns || read[i].pid != expected.pid ||
+            read[i].tid != expected.tid || read[i].address != expected.address ||
+            read[i].bytes != expected.bytes || read[i].weight != expected.weight ||
+            read[i].stack != expected.stack || read[i].freed != expected.freed) {
+            CHECK_UINT(i, BLOCKS);
+            break;
+        }
+    }
+    ifg_free(read);
+    trace_profile_fini(&profile);
+    trace_reader_close(reader);
+    unlink(path);
+}
+
+/* At the same time the end comes first; a stack that leads nowhere becomes none. */
+static void allocations_in_order(void)
+{
+    const struct trace_allocation all[] = {
+        { .time_ns = 9, .address = 64, .bytes = 3, .weight = 5, .stack = 99 },
+        { .time_ns = 4, .address = 64, .bytes = 1, .weight = 1 },
+        { .time_ns = 9, .address = 64, .freed = true },
+    };
+    struct trace_writer *writer = begin();
+    struct trace_reader *reader;
+    struct trace_profile none = { 0 };
+    struct trace_allocation *read;
+    size_t count;
+    uint64_t lost;
+
+    trace_writer_allocations(writer, all, 3, 0);
+    REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
+    REQUIRE(trace_reader_open(path, &reader, NULL) == IFG_OK);
+    REQUIRE(trace_allocations_read(reader, &none, &read, &count, &lost, NULL) == IFG_OK);
+    REQUIRE(count == 3);
+    CHECK_UINT(read[0].time_ns, 4);
+    CHECK(read[1].freed && !read[2].freed);
+    CHECK_UINT(read[2].stack, 0);
+    ifg_free(read);
+    for (long n = 0; n < 100; n++) {
+        enum ifg_status status;
+
+        ifg_alloc_fail_after(n);
+        status = trace_allocations_read(reader, &none, &read, &count, &lost, NULL);
+        ifg_alloc_fail_after(-1);
+        ifg_free(read);
+        if (!status)
+            break;
+        CHECK_INT(status, IFG_NO_MEMORY);
+    }
+    trace_reader_close(reader);
+    unlink(path);
+}
+
 /* A trace without samples, and numbers that lead nowhere. */
 static void nothing_and_nonsense(void)
 {
@@ -246,4 +338,5 @@ static void out_of_memory(void)
     unlink(path);
 }
 
-TAP_MAIN(TAP_CASE(back_again), TAP_CASE(nothing_and_nonsense), TAP_CASE(out_of_memory))
+TAP_MAIN(TAP_CASE(back_again), TAP_CASE(allocations_back_again), TAP_CASE(allocations_in_order),
+         TAP_CASE(nothing_and_nonsense), TAP_CASE(out_of_memory))
