@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hooks/ort/arena.h"
 #include "hooks/ort/cache_watch.h"
 #include "hooks/ort/identity.h"
 #include "hooks/ort/ops.h"
@@ -99,6 +100,8 @@ struct ort_status *ort_Run(struct ort_runtime *rt, struct ort_session *session,
     if (UNLIKELY(ops.active))
         ops_end(&ops, zone, end, status != NULL);
     ifg_zone_end_at(zone, end);
+    if (UNLIKELY(arena_wanted))
+        arena_look(state, session);
     return status;
 }
 
@@ -126,6 +129,8 @@ struct ort_status *ort_RunWithBinding(struct ort_runtime *rt, struct ort_session
     if (UNLIKELY(ops.active))
         ops_end(&ops, zone, end, status != NULL);
     ifg_zone_end_at(zone, end);
+    if (UNLIKELY(arena_wanted))
+        arena_look(state, session);
     return status;
 }
 
@@ -173,6 +178,8 @@ struct ort_status *ort_RunAsync(struct ort_runtime *rt, struct ort_session *sess
         run = malloc(sizeof *run);
     if (run) {
         ort_setup_flush(state, inputs, input_count, NULL);
+        if (UNLIKELY(arena_wanted)) /* not in the callback: that is a thread of ONNX Runtime */
+            arena_look(state, session);
         start = ifg_ticks();
         *run = (struct async_run){ callback, user, state, start };
         callback = async_done;

@@ -62,6 +62,7 @@ struct ort_runtime {
     char name[48]; /* "ONNX Runtime 1.30.0" */
     struct ort_api_base base;
     ort_slot table[ORT_SLOTS_MAX];
+    bool arena_said;            /* whether it tells of its arenas */
     const ort_slot *editor_api; /* the real one */
     ort_slot editor_table[ORT_EDITOR_SLOTS];
     pthread_mutex_t lock;
@@ -98,6 +99,7 @@ struct ort_options {
     int policy;       /* -1: none; -2: a function of the program decides */
     bool profiling;   /* the program's own */
     bool no_cpu_fallback;
+    bool env_allocators; /* shared with other sessions, perhaps the program's own */
     bool global_threads;
     bool saves_optimized;
     bool unknown; /* made before we were there: nothing here is certain */
@@ -123,6 +125,28 @@ struct ort_cache_watch {
     } places[ORT_CACHES];
 };
 
+/* arena.h: memory that a session takes through one of its allocators, as it was last told. */
+struct arena_whole;
+
+struct ort_arena_part {
+    const struct ort_memory_info *info; /* the session's; NULL: the CPU's */
+    struct arena_whole *whole;
+    int64_t in_use;
+    int64_t held;
+    char memory[32];
+};
+
+#define ORT_ARENAS 3u /* the CPU's, and two of devices */
+
+struct ort_arena {
+    bool is_on;
+    bool has_looked;
+    unsigned count;
+    uint64_t next_ns; /* when to ask again; UINT64_MAX: somebody is asking */
+    struct ort_arena_part parts[ORT_ARENAS];
+    char model_name[ORT_TEXT];
+};
+
 struct ort_profile; /* ops.h */
 
 struct ort_session_state {
@@ -136,6 +160,7 @@ struct ort_session_state {
     uint32_t observed;           /* the observer is in it: operators can be had */
     struct ort_profile *profile; /* old runtimes: the session profile while it is written */
     struct ort_cache_watch cache_watch;
+    struct ort_arena arena;
     struct ort_session_state *next_free;
 };
 

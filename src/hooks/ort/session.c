@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hooks/ort/arena.h"
 #include "hooks/ort/cache_watch.h"
 #include "hooks/ort/creation.h"
 #include "hooks/ort/observer.h"
@@ -225,6 +226,12 @@ static void keep(struct creation *creation, struct ort_session *session,
         state->observed = creation->observed;
         state->cache_watch = *watch;
         ops_created(creation->profile, creation->identity.nodes, state, session);
+        if (arena_wanted && creation->asked) {
+            char name[ORT_TEXT];
+
+            model_name(creation, name, sizeof name);
+            arena_created(state, name, creation->asked, creation->is_new_model);
+        }
         if (ort_map_add(&ort_sessions, session, state))
             return;
         put_state(state);
@@ -359,8 +366,11 @@ void ort_ReleaseSession(struct ort_runtime *rt, struct ort_session *session)
 {
     struct ort_session_state *state = ort_map_remove(&ort_sessions, session);
 
-    if (state)
+    if (state) {
         ops_release(state);
+        if (arena_wanted && ifg_is_recording())
+            arena_ending(state, session);
+    }
     {
         IFG_BEGIN(zone, "release session");
         if (state)
@@ -369,6 +379,7 @@ void ort_ReleaseSession(struct ort_runtime *rt, struct ort_session *session)
         IFG_END(zone);
     }
     if (state) {
+        arena_ended(state);
         cache_watch_end(&state->cache_watch);
         put_state(state);
     }
