@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/ticks.h"
+#include "record/overhead.h"
 
 /* The producer learns of free slots this often, also in the middle of a long pass. */
 #define PUBLISH_EVERY 4096u
@@ -77,6 +78,32 @@ static void pass_numbers(struct ring_reader *reader, enum trace_event_kind kind,
                        (size_t)(end - encoded));
 }
 
+/* For the comparison of inferences with and without samples. */
+static void note_inference(const struct target *target, uint32_t location, uint64_t start,
+                           uint64_t duration)
+{
+    const struct target_context *context = target->context;
+    double rate = 1;
+    double at;
+
+    if (!context->overhead)
+        return;
+    if (target->control->tick_source != IFG_TICKS_MONOTONIC) {
+        uint64_t passed = ifg_counter_read() - context->counter_begin;
+
+        rate = passed ? (double)(ifg_monotonic_ns() - context->monotonic_begin_ns) / (double)passed
+                      : 1;
+        at = (double)(int64_t)(start - context->counter_begin) * rate;
+    } else {
+        at = (double)(int64_t)(start - context->monotonic_begin_ns);
+    }
+    if (at < 0)
+        return;
+    overhead_inference(context->overhead, location ^ target->process << 20,
+                       context->monotonic_begin_ns + (uint64_t)at,
+                       context->monotonic_begin_ns + (uint64_t)(at + (double)duration * rate));
+}
+
 /* One record of several slots; false if it makes no sense. The payload has at least one slot for
  * every kind but a frame. */
 static bool pass_record(struct target *target, struct ring_reader *reader,
@@ -95,7 +122,10 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
     switch (kind) {
     case IFG_WIRE_LONG_ZONE:
         trace_stream_zone(reader->stream, record->ticks, u64_at(payload, 0), record->reference);
-        target->inferences += target_is_inference(target, record->reference);
+        if (target_is_inference(target, record->reference)) {
+            target->inferences++;
+            note_inference(target, record->reference, record->ticks, u64_at(payload, 0));
+        }
         return true;
     case IFG_WIRE_MESSAGE:
         return pass_message(reader, record, payload, bytes);
@@ -168,7 +198,10 @@ void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_
         events++;
         if (__builtin_expect(!(zone.location & IFG_WIRE_LONG), 1)) {
             trace_stream_zone(reader->stream, zone.start, zone.duration, zone.location);
-            inferences += target_is_inference(target, zone.location);
+            if (target_is_inference(target, zone.location)) {
+                inferences++;
+                note_inference(target, zone.location, zone.start, zone.duration);
+            }
             at++;
         } else {
             at += take_record(target, reader, at, &zone);

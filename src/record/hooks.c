@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "wire/heap.h"
 #include "wire/wire.h"
 
 #define PRELOAD_LIBRARY "libinferogram-preload.so"
 #define RUNTIME_LIBRARY "libinferogram-ort.so"
+#define MEMORY_LIBRARY  "libinferogram-memory.so"
 
 /* A sanitized program does not start with any preloaded library, unless it is told to. */
 #define SANITIZER_WORD "verify_asan_link_order=0"
@@ -177,4 +179,53 @@ enum ifg_status hooks_prepare(struct hooks *hooks, const struct program *program
         status = hooks_add_variable(hooks, IFG_ENV_OPS, number, err);
     }
     return status;
+}
+
+/* Puts a library in front of what is preloaded, be it the user's or ours. */
+static enum ifg_status preload_first(struct hooks *hooks, const char *path, struct ifg_error *err)
+{
+    for (size_t i = 0; i < hooks->variable_count; i++) {
+        struct launch_variable *variable = &hooks->variables[i];
+        size_t bytes = strlen(path) + strlen(variable->value) + 2;
+        char *value;
+
+        if (strcmp(variable->name, "LD_PRELOAD") != 0)
+            continue;
+        value = ifg_alloc(bytes, 1);
+        if (!value)
+            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        snprintf(value, bytes, "%s:%s", path, variable->value);
+        ifg_free(variable->value);
+        variable->value = value;
+        return IFG_OK;
+    }
+    if (add_to_list(hooks, "LD_PRELOAD", ": ", path, true, err) != IFG_OK)
+        return IFG_NO_MEMORY;
+    return add_to_list(hooks, "ASAN_OPTIONS", ":, ", SANITIZER_WORD, false, err);
+}
+
+bool hooks_add_memory(struct hooks *hooks, const struct program *program, const char *ring,
+                      char *reason, size_t size)
+{
+    char directory[PATH_MAX];
+    char path[PATH_MAX + 64];
+    struct ifg_error err = { .message = "" };
+
+    if (program->kind != PROGRAM_ORDINARY) {
+        program_reason(program, reason, size);
+        return false;
+    }
+    if (!hooks_find_directory(directory, reason, size))
+        return false;
+    if (!is_there(directory, MEMORY_LIBRARY)) {
+        snprintf(reason, size, MEMORY_LIBRARY " is missing in %.256s", directory);
+        return false;
+    }
+    snprintf(path, sizeof path, "%s/$LIB/" MEMORY_LIBRARY, directory);
+    if (preload_first(hooks, path, &err) != IFG_OK ||
+        hooks_add_variable(hooks, IFG_ENV_MEMORY, ring, &err) != IFG_OK) {
+        snprintf(reason, size, "%.500s", err.message);
+        return false;
+    }
+    return true;
 }

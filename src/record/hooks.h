@@ -15,7 +15,7 @@
 #include "record/launch.h"
 #include "record/program.h"
 
-#define HOOKS_VARIABLES 5
+#define HOOKS_VARIABLES 8
 
 struct hooks {
     bool preload;     /* the loader puts our library into the program and its children */
@@ -33,6 +33,11 @@ enum ifg_status hooks_add_variable(struct hooks *hooks, const char *name, const 
  * ops: 0, or operators of every so many inferences. */
 enum ifg_status hooks_prepare(struct hooks *hooks, const struct program *program, uint32_t ops,
                               struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Adds the library that follows allocations, in front of whatever is preloaded, so that it is asked
+ * first and a malloc that the user preloads second. False with the reason: it cannot be. */
+bool hooks_add_memory(struct hooks *hooks, const struct program *program, const char *ring,
+                      char *reason, size_t size);
 
 void hooks_fini(struct hooks *hooks);
 

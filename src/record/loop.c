@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "record/allocated.h"
 #include "record/attached.h"
 #include "record/probed.h"
 #include "record/resourced.h"
@@ -355,6 +356,8 @@ static void drain_all(struct session *session, uint64_t now_ns)
     if (probed_work(session, now_ns) && session->targets)
         any = true;
     sampled_work(session, now_ns);
+    if (allocated_work(session, now_ns))
+        any = true;
     resourced_work(session, now_ns);
     if (fullest >= FULL_PERCENT)
         session->sleep_ns = 0;

@@ -14,9 +14,11 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
+#include "record/allocated.h"
 #include "record/attached.h"
 #include "record/hold.h"
 #include "record/probed.h"
+#include "record/sampled.h"
 #include "record/session_internal.h"
 
 #define PAUSE_MS       10
@@ -195,7 +197,10 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
              session->next.pid ? process_short_name(&session->next) : "program");
     probed_look(session, &pid, 1);
     status = session_open_output(session, session->result->program, pid, err);
-    if (!status)
+    if (!status) {
         attached_write(session, pid);
+        sampled_begin(session, pid, false);
+        allocated_begin(session);
+    }
     return status;
 }

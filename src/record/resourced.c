@@ -18,6 +18,10 @@
 #define DEVICES_NS    (SECOND_NS / 10) /* NVML takes milliseconds */
 #define HOLD_NS       (SECOND_NS)      /* until a process that nobody defined is defined here */
 #define FLUSH_NS      (SECOND_NS)
+#define RESIDENT_NS   (SECOND_NS / 100)
+#define GAP_NS        (3 * RESIDENT_NS) /* so much between two looks is said */
+#define COST_TIMES    20u  /* steps are longer than so many looks take: 5 % of a core */
+#define NAMES_KEPT    256u /* of processes, for those that are over soon */
 #define OWNERS_MAX    1024u
 #define PLACES_MAX    4096u
 #define QUEUE_MAX     65536u
@@ -58,11 +62,28 @@ struct owner {
     char program[512];  /* when it was first seen */
 };
 
+struct process_name {
+    uint32_t pid;
+    char name[PROC_COMM_BYTES];
+};
+
+/* Resident memory has a thread of its own: other looks take milliseconds, and it comes every 10. */
+struct resident_watch {
+    pthread_t thread;
+    bool running;
+    struct proc_resident *resident; /* only the thread */
+    uint64_t looks, gaps, longest_ns;
+    uint64_t cpu_ns, wall_ns;              /* when it has ended */
+    struct process_name names[NAMES_KEPT]; /* the latest of each; guarded by the lock */
+    size_t name_count;
+};
+
 struct resource_watch {
     pthread_t thread;
     bool running;
-    uint64_t every_ns;
+    uint64_t every_ns; /* 0: only resident memory */
     struct proc_collector *collector;
+    struct resident_watch fast;
 
     pthread_mutex_t looking; /* the collector, but for its devices */
     pthread_mutex_t lock;    /* the rest up to here */
@@ -221,6 +242,97 @@ static void *run(void *user)
     return NULL;
 }
 
+/* ---- the thread for resident memory ---- */
+
+/* Names of those that are there: the loop may come too late for them. */
+static void keep_names(struct resource_watch *watch)
+{
+    struct resident_watch *fast = &watch->fast;
+    const char *name;
+    uint32_t pid;
+
+    pthread_mutex_lock(&watch->lock);
+    for (size_t i = 0; proc_resident_name(fast->resident, i, &pid, &name); i++) {
+        size_t at = 0, used = fast->name_count < NAMES_KEPT ? fast->name_count : NAMES_KEPT;
+
+        while (at < used && fast->names[at].pid != pid)
+            at++;
+        if (at == used)
+            at = fast->name_count++ % NAMES_KEPT;
+        fast->names[at].pid = pid;
+        memcpy(fast->names[at].name, name, PROC_COMM_BYTES);
+    }
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+}
+
+static void *run_fast(void *user)
+{
+    struct resource_watch *watch = user;
+    struct resident_watch *fast = &watch->fast;
+    uint64_t begin_ns = ifg_monotonic_ns(), next_ns = begin_ns, before_ns = 0;
+    size_t there = 0;
+    bool stop = false;
+
+    prctl(PR_SET_NAME, "resident");
+    prctl(PR_SET_TIMERSLACK, 50000ul, 0, 0, 0);
+    while (!stop) {
+        struct moment moment;
+        const struct proc_sink sink = { take_value, &moment };
+        pid_t pids[PROC_PROCESSES_MAX];
+        uint64_t cpu_ns = own_cpu_ns(), cost_ns;
+        size_t count;
+
+        pthread_mutex_lock(&watch->lock);
+        count = watch->pid_count;
+        memcpy(pids, watch->pids, count * sizeof pids[0]);
+        pthread_mutex_unlock(&watch->lock);
+        moment = moment_now(watch);
+        if (there && moment.ns - before_ns > GAP_NS)
+            fast->gaps++;
+        if (there && moment.ns - before_ns > fast->longest_ns)
+            fast->longest_ns = moment.ns - before_ns;
+        there = proc_resident_look(fast->resident, pids, count, &sink);
+        keep_names(watch);
+        before_ns = moment.ns;
+        fast->looks++;
+        cost_ns = COST_TIMES * (own_cpu_ns() - cpu_ns); /* many processes: not so often */
+        next_ns += cost_ns > RESIDENT_NS ? cost_ns : RESIDENT_NS;
+        if (next_ns <= ifg_monotonic_ns()) /* late: the next one is a whole step away */
+            next_ns = ifg_monotonic_ns() + RESIDENT_NS;
+        stop = wait_until(watch, next_ns);
+    }
+    fast->cpu_ns = own_cpu_ns();
+    fast->wall_ns = ifg_monotonic_ns() - begin_ns;
+    return NULL;
+}
+
+/* What a process that is gone was called in the end; it may have run another program before. */
+static void name_owner(struct resource_watch *watch, struct owner *owner)
+{
+    const char *slash = strrchr(owner->program, '/');
+    const char *known = slash ? slash + 1 : owner->program;
+
+    pthread_mutex_lock(&watch->lock);
+    for (size_t i = 0; i < watch->fast.name_count && i < NAMES_KEPT; i++) {
+        const struct process_name *name = &watch->fast.names[i];
+
+        if (name->pid != owner->pid || !name->name[0])
+            continue;
+        if (strncmp(known, name->name, PROC_COMM_BYTES - 1) != 0)
+            snprintf(owner->program, sizeof owner->program, "%s", name->name);
+        break;
+    }
+    pthread_mutex_unlock(&watch->lock);
+}
+
 /* ---- the loop: whose they are ---- */
 
 static struct owner *find_owner(struct resource_watch *watch, uint32_t pid)
@@ -307,6 +419,7 @@ static void define_process(struct session *session, struct owner *owner, uint64_
     } else if (owner->pid == (uint32_t)session->root) {
         process.program = session->result->program; /* it is gone already */
     } else if (owner->pid) {
+        name_owner(session->resources, owner);
         process.program = owner->program;
     }
     trace_writer_process(session->writer, &process);
@@ -428,48 +541,76 @@ static void report(struct session *session)
     watch->reported = true;
 }
 
-static void refuse(struct session *session, enum trace_instrument_state state, const char *reason)
+static void tell(struct session *session, const char *instrument, enum trace_instrument_state state,
+                 const char *reason)
 {
-    instruments_report(&session->result->instruments, session->writer, "resources", state, reason);
+    instruments_report(&session->result->instruments, session->writer, instrument, state, reason);
 }
 
 void resourced_open(struct session *session)
 {
+    const struct session_options *options = session->options;
+    bool all = options->resources_hz > 0;
     struct resource_watch *watch;
 
-    if (!(session->options->resources_hz > 0)) {
-        refuse(session, TRACE_INSTRUMENT_OFF, "--no-resources was given");
+    if (!all)
+        tell(session, "resources", TRACE_INSTRUMENT_OFF, "--no-resources was given");
+    if (!all && !options->memory)
         return;
-    }
     watch = ifg_alloc(1, sizeof *watch);
-    if (watch)
+    if (watch && all)
         watch->collector = proc_open(&proc_real_roots, session->begin_ns);
-    if (!watch || !watch->collector) {
+    if (watch && options->memory)
+        watch->fast.resident = proc_resident_open(&proc_real_roots);
+    if (!watch || (all && !watch->collector) || (options->memory && !watch->fast.resident)) {
+        proc_close(watch ? watch->collector : NULL);
+        proc_resident_close(watch ? watch->fast.resident : NULL);
         ifg_free(watch);
-        refuse(session, TRACE_INSTRUMENT_UNAVAILABLE, "not enough memory");
+        tell(session, "resources", TRACE_INSTRUMENT_UNAVAILABLE, "not enough memory");
         return;
     }
-    watch->every_ns = (uint64_t)((double)SECOND_NS / session->options->resources_hz);
+    if (all)
+        watch->every_ns = (uint64_t)((double)SECOND_NS / options->resources_hz);
+    if (all && options->no_gpu)
+        proc_leave_out_devices(watch->collector);
     pthread_mutex_init(&watch->looking, NULL);
     pthread_mutex_init(&watch->lock, NULL);
     pthread_cond_init(&watch->wake, NULL);
     session->resources = watch;
 }
 
+static bool start(pthread_t *thread, void *(*work)(void *), struct resource_watch *watch)
+{
+    pthread_attr_t attributes;
+    bool started;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    started = pthread_create(thread, &attributes, work, watch) == 0;
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
 void resourced_begin(struct session *session)
 {
     struct resource_watch *watch = session->resources;
-    pthread_attr_t attributes;
 
     if (!watch)
         return;
     watch->pids[watch->pid_count++] = session->root;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    watch->running = pthread_create(&watch->thread, &attributes, run, watch) == 0;
-    pthread_attr_destroy(&attributes);
+    if (watch->fast.resident) {
+        watch->fast.running = start(&watch->fast.thread, run_fast, watch);
+        tell(session, "memory",
+             watch->fast.running ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE,
+             watch->fast.running ? "resident memory of each process every 10 ms"
+                                 : "no thread could be started for it");
+    }
+    if (!watch->every_ns)
+        return;
+    watch->running = start(&watch->thread, run, watch);
     if (!watch->running)
-        refuse(session, TRACE_INSTRUMENT_UNAVAILABLE, "no thread could be started for them");
+        tell(session, "resources", TRACE_INSTRUMENT_UNAVAILABLE,
+             "no thread could be started for them");
 }
 
 /* Who was over before anybody else told of it is told of by what it used. */
@@ -559,7 +700,7 @@ void resourced_work(struct session *session, uint64_t now_ns)
     struct resource_watch *watch = session->resources;
     bool told;
 
-    if (!watch || !watch->running || now_ns < session->next_resources_ns)
+    if (!watch || (!watch->running && !watch->fast.running) || now_ns < session->next_resources_ns)
         return;
     session->next_resources_ns = now_ns + SECOND_NS / 20;
     take_queue(watch, &told);
@@ -572,14 +713,43 @@ void resourced_work(struct session *session, uint64_t now_ns)
     }
 }
 
+/* How well memory was looked at, and what that cost. */
+static void write_memory_facts(struct session *session)
+{
+    const struct resident_watch *fast = &session->resources->fast;
+    double seconds = (double)fast->wall_ns * 1e-9;
+    double step_ms = 1e3 * seconds / (double)fast->looks;
+    char text[200];
+
+    snprintf(text, sizeof text, "%.6f", (double)fast->cpu_ns * 1e-9);
+    trace_writer_fact(session->writer, "memory.cpu_seconds", text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)fast->looks);
+    trace_writer_fact(session->writer, "memory.looks", text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)fast->gaps);
+    trace_writer_fact(session->writer, "memory.gaps", text);
+    snprintf(text, sizeof text, "%.3f", (double)fast->longest_ns * 1e-6);
+    trace_writer_fact(session->writer, "memory.longest_gap_ms", text);
+    snprintf(text, sizeof text,
+             "resident memory of each process every %.0f ms%s, %.2f %% of a core; %llu sampling "
+             "gap%s of more than 30 ms",
+             step_ms > 15 ? step_ms : 10.0, step_ms > 15 ? " (too busy for 10)" : "",
+             seconds > 0 ? (double)fast->cpu_ns * 1e-7 / seconds : 0.0,
+             (unsigned long long)fast->gaps, fast->gaps == 1 ? "" : "s");
+    tell(session, "memory", TRACE_INSTRUMENT_ON, text);
+}
+
 static void write_facts(struct session *session)
 {
     struct resource_watch *watch = session->resources;
     char text[32];
 
-    report(session);
-    snprintf(text, sizeof text, "%.6f", (double)watch->cpu_ns * 1e-9);
-    trace_writer_fact(session->writer, "resources.cpu_seconds", text);
+    if (watch->every_ns) {
+        report(session);
+        snprintf(text, sizeof text, "%.6f", (double)watch->cpu_ns * 1e-9);
+        trace_writer_fact(session->writer, "resources.cpu_seconds", text);
+    }
+    if (watch->fast.looks)
+        write_memory_facts(session);
     if (watch->too_many)
         trace_writer_loss(session->writer, 0, "processes whose resources were not looked at",
                           watch->too_many);
@@ -617,18 +787,21 @@ void resourced_finish(struct session *session)
     struct timespec until;
     bool told;
 
-    if (!watch || !watch->running)
+    if (!watch || (!watch->running && !watch->fast.running))
         return;
     pthread_mutex_lock(&watch->lock);
     watch->stop = true;
-    pthread_cond_signal(&watch->wake);
+    pthread_cond_broadcast(&watch->wake);
     pthread_mutex_unlock(&watch->lock);
+    if (watch->fast.running)
+        pthread_join(watch->fast.thread, NULL);
+    watch->fast.running = false;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += LAST_LOOK_S;
-    if (pthread_timedjoin_np(watch->thread, NULL, &until) != 0) {
+    if (watch->running && pthread_timedjoin_np(watch->thread, NULL, &until) != 0) {
         /* A driver does not come back. The recording must: the thread keeps what it has. */
         session->resources = NULL;
-        refuse(session, TRACE_INSTRUMENT_UNAVAILABLE, "a device did not answer");
+        tell(session, "resources", TRACE_INSTRUMENT_UNAVAILABLE, "a device did not answer");
         return;
     }
     watch->running = false;
@@ -645,13 +818,16 @@ void resourced_close(struct session *session)
 
     if (!watch)
         return;
-    if (watch->running) { /* the recording failed */
+    if (watch->running || watch->fast.running) { /* the recording failed */
         pthread_mutex_lock(&watch->lock);
         watch->stop = true;
-        pthread_cond_signal(&watch->wake);
+        pthread_cond_broadcast(&watch->wake);
         pthread_mutex_unlock(&watch->lock);
-        pthread_join(watch->thread, NULL);
     }
+    if (watch->running)
+        pthread_join(watch->thread, NULL);
+    if (watch->fast.running)
+        pthread_join(watch->fast.thread, NULL);
     for (size_t i = 0; i < watch->owner_count; i++) { /* the streams went with the writer */
         ifg_free(watch->owners[i].places);
         ifg_free(watch->owners[i].held.items);
@@ -660,6 +836,7 @@ void resourced_close(struct session *session)
     ifg_free(watch->taken.items);
     ifg_free(watch->queue.items);
     proc_close(watch->collector);
+    proc_resident_close(watch->fast.resident);
     pthread_cond_destroy(&watch->wake);
     pthread_mutex_destroy(&watch->lock);
     pthread_mutex_destroy(&watch->looking);

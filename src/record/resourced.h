@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the machine and the recorded processes use (record --resources): the recorder's side of
- * collect/proc. A thread of its own looks, because a driver or a large process may take its time;
- * the loop only takes over what it found. Without --resources none of these does anything.
+ * What the machine and the recorded processes use (record --resources), and their resident memory
+ * every 10 ms (--memory): the recorder's side of collect/proc. A thread of its own looks, because a
+ * driver or a large process may take its time, and another one at resident memory; the loop only
+ * takes over what they found. Without both options none of these does anything.
  *
  * Values become counters of a process "system" (pid 0), and of the recorded processes, each on a
  * thread "resources" (tid 0) that no system has.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "record/allocated.h"
 #include "record/attached.h"
 #include "record/fault.h"
 #include "record/host.h"
@@ -146,6 +147,8 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
     if (!status)
         status = probed_open(session, err);
     if (!status)
+        status = allocated_prepare(session, err);
+    if (!status)
         status = launch_prepare(command, &session->surroundings, session->hooks.variables,
                                 session->hooks.variable_count, &launch, err);
     if (status)
@@ -163,6 +166,7 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
     attached_write(session, 0);
     probed_look(session, &launch.pid, 1);
     sampled_begin(session, launch.pid, true);
+    allocated_begin(session);
     status = launch_go(&launch, command, err);
     if (status) {
         *out_cannot_start = true;
@@ -253,7 +257,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
         status = probed_open(session, err);
     if (!status)
         status = probed_follow(session, pid, err);
-    if (!status && region && !sight.watched && !session->probed && !session->options->sample_hz)
+    if (!status && region && !sight.watched && !session->probed && !session->options->machine_alone)
         status = attached_explain(session, &info, &sight, region, &no_region, err);
     session->root = pid;
     session->result->pid = pid;
@@ -270,6 +274,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
         snprintf(session->hooks.reason, sizeof session->hooks.reason, "%.500s", sight.reason);
     attached_write(session, 0);
     sampled_begin(session, pid, false);
+    allocated_begin(session);
     return fd >= 0 ? session_add_target(session, fd, pid, err) : IFG_OK;
 }
 
@@ -390,6 +395,7 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
         ort_attach_finish(session->attach);
     probed_finish(session);
     resourced_finish(session); /* its thread ends before a process is forked for names */
+    allocated_finish(session);
     sampled_finish(session);
     session_fill_progress(session, &result->totals);
     result->recorder_cpu_s = cpu_seconds();
@@ -466,6 +472,7 @@ out:
     map_watch_close(session.map_watch);
     ort_attach_close(session.attach);
     probed_close(&session);
+    allocated_close(&session);
     sampled_close(&session);
     resourced_close(&session);
     rendezvous_destroy(&session.rendezvous);

@@ -60,7 +60,12 @@ struct session_options {
     struct probe_file *const *probes; /* descriptions of runtimes to be followed by probes */
     size_t probe_count;
     uint32_t ops;        /* operators of every so many inferences; 0: none */
-    uint32_t sample_hz;  /* call stacks, so many a second of CPU time; 0: none */
+    uint32_t sample_hz;  /* call stacks, so many a second of CPU time; 0: see the next */
+    double overhead_pct; /* as many as slow the program down by this much; 0: none */
+    bool machine_alone;  /* samples, say, were asked for: a process without a runtime will do */
+    bool sched;          /* switches and who woke whom, even without samples */
+    bool memory;         /* allocations, and the resident memory every 10 ms */
+    bool no_gpu;         /* leave accelerators out of what is looked at */
     bool no_sources;     /* leave the text of sampled files out of the trace */
     double resources_hz; /* looks at what is used, so many a second; 0: none */
     double duration_s;   /* 0: until the program ends or the user stops */
@@ -99,6 +104,11 @@ struct session_result {
     char still_injected[512]; /* why the program still calls through our hooks; "" if it does not */
     struct session_progress totals;
     double recorder_cpu_s;
+    uint32_t sample_hz; /* 0: nothing was sampled */
+    uint64_t samples;
+    bool cost_measured;    /* of samples; else it is an estimate: */
+    double cost_pct;       /* the program was slower by so much */
+    double cost_error_pct; /* of a measured one */
     char program[64];
     pid_t pid;
     char path[4096];

@@ -16,6 +16,8 @@
 #include "record/session.h"
 #include "record/target.h"
 
+struct allocation_watch;
+struct overhead;
 struct probe_watch;
 struct resource_watch;
 struct profile;
@@ -27,12 +29,13 @@ struct session {
     struct hooks hooks;
     struct runtime_watch runtimes;
     struct rendezvous rendezvous;
-    struct ort_attach *attach;   /* runtimes watched from outside; NULL: none are to be */
-    struct map_watch *map_watch; /* NULL: nobody waits for a library */
-    struct probe_watch *probed;  /* the same by descriptions; NULL: there are none */
-    struct profile *profile;     /* samples; NULL: none are taken */
-    struct injection injection;  /* hooks that were put into the process; to be put back */
-    struct process_info next;    /* whom --next found: it may be gone when it is described */
+    struct ort_attach *attach;            /* runtimes watched from outside; NULL: none are to be */
+    struct map_watch *map_watch;          /* NULL: nobody waits for a library */
+    struct probe_watch *probed;           /* the same by descriptions; NULL: there are none */
+    struct profile *profile;              /* samples; NULL: none are taken */
+    struct allocation_watch *allocations; /* NULL: they are not followed */
+    struct injection injection;           /* hooks that were put into the process; to be put back */
+    struct process_info next; /* whom --next found: it may be gone when it is described */
     bool saw_python;
     struct trace_writer *writer;
     struct target *targets;
@@ -53,6 +56,10 @@ struct session {
     uint64_t next_files_ns;
     uint64_t next_resources_ns;
     struct resource_watch *resources; /* NULL: not to be looked at */
+    struct overhead *overhead;        /* what sampling costs; NULL: nothing is sampled */
+    uint32_t sample_hz;               /* as it was chosen */
+    double sample_us;                 /* that one takes; 0: not known */
+    bool sampling;                    /* at this moment */
     uint64_t next_samples_ns;
     uint64_t next_progress_ns;
     uint64_t sleep_ns;

@@ -17,6 +17,7 @@
 #include "record/runtime.h"
 #include "trace/writer.h"
 
+struct overhead;
 struct target;
 
 /* What all targets of one recording share. */
@@ -33,6 +34,7 @@ struct target_context {
     struct runtime_watch *runtimes;  /* likewise */
     uint64_t counter_begin;          /* the CPU's counter and CLOCK_MONOTONIC when all began */
     uint64_t monotonic_begin_ns;
+    struct overhead *overhead; /* wants to know of inferences; NULL: nobody does */
 };
 
 struct target_counts {

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See allocated.h. */
+#include "record/allocated.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/perf/profile.h"
+#include "record/process.h"
+#include "record/program.h"
+#include "record/session_internal.h"
+#include "wire/heap.h"
+
+#define RING_NAME "heap"
+#define BATCH     4096u
+#define STUCK_NS  1000000000ull /* a producer that takes longer is dead, or as good as */
+
+/* How often to pick: a pick takes the program some microseconds, and this many are 1 %. */
+#define WINDOW_NS    250000000ull
+#define WINDOW_MANY  500u
+#define WINDOW_FEW   60u
+#define INTERVAL_MAX ((uint64_t)1 << 40)
+
+struct position {
+    uint64_t at;
+    uint64_t stuck_ns; /* since when the cell there is claimed and not filled; 0: it is not */
+};
+
+struct allocation_watch {
+    struct ifg_heap *heap; /* NULL: they are not followed */
+    struct profile *own;   /* for stacks, if there are no samples */
+    struct position stacks, frees;
+    struct trace_allocation waiting[BATCH];
+    size_t waiting_count;
+    uint64_t picked, ended, rooted;
+    uint64_t bytes;    /* that the picked ones stand for */
+    uint64_t given_up; /* cells whose producer died */
+    uint64_t window_ns, window_picked;
+    uint64_t interval, widest; /* between picks: now, and the most so far */
+    char reason[512];
+};
+
+/* ---- the shared file ---- */
+
+static uint32_t can_read_itself(void)
+{
+    uint64_t from = 1, to = 0;
+    struct iovec local = { &to, sizeof to };
+    struct iovec remote = { &from, sizeof from };
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)sizeof from;
+}
+
+/* All of its memory is taken now: later there might be none, and it would be the program that dies
+ * of that. */
+static struct ifg_heap *create_ring(const char *path, char *reason, size_t size)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    struct ifg_heap *heap = NULL;
+    void *memory;
+    int trouble = fd < 0 ? errno : posix_fallocate(fd, 0, sizeof *heap);
+
+    if (!trouble) {
+        memory = mmap(NULL, sizeof *heap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (memory == MAP_FAILED)
+            trouble = errno;
+        else
+            heap = memory;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (!heap) {
+        snprintf(reason, size, "%s cannot be made: %s", path, strerror(trouble));
+        return NULL;
+    }
+    for (uint32_t i = 0; i < IFG_HEAP_STACKS; i++)
+        heap->stacks[i].turn = i;
+    for (uint32_t i = 0; i < IFG_HEAP_FREES; i++)
+        heap->frees[i].turn = i;
+    heap->head.version = IFG_HEAP_VERSION;
+    heap->head.open = 1;
+    heap->head.interval = IFG_HEAP_INTERVAL;
+    heap->head.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+    heap->head.can_read = can_read_itself();
+    __atomic_store_n(&heap->head.magic, IFG_HEAP_MAGIC, __ATOMIC_RELEASE);
+    return heap;
+}
+
+static void follow(struct session *session, struct allocation_watch *watch)
+{
+    char *const *command = session->options->command;
+    char path[PATH_MAX];
+    char ring[sizeof session->rendezvous.directory + 16];
+    struct program program;
+
+    if (launch_find(command, path, sizeof path, NULL) != IFG_OK)
+        return; /* whoever starts it will say so */
+    program_probe(path, &program);
+    snprintf(ring, sizeof ring, "%s/" RING_NAME, session->rendezvous.directory);
+    watch->heap = create_ring(ring, watch->reason, sizeof watch->reason);
+    if (watch->heap &&
+        !hooks_add_memory(&session->hooks, &program, ring, watch->reason, sizeof watch->reason)) {
+        munmap(watch->heap, sizeof *watch->heap);
+        watch->heap = NULL;
+    }
+}
+
+/* ---- beginning ---- */
+
+static void report(struct session *session, enum trace_instrument_state state, const char *reason)
+{
+    instruments_report(&session->result->instruments, session->writer, "allocations", state,
+                       reason);
+}
+
+enum ifg_status allocated_prepare(struct session *session, struct ifg_error *err)
+{
+    if (!session->options->memory)
+        return IFG_OK;
+    session->allocations = ifg_alloc(1, sizeof *session->allocations);
+    if (!session->allocations)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    follow(session, session->allocations);
+    return IFG_OK;
+}
+
+void allocated_begin(struct session *session)
+{
+    const struct profile_options options = { .writer = session->writer, .no_sampler = true };
+    struct allocation_watch *watch = session->allocations;
+    struct ifg_error err = { .message = "" };
+
+    if (!session->options->memory)
+        return;
+    if (!watch) {
+        report(session, TRACE_INSTRUMENT_UNAVAILABLE,
+               "allocations are followed in launched programs only; resident memory is recorded");
+        return;
+    }
+    if (!watch->heap) {
+        report(session, TRACE_INSTRUMENT_UNAVAILABLE, watch->reason);
+        return;
+    }
+    watch->window_ns = ifg_monotonic_ns();
+    watch->interval = watch->widest = IFG_HEAP_INTERVAL;
+    if (!session->profile && profile_open(&options, &watch->own, NULL, &err) != IFG_OK)
+        watch->own = NULL; /* then without stacks */
+}
+
+/* ---- taking ---- */
+
+static struct profile *profile_of(struct session *session)
+{
+    return session->profile ? session->profile : session->allocations->own;
+}
+
+static void write_waiting(struct session *session)
+{
+    struct allocation_watch *watch = session->allocations;
+    struct profile *profile = profile_of(session);
+
+    if (!watch->waiting_count)
+        return;
+    if (profile)
+        profile_flush(profile);
+    trace_writer_allocations(session->writer, watch->waiting, watch->waiting_count,
+                             __atomic_load_n(&watch->heap->head.stacks.lost, __ATOMIC_RELAXED) +
+                                 watch->given_up);
+    watch->waiting_count = 0;
+}
+
+static struct trace_allocation *add(struct session *session)
+{
+    struct allocation_watch *watch = session->allocations;
+
+    if (watch->waiting_count == BATCH)
+        write_waiting(session);
+    return &watch->waiting[watch->waiting_count++];
+}
+
+/* Bytes that a picked allocation stands for: its own by the chance that it had. */
+static uint64_t weigh(uint64_t bytes, uint64_t interval)
+{
+    double share;
+
+    if (bytes >= interval || !bytes)
+        return bytes;
+    share = -expm1(-(double)bytes / (double)interval);
+    return (uint64_t)((double)bytes / share);
+}
+
+static void take_stack(struct session *session, const struct ifg_heap_stack *cell)
+{
+    struct allocation_watch *watch = session->allocations;
+    struct profile *profile = profile_of(session);
+    struct trace_allocation *out = add(session);
+    uint32_t size =
+        cell->stack_bytes < IFG_HEAP_STACK_BYTES ? cell->stack_bytes : IFG_HEAP_STACK_BYTES;
+    uint8_t end = TRACE_STACK_LOST;
+
+    *out = (struct trace_allocation){
+        .time_ns = cell->time_ns,
+        .pid = cell->pid,
+        .tid = cell->tid,
+        .address = cell->address,
+        .bytes = cell->bytes,
+        .weight = weigh(cell->bytes, cell->interval < INTERVAL_MAX ? cell->interval : INTERVAL_MAX),
+    };
+    if (profile)
+        out->stack = profile_put_stack(profile,
+                                       &(struct profile_stack){ .time_ns = cell->time_ns,
+                                                                .pid = cell->pid,
+                                                                .tid = cell->tid,
+                                                                .program = cell->program,
+                                                                .ip = cell->ip - 1,
+                                                                .sp = cell->sp,
+                                                                .fp = cell->fp,
+                                                                .bytes = cell->stack,
+                                                                .size = size },
+                                       &end);
+    watch->picked++;
+    watch->bytes += out->weight;
+    watch->rooted += end == TRACE_STACK_ROOT;
+}
+
+static void take_free(struct session *session, const struct ifg_heap_free *cell)
+{
+    *add(session) = (struct trace_allocation){ .time_ns = cell->time_ns,
+                                               .pid = cell->pid,
+                                               .tid = cell->tid,
+                                               .address = cell->address,
+                                               .freed = true };
+    session->allocations->ended++;
+}
+
+/* Whether the next cell can be taken. One whose producer died is passed over in time. */
+static bool next_cell(struct allocation_watch *watch, struct position *position,
+                      const struct ifg_heap_queue *queue, uint64_t *turn, uint32_t cells,
+                      uint64_t now_ns)
+{
+    if (ifg_heap_is_ready(turn, position->at))
+        return true;
+    if (!ifg_heap_is_claimed(queue, turn, position->at)) {
+        position->stuck_ns = 0;
+    } else if (!position->stuck_ns) {
+        position->stuck_ns = now_ns;
+    } else if (now_ns - position->stuck_ns > STUCK_NS &&
+               ifg_heap_give_up(turn, position->at, cells)) {
+        position->at++;
+        position->stuck_ns = 0;
+        watch->given_up++;
+    }
+    return false;
+}
+
+static void take_all(struct session *session, uint64_t now_ns)
+{
+    struct allocation_watch *watch = session->allocations;
+    struct ifg_heap *heap = watch->heap;
+
+    for (uint32_t i = 0; i < 2 * IFG_HEAP_STACKS; i++) {
+        struct ifg_heap_stack *cell = &heap->stacks[watch->stacks.at % IFG_HEAP_STACKS];
+
+        if (!next_cell(watch, &watch->stacks, &heap->head.stacks, &cell->turn, IFG_HEAP_STACKS,
+                       now_ns))
+            break;
+        take_stack(session, cell);
+        ifg_heap_release(&cell->turn, watch->stacks.at++, IFG_HEAP_STACKS);
+        watch->stacks.stuck_ns = 0;
+    }
+    for (uint32_t i = 0; i < IFG_HEAP_FREES; i++) {
+        struct ifg_heap_free *cell = &heap->frees[watch->frees.at % IFG_HEAP_FREES];
+
+        if (!next_cell(watch, &watch->frees, &heap->head.frees, &cell->turn, IFG_HEAP_FREES,
+                       now_ns))
+            break;
+        take_free(session, cell);
+        ifg_heap_release(&cell->turn, watch->frees.at++, IFG_HEAP_FREES);
+        watch->frees.stuck_ns = 0;
+    }
+}
+
+/* Fewer picks of a program that allocates a lot; more again when it is calm. */
+static void adapt(struct allocation_watch *watch, uint64_t now_ns)
+{
+    uint64_t interval = watch->interval;
+    uint64_t picked = watch->picked + watch->heap->head.stacks.lost - watch->window_picked;
+
+    if (picked < WINDOW_MANY && now_ns - watch->window_ns < WINDOW_NS)
+        return;
+    if (picked >= WINDOW_MANY && interval < INTERVAL_MAX)
+        interval *= 2;
+    else if (picked < WINDOW_FEW && interval > IFG_HEAP_INTERVAL)
+        interval /= 2;
+    __atomic_store_n(&watch->heap->head.interval, interval, __ATOMIC_RELAXED);
+    watch->interval = interval;
+    watch->widest = interval > watch->widest ? interval : watch->widest;
+    watch->window_ns = now_ns;
+    watch->window_picked += picked;
+}
+
+bool allocated_work(struct session *session, uint64_t now_ns)
+{
+    struct allocation_watch *watch = session->allocations;
+    uint64_t before;
+
+    if (!watch || !watch->heap)
+        return false;
+    before = watch->picked;
+    take_all(session, now_ns);
+    adapt(watch, now_ns);
+    if (watch->waiting_count >= BATCH / 2)
+        write_waiting(session);
+    return watch->picked != before;
+}
+
+/* ---- end ---- */
+
+static void write_number(struct session *session, const char *key, uint64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    trace_writer_fact(session->writer, key, text);
+}
+
+/* What the hook met in the program, and what it could not tell. */
+static void report_end(struct session *session)
+{
+    const struct allocation_watch *watch = session->allocations;
+    const struct ifg_heap_head *head = &watch->heap->head;
+    char text[256];
+
+    if (!head->processes)
+        report(session, TRACE_INSTRUMENT_UNAVAILABLE,
+               "the program did not load the library that follows them");
+    else if (head->foreign >= head->processes)
+        report(session, TRACE_INSTRUMENT_UNAVAILABLE,
+               "the program has a malloc of its own in its executable");
+    if (!head->processes || head->foreign >= head->processes)
+        return;
+    snprintf(text, sizeof text, "about one of every %llu KiB, with stacks%s",
+             (unsigned long long)(IFG_HEAP_INTERVAL >> 10),
+             head->foreign ? "; some programs have a malloc of their own" : "");
+    if (watch->widest > IFG_HEAP_INTERVAL)
+        snprintf(text, sizeof text, "one of every %llu to %llu KiB, with stacks%s",
+                 (unsigned long long)(IFG_HEAP_INTERVAL >> 10),
+                 (unsigned long long)(watch->widest >> 10),
+                 head->foreign ? "; some programs have a malloc of their own" : "");
+    report(session, TRACE_INSTRUMENT_ON, text);
+}
+
+void allocated_finish(struct session *session)
+{
+    struct explain_options options = { .sources = !session->options->no_sources };
+    struct allocation_watch *watch = session->allocations;
+    struct explain_counts named;
+    uint64_t lost;
+
+    if (!watch || !watch->heap)
+        return;
+    __atomic_store_n(&watch->heap->head.open, 0, __ATOMIC_RELAXED);
+    for (int i = 0; i < 8; i++) /* a program that goes on may have been in the middle of one */
+        take_all(session, ifg_monotonic_ns());
+    write_waiting(session);
+    report_end(session);
+    lost = watch->heap->head.stacks.lost + watch->given_up;
+    write_number(session, "allocations.count", watch->picked);
+    write_number(session, "allocations.ended", watch->ended);
+    write_number(session, "allocations.bytes", watch->bytes);
+    write_number(session, "allocations.rooted", watch->rooted);
+    write_number(session, "allocations.interval_bytes", watch->widest);
+    write_number(session, "allocations.lost", lost);
+    if (lost)
+        trace_writer_loss(session->writer, 0, "allocations that found no room", lost);
+    if (watch->heap->head.frees.lost)
+        trace_writer_loss(session->writer, 0, "ends of allocations that found no room",
+                          watch->heap->head.frees.lost);
+    if (!watch->own)
+        return;
+    profile_finish(watch->own, &options, &named);
+    if (named.problem[0])
+        trace_writer_fact(session->writer, "samples.names_problem", named.problem);
+}
+
+void allocated_close(struct session *session)
+{
+    struct allocation_watch *watch = session->allocations;
+
+    if (!watch)
+        return;
+    profile_close(watch->own);
+    if (watch->heap)
+        munmap(watch->heap, sizeof *watch->heap);
+    ifg_free(watch);
+    session->allocations = NULL;
+}
