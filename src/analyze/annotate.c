@@ -46,6 +46,43 @@ static size_t take_rows(const struct hot *hot, const struct model_profile *profi
     return count;
 }
 
+/* A name without the sign that V8 puts before it for how well it was compiled. */
+static const char *plain_name(const char *name)
+{
+    return strncmp(name, "JS:", 3) == 0 && name[3] && strchr("*^~+", name[3]) ? name + 4 : name;
+}
+
+/* A runtime compiles the same function again and again: these are one to people. */
+static bool are_versions(const struct hot *hot, const struct model_profile *profile,
+                         const size_t *rows, size_t count)
+{
+    const struct hot_row *first = &hot->rows[rows[0]];
+    uint32_t module = profile->routines[first->routine].module;
+
+    if (!module || profile->trace->modules[module - 1].kind != TRACE_MODULE_RUNTIME)
+        return false;
+    for (size_t i = 1; i < count; i++) {
+        const struct hot_row *row = &hot->rows[rows[i]];
+
+        if (profile->routines[row->routine].module != module ||
+            strcmp(plain_name(row->name), plain_name(first->name)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Of several versions of a function the one with most samples. */
+static size_t choose_version(const struct hot *hot, const struct model_profile *profile,
+                             size_t *rows, size_t count, size_t size)
+{
+    if (count < 2 || count > size || !are_versions(hot, profile, rows, count))
+        return count;
+    for (size_t i = 1; i < count; i++)
+        if (hot->rows[rows[i]].self > hot->rows[rows[0]].self)
+            rows[0] = rows[i];
+    return 1;
+}
+
 size_t annotate_find(const struct hot *hot, const struct model_profile *profile, const char *text,
                      size_t *out, size_t size)
 {
@@ -54,7 +91,9 @@ size_t annotate_find(const struct hot *hot, const struct model_profile *profile,
     if (strncmp(text, "0x", 2) == 0)
         return take_rows(hot, profile, text, 0, out, size);
     count = take_rows(hot, profile, text, 1, out, size);
-    return count ? count : take_rows(hot, profile, text, 2, out, size);
+    if (!count)
+        count = take_rows(hot, profile, text, 2, out, size);
+    return choose_version(hot, profile, out, count, size);
 }
 
 /* ---- sources ---- */
@@ -241,6 +280,52 @@ static const char *machine_of(const struct model *model)
     return machine ? machine : "x86_64";
 }
 
+/* The first piece of code of this module that does not begin before an address. */
+static size_t piece_from(const struct trace_profile *trace, uint32_t module, uint64_t address)
+{
+    size_t low = 0;
+
+    for (size_t high = trace->code_count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        const struct trace_code *code = &trace->code[middle];
+
+        if (code->module < module || (code->module == module && code->address < address))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Memory of code made at run time is used again: what begins with the function is its own. */
+static const uint8_t *code_at(const struct annotation *annotation,
+                              const struct model_profile *profile, uint64_t at, size_t *out_size)
+{
+    uint32_t module = profile->routines[annotation->routine].module;
+    size_t i = piece_from(profile->trace, module, annotation->start);
+    const struct trace_code *own = i < profile->trace->code_count ? &profile->trace->code[i] : NULL;
+
+    if (!own || own->module != module || own->address != annotation->start ||
+        at - own->address >= own->size)
+        return model_code_at(profile, module, at, out_size);
+    *out_size = own->size - (size_t)(at - own->address);
+    return own->bytes + (at - own->address);
+}
+
+/* Where code goes on behind a gap; the end of the function if it does not. */
+static uint64_t code_behind(const struct annotation *annotation,
+                            const struct model_profile *profile, uint64_t at)
+{
+    uint32_t module = profile->routines[annotation->routine].module;
+    uint64_t end = annotation->start + annotation->size;
+    size_t i = piece_from(profile->trace, module, at);
+
+    if (i == profile->trace->code_count || profile->trace->code[i].module != module ||
+        profile->trace->code[i].address >= end)
+        return end;
+    return profile->trace->code[i].address;
+}
+
 static bool take_code(struct annotation *annotation, const struct model *model,
                       const struct model_profile *profile, const struct hot *hot)
 {
@@ -259,11 +344,12 @@ static bool take_code(struct annotation *annotation, const struct model *model,
     }
     for (uint64_t at = annotation->start; at < end;) {
         size_t size;
-        const uint8_t *bytes =
-            model_code_at(profile, profile->routines[annotation->routine].module, at, &size);
+        const uint8_t *bytes = code_at(annotation, profile, at, &size);
 
-        if (!bytes)
-            break;
+        if (!bytes) { /* of code made at run time pages may be missing */
+            at = code_behind(annotation, profile, at);
+            continue;
+        }
         if (size > end - at)
             size = (size_t)(end - at);
         if (!add_instruction(annotation, &capacity, bytes, size, at))

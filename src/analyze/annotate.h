@@ -49,8 +49,9 @@ struct annotation {
 };
 
 /* Rows of `hot` that a text may mean: an address ("0x1234") inside, the whole name (with or without
- * its parameters), or else a part of it. Puts at most `size` numbers of rows into out; returns how
- * many there are. */
+ * its parameters), or else a part of it; of several versions that a runtime made of one function
+ * the one with most samples. Puts at most `size` numbers of rows into out; returns how many there
+ * are. */
 size_t annotate_find(const struct hot *hot, const struct model_profile *profile, const char *text,
                      size_t *out, size_t size);
 

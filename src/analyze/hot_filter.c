@@ -31,8 +31,9 @@ static bool choose_places(struct hot_wanted *wanted, const struct hot_filter *fi
     for (size_t i = 0; i < model->place_count; i++) {
         const struct model_place *place = &model->places[i];
         bool of_model =
-            !filter->model || (place->net < model->net_count &&
-                               strcmp(model->nets[place->net].name, filter->model) == 0);
+            (!filter->net || place->net == filter->net - 1) &&
+            (!filter->model || (place->net < model->net_count &&
+                                strcmp(model->nets[place->net].name, filter->model) == 0));
 
         wanted->ml[i] = of_model && (!filter->category || place->category == filter->category);
         wanted->op[i] = filter->op ? strcmp(place->name, filter->op) == 0 : of_model;
@@ -98,7 +99,8 @@ bool hot_wanted_init(struct hot_wanted *wanted, const struct model *model,
     };
     if (filter->thread && !choose_threads(wanted, profile, filter->thread))
         return false;
-    if ((filter->model || filter->op || filter->category) && !choose_places(wanted, filter))
+    if ((filter->model || filter->net || filter->op || filter->category) &&
+        !choose_places(wanted, filter))
         return false;
     return !filter->zone || choose_spans(wanted, filter->zone);
 }

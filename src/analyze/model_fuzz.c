@@ -18,6 +18,7 @@
 #include "analyze/report.h"
 #include "analyze/stats.h"
 #include "analyze/waiting.h"
+#include "model/allocations.h"
 #include "model/model.h"
 
 #define HEADER 64u
@@ -88,6 +89,25 @@ static void check_profile(const struct model *model, const struct model_profile 
         if (profile->states[i].end_ns < profile->states[i].start_ns ||
             profile->states[i].thread >= profile->thread_count)
             abort();
+}
+
+static void ask_allocations(const struct model *model)
+{
+    const struct model_allocations *heap;
+
+    if (model_allocations_get(model, &heap, NULL) != IFG_OK || !heap)
+        return;
+    for (size_t i = 0; i < heap->count; i++) {
+        const struct model_heap_allocation *one = &heap->items[i];
+
+        if (one->freed_ns < one->ns || (i && one->ns < heap->items[i - 1].ns) ||
+            (one->slice != SIZE_MAX && one->slice >= model->slice_count) ||
+            (one->ml != MODEL_NONE && one->ml >= model->place_count) ||
+            (one->op != MODEL_NONE && one->op >= model->place_count) ||
+            (one->process != MODEL_NONE && one->process >= model->process_count) ||
+            (one->thread != MODEL_NONE && one->thread >= model->thread_count))
+            abort();
+    }
 }
 
 static void ask_functions(const struct model *model, const struct hot_filter *filter)
@@ -177,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     stats_destroy(stats);
             }
             ask_samples(model);
+            ask_allocations(model);
             ask_report(model);
             model_destroy(model);
         }

@@ -399,6 +399,22 @@ enum ifg_status report_create(const struct model *model, struct report **out_rep
     return IFG_OK;
 }
 
+const struct hot *report_hot(const struct report *report, const struct ml_net *net)
+{
+    for (size_t i = 0; i < report->net_count && i < REPORT_HOT_NETS; i++)
+        if (&report->input->nets[report->nets[i]] == net)
+            return report->hot_nets[i];
+    return NULL;
+}
+
+const struct waiting_net *report_waiting(const struct report *report, const struct ml_net *net)
+{
+    const struct waiting *waiting = report->input->waiting;
+    const struct waiting_net *found = waiting ? &waiting->nets[net - report->input->nets] : NULL;
+
+    return found && found->inferences ? found : NULL;
+}
+
 void report_destroy(struct report *report)
 {
     if (!report)

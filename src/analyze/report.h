@@ -51,6 +51,10 @@ enum ifg_status report_create(const struct model *model, struct report **out_rep
                               struct ifg_error *err) IFG_MUST_CHECK;
 void report_destroy(struct report *report);
 
+/* The functions that work for one model, and how long its inferences waited; NULL: not known. */
+const struct hot *report_hot(const struct report *report, const struct ml_net *net);
+const struct waiting_net *report_waiting(const struct report *report, const struct ml_net *net);
+
 /* Where one model runs, in a few words: "CPU 400/400 nodes", "CUDA 3, CPU 409 of 412 nodes"; "" if
  * that is not known. */
 const char *report_placement(const struct ml_net *net, char *out, size_t size);

@@ -609,6 +609,7 @@ static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range
     row->category = place->category;
     row->model = gathering->by_thread ? "" : net_name(gathering->model, place);
     row->place = place->name;
+    row->first_place = gathering->by_thread ? MODEL_NONE : rest->first_place;
     row->function = place->function;
     row->count = group->count;
     row->unfinished = rest->unfinished;

@@ -59,6 +59,7 @@ struct stats_row {
     enum trace_category category;
     const char *model;    /* "" if none */
     const char *place;    /* the name of the group's first place alone */
+    uint32_t first_place; /* its number; MODEL_NONE by thread */
     const char *function; /* ML events: the model's function */
     uint64_t count;
     uint64_t unfinished;

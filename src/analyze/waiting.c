@@ -17,7 +17,39 @@ static int most_runnable(const void *a, const void *b)
     return left->thread < right->thread ? -1 : left->thread > right->thread;
 }
 
-static void add_thread(struct waiting *waiting, const struct model_profile *profile, uint32_t t)
+static int by_number(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a;
+    uint32_t right = *(const uint32_t *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+/* Who woke the thread most often; wakers has room for all its states. */
+static void find_waker(struct waiting_thread *out, const struct model_thread_state *states,
+                       size_t count, uint32_t *wakers)
+{
+    size_t run = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!states[i].woken)
+            continue;
+        wakers[out->wakes++] = states[i].waker;
+        out->wake_ns += states[i].end_ns - states[i].start_ns;
+    }
+    if (out->wakes)
+        qsort(wakers, out->wakes, sizeof *wakers, by_number);
+    for (size_t i = 0; i < out->wakes; i++) {
+        run = i && wakers[i] == wakers[i - 1] ? run + 1 : 1;
+        if (run > out->waker_times) {
+            out->waker_times = run;
+            out->waker = wakers[i];
+        }
+    }
+}
+
+static void add_thread(struct waiting *waiting, const struct model_profile *profile, uint32_t t,
+                       uint32_t *wakers)
 {
     const struct model_sampled_thread *thread = &profile->threads[t];
     struct waiting_thread *out = &waiting->threads[waiting->thread_count];
@@ -25,12 +57,14 @@ static void add_thread(struct waiting *waiting, const struct model_profile *prof
     if (!thread->state_count)
         return;
     out->thread = t;
+    find_waker(out, profile->states + thread->first_state, thread->state_count, wakers);
     for (size_t i = 0; i < thread->state_count; i++) {
         const struct model_thread_state *state = &profile->states[thread->first_state + i];
 
         out->ns[state->state] += state->end_ns - state->start_ns;
         waiting->ns[state->state] += state->end_ns - state->start_ns;
         out->times += state->state == MODEL_RUNNABLE;
+        out->disk_ns += state->disk ? state->end_ns - state->start_ns : 0;
     }
     waiting->thread_count++;
 }
@@ -95,17 +129,20 @@ enum ifg_status waiting_create(const struct model *model, struct waiting **out_w
 {
     const struct model_profile *profile;
     struct waiting *waiting;
+    uint32_t *wakers;
     enum ifg_status status = model_profile_get(model, &profile, err);
 
     *out_waiting = NULL;
     if (status || !profile || !profile->state_count)
         return status;
     waiting = ifg_alloc(1, sizeof *waiting);
+    wakers = ifg_alloc(profile->state_count, sizeof *wakers);
     if (waiting) {
         waiting->threads = ifg_alloc(profile->thread_count, sizeof *waiting->threads);
         waiting->nets = ifg_alloc(model->net_count, sizeof *waiting->nets);
     }
-    if (!waiting || !waiting->threads || !waiting->nets) {
+    if (!waiting || !waiting->threads || !waiting->nets || !wakers) {
+        ifg_free(wakers);
         waiting_destroy(waiting);
         return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for context switches");
     }
@@ -113,10 +150,11 @@ enum ifg_status waiting_create(const struct model *model, struct waiting **out_w
     for (size_t i = 0; i < model->net_count; i++)
         waiting->nets[i].longest = SIZE_MAX;
     for (uint32_t t = 0; t < profile->thread_count; t++) {
-        add_thread(waiting, profile, t);
+        add_thread(waiting, profile, t, wakers);
         if (profile->threads[t].thread != MODEL_NONE)
             add_inferences(waiting, model, profile, t);
     }
+    ifg_free(wakers);
     if (waiting->thread_count)
         qsort(waiting->threads, waiting->thread_count, sizeof *waiting->threads, most_runnable);
     *out_waiting = waiting;

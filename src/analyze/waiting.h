@@ -16,7 +16,13 @@
 struct waiting_thread {
     uint32_t thread; /* index into model_profile.threads */
     uint64_t ns[MODEL_STATES];
-    uint64_t times; /* how often it had to wait for a CPU */
+    uint64_t times;   /* how often it had to wait for a CPU */
+    uint64_t disk_ns; /* of the blocked time, what nothing interrupts: a disk, a page, a lock */
+    /* with wakers: */
+    uint64_t wakes;
+    uint64_t wake_ns;     /* of the runnable time, what came after wake-ups */
+    uint64_t waker_times; /* of the wake-ups, those by its most frequent waker */
+    uint32_t waker;       /* who that is: thread number; 0: interrupts (timers, devices) */
 };
 
 struct waiting_net {

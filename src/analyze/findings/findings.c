@@ -31,6 +31,8 @@ static const struct finding_rule rules[] = {
     { "quantized-slower", rule_quantized_slower },
     { "throttled", rule_throttled },
     { "memory-growth", rule_memory_growth },
+    { "memory-peak-in-load", rule_memory_peak_in_load },
+    { "heap-churn", rule_heap_churn },
     { "page-faults", rule_page_faults },
     { "noisy-neighbour", rule_noisy_neighbour },
     { "noisy-host", rule_noisy_host },

@@ -70,6 +70,8 @@ void rule_many_small_runs(const struct ml_input *input, struct findings *out);
 void rule_quantized_slower(const struct ml_input *input, struct findings *out);
 void rule_throttled(const struct ml_input *input, struct findings *out);
 void rule_memory_growth(const struct ml_input *input, struct findings *out);
+void rule_memory_peak_in_load(const struct ml_input *input, struct findings *out);
+void rule_heap_churn(const struct ml_input *input, struct findings *out);
 void rule_page_faults(const struct ml_input *input, struct findings *out);
 void rule_noisy_neighbour(const struct ml_input *input, struct findings *out);
 void rule_noisy_host(const struct ml_input *input, struct findings *out);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/heap.h"
+#include "analyze/memory.h"
 #include "analyze/waiting.h"
 #include "base/alloc.h"
 #include "model/samples.h"
@@ -233,6 +235,10 @@ enum ifg_status ml_input_create(const struct model *model, struct ml_input **out
         status = model_profile_get(model, &building.input->profile, err);
     if (!status)
         status = waiting_create(model, &building.input->waiting, err);
+    if (!status)
+        status = memory_create(building.input, &building.input->memory);
+    if (!status)
+        status = heap_use_create(building.input, &building.input->heap, err);
     if (!status) {
         finish_stages(&building);
         finish_nets(building.input);
@@ -256,6 +262,8 @@ void ml_input_destroy(struct ml_input *input)
     ifg_free(input->stages);
     ifg_free(input->events);
     waiting_destroy(input->waiting);
+    memory_destroy(input->memory);
+    heap_use_destroy(input->heap);
     ifg_free(input);
 }
 

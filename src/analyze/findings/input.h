@@ -17,6 +17,8 @@
 #include "base/status.h"
 #include "model/model.h"
 
+struct heap_use;
+struct memory;
 struct model_profile;
 struct waiting;
 
@@ -176,6 +178,8 @@ struct ml_input {
 
     const struct model_profile *profile; /* samples; NULL: there are none */
     struct waiting *waiting;             /* NULL: there are no context switches */
+    struct memory *memory;               /* NULL: nothing is known of it */
+    struct heap_use *heap;               /* NULL: allocations were not recorded */
 };
 
 enum ifg_status ml_input_create(const struct model *model, struct ml_input **out_input,

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Memory before, at most and after: see memory.h. */
+#include "analyze/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/memory_internal.h"
+#include "base/alloc.h"
+
+#define SCENES_MAX 16u /* processes whose peak is looked at more closely */
+
+struct building {
+    const struct ml_input *input;
+    const struct model *model;
+    struct memory *memory;
+    struct memory_lines lines;
+    size_t phase_capacity;
+};
+
+static uint32_t pid_of(const struct model *model, uint32_t process)
+{
+    return process < model->process_count ? model->processes[process].pid : 0;
+}
+
+/* ---- phases ---- */
+
+static struct memory_phase *add_phase(struct building *building, const struct memory_phase *phase)
+{
+    struct memory *memory = building->memory;
+
+    if (memory->phase_count == building->phase_capacity) {
+        size_t capacity = building->phase_capacity ? building->phase_capacity * 2 : 32;
+        struct memory_phase *phases = ifg_realloc(memory->phases, capacity, sizeof *phases);
+
+        if (!phases)
+            return NULL;
+        memory->phases = phases;
+        building->phase_capacity = capacity;
+    }
+    memory->phases[memory->phase_count] = *phase;
+    return &memory->phases[memory->phase_count++];
+}
+
+static void add_instance(struct memory_phase *phase, const struct memory_line *line,
+                         uint64_t start_ns, uint64_t duration_ns, size_t slice)
+{
+    struct memory_span span;
+    uint64_t end_ns;
+
+    if (__builtin_add_overflow(start_ns, duration_ns, &end_ns) ||
+        !memory_ask(line, start_ns, end_ns, &span))
+        return;
+    phase->growth += span.after - span.before;
+    phase->coarse += span.coarse;
+    if (!phase->count++ || memory_delta(&span) > memory_delta(&phase->most)) {
+        phase->most = span;
+        phase->most_start_ns = start_ns;
+        phase->most_slice = slice;
+    }
+}
+
+static const struct ml_event *first_event(const struct ml_input *input, const struct ml_net *net,
+                                          enum trace_category category)
+{
+    const struct ml_event *first = NULL;
+
+    for (size_t f = 0; f < net->function_count; f++) {
+        const struct ml_events *events =
+            &input->functions[net->first_function + f].events[category];
+
+        for (size_t i = 0; i < events->count; i++)
+            if (!(events->items[i].flags & ML_NESTED) &&
+                (!first || events->items[i].start_ns < first->start_ns))
+                first = &events->items[i];
+    }
+    return first;
+}
+
+static bool add_category(struct building *building, uint32_t index, enum trace_category category,
+                         enum memory_part part)
+{
+    const struct ml_input *input = building->input;
+    const struct ml_net *net = &input->nets[index];
+    uint32_t pid = pid_of(building->model, net->net->process);
+    const struct memory_line *line = memory_line_of(&building->lines, pid);
+    const struct ml_event *first = part == MEMORY_ALL ? NULL : first_event(input, net, category);
+    struct memory_phase phase = {
+        .pid = pid,
+        .net = index,
+        .category = category,
+        .part = part,
+        .name = model_category_name(category),
+        .most_slice = SIZE_MAX,
+    };
+
+    for (size_t f = 0; line && f < net->function_count; f++) {
+        const struct ml_events *events =
+            &input->functions[net->first_function + f].events[category];
+
+        for (size_t i = 0; i < events->count; i++) {
+            const struct ml_event *event = &events->items[i];
+
+            if (event->flags & ML_NESTED || (part == MEMORY_FIRST && event != first) ||
+                (part == MEMORY_REST && event == first))
+                continue;
+            add_instance(&phase, line, event->start_ns, event->duration_ns, event->slice);
+        }
+    }
+    return !phase.count || add_phase(building, &phase);
+}
+
+static bool add_models(struct building *building)
+{
+    for (uint32_t n = 0; n < building->input->net_count; n++) {
+        for (int c = TRACE_CATEGORY_PREPARE_EP; c < TRACE_CATEGORIES; c++) {
+            enum trace_category category = (enum trace_category)c;
+
+            if (category == TRACE_CATEGORY_INFERENCE) {
+                if (!add_category(building, n, category, MEMORY_FIRST) ||
+                    !add_category(building, n, category, MEMORY_REST))
+                    return false;
+            } else if (!add_category(building, n, category, MEMORY_ALL)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static int by_process_and_name(const void *a, const void *b, void *user)
+{
+    const struct model *model = user;
+    const struct model_place *left = &model->places[*(const uint32_t *)a];
+    const struct model_place *right = &model->places[*(const uint32_t *)b];
+    uint32_t left_pid = pid_of(model, left->process), right_pid = pid_of(model, right->process);
+
+    if (left_pid != right_pid)
+        return left_pid < right_pid ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+/* Zones of one name are one phase, wherever in the program they are. */
+static bool make_zone_phases(struct building *building, uint32_t *phase_of, uint32_t *order)
+{
+    const struct model *model = building->model;
+    size_t count = 0;
+
+    for (size_t i = 0; i < model->place_count; i++) {
+        phase_of[i] = MODEL_NONE;
+        if (model->places[i].kind == TRACE_LOCATION_ZONE ||
+            model->places[i].kind == TRACE_LOCATION_STAGE)
+            order[count++] = (uint32_t)i;
+    }
+    qsort_r(order, count, sizeof *order, by_process_and_name, (void *)(uintptr_t)model);
+    for (size_t i = 0; i < count; i++) {
+        const struct model_place *place = &model->places[order[i]];
+        uint32_t pid = pid_of(model, place->process);
+
+        if (!memory_line_of(&building->lines, pid))
+            continue;
+        if ((!i || by_process_and_name(&order[i - 1], &order[i], (void *)(uintptr_t)model) != 0) &&
+            !add_phase(building, &(struct memory_phase){ .pid = pid,
+                                                         .net = MODEL_NONE,
+                                                         .name = place->name,
+                                                         .most_slice = SIZE_MAX }))
+            return false;
+        phase_of[order[i]] = (uint32_t)building->memory->phase_count - 1;
+    }
+    return true;
+}
+
+static bool add_zones(struct building *building)
+{
+    const struct model *model = building->model;
+    uint32_t *phase_of = ifg_alloc(model->place_count + 1, sizeof *phase_of);
+    uint32_t *order = ifg_alloc(model->place_count + 1, sizeof *order);
+    struct memory *memory = building->memory;
+    bool good = phase_of && order && make_zone_phases(building, phase_of, order);
+    size_t unfinished = 0, kept = 0;
+
+    for (size_t i = 0; good && i < model->slice_count; i++) {
+        uint32_t at = phase_of[model->place[i]];
+
+        while (unfinished < model->unfinished_count && model->unfinished[unfinished] < i)
+            unfinished++;
+        if (at == MODEL_NONE ||
+            (unfinished < model->unfinished_count && model->unfinished[unfinished] == i))
+            continue;
+        add_instance(&memory->phases[at], memory_line_of(&building->lines, memory->phases[at].pid),
+                     model->start_ns[i], model_duration_ns(model, i), i);
+    }
+    for (size_t i = 0; good && i < memory->phase_count; i++) /* those that did not happen */
+        if (memory->phases[i].count)
+            memory->phases[kept++] = memory->phases[i];
+    if (good)
+        memory->phase_count = kept;
+    ifg_free(phase_of);
+    ifg_free(order);
+    return good;
+}
+
+/* ---- what ran at the peak ---- */
+
+struct window {
+    uint64_t from_ns, to_ns;
+};
+
+/* How much of a window something covers; 0: nothing, one more than nothing for a moment. */
+static uint64_t overlap(const struct window *window, uint64_t start_ns, uint64_t end_ns)
+{
+    uint64_t from = start_ns > window->from_ns ? start_ns : window->from_ns;
+    uint64_t to = end_ns < window->to_ns ? end_ns : window->to_ns;
+
+    return from <= to && start_ns < end_ns ? to - from + 1 : 0;
+}
+
+static void find_event(const struct building *building, uint32_t pid, const struct window *window,
+                       struct memory_scene *out)
+{
+    const struct ml_input *input = building->input;
+    const struct ml_event *found = NULL;
+    uint64_t most = 0, number = 1;
+
+    for (size_t f = 0; f < input->function_count; f++) {
+        const struct ml_function *function = &input->functions[f];
+
+        if (pid_of(building->model, input->nets[function->net].net->process) != pid)
+            continue;
+        for (int c = TRACE_CATEGORY_PREPARE_EP; c < TRACE_CATEGORIES; c++)
+            for (size_t i = 0; i < function->events[c].count; i++) {
+                const struct ml_event *event = &function->events[c].items[i];
+                uint64_t covered =
+                    event->flags & ML_NESTED
+                        ? 0
+                        : overlap(window, event->start_ns, event->start_ns + event->duration_ns);
+
+                if (covered <= most)
+                    continue;
+                most = covered;
+                found = event;
+                out->net = function->net;
+                out->category = (enum trace_category)c;
+            }
+    }
+    if (!found || out->category != TRACE_CATEGORY_INFERENCE)
+        return;
+    for (size_t f = 0; f < input->nets[out->net].function_count; f++) {
+        const struct ml_events *runs = &input->functions[input->nets[out->net].first_function + f]
+                                            .events[TRACE_CATEGORY_INFERENCE];
+
+        for (size_t i = 0; i < runs->count; i++)
+            number +=
+                !(runs->items[i].flags & ML_NESTED) && runs->items[i].start_ns < found->start_ns;
+    }
+    out->number = number;
+}
+
+static void find_slices(const struct building *building, uint32_t pid, const struct window *window,
+                        struct memory_scene *out)
+{
+    const struct model *model = building->model;
+    uint64_t most_op = 0, most_zone = 0;
+
+    for (size_t t = 0; t < model->thread_count; t++) {
+        const struct model_thread *thread = &model->threads[t];
+
+        if (pid_of(model, thread->process) != pid)
+            continue;
+        for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
+            enum trace_location_kind kind = model->places[model->place[i]].kind;
+            uint64_t covered;
+
+            if (model->start_ns[i] > window->to_ns)
+                break;
+            if (kind != TRACE_LOCATION_OP && kind != TRACE_LOCATION_ZONE &&
+                kind != TRACE_LOCATION_STAGE)
+                continue;
+            covered = overlap(window, model->start_ns[i], model_end_ns(model, i));
+            if (kind == TRACE_LOCATION_OP && covered > most_op) {
+                most_op = covered;
+                out->op = model_slice_name(model, i);
+            } else if (kind != TRACE_LOCATION_OP && covered && covered >= most_zone) {
+                most_zone = covered; /* the inner one of two */
+                out->zone = model_slice_name(model, i);
+            }
+        }
+    }
+}
+
+/* ---- processes ---- */
+
+/* Loads that were over before the first inference. */
+static double after_load(const struct building *building, const struct memory_line *line)
+{
+    const struct ml_input *input = building->input;
+    uint64_t first_run = UINT64_MAX, last_load = 0;
+    struct memory_span span;
+
+    for (size_t n = 0; n < input->net_count; n++) {
+        const struct ml_event *run = NULL;
+
+        if (pid_of(building->model, input->nets[n].net->process) == line->pid)
+            run = first_event(input, &input->nets[n], TRACE_CATEGORY_INFERENCE);
+        if (run && run->start_ns < first_run)
+            first_run = run->start_ns;
+    }
+    for (size_t f = 0; f < input->function_count; f++) {
+        const struct ml_events *loads = &input->functions[f].events[TRACE_CATEGORY_LOAD];
+        uint32_t process = input->nets[input->functions[f].net].net->process;
+
+        for (size_t i = 0; pid_of(building->model, process) == line->pid && i < loads->count; i++) {
+            uint64_t end = loads->items[i].start_ns + loads->items[i].duration_ns;
+
+            if (end <= first_run && end > last_load)
+                last_load = end;
+        }
+    }
+    if (!last_load || !memory_ask(line, last_load, last_load, &span))
+        return (double)NAN;
+    return span.after;
+}
+
+static const char *name_of(const struct model *model, uint32_t pid)
+{
+    const char *name = "";
+
+    for (size_t i = 0; i < model->process_count; i++)
+        if (model->processes[i].pid == pid && *model->processes[i].name)
+            name = model->processes[i].name;
+    return name;
+}
+
+static bool has_models(const struct building *building, uint32_t pid)
+{
+    const struct ml_input *input = building->input;
+
+    for (size_t n = 0; n < input->net_count; n++)
+        if (input->nets[n].total_ns && pid_of(building->model, input->nets[n].net->process) == pid)
+            return true;
+    return false;
+}
+
+/* Each process is a phase, too. */
+static bool add_wholes(struct building *building)
+{
+    const struct memory *memory = building->memory;
+
+    for (size_t i = 0; i < memory->process_count; i++) {
+        const struct memory_process *process = &memory->processes[i];
+
+        if (!add_phase(building, &(struct memory_phase){
+                                     .pid = process->pid,
+                                     .whole = true,
+                                     .net = MODEL_NONE,
+                                     .name = process->name,
+                                     .count = 1,
+                                     .most = process->whole,
+                                     .most_slice = SIZE_MAX,
+                                     .growth = process->whole.after - process->whole.before,
+                                 }))
+            return false;
+    }
+    return true;
+}
+
+static int by_importance(const void *a, const void *b)
+{
+    const struct memory_process *left = a;
+    const struct memory_process *right = b;
+    double left_delta = memory_delta(&left->whole), right_delta = memory_delta(&right->whole);
+
+    if (left->has_models != right->has_models)
+        return left->has_models ? -1 : 1;
+    if (left_delta > right_delta || left_delta < right_delta)
+        return left_delta > right_delta ? -1 : 1;
+    return left->pid < right->pid ? -1 : left->pid > right->pid;
+}
+
+static int by_delta(const void *a, const void *b)
+{
+    const struct memory_phase *left = a;
+    const struct memory_phase *right = b;
+    double left_delta = memory_delta(&left->most), right_delta = memory_delta(&right->most);
+
+    if (left_delta > right_delta || left_delta < right_delta)
+        return left_delta > right_delta ? -1 : 1;
+    if (left->most_start_ns != right->most_start_ns)
+        return left->most_start_ns < right->most_start_ns ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+static bool add_processes(struct building *building)
+{
+    struct memory *memory = building->memory;
+
+    memory->processes = ifg_alloc(building->lines.count, sizeof *memory->processes);
+    for (size_t i = 0; memory->processes && i < building->lines.count; i++) {
+        const struct memory_line *line = &building->lines.items[i];
+        struct memory_process *process = &memory->processes[memory->process_count++];
+
+        *process = (struct memory_process){
+            .pid = line->pid,
+            .name = name_of(building->model, line->pid),
+            .has_models = has_models(building, line->pid),
+            .looks = line->count,
+            .after_load = after_load(building, line),
+            .anon_peak = resource_max(
+                resources_find(building->input->resources, line->pid, "resident anon bytes")),
+            .scene = { .net = MODEL_NONE, .op = "", .zone = "" },
+        };
+        (void)memory_ask(line, line->looks[0].ns, line->looks[line->count - 1].ns, &process->whole);
+        process->whole.coarse = false;
+        memory->fine |= line->fine;
+    }
+    if (!memory->processes)
+        return false;
+    qsort(memory->processes, memory->process_count, sizeof *memory->processes, by_importance);
+    for (size_t i = 0; i < memory->process_count && i < SCENES_MAX; i++) {
+        struct memory_process *process = &memory->processes[i];
+        struct window window;
+
+        memory_first(memory_line_of(&building->lines, process->pid),
+                     process->whole.peak - MEMORY_NEAR * memory_delta(&process->whole),
+                     &window.from_ns, &window.to_ns);
+        find_event(building, process->pid, &window, &process->scene);
+        find_slices(building, process->pid, &window, &process->scene);
+    }
+    memory->resolution_ns =
+        memory_line_of(&building->lines, memory->processes[0].pid)->resolution_ns;
+    return true;
+}
+
+static double fact(const struct ml_input *input, const char *key)
+{
+    const char *text = trace_find_fact(input->tables, key);
+    char *end;
+    double value = text ? strtod(text, &end) : (double)NAN;
+
+    return text && end != text && isfinite(value) && value >= 0 ? value : (double)NAN;
+}
+
+enum ifg_status memory_create(const struct ml_input *input, struct memory **out_memory)
+{
+    struct building building = { .input = input, .model = input->model };
+    enum ifg_status status = IFG_OK;
+
+    *out_memory = NULL;
+    if (!input->resources)
+        return IFG_OK;
+    status = memory_lines_create(input->resources, &building.lines);
+    if (!status && building.lines.count) {
+        building.memory = ifg_alloc(1, sizeof *building.memory);
+        if (!building.memory || !add_processes(&building) || !add_models(&building) ||
+            !add_zones(&building) || !add_wholes(&building))
+            status = IFG_NO_MEMORY;
+    }
+    memory_lines_destroy(&building.lines);
+    if (status) {
+        memory_destroy(building.memory);
+        return status;
+    }
+    if (building.memory) {
+        if (building.memory->phase_count)
+            qsort(building.memory->phases, building.memory->phase_count,
+                  sizeof *building.memory->phases, by_delta);
+        building.memory->gaps = fact(input, "memory.gaps");
+        building.memory->longest_gap_ms = fact(input, "memory.longest_gap_ms");
+        building.memory->cpu_seconds = fact(input, "memory.cpu_seconds");
+    }
+    *out_memory = building.memory;
+    return IFG_OK;
+}
+
+void memory_destroy(struct memory *memory)
+{
+    if (!memory)
+        return;
+    ifg_free(memory->processes);
+    ifg_free(memory->phases);
+    ifg_free(memory);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Operators of a model: see operator_use.h.
+ *
+ * One pass over the slices counts at their places; attributes are looked at once for each place,
+ * since a runtime has a place for each node. Then places that are the same become one node: another
+ * session of a model has places of its own.
+ */
+#include "analyze/operator_use.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define DEPTH_MAX 65536u /* as deep as the column can tell */
+#define NO_SLICE  SIZE_MAX
+
+struct gathering {
+    const struct model *model;
+    uint32_t net;
+    struct operator_use *use;
+    struct operator_node *by_place;
+    size_t *inference; /* by depth: the inference of this model around, or NO_SLICE */
+    uint32_t *around;  /* by depth: place + 1 of the nearest operator of this model, or 0 */
+};
+
+/* ---- counting ---- */
+
+static const char *text_of(const struct model *model, size_t slice, const char *key)
+{
+    const struct model_attribute *found = model_find_attribute(model, slice, key);
+
+    return found && found->type == TRACE_VALUE_STRING ? found->text : "";
+}
+
+static void take_operator(struct gathering *gathering, size_t slice, uint32_t around)
+{
+    const struct model *model = gathering->model;
+    uint32_t number = model->place[slice];
+    struct operator_node *node = &gathering->by_place[number];
+    uint64_t duration = model_duration_ns(model, slice);
+
+    if (!node->count) {
+        const char *type = model->places[number].function;
+
+        node->name = model->places[number].name;
+        node->type = *type ? type : text_of(model, slice, "op_name");
+        node->provider = text_of(model, slice, "provider");
+        node->place = number;
+    }
+    node->count++;
+    node->total_ns += duration;
+    node->self_ns += duration;
+    if (around) {
+        struct operator_node *outer = &gathering->by_place[around - 1];
+
+        outer->self_ns -= duration < outer->self_ns ? duration : outer->self_ns;
+    }
+}
+
+static void take_thread(struct gathering *gathering, const struct model_thread *thread)
+{
+    const struct model *model = gathering->model;
+    size_t counted = NO_SLICE; /* inference that is already among the runs */
+    size_t deep = 0;           /* so many entries of the arrays are those of open slices */
+
+    for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
+        const struct model_place *place = &model->places[model->place[i]];
+        size_t depth = model->depth[i];
+        size_t outer = depth < deep ? depth : deep;
+        size_t inference = outer ? gathering->inference[outer - 1] : NO_SLICE;
+        uint32_t around = outer ? gathering->around[outer - 1] : 0;
+
+        if (place->kind == TRACE_LOCATION_ML && place->category == TRACE_CATEGORY_INFERENCE) {
+            inference = place->net == gathering->net ? i : NO_SLICE;
+            around = 0;
+        } else if (place->kind == TRACE_LOCATION_OP && !model_is_unfinished(model, i) &&
+                   (place->net == gathering->net ||
+                    (place->net == MODEL_NONE && inference != NO_SLICE))) {
+            take_operator(gathering, i, around);
+            around = model->place[i] + 1;
+            if (inference != NO_SLICE && inference != counted)
+                gathering->use->runs++;
+            counted = inference != NO_SLICE ? inference : counted;
+        }
+        gathering->inference[outer] = inference;
+        gathering->around[outer] = around;
+        deep = outer + 1;
+    }
+}
+
+/* ---- nodes and types ---- */
+
+static int compare_nodes(const struct operator_node *a, const struct operator_node *b)
+{
+    int order = strcmp(a->type, b->type);
+
+    if (!order)
+        order = strcmp(a->provider, b->provider);
+    return order ? order : strcmp(a->name, b->name);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct operator_node *left = a;
+    const struct operator_node *right = b;
+    int order = compare_nodes(left, right);
+
+    return order ? order : left->place < right->place ? -1 : left->place > right->place;
+}
+
+static int longest_node(const void *a, const void *b)
+{
+    const struct operator_node *left = a;
+    const struct operator_node *right = b;
+
+    if (left->self_ns != right->self_ns)
+        return left->self_ns > right->self_ns ? -1 : 1;
+    return by_key(a, b);
+}
+
+static int longest_type(const void *a, const void *b)
+{
+    const struct operator_type *left = a;
+    const struct operator_type *right = b;
+
+    if (left->self_ns != right->self_ns)
+        return left->self_ns > right->self_ns ? -1 : 1;
+    return strcmp(left->type, right->type);
+}
+
+static int most_nodes(const void *a, const void *b)
+{
+    const struct operator_provider *left = a;
+    const struct operator_provider *right = b;
+
+    if (left->nodes != right->nodes)
+        return left->nodes > right->nodes ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+static void merge_nodes(struct gathering *gathering)
+{
+    struct operator_use *use = gathering->use;
+
+    for (size_t p = 0; p < gathering->model->place_count; p++)
+        if (gathering->by_place[p].count)
+            use->nodes[use->node_count++] = gathering->by_place[p];
+    if (use->node_count)
+        qsort(use->nodes, use->node_count, sizeof *use->nodes, by_key);
+    for (size_t i = 0, count = use->node_count; i < count; i++) {
+        struct operator_node *last = use->nodes + use->node_count - 1;
+
+        if (i == 0)
+            use->node_count = 0;
+        if (i && compare_nodes(last, &use->nodes[i]) == 0) {
+            last->count += use->nodes[i].count;
+            last->total_ns += use->nodes[i].total_ns;
+            last->self_ns += use->nodes[i].self_ns;
+        } else {
+            use->nodes[use->node_count++] = use->nodes[i];
+        }
+    }
+}
+
+/* Nodes are sorted by type and provider. */
+static void sum_types(struct operator_use *use)
+{
+    struct operator_type *type = NULL;
+
+    for (size_t i = 0; i < use->node_count; i++) {
+        const struct operator_node *node = &use->nodes[i];
+        struct operator_provider *provider;
+
+        if (!type || strcmp(type->type, node->type) != 0) {
+            type = &use->types[use->type_count++];
+            type->type = node->type;
+        }
+        type->nodes++;
+        type->count += node->count;
+        type->total_ns += node->total_ns;
+        type->self_ns += node->self_ns;
+        use->self_ns += node->self_ns;
+        provider = type->provider_count ? &type->providers[type->provider_count - 1] : NULL;
+        if (provider && strcmp(provider->name, node->provider) == 0)
+            provider->nodes++;
+        else if (type->provider_count < OPERATOR_PROVIDERS)
+            type->providers[type->provider_count++] =
+                (struct operator_provider){ node->provider, 1 };
+    }
+    for (size_t i = 0; i < use->type_count; i++)
+        qsort(use->types[i].providers, use->types[i].provider_count,
+              sizeof use->types[i].providers[0], most_nodes);
+    if (use->node_count)
+        qsort(use->nodes, use->node_count, sizeof *use->nodes, longest_node);
+    if (use->type_count)
+        qsort(use->types, use->type_count, sizeof *use->types, longest_type);
+}
+
+enum ifg_status operator_use_create(const struct model *model, uint32_t net,
+                                    struct operator_use **out_use, struct ifg_error *err)
+{
+    struct gathering gathering = { .model = model, .net = net };
+    struct operator_use *use = ifg_alloc(1, sizeof *use);
+    size_t kinds = 0;
+    bool good;
+
+    *out_use = NULL;
+    gathering.use = use;
+    gathering.by_place = ifg_alloc(model->place_count + 1, sizeof *gathering.by_place);
+    gathering.inference = ifg_alloc(DEPTH_MAX + 1, sizeof *gathering.inference);
+    gathering.around = ifg_alloc(DEPTH_MAX + 1, sizeof *gathering.around);
+    good = use && gathering.by_place && gathering.inference && gathering.around;
+    for (size_t t = 0; good && t < model->thread_count; t++)
+        take_thread(&gathering, &model->threads[t]);
+    for (size_t p = 0; good && p < model->place_count; p++)
+        kinds += gathering.by_place[p].count > 0;
+    if (good) {
+        use->nodes = ifg_alloc(kinds + 1, sizeof *use->nodes);
+        use->types = ifg_alloc(kinds + 1, sizeof *use->types);
+        good = use->nodes && use->types;
+    }
+    if (good) {
+        merge_nodes(&gathering);
+        sum_types(use);
+    }
+    ifg_free(gathering.by_place);
+    ifg_free(gathering.inference);
+    ifg_free(gathering.around);
+    if (!good) {
+        operator_use_destroy(use);
+        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the operators of a model");
+    }
+    *out_use = use;
+    return IFG_OK;
+}
+
+void operator_use_destroy(struct operator_use *use)
+{
+    if (!use)
+        return;
+    ifg_free(use->nodes);
+    ifg_free(use->types);
+    ifg_free(use);
+}

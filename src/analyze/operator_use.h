@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The operators of one model: each node of its graph, and all of a type together.
+ *
+ * Times are self times: without operators inside (the branches of If, the body of Loop), so that
+ * they add up. What was not recorded of an operator (its type, its provider) is "".
+ */
+#ifndef IFG_ANALYZE_OPERATOR_USE_H
+#define IFG_ANALYZE_OPERATOR_USE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/model.h"
+
+#define OPERATOR_PROVIDERS 8u /* of one type that are told apart */
+
+struct operator_node {
+    const char *name;
+    const char *type;
+    const char *provider; /* as the runtime says it: "CPUExecutionProvider" */
+    uint32_t place;       /* the first one of this name, type and provider */
+    uint64_t count;       /* executions */
+    uint64_t total_ns;
+    uint64_t self_ns;
+};
+
+struct operator_provider {
+    const char *name;
+    uint64_t nodes;
+};
+
+struct operator_type {
+    const char *type;
+    uint64_t nodes;
+    uint64_t count; /* executions of all of them */
+    uint64_t total_ns;
+    uint64_t self_ns;
+    struct operator_provider providers[OPERATOR_PROVIDERS]; /* most nodes first */
+    size_t provider_count;
+};
+
+struct operator_use {
+    uint64_t runs;               /* inferences with operators in them */
+    uint64_t self_ns;            /* of all operators */
+    struct operator_node *nodes; /* longest self time first */
+    size_t node_count;
+    struct operator_type *types; /* same */
+    size_t type_count;
+};
+
+/* Of the model with this index. */
+enum ifg_status operator_use_create(const struct model *model, uint32_t net,
+                                    struct operator_use **out_use,
+                                    struct ifg_error *err) IFG_MUST_CHECK;
+void operator_use_destroy(struct operator_use *use); /* accepts NULL */
+
+#endif
