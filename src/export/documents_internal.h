@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of the report, each a key of an open object; nothing where nothing is known. */
+#ifndef IFG_EXPORT_DOCUMENTS_INTERNAL_H
+#define IFG_EXPORT_DOCUMENTS_INTERNAL_H
+
+#include "analyze/report.h"
+#include "base/json.h"
+
+void document_samples_of(struct ifg_json *json, const struct report *report,
+                         const struct ml_net *net);
+void document_samples(struct ifg_json *json, const struct report *report);
+void document_machine(struct ifg_json *json, const struct report *report);
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Memory before, at most and after, and who held the heap: parts of several documents. */
+#include <math.h>
+#include <stdio.h>
+
+#include "analyze/heap.h"
+#include "export/documents.h"
+#include "export/documents_internal.h"
+#include "model/samples.h"
+
+#define PHASES_SHOWN 1000u
+#define ROWS_IN_JSON 50u
+
+static const char *const parts[] = { "", "first", "rest" };
+
+const char *memory_phase_label(const struct ml_input *input, const struct memory_phase *phase,
+                               char *out, size_t size)
+{
+    if (phase->whole)
+        snprintf(out, size, "process %.200s (%u)", phase->name, phase->pid);
+    else if (phase->net >= input->net_count)
+        snprintf(out, size, "zone %.200s", phase->name);
+    else
+        snprintf(out, size, "%.200s %s%s%s%s", input->nets[phase->net].net->name, phase->name,
+                 phase->part ? " (" : "", parts[phase->part], phase->part ? ")" : "");
+    return out;
+}
+
+void memory_json_span(struct ifg_json *json, const struct memory_span *span, uint64_t begin_ns)
+{
+    ifg_json_put_double(json, "before_bytes", span->before);
+    ifg_json_put_double(json, "peak_bytes", span->peak);
+    ifg_json_put_double(json, "after_bytes", span->after);
+    ifg_json_put_double(json, "delta_bytes", memory_delta(span));
+    ifg_json_put_double(json, "peak_ns",
+                        span->peak_ns >= begin_ns ? (double)(span->peak_ns - begin_ns) : 0);
+    ifg_json_put_double(json, "peak_within_ns", (double)(span->peak_ns - span->peak_from_ns));
+    ifg_json_put_bool(json, "coarse", span->coarse);
+}
+
+void memory_json_looks(struct ifg_json *json, const struct memory *memory)
+{
+    ifg_json_put_bool(json, "fine", memory->fine);
+    ifg_json_put_double(json, "resolution_ms", (double)memory->resolution_ns / 1e6);
+    ifg_json_put_double(json, "gaps", memory->gaps);
+    ifg_json_put_double(json, "longest_gap_ms", memory->longest_gap_ms);
+    ifg_json_put_double(json, "cpu_s", memory->cpu_seconds);
+}
+
+void memory_json_phase(struct ifg_json *json, const struct ml_input *input,
+                       const struct memory_phase *phase)
+{
+    char label[300];
+
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "name", memory_phase_label(input, phase, label, sizeof label));
+    ifg_json_put_uint(json, "pid", phase->pid);
+    ifg_json_put_string(json, "model",
+                        phase->net < input->net_count ? input->nets[phase->net].net->name : "");
+    ifg_json_put_string(json, "category", phase->net < input->net_count ? phase->name : "");
+    ifg_json_put_string(json, "part", parts[phase->part]);
+    ifg_json_put_string(json, "zone",
+                        phase->net < input->net_count || phase->whole ? "" : phase->name);
+    ifg_json_put_string(json, "process", phase->whole ? phase->name : "");
+    ifg_json_put_uint(json, "count", phase->count);
+    ifg_json_put_uint(json, "coarse_count", phase->coarse);
+    memory_json_span(json, &phase->most, input->model->begin_ns);
+    ifg_json_put_double(json, "growth_bytes", phase->growth);
+    if (phase->most_slice != SIZE_MAX)
+        ifg_json_put_uint(json, "slice", phase->most_slice);
+    else
+        ifg_json_put_double(json, "slice", (double)NAN);
+    ifg_json_close(json, '}');
+}
+
+static void put_sum(struct ifg_json *json, const char *key, const struct heap_sum *sum)
+{
+    ifg_json_key(json, key);
+    ifg_json_open(json, '{');
+    ifg_json_put_double(json, "bytes", sum->bytes);
+    ifg_json_put_double(json, "error_bytes", heap_error(sum));
+    ifg_json_put_uint(json, "count", sum->count);
+    ifg_json_close(json, '}');
+}
+
+void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
+                        const struct heap_row *row, bool function)
+{
+    const struct model_profile *profile = input->profile;
+    uint32_t routines[HEAP_FRAMES];
+    size_t frames = function && profile ? heap_stack(profile, row->stack, routines) : 0;
+
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "name", row->name);
+    if (function) {
+        ifg_json_put_bool(json, "guessed", row->guessed);
+        ifg_json_put_string(json, "under", row->under);
+        ifg_json_put_string(json, "module", row->module);
+        ifg_json_key(json, "stack");
+        ifg_json_open(json, '[');
+        for (size_t i = 0; i < frames; i++) {
+            char text[256];
+
+            ifg_json_string(json, model_routine_name(profile, routines[i], text, sizeof text));
+        }
+        ifg_json_close(json, ']');
+    } else {
+        ifg_json_put_string(json, "model",
+                            row->net < input->net_count ? input->nets[row->net].net->name : "");
+        ifg_json_put_string(json, "category",
+                            row->category ? model_category_name(row->category) : "");
+        if (row->tid)
+            ifg_json_put_uint(json, "tid", row->tid);
+    }
+    put_sum(json, "peak", &row->peak);
+    put_sum(json, "all", &row->all);
+    put_sum(json, "not_freed", &row->kept);
+    ifg_json_close(json, '}');
+}
+
+static void put_table(struct ifg_json *json, const struct ml_input *input, const char *key,
+                      const struct heap_table *table, size_t rows, bool functions)
+{
+    ifg_json_key(json, key);
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < table->count && i < rows; i++)
+        memory_json_holder(json, input, &table->rows[i], functions);
+    ifg_json_close(json, ']');
+}
+
+void memory_json_sums(struct ifg_json *json, const struct ml_input *input)
+{
+    const struct heap_use *heap = input->heap;
+    uint64_t begin_ns = input->model->begin_ns;
+
+    ifg_json_put_double(json, "peak_ns",
+                        heap->peak_ns >= begin_ns ? (double)(heap->peak_ns - begin_ns) : 0);
+    put_sum(json, "peak", &heap->peak);
+    put_sum(json, "all", &heap->all);
+    put_sum(json, "not_freed", &heap->kept);
+    ifg_json_put_uint(json, "lost", heap->lost);
+}
+
+void memory_json_heap(struct ifg_json *json, const struct ml_input *input, size_t rows)
+{
+    const struct heap_use *heap = input->heap;
+
+    ifg_json_open(json, '{');
+    memory_json_sums(json, input);
+    put_table(json, input, "models", &heap->models, rows, false);
+    put_table(json, input, "operators", &heap->operators, rows, false);
+    put_table(json, input, "threads", &heap->threads, rows, false);
+    put_table(json, input, "functions", &heap->functions, rows, true);
+    ifg_json_key(json, "inferences");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < heap->churn_count; i++) {
+        const struct heap_churn *churn = &heap->churns[i];
+        double count = (double)churn->inferences;
+
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "model", input->nets[churn->net].net->name);
+        ifg_json_put_uint(json, "count", churn->inferences);
+        ifg_json_put_double(json, "allocated_bytes_each", churn->allocated.bytes / count);
+        ifg_json_put_double(json, "freed_bytes_each", churn->freed.bytes / count);
+        ifg_json_put_double(json, "error_bytes_each", heap_error(&churn->allocated) / count);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_close(json, '}');
+}
+
+static void put_process(struct ifg_json *json, const struct ml_input *input,
+                        const struct memory_process *process)
+{
+    const struct memory_scene *scene = &process->scene;
+
+    ifg_json_open(json, '{');
+    ifg_json_put_uint(json, "pid", process->pid);
+    ifg_json_put_string(json, "name", process->name);
+    ifg_json_put_uint(json, "values", process->looks);
+    memory_json_span(json, &process->whole, input->model->begin_ns);
+    ifg_json_put_double(json, "after_load_bytes", process->after_load);
+    ifg_json_put_double(json, "anon_peak_bytes", process->anon_peak);
+    ifg_json_key(json, "peak_in");
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "model",
+                        scene->net == MODEL_NONE ? "" : input->nets[scene->net].net->name);
+    ifg_json_put_string(json, "category",
+                        scene->net == MODEL_NONE ? "" : model_category_name(scene->category));
+    ifg_json_put_uint(json, "number", scene->number);
+    ifg_json_put_string(json, "op", scene->op);
+    ifg_json_put_string(json, "zone", scene->zone);
+    ifg_json_close(json, '}');
+    ifg_json_close(json, '}');
+}
+
+void document_memory(struct ifg_json *json, const struct report *report)
+{
+    const struct ml_input *input = report->input;
+    const struct memory *memory = input->memory;
+
+    if (!memory && !input->heap)
+        return;
+    ifg_json_key(json, "memory");
+    ifg_json_open(json, '{');
+    if (memory) {
+        memory_json_looks(json, memory);
+        ifg_json_key(json, "processes");
+        ifg_json_open(json, '[');
+        for (size_t i = 0; i < memory->process_count; i++)
+            put_process(json, input, &memory->processes[i]);
+        ifg_json_close(json, ']');
+        ifg_json_key(json, "phases");
+        ifg_json_open(json, '[');
+        for (size_t i = 0; i < memory->phase_count && i < PHASES_SHOWN; i++)
+            memory_json_phase(json, input, &memory->phases[i]);
+        ifg_json_close(json, ']');
+    }
+    if (input->heap) {
+        ifg_json_key(json, "heap");
+        memory_json_heap(json, input, ROWS_IN_JSON);
+    }
+    ifg_json_close(json, '}');
+}
