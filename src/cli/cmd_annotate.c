@@ -124,7 +124,10 @@ static void write_title(const struct request *request, struct ifg_bytes *out)
 
     cli_print(out, "%s%s%s%s in %s", cli_bold(true, STDOUT_FILENO),
               cli_clean(a->name, name, sizeof name), cli_bold(false, STDOUT_FILENO),
-              a->guessed ? " (a recovered name)" : "", cli_clean(a->module, module, sizeof module));
+              !a->guessed              ? ""
+              : strstr(a->name, "+0x") ? " (inferred begin and end)"
+                                       : " (a recovered name)",
+              cli_clean(a->module, module, sizeof module));
     if (a->from && *a->from->build_id)
         cli_print(out, ", build-id %s", cli_clean(a->from->build_id, build_id, sizeof build_id));
     if (a->from && *a->from->note)

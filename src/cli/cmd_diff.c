@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "analyze/diff.h"
-#include "base/json.h"
+#include "analyze/recordings.h"
 #include "cli/cli.h"
+#include "export/documents.h"
 
 static const char help[] =
     "usage: inferogram diff A.ifg B.ifg [--threshold PCT] [--all] [--json]\n"
@@ -89,68 +90,6 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     request->paths[DIFF_A] = argv[optind];
     request->paths[DIFF_B] = argv[optind + 1];
     return CLI_YES;
-}
-
-/* ---- what is different about the recordings themselves ------------------------------------------
- */
-
-struct difference {
-    const char *what;
-    char text[DIFF_SIDES][160];
-};
-
-#define DIFFERENCES 6
-
-static void join(char *out, size_t size, const char *text)
-{
-    size_t used = strlen(out);
-    char clean[100];
-
-    if (used + 4 < size)
-        snprintf(out + used, size - used, "%s%s", used ? ", " : "",
-                 cli_clean(text, clean, sizeof clean));
-}
-
-static const char *fact(const struct trace_reader *reader, const char *key)
-{
-    const char *value = trace_find_fact(trace_reader_tables(reader), key);
-
-    return value ? value : "";
-}
-
-static size_t find_differences(const struct loaded *loaded, struct difference out[DIFFERENCES])
-{
-    static const char *const whats[DIFFERENCES] = { "programs", "models",   "runtimes",
-                                                    "CPUs",     "machines", "losses" };
-    size_t count = 0;
-
-    memset(out, 0, DIFFERENCES * sizeof *out);
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        const struct model *model = loaded->models[side];
-        const struct trace_reader *reader = loaded->readers[side];
-        char number[32];
-
-        join(out[0].text[side], sizeof out[0].text[side], fact(reader, "record.program"));
-        for (size_t i = 0; i < model->net_count && i < 8; i++) {
-            join(out[1].text[side], sizeof out[1].text[side], model->nets[i].name);
-            if (*model->nets[i].content_id)
-                join(out[1].text[side], sizeof out[1].text[side], model->nets[i].content_id);
-            if (*model->nets[i].runtime)
-                join(out[2].text[side], sizeof out[2].text[side], model->nets[i].runtime);
-        }
-        join(out[3].text[side], sizeof out[3].text[side], fact(reader, "host.cpu"));
-        join(out[4].text[side], sizeof out[4].text[side], fact(reader, "host.name"));
-        if (model->dropped)
-            snprintf(out[5].text[side], sizeof out[5].text[side], "%s events lost",
-                     cli_count(model->dropped, number));
-    }
-    for (size_t i = 0; i < DIFFERENCES; i++) {
-        if (strcmp(out[i].text[DIFF_A], out[i].text[DIFF_B]) == 0)
-            continue;
-        out[count] = out[i];
-        out[count++].what = whats[i];
-    }
-    return count;
 }
 
 /* ---- for people ---- */
@@ -314,9 +253,10 @@ static void write_rows(const struct request *request, const struct diff *diff,
 }
 
 static void write_text(const struct request *request, const struct diff *diff,
-                       const struct difference *differences, size_t count, struct ifg_bytes *out)
+                       const struct recordings_difference *differences, size_t count,
+                       struct ifg_bytes *out)
 {
-    char path[DIFF_SIDES][200];
+    char path[DIFF_SIDES][200], text[DIFF_SIDES][200];
 
     write_answer(diff, out);
     cli_print(out, "A is %s, B is %s; threshold %g %%\n%s\n",
@@ -325,85 +265,18 @@ static void write_text(const struct request *request, const struct diff *diff,
               100 * request->threshold, DIFF_NOT_INTERLEAVED);
     for (size_t i = 0; i < count; i++)
         cli_print(out, "! different %s: %s | %s\n", differences[i].what,
-                  *differences[i].text[DIFF_A] ? differences[i].text[DIFF_A] : "none",
-                  *differences[i].text[DIFF_B] ? differences[i].text[DIFF_B] : "none");
+                  *differences[i].text[DIFF_A]
+                      ? cli_clean(differences[i].text[DIFF_A], text[DIFF_A], sizeof text[DIFF_A])
+                      : "none",
+                  *differences[i].text[DIFF_B]
+                      ? cli_clean(differences[i].text[DIFF_B], text[DIFF_B], sizeof text[DIFF_B])
+                      : "none");
     if (diff->compared >= 4 && fabs(diff->common_change) > request->threshold)
         cli_print(out,
                   "! half of all places changed by %+.1f %% or more: that looks like the machine "
                   "or the build as a whole\n",
                   100 * diff->common_change);
     write_rows(request, diff, out);
-}
-
-/* ---- for scripts ---- */
-
-static void put_row(struct ifg_json *json, const struct diff_row *row)
-{
-    static const char *const sides[DIFF_SIDES] = { "a", "b" };
-
-    ifg_json_open(json, '{');
-    ifg_json_put_string(json, "kind", model_kind_name(row->kind));
-    ifg_json_put_string(json, "name", row->name);
-    ifg_json_put_string(json, "model", row->model);
-    ifg_json_put_string(json, "function", row->function);
-    ifg_json_put_string(json, "category", model_category_name(row->category));
-    for (int side = 0; side < DIFF_SIDES; side++) {
-        ifg_json_key(json, sides[side]);
-        ifg_json_open(json, '{');
-        ifg_json_put_uint(json, "count", row->side[side].count);
-        ifg_json_put_uint(json, "total_ns", row->side[side].total_ns);
-        ifg_json_put_double(json, "median_ns", row->side[side].median_ns);
-        ifg_json_put_uint(json, "blocks", row->side[side].blocks);
-        ifg_json_close(json, '}');
-    }
-    ifg_json_put_string(json, "verdict", diff_verdict_name(row->verdict));
-    ifg_json_put_double(json, "change", row->compared ? row->change : NAN);
-    ifg_json_put_double(json, "low", row->compared ? row->low : NAN);
-    ifg_json_put_double(json, "high", row->compared ? row->high : NAN);
-    ifg_json_put_double(json, "p", row->compared ? row->p : NAN);
-    ifg_json_put_bool(json, "too_fine", row->too_fine);
-    ifg_json_put_bool(json, "significant", row->significant);
-    ifg_json_put_uint(json, "more", row->more);
-    ifg_json_close(json, '}');
-}
-
-static void write_json(const struct request *request, const struct diff *diff, int code,
-                       const struct difference *differences, size_t count, struct ifg_bytes *out)
-{
-    static const char *const verdicts[] = { "no regression", "regressed", "", "unsure" };
-    struct ifg_json json = { out, false };
-
-    ifg_json_open(&json, '{');
-    ifg_json_put_uint(&json, "schema", 1);
-    ifg_json_put_string(&json, "a", request->paths[DIFF_A]);
-    ifg_json_put_string(&json, "b", request->paths[DIFF_B]);
-    ifg_json_put_string(&json, "verdict", verdicts[code]);
-    ifg_json_put_string(&json, "warning", DIFF_NOT_INTERLEAVED);
-    ifg_json_put_double(&json, "threshold", request->threshold);
-    ifg_json_put_uint(&json, "floor_ns", diff->floor_ns);
-    ifg_json_put_double(&json, "common_change", diff->common_change);
-    ifg_json_key(&json, "counts");
-    ifg_json_open(&json, '{');
-    for (int i = 0; i < DIFF_VERDICTS; i++)
-        ifg_json_put_uint(&json, diff_verdict_name((enum diff_verdict)i), diff->verdicts[i]);
-    ifg_json_close(&json, '}');
-    ifg_json_key(&json, "differences");
-    ifg_json_open(&json, '[');
-    for (size_t i = 0; i < count; i++) {
-        ifg_json_open(&json, '{');
-        ifg_json_put_string(&json, "what", differences[i].what);
-        ifg_json_put_string(&json, "a", differences[i].text[DIFF_A]);
-        ifg_json_put_string(&json, "b", differences[i].text[DIFF_B]);
-        ifg_json_close(&json, '}');
-    }
-    ifg_json_close(&json, ']');
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
-    for (size_t i = 0; i < diff->row_count; i++)
-        put_row(&json, &diff->rows[i]);
-    ifg_json_close(&json, ']');
-    ifg_json_close(&json, '}');
-    ifg_bytes_put(out, "\n", 1);
 }
 
 /* ---- together ---- */
@@ -419,11 +292,10 @@ int cmd_diff(int argc, char **argv)
 {
     struct request request = { 0 };
     struct loaded loaded = { 0 };
-    struct difference differences[DIFFERENCES];
+    struct recordings_difference differences[RECORDINGS_DIFFERENCES];
     struct diff *diff = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
-    size_t count;
     bool done = false;
     int code = parse(argc, argv, &request, &done);
 
@@ -440,11 +312,18 @@ int cmd_diff(int argc, char **argv)
         goto out;
     }
     code = exit_for(diff);
-    count = find_differences(&loaded, differences);
     if (request.json)
-        write_json(&request, diff, code, differences, count, &out);
+        document_diff(
+            &(struct diff_document){
+                { request.paths[DIFF_A], request.paths[DIFF_B] },
+                { loaded.models[DIFF_A], loaded.models[DIFF_B] },
+                request.threshold,
+                diff,
+            },
+            &out);
     else
-        write_text(&request, diff, differences, count, &out);
+        write_text(&request, diff, differences, recordings_compare(loaded.models, differences),
+                   &out);
     if (cli_write_out(&out))
         code = CLI_USAGE; /* 1 would mean that something regressed */
 out:

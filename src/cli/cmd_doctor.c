@@ -3,28 +3,29 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 
 static const char help[] =
-    "usage: inferogram doctor [--json]\n"
+    "usage: inferogram doctor [--strict] [--json] [CHECK...]\n"
     "\n"
     "Tries on this machine, as this user, what recordings need: each line says whether it works,\n"
     "why not, and the command that changes it. Nothing is left behind and nothing is changed.\n"
+    "With names of checks, only these are tried; a name that is none lists them.\n"
     "\n"
-    "  --json   one JSON document: ready, and checks[{id,name,state,needed,detail,fix}] with "
-    "state\n"
-    "           works, no, or absent (this machine does not have it)\n"
-    "  --help   this text\n"
+    "  --strict  status 4 also when something does not work that could; what this machine does\n"
+    "            not have (absent) is not missing\n"
+    "  --json    one JSON document: ready, strict_ok, and checks[{id,name,group,state,needed,\n"
+    "            detail,fix}] with state works, no, or absent (this machine does not have it)\n"
+    "  --help    this text\n"
     "\n"
     "Exit status: 0 programs can be launched and recorded; 4 something is missing for that.\n";
 
-#define OUTPUT_MAX  (1u << 20)
-#define NAME_WIDTH  22
-#define TOTAL_WIDTH 100
+#define OUTPUT_MAX (1u << 20)
+#define CHECKS_MAX 64u
 
 static const char *const states[] = {
     [DOCTOR_WORKS] = "works",
@@ -32,116 +33,156 @@ static const char *const states[] = {
     [DOCTOR_ABSENT] = "absent",
 };
 
-/* Text in the second column, broken between words; returns the width of its last line. */
-static size_t put_wrapped(struct ifg_bytes *out, const char *text)
+static const char *const groups[] = {
+    [DOCTOR_RECORDING] = "recording",
+    [DOCTOR_SAMPLING] = "sampling",
+    [DOCTOR_CODE] = "code",
+    [DOCTOR_MACHINE] = "machine",
+    [DOCTOR_ACCELERATORS] = "accelerators",
+};
+
+struct request {
+    bool chosen[CHECKS_MAX];
+    bool json;
+    bool strict;
+};
+
+static void write_json(struct ifg_bytes *out, const struct request *request,
+                       const struct doctor_finding *findings, bool ready, bool strict_ok)
 {
-    size_t column = NAME_WIDTH + 2;
+    struct ifg_json json = { .out = out };
 
-    while (*text) {
-        size_t length = strcspn(text, " ");
-
-        if (column + length > TOTAL_WIDTH && column > NAME_WIDTH + 2) {
-            cli_print(out, "\n%*s", NAME_WIDTH + 2, "");
-            column = NAME_WIDTH + 2;
-        } else if (column > NAME_WIDTH + 2) {
-            cli_print(out, " ");
-            column++;
-        }
-        cli_print(out, "%.*s", (int)length, text);
-        column += length;
-        text += length + strspn(text + length, " ");
+    ifg_json_open(&json, '{');
+    ifg_json_put_uint(&json, "schema", 1);
+    ifg_json_key(&json, "checks");
+    ifg_json_open(&json, '[');
+    for (unsigned i = 0; i < doctor_check_count; i++) {
+        if (!request->chosen[i])
+            continue;
+        ifg_json_open(&json, '{');
+        ifg_json_put_string(&json, "id", doctor_checks[i].id);
+        ifg_json_put_string(&json, "name", doctor_checks[i].name);
+        ifg_json_put_string(&json, "group", groups[doctor_checks[i].group]);
+        ifg_json_put_string(&json, "state", states[findings[i].state]);
+        ifg_json_put_bool(&json, "needed", doctor_checks[i].needed);
+        ifg_json_put_string(&json, "detail", findings[i].detail);
+        ifg_json_put_string(&json, "fix", findings[i].fix);
+        ifg_json_close(&json, '}');
     }
-    return column;
+    ifg_json_close(&json, ']');
+    ifg_json_put_bool(&json, "ready", ready);
+    ifg_json_put_bool(&json, "strict_ok", strict_ok);
+    ifg_json_close(&json, '}');
+    ifg_bytes_put(out, "\n", 1);
 }
 
-static void put_row(struct ifg_bytes *out, const struct doctor_check *check,
-                    const struct doctor_finding *finding)
+/* Names of what does not work, in one line. */
+static void list_missing(const struct request *request, const struct doctor_finding *findings,
+                         bool needed_only, struct ifg_bytes *out)
 {
-    char result[sizeof finding->detail + 16];
-    char clean[sizeof result];
-    char fix[sizeof finding->fix];
-    size_t column;
+    const char *separator = "";
 
-    if (finding->state == DOCTOR_WORKS)
-        snprintf(result, sizeof result, "works%s%s", *finding->detail ? ": " : "", finding->detail);
-    else
-        snprintf(result, sizeof result, "%s%s", finding->state == DOCTOR_NO ? "no: " : "",
-                 finding->detail);
-    cli_clean(result, clean, sizeof clean);
-    cli_clean(finding->fix, fix, sizeof fix);
-    cli_print(out, "%-*s  ", NAME_WIDTH, check->name);
-    column = put_wrapped(out, clean);
-    if (*fix && column + 4 + strlen(fix) <= TOTAL_WIDTH)
-        cli_print(out, "    %s", fix);
-    else if (*fix) /* whole, so that it can be copied */
-        cli_print(out, "\n%*s%s", NAME_WIDTH + 2, "", fix);
-    cli_print(out, "\n");
+    for (unsigned i = 0; i < doctor_check_count; i++) {
+        if (!request->chosen[i] || findings[i].state != DOCTOR_NO ||
+            (needed_only && !doctor_checks[i].needed))
+            continue;
+        cli_print(out, "%s%s", separator, doctor_checks[i].name);
+        separator = ", ";
+    }
+    ifg_bytes_put(out, "", 1);
 }
 
-static void put_json(struct ifg_json *json, const struct doctor_check *check,
-                     const struct doctor_finding *finding)
+/* What was begun before is asked for last. */
+static void run_checks(const struct request *request, struct doctor_finding *findings)
 {
-    ifg_json_open(json, '{');
-    ifg_json_put_string(json, "id", check->id);
-    ifg_json_put_string(json, "name", check->name);
-    ifg_json_put_string(json, "state", states[finding->state]);
-    ifg_json_put_bool(json, "needed", check->needed);
-    ifg_json_put_string(json, "detail", finding->detail);
-    ifg_json_put_string(json, "fix", finding->fix);
-    ifg_json_close(json, '}');
+    doctor_progress_begin();
+    for (unsigned i = 0; i < doctor_check_count; i++)
+        if (request->chosen[i] && doctor_checks[i].prepare)
+            doctor_checks[i].prepare();
+    for (int prepared = 0; prepared < 2; prepared++) {
+        for (unsigned i = 0; i < doctor_check_count; i++) {
+            if (!request->chosen[i] || !!doctor_checks[i].prepare != prepared)
+                continue;
+            findings[i].state = DOCTOR_NO;
+            doctor_progress(doctor_checks[i].name);
+            doctor_checks[i].run(&findings[i]);
+        }
+    }
+    doctor_progress_end();
 }
 
-static int examine(bool as_json)
+static int examine(const struct request *request)
 {
+    struct doctor_finding *findings = ifg_alloc(doctor_check_count, sizeof *findings);
+    bool ready = true;
+    bool strict_ok = true;
     struct ifg_bytes out;
-    struct ifg_json json = { .out = &out };
-    const char *missing = NULL;
     int code;
 
-    ifg_bytes_init(&out, OUTPUT_MAX);
-    if (as_json) {
-        ifg_json_open(&json, '{');
-        ifg_json_put_uint(&json, "schema", 1);
-        ifg_json_key(&json, "checks");
-        ifg_json_open(&json, '[');
+    if (!findings) {
+        cli_say("out of memory");
+        return CLI_NO;
     }
+    run_checks(request, findings);
     for (unsigned i = 0; i < doctor_check_count; i++) {
-        struct doctor_finding finding = { .state = DOCTOR_NO };
-
-        doctor_checks[i].run(&finding);
-        if (finding.state == DOCTOR_NO && doctor_checks[i].needed && !missing)
-            missing = doctor_checks[i].name;
-        if (as_json)
-            put_json(&json, &doctor_checks[i], &finding);
-        else
-            put_row(&out, &doctor_checks[i], &finding);
+        if (!request->chosen[i] || findings[i].state != DOCTOR_NO)
+            continue;
+        strict_ok = false;
+        ready = ready && !doctor_checks[i].needed;
     }
-    if (as_json) {
-        ifg_json_close(&json, ']');
-        ifg_json_put_bool(&json, "ready", !missing);
-        ifg_json_close(&json, '}');
-        ifg_bytes_put(&out, "\n", 1);
-    }
+    ifg_bytes_init(&out, OUTPUT_MAX);
+    if (request->json)
+        write_json(&out, request, findings, ready, strict_ok);
+    else
+        doctor_write_text(&out, request->chosen, findings);
     code = cli_write_out(&out);
     ifg_bytes_fini(&out);
-    if (missing)
-        cli_say("recordings need what does not work here: %s", missing);
-    return code ? code : missing ? CLI_LACKS : CLI_YES;
+    ifg_bytes_init(&out, OUTPUT_MAX);
+    list_missing(request, findings, !ready, &out);
+    if (!ready)
+        cli_say("recordings need what does not work here: %s", (const char *)out.data);
+    else if (request->strict && !strict_ok)
+        cli_say("this could work here and does not: %s", (const char *)out.data);
+    ifg_bytes_fini(&out);
+    ifg_free(findings);
+    return code ? code : !ready || (request->strict && !strict_ok) ? CLI_LACKS : CLI_YES;
+}
+
+static bool choose(struct request *request, const char *id)
+{
+    for (unsigned i = 0; i < doctor_check_count; i++)
+        if (strcmp(doctor_checks[i].id, id) == 0)
+            return request->chosen[i] = true;
+    return false;
+}
+
+static int unknown(const char *id)
+{
+    char list[1024] = "";
+    size_t used = 0;
+
+    for (unsigned i = 0; i < doctor_check_count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
+                                 doctor_checks[i].id);
+    return cli_usage("doctor", "there is no check '%s'; there are: %s", id, list);
 }
 
 int cmd_doctor(int argc, char **argv)
 {
     static const struct option options[] = {
+        { "strict", no_argument, NULL, 's' },
         { "json", no_argument, NULL, 'j' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    bool as_json = false;
+    struct request request = { .json = false };
     int option;
 
     while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (option == 'j') {
-            as_json = true;
+        if (option == 's') {
+            request.strict = true;
+        } else if (option == 'j') {
+            request.json = true;
         } else if (option == 'h') {
             fputs(help, stdout);
             return CLI_YES;
@@ -149,7 +190,10 @@ int cmd_doctor(int argc, char **argv)
             return cli_bad_option("doctor", option, argv);
         }
     }
-    if (optind < argc)
-        return cli_usage("doctor", "unexpected argument '%s'", argv[optind]);
-    return examine(as_json);
+    for (int i = optind; i < argc; i++)
+        if (!choose(&request, argv[i]))
+            return unknown(argv[i]);
+    for (unsigned i = 0; i < doctor_check_count; i++)
+        request.chosen[i] |= optind == argc;
+    return examine(&request);
 }

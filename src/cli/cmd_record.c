@@ -18,24 +18,25 @@ static const char help[] =
     "usage: inferogram record [OPTIONS] -- CMD ARGS...\n"
     "       inferogram record [OPTIONS] --pid N | --name S | --path P | --next\n"
     "\n"
-    "Records what the models in a program do (ONNX Runtime), and the zones of one that carries\n"
-    "libinferogram, with its children, into a trace file.\n"
+    "Records what the models in a program (ONNX Runtime) and its zones (libinferogram) do.\n"
     "\n"
     "  --pid N           record the running process N, which has ONNX Runtime or libinferogram\n"
     "  --name S, --path P  the oldest running process of that name, or of that program or script\n"
-    "  --next            wait for the next process that creates a session of ONNX Runtime; with\n"
-    "                    --name or --path, for the next one of that name or path\n"
-    "  --timeout T       with --next: wait no longer than T\n"
+    "  --next, --timeout T  wait (no longer than T) for the next process that creates a session "
+    "of\n"
+    "                    ONNX Runtime; with --name or --path, of that name or path\n"
     "  -o, --output FILE, -f, --force  write here (inferogram-<program>-<pid>-<time>.ifg); replace "
     "it\n"
     "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
     "  --ops[=N]         record the operators of every Nth inference (default 16; 1: of all)\n"
-    "  --sample[=HZ], --no-sources  call stacks, HZ a second (251); leave sources out of the "
-    "trace\n"
+    "  --overhead PCT, --sample[=HZ], --no-sample, --no-sources  call stacks: as many as slow the\n"
+    "                    program down by PCT (default 1), at a rate, none; without texts of "
+    "sources\n"
+    "  --sched, --memory  also who woke whom; allocations (CMD) and resident memory every 10 ms\n"
     "  --hook HOW        how runtimes are watched: auto, preload (CMD), uprobe, inject (pid), "
     "none\n"
-    "  --probe FILE      also follow the runtime that FILE describes, or --probe llama, openvino\n"
-    "  --resources[=HZ], --no-resources  look at CPUs, memory, GPUs HZ times a second (default 1)\n"
+    "  --probe FILE      also follow the runtime that FILE describes, or llama, openvino\n"
+    "  --resources[=HZ], --no-resources, --gpu off  look at CPUs, memory, GPUs (1 a second)\n"
     "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
     "  -q, --quiet       say nothing but errors\n"
     "  --help            this text\n"
@@ -53,8 +54,9 @@ static const char help[] =
 #define RESOURCES_HZ_LEAST   0.01
 #define RESOURCES_HZ_MAX     100.0
 
-#define SAMPLE_HZ_DEFAULT 251u
-#define SAMPLE_HZ_MAX     10000u
+#define SAMPLE_HZ_MAX        10000u
+#define OVERHEAD_PCT_DEFAULT 1.0
+#define OVERHEAD_PCT_MAX     50.0
 
 struct arguments {
     struct session_options session;
@@ -69,6 +71,7 @@ struct screen {
     bool quiet;
     bool live;
     bool line_shown;
+    bool sched; /* --sched was given: say why it is missing */
 };
 
 static void clear_line(struct screen *screen)
@@ -175,11 +178,31 @@ static void show_watched(const struct instruments *instruments)
 }
 
 /* What was used all the same, or why there is nothing at all. */
-static void show_missing(const struct session_result *result)
+/* What the watching itself did to the program. */
+static void show_cost(const struct session_result *result)
 {
+    char samples[32];
+
+    if (!result->sample_hz)
+        return;
+    if (result->cost_measured)
+        cli_say("%s call stacks at %u Hz; they slowed the program down by %.1f %% (± %.1f, "
+                "measured)",
+                cli_count(result->samples, samples), result->sample_hz,
+                result->cost_pct > 0 ? result->cost_pct : 0.0, result->cost_error_pct);
+    else
+        cli_say("%s call stacks at %u Hz, about %.1f %% of the program's time",
+                cli_count(result->samples, samples), result->sample_hz, result->cost_pct);
+}
+
+static void show_missing(const struct session_result *result, const struct screen *screen)
+{
+    const struct instrument *wakers = instruments_find(&result->instruments, "wakers");
     const struct instrument *runtime = instruments_find(&result->instruments, "ONNX Runtime");
     const char *nothing = result->no_library ? "nothing was recorded: " : "";
 
+    if (screen->sched && wakers && wakers->state == TRACE_INSTRUMENT_UNAVAILABLE)
+        cli_say("who woke whom was not recorded: %s", wakers->reason);
     if (result->hooked && runtime && runtime->state == TRACE_INSTRUMENT_UNAVAILABLE)
         cli_say("%sONNX Runtime not available: %s", nothing, runtime->reason);
     else if (result->no_library && result->hooked)
@@ -215,7 +238,8 @@ static void show_end(const struct session_result *result, const struct screen *s
             result->totals.seconds, cli_count(result->totals.events, events),
             cli_size(result->totals.bytes, size), cli_count(result->totals.dropped, dropped));
     show_watched(&result->instruments);
-    show_missing(result);
+    show_cost(result);
+    show_missing(result, screen);
     if (result->still_injected[0])
         cli_say("the program's calls still go through our hooks, which record nothing now: %s; a "
                 "further 'record --pid %d --hook inject' puts them back",
@@ -343,18 +367,44 @@ static bool parse_ops(const char *text, uint32_t *out_ops)
     return true;
 }
 
-static bool parse_rate(const char *text, uint32_t *out_hz)
+/* Without a rate: inside the budget, which is the default anyway. */
+static int parse_rate(const char *text, struct session_options *session)
 {
-    unsigned long value = SAMPLE_HZ_DEFAULT;
+    unsigned long value;
     char *end;
 
-    if (text) {
-        value = strtoul(text, &end, 10);
-        if (*text < '0' || *text > '9' || *end || value < 1 || value > SAMPLE_HZ_MAX)
-            return false;
-    }
-    *out_hz = (uint32_t)value;
-    return true;
+    session->sample_hz = 0;
+    session->machine_alone = true;
+    if (session->overhead_pct <= 0)
+        session->overhead_pct = OVERHEAD_PCT_DEFAULT;
+    if (!text)
+        return CLI_YES;
+    value = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || value < 1 || value > SAMPLE_HZ_MAX)
+        return cli_usage("record", "'%s' is not a rate of 1 to %u samples a second", text,
+                         SAMPLE_HZ_MAX);
+    session->sample_hz = (uint32_t)value;
+    return CLI_YES;
+}
+
+static int parse_overhead(const char *text, double *out_pct)
+{
+    char *end;
+
+    *out_pct = strtod(text, &end);
+    if (*text < '0' || *text > '9' || (*end && strcmp(end, "%") != 0) || !(*out_pct > 0) ||
+        *out_pct > OVERHEAD_PCT_MAX)
+        return cli_usage("record", "'%s' is not a slow-down of more than 0 and up to 50 percent",
+                         text);
+    return CLI_YES;
+}
+
+static int parse_gpu(const char *text, bool *out_off)
+{
+    *out_off = strcmp(text, "off") == 0;
+    if (!*out_off && strcmp(text, "auto") != 0)
+        return cli_usage("record", "--gpu is auto or off, not '%s'", text);
+    return CLI_YES;
 }
 
 static int parse_resources(const char *text, double *out_hz)
@@ -416,6 +466,11 @@ enum {
     OPTION_OPS,
     OPTION_PROBE,
     OPTION_SAMPLE,
+    OPTION_NO_SAMPLE,
+    OPTION_OVERHEAD,
+    OPTION_SCHED,
+    OPTION_MEMORY,
+    OPTION_GPU,
     OPTION_NO_SOURCES,
     OPTION_RESOURCES,
     OPTION_NO_RESOURCES,
@@ -436,6 +491,11 @@ static const struct option options[] = {
     { "ops", optional_argument, NULL, OPTION_OPS },
     { "probe", required_argument, NULL, OPTION_PROBE },
     { "sample", optional_argument, NULL, OPTION_SAMPLE },
+    { "no-sample", no_argument, NULL, OPTION_NO_SAMPLE },
+    { "overhead", required_argument, NULL, OPTION_OVERHEAD },
+    { "sched", no_argument, NULL, OPTION_SCHED },
+    { "memory", no_argument, NULL, OPTION_MEMORY },
+    { "gpu", required_argument, NULL, OPTION_GPU },
     { "no-sources", no_argument, NULL, OPTION_NO_SOURCES },
     { "resources", optional_argument, NULL, OPTION_RESOURCES },
     { "no-resources", no_argument, NULL, OPTION_NO_RESOURCES },
@@ -443,6 +503,44 @@ static const struct option options[] = {
     { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
 };
+
+#define NOT_MINE (-1)
+
+/* What of the machine is recorded besides the program. */
+static int parse_machine(int option, struct session_options *session)
+{
+    switch (option) {
+    case OPTION_NO_SOURCES:
+        session->no_sources = true;
+        return CLI_YES;
+    case OPTION_SAMPLE:
+        return parse_rate(optarg, session);
+    case OPTION_NO_SAMPLE:
+        session->sample_hz = 0;
+        session->overhead_pct = 0;
+        return CLI_YES;
+    case OPTION_OVERHEAD:
+        session->machine_alone = true;
+        return parse_overhead(optarg, &session->overhead_pct);
+    case OPTION_SCHED:
+        session->sched = true;
+        session->machine_alone = true;
+        return CLI_YES;
+    case OPTION_MEMORY:
+        session->memory = true;
+        session->machine_alone = true;
+        return CLI_YES;
+    case OPTION_GPU:
+        return parse_gpu(optarg, &session->no_gpu);
+    case OPTION_RESOURCES:
+        return parse_resources(optarg, &session->resources_hz);
+    case OPTION_NO_RESOURCES:
+        session->resources_hz = 0;
+        return CLI_YES;
+    default:
+        return NOT_MINE;
+    }
+}
 
 /* CLI_YES: go on. Anything else is the exit status; help sets *out_done. */
 static int parse(int argc, char **argv, struct arguments *arguments, bool *out_done)
@@ -495,22 +593,6 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
             if (code)
                 return code;
             break;
-        case OPTION_NO_SOURCES:
-            session->no_sources = true;
-            break;
-        case OPTION_SAMPLE:
-            if (!parse_rate(optarg, &session->sample_hz))
-                return cli_usage("record", "'%s' is not a rate of 1 to %u samples a second", optarg,
-                                 SAMPLE_HZ_MAX);
-            break;
-        case OPTION_RESOURCES:
-            code = parse_resources(optarg, &session->resources_hz);
-            if (code)
-                return code;
-            break;
-        case OPTION_NO_RESOURCES:
-            session->resources_hz = 0;
-            break;
         case OPTION_PROBE:
             code = cli_add_probe(optarg, arguments->probes, &session->probe_count);
             if (code)
@@ -526,12 +608,38 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
             *out_done = true;
             return CLI_YES;
         default:
-            return cli_bad_option("record", option, argv);
+            code = parse_machine(option, session);
+            if (code == NOT_MINE)
+                return cli_bad_option("record", option, argv);
+            if (code)
+                return code;
         }
     }
     if (optind < argc)
         session->command = argv + optind;
     return check(session, targets);
+}
+
+#define STANDING_MAX 64u
+
+/* Options that a user wants every time come from the environment, before those of the command
+ * line, which win. Words only: there are no quotes. NULL: no memory. */
+static char **add_standing_options(int argc, char **argv, char *standing, int *out_argc)
+{
+    char **all = ifg_alloc((size_t)argc + STANDING_MAX + 1, sizeof *all);
+    char *rest = standing;
+    char *word;
+    int count = 0;
+
+    if (!all)
+        return NULL;
+    all[count++] = argv[0];
+    while (standing && count <= (int)STANDING_MAX && (word = strtok_r(rest, " \t\n", &rest)))
+        all[count++] = word;
+    for (int i = 1; i < argc; i++)
+        all[count++] = argv[i];
+    *out_argc = count;
+    return all;
 }
 
 static char *join_arguments(int argc, char **argv)
@@ -566,19 +674,28 @@ static int exit_after(const struct arguments *arguments, const struct session_re
 
 int cmd_record(int argc, char **argv)
 {
-    struct arguments arguments = { .session.resources_hz = RESOURCES_HZ_DEFAULT };
+    struct arguments arguments = { .session = { .resources_hz = RESOURCES_HZ_DEFAULT,
+                                                .overhead_pct = OVERHEAD_PCT_DEFAULT } };
     struct screen screen = { 0 };
     struct session_result result;
     struct ifg_error err = { 0 };
     bool cannot_start = false;
     bool done = false;
-    char *joined = join_arguments(argc, argv);
+    const char *variable = getenv("IFG_RECORD_OPTIONS");
+    char *standing = ifg_strdup(variable ? variable : "");
+    char **all = add_standing_options(argc, argv, standing, &argc);
+    char *joined = all ? join_arguments(argc, all) : NULL;
     enum ifg_status status;
-    int code = parse(argc, argv, &arguments, &done);
+    int code = CLI_NO;
 
+    if (all)
+        code = parse(argc, all, &arguments, &done);
+    else
+        cli_say("out of memory");
     if (code || done)
         goto out;
     screen.quiet = arguments.quiet;
+    screen.sched = arguments.session.sched;
     screen.live = !arguments.quiet && isatty(STDERR_FILENO);
     arguments.session.tool_version = INFEROGRAM_VERSION;
     arguments.session.arguments = joined ? joined : "";
@@ -616,5 +733,7 @@ int cmd_record(int argc, char **argv)
 out:
     cli_free_probes(arguments.probes, arguments.session.probe_count);
     ifg_free(joined);
+    ifg_free(all);
+    ifg_free(standing);
     return code;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/report_output.h"
+#include "export/documents.h"
 
 static const char help[] =
     "usage: inferogram report FILE [--limit N] [--json]\n"
@@ -88,7 +89,7 @@ static int print_report(struct report_request *request, const struct model *mode
         request->report = report;
         request->zones = zones;
         if (request->json)
-            report_write_json(request, &out);
+            document_report(report, request->limit_given ? request->limit : SIZE_MAX, &out);
         else
             report_write_text(request, &out);
         code = cli_write_out(&out);

@@ -12,13 +12,16 @@
 #include "cli/csv.h"
 #include "cli/name_filter.h"
 #include "cli/stats_functions.h"
+#include "cli/stats_memory.h"
+#include "cli/stats_threads.h"
 
 static const char help[] =
     "usage: inferogram stats FILE [--by WHAT] [OPTIONS]\n"
     "\n"
     "  --by WHAT         zone (default): everything by name; model, category, model-function: ML\n"
     "                    events; op: operators; thread: outermost zones; function: functions of\n"
-    "                    the program by samples, of a trace without them the models' functions\n"
+    "                    the program by samples, of a trace without them the models' functions;\n"
+    "                    memory: before, peak, after of each phase; allocation: who held the heap\n"
     "  --name REGEX      only names that contain a match (PCRE2, ECMAScript-like)\n"
     "  --model NAME      only events of this model\n"
     "  --op, --zone NAME only samples inside this operator, this zone (--by function)\n"
@@ -58,6 +61,8 @@ struct request {
     enum column sort;
     bool sort_given;
     bool of_models; /* functions of models, even if there are samples */
+    bool memory;    /* phases, or allocations */
+    bool allocations;
     size_t limit;
     bool limit_given;
     bool json;
@@ -87,8 +92,9 @@ static bool parse_time(const char *text, uint64_t *out_ns)
 
 static int take_option(int option, struct request *request)
 {
-    static const char *const groups[] = { "zone",     "model",  "category",      "op",
-                                          "function", "thread", "model-function" };
+    static const char *const groups[] = { "zone",      "model",  "category",       "op",
+                                          "function",  "thread", "model-function", "memory",
+                                          "allocation" };
     static const char *const columns[] = { "total", "self", "count", "mean",
                                            "p50",   "p99",  "max",   "name" };
     static const char *const ways[] = { "linear", "nearest" };
@@ -98,10 +104,12 @@ static int take_option(int option, struct request *request)
 
     switch (option) {
     case 'b':
-        if (!choose(optarg, groups, 7, &chosen))
+        if (!choose(optarg, groups, 9, &chosen))
             return cli_usage("stats", "cannot group by '%s'", optarg);
         request->of_models = chosen == 6;
-        request->options.by = request->of_models ? STATS_BY_FUNCTION : (enum stats_by)chosen;
+        request->memory = chosen >= 7;
+        request->allocations = chosen == 8;
+        request->options.by = chosen >= 6 ? STATS_BY_FUNCTION : (enum stats_by)chosen;
         break;
     case 's':
         if (!choose(optarg, columns, 8, &chosen))
@@ -199,7 +207,7 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
         request->options.filter.to_ns <= request->options.filter.from_ns)
         return cli_usage("stats", "--to must be later than --from");
     if ((request->op || request->zone) &&
-        (request->options.by != STATS_BY_FUNCTION || request->of_models))
+        (request->options.by != STATS_BY_FUNCTION || request->of_models || request->memory))
         return cli_usage("stats", "--op and --zone choose samples: use them with --by function");
     request->path = argv[optind];
     if (!request->limit_given)
@@ -245,7 +253,23 @@ static int compare_rows(const void *a, const void *b, void *user)
     return strcmp(left->name, right->name);
 }
 
+/* What threads were doing beside their zones; NULL: not known, or not asked for. */
+static struct waiting *states_of(const struct request *request, const struct model *model,
+                                 const struct model_profile **out_profile)
+{
+    const struct stats_filter *filter = &request->options.filter;
+    struct waiting *waiting = NULL;
+
+    *out_profile = NULL;
+    if (request->options.by != STATS_BY_THREAD || filter->model || filter->name_matches ||
+        filter->from_ns || filter->to_ns || model_profile_get(model, out_profile, NULL) ||
+        !*out_profile || waiting_create(model, &waiting, NULL))
+        return NULL;
+    return waiting;
+}
+
 static void write_json(const struct request *request, const struct stats *stats, size_t rows,
+                       const struct model_profile *profile, const struct waiting *waiting,
                        struct ifg_bytes *out)
 {
     static const char *const keys[] = { "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns" };
@@ -277,6 +301,8 @@ static void write_json(const struct request *request, const struct stats *stats,
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');
+    if (waiting)
+        threads_write_json(&json, profile, waiting, request->options.filter.thread);
     ifg_json_close(&json, '}');
     ifg_bytes_put(out, "\n", 1);
 }
@@ -337,6 +363,8 @@ static int print_stats(const struct request *request, const struct model *model)
     struct ifg_bytes out;
     enum column sort = request->sort;
     enum ifg_status status = stats_create(model, &request->options, &stats, &err);
+    const struct model_profile *profile;
+    struct waiting *waiting;
     size_t rows;
     int code;
 
@@ -347,20 +375,24 @@ static int print_stats(const struct request *request, const struct model *model)
     if (stats->row_count)
         qsort_r(stats->rows, stats->row_count, sizeof *stats->rows, compare_rows, &sort);
     rows = request->limit && request->limit < stats->row_count ? request->limit : stats->row_count;
+    waiting = states_of(request, model, &profile);
     ifg_bytes_init(&out, OUTPUT_MAX);
     if (request->json)
-        write_json(request, stats, rows, &out);
+        write_json(request, stats, rows, profile, waiting, &out);
     else if (request->csv)
         write_csv(stats, rows, &out);
     else if (stats->row_count)
         write_table(stats, rows, &out);
-    else
+    if (waiting && !request->json && !request->csv)
+        threads_write_table(&out, profile, waiting, request->options.filter.thread, request->limit);
+    if (!out.size)
         cli_say("%s: nothing matches", request->path);
     if (model->dropped && !request->json && !request->csv)
         cli_say("%llu events were dropped while recording and are in no figure",
                 (unsigned long long)model->dropped);
     code = out.size ? cli_write_out(&out) : CLI_YES;
     ifg_bytes_fini(&out);
+    waiting_destroy(waiting);
     stats_destroy(stats);
     return code;
 }
@@ -396,8 +428,42 @@ static int print_functions(const struct request *request, const struct model *mo
     return functions_print(&functions);
 }
 
+static int print_memory(const struct request *request, const struct model *model)
+{
+    const struct stats_filter *from = &request->options.filter;
+    struct memory_request memory = {
+        .path = request->path,
+        .model = model,
+        .allocations = request->allocations,
+        .net = from->model,
+        .name_matches = from->name_matches,
+        .user = from->user,
+        .form = request->json  ? MEMORY_JSON
+                : request->csv ? MEMORY_CSV
+                               : MEMORY_TABLE,
+        .limit = request->limit,
+    };
+
+    if (from->thread || from->from_ns || from->to_ns || (request->allocations && from->model))
+        return cli_usage("stats", "--by %s can be narrowed by --name%s only",
+                         request->allocations ? "allocation" : "memory",
+                         request->allocations ? "" : " and --model");
+    if (request->sort_given) {
+        if (request->sort != SORT_TOTAL && request->sort != SORT_MAX &&
+            request->sort != SORT_COUNT && request->sort != SORT_NAME)
+            return cli_usage("stats", "memory is sorted by max (of one), total, count or name");
+        memory.sort = request->sort == SORT_TOTAL   ? MEMORY_BY_TOTAL
+                      : request->sort == SORT_COUNT ? MEMORY_BY_COUNT
+                      : request->sort == SORT_NAME  ? MEMORY_BY_NAME
+                                                    : MEMORY_BY_MOST;
+    }
+    return memory_print(&memory);
+}
+
 static int print_any(const struct request *request, const struct model *model)
 {
+    if (request->memory)
+        return print_memory(request, model);
     if (request->options.by == STATS_BY_FUNCTION && !request->of_models && model_has_profile(model))
         return print_functions(request, model);
     if (request->op || request->zone)

@@ -7,6 +7,10 @@
 #define IFG_CLI_DOCTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "collect/perf/refusal.h"
 
 enum doctor_state {
     DOCTOR_WORKS,
@@ -14,17 +18,28 @@ enum doctor_state {
     DOCTOR_ABSENT, /* this machine does not have it; nothing is wrong */
 };
 
+/* Rows of a group stand together, in this order. */
+enum doctor_group {
+    DOCTOR_RECORDING,
+    DOCTOR_SAMPLING,
+    DOCTOR_CODE,
+    DOCTOR_MACHINE,
+    DOCTOR_ACCELERATORS,
+};
+
 struct doctor_finding {
     enum doctor_state state;
-    char detail[400]; /* what works, or why it does not */
-    char fix[400];    /* a command, or "" */
+    char detail[512]; /* what works, or why it does not */
+    char fix[768];    /* a command, or "" */
 };
 
 struct doctor_check {
-    const char *id; /* in JSON */
+    const char *id; /* in JSON, and on the command line */
     const char *name;
+    enum doctor_group group;
     bool needed; /* without it nothing can be recorded at all */
     void (*run)(struct doctor_finding *out_finding);
+    void (*prepare)(void); /* begins what takes long, before the others are run; or NULL */
 };
 
 extern const struct doctor_check doctor_checks[];
@@ -36,10 +51,53 @@ void doctor_say(struct doctor_finding *finding, enum doctor_state state, const c
 void doctor_fix(struct doctor_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A refusal with its command (see cli/advice.h). */
+void doctor_refused(struct doctor_finding *finding, const char *message);
+
+/* ---- doctor_text.c ---- */
+
+/* chosen and findings have as many items as there are checks; those not chosen are not shown. */
+void doctor_write_text(struct ifg_bytes *out, const bool *chosen,
+                       const struct doctor_finding *findings);
+
+/* ---- doctor_progress.c ---- */
+
+/* Tells on a terminal what is being tried, once that takes longer than a second. */
+void doctor_progress_begin(void);
+void doctor_progress(const char *name);
+void doctor_progress_end(void);
+
+/* ---- the checks ---- */
+
 /* doctor_perf.c */
 void doctor_sampling(struct doctor_finding *out);
 void doctor_kernel_frames(struct doctor_finding *out);
 void doctor_switches(struct doctor_finding *out);
+void doctor_wakers(struct doctor_finding *out);
 void doctor_counters(struct doctor_finding *out);
+
+/* doctor_limits.c */
+void doctor_ring_memory(struct doctor_finding *out);
+void doctor_descriptors(struct doctor_finding *out);
+void doctor_sample_rate(struct doctor_finding *out);
+
+/* doctor_code.c */
+void doctor_kernel_names(struct doctor_finding *out);
+void doctor_deleted_libraries(struct doctor_finding *out);
+void doctor_symbols(struct doctor_finding *out);
+void doctor_disassembler(struct doctor_finding *out);
+
+/* doctor_machine.c */
+void doctor_computer(struct doctor_finding *out);
+void doctor_clock(struct doctor_finding *out);
+void doctor_resources(struct doctor_finding *out);
+void doctor_pressure(struct doctor_finding *out);
+void doctor_cgroup(struct doctor_finding *out);
+void doctor_frequency(struct doctor_finding *out);
+void doctor_throttling(struct doctor_finding *out);
+void doctor_energy(struct doctor_finding *out);
+void doctor_nvidia(struct doctor_finding *out);
+void doctor_gpus(struct doctor_finding *out);
+void doctor_npus(struct doctor_finding *out);
 
 #endif

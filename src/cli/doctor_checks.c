@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The checks of `inferogram doctor`, in the order in which they are shown. */
-#include <dirent.h>
-#include <dlfcn.h>
+/* The checks of `inferogram doctor` in the order of their rows, and those of recording. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/ticks.h"
+#include "cli/advice.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "collect/uprobe/uprobe.h"
@@ -24,7 +21,9 @@
 #include "record/program.h"
 #include "record/rendezvous.h"
 
-#define NEEDED_BYTES (64u << 20) /* less than this, and a recording ends early */
+#define PRELOAD_LIBRARY "libinferogram-preload.so"
+#define MEMORY_LIBRARY  "libinferogram-memory.so"
+#define NEEDED_BYTES    (64u << 20) /* less than this, and a recording ends early */
 
 void doctor_say(struct doctor_finding *finding, enum doctor_state state, const char *format, ...)
 {
@@ -45,18 +44,20 @@ void doctor_fix(struct doctor_finding *finding, const char *format, ...)
     va_end(arguments);
 }
 
-static const char *own_path(char out[PATH_MAX])
+void doctor_refused(struct doctor_finding *finding, const char *message)
 {
-    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    struct advice advice;
 
-    out[length > 0 ? length : 0] = '\0';
-    return length > 0 ? out : "inferogram";
+    advice_split(message, &advice);
+    doctor_say(finding, DOCTOR_NO, "%s", advice.sentence);
+    doctor_fix(finding, "%s", advice.command);
 }
 
 /* ---- launch ---- */
 
 /* Starts `cat` as record would, and reads from its own mappings whether our library is in it. */
-static bool child_has_library(const struct hooks *hooks, const char *program, bool *out_started)
+static bool child_has_library(const struct hooks *hooks, const char *program, const char *library,
+                              bool *out_started)
 {
     char line[PATH_MAX + 128];
     int ends[2];
@@ -79,7 +80,7 @@ static bool child_has_library(const struct hooks *hooks, const char *program, bo
     close(ends[1]);
     output = child > 0 ? fdopen(ends[0], "r") : NULL;
     while (output && fgets(line, sizeof line, output))
-        seen = seen || strstr(line, "libinferogram-preload.so");
+        seen = seen || strstr(line, library);
     if (output)
         fclose(output);
     else
@@ -107,7 +108,7 @@ static void check_launch(struct doctor_finding *out)
         doctor_say(out, DOCTOR_NO, "%s", err.message);
     else if (!hooks.preload)
         doctor_say(out, DOCTOR_NO, "%s", hooks.reason);
-    else if (child_has_library(&hooks, path, &started))
+    else if (child_has_library(&hooks, path, PRELOAD_LIBRARY, &started))
         doctor_say(out, DOCTOR_WORKS, "%s",
                    hooks.python ? ""
                                 : "but not in Python: its hook is "
@@ -170,31 +171,46 @@ static void check_output(struct doctor_finding *out)
 
 /* ---- attach ---- */
 
-/* A refusal in one sentence, and the command that it has between backticks. */
-static void say_refusal(struct doctor_finding *out, const char *message)
-{
-    char path[PATH_MAX];
-    const char *end = strstr(message, "; ");
-    const char *begin = strchr(message, '`');
-    const char *stop = begin ? strchr(begin + 1, '`') : NULL;
+/* Probes are tried by a child, while we do the rest: taking them out again takes its time. */
+static struct {
+    struct uprobe_rights found;
+    pid_t child;
+    int answer;
+    bool known;
+} rights_trial;
 
-    doctor_say(out, DOCTOR_NO, "%.*s", end ? (int)(end - message) : (int)strlen(message), message);
-    if (!stop || strncmp(begin + 1, "sudo ", 5) != 0)
+static void prepare_rights(void)
+{
+    int ends[2];
+
+    if (rights_trial.child || pipe2(ends, O_CLOEXEC) < 0)
         return;
-    doctor_fix(out, "%.*s%s%s", (int)(stop - begin - 1), begin + 1,
-               strncmp(begin + 1, "sudo setcap ", 12) == 0 ? " " : "",
-               strncmp(begin + 1, "sudo setcap ", 12) == 0 ? own_path(path) : "");
+    rights_trial.child = fork();
+    if (rights_trial.child == 0) {
+        ssize_t size = sizeof rights_trial.found;
+
+        uprobe_check_best(&rights_trial.found);
+        _exit(write(ends[1], &rights_trial.found, (size_t)size) != size);
+    }
+    close(ends[1]);
+    rights_trial.answer = ends[0];
 }
 
 static const struct uprobe_rights *rights(void)
 {
-    static struct uprobe_rights found;
-    static bool asked;
+    ssize_t got = -1;
 
-    if (!asked)
-        uprobe_check(&found);
-    asked = true;
-    return &found;
+    if (rights_trial.known)
+        return &rights_trial.found;
+    rights_trial.known = true;
+    if (rights_trial.child > 0) {
+        got = read(rights_trial.answer, &rights_trial.found, sizeof rights_trial.found);
+        close(rights_trial.answer);
+        waitpid(rights_trial.child, NULL, 0);
+    }
+    if (got != sizeof rights_trial.found) /* it died of it, or could not be made */
+        uprobe_check_best(&rights_trial.found);
+    return &rights_trial.found;
 }
 
 static void check_uprobes(struct doctor_finding *out)
@@ -205,7 +221,7 @@ static void check_uprobes(struct doctor_finding *out)
         doctor_say(out, DOCTOR_WORKS, "BPF");
         return;
     }
-    say_refusal(out, found->bpf.message);
+    doctor_refused(out, found->bpf.message);
     if (found->perf.works) {
         char why[sizeof out->detail];
 
@@ -221,7 +237,7 @@ static void check_memory(struct doctor_finding *out)
     if (found->memory.works)
         doctor_say(out, DOCTOR_WORKS, "%s", "");
     else
-        say_refusal(out, found->memory.message);
+        doctor_refused(out, found->memory.message);
 }
 
 /* A process that is not our child any more, as those are that are attached to. */
@@ -274,7 +290,6 @@ static void check_injection(struct doctor_finding *out)
     int keeper;
     pid_t stranger = make_stranger(&keeper);
     int scope = yama_scope();
-    char path[PATH_MAX];
 
     if (stranger <= 0)
         doctor_say(out, DOCTOR_NO, "no process could be made to try it with");
@@ -287,64 +302,75 @@ static void check_injection(struct doctor_finding *out)
     else if (errno == EPERM && scope > 0) {
         doctor_say(out, DOCTOR_NO, "not even your own processes: kernel.yama.ptrace_scope is %d",
                    scope);
-        doctor_fix(out, "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep %s", own_path(path));
+        doctor_fix(out, "sudo sysctl kernel.yama.ptrace_scope=0");
     } else
         doctor_say(out, DOCTOR_NO,
-                   "ptrace is refused (%s); a filter, as containers have one, or a "
-                   "security module forbids it",
+                   "ptrace is refused (%s): a filter, as containers have one (they need "
+                   "--cap-add=SYS_PTRACE), or a security module forbids it",
                    strerror(errno));
     if (keeper >= 0)
         close(keeper); /* the stranger ends */
 }
 
-/* ---- the machine ---- */
+/* ---- allocations ---- */
 
-static void check_clock(struct doctor_finding *out)
+static void check_memory_hook(struct doctor_finding *out)
 {
-    switch (ifg_tick_source_choose()) {
-    case IFG_TICKS_TSC:
-        doctor_say(out, DOCTOR_WORKS, "TSC, at one rate on every core");
-        break;
-    case IFG_TICKS_CNTVCT:
-        doctor_say(out, DOCTOR_WORKS, "CNTVCT");
-        break;
-    case IFG_TICKS_MONOTONIC:
-        doctor_say(out, DOCTOR_WORKS,
-                   "CLOCK_MONOTONIC: the counter of this processor changes its "
-                   "rate, so a zone costs more");
-        break;
+    struct hooks hooks = { 0 };
+    struct program program;
+    char path[PATH_MAX];
+    char reason[512];
+    bool started;
+
+    if (program_find("cat", path, sizeof path) != 0) {
+        doctor_say(out, DOCTOR_NO, "there is no program 'cat' to try it with");
+        return;
     }
-}
-
-static void check_nvidia(struct doctor_finding *out)
-{
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
-    bool device = access("/dev/nvidiactl", F_OK) == 0;
-
-    if (library && device)
-        doctor_say(out, DOCTOR_WORKS, "driver and libnvidia-ml are there");
-    else if (device)
-        doctor_say(out, DOCTOR_NO,
-                   "a driver, but no libnvidia-ml.so.1 for this program; in a "
-                   "container, start it with the GPU's 'utility' capability");
+    program_probe(path, &program);
+    /* There is no ring: the library finds that out and keeps quiet. */
+    if (!hooks_add_memory(&hooks, &program, "/dev/null", reason, sizeof reason))
+        doctor_say(out, DOCTOR_NO, "%s", reason);
+    else if (child_has_library(&hooks, path, MEMORY_LIBRARY, &started))
+        doctor_say(out, DOCTOR_WORKS, "record --memory");
     else
-        doctor_say(out, DOCTOR_ABSENT, "no driver");
-    if (library)
-        dlclose(library);
+        doctor_say(out, DOCTOR_NO,
+                   started ? "a program was started, and our library was not in it"
+                           : "a program did not start with our library in it");
+    hooks_fini(&hooks);
 }
 
 const struct doctor_check doctor_checks[] = {
-    { "launch", "launch and hooks", true, check_launch },
-    { "session_directory", "session directory", true, check_directory },
-    { "output", "trace file", false, check_output },
-    { "attach", "attach by uprobes", false, check_uprobes },
-    { "injection", "attach by injection", false, check_injection },
-    { "other_processes", "processes of others", false, check_memory },
-    { "sampling", "sampling", false, doctor_sampling },
-    { "kernel_frames", "kernel frames", false, doctor_kernel_frames },
-    { "context_switches", "context switches", false, doctor_switches },
-    { "hardware_counters", "hardware counters", false, doctor_counters },
-    { "clock", "clock", false, check_clock },
-    { "nvidia", "NVIDIA GPU", false, check_nvidia },
+    { "launch", "launch and hooks", DOCTOR_RECORDING, true, check_launch, NULL },
+    { "session_directory", "session directory", DOCTOR_RECORDING, true, check_directory, NULL },
+    { "output", "trace file", DOCTOR_RECORDING, false, check_output, NULL },
+    { "attach", "attach by uprobes", DOCTOR_RECORDING, false, check_uprobes, prepare_rights },
+    { "injection", "attach by injection", DOCTOR_RECORDING, false, check_injection, NULL },
+    { "other_processes", "processes of others", DOCTOR_RECORDING, false, check_memory,
+      prepare_rights },
+    { "memory", "allocations", DOCTOR_RECORDING, false, check_memory_hook, NULL },
+    { "sampling", "sampling", DOCTOR_SAMPLING, false, doctor_sampling, NULL },
+    { "hardware_counters", "hardware counters", DOCTOR_SAMPLING, false, doctor_counters, NULL },
+    { "kernel_frames", "kernel frames", DOCTOR_SAMPLING, false, doctor_kernel_frames, NULL },
+    { "context_switches", "context switches", DOCTOR_SAMPLING, false, doctor_switches, NULL },
+    { "wakers", "wakers", DOCTOR_SAMPLING, false, doctor_wakers, NULL },
+    { "ring_memory", "ring memory", DOCTOR_SAMPLING, false, doctor_ring_memory, NULL },
+    { "descriptors", "open files", DOCTOR_SAMPLING, false, doctor_descriptors, NULL },
+    { "sample_rate", "sample rate", DOCTOR_SAMPLING, false, doctor_sample_rate, NULL },
+    { "symbols", "names and lines", DOCTOR_CODE, false, doctor_symbols, NULL },
+    { "kernel_names", "names of the kernel", DOCTOR_CODE, false, doctor_kernel_names, NULL },
+    { "deleted_libraries", "deleted libraries", DOCTOR_CODE, false, doctor_deleted_libraries,
+      NULL },
+    { "disassembler", "disassembler", DOCTOR_CODE, false, doctor_disassembler, NULL },
+    { "machine", "CPUs", DOCTOR_MACHINE, false, doctor_computer, NULL },
+    { "clock", "clock", DOCTOR_MACHINE, false, doctor_clock, NULL },
+    { "resources", "CPU, memory and I/O", DOCTOR_MACHINE, false, doctor_resources, NULL },
+    { "pressure", "pressure (PSI)", DOCTOR_MACHINE, false, doctor_pressure, NULL },
+    { "cgroup", "limits (cgroup)", DOCTOR_MACHINE, false, doctor_cgroup, NULL },
+    { "frequency", "CPU frequency", DOCTOR_MACHINE, false, doctor_frequency, NULL },
+    { "throttling", "throttling by heat", DOCTOR_MACHINE, false, doctor_throttling, NULL },
+    { "energy", "energy", DOCTOR_MACHINE, false, doctor_energy, NULL },
+    { "nvidia", "NVIDIA GPU", DOCTOR_ACCELERATORS, false, doctor_nvidia, NULL },
+    { "gpu", "other GPUs (DRM)", DOCTOR_ACCELERATORS, false, doctor_gpus, NULL },
+    { "npu", "NPUs", DOCTOR_ACCELERATORS, false, doctor_npus, NULL },
 };
 const unsigned doctor_check_count = sizeof doctor_checks / sizeof doctor_checks[0];

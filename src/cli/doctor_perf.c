@@ -10,33 +10,27 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "bench/trust.h"
 #include "cli/doctor.h"
+#include "collect/perf/calibrate.h"
+#include "collect/perf/sched.h"
 
-#define PAGES     9u /* one with the positions, eight with records */
-#define WORK_NS   40000000ull
-#define SAMPLE_HZ 1000u
+#define PAGES       9u /* one with the positions, eight with records */
+#define WORK_NS     40000000ull
+#define SAMPLE_HZ   1000u
+#define NAPS        5u
+#define PATIENCE_NS 400000000ull
 
 struct trial {
     int fd;
     struct perf_event_mmap_page *page;
     size_t bytes;
 };
-
-static int paranoid(void)
-{
-    char text[16] = "";
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-
-    if (file && !fgets(text, sizeof text, file))
-        text[0] = '\0';
-    if (file)
-        fclose(file);
-    return (int)strtol(text, NULL, 10);
-}
 
 /* False, with errno. */
 static bool trial_open(struct perf_event_attr *attr, struct trial *out)
@@ -60,23 +54,37 @@ static bool trial_open(struct perf_event_attr *attr, struct trial *out)
     return true;
 }
 
-enum work { WORK_HERE, WORK_KERNEL, WORK_SLEEP };
+enum work { WORK_HERE, WORK_KERNEL };
 
+static uint64_t own_ns(void)
+{
+    struct timespec now = { 0, 0 };
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* For so long of our own time, not of a busy machine's. */
 static void work(uint64_t duration_ns, enum work kind)
 {
     static char zeros[1u << 16];
-    uint64_t end_ns = ifg_monotonic_ns() + duration_ns;
-    const struct timespec moment = { 0, 1000000 };
+    uint64_t begin_ns = own_ns();
+    uint64_t give_up_ns = ifg_monotonic_ns() + PATIENCE_NS;
     int fd = kind == WORK_KERNEL ? open("/dev/zero", O_RDONLY | O_CLOEXEC) : -1;
 
-    while (ifg_monotonic_ns() < end_ns) {
-        if (kind == WORK_SLEEP)
-            nanosleep(&moment, NULL);
+    while (own_ns() - begin_ns < duration_ns && ifg_monotonic_ns() < give_up_ns)
         if (kind == WORK_KERNEL && read(fd, zeros, sizeof zeros) < 0)
             break;
-    }
     if (fd >= 0)
         close(fd);
+}
+
+static void nap(void)
+{
+    const struct timespec moment = { 0, 1000000 };
+
+    for (unsigned i = 0; i < NAPS; i++)
+        nanosleep(&moment, NULL);
 }
 
 /* How many records of a type came, and of those of samples how many were in the kernel. */
@@ -111,24 +119,15 @@ static void trial_close(struct trial *trial)
     close(trial->fd);
 }
 
-static void refused(struct doctor_finding *out, const char *what, int wanted_level)
+static void refused(struct doctor_finding *out, enum refusal_wish wish, int error)
 {
-    int level = paranoid();
+    struct refusal_facts facts;
+    struct refusal refusal;
 
-    if (errno == ENOSYS) {
-        doctor_say(out, DOCTOR_NO,
-                   "this kernel does not have perf_event_open, or a filter hides it");
-    } else if ((errno == EACCES || errno == EPERM) && level > wanted_level) {
-        doctor_say(out, DOCTOR_NO, "%s: perf_event_paranoid is %d", what, level);
-        doctor_fix(out, "sudo sysctl kernel.perf_event_paranoid=%d", wanted_level);
-    } else if (errno == EACCES || errno == EPERM) {
-        doctor_say(out, DOCTOR_NO,
-                   "%s: refused although perf_event_paranoid is %d; a filter (as containers have "
-                   "one) or a security module forbids it",
-                   what, level);
-    } else {
-        doctor_say(out, DOCTOR_NO, "%s: %s", what, strerror(errno));
-    }
+    refusal_read_facts(&facts);
+    refusal_explain(wish, error, 0, &facts, &refusal);
+    doctor_say(out, DOCTOR_NO, "%s", refusal.reason);
+    doctor_fix(out, "%s", refusal.fix);
 }
 
 static bool sample(bool kernel_too, unsigned *out_samples, unsigned *out_kernel)
@@ -156,16 +155,27 @@ static bool sample(bool kernel_too, unsigned *out_samples, unsigned *out_kernel)
 
 void doctor_sampling(struct doctor_finding *out)
 {
+    const struct calibrate_options options = { .milliseconds = 0 };
+    struct calibrate_result result;
+    struct ifg_error err = { .message = "" };
     unsigned samples;
     unsigned kernel;
+    enum ifg_status status;
 
-    if (!sample(false, &samples, &kernel))
-        refused(out, "call stacks cannot be sampled", 2);
-    else if (!samples)
+    if (!sample(false, &samples, &kernel)) {
+        refused(out, REFUSAL_SAMPLES, errno);
+    } else if (!samples) {
         doctor_say(out, DOCTOR_NO, "the event was opened, and no sample came");
-    else
-        doctor_say(out, DOCTOR_WORKS, "cpu-clock, %u samples in %u ms", samples,
-                   (unsigned)(WORK_NS / 1000000));
+    } else if ((status = calibrate_cost(&options, &result, &err)) == IFG_UNSUPPORTED) {
+        doctor_say(out, DOCTOR_WORKS,
+                   "%u samples in %u ms; what one costs was not measured: %.300s", samples,
+                   (unsigned)(WORK_NS / 1000000), err.message);
+    } else if (status) {
+        doctor_refused(out, err.message);
+    } else {
+        doctor_say(out, DOCTOR_WORKS, "%s, %.1f us per sample here, so 1 %% allows %u Hz",
+                   result.clock, result.sample_us, calibrate_rate(result.sample_us, 1));
+    }
 }
 
 void doctor_kernel_frames(struct doctor_finding *out)
@@ -176,12 +186,10 @@ void doctor_kernel_frames(struct doctor_finding *out)
 
     if (!sample(true, &samples, &kernel)) {
         why = errno;
-        if (!sample(false, &samples, &kernel)) {
-            doctor_say(out, DOCTOR_NO, "nothing can be sampled, see above");
-        } else {
-            errno = why;
-            refused(out, "the kernel is not shown", 1);
-        }
+        if (!sample(false, &samples, &kernel))
+            refused(out, REFUSAL_SAMPLES, errno); /* it is not about the kernel */
+        else
+            refused(out, REFUSAL_KERNEL, why);
     } else if (!kernel) {
         doctor_say(out, DOCTOR_NO, "the event was opened, and no sample was in the kernel");
     } else {
@@ -203,18 +211,92 @@ void doctor_switches(struct doctor_finding *out)
     unsigned ignored;
 
     if (!trial_open(&attr, &trial)) {
-        refused(out, "context switches are not told", 2);
+        refused(out, REFUSAL_SAMPLES, errno);
         return;
     }
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);
-    work(WORK_NS / 4, WORK_SLEEP);
+    nap();
     ioctl(trial.fd, PERF_EVENT_IOC_DISABLE, 0);
     count = trial_count(&trial, PERF_RECORD_SWITCH, 0, &ignored);
     trial_close(&trial);
     if (count)
-        doctor_say(out, DOCTOR_WORKS, "%s", "of our own threads");
+        doctor_say(out, DOCTOR_WORKS, "%u when going to sleep %u times", count, NAPS);
     else
         doctor_say(out, DOCTOR_NO, "the event was opened, and no switch was told");
+}
+
+/* ---- wakers ---- */
+
+struct wakes {
+    uint32_t tid, waker;
+    unsigned count;
+};
+
+static void count_wake(const struct sched_change *change, void *user)
+{
+    struct wakes *wakes = user;
+
+    wakes->count += !change->disk && change->tid == wakes->tid && change->waker_pid == wakes->waker;
+}
+
+/* Waits for a child that wakes us some times. Timers do not count: an interrupt has no name, and on
+ * idle CPUs the kernel does not tell of what they wake. */
+static uint32_t be_woken(void)
+{
+    const struct timespec moment = { 0, 1000000 };
+    int ends[2];
+    char byte = 0;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return 0;
+    child = fork();
+    if (child == 0) {
+        for (unsigned i = 0; i < NAPS; i++) {
+            nanosleep(&moment, NULL);
+            if (write(ends[1], &byte, 1) < 0)
+                break;
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    while (child > 0 && read(ends[0], &byte, 1) == 1)
+        continue;
+    close(ends[0]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    return child > 0 ? (uint32_t)child : 0;
+}
+
+void doctor_wakers(struct doctor_finding *out)
+{
+    struct wakes wakes = { .tid = (uint32_t)getpid(), .count = 0 };
+    const struct sched_events events = { .changed = count_wake, .user = &wakes };
+    struct ifg_error err = { .message = "" };
+    struct sched *sched;
+
+    if (sched_open(&sched, &err)) {
+        doctor_refused(out, err.message);
+        return;
+    }
+    wakes.waker = be_woken();
+    sched_read(sched, UINT64_MAX, &events);
+    if (wakes.count)
+        doctor_say(out, DOCTOR_WORKS, "%s",
+                   sched_has_disk(sched) ? "and waits for disks" : "but not waits for disks");
+    else
+        doctor_say(out, DOCTOR_NO, "the events were opened, and no wake-up was told");
+    sched_close(sched);
+}
+
+/* ---- counters ---- */
+
+static bool is_guest(void)
+{
+    struct host_facts host;
+
+    host_read(&trust_system, &host);
+    return host.hypervisor[0] != '\0';
 }
 
 void doctor_counters(struct doctor_finding *out)
@@ -231,9 +313,10 @@ void doctor_counters(struct doctor_finding *out)
 
     if (!trial_open(&attr, &trial)) {
         if (errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV)
-            doctor_say(out, DOCTOR_ABSENT, "no hardware counters (usual in a virtual machine)");
+            doctor_say(out, DOCTOR_ABSENT, "no hardware PMU%s; time is sampled instead of cycles",
+                       is_guest() ? " in this virtual machine" : "");
         else
-            refused(out, "cycles are not counted", 2);
+            refused(out, REFUSAL_COUNTERS, errno);
         return;
     }
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -243,5 +326,7 @@ void doctor_counters(struct doctor_finding *out)
     if (got)
         doctor_say(out, DOCTOR_WORKS, "%s", "cycles");
     else
-        doctor_say(out, DOCTOR_ABSENT, "the counter of cycles stands still (a virtual machine?)");
+        doctor_say(out, DOCTOR_ABSENT,
+                   "the counter of cycles stands still%s; time is sampled instead",
+                   is_guest() ? " in this virtual machine" : "");
 }

@@ -34,7 +34,10 @@ struct info_sampling {
     double rooted_share;
     double inferred_share;
     double unwind_us; /* per sample */
-    double overhead_pct;
+    double overhead_pct;       /* slow-down, measured */
+    double overhead_error_pct; /* of that */
+    double estimate_pct;       /* from what samples took by themselves */
+    double on_share;           /* of the time, in which samples were taken */
 };
 
 /* False: the trace has no samples. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "cli/advice.h"
 
 static void write_events(struct ifg_json *json, const struct info_request *request)
 {
@@ -51,7 +52,10 @@ static void write_sampling(struct ifg_json *json, const struct info_request *req
     ifg_json_put_double(json, "rooted_share", sampling.rooted_share);
     ifg_json_put_double(json, "inferred_share", sampling.inferred_share);
     ifg_json_put_double(json, "unwind_us", sampling.unwind_us);
+    ifg_json_put_double(json, "on_share", sampling.on_share);
     ifg_json_put_double(json, "measured_overhead_pct", sampling.overhead_pct);
+    ifg_json_put_double(json, "overhead_error_pct", sampling.overhead_error_pct);
+    ifg_json_put_double(json, "estimated_overhead_pct", sampling.estimate_pct);
     ifg_json_close(json, '}');
 }
 
@@ -139,6 +143,8 @@ static void write_instruments(struct ifg_json *json, const struct trace_tables *
     ifg_json_key(json, "instruments");
     ifg_json_open(json, '[');
     for (size_t i = 0; i < tables->instrument_count; i++) {
+        struct advice advice;
+
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", tables->instruments[i].name);
         ifg_json_put_string(json, "state",
@@ -146,6 +152,8 @@ static void write_instruments(struct ifg_json *json, const struct trace_tables *
                                 ? states[tables->instruments[i].state]
                                 : "unknown");
         ifg_json_put_string(json, "reason", tables->instruments[i].reason);
+        advice_split(tables->instruments[i].reason, &advice);
+        ifg_json_put_string(json, "fix", advice.command);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');

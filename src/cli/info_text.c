@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/advice.h"
 #include "cli/cli.h"
 #include "model/samples.h"
 
@@ -19,6 +20,7 @@
 #define LABEL_COLUMNS      13
 #define LINE_COLUMNS       100
 #define INSTRUMENT_COLUMNS 64
+#define CUT_WORTH_SAYING   0.05
 
 void info_start_time(const struct info_request *request, char *out, size_t size)
 {
@@ -229,11 +231,13 @@ static size_t columns_of(const char *text)
 static void describe_instrument(const struct trace_instrument_entry *instrument, char *out,
                                 size_t size)
 {
+    struct advice advice;
     char name[INSTRUMENT_COLUMNS];
-    char reason[200];
+    char reason[sizeof advice.sentence];
 
+    advice_split(instrument->reason, &advice);
     cli_clean(instrument->name, name, sizeof name);
-    cli_clean(instrument->reason, reason, sizeof reason);
+    cli_clean(advice.sentence, reason, sizeof reason);
     if (instrument->state == TRACE_INSTRUMENT_UNAVAILABLE)
         snprintf(out, size, "%s not available%s%s", name, *reason ? ": " : "", reason);
     else
@@ -244,29 +248,90 @@ static void describe_instrument(const struct trace_instrument_entry *instrument,
                  *reason ? " (" : "", reason, *reason ? ")" : "");
 }
 
+/* The command that changes it, below, as doctor shows it; false: there is none. */
+static bool write_command(const struct trace_instrument_entry *instrument, struct ifg_bytes *out)
+{
+    struct advice advice;
+    char command[sizeof advice.command];
+
+    advice_split(instrument->reason, &advice);
+    if (!*advice.command)
+        return false;
+    cli_clean(advice.command, command, sizeof command);
+    cli_print(out, "\n");
+    advice_put_command(out, command,
+                       LABEL_COLUMNS + 2 + strlen(command) <= LINE_COLUMNS ? LABEL_COLUMNS + 2 : 4,
+                       LINE_COLUMNS);
+    return true;
+}
+
+/* Broken between words behind the label; returns how many columns the last line takes there. */
+static size_t put_wrapped(struct ifg_bytes *out, const char *text)
+{
+    size_t used = 0;
+
+    while (*text) {
+        char word[640];
+        size_t columns;
+
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(text, " "), text);
+        columns = columns_of(word);
+        if (used && LABEL_COLUMNS + used + 1 + columns > LINE_COLUMNS) {
+            cli_print(out, "\n%*s", LABEL_COLUMNS + 2, "");
+            used = 2;
+        } else if (used) {
+            cli_print(out, " ");
+            used++;
+        }
+        cli_print(out, "%s", word);
+        used += columns;
+        text += strlen(word) + strspn(text + strlen(word), " ");
+    }
+    return used;
+}
+
+/* What was on comes first, the plain ones before those that say how. */
+static unsigned rank_of(const struct trace_instrument_entry *instrument)
+{
+    switch (instrument->state) {
+    case TRACE_INSTRUMENT_ON:
+        return *instrument->reason ? 1 : 0;
+    case TRACE_INSTRUMENT_UNAVAILABLE:
+        return 2;
+    default:
+        return 3;
+    }
+}
+
 /* As many in a line as fit. */
 static void write_instruments(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
+    const char *label = "Instruments";
+    bool begun = false; /* a line that has text in it */
     size_t used = 0;
 
-    for (size_t i = 0; i < tables->instrument_count; i++) {
-        char text[320];
+    for (size_t n = 0; n < 4 * tables->instrument_count; n++) {
+        const struct trace_instrument_entry *instrument =
+            &tables->instruments[n % tables->instrument_count];
+        char text[640];
         size_t columns;
 
-        describe_instrument(&tables->instruments[i], text, sizeof text);
+        if (rank_of(instrument) != n / tables->instrument_count)
+            continue;
+        describe_instrument(instrument, text, sizeof text);
         columns = columns_of(text);
-        if (!i)
-            cli_print(out, "Instruments  ");
-        else if (LABEL_COLUMNS + used + 3 + columns <= LINE_COLUMNS)
-            cli_print(out, " · ");
-        else
-            cli_print(out, "\n%*s", LABEL_COLUMNS, "");
-        used =
-            i && LABEL_COLUMNS + used + 3 + columns <= LINE_COLUMNS ? used + 3 + columns : columns;
-        cli_print(out, "%s", text);
+        if (begun && LABEL_COLUMNS + used + 3 + columns <= LINE_COLUMNS) {
+            cli_print(out, " · %s", text);
+            used += 3 + columns;
+        } else {
+            cli_print(out, "%s%-*s", begun ? "\n" : "", LABEL_COLUMNS, label);
+            used = put_wrapped(out, text);
+            label = "";
+        }
+        begun = !write_command(instrument, out);
     }
-    if (tables->instrument_count)
+    if (begun)
         cli_print(out, "\n");
 }
 
@@ -284,6 +349,9 @@ bool info_sampling(const struct info_request *request, struct info_sampling *out
         { "samples.inferred", &out->inferred_share },
         { "samples.unwind_ns", &out->unwind_us },
         { "samples.overhead_pct", &out->overhead_pct },
+        { "samples.overhead_error_pct", &out->overhead_error_pct },
+        { "samples.overhead_estimate_pct", &out->estimate_pct },
+        { "samples.on_share", &out->on_share },
     };
 
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
@@ -299,8 +367,10 @@ bool info_sampling(const struct info_request *request, struct info_sampling *out
 
 static void write_sampling(const struct info_request *request, struct ifg_bytes *out)
 {
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
     struct info_sampling sampling;
-    char number[32];
+    const char *cut, *copied, *problem;
+    char number[32], text[240];
 
     if (!info_sampling(request, &sampling) || !(sampling.samples >= 0))
         return;
@@ -315,8 +385,22 @@ static void write_sampling(const struct info_request *request, struct ifg_bytes 
     if (sampling.unwind_us >= 0)
         cli_print(out, " · %.1f us per stack", sampling.unwind_us);
     if (sampling.overhead_pct > -100)
-        cli_print(out, " · cost %.1f %% (measured)", sampling.overhead_pct);
+        cli_print(out, "\n%*sslowed the program down by %.1f %% (± %.1f, measured)", LABEL_COLUMNS,
+                  "", sampling.overhead_pct > 0 ? sampling.overhead_pct : 0.0,
+                  sampling.overhead_error_pct);
+    else if (sampling.estimate_pct >= 0)
+        cli_print(out, "\n%*sabout %.1f %% of the program's time", LABEL_COLUMNS, "",
+                  sampling.estimate_pct);
     cli_print(out, "\n");
+    cut = trace_find_fact(tables, "samples.cut");
+    copied = trace_find_fact(tables, "samples.stack_bytes");
+    if (cut && copied && strtod(cut, NULL) > CUT_WORTH_SAYING * sampling.samples)
+        cli_print(out, "%*s%.0f %% of the stacks are deeper than the copies (%.0f KiB at last)\n",
+                  LABEL_COLUMNS, "", 100 * strtod(cut, NULL) / sampling.samples,
+                  strtod(copied, NULL) / 1024);
+    problem = trace_find_fact(tables, "samples.names_problem");
+    if (problem)
+        cli_print(out, "             %s\n", cli_clean(problem, text, sizeof text));
 }
 
 static void write_file(const struct info_request *request, struct ifg_bytes *out)

@@ -286,6 +286,7 @@ void report_write_recording(const struct report_request *request, struct ifg_byt
 
     cli_print(out, "\n");
     report_write_machine(request, out);
+    report_write_memory(request, out);
     at = out->size;
     write_cost(request->report, out);
     if (!out->failed && out->size > at + RECORDING) /* the label goes where blanks are */

@@ -6,8 +6,6 @@
 #include "analyze/report.h"
 #include "analyze/stats.h"
 #include "base/bytes.h"
-#include "base/json.h"
-#include "base/json.h"
 
 struct report_request {
     const char *path;
@@ -19,7 +17,6 @@ struct report_request {
 };
 
 void report_write_text(const struct report_request *request, struct ifg_bytes *out);
-void report_write_json(const struct report_request *request, struct ifg_bytes *out);
 
 /* report_findings.c: findings and the recording itself, for people. */
 void report_write_findings(const struct report_request *request, struct ifg_bytes *out);
@@ -27,16 +24,15 @@ void report_write_recording(const struct report_request *request, struct ifg_byt
 
 /* report_machine.c: what was used meanwhile; nothing if that was not recorded. */
 void report_write_machine(const struct report_request *request, struct ifg_bytes *out);
-void report_machine_json(struct ifg_json *json, const struct report *report);
+
+/* report_memory.c: memory before, at most and after, and who held it; nothing if none is known. */
+void report_write_memory(const struct report_request *request, struct ifg_bytes *out);
 
 /* report_samples.c: what samples and context switches say of one model (its position in
  * report->nets), and of all. Nothing where there are none. */
 void report_write_samples_of(const struct report_request *request, size_t position,
                              struct ifg_bytes *out);
 void report_write_samples(const struct report_request *request, struct ifg_bytes *out);
-void report_json_samples_of(const struct report_request *request, const struct ml_net *net,
-                            struct ifg_json *json);
-void report_json_samples(const struct report_request *request, struct ifg_json *json);
 
 /* A paragraph of at most 100 columns, every line behind so many blanks; the first begins with
  * `lead`, whose width counts too. Foreign text is cleaned. */

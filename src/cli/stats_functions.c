@@ -56,47 +56,6 @@ static int compare_rows(const void *a, const void *b, void *user)
 
 /* ---- for scripts ---- */
 
-void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64_t samples,
-                        size_t details)
-{
-    char text[32];
-
-    ifg_json_open(json, '{');
-    ifg_json_put_string(json, "name", row->name);
-    ifg_json_put_bool(json, "guessed", row->guessed);
-    ifg_json_put_string(json, "under", row->under);
-    ifg_json_put_string(json, "module", row->module);
-    ifg_json_put_string(json, "file", row->file);
-    ifg_json_put_uint(json, "line", row->line);
-    ifg_json_put_uint(json, "self", row->self);
-    ifg_json_put_uint(json, "total", row->total);
-    ifg_json_put_double(json, "self_share", share_of(row->self, samples));
-    ifg_json_put_double(json, "total_share", share_of(row->total, samples));
-    ifg_json_put_uint(json, "total_inferred", row->total_inferred);
-    ifg_json_key(json, "lines");
-    ifg_json_open(json, '[');
-    for (size_t i = 0; i < row->line_count && i < details; i++) {
-        ifg_json_open(json, '{');
-        ifg_json_put_string(json, "function", row->lines[i].function);
-        ifg_json_put_string(json, "file", row->lines[i].file);
-        ifg_json_put_uint(json, "line", row->lines[i].line);
-        ifg_json_put_uint(json, "self", row->lines[i].self);
-        ifg_json_close(json, '}');
-    }
-    ifg_json_close(json, ']');
-    ifg_json_key(json, "addresses");
-    ifg_json_open(json, '[');
-    for (size_t i = 0; i < row->address_count && i < details; i++) {
-        ifg_json_open(json, '{');
-        snprintf(text, sizeof text, "0x%llx", (unsigned long long)row->addresses[i].address);
-        ifg_json_put_string(json, "address", text);
-        ifg_json_put_uint(json, "self", row->addresses[i].self);
-        ifg_json_close(json, '}');
-    }
-    ifg_json_close(json, ']');
-    ifg_json_close(json, '}');
-}
-
 static void write_json(const struct model_profile *profile, const struct hot *hot, size_t rows,
                        struct ifg_bytes *out)
 {
@@ -173,7 +132,8 @@ static void write_notes(const struct model_profile *profile, const struct hot *h
                   "then\n",
                   cli_count(hot->lent, number));
     if (guessed)
-        cli_print(out, "? the name was recovered from type information, it is not in the file\n");
+        cli_print(out, "? the name was recovered from type information, or where the function "
+                       "begins was inferred; the file does not tell\n");
 }
 
 static void write_table(const struct model_profile *profile, const struct hot *hot, size_t rows,
@@ -217,6 +177,8 @@ int functions_print(const struct functions_request *request)
     struct hot *hot = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
+    const char *problem;
+    char text[240];
     enum functions_sort sort = request->sort;
     enum ifg_status status = model_profile_get(request->model, &profile, &err);
     size_t rows;
@@ -243,6 +205,9 @@ int functions_print(const struct functions_request *request)
     if (profile->lost && request->form == FUNCTIONS_TABLE)
         cli_say("%llu samples were lost while recording and are in no figure",
                 (unsigned long long)profile->lost);
+    problem = trace_find_fact(trace_reader_tables(request->model->reader), "samples.names_problem");
+    if (problem && request->form == FUNCTIONS_TABLE)
+        cli_say("%s", cli_clean(problem, text, sizeof text));
     code = out.size ? cli_write_out(&out) : CLI_YES;
     ifg_bytes_fini(&out);
     hot_destroy(hot);

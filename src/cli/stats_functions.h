@@ -5,7 +5,7 @@
 
 #include "analyze/hot.h"
 #include "base/bytes.h"
-#include "base/json.h"
+#include "export/documents.h"
 
 enum functions_sort { FUNCTIONS_BY_SELF, FUNCTIONS_BY_TOTAL, FUNCTIONS_BY_NAME };
 enum functions_form { FUNCTIONS_TABLE, FUNCTIONS_JSON, FUNCTIONS_CSV };
@@ -21,10 +21,6 @@ struct functions_request {
 
 /* Prints them; the exit status. */
 int functions_print(const struct functions_request *request);
-
-/* One row as JSON, with at most so many lines and addresses. samples: what shares refer to. */
-void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64_t samples,
-                        size_t details);
 
 /* A text for a cell of so many columns: cut if it is longer, padded if it is shorter. */
 void functions_put_cell(struct ifg_bytes *out, const char *text, int columns);
