@@ -72,7 +72,8 @@ contains "the sampling line" "$(cat "$T/stdout")" \
     "Sampling     100 samples at 100 Hz · 3 lost · 90.0 % rooted, 10.0 % with uncertain frames · 2.5 us per stack"
 exits "info as JSON" 0 "$INFEROGRAM" info "$trace" --json
 checks "has sampling" "assert d['sampling'] == {'hz': 100, 'samples': 100, 'lost': 3, 'rooted_share': 0.9,
-    'inferred_share': 0.1, 'unwind_us': 2.5, 'measured_overhead_pct': None}, d['sampling']
+    'inferred_share': 0.1, 'unwind_us': 2.5, 'on_share': None, 'measured_overhead_pct': None,
+    'overhead_error_pct': None, 'estimated_overhead_pct': None}, d['sampling']
 assert d['events']['samples'] == 100"
 exits "info without samples" 0 "$INFEROGRAM" info "$T/plain.ifg" --json
 checks "has none" "assert 'sampling' not in d"

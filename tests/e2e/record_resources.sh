@@ -50,6 +50,41 @@ print(sorted({e["name"] for e in d if e["ph"] == "C"} & {"cpu total %", "cpu %",
 ok "Perfetto" "$INFEROGRAM" export "$trace" --format perfetto -o "$T/trace.perfetto"
 is "stats shows none of them" "$("$INFEROGRAM" stats "$trace" 2>/dev/null | grep -c 'cpu total')" 0
 
+# ---- the same on one CPU alone, against the kernel's own count of the same time ----
+
+cat >"$T/alone.py" <<'END'
+import os, subprocess, sys
+def count():
+    with open('/proc/stat') as file:
+        values = [int(value) for value in file.readline().split()[1:9]]
+    return sum(values), values[3] + values[4]
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+all_before, idle_before = count()
+cpu, wall = map(float, subprocess.run([sys.argv[1], '2'], stdout=subprocess.PIPE).stdout.split()[:2])
+all_after, idle_after = count()
+print(100 - 100 * (idle_after - idle_before) / (all_after - all_before), 100 * cpu / wall)
+END
+ok "one of the CPUs is busy" sh -c "'$INFEROGRAM' record -q -f -o '$trace' -- python3 '$T/alone.py' '$use_cpu' >'$T/said'"
+# What others do on this machine is in the kernel's count too: only on a quiet one is it one CPU's whole time.
+cat >"$T/judge.py" <<'END'
+import json, os, sys
+system, process = map(float, open(sys.argv[1]).read().split())
+machine = json.load(open(sys.argv[2]))['machine']
+got = float(sys.argv[3])
+share = 100 / os.cpu_count()
+print('# machine %.1f %%, the kernel counts %.1f %%; program %.1f %%, it counts %.1f %%' %
+      (machine['cpu_pct'], system, got, process), file=sys.stderr)
+if system < share + 3 and process > 97:
+    print(abs(machine['cpu_pct'] - share) <= 5 and abs(got - 100) <= 5)
+else: # others come and go, and the two windows are not quite the same
+    print(abs(machine['cpu_pct'] - system) <= 15 and abs(got - process) <= 15)
+END
+"$INFEROGRAM" report --json "$trace" >"$T/report.json"
+got=$(rows "SELECT sum(value * dur) / sum(dur) FROM (SELECT value, process, time_ns - lag(time_ns) OVER (PARTITION BY process ORDER BY time_ns) AS dur
+    FROM counter WHERE name = 'cpu %' AND process > 0) WHERE dur > 0 GROUP BY process ORDER BY 1 DESC LIMIT 1")
+is "the machine's share and the program's, within 5 points where nobody else is at work" "$(python3 "$T/judge.py" "$T/said" "$T/report.json" "$got" 2>"$T/judged")" True
+note "$(sed 's/^# //' "$T/judged")"
+
 # ---- rates, and none ----
 
 ok "50 a second" "$INFEROGRAM" record -q -f -o "$trace" --resources=50 -- "$use_cpu" 0.4
