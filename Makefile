@@ -20,11 +20,14 @@ then meson setup --reconfigure $(1) >/dev/null; fi || \
 	{ echo "Could not configure; if something is missing, run: sudo tools/install-deps" >&2; exit 1; }
 endef
 
-.PHONY: all demo test check install bench asan tsan clang fuzz format lint clean help
+.PHONY: all ui demo test check install bench asan tsan clang fuzz format lint clean help
 
-all: ## build into build/
+all: ui ## build into build/
 	$(call configure,$(BUILD))
 	@ninja -C $(BUILD)
+
+ui: ## the page of `inferogram serve`, into ui/dist/; all builds take it from there
+	@tools/build-ui
 
 demo: ## install what is missing, build, record and report a sample program
 	@tools/install-deps
@@ -46,20 +49,20 @@ bench: all ## measure our own overhead
 	@BUILD=$(BUILD) benchmarks/run
 
 asan: export CC = $(SANITIZE_CC)
-asan: ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching
+asan: ui ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching
 	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-asan
 	@tools/run-tests -C build-asan --slow 4 --no-aslr --no-suite attach-long --no-suite once
 
 tsan: export CC = $(SANITIZE_CC)
-tsan: ## the suites unit, client and record under ThreadSanitizer, in build-tsan/
+tsan: ui ## the suites unit, client and record under ThreadSanitizer, in build-tsan/
 	$(call configure,build-tsan,-Db_sanitize=thread -Db_lundef=false)
 	@ninja -C build-tsan
 	@tools/run-tests -C build-tsan --slow 8 --no-aslr --suite unit --suite client --suite record --no-suite attach-long --no-suite once
 
 clang: export CC = clang
 clang: export CXX = clang++
-clang: ## compiled by clang, in build-clang/: the suites unit, fuzz-replay, client and cli
+clang: ui ## compiled by clang, in build-clang/: the suites unit, fuzz-replay, client and cli
 	$(call configure,build-clang)
 	@ninja -C build-clang
 	@tools/run-tests -C build-clang --suite unit --suite fuzz-replay --suite client --suite cli --no-suite attach-long --no-suite once
@@ -77,10 +80,12 @@ lint: ## form, style, layers, scripts
 	@clang-format --dry-run -Werror $(C_FILES)
 	@tools/check-style
 	@tools/check-layers
+	@tools/check-ui-layers
+	@if test -d ui/node_modules; then cd ui && node_modules/.bin/tsc --noEmit; fi
 	@shellcheck $(SCRIPTS)
 
 clean: ## delete all build directories
-	@rm -rf build build-*
+	@rm -rf build build-* ui/dist ui/dist-tests
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Searching by name, going from hit to hit, and where the hits are. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "server/handler.h"
+#include "server/routes.h"
+#include "server/slices_internal.h"
+
+#define HITS_MOST   500u
+#define PLACES_MOST 1024u
+
+static bool contains(const char *text, const char *part)
+{
+    return strcasestr(text, part) != NULL;
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const uint64_t *left = a;
+    const uint64_t *right = b;
+
+    return left[0] > right[0] ? -1 : left[0] < right[0];
+}
+
+static void put_hits(struct ifg_json *json, const struct model *model,
+                     const struct place_index *index, const char *text, size_t limit)
+{
+    uint64_t(*hits)[2] = ifg_alloc(model->place_count + 1, sizeof *hits);
+    size_t count = 0;
+
+    ifg_json_key(json, "hits");
+    ifg_json_open(json, '[');
+    for (size_t p = 0; hits && p < model->place_count; p++)
+        if (index->sums[p].count && contains(model->places[p].name, text)) {
+            hits[count][0] = index->sums[p].total_ns;
+            hits[count++][1] = p;
+        }
+    if (count)
+        qsort(hits, count, sizeof *hits, by_count);
+    for (size_t i = 0; i < count && i < limit; i++) {
+        size_t p = (size_t)hits[i][1];
+        const struct model_place *place = &model->places[p];
+
+        ifg_json_open(json, '{');
+        ifg_json_put_uint(json, "place", p);
+        ifg_json_put_string(json, "name", place->name);
+        ifg_json_put_string(json, "kind", model_kind_name(place->kind));
+        ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
+        ifg_json_put_uint(json, "count", index->sums[p].count);
+        ifg_json_put_uint(json, "total_ns", index->sums[p].total_ns);
+        ifg_json_put_uint(json, "first", index->by_place[index->first[p]]);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_put_uint(json, "hit_count", count);
+    ifg_free(hits);
+}
+
+static void put_models(struct ifg_json *json, const struct model *model, const char *text,
+                       size_t limit)
+{
+    size_t count = 0;
+
+    ifg_json_key(json, "models");
+    ifg_json_open(json, '[');
+    for (size_t n = 0; n < model->net_count && count < limit; n++) {
+        if (!contains(model->nets[n].name, text))
+            continue;
+        count++;
+        ifg_json_open(json, '{');
+        ifg_json_put_uint(json, "id", n);
+        ifg_json_put_string(json, "name", model->nets[n].name);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+}
+
+static void put_routines(struct ifg_json *json, const struct model_profile *profile,
+                         const char *text, size_t limit)
+{
+    uint64_t(*hits)[2] = NULL;
+    uint64_t *self = NULL;
+    size_t count = 0;
+    char name[512];
+
+    ifg_json_key(json, "routines");
+    ifg_json_open(json, '[');
+    if (profile && profile->routine_count) {
+        hits = ifg_alloc(profile->routine_count, sizeof *hits);
+        self = ifg_alloc(profile->routine_count, sizeof *self);
+    }
+    for (size_t i = 0; hits && self && i < profile->sample_count; i++) {
+        uint32_t node = profile->samples[i].stack;
+
+        if (node)
+            self[profile->routine_of[profile->trace->nodes[node - 1].frame]]++;
+    }
+    for (size_t r = 0; hits && self && r < profile->routine_count; r++)
+        if (contains(model_routine_name(profile, (uint32_t)r, name, sizeof name), text)) {
+            hits[count][0] = self[r];
+            hits[count++][1] = r;
+        }
+    if (count)
+        qsort(hits, count, sizeof *hits, by_count);
+    for (size_t i = 0; i < count && i < limit; i++) {
+        uint32_t routine = (uint32_t)hits[i][1];
+
+        ifg_json_open(json, '{');
+        ifg_json_put_uint(json, "routine", routine);
+        ifg_json_put_string(json, "name", model_routine_name(profile, routine, name, sizeof name));
+        ifg_json_put_uint(json, "self", hits[i][0]);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_free(self);
+    ifg_free(hits);
+}
+
+void serve_find(const struct server_request *request, struct server_answer *answer)
+{
+    const char *text = request_text(request, "q");
+    const struct place_index *index = NULL;
+    struct ifg_error err = { 0 };
+    struct ifg_json json;
+    uint32_t limit;
+    enum ifg_status status;
+
+    if (!*text) {
+        answer_error(answer, 400, "what is looked for? Add q=TEXT");
+        return;
+    }
+    if (!request_index(request, "limit", true, HITS_MOST + 1, &limit, answer))
+        return;
+    limit = limit == UINT32_MAX ? 50 : limit;
+    status = trace_places(request->trace, &index, &err);
+    if (status) {
+        answer_status(answer, status, &err);
+        return;
+    }
+    json = answer_json(answer);
+    ifg_json_open(&json, '{');
+    ifg_json_put_int(&json, "schema", 1);
+    put_hits(&json, request->model, index, text, limit);
+    put_models(&json, request->model, text, limit);
+    put_routines(&json, request->trace->profile, text, limit);
+    ifg_json_close(&json, '}');
+}
+
+/* ---- from hit to hit ---- */
+
+/* "places" and the index of them; the count, or SIZE_MAX when the answer says what is wrong. */
+static size_t read_places(const struct server_request *request, uint32_t *places,
+                          const struct place_index **out_index, struct server_answer *answer)
+{
+    size_t count = request_parse_list(request_find(request->query, "places"), places, PLACES_MOST);
+    struct ifg_error err = { 0 };
+    enum ifg_status status;
+
+    for (size_t i = 0; count != SIZE_MAX && i < count; i++)
+        if (places[i] >= request->model->place_count)
+            count = SIZE_MAX;
+    if (count == SIZE_MAX) {
+        answer_error(answer, 400, "places must be numbers of places as in meta: 1,2,3 (at most %u)",
+                     PLACES_MOST);
+        return SIZE_MAX;
+    }
+    status = trace_places(request->trace, out_index, &err);
+    if (status) {
+        answer_status(answer, status, &err);
+        return SIZE_MAX;
+    }
+    return count;
+}
+
+void serve_next(const struct server_request *request, struct server_answer *answer)
+{
+    const struct model *model = request->model;
+    const char *direction = request_text(request, "dir");
+    const struct place_index *index = NULL;
+    uint32_t places[PLACES_MOST];
+    size_t count = read_places(request, places, &index, answer);
+    bool after = strcmp(direction, "-1") != 0;
+    size_t best = SIZE_MAX;
+    struct ifg_json json;
+    double from = 0;
+    uint64_t from_ns;
+
+    if (count == SIZE_MAX)
+        return;
+    if (!request_parse_double(request_find(request->query, "from"), &from)) {
+        answer_error(answer, 400, "from must be a number of nanoseconds");
+        return;
+    }
+    if (*direction && strcmp(direction, "1") != 0 && strcmp(direction, "-1") != 0) {
+        answer_error(answer, 400, "dir must be 1 or -1");
+        return;
+    }
+    from_ns = request_ns(model, from);
+    if (from < 0 && from_ns > 0)
+        from_ns--; /* so that what begins with the trace is after it */
+    for (size_t i = 0; i < count; i++) {
+        size_t found = slices_neighbour(model, index, places[i], from_ns, after);
+
+        if (found == SIZE_MAX)
+            continue;
+        if (best == SIZE_MAX || (after ? model->start_ns[found] < model->start_ns[best]
+                                       : model->start_ns[found] > model->start_ns[best]))
+            best = found;
+    }
+    json = answer_json(answer);
+    ifg_json_open(&json, '{');
+    ifg_json_key(&json, "id");
+    if (best == SIZE_MAX) {
+        ifg_json_double(&json, NAN);
+    } else {
+        ifg_json_uint(&json, best);
+        ifg_json_put_double(&json, "start", answer_ns(model, model->start_ns[best]));
+        ifg_json_put_uint(&json, "duration", model_duration_ns(model, best));
+        ifg_json_put_uint(&json, "thread", model_thread_of(model, best));
+    }
+    ifg_json_close(&json, '}');
+}
+
+void serve_marks(const struct server_request *request, struct server_answer *answer)
+{
+    const struct model *model = request->model;
+    const struct place_index *index = NULL;
+    uint32_t places[PLACES_MOST];
+    size_t count = read_places(request, places, &index, answer);
+    double length = (double)(model->end_ns - model->begin_ns) + 1;
+    struct ifg_json json;
+    uint8_t *marked;
+    unsigned px;
+
+    if (count == SIZE_MAX || !request_px(request, &px, answer))
+        return;
+    marked = ifg_alloc(px, 1);
+    if (!marked) {
+        answer_error(answer, 500, "memory is short");
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = index->first[places[i]]; k < index->first[places[i] + 1]; k++) {
+            double at = answer_ns(model, model->start_ns[index->by_place[k]]) / length * px;
+
+            marked[at > 0 ? (at < px ? (size_t)at : px - 1) : 0] = 1;
+        }
+    json = answer_json(answer);
+    ifg_json_open(&json, '{');
+    ifg_json_key(&json, "marks");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < px; i++)
+        if (marked[i])
+            ifg_json_uint(&json, i);
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    ifg_free(marked);
+}

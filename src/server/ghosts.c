@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Ghost zones: what samples tell of the calls of a thread. The same function at the same depth in
+ * neighbouring samples is taken as one call that lasted; between them nobody knows.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "server/handler.h"
+#include "server/lod.h"
+#include "server/routes.h"
+
+#define DEPTH_MOST      512u
+#define PERIODS_BETWEEN 2.0 /* samples further apart are of different calls */
+
+struct ghosts {
+    struct lod_span *spans;
+    size_t count;
+    size_t capacity;
+    struct lod_span open[DEPTH_MOST];
+    size_t depth;
+    bool no_memory;
+};
+
+static void close_from(struct ghosts *ghosts, size_t depth)
+{
+    while (ghosts->depth > depth) {
+        struct lod_span *span = &ghosts->open[--ghosts->depth];
+
+        if (ghosts->count == ghosts->capacity) {
+            size_t capacity = ghosts->capacity ? ghosts->capacity * 2 : 1024;
+            struct lod_span *grown = ifg_realloc(ghosts->spans, capacity, sizeof *grown);
+
+            if (!grown) {
+                ghosts->no_memory = true;
+                return;
+            }
+            ghosts->spans = grown;
+            ghosts->capacity = capacity;
+        }
+        span->row = (uint32_t)ghosts->depth;
+        ghosts->spans[ghosts->count++] = *span;
+    }
+}
+
+/* The routines of a sample from the root on, and which of them are not certain. */
+static size_t unfold(const struct model_profile *profile, uint32_t stack, uint32_t *routines,
+                     uint8_t *inferred)
+{
+    const struct trace_profile *trace = profile->trace;
+    size_t count = 0;
+
+    for (uint32_t node = stack; node != 0 && count < DEPTH_MOST; count++) {
+        const struct trace_stack_node *at = &trace->nodes[node - 1];
+
+        routines[count] = profile->routine_of[at->frame];
+        inferred[count] = at->inferred;
+        node = at->parent;
+    }
+    for (size_t i = 0; i < count / 2; i++) {
+        uint32_t routine = routines[i];
+        uint8_t flag = inferred[i];
+
+        routines[i] = routines[count - 1 - i];
+        inferred[i] = inferred[count - 1 - i];
+        routines[count - 1 - i] = routine;
+        inferred[count - 1 - i] = flag;
+    }
+    return count;
+}
+
+static void add_sample(struct ghosts *ghosts, const struct model_profile *profile,
+                       const struct model_sample *sample, uint64_t period_ns)
+{
+    uint32_t routines[DEPTH_MOST];
+    uint8_t inferred[DEPTH_MOST];
+    size_t count = unfold(profile, sample->stack, routines, inferred);
+    size_t same = 0;
+
+    if (ghosts->depth > 0 && sample->ns <= ghosts->open[0].start_ns + ghosts->open[0].duration_ns +
+                                               (uint64_t)(PERIODS_BETWEEN * (double)period_ns))
+        while (same < count && same < ghosts->depth && ghosts->open[same].place == routines[same])
+            same++;
+    close_from(ghosts, same);
+    for (size_t i = 0; i < same; i++) {
+        ghosts->open[i].duration_ns = sample->ns + period_ns - ghosts->open[i].start_ns;
+        ghosts->open[i].count++;
+    }
+    /* A sample stands for the time until the next; what was seen only now began now. */
+    for (size_t i = same; i < count; i++)
+        ghosts->open[i] = (struct lod_span){
+            .start_ns = sample->ns,
+            .duration_ns = period_ns,
+            .place = routines[i],
+            .count = 1,
+            .flags = inferred[i] ? LOD_INFERRED : 0,
+        };
+    ghosts->depth = count;
+}
+
+/* Spans do not overlap in a row: one that would end after the next begins ends there. */
+static void cut_overlaps(struct lod_span *spans, const uint32_t *ids, const uint16_t *rows,
+                         size_t count, uint64_t *last_start)
+{
+    memset(last_start, 0xff, DEPTH_MOST * sizeof *last_start);
+    for (size_t i = count; i-- > 0;) {
+        struct lod_span *span = &spans[ids[i]];
+
+        if (span->start_ns + span->duration_ns > last_start[rows[i]])
+            span->duration_ns = last_start[rows[i]] - span->start_ns;
+        last_start[rows[i]] = span->start_ns;
+    }
+}
+
+static enum ifg_status make_rows(const struct model *model, struct ghosts *ghosts,
+                                 struct lod **out_lod)
+{
+    uint32_t *ids = ifg_alloc(ghosts->count + 1, sizeof *ids);
+    uint16_t *rows = ifg_alloc(ghosts->count + 1, sizeof *rows);
+    uint64_t *last = ifg_alloc(DEPTH_MOST, sizeof *last);
+    enum ifg_status status = IFG_NO_MEMORY;
+
+    if (ids && rows && last) {
+        /* They were closed in the order of their ends, which in a row is that of their starts. */
+        for (size_t i = 0; i < ghosts->count; i++) {
+            ids[i] = (uint32_t)i;
+            rows[i] = (uint16_t)ghosts->spans[i].row;
+        }
+        cut_overlaps(ghosts->spans, ids, rows, ghosts->count, last);
+        status = lod_create_rows(model, 0, ghosts->spans, ids, rows, ghosts->count, out_lod);
+    }
+    ifg_free(last);
+    ifg_free(rows);
+    ifg_free(ids);
+    return status;
+}
+
+static enum ifg_status make_ghosts(const struct server_trace *trace, struct track *track)
+{
+    const struct model_profile *profile = trace->profile;
+    const struct model_sampled_thread *thread = &profile->threads[track->sampled];
+    double hz = profile->hz > 1 ? profile->hz : 100;
+    struct ghosts *ghosts = ifg_alloc(1, sizeof *ghosts);
+    enum ifg_status status = IFG_NO_MEMORY;
+
+    if (!ghosts)
+        return IFG_NO_MEMORY;
+    for (size_t i = 0; i < thread->sample_count && !ghosts->no_memory; i++)
+        add_sample(ghosts, profile, &profile->samples[profile->by_thread[thread->first_sample + i]],
+                   (uint64_t)(1e9 / hz));
+    close_from(ghosts, 0);
+    if (!ghosts->no_memory)
+        status = make_rows(trace->model, ghosts, &track->ghosts);
+    if (status)
+        ifg_free(ghosts->spans);
+    else
+        track->ghost_spans = ghosts->spans;
+    ifg_free(ghosts);
+    return status;
+}
+
+enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
+                             const struct lod **out_lod, struct ifg_error *err)
+{
+    enum ifg_status status = IFG_OK;
+
+    *out_lod = NULL;
+    if (track->kind != TRACK_THREAD)
+        return ifg_fail(err, IFG_INVALID, "track %s is no thread", track->id);
+    if (track->sampled == MODEL_NONE)
+        return IFG_OK;
+    pthread_mutex_lock(&track->lock);
+    if (!track->ghosts)
+        status = make_ghosts(trace, track);
+    *out_lod = track->ghosts;
+    pthread_mutex_unlock(&track->lock);
+    return status ? ifg_fail(err, status, "memory is short") : IFG_OK;
+}
+
+void serve_ghosts(const struct server_request *request, struct server_answer *answer)
+{
+    struct track *track = request_track(request, answer);
+    const struct lod *lod = NULL;
+    struct lod_items items = { 0 };
+    struct ifg_error err = { 0 };
+    enum ifg_status status;
+    uint64_t t0;
+    uint64_t t1;
+    unsigned px;
+
+    if (!track || !request_range(request, &t0, &t1, answer) || !request_px(request, &px, answer))
+        return;
+    status = track_ghosts(request->trace, track, &lod, &err);
+    if (!status && lod)
+        status = lod_view(lod, px, &t0, &t1, &items);
+    if (status)
+        answer_status(answer, status, &err);
+    else
+        lod_write(request->model, &items, lod ? lod->row_count : 0, t0, t1, answer_binary(answer));
+    lod_items_fini(&items);
+}

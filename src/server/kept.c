@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is made of a whole trace on first use and kept: slices by place, and the report. */
+#include "base/alloc.h"
+#include "server/trace.h"
+
+static struct place_index *make_index(const struct model *model)
+{
+    struct place_index *index = ifg_alloc(1, sizeof *index);
+    size_t *next = ifg_alloc(model->place_count + 1, sizeof *next);
+    size_t at = 0;
+
+    if (!index || !next)
+        goto fail;
+    index->by_place = ifg_alloc(model->slice_count + 1, sizeof *index->by_place);
+    index->first = ifg_alloc(model->place_count + 1, sizeof *index->first);
+    index->sums = ifg_alloc(model->place_count + 1, sizeof *index->sums);
+    if (!index->by_place || !index->first || !index->sums)
+        goto fail;
+    for (size_t i = 0; i < model->slice_count; i++) {
+        struct place_sum *sum = &index->sums[model->place[i]];
+
+        sum->count++;
+        sum->total_ns += model_duration_ns(model, i);
+    }
+    for (size_t p = 0; p < model->place_count; p++) {
+        index->first[p] = next[p] = at;
+        at += index->sums[p].count;
+    }
+    index->first[model->place_count] = at;
+    for (size_t i = 0; i < model->slice_count; i++)
+        index->by_place[next[model->place[i]]++] = (uint32_t)i;
+    ifg_free(next);
+    return index;
+fail:
+    if (index) {
+        ifg_free(index->by_place);
+        ifg_free(index->first);
+        ifg_free(index->sums);
+    }
+    ifg_free(index);
+    ifg_free(next);
+    return NULL;
+}
+
+enum ifg_status trace_places(struct server_trace *trace, const struct place_index **out_index,
+                             struct ifg_error *err)
+{
+    pthread_mutex_lock(&trace->index_lock);
+    if (!trace->index)
+        trace->index = make_index(trace->model);
+    *out_index = trace->index;
+    pthread_mutex_unlock(&trace->index_lock);
+    return *out_index ? IFG_OK
+                      : ifg_fail(err, IFG_NO_MEMORY, "memory is short for the index of places");
+}
+
+enum ifg_status trace_report(struct server_trace *trace, const struct report **out_report,
+                             struct ifg_error *err)
+{
+    enum ifg_status status = IFG_OK;
+    struct report *report;
+
+    pthread_mutex_lock(&trace->report_lock);
+    report = atomic_load(&trace->report);
+    if (!report) {
+        status = report_create(trace->model, &report, err);
+        if (!status)
+            atomic_store(&trace->report, report);
+    }
+    pthread_mutex_unlock(&trace->report_lock);
+    *out_report = status ? NULL : report;
+    return status;
+}
+
+const struct report *trace_report_if_ready(struct server_trace *trace)
+{
+    return atomic_load(&trace->report);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What there is: the list of traces, and the tree of tracks of one. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "model/allocations.h"
+#include "server/handler.h"
+#include "server/routes.h"
+#include "server/traces.h"
+
+static void put_trace(struct ifg_json *json, struct server_trace *trace)
+{
+    static const char *const states[] = { "idle", "loading", "ready", "bad" };
+    enum trace_state state = (enum trace_state)atomic_load(&trace->state);
+
+    ifg_json_open(json, '{');
+    ifg_json_put_uint(json, "id", trace->id);
+    ifg_json_put_string(json, "path", trace->path);
+    ifg_json_put_string(json, "name", trace->name);
+    pthread_mutex_lock(&trace->lock);
+    ifg_json_put_string(json, "program", trace->program);
+    ifg_json_put_string(json, "state", states[state]);
+    ifg_json_put_string(json, "why", state == TRACE_BAD ? trace->why : "");
+    ifg_json_put_uint(json, "bytes", trace->bytes);
+    ifg_json_put_double(json, "length_ns", trace->length_ns);
+    pthread_mutex_unlock(&trace->lock);
+    ifg_json_put_double(json, "progress", trace_progress(trace));
+    ifg_json_close(json, '}');
+}
+
+void serve_traces(const struct server_request *request, struct server_answer *answer)
+{
+    struct ifg_json json = answer_json(answer);
+
+    ifg_json_open(&json, '{');
+    ifg_json_put_int(&json, "schema", 1);
+    ifg_json_put_string(&json, "version", INFEROGRAM_VERSION);
+    ifg_json_put_bool(&json, "live", false);
+    ifg_json_key(&json, "traces");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < request->traces->count; i++)
+        put_trace(&json, &request->traces->items[i]);
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+}
+
+/* ---- one trace ---- */
+
+static const char *fact(const struct model *model, const char *key)
+{
+    const char *value = trace_find_fact(trace_reader_tables(model->reader), key);
+
+    return value ? value : "";
+}
+
+static void put_head(struct ifg_json *json, const struct server_trace *trace)
+{
+    const struct model *model = trace->model;
+    uint64_t start_ns = model->begin_ns + (uint64_t)model->realtime_offset_ns;
+    time_t seconds = (time_t)(start_ns / 1000000000u);
+    struct tm parts;
+    char text[64] = "";
+    const struct model_process *main_process = NULL;
+
+    for (size_t i = 0; !main_process && i < model->process_count; i++)
+        if (model->processes[i].pid != 0)
+            main_process = &model->processes[i];
+    if (model->realtime_offset_ns && gmtime_r(&seconds, &parts)) {
+        size_t used = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+
+        snprintf(text + used, sizeof text - used, ".%03uZ",
+                 (unsigned)(start_ns / 1000000u % 1000u));
+    }
+    ifg_json_put_int(json, "schema", 1);
+    ifg_json_put_string(json, "program", trace->program);
+    ifg_json_put_string(json, "title",
+                        main_process && *main_process->arguments ? main_process->arguments
+                                                                 : trace->program);
+    ifg_json_put_uint(json, "pid", main_process ? main_process->pid : 0);
+    ifg_json_put_string(json, "host", fact(model, "host.name"));
+    ifg_json_put_string(json, "cpu", fact(model, "host.cpu"));
+    ifg_json_put_string(json, "cpus", fact(model, "host.cpus"));
+    ifg_json_put_string(json, "kernel", fact(model, "host.kernel"));
+    ifg_json_put_string(json, "start", text);
+    ifg_json_put_uint(json, "length_ns", model->end_ns - model->begin_ns);
+    ifg_json_put_uint(json, "zones", model->slice_count);
+    ifg_json_put_uint(json, "dropped", model->dropped);
+}
+
+static void put_runtimes(struct ifg_json *json, const struct model *model)
+{
+    ifg_json_key(json, "runtimes");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < model->net_count; i++) {
+        bool seen = !*model->nets[i].runtime;
+
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(model->nets[i].runtime, model->nets[k].runtime) == 0;
+        if (!seen)
+            ifg_json_string(json, model->nets[i].runtime);
+    }
+    ifg_json_close(json, ']');
+}
+
+static void put_has(struct ifg_json *json, const struct server_trace *trace)
+{
+    const struct model_profile *profile = trace->profile;
+    bool memory = trace->model->allocation_count > 0 || model_has_allocations(trace->model);
+
+    for (size_t i = 0; i < trace->track_count && !memory; i++)
+        memory =
+            trace->tracks[i].kind == TRACK_COUNTER && strcmp(trace->tracks[i].label, "rss") == 0;
+    ifg_json_key(json, "has");
+    ifg_json_open(json, '{');
+    ifg_json_put_bool(json, "samples", profile && profile->sample_count > 0);
+    ifg_json_put_bool(json, "states", profile && profile->state_count > 0);
+    ifg_json_put_bool(json, "wakers", profile && profile->has_wakers);
+    ifg_json_put_bool(json, "ops", trace->models.count > trace->ml.count);
+    ifg_json_put_bool(json, "memory", memory);
+    ifg_json_put_bool(json, "counters", trace->model->counter_count > 0);
+    ifg_json_close(json, '}');
+}
+
+static void put_tables(struct ifg_json *json, const struct model *model)
+{
+    static const char *const states[] = { [TRACE_INSTRUMENT_OFF] = "off",
+                                          [TRACE_INSTRUMENT_ON] = "on",
+                                          [TRACE_INSTRUMENT_UNAVAILABLE] = "unavailable" };
+    const struct trace_tables *tables = trace_reader_tables(model->reader);
+
+    ifg_json_key(json, "instruments");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < tables->instrument_count; i++) {
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "name", tables->instruments[i].name);
+        ifg_json_put_string(json, "state", states[tables->instruments[i].state]);
+        ifg_json_put_string(json, "reason", tables->instruments[i].reason);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_key(json, "processes");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < model->process_count; i++) {
+        ifg_json_open(json, '{');
+        ifg_json_put_uint(json, "pid", model->processes[i].pid);
+        ifg_json_put_string(json, "name", model->processes[i].name);
+        ifg_json_put_string(json, "arguments", model->processes[i].arguments);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_key(json, "models");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < model->net_count; i++) {
+        ifg_json_open(json, '{');
+        ifg_json_put_uint(json, "id", i);
+        ifg_json_put_string(json, "name", model->nets[i].name);
+        ifg_json_put_string(json, "path", model->nets[i].path);
+        ifg_json_put_string(json, "runtime", model->nets[i].runtime);
+        ifg_json_put_uint(json, "process", model->nets[i].process);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+}
+
+static void put_places(struct ifg_json *json, const struct model *model)
+{
+    ifg_json_key(json, "places");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < model->place_count; i++) {
+        const struct model_place *place = &model->places[i];
+
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "name", place->name);
+        ifg_json_put_string(json, "kind", model_kind_name(place->kind));
+        ifg_json_put_string(json, "category", model_category_name(place->category));
+        ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
+        ifg_json_put_string(json, "function", place->function);
+        ifg_json_put_uint(json, "color", place->color);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+}
+
+static void put_track(struct ifg_json *json, const struct server_trace *trace,
+                      const struct track *track)
+{
+    size_t samples =
+        track->sampled == MODEL_NONE ? 0 : trace->profile->threads[track->sampled].sample_count;
+
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "id", track->id);
+    ifg_json_put_string(json, "kind", track_kind_name(track->kind));
+    ifg_json_put_string(json, "parent",
+                        track->parent == TRACK_NONE ? "" : trace->tracks[track->parent].id);
+    ifg_json_put_string(json, "label", track->label);
+    ifg_json_put_string(json, "sub", track->sub);
+    ifg_json_put_uint(json, "rows", track->rows);
+    ifg_json_put_string(json, "unit", track->unit);
+    ifg_json_put_double(json, "min", track->min);
+    ifg_json_put_double(json, "max", track->max);
+    ifg_json_put_double(json, "scale", track->scale);
+    ifg_json_put_string(json, "stack", track->stack);
+    ifg_json_put_bool(json, "grows", track->grows);
+    ifg_json_put_uint(json, "samples", samples);
+    ifg_json_put_bool(json, "states", track->has_states);
+    ifg_json_put_uint(json, "count", track->count);
+    ifg_json_put_int(json, "model", track->net == MODEL_NONE ? -1 : (int64_t)track->net);
+    ifg_json_put_bool(json, "open", track->open);
+    ifg_json_close(json, '}');
+}
+
+void serve_meta(const struct server_request *request, struct server_answer *answer)
+{
+    const struct server_trace *trace = request->trace;
+    struct ifg_json json = answer_json(answer);
+
+    ifg_json_open(&json, '{');
+    put_head(&json, trace);
+    put_runtimes(&json, request->model);
+    put_has(&json, trace);
+    put_tables(&json, request->model);
+    put_places(&json, request->model);
+    ifg_json_key(&json, "tracks");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < trace->track_count; i++)
+        put_track(&json, trace, &trace->tracks[i]);
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+}
+
+void serve_routines(const struct server_request *request, struct server_answer *answer)
+{
+    const struct model_profile *profile = request->trace->profile;
+    struct ifg_json json = answer_json(answer);
+    char name[512];
+
+    ifg_json_open(&json, '{');
+    ifg_json_put_int(&json, "schema", 1);
+    ifg_json_key(&json, "routines");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; profile && i < profile->routine_count; i++) {
+        const struct model_routine *routine = &profile->routines[i];
+
+        ifg_json_open(&json, '{');
+        ifg_json_put_string(&json, "name",
+                            model_routine_name(profile, (uint32_t)i, name, sizeof name));
+        ifg_json_put_string(&json, "module", model_module_name(profile, routine->module));
+        ifg_json_put_bool(&json, "guessed", routine->guessed);
+        ifg_json_close(&json, '}');
+    }
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+}

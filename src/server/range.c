@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What happened in a range of time: places by their time in it, inferences, CPUs, functions. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/hot.h"
+#include "base/alloc.h"
+#include "server/handler.h"
+#include "server/routes.h"
+#include "server/values.h"
+
+#define ROWS_SHOWN      40u
+#define FUNCTIONS_SHOWN 10u
+#define VALUES_MOST     65536u /* a median of so many is as good as of all */
+
+struct place_row {
+    uint32_t place;
+    uint64_t count;
+    uint64_t total_ns; /* inside the range */
+    uint64_t max_ns;   /* of whole durations */
+};
+
+/* Durations of events: of many every second, every fourth, ... */
+struct durations {
+    uint64_t *values;
+    size_t count;
+    size_t capacity;
+    uint64_t seen;
+    uint64_t step; /* every so manyth is kept; 0 is 1 */
+    uint64_t max_ns;
+};
+
+struct range {
+    const struct model *model;
+    uint64_t t0_ns;
+    uint64_t t1_ns;
+    struct place_row *rows; /* by place */
+    uint32_t *wanted;       /* by place: number of durations + 1, or 0 */
+    struct durations *durations;
+    struct durations inferences;
+    uint64_t inference_count;
+    uint64_t open; /* inferences that had not ended */
+    bool no_memory;
+};
+
+static void add_duration(struct range *range, struct durations *to, uint64_t ns)
+{
+    to->max_ns = ns > to->max_ns ? ns : to->max_ns;
+    if (to->step > 1 && to->seen++ % to->step != 0)
+        return;
+    if (to->count == VALUES_MOST) {
+        for (size_t i = 0; i < VALUES_MOST / 2; i++)
+            to->values[i] = to->values[2 * i];
+        to->count = VALUES_MOST / 2;
+        to->step = to->step ? to->step * 2 : 2;
+        to->seen = 1;
+    }
+    if (to->count == to->capacity) {
+        size_t capacity = to->capacity ? to->capacity * 2 : 256;
+        uint64_t *grown = ifg_realloc(to->values, capacity, sizeof *grown);
+
+        if (!grown) {
+            range->no_memory = true;
+            return;
+        }
+        to->values = grown;
+        to->capacity = capacity;
+    }
+    to->values[to->count++] = ns;
+}
+
+static void see_slice(struct range *range, size_t slice)
+{
+    const struct model *model = range->model;
+    uint64_t start = model->start_ns[slice];
+    uint64_t duration = model_duration_ns(model, slice);
+    uint64_t end = start + duration;
+    uint32_t number = model->place[slice];
+    struct place_row *row = &range->rows[number];
+    uint64_t from = start > range->t0_ns ? start : range->t0_ns;
+    uint64_t to = end < range->t1_ns ? end : range->t1_ns;
+
+    if (start >= range->t1_ns || (end <= range->t0_ns && start < range->t0_ns))
+        return;
+    if (range->wanted) {
+        if (range->wanted[number])
+            add_duration(range, &range->durations[range->wanted[number] - 1], duration);
+        return;
+    }
+    row->place = number;
+    row->count++;
+    row->total_ns += to > from ? to - from : 0;
+    row->max_ns = duration > row->max_ns ? duration : row->max_ns;
+    if (model->places[number].category == TRACE_CATEGORY_INFERENCE &&
+        model->places[number].kind == TRACE_LOCATION_ML) {
+        if (model_is_unfinished(model, slice)) {
+            range->open++;
+            return;
+        }
+        range->inference_count++;
+        add_duration(range, &range->inferences, duration);
+    }
+}
+
+static size_t first_slice_from(const struct model *model, const struct model_thread *thread,
+                               uint64_t ns)
+{
+    size_t low = thread->first_slice;
+    size_t high = low + thread->slice_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (model->start_ns[middle] < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void walk(struct range *range)
+{
+    const struct model *model = range->model;
+
+    for (size_t t = 0; t < model->thread_count && !range->no_memory; t++) {
+        const struct model_thread *thread = &model->threads[t];
+        size_t first = first_slice_from(model, thread, range->t0_ns);
+        size_t end = first_slice_from(model, thread, range->t1_ns);
+
+        /* What was open at the begin: the one before, and what is around it. */
+        if (first > thread->first_slice)
+            for (size_t at = first - 1; at != SIZE_MAX; at = model_parent(model, at))
+                see_slice(range, at);
+        for (size_t i = first; i < end && !range->no_memory; i++)
+            see_slice(range, i);
+    }
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct place_row *left = a;
+    const struct place_row *right = b;
+
+    return left->total_ns > right->total_ns ? -1 : left->total_ns < right->total_ns;
+}
+
+static void put_rows(struct ifg_json *json, const struct range *range, size_t count)
+{
+    const struct model *model = range->model;
+
+    ifg_json_key(json, "rows");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < count; i++) {
+        const struct place_row *row = &range->rows[i];
+        const struct model_place *place = &model->places[row->place];
+
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "name", place->name);
+        ifg_json_put_uint(json, "place", row->place);
+        ifg_json_put_string(json, "kind", model_kind_name(place->kind));
+        ifg_json_put_string(json, "category", model_category_name(place->category));
+        ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
+        ifg_json_put_uint(json, "count", row->count);
+        ifg_json_put_uint(json, "total_ns", row->total_ns);
+        ifg_json_put_double(
+            json, "median_ns",
+            values_quantile(range->durations[i].values, range->durations[i].count, 0.5));
+        ifg_json_put_uint(json, "max_ns", row->max_ns);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+}
+
+static void put_inferences(struct ifg_json *json, struct range *range)
+{
+    double median = values_quantile(range->inferences.values, range->inferences.count, 0.5);
+    double most = range->inference_count ? (double)range->inferences.max_ns : NAN;
+
+    ifg_json_key(json, "inferences");
+    ifg_json_open(json, '{');
+    ifg_json_put_uint(json, "n", range->inference_count);
+    ifg_json_put_uint(json, "open", range->open);
+    ifg_json_put_double(json, "median_ns", median);
+    ifg_json_put_double(json, "max_ns", most);
+    ifg_json_close(json, '}');
+}
+
+/* Mean over the range of what the processes used, each value standing for the time before it. */
+static void put_cpu(struct ifg_json *json, const struct server_trace *trace,
+                    const struct range *range)
+{
+    double cores = NAN;
+
+    for (size_t i = 0; i < trace->track_count; i++) {
+        const struct track *track = &trace->tracks[i];
+        uint64_t before = 0;
+        double sum = 0;
+        double time = 0;
+
+        if (track->kind != TRACK_COUNTER ||
+            strcmp(trace->model->places[track->place].name, "cpu %") != 0)
+            continue;
+        for (size_t k = 0; k < track->count; k++) {
+            const struct model_counter *counter =
+                &trace->model->counters[trace->counter_order[track->first + k]];
+            uint64_t from = before > range->t0_ns ? before : range->t0_ns;
+            uint64_t to = counter->ns < range->t1_ns ? counter->ns : range->t1_ns;
+
+            if (k > 0 && to > from && isfinite(counter->value)) {
+                sum += counter->value * (double)(to - from);
+                time += (double)(to - from);
+            }
+            before = counter->ns;
+        }
+        if (time > 0)
+            cores = (isnan(cores) ? 0 : cores) + sum / time / 100;
+    }
+    ifg_json_key(json, "cpu");
+    ifg_json_open(json, '{');
+    ifg_json_put_double(json, "busy_cores", cores);
+    ifg_json_close(json, '}');
+}
+
+static void put_functions(struct ifg_json *json, const struct server_trace *trace,
+                          const struct range *range)
+{
+    const struct hot_filter filter = {
+        .from_ns = range->t0_ns - trace->model->begin_ns,
+        .to_ns = range->t1_ns - trace->model->begin_ns,
+    };
+    struct hot *hot = NULL;
+
+    ifg_json_key(json, "functions");
+    ifg_json_open(json, '[');
+    if (trace->profile && trace->profile->sample_count &&
+        !hot_create(trace->model, &filter, &hot, NULL))
+        for (size_t i = 0; hot && i < hot->row_count && i < FUNCTIONS_SHOWN; i++) {
+            ifg_json_open(json, '{');
+            ifg_json_put_uint(json, "routine", hot->rows[i].routine);
+            ifg_json_put_string(json, "name", hot->rows[i].name);
+            ifg_json_put_string(json, "module", hot->rows[i].module);
+            ifg_json_put_uint(json, "self", hot->rows[i].self);
+            ifg_json_put_uint(json, "total", hot->rows[i].total);
+            ifg_json_put_uint(json, "samples", hot->samples);
+            ifg_json_close(json, '}');
+        }
+    ifg_json_close(json, ']');
+    hot_destroy(hot);
+}
+
+static void range_fini(struct range *range)
+{
+    for (size_t i = 0; range->durations && i < ROWS_SHOWN; i++)
+        ifg_free(range->durations[i].values);
+    ifg_free(range->durations);
+    ifg_free(range->inferences.values);
+    ifg_free(range->wanted);
+    ifg_free(range->rows);
+}
+
+void serve_range(const struct server_request *request, struct server_answer *answer)
+{
+    const struct model *model = request->model;
+    struct range range = { .model = model };
+    struct ifg_json json;
+    size_t count = 0;
+
+    if (!request_range(request, &range.t0_ns, &range.t1_ns, answer))
+        return;
+    range.rows = ifg_alloc(model->place_count + 1, sizeof *range.rows);
+    range.durations = ifg_alloc(ROWS_SHOWN, sizeof *range.durations);
+    range.no_memory = !range.rows || !range.durations;
+    walk(&range);
+    if (!range.no_memory) {
+        for (size_t p = 0; p < model->place_count; p++)
+            if (range.rows[p].count)
+                range.rows[count++] = range.rows[p];
+        if (count)
+            qsort(range.rows, count, sizeof *range.rows, by_total);
+        count = count > ROWS_SHOWN ? ROWS_SHOWN : count;
+        range.wanted = ifg_alloc(model->place_count + 1, sizeof *range.wanted);
+        range.no_memory = !range.wanted;
+    }
+    if (!range.no_memory) {
+        for (size_t i = 0; i < count; i++)
+            range.wanted[range.rows[i].place] = (uint32_t)i + 1;
+        walk(&range); /* again, for the medians of those that are shown */
+    }
+    if (range.no_memory) {
+        answer_error(answer, 500, "memory is short");
+    } else {
+        json = answer_json(answer);
+        ifg_json_open(&json, '{');
+        ifg_json_put_int(&json, "schema", 1);
+        ifg_json_put_uint(&json, "length_ns", range.t1_ns - range.t0_ns);
+        put_rows(&json, &range, count);
+        put_inferences(&json, &range);
+        put_cpu(&json, request->trace, &range);
+        put_functions(&json, request->trace, &range);
+        ifg_json_close(&json, '}');
+    }
+    range_fini(&range);
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Rows of a track: see rows.h. Picked slices of a thread come in blocks: one with all that lies in
+ * it. Blocks are taken by start and put into the lowest rows that are free.
+ */
+#include "server/rows.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define ROWS_MOST    1024u
+#define NESTING_MOST 256u
+
+struct member {
+    uint32_t id;
+    uint16_t depth; /* within its block */
+};
+
+struct block {
+    uint64_t start_ns;
+    uint64_t end_ns;
+    size_t first; /* of members */
+    uint32_t count;
+    uint32_t height;
+};
+
+struct gathering {
+    const struct server_trace *trace;
+    const struct model *model;
+    const uint8_t *picks;
+    struct member *members;
+    size_t count;
+    size_t capacity;
+    struct block *blocks;
+    size_t block_count;
+    size_t *runs; /* where sorted runs of blocks begin */
+    size_t run_count;
+};
+
+static void add_member(struct gathering *g, uint32_t id, size_t depth)
+{
+    g->members[g->count++] = (struct member){ id, (uint16_t)depth };
+}
+
+/* A picked slice around others. */
+struct around {
+    uint64_t end_ns;
+    uint16_t depth;
+};
+
+/* Slices nest, so one that begins before the end of a lesser depth lies in it. */
+static bool lies_in(const struct model *model, uint32_t id, const struct around *around)
+{
+    return model->start_ns[id] < around->end_ns && model->depth[id] > around->depth;
+}
+
+/* The slices of one thread, ascending. */
+static void gather_thread(struct gathering *g, const uint32_t *ids, size_t count)
+{
+    const struct model *model = g->model;
+    struct around open[NESTING_MOST];
+    struct around outline = { 0, 0 };
+    size_t nesting = 0;
+    size_t outline_member = SIZE_MAX - 1;
+
+    for (size_t i = 0; i < count; i++) {
+        uint32_t id = ids[i];
+        uint8_t pick = g->picks[model->place[id]];
+        struct around self = { model_end_ns(model, id), model->depth[id] };
+
+        if (pick == ROWS_NO)
+            continue;
+        while (nesting > 0 && !lies_in(model, id, &open[nesting - 1]))
+            nesting--;
+        if (pick == ROWS_OUTLINE) {
+            if (nesting > 0 || lies_in(model, id, &outline))
+                continue;
+            outline = self;
+            outline_member = g->count;
+            add_member(g, id, 0);
+            continue;
+        }
+        if (outline_member + 1 == g->count && lies_in(model, id, &outline))
+            g->count--; /* there is something in it: no outline */
+        outline_member = SIZE_MAX - 1;
+        add_member(g, id, nesting);
+        if (nesting < NESTING_MOST)
+            open[nesting++] = self;
+    }
+}
+
+static uint64_t id_start(const struct gathering *g, uint32_t id)
+{
+    return id < g->model->slice_count ? g->model->start_ns[id]
+                                      : g->trace->extras[id - g->model->slice_count].start_ns;
+}
+
+static uint64_t id_end(const struct gathering *g, uint32_t id)
+{
+    const struct lod_span *span;
+
+    if (id < g->model->slice_count)
+        return model_end_ns(g->model, id);
+    span = &g->trace->extras[id - g->model->slice_count];
+    return span->start_ns + span->duration_ns;
+}
+
+/* The members from `from` on as blocks; they are of one thread, so this is one sorted run. */
+static void close_run(struct gathering *g, size_t from)
+{
+    if (from == g->count)
+        return;
+    g->runs[g->run_count++] = g->block_count;
+    for (size_t i = from; i < g->count; i++) {
+        const struct member *member = &g->members[i];
+
+        if (member->depth == 0 || g->block_count == g->runs[g->run_count - 1]) {
+            g->blocks[g->block_count++] = (struct block){
+                id_start(g, member->id), id_end(g, member->id), i, 1, 1,
+            };
+        } else {
+            struct block *block = &g->blocks[g->block_count - 1];
+
+            block->count++;
+            if (member->depth + 1u > block->height)
+                block->height = member->depth + 1u;
+        }
+    }
+}
+
+static void merge(const struct block *a, size_t a_count, const struct block *b, size_t b_count,
+                  struct block *out)
+{
+    while (a_count && b_count) {
+        if (b->start_ns < a->start_ns) {
+            *out++ = *b++;
+            b_count--;
+        } else {
+            *out++ = *a++;
+            a_count--;
+        }
+    }
+    if (a_count)
+        memcpy(out, a, a_count * sizeof *a);
+    if (b_count)
+        memcpy(out, b, b_count * sizeof *b);
+}
+
+/* Merges the runs pairwise until there is one. */
+static enum ifg_status sort_blocks(struct gathering *g)
+{
+    struct block *other;
+
+    if (g->run_count < 2)
+        return IFG_OK;
+    other = ifg_alloc(g->block_count, sizeof *other);
+    if (!other)
+        return IFG_NO_MEMORY;
+    while (g->run_count > 1) {
+        struct block *swap = g->blocks;
+        size_t kept = 0;
+
+        for (size_t r = 0; r < g->run_count; r += 2) {
+            size_t a = g->runs[r];
+            size_t b = r + 1 < g->run_count ? g->runs[r + 1] : g->block_count;
+            size_t end = r + 2 < g->run_count ? g->runs[r + 2] : g->block_count;
+
+            merge(g->blocks + a, b - a, g->blocks + b, end - b, other + a);
+            g->runs[kept++] = a;
+        }
+        g->run_count = kept;
+        g->blocks = other;
+        other = swap;
+    }
+    ifg_free(other);
+    return IFG_OK;
+}
+
+/* The lowest base such that `height` rows are free from it on. */
+static size_t find_rows(uint64_t *free_at, size_t height, uint64_t start_ns, uint64_t end_ns)
+{
+    size_t base = 0;
+
+    height = height > ROWS_MOST ? ROWS_MOST : height;
+    for (size_t row = 0; row < base + height; row++) {
+        if (free_at[row] > start_ns) {
+            base = row + 1;
+            if (base + height > ROWS_MOST) { /* so much at once: the last ones overlap */
+                base = ROWS_MOST - height;
+                break;
+            }
+        }
+    }
+    for (size_t row = base; row < base + height; row++)
+        free_at[row] = end_ns > start_ns ? end_ns : start_ns + 1;
+    return base;
+}
+
+static enum ifg_status place_blocks(const struct gathering *g, struct lod **out_lod)
+{
+    enum ifg_status status = IFG_NO_MEMORY;
+    uint32_t *ids = ifg_alloc(g->count + 1, sizeof *ids);
+    uint16_t *rows = ifg_alloc(g->count + 1, sizeof *rows);
+    uint64_t *free_at = ifg_alloc(ROWS_MOST, sizeof *free_at);
+    size_t count = 0;
+
+    if (!ids || !rows || !free_at)
+        goto out;
+    for (size_t b = 0; b < g->block_count; b++) {
+        const struct block *block = &g->blocks[b];
+        size_t base = find_rows(free_at, block->height, block->start_ns, block->end_ns);
+
+        for (size_t i = block->first; i < block->first + block->count; i++) {
+            size_t row = base + g->members[i].depth;
+
+            ids[count] = g->members[i].id;
+            rows[count++] = (uint16_t)(row < ROWS_MOST ? row : ROWS_MOST - 1);
+        }
+    }
+    status = lod_create_rows(g->model, g->model->slice_count, g->trace->extras, ids, rows, count,
+                             out_lod);
+out:
+    ifg_free(free_at);
+    ifg_free(rows);
+    ifg_free(ids);
+    return status;
+}
+
+static enum ifg_status make_room(struct gathering *g, size_t members)
+{
+    g->members = ifg_alloc(members + 1, sizeof *g->members);
+    g->blocks = ifg_alloc(members + 1, sizeof *g->blocks);
+    g->runs = ifg_alloc(g->model->thread_count + 2, sizeof *g->runs);
+    return g->members && g->blocks && g->runs ? IFG_OK : IFG_NO_MEMORY;
+}
+
+static void gathering_fini(struct gathering *g)
+{
+    ifg_free(g->runs);
+    ifg_free(g->blocks);
+    ifg_free(g->members);
+}
+
+enum ifg_status rows_create(struct server_trace *trace, const struct id_list *from,
+                            const uint8_t *picks, struct lod **out_lod)
+{
+    struct gathering g = { .trace = trace, .model = trace->model, .picks = picks };
+    const struct model *model = trace->model;
+    enum ifg_status status;
+    size_t members = 0;
+    size_t at = 0;
+    size_t begin;
+
+    *out_lod = NULL;
+    for (size_t i = 0; i < from->count; i++)
+        members += picks[model->place[from->ids[i]]] != ROWS_NO;
+    for (size_t i = 0; i < model->async_count; i++)
+        members += picks[model->asyncs[i].place] == ROWS_YES;
+    status = make_room(&g, members);
+    if (status)
+        goto out;
+    for (size_t t = 0; t < model->thread_count; t++) {
+        size_t end = model->threads[t].first_slice + model->threads[t].slice_count;
+        size_t first = at;
+
+        begin = g.count;
+        while (at < from->count && from->ids[at] < end)
+            at++;
+        gather_thread(&g, from->ids + first, at - first);
+        close_run(&g, begin);
+    }
+    begin = g.count;
+    for (size_t i = 0; i < model->async_count; i++)
+        if (picks[model->asyncs[i].place] == ROWS_YES)
+            add_member(&g, (uint32_t)(model->slice_count + i), 0);
+    close_run(&g, begin);
+    status = sort_blocks(&g);
+    if (!status)
+        status = place_blocks(&g, out_lod);
+out:
+    gathering_fini(&g);
+    return status;
+}
+
+enum ifg_status rows_pack(struct server_trace *trace, const uint32_t *ids, size_t count,
+                          struct lod **out_lod)
+{
+    struct gathering g = { .trace = trace, .model = trace->model };
+    enum ifg_status status;
+
+    *out_lod = NULL;
+    status = make_room(&g, count);
+    if (status)
+        goto out;
+    for (size_t i = 0; i < count; i++)
+        add_member(&g, ids[i], 0);
+    close_run(&g, 0);
+    status = place_blocks(&g, out_lod);
+out:
+    gathering_fini(&g);
+    return status;
+}

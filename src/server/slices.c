@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+/* All about one slice: what it is, what is in it, and how it compares with others of its place. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "server/handler.h"
+#include "server/routes.h"
+#include "server/slices_internal.h"
+#include "server/values.h"
+
+#define CHILDREN_SHOWN 12u
+#define VALUES_MOST    4000000u /* of more, every second, third, ... is looked at */
+
+/* ---- who and where ---- */
+
+static void put_thread(struct ifg_json *json, const struct server_trace *trace, uint32_t thread)
+{
+    const struct model *model = trace->model;
+    const struct model_thread *of = &model->threads[thread];
+    char id[24];
+
+    snprintf(id, sizeof id, "t%u", thread);
+    ifg_json_key(json, "thread");
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "track", id);
+    ifg_json_put_string(json, "name", of->name);
+    ifg_json_put_uint(json, "tid", of->tid);
+    ifg_json_close(json, '}');
+    ifg_json_put_string(json, "process",
+                        of->process < model->process_count ? model->processes[of->process].name
+                                                           : "");
+}
+
+static void put_place(struct ifg_json *json, const struct model *model, uint32_t number)
+{
+    const struct model_place *place = &model->places[number];
+
+    ifg_json_put_uint(json, "place", number);
+    ifg_json_put_string(json, "kind", model_kind_name(place->kind));
+    ifg_json_put_string(json, "category", model_category_name(place->category));
+    ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
+    ifg_json_put_string(json, "function", place->function);
+    ifg_json_put_string(json, "file", place->file);
+    ifg_json_put_uint(json, "line", place->line);
+}
+
+static void put_arguments(struct ifg_json *json, const struct model *model, size_t slice)
+{
+    const struct model_attribute *attributes = NULL;
+    size_t count = model_attributes_of(model, slice, &attributes);
+
+    ifg_json_key(json, "args");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < count; i++) {
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "key", attributes[i].key);
+        ifg_json_key(json, "value");
+        switch (attributes[i].type) {
+        case TRACE_VALUE_SIGNED:
+            ifg_json_int(json, attributes[i].signed_value);
+            break;
+        case TRACE_VALUE_UNSIGNED:
+            ifg_json_uint(json, attributes[i].unsigned_value);
+            break;
+        case TRACE_VALUE_F64:
+            ifg_json_double(json, attributes[i].f64_value);
+            break;
+        default:
+            ifg_json_string(json, attributes[i].text);
+            break;
+        }
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+}
+
+/* ---- what is in it ---- */
+
+struct child {
+    uint32_t place;
+    uint64_t count;
+    uint64_t total_ns;
+};
+
+static int by_total(const void *a, const void *b)
+{
+    const struct child *left = a;
+    const struct child *right = b;
+
+    return left->total_ns > right->total_ns ? -1 : left->total_ns < right->total_ns;
+}
+
+static void put_children(struct ifg_json *json, const struct model *model, size_t slice)
+{
+    const struct model_thread *thread = &model->threads[model_thread_of(model, slice)];
+    size_t end = thread->first_slice + thread->slice_count;
+    uint16_t depth = model->depth[slice];
+    struct child *children = ifg_alloc(model->place_count + 1, sizeof *children);
+    size_t kinds = 0;
+    struct child other = { 0 };
+
+    ifg_json_key(json, "children");
+    ifg_json_open(json, '[');
+    for (size_t i = slice + 1; children && i < end && model->depth[i] > depth; i++) {
+        struct child *child = &children[model->place[i]];
+
+        if (model->depth[i] != depth + 1)
+            continue;
+        child->place = model->place[i];
+        child->count++;
+        child->total_ns += model_duration_ns(model, i);
+    }
+    for (size_t p = 0; children && p < model->place_count; p++)
+        if (children[p].count)
+            children[kinds++] = children[p];
+    if (kinds)
+        qsort(children, kinds, sizeof *children, by_total);
+    for (size_t i = 0; i < kinds; i++) {
+        if (i >= CHILDREN_SHOWN) {
+            other.count += children[i].count;
+            other.total_ns += children[i].total_ns;
+            continue;
+        }
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "name", model->places[children[i].place].name);
+        ifg_json_put_uint(json, "place", children[i].place);
+        ifg_json_put_uint(json, "count", children[i].count);
+        ifg_json_put_uint(json, "total_ns", children[i].total_ns);
+        ifg_json_close(json, '}');
+    }
+    if (other.count) {
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "name", "other");
+        ifg_json_put_uint(json, "count", other.count);
+        ifg_json_put_uint(json, "total_ns", other.total_ns);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_free(children);
+}
+
+/* ---- others of its place ---- */
+
+static void put_neighbour(struct ifg_json *json, const char *key, size_t slice)
+{
+    ifg_json_key(json, key);
+    if (slice == SIZE_MAX)
+        ifg_json_double(json, NAN);
+    else
+        ifg_json_uint(json, slice);
+}
+
+/* The one that begins next before or after a time among the slices of a place; SIZE_MAX: none. */
+size_t slices_neighbour(const struct model *model, const struct place_index *index, uint32_t place,
+                        uint64_t ns, bool after)
+{
+    const uint32_t *ids = index->by_place + index->first[place];
+    size_t count = index->first[place + 1] - index->first[place];
+    size_t best = SIZE_MAX;
+    size_t from = 0;
+
+    /* Slices of a thread stand together, by start: look into each such run. */
+    while (from < count) {
+        const struct model_thread *thread = &model->threads[model_thread_of(model, ids[from])];
+        size_t run_end = thread->first_slice + thread->slice_count;
+        size_t low = from;
+        size_t high = count;
+        size_t to;
+        size_t at;
+
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+
+            if (ids[middle] < run_end)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        to = low;
+        low = from;
+        high = to;
+        while (low < high) { /* first that begins after ns, or not before it */
+            size_t middle = low + (high - low) / 2;
+            uint64_t start = model->start_ns[ids[middle]];
+
+            if (after ? start <= ns : start < ns)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        at = after ? low : low - 1;
+        if (after ? at < to : low > from) {
+            uint64_t start = model->start_ns[ids[at]];
+
+            if (best == SIZE_MAX ||
+                (after ? start < model->start_ns[best] : start > model->start_ns[best]))
+                best = ids[at];
+        }
+        from = to;
+    }
+    return best;
+}
+
+static void put_histogram(struct ifg_json *json, const uint64_t *values, size_t count)
+{
+    struct values_bins bins;
+
+    values_histogram(values, count, &bins);
+    ifg_json_key(json, "histogram");
+    ifg_json_open(json, '{');
+    ifg_json_put_double(json, "from", bins.from);
+    ifg_json_put_double(json, "to", bins.to);
+    ifg_json_put_bool(json, "log", bins.log);
+    ifg_json_key(json, "bins");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < VALUES_BINS; i++)
+        ifg_json_uint(json, bins.bins[i]);
+    ifg_json_close(json, ']');
+    ifg_json_close(json, '}');
+}
+
+static void put_same(struct ifg_json *json, const struct model *model,
+                     const struct place_index *index, size_t slice)
+{
+    uint32_t place = model->place[slice];
+    const uint32_t *ids = index->by_place + index->first[place];
+    size_t count = index->first[place + 1] - index->first[place];
+    uint64_t own = model_duration_ns(model, slice);
+    size_t step = count / VALUES_MOST + 1;
+    size_t kept = 0;
+    uint64_t *values = ifg_alloc(count / step + 2, sizeof *values);
+    uint64_t slower_ns = UINT64_MAX;
+    size_t slower = SIZE_MAX;
+    size_t shorter = 0;
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+
+    for (size_t i = 0; values && i < count; i++) {
+        uint64_t ns = model_duration_ns(model, ids[i]);
+
+        if (i % step == 0)
+            values[kept++] = ns;
+        shorter += ns < own;
+        least = ns < least ? ns : least;
+        most = ns > most ? ns : most;
+        if ((ns > own || (ns == own && ids[i] > slice)) && ns < slower_ns) {
+            slower_ns = ns;
+            slower = ids[i];
+        }
+    }
+    if (!values)
+        count = 0;
+    put_histogram(json, values, kept);
+    ifg_json_key(json, "same");
+    ifg_json_open(json, '{');
+    ifg_json_put_uint(json, "n", count);
+    ifg_json_put_double(json, "rank", count ? (double)shorter / (double)count : NAN);
+    ifg_json_put_double(json, "median", values_quantile(values, kept, 0.5));
+    ifg_json_put_double(json, "p90", values_quantile(values, kept, 0.9));
+    ifg_json_put_double(json, "p99", values_quantile(values, kept, 0.99));
+    ifg_json_put_double(json, "min", count ? (double)least : NAN);
+    ifg_json_put_double(json, "max", count ? (double)most : NAN);
+    put_neighbour(json, "previous",
+                  slices_neighbour(model, index, place, model->start_ns[slice], false));
+    put_neighbour(json, "next",
+                  slices_neighbour(model, index, place, model->start_ns[slice], true));
+    put_neighbour(json, "slower", slower);
+    ifg_json_close(json, '}');
+    ifg_free(values);
+}
+
+/* ---- the answer ---- */
+
+static void put_slice(const struct server_request *request, size_t slice,
+                      const struct place_index *index, struct ifg_json *json)
+{
+    const struct model *model = request->model;
+    uint32_t thread = model_thread_of(model, slice);
+    size_t parent = model_parent(model, slice);
+
+    ifg_json_put_uint(json, "id", slice);
+    ifg_json_put_string(json, "name", model_slice_name(model, slice));
+    put_place(json, model, model->place[slice]);
+    ifg_json_put_double(json, "start", answer_ns(model, model->start_ns[slice]));
+    ifg_json_put_uint(json, "duration", model_duration_ns(model, slice));
+    ifg_json_put_bool(json, "unfinished", model_is_unfinished(model, slice));
+    put_thread(json, request->trace, thread);
+    ifg_json_put_uint(json, "depth", model->depth[slice]);
+    put_neighbour(json, "parent", parent);
+    put_arguments(json, model, slice);
+    put_children(json, model, slice);
+    put_same(json, model, index, slice);
+    slices_put_states(json, request->trace, thread, model->start_ns[slice],
+                      model_end_ns(model, slice));
+    slices_put_samples(json, request->trace, thread, model->start_ns[slice],
+                       model_end_ns(model, slice));
+    slices_put_placement(json, request->trace, model->places[model->place[slice]].net);
+}
+
+/* Async spans, messages and frames have no children, and nothing of their kind is indexed. */
+static void put_extra(const struct server_request *request, size_t number, struct ifg_json *json)
+{
+    const struct model *model = request->model;
+    const struct lod_span *span = &request->trace->extras[number];
+    size_t message = number - model->async_count;
+    size_t frame = message - model->message_count;
+    uint32_t thread;
+
+    ifg_json_put_uint(json, "id", model->slice_count + number);
+    if (number < model->async_count) {
+        thread = model->asyncs[number].begin_thread;
+        ifg_json_put_string(json, "name", model->places[span->place].name);
+        put_place(json, model, span->place);
+    } else if (message < model->message_count) {
+        thread = model->messages[message].thread;
+        ifg_json_put_string(json, "name", model->messages[message].text);
+        ifg_json_put_uint(json, "place", span->place);
+        ifg_json_put_string(json, "kind", "message");
+        ifg_json_put_string(json, "category", "");
+        ifg_json_put_int(json, "model", -1);
+        ifg_json_put_string(json, "function", "");
+    } else {
+        thread = model->frames[frame].thread;
+        ifg_json_put_string(json, "name", model->places[span->place].name);
+        put_place(json, model, span->place);
+    }
+    ifg_json_put_double(json, "start", answer_ns(model, span->start_ns));
+    ifg_json_put_uint(json, "duration", span->duration_ns);
+    ifg_json_put_bool(json, "unfinished", span->flags & LOD_UNFINISHED);
+    if (thread < model->thread_count)
+        put_thread(json, request->trace, thread);
+    ifg_json_put_uint(json, "depth", 0);
+    put_neighbour(json, "parent", SIZE_MAX);
+    ifg_json_key(json, "args");
+    ifg_json_open(json, '[');
+    if (number < model->async_count) {
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "key", "id");
+        ifg_json_put_uint(json, "value", model->asyncs[number].id);
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+    ifg_json_key(json, "children");
+    ifg_json_open(json, '[');
+    ifg_json_close(json, ']');
+    put_neighbour(json, "same", SIZE_MAX); /* null */
+    put_neighbour(json, "histogram", SIZE_MAX);
+    put_neighbour(json, "states", SIZE_MAX);
+    put_neighbour(json, "samples", SIZE_MAX);
+    put_neighbour(json, "placement", SIZE_MAX);
+}
+
+void serve_slice(const struct server_request *request, struct server_answer *answer)
+{
+    const struct place_index *index = NULL;
+    struct ifg_error err = { 0 };
+    struct ifg_json json;
+    enum ifg_status status;
+    uint32_t id;
+
+    if (!request_index(request, "id", false,
+                       request->model->slice_count + request->trace->extra_count, &id, answer))
+        return;
+    status = trace_places(request->trace, &index, &err);
+    if (status) {
+        answer_status(answer, status, &err);
+        return;
+    }
+    json = answer_json(answer);
+    ifg_json_open(&json, '{');
+    ifg_json_put_int(&json, "schema", 1);
+    if (id < request->model->slice_count)
+        put_slice(request, id, index, &json);
+    else
+        put_extra(request, id - request->model->slice_count, &json);
+    ifg_json_close(&json, '}');
+}

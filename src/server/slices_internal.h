@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Parts of the account of one slice; each writes a key and its value. */
+#ifndef IFG_SERVER_SLICES_INTERNAL_H
+#define IFG_SERVER_SLICES_INTERNAL_H
+
+#include "server/handler.h"
+
+/* The slice of a place that begins next before or after a time; SIZE_MAX: there is none. */
+size_t slices_neighbour(const struct model *model, const struct place_index *index, uint32_t place,
+                        uint64_t ns, bool after);
+
+/* "states": how long the thread ran, could have run, and was blocked in [t0, t1); or null. */
+void slices_put_states(struct ifg_json *json, const struct server_trace *trace, uint32_t thread,
+                       uint64_t t0_ns, uint64_t t1_ns);
+
+/* "samples": functions that were sampled on the thread in [t0, t1); or null. */
+void slices_put_samples(struct ifg_json *json, const struct server_trace *trace, uint32_t thread,
+                        uint64_t t0_ns, uint64_t t1_ns);
+
+/* "placement": where the model's nodes run; or null. */
+void slices_put_placement(struct ifg_json *json, struct server_trace *trace, uint32_t net);
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tracks and their level of detail, from whatever a trace file may say.
+ *
+ * Strategies:
+ *   - the input is a trace file; checksums are made right first, so that mutations reach what is
+ *     behind them
+ *   - every kind of track, whole and in parts, wide and narrow; ghosts and places too
+ *   - what comes out is within bounds: rows, places, ids
+ */
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "server/lod.h"
+#include "server/trace.h"
+
+#define HEADER 64u
+
+/* Offsets of docs/trace-format.md. */
+#define PAYLOAD_BYTES 40u
+#define PAYLOAD_CRC   44u
+#define HEADER_CRC    60u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void put_crc(uint8_t *at, const uint8_t *data, size_t size)
+{
+    uint32_t crc = libdeflate_crc32(0, data, size);
+
+    memcpy(at, &crc, sizeof crc);
+}
+
+static void mend(uint8_t *file, size_t size)
+{
+    size_t at = HEADER;
+
+    if (size < HEADER)
+        return;
+    put_crc(file + HEADER_CRC, file, HEADER_CRC);
+    while (size - at >= HEADER) {
+        uint32_t payload;
+
+        memcpy(&payload, file + at + PAYLOAD_BYTES, sizeof payload);
+        if (memcmp(file + at, "IFGb", 4) != 0 || payload > size - at - HEADER) {
+            at++;
+            continue;
+        }
+        put_crc(file + at + PAYLOAD_CRC, file + at + HEADER, payload);
+        put_crc(file + at + HEADER_CRC, file + at, HEADER_CRC);
+        at += HEADER + payload;
+    }
+}
+
+static void look_at(const struct lod *lod, uint64_t t0, uint64_t t1, unsigned px, size_t places)
+{
+    struct lod_items items = { 0 };
+
+    if (lod_view(lod, px, &t0, &t1, &items) == IFG_OK) {
+        require(items.count <= LOD_ITEMS_MOST);
+        for (size_t i = 0; i < items.count; i++) {
+            require(items.items[i].row < lod->row_count && items.items[i].count > 0);
+            require(!places || items.items[i].place < places);
+        }
+    }
+    lod_items_fini(&items);
+}
+
+static void look_at_track(struct server_trace *trace, struct track *track)
+{
+    const struct model *model = trace->model;
+    uint64_t begin = model->begin_ns;
+    uint64_t end = model->end_ns + 1;
+    const struct lod *lod = NULL;
+
+    if (track_lod(trace, track, &lod, NULL) == IFG_OK) {
+        size_t places = track->kind == TRACK_MESSAGES ? 0 : model->place_count;
+
+        look_at(lod, begin, end, 1600, places);
+        look_at(lod, begin, end, 1, places);
+        look_at(lod, begin + (end - begin) / 2, begin + (end - begin) / 2 + 1, 16384, places);
+    }
+    if (track_ghosts(trace, track, &lod, NULL) == IFG_OK && lod)
+        look_at(lod, begin, end, 1600, trace->profile->routine_count);
+}
+
+static void look(const struct model *model)
+{
+    struct server_trace trace = { .name = "fuzz", .model = model };
+    const struct place_index *index = NULL;
+
+    pthread_mutex_init(&trace.index_lock, NULL);
+    if (model_profile_get(model, &trace.profile, NULL) == IFG_OK &&
+        trace_build_tracks(&trace, NULL) == IFG_OK)
+        for (size_t i = 0; i < trace.track_count && i < 64; i++)
+            look_at_track(&trace, &trace.tracks[i]);
+    if (trace_places(&trace, &index, NULL) == IFG_OK) {
+        require(index->first[model->place_count] == model->slice_count);
+        ifg_free(index->by_place);
+        ifg_free(index->first);
+        ifg_free(index->sums);
+        ifg_free((void *)(uintptr_t)index);
+    }
+    trace_destroy_tracks(&trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct model_options options = { .threads = 1 };
+    uint8_t *file = ifg_alloc(size + 1, 1);
+    struct trace_reader *reader = NULL;
+    const struct model *model = NULL;
+
+    if (!file)
+        return 0;
+    if (size)
+        memcpy(file, data, size);
+    mend(file, size);
+    if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
+        model_create(reader, &options, &model, NULL) == IFG_OK)
+        look(model);
+    model_destroy(model);
+    trace_reader_close(reader);
+    ifg_free(file);
+    return 0;
+}

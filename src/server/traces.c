@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The list of traces, and loading them: see traces.h. */
+#include "server/traces.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "trace/reader.h"
+
+/* Loading decodes about so many bytes of a file in a second; for the progress, until it is over. */
+#define BYTES_PER_SECOND 40e6
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the list ---- */
+
+static enum ifg_status add_file(struct traces *traces, const char *path, uint64_t bytes,
+                                struct ifg_error *err)
+{
+    struct server_trace *trace;
+    const char *slash;
+
+    if (traces->count == TRACES_MOST)
+        return ifg_fail(err, IFG_UNSUPPORTED, "more than %u traces at once", TRACES_MOST);
+    if (traces->count == traces->capacity) {
+        size_t capacity = traces->capacity ? traces->capacity * 2 : 8;
+        struct server_trace *grown = ifg_realloc(traces->items, capacity, sizeof *grown);
+
+        if (!grown)
+            return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        traces->items = grown;
+        traces->capacity = capacity;
+    }
+    trace = &traces->items[traces->count];
+    memset(trace, 0, sizeof *trace);
+    trace->path = ifg_strdup(path);
+    if (!trace->path)
+        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+    slash = strrchr(trace->path, '/');
+    trace->name = slash && slash[1] ? slash + 1 : trace->path;
+    trace->id = (uint32_t)traces->count++;
+    trace->bytes = bytes;
+    trace->length_ns = NAN;
+    return IFG_OK;
+}
+
+static int is_trace_name(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+
+    return length > 4 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 4, ".ifg") == 0;
+}
+
+static enum ifg_status add_directory(struct traces *traces, const char *path, struct ifg_error *err)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, is_trace_name, alphasort);
+    enum ifg_status status = IFG_OK;
+
+    if (count < 0)
+        return ifg_fail_errno(err, "cannot read the directory %s", path);
+    if (count == 0)
+        status = ifg_fail(err, IFG_NOT_FOUND, "there is no trace (*.ifg) in %s", path);
+    for (int i = 0; i < count; i++) {
+        char file[4096];
+        struct stat info;
+        int length = snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name);
+
+        if (!status && length > 0 && (size_t)length < sizeof file && stat(file, &info) == 0 &&
+            S_ISREG(info.st_mode))
+            status = add_file(traces, file, (uint64_t)info.st_size, err);
+        ifg_free_foreign(entries[i]);
+    }
+    ifg_free_foreign(entries);
+    return status;
+}
+
+enum ifg_status traces_add(struct traces *traces, const char *path, struct ifg_error *err)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0)
+        return ifg_fail_errno(err, "cannot open %s", path);
+    if (S_ISDIR(info.st_mode))
+        return add_directory(traces, path, err);
+    return add_file(traces, path, S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0, err);
+}
+
+/* ---- one of them ---- */
+
+static void set_bad(struct server_trace *trace, const struct ifg_error *err)
+{
+    pthread_mutex_lock(&trace->lock);
+    snprintf(trace->why, sizeof trace->why, "%s", err->message);
+    pthread_mutex_unlock(&trace->lock);
+    atomic_store(&trace->state, TRACE_BAD);
+}
+
+static void note_program(struct server_trace *trace, const struct trace_reader *reader)
+{
+    const struct trace_tables *tables = trace_reader_tables(reader);
+    const char *program = trace_find_fact(tables, "record.program");
+    const char *seconds = trace_find_fact(tables, "record.seconds");
+    const char *slash;
+
+    for (size_t i = 0; (!program || !*program) && i < tables->process_count; i++)
+        if (tables->processes[i].pid != 0)
+            program = tables->processes[i].program;
+    slash = program ? strrchr(program, '/') : NULL;
+    pthread_mutex_lock(&trace->lock);
+    snprintf(trace->program, sizeof trace->program, "%.120s",
+             slash && slash[1] ? slash + 1
+             : program         ? program
+                               : "");
+    if (seconds && isnan(trace->length_ns) && strtod(seconds, NULL) > 0)
+        trace->length_ns = strtod(seconds, NULL) * 1e9;
+    pthread_mutex_unlock(&trace->lock);
+}
+
+static void *load_thread(void *arg)
+{
+    struct server_trace *trace = arg;
+    struct ifg_error err = { 0 };
+    enum ifg_status status = trace_reader_open(trace->path, &trace->reader, &err);
+
+    if (!status) {
+        note_program(trace, trace->reader);
+        status = model_create(trace->reader, NULL, &trace->model, &err);
+    }
+    if (!status && trace->model->slice_count + trace->model->async_count +
+                           trace->model->message_count + trace->model->frame_count >=
+                       UINT32_MAX)
+        status =
+            ifg_fail(&err, IFG_UNSUPPORTED,
+                     "%s has more than 4 billion events: more than the page can show", trace->path);
+    if (!status)
+        status = model_profile_get(trace->model, &trace->profile, &err);
+    if (!status)
+        status = trace_build_tracks(trace, &err);
+    if (status) {
+        set_bad(trace, &err);
+        return NULL;
+    }
+    pthread_mutex_lock(&trace->lock);
+    trace->length_ns = (double)(trace->model->end_ns - trace->model->begin_ns);
+    pthread_mutex_unlock(&trace->lock);
+    atomic_store(&trace->state, TRACE_READY);
+    return NULL;
+}
+
+enum trace_state trace_use(struct server_trace *trace)
+{
+    int state = atomic_load(&trace->state);
+
+    if (state != TRACE_IDLE)
+        return (enum trace_state)state;
+    pthread_mutex_lock(&trace->lock);
+    state = atomic_load(&trace->state);
+    if (state == TRACE_IDLE) {
+        atomic_store(&trace->begun_ns, now_ns());
+        state = TRACE_LOADING;
+        atomic_store(&trace->state, state);
+        if (pthread_create(&trace->thread, NULL, load_thread, trace) == 0) {
+            trace->thread_running = true;
+        } else {
+            snprintf(trace->why, sizeof trace->why, "no thread could be started to load it");
+            state = TRACE_BAD;
+            atomic_store(&trace->state, state);
+        }
+    }
+    pthread_mutex_unlock(&trace->lock);
+    return (enum trace_state)state;
+}
+
+double trace_progress(struct server_trace *trace)
+{
+    double seconds;
+    double expected;
+
+    switch ((enum trace_state)atomic_load(&trace->state)) {
+    case TRACE_READY:
+    case TRACE_BAD:
+        return 1;
+    case TRACE_IDLE:
+        return 0;
+    default:
+        break;
+    }
+    seconds = (double)(now_ns() - atomic_load(&trace->begun_ns)) / 1e9;
+    expected = (double)trace->bytes / BYTES_PER_SECOND + 0.1;
+    return 1 - exp(-2 * seconds / expected); /* slower and slower, never there before it is */
+}
+
+/* ---- all of them ---- */
+
+static void *look_thread(void *arg)
+{
+    struct traces *traces = arg;
+
+    for (size_t i = 0; i < traces->count && !atomic_load(&traces->stopping); i++) {
+        struct server_trace *trace = &traces->items[i];
+        struct trace_reader *reader = NULL;
+        struct ifg_error err = { 0 };
+        int idle = TRACE_IDLE;
+
+        if (atomic_load(&trace->state) != TRACE_IDLE)
+            continue;
+        if (!trace_reader_open(trace->path, &reader, &err)) {
+            note_program(trace, reader);
+            trace_reader_close(reader);
+            continue;
+        }
+        pthread_mutex_lock(&trace->lock);
+        if (atomic_compare_exchange_strong(&trace->state, &idle, TRACE_BAD))
+            snprintf(trace->why, sizeof trace->why, "%s", err.message);
+        pthread_mutex_unlock(&trace->lock);
+    }
+    return NULL;
+}
+
+enum ifg_status traces_start(struct traces *traces, struct ifg_error *err)
+{
+    for (size_t i = 0; i < traces->count; i++) {
+        pthread_mutex_init(&traces->items[i].lock, NULL);
+        pthread_mutex_init(&traces->items[i].index_lock, NULL);
+        pthread_mutex_init(&traces->items[i].report_lock, NULL);
+    }
+    if (traces->count == 0)
+        return IFG_OK;
+    if (traces->count == 1)
+        trace_use(&traces->items[0]); /* nothing to choose: it will be asked for */
+    if (traces->count > 1) {
+        if (pthread_create(&traces->looker, NULL, look_thread, traces) != 0)
+            return ifg_fail(err, IFG_NO_MEMORY, "no thread could be started");
+        traces->looker_running = true;
+    }
+    return IFG_OK;
+}
+
+static void trace_fini(struct server_trace *trace)
+{
+    if (trace->thread_running)
+        pthread_join(trace->thread, NULL);
+    trace_destroy_tracks(trace);
+    if (trace->index) {
+        ifg_free(trace->index->by_place);
+        ifg_free(trace->index->first);
+        ifg_free(trace->index->sums);
+        ifg_free(trace->index);
+    }
+    report_destroy(atomic_load(&trace->report));
+    model_destroy(trace->model);
+    trace_reader_close(trace->reader);
+    ifg_free(trace->path);
+}
+
+void traces_fini(struct traces *traces)
+{
+    atomic_store(&traces->stopping, true);
+    if (traces->looker_running)
+        pthread_join(traces->looker, NULL);
+    for (size_t i = 0; i < traces->count; i++)
+        trace_fini(&traces->items[i]);
+    ifg_free(traces->items);
+}

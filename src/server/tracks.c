@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The tracks of a trace in drawing order, and what is in them; see trace.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "server/rows.h"
+#include "server/trace.h"
+#include "server/tracks_internal.h"
+
+/* More ML events than this are put into rows when somebody looks at them. */
+#define EAGER_ML 2000000u
+
+const char *track_kind_name(enum track_kind kind)
+{
+    static const char *const names[] = {
+        [TRACK_COUNTER] = "counter",   [TRACK_ML] = "ml",       [TRACK_MODEL] = "model",
+        [TRACK_FUNCTION] = "function", [TRACK_OPS] = "ops",     [TRACK_PROCESS] = "process",
+        [TRACK_THREAD] = "thread",     [TRACK_ASYNC] = "async", [TRACK_MESSAGES] = "messages",
+        [TRACK_FRAMES] = "frames",
+    };
+
+    return names[kind];
+}
+
+struct track *trace_track(struct server_trace *trace, const char *id)
+{
+    for (size_t i = 0; i < trace->track_count; i++)
+        if (strcmp(trace->tracks[i].id, id) == 0)
+            return &trace->tracks[i];
+    return NULL;
+}
+
+struct track *tracks_add(struct tracks *out, enum track_kind kind, const char *prefix,
+                         size_t number, uint32_t parent)
+{
+    struct track *track;
+
+    if (out->count == out->capacity) {
+        size_t capacity = out->capacity ? out->capacity * 2 : 64;
+        struct track *grown = ifg_realloc(out->items, capacity, sizeof *grown);
+
+        if (!grown)
+            return NULL;
+        out->items = grown;
+        out->capacity = capacity;
+    }
+    track = &out->items[out->count++];
+    memset(track, 0, sizeof *track);
+    track->kind = kind;
+    if (number == SIZE_MAX)
+        snprintf(track->id, sizeof track->id, "%s", prefix);
+    else
+        snprintf(track->id, sizeof track->id, "%s%u", prefix, (unsigned)number);
+    track->parent = parent;
+    track->process = track->thread = track->sampled = MODEL_NONE;
+    track->net = track->function = track->place = MODEL_NONE;
+    track->unit = "";
+    track->stack = "";
+    track->min = track->max = track->scale = NAN;
+    return track;
+}
+
+/* ---- what is no slice ---- */
+
+static enum ifg_status make_extras(struct server_trace *trace)
+{
+    const struct model *model = trace->model;
+    size_t total = model->async_count + model->message_count + model->frame_count;
+    uint64_t *next = ifg_alloc(model->place_count + 1, sizeof *next);
+    struct lod_span *span = ifg_alloc(total + 1, sizeof *span);
+
+    trace->extras = span;
+    trace->extra_count = total;
+    if (!span || !next) {
+        ifg_free(next);
+        return IFG_NO_MEMORY;
+    }
+    for (size_t i = 0; i < model->async_count; i++, span++) {
+        const struct model_async *async = &model->asyncs[i];
+
+        *span = (struct lod_span){
+            .start_ns = async->start_ns,
+            .duration_ns = async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0,
+            .place = async->place,
+            .count = 1,
+            .flags = async->end_thread == MODEL_NONE ? LOD_UNFINISHED : 0,
+        };
+    }
+    for (size_t i = 0; i < model->message_count; i++, span++)
+        *span = (struct lod_span){ .start_ns = model->messages[i].ns,
+                                   .place = model->messages[i].level,
+                                   .count = 1 };
+    /* A frame lasts until the next one of its kind. */
+    for (size_t i = model->frame_count; i-- > 0;) {
+        const struct model_frame *frame = &model->frames[i];
+
+        span[i] = (struct lod_span){
+            .start_ns = frame->ns,
+            .duration_ns = next[frame->place] > frame->ns ? next[frame->place] - frame->ns : 0,
+            .place = frame->place,
+            .count = 1,
+        };
+        next[frame->place] = frame->ns;
+    }
+    ifg_free(next);
+    return IFG_OK;
+}
+
+/* ---- models ---- */
+
+static enum ifg_status list_ids(const struct model *model, bool ops, struct id_list *out)
+{
+    uint8_t *wanted = ifg_alloc(model->place_count + 1, 1);
+    size_t count = 0;
+
+    if (!wanted)
+        return IFG_NO_MEMORY;
+    for (size_t p = 0; p < model->place_count; p++)
+        wanted[p] = model->places[p].kind == TRACE_LOCATION_ML ||
+                    (ops && model->places[p].kind == TRACE_LOCATION_OP);
+    for (size_t i = 0; i < model->slice_count; i++)
+        count += wanted[model->place[i]];
+    out->ids = ifg_alloc(count + 1, sizeof *out->ids);
+    if (!out->ids) {
+        ifg_free(wanted);
+        return IFG_NO_MEMORY;
+    }
+    for (size_t i = 0; i < model->slice_count; i++)
+        if (wanted[model->place[i]])
+            out->ids[out->count++] = (uint32_t)i;
+    ifg_free(wanted);
+    return IFG_OK;
+}
+
+/* Counts and depths of what each model has. */
+struct net_sum {
+    size_t ml;
+    size_t ops;
+    uint16_t op_min_depth;
+    uint16_t op_max_depth;
+};
+
+static void sum_nets(const struct server_trace *trace, struct net_sum *nets, size_t *functions)
+{
+    const struct model *model = trace->model;
+
+    for (size_t i = 0; i < trace->models.count; i++) {
+        uint32_t id = trace->models.ids[i];
+        const struct model_place *place = &model->places[model->place[id]];
+        struct net_sum *net = &nets[place->net < model->net_count ? place->net : model->net_count];
+        uint16_t depth = model->depth[id];
+
+        if (place->kind == TRACE_LOCATION_ML) {
+            net->ml++;
+            if (place->function_index < model->function_count)
+                functions[place->function_index]++;
+            continue;
+        }
+        if (!net->ops || depth < net->op_min_depth)
+            net->op_min_depth = depth;
+        if (!net->ops || depth > net->op_max_depth)
+            net->op_max_depth = depth;
+        net->ops++;
+    }
+    for (size_t i = 0; i < model->async_count; i++) {
+        const struct model_place *place = &model->places[model->asyncs[i].place];
+
+        if (place->kind != TRACE_LOCATION_ML)
+            continue;
+        nets[place->net < model->net_count ? place->net : model->net_count].ml++;
+        if (place->function_index < model->function_count)
+            functions[place->function_index]++;
+    }
+}
+
+static bool add_net(struct server_trace *trace, struct tracks *out, uint32_t net,
+                    const struct net_sum *sum, const size_t *functions)
+{
+    const struct model *model = trace->model;
+    uint32_t parent = (uint32_t)out->count;
+    struct track *track = tracks_add(out, TRACK_MODEL, "m", net, TRACK_NONE);
+
+    if (!track)
+        return false;
+    track->net = net;
+    track->process = model->nets[net].process;
+    track->count = sum->ml;
+    track->open = true;
+    track->rows = 1;
+    snprintf(track->label, sizeof track->label, "%s", model->nets[net].name);
+    snprintf(track->sub, sizeof track->sub, "%s", model->nets[net].actual_devices);
+    for (size_t f = 0; f < model->function_count; f++) {
+        if (model->functions[f].net != net || !functions[f])
+            continue;
+        track = tracks_add(out, TRACK_FUNCTION, "f", f, parent);
+        if (!track)
+            return false;
+        track->net = net;
+        track->process = model->nets[net].process;
+        track->function = (uint32_t)f;
+        track->count = functions[f];
+        track->rows = 1;
+        track->open = true;
+        snprintf(track->label, sizeof track->label, "%s", model->functions[f].name);
+    }
+    if (!sum->ops)
+        return true;
+    track = tracks_add(out, TRACK_OPS, "o", net, parent);
+    if (!track)
+        return false;
+    track->net = net;
+    track->process = model->nets[net].process;
+    track->count = sum->ops;
+    track->rows = (size_t)(sum->op_max_depth - sum->op_min_depth) + 1;
+    track->open = true;
+    snprintf(track->label, sizeof track->label, "Operators");
+    return true;
+}
+
+static enum ifg_status add_models(struct server_trace *trace, struct tracks *out)
+{
+    const struct model *model = trace->model;
+    struct net_sum *nets = ifg_alloc(model->net_count + 1, sizeof *nets);
+    size_t *functions = ifg_alloc(model->function_count + 1, sizeof *functions);
+    enum ifg_status status = IFG_NO_MEMORY;
+    size_t total = 0;
+
+    if (!nets || !functions)
+        goto out;
+    sum_nets(trace, nets, functions);
+    for (size_t n = 0; n <= model->net_count; n++)
+        total += nets[n].ml;
+    if (total) {
+        struct track *track = tracks_add(out, TRACK_ML, "ml", SIZE_MAX, TRACK_NONE);
+
+        if (!track)
+            goto out;
+        track->count = total;
+        track->rows = 1;
+        track->open = true;
+        snprintf(track->label, sizeof track->label, "ML activity");
+        snprintf(track->sub, sizeof track->sub, "all models");
+    }
+    for (size_t n = 0; n < model->net_count; n++)
+        if ((nets[n].ml || nets[n].ops) && !add_net(trace, out, (uint32_t)n, &nets[n], functions))
+            goto out;
+    status = IFG_OK;
+out:
+    ifg_free(functions);
+    ifg_free(nets);
+    return status;
+}
+
+static void pick_places(const struct model *model, const struct track *track, uint8_t *picks)
+{
+    for (size_t p = 0; p < model->place_count; p++) {
+        const struct model_place *place = &model->places[p];
+        bool ml = place->kind == TRACE_LOCATION_ML;
+
+        picks[p] = ROWS_NO;
+        if (track->kind == TRACK_ML)
+            picks[p] = ml ? ROWS_YES : ROWS_NO;
+        else if (track->kind == TRACK_MODEL)
+            picks[p] = ml && place->net == track->net ? ROWS_YES : ROWS_NO;
+        else if (track->kind == TRACK_FUNCTION)
+            picks[p] = ml && place->function_index == track->function ? ROWS_YES : ROWS_NO;
+        else if (place->net == track->net && place->kind == TRACE_LOCATION_OP)
+            picks[p] = ROWS_YES;
+        else if (place->net == track->net && ml && place->category == TRACE_CATEGORY_INFERENCE)
+            picks[p] = ROWS_OUTLINE;
+    }
+}
+
+static enum ifg_status make_model_lod(struct server_trace *trace, struct track *track)
+{
+    uint8_t *picks = ifg_alloc(trace->model->place_count + 1, 1);
+    enum ifg_status status;
+
+    if (!picks)
+        return IFG_NO_MEMORY;
+    pick_places(trace->model, track, picks);
+    status = rows_create(trace, track->kind == TRACK_OPS ? &trace->models : &trace->ml, picks,
+                         &track->lod);
+    if (!status)
+        track->lod->outlines = track->kind == TRACK_OPS;
+    ifg_free(picks);
+    return status;
+}
+
+/* ---- made on first use ---- */
+
+static enum ifg_status make_extra_lod(struct server_trace *trace, struct track *track)
+{
+    uint16_t *rows;
+    enum ifg_status status;
+
+    if (track->kind == TRACK_ASYNC)
+        return rows_pack(trace, trace->extra_order + track->first, track->count, &track->lod);
+    rows = ifg_alloc(track->count + 1, sizeof *rows);
+    if (!rows)
+        return IFG_NO_MEMORY;
+    status = lod_create_rows(trace->model, trace->model->slice_count, trace->extras,
+                             trace->extra_order + track->first, rows, track->count, &track->lod);
+    ifg_free(rows);
+    return status;
+}
+
+enum ifg_status track_lod(struct server_trace *trace, struct track *track,
+                          const struct lod **out_lod, struct ifg_error *err)
+{
+    enum ifg_status status = IFG_OK;
+
+    *out_lod = NULL;
+    pthread_mutex_lock(&track->lock);
+    if (!track->lod) {
+        switch (track->kind) {
+        case TRACK_THREAD:
+            status = track->thread == MODEL_NONE
+                         ? lod_create_rows(trace->model, trace->model->slice_count, NULL, NULL,
+                                           NULL, 0, &track->lod)
+                         : lod_create_thread(trace->model, track->thread, &track->lod);
+            break;
+        case TRACK_ML:
+        case TRACK_MODEL:
+        case TRACK_FUNCTION:
+        case TRACK_OPS:
+            status = make_model_lod(trace, track);
+            break;
+        case TRACK_ASYNC:
+        case TRACK_MESSAGES:
+        case TRACK_FRAMES:
+            status = make_extra_lod(trace, track);
+            break;
+        default:
+            status = IFG_INVALID;
+            break;
+        }
+    }
+    *out_lod = track->lod;
+    pthread_mutex_unlock(&track->lock);
+    if (status == IFG_INVALID)
+        return ifg_fail(err, status, "track %s (%s) has no slices", track->id,
+                        track_kind_name(track->kind));
+    if (status)
+        return ifg_fail(err, status, "memory is short");
+    return IFG_OK;
+}
+
+/* ---- all ---- */
+
+enum ifg_status trace_build_tracks(struct server_trace *trace, struct ifg_error *err)
+{
+    struct tracks tracks = { 0 };
+    enum ifg_status status = make_extras(trace);
+
+    if (!status)
+        status = list_ids(trace->model, false, &trace->ml);
+    if (!status)
+        status = list_ids(trace->model, true, &trace->models);
+    if (!status)
+        status = tracks_add_counters(trace, &tracks);
+    if (!status)
+        status = add_models(trace, &tracks);
+    if (!status)
+        status = tracks_add_threads(trace, &tracks);
+    if (!status)
+        status = tracks_add_extras(trace, &tracks);
+    trace->tracks = tracks.items;
+    trace->track_count = tracks.count;
+    for (size_t i = 0; i < tracks.count; i++)
+        pthread_mutex_init(&tracks.items[i].lock, NULL);
+    for (size_t i = 0; !status && i < tracks.count && trace->ml.count < EAGER_ML; i++) {
+        struct track *track = &tracks.items[i];
+
+        if (track->kind != TRACK_ML && track->kind != TRACK_MODEL && track->kind != TRACK_FUNCTION)
+            continue;
+        status = make_model_lod(trace, track);
+        if (!status)
+            track->rows = track->lod->row_count;
+    }
+    return status ? ifg_fail(err, status, "memory is short for the tracks of %s", trace->name)
+                  : IFG_OK;
+}
+
+void trace_destroy_tracks(struct server_trace *trace)
+{
+    for (size_t i = 0; i < trace->track_count; i++) {
+        struct track *track = &trace->tracks[i];
+
+        lod_destroy(track->lod);
+        lod_destroy(track->ghosts);
+        ifg_free(track->ghost_spans);
+        pthread_mutex_destroy(&track->lock);
+    }
+    ifg_free(trace->tracks);
+    ifg_free(trace->counter_order);
+    ifg_free(trace->extra_order);
+    ifg_free(trace->extras);
+    ifg_free(trace->ml.ids);
+    ifg_free(trace->models.ids);
+    trace->tracks = NULL;
+    trace->track_count = 0;
+}

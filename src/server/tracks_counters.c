@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Counters as tracks: what they are called, in which unit, how large they can be. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "server/tracks_internal.h"
+
+/* Names as in docs/resources.md; the order is that of the page. */
+static const struct {
+    const char *begin;
+    const char *end;
+    bool machine; /* else of a process */
+    bool open;
+} known[] = {
+    { "cpu total %", "", true, true },
+    { "cpu ", " %", true, false },
+    { "cpu %", "", false, true },
+    { "gpu ", " busy %", true, true },
+    { "npu ", " busy %", true, true },
+    { "gpu ", " memory used bytes", true, true },
+    { "npu ", " memory used bytes", true, true },
+    { "rss bytes", "", false, true },
+    { "memory used bytes", "", true, true },
+    { "gpu ", " power W", true, true },
+};
+
+#define KNOWN (sizeof known / sizeof known[0])
+
+struct counter_track {
+    uint32_t place;
+    unsigned rank;
+    size_t count;
+};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *text, const char *with)
+{
+    size_t length = strlen(text);
+    size_t end = strlen(with);
+
+    return length >= end && strcmp(text + length - end, with) == 0;
+}
+
+static bool is_machine(const struct model *model, uint32_t place)
+{
+    uint32_t process = model->places[place].process;
+
+    return process < model->process_count && model->processes[process].pid == 0;
+}
+
+/* "cpu 3 %" */
+static bool is_core(const char *name)
+{
+    return begins(name, "cpu ") && name[4] >= '0' && name[4] <= '9' && ends(name, " %");
+}
+
+static unsigned rank_of(const struct model *model, uint32_t place)
+{
+    const char *name = model->places[place].name;
+    bool machine = is_machine(model, place);
+
+    for (unsigned i = 0; i < KNOWN; i++) {
+        if (machine != known[i].machine)
+            continue;
+        if (*known[i].end ? begins(name, known[i].begin) && ends(name, known[i].end)
+                          : strcmp(name, known[i].begin) == 0)
+            if (i != 1 || is_core(name))
+                return i;
+    }
+    return KNOWN;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct counter_track *left = a;
+    const struct counter_track *right = b;
+
+    if (left->rank != right->rank)
+        return left->rank < right->rank ? -1 : 1;
+    return left->place < right->place ? -1 : left->place > right->place;
+}
+
+static const char *unit_of(const char *name)
+{
+    static const char *const units[] = { "%", "bytes", "MHz", "W", "C", "us" };
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        size_t length = strlen(name);
+        size_t end = strlen(units[i]);
+
+        if (length > end && name[length - end - 1] == ' ' && ends(name, units[i]))
+            return units[i];
+    }
+    return "";
+}
+
+static double cpus_of(const struct model *model)
+{
+    const char *text = trace_find_fact(trace_reader_tables(model->reader), "host.cpus");
+    double cpus = text ? strtod(text, NULL) : 0;
+
+    return cpus >= 1 && cpus < 1e6 ? cpus : NAN;
+}
+
+/* Those of docs/resources.md that only grow. */
+static bool is_growing(const char *name)
+{
+    static const char *const names[] = { "page faults ",         "read bytes",
+                                         "written bytes",        "switches ",
+                                         "cgroup periods",       "cgroup throttled ",
+                                         "cpu thermal throttles" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (begins(name, names[i]))
+            return true;
+    return false;
+}
+
+static void describe(const struct server_trace *trace, struct track *track, unsigned rank)
+{
+    const struct model *model = trace->model;
+    const struct model_place *place = &model->places[track->place];
+    const struct model_process *process =
+        place->process < model->process_count ? &model->processes[place->process] : NULL;
+    bool machine = is_machine(model, track->place);
+    uint32_t thread = model->counters[trace->counter_order[track->first]].thread;
+    size_t length = strlen(place->name);
+    size_t unit;
+
+    track->process = place->process;
+    track->unit = unit_of(place->name);
+    unit = strlen(track->unit);
+    if (unit)
+        length -= unit + 1;
+    snprintf(track->label, sizeof track->label, "%.*s", (int)(length < 90 ? length : 90),
+             place->name);
+    if (process && !machine)
+        snprintf(track->sub, sizeof track->sub, "%.40s (%u)", process->name, process->pid);
+    /* Of what the recorder looked at the best known; what a program told of itself always. */
+    track->open = rank < KNOWN ? known[rank].open
+                               : thread >= model->thread_count || model->threads[thread].tid != 0;
+    if (machine && strcmp(track->unit, "%") == 0 && !begins(place->name, "other"))
+        track->scale = 100;
+    if (!machine && strcmp(place->name, "cpu %") == 0)
+        track->scale = 100 * cpus_of(model);
+    if (machine && is_core(place->name))
+        track->stack = "CPU cores";
+    track->grows = is_growing(place->name);
+}
+
+static void sum_values(const struct server_trace *trace, struct track *track)
+{
+    for (size_t i = 0; i < track->count; i++) {
+        double value = trace->model->counters[trace->counter_order[track->first + i]].value;
+
+        if (!isfinite(value))
+            continue;
+        track->min = isnan(track->min) || value < track->min ? value : track->min;
+        track->max = isnan(track->max) || value > track->max ? value : track->max;
+    }
+}
+
+/* counter_order: the counters place by place, by time in each. */
+static enum ifg_status sort_values(struct server_trace *trace, const size_t *first_of)
+{
+    const struct model *model = trace->model;
+    size_t *next = ifg_alloc(model->place_count + 1, sizeof *next);
+
+    trace->counter_order = ifg_alloc(model->counter_count + 1, sizeof *trace->counter_order);
+    if (!next || !trace->counter_order) {
+        ifg_free(next);
+        return IFG_NO_MEMORY;
+    }
+    memcpy(next, first_of, model->place_count * sizeof *next);
+    for (size_t i = 0; i < model->counter_count; i++)
+        trace->counter_order[next[model->counters[i].place]++] = (uint32_t)i;
+    ifg_free(next);
+    return IFG_OK;
+}
+
+enum ifg_status tracks_add_counters(struct server_trace *trace, struct tracks *out)
+{
+    const struct model *model = trace->model;
+    struct counter_track *found = ifg_alloc(model->place_count + 1, sizeof *found);
+    size_t *first_of = ifg_alloc(model->place_count + 1, sizeof *first_of);
+    enum ifg_status status = IFG_NO_MEMORY;
+    size_t count = 0;
+    size_t at = 0;
+
+    if (!found || !first_of)
+        goto out;
+    for (size_t i = 0; i < model->counter_count; i++)
+        first_of[model->counters[i].place]++;
+    for (size_t p = 0; p < model->place_count; p++) {
+        size_t values = first_of[p];
+
+        first_of[p] = at;
+        at += values;
+        if (values)
+            found[count++] =
+                (struct counter_track){ (uint32_t)p, rank_of(model, (uint32_t)p), values };
+    }
+    qsort(found, count, sizeof *found, by_rank);
+    status = sort_values(trace, first_of);
+    for (size_t i = 0; !status && i < count; i++) {
+        struct track *track = tracks_add(out, TRACK_COUNTER, "c", found[i].place, TRACK_NONE);
+
+        if (!track) {
+            status = IFG_NO_MEMORY;
+            break;
+        }
+        track->place = found[i].place;
+        track->first = first_of[found[i].place];
+        track->count = found[i].count;
+        describe(trace, track, found[i].rank);
+        sum_values(trace, track);
+    }
+out:
+    ifg_free(first_of);
+    ifg_free(found);
+    return status;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Samples as a tree of calls. */
+#include "analyze/flame.h"
+#include "server/routes.h"
+#include "server/views_internal.h"
+
+#define FOLDED "\u2026"
+
+static void put_node(struct ifg_json *json, const struct model_profile *profile,
+                     const struct flame_node *node)
+{
+    bool folded = node->routine == FLAME_NONE;
+    char name[512];
+
+    ifg_json_open(json, '{');
+    ifg_json_put_int(json, "p", node->parent == FLAME_NONE ? -1 : (int64_t)node->parent);
+    ifg_json_put_int(json, "r", folded ? -1 : (int64_t)node->routine);
+    ifg_json_put_string(
+        json, "n", folded ? FOLDED : model_routine_name(profile, node->routine, name, sizeof name));
+    ifg_json_put_uint(json, "v", node->value);
+    ifg_json_put_uint(json, "s", node->self);
+    ifg_json_put_double(json, "i", (double)node->inferred / (double)node->value);
+    ifg_json_close(json, '}');
+}
+
+void serve_flame(const struct server_request *request, struct server_answer *answer)
+{
+    static const char *const modes[] = { "merged", "time" };
+    struct views_filter filter;
+    struct flame_options options = { 0 };
+    struct flame *flame = NULL;
+    struct ifg_error err = { 0 };
+    struct ifg_json json;
+    enum ifg_status status;
+    unsigned mode;
+
+    if (!views_filter(request, &filter, answer) ||
+        !views_choice(request, "mode", modes, 2, &mode, answer))
+        return;
+    options.filter = views_hot_filter(&filter, false);
+    options.by_time = mode == 1;
+    status = flame_create(request->model, &options, &flame, &err);
+    if (status) {
+        answer_status(answer, status, &err);
+        return;
+    }
+    json = answer_json(answer);
+    ifg_json_open(&json, '{');
+    ifg_json_put_int(&json, "schema", 1);
+    ifg_json_put_uint(&json, "samples", flame->samples);
+    ifg_json_put_uint(&json, "folded", flame->folded);
+    ifg_json_key(&json, "nodes");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < flame->node_count; i++)
+        put_node(&json, request->trace->profile, &flame->nodes[i]);
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    flame_destroy(flame);
+}

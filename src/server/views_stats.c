@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Statistics of slices by group, or of functions by samples. */
+#include <math.h>
+
+#include "analyze/stats.h"
+#include "server/routes.h"
+#include "server/views_internal.h"
+
+#define ROWS_MOST 5000u
+
+static void put_row(struct ifg_json *json, const struct stats_row *row)
+{
+    bool known = row->count > 0;
+
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "name", row->name);
+    ifg_json_put_string(json, "kind", model_kind_name(row->kind));
+    ifg_json_put_string(json, "category", model_category_name(row->category));
+    ifg_json_put_string(json, "model", row->model);
+    ifg_json_put_int(json, "place",
+                     row->first_place == MODEL_NONE ? -1 : (int64_t)row->first_place);
+    ifg_json_put_uint(json, "count", row->count);
+    ifg_json_put_uint(json, "unfinished", row->unfinished);
+    ifg_json_put_uint(json, "total_ns", row->total_ns);
+    ifg_json_put_int(json, "self_ns", row->self_ns);
+    ifg_json_put_double(json, "mean_ns", known ? row->mean_ns : (double)NAN);
+    ifg_json_put_double(json, "min_ns", known ? (double)row->min_ns : (double)NAN);
+    ifg_json_put_double(json, "max_ns", known ? (double)row->max_ns : (double)NAN);
+    ifg_json_put_double(json, "p50_ns", known ? row->percentile_ns[STATS_P50] : (double)NAN);
+    ifg_json_put_double(json, "p90_ns", known ? row->percentile_ns[STATS_P90] : (double)NAN);
+    ifg_json_put_double(json, "p99_ns", known ? row->percentile_ns[STATS_P99] : (double)NAN);
+    ifg_json_put_double(json, "share", row->share);
+    ifg_json_close(json, '}');
+}
+
+static void serve_slices(const struct server_request *request, const struct views_filter *filter,
+                         enum stats_by by, struct server_answer *answer)
+{
+    const struct stats_options options = {
+        .by = by,
+        .filter = {
+            .from_ns = filter->from_ns,
+            .to_ns = filter->to_ns,
+            .model = filter->net == UINT32_MAX ? NULL : request->model->nets[filter->net].name,
+            .thread = filter->thread,
+            .name_matches = filter->text ? views_name_matches : NULL,
+            .user = (void *)(uintptr_t)filter->text,
+        },
+    };
+    struct stats *stats = NULL;
+    struct ifg_error err = { 0 };
+    enum ifg_status status = stats_create(request->model, &options, &stats, &err);
+    struct ifg_json json;
+
+    if (status) {
+        answer_status(answer, status, &err);
+        return;
+    }
+    json = answer_json(answer);
+    ifg_json_open(&json, '{');
+    ifg_json_put_int(&json, "schema", 1);
+    ifg_json_put_uint(&json, "range_ns", stats->range_ns);
+    ifg_json_put_uint(&json, "unfinished", stats->unfinished);
+    ifg_json_put_uint(&json, "row_count", stats->row_count);
+    ifg_json_key(&json, "rows");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < stats->row_count && i < ROWS_MOST; i++)
+        put_row(&json, &stats->rows[i]);
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    stats_destroy(stats);
+}
+
+static void put_function(struct ifg_json *json, const struct hot_row *row)
+{
+    ifg_json_open(json, '{');
+    ifg_json_put_uint(json, "routine", row->routine);
+    ifg_json_put_string(json, "name", row->name);
+    ifg_json_put_bool(json, "guessed", row->guessed);
+    ifg_json_put_string(json, "under", row->under);
+    ifg_json_put_string(json, "module", row->module);
+    ifg_json_put_uint(json, "self", row->self);
+    ifg_json_put_uint(json, "total", row->total);
+    ifg_json_put_uint(json, "inferred", row->total_inferred);
+    ifg_json_put_string(json, "file", row->file);
+    ifg_json_put_uint(json, "line", row->line);
+    ifg_json_close(json, '}');
+}
+
+static void serve_functions(const struct server_request *request, const struct views_filter *filter,
+                            struct server_answer *answer)
+{
+    const struct hot_filter samples = views_hot_filter(filter, true);
+    const struct model_profile *profile = request->trace->profile;
+    struct hot *hot = NULL;
+    struct ifg_error err = { 0 };
+    enum ifg_status status = hot_create(request->model, &samples, &hot, &err);
+    struct ifg_json json;
+
+    if (status) {
+        answer_status(answer, status, &err);
+        return;
+    }
+    json = answer_json(answer);
+    ifg_json_open(&json, '{');
+    ifg_json_put_int(&json, "schema", 1);
+    ifg_json_put_uint(&json, "samples", hot->samples);
+    ifg_json_put_double(&json, "hz", profile && profile->hz > 0 ? profile->hz : (double)NAN);
+    ifg_json_put_uint(&json, "lost", profile ? profile->lost : 0);
+    ifg_json_put_uint(&json, "rooted", hot->rooted);
+    ifg_json_put_uint(&json, "inferred", hot->inferred);
+    ifg_json_put_uint(&json, "in_kernel", hot->in_kernel);
+    ifg_json_put_uint(&json, "lent", hot->lent);
+    ifg_json_put_uint(&json, "row_count", hot->row_count);
+    ifg_json_key(&json, "rows");
+    ifg_json_open(&json, '[');
+    for (size_t i = 0; i < hot->row_count && i < ROWS_MOST; i++)
+        put_function(&json, &hot->rows[i]);
+    ifg_json_close(&json, ']');
+    ifg_json_close(&json, '}');
+    hot_destroy(hot);
+}
+
+void serve_stats(const struct server_request *request, struct server_answer *answer)
+{
+    static const char *const modes[] = { "instrumentation", "sampling" };
+    static const char *const groups[] = { "zone", "model", "category", "op", "function", "thread" };
+    struct views_filter filter;
+    unsigned mode, by;
+
+    if (!views_filter(request, &filter, answer) ||
+        !views_choice(request, "mode", modes, 2, &mode, answer) ||
+        !views_choice(request, "by", groups, 6, &by, answer))
+        return;
+    if (mode == 0)
+        serve_slices(request, &filter, (enum stats_by)by, answer);
+    else
+        serve_functions(request, &filter, answer);
+}

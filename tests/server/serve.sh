@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# inferogram serve: what it prints, whom it refuses, how it ends.
+# shellcheck disable=SC2154 # T comes from tap.sh
+. "$TAP_SH"
+. "$SOURCE_DIR/tests/server/serve_lib.sh"
+
+mkdir "$T/traces"
+"$REPORT_TRACES" profile "$T/traces/b.ifg"
+"$REPORT_TRACES" plain "$T/traces/a.ifg"
+echo "this is no trace" >"$T/traces/c.ifg"
+echo "nor is this" >"$T/traces/notes.txt"
+
+# ---- the command line
+
+exits "no trace" 2 "$INFEROGRAM" serve
+contains "is said" "$(cat "$T/stderr")" "which trace?"
+exits "a file that is not there" 2 "$INFEROGRAM" serve "$T/nothing.ifg"
+contains "is named" "$(cat "$T/stderr")" "nothing.ifg"
+mkdir "$T/empty"
+exits "an empty directory" 2 "$INFEROGRAM" serve "$T/empty"
+contains "is said, too" "$(cat "$T/stderr")" "there is no trace"
+for port in 0 65536 x -1 8080x ''; do
+    exits "port '$port'" 2 "$INFEROGRAM" serve --port "$port" "$T/traces"
+done
+exits "an address that is none" 2 "$INFEROGRAM" serve --listen nowhere "$T/traces"
+exits "an address of another machine" 1 "$INFEROGRAM" serve --listen 192.0.2.1 "$T/traces"
+
+# ---- one trace
+
+serve -q "$T/traces/b.ifg"
+matches "the first line is the address" "$url" '^http://127\.0\.0\.1:[0-9]+/#token=[0-9a-f]{32}$'
+port=${url#http://127.0.0.1:}
+port=${port%%/*}
+listening=$(awk -v port="$(printf '%04X' "$port")" '$4 == "0A" && $2 ~ ":" port "$" { print $2 }' /proc/net/tcp /proc/net/tcp6)
+is "it listens on the loopback only" "$listening" "0100007F:$(printf '%04X' "$port")"
+for case in token host methods headers paths parameters malformed oversized parallel idle; do
+    ok "guard: $case" python3 "$SOURCE_DIR/tests/server/guard.py" "$url" "$case"
+done
+first=$url
+stop_serving
+is "Ctrl-C ends it" "$status" 0
+is "nothing else was printed" "$(wc -l <"$T/serve.out")" 1
+ok "nobody listens there any more" sh -c "! python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", $port), 1)' 2>/dev/null"
+
+# ---- a chosen port, a directory
+
+serve --port "$port" "$T/traces"
+is "the port that was asked for" "${url%%#*}" "http://127.0.0.1:$port/"
+ok "the token is a new one" test "${url##*=}" != "${first##*=}"
+exits "the port is taken" 1 "$INFEROGRAM" serve --port "$port" "$T/traces"
+contains "which is said" "$(cat "$T/stderr")" "port $port"
+cat >"$T/list.py" <<'END'
+import sys, time
+sys.path.insert(0, sys.argv[2])
+from client import Server
+server = Server(sys.argv[1])
+for _ in range(200):
+    traces = server.json('traces')['traces']
+    if traces[2]['state'] == 'bad' and traces[1]['program']:
+        break
+    time.sleep(0.02)
+assert [t['name'] for t in traces] == ['a.ifg', 'b.ifg', 'c.ifg'], traces
+assert [t['state'] for t in traces] == ['idle', 'idle', 'bad'], traces
+assert 'c.ifg' in traces[2]['why'] and traces[2]['why'] == server.json('t/2/meta', 422)['error'], traces[2]
+assert server.json('t/1/meta')['has']['samples'] and server.json('traces')['traces'][1]['state'] == 'ready'
+assert not server.json('t/0/meta')['has']['samples']
+END
+ok "a directory is a list; what is no trace says why" python3 "$T/list.py" "$url" "$SOURCE_DIR/tests/server"
+kill -TERM "$spawned"
+status=0
+wait "$spawned" || status=$?
+is "SIGTERM ends it" "$status" 0
+
+# ---- while a client is connected, and while a trace is loaded
+
+serve -q "$T/traces/b.ifg" "$T/traces/a.ifg"
+port=${url#http://127.0.0.1:}
+port=${port%%/*}
+spawn python3 -c "import socket, time
+s = socket.create_connection(('127.0.0.1', $port))
+s.sendall(b'GET /api/')
+open('$T/connected', 'w').close()
+time.sleep(60)"
+client=$spawned
+until [ -e "$T/connected" ]; do sleep 0.02; done
+spawned=$(echo "$tap_pids" | awk '{ print $(NF - 1) }')
+stop_serving
+is "a client that is silent does not keep it" "$status" 0
+kill "$client"
+
+# ---- others
+
+serve --listen ::1 "$T/traces/a.ifg"
+case $url in
+http://\[::1\]:*) pass "an address of its own" ;;
+*) grep -q ::1 /proc/net/if_inet6 2>/dev/null && fail "an address of its own" "$url" || skip "an address of its own" "no IPv6 here" ;;
+esac
+stop_serving
+serve --listen 0.0.0.0 "$T/traces/a.ifg"
+contains "what others can reach is told" "$(cat "$T/serve.err")" "others can reach this server"
+stop_serving
+
+mkdir "$T/bin"
+printf '#!/bin/sh\necho "$1" >"%s/opened"\n' "$T" >"$T/bin/xdg-open"
+chmod +x "$T/bin/xdg-open"
+path=$PATH
+PATH=$T/bin:$PATH
+serve -q --open "$T/traces/a.ifg"
+PATH=$path
+tries=0
+until [ -s "$T/opened" ] || [ "$tries" -gt 500 ]; do
+    sleep 0.02
+    tries=$((tries + 1))
+done
+is "--open gives the address to the browser" "$(cat "$T/opened")" "$url"
+stop_serving
+is "and it ends" "$status" 0
+done_testing

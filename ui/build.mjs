@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bundles the page into dist/ (app.js, app.css, index.html, favicon.svg), or the unit tests into dist-tests/.
+import { build } from 'esbuild';
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const at = (...parts) => join(here, ...parts);
+const out = process.env.IFG_UI_DIST ?? at('dist');
+
+if (process.argv.includes('--tests')) {
+  rmSync(at('dist-tests'), { recursive: true, force: true });
+  await build({
+    entryPoints: readdirSync(at('tests')).filter((f) => f.endsWith('.test.ts')).map((f) => at('tests', f)),
+    outdir: at('dist-tests'),
+    outExtension: { '.js': '.test.mjs' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node18',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    logLevel: 'warning',
+  });
+} else {
+  mkdirSync(out, { recursive: true });
+  await build({
+    entryPoints: { app: at('src', 'app', 'main.tsx') },
+    outdir: out,
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    legalComments: 'none',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    logLevel: 'warning',
+  });
+  for (const file of ['index.html', 'favicon.svg']) copyFileSync(at(file), join(out, file));
+  await build({ entryPoints: { app: at('style.css') }, outdir: out, minify: true, logLevel: 'warning' });
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a trace comes from: a server (client.ts), or the page itself when it is a report that was mailed (embedded.ts).
+import type { Annotated, Busy, Flame, Found, Json, Meta, Ops, Points, RangeStats, Routine, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
+
+export interface Window {
+  from: number;
+  to: number;
+  px: number;
+}
+
+/** What samples and slices count. Absent: all. */
+export interface Filter {
+  from?: number;
+  to?: number;
+  model?: number;
+  op?: string;
+  thread?: string;
+  q?: string;
+}
+
+export interface TraceSource {
+  /** False: there is no server behind it; what is not embedded cannot be asked for. */
+  readonly online: boolean;
+  meta(): Promise<Meta>;
+  slices(track: string, window: Window, stop?: AbortSignal): Promise<Slices>;
+  states(track: string, window: Window, stop?: AbortSignal): Promise<Slices>;
+  ghosts(track: string, window: Window, stop?: AbortSignal): Promise<Slices>;
+  values(track: string, window: Window, stop?: AbortSignal): Promise<Values>;
+  routines(): Promise<Routine[]>;
+  busy(px: number): Promise<Busy>;
+  slice(id: number): Promise<SliceDetails>;
+  find(text: string): Promise<Found>;
+  next(places: number[], from: number, direction: 1 | -1): Promise<{ id: number | null; start: number }>;
+  marks(places: number[], px: number): Promise<{ marks: number[] }>;
+  range(from: number, to: number): Promise<RangeStats>;
+  stats(by: string, filter: Filter): Promise<Stats>;
+  sampledStats(filter: Filter): Promise<SampledStats>;
+  report(): Promise<Json>;
+  runs(model: number): Promise<Points>;
+  ops(model: number): Promise<Ops>;
+  flame(filter: Filter, mode: 'merged' | 'time'): Promise<Flame>;
+  annotate(routine: number, filter: Filter): Promise<Annotated>;
+  memory(): Promise<Json>;
+  switches(model: number): Promise<SwitchRow[]>;
+}

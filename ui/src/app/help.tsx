@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What mouse and keys do.
+import type { RefObject } from 'preact';
+
+const KEYS: [string, string, string][] = [
+  ['Zoom at the cursor', 'wheel on the tracks', 'W S, + -'],
+  ['Pan', 'drag, Shift + wheel', 'A D, arrows'],
+  ['Fit everything, or the selection', 'double click', 'F'],
+  ['Measure a range', 'drag on the ruler, Shift + drag', 'M; Esc clears'],
+  ['Previous, next of the same kind; slower', '', '[ ] .'],
+  ['Up to the parent, down to the first child', '', 'Alt + up, down'],
+  ['Pin, hide a track; samples of a thread', 'menu of the label', 'P H G'],
+  ['Search, next hit', 'box', '/ N Shift+N'],
+  ['Filter by model', 'click on its name', 'T'],
+  ['Theme, link of this view, this help', 'buttons', 'L Y ?'],
+];
+
+export function Help({ dialog }: { dialog: RefObject<HTMLDialogElement> }) {
+  return (
+    <dialog ref={dialog} class="help" aria-label="Mouse and keys" onClick={(event) => event.target === dialog.current && dialog.current?.close()}>
+      <h2>Mouse and keys</h2>
+      <table>
+        <tbody>
+          {KEYS.map(([what, mouse, keys]) => (
+            <tr key={what}>
+              <td>{what}</td>
+              <td class="sub">{mouse}</td>
+              <td>
+                <kbd>{keys}</kbd>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <form method="dialog">
+        <button class="button">Close</button>
+      </form>
+    </dialog>
+  );
+}

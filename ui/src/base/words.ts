@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names for people.
+
+const CATEGORY_NAMES: Record<string, string> = { 'prepare-ep': 'Prepare', specialization: 'Specialization', load: 'Load', setup: 'Setup', inference: 'Inference' };
+
+export const categoryName = (category: string): string => CATEGORY_NAMES[category] ?? category;
+/** The class of its swatch. */
+export const categoryClass = (category: string): string => (category === 'prepare-ep' ? 'prepare' : category);
+
+/** "CUDAExecutionProvider" is CUDA to people. */
+export const providerName = (provider: string): string => provider.replace(/ExecutionProvider$/, '') || provider;
+
+export type Device = 'cpu' | 'gpu' | 'npu';
+
+const GPU = /^(CUDA|Tensorrt|NvTensorRTRTX|NvTensorRtRtx|ROCM|MIGraphX|Dml|DML|WebGpu|WebGPU|JS|CoreML|OpenCL|GPU)/;
+const NPU = /^(QNN|VitisAI|RKNPU|CANN|VSINPU|SNPE|NPU|Ethos)/;
+
+/** What kind of device a provider computes on, for its colour. */
+export function deviceOf(provider: string): Device {
+  const name = providerName(provider);
+  return GPU.test(name) ? 'gpu' : NPU.test(name) ? 'npu' : 'cpu';
+}
+
+export const plural = (n: number, one: string, many = `${one}s`): string => (n === 1 ? one : many);
+
+export const capital = (text: string): string => (text ? text[0]!.toUpperCase() + text.slice(1) : text);
+
+/** The innermost part of a C++ name, without templates' and functions' arguments: what fits into a table. */
+export function shortName(name: string): string {
+  let depth = 0;
+  let out = '';
+  const text = name.replace(/\(anonymous namespace\)/g, '(anonymous)');
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i]!;
+    if (c === '<' && !/operator<?$/.test(out)) depth++;
+    else if (c === '>' && depth > 0) depth--;
+    else if (depth === 0 && c === '(' && !text.startsWith('(anonymous)', i) && !text.startsWith('(virtual', i)) {
+      break;
+    } else if (depth === 0) out += c;
+  }
+  out = out.trim();
+  const blank = out.lastIndexOf(' ');
+  if (out.includes('::') && blank > 0 && blank < out.lastIndexOf('::') && !out.includes('operator ')) out = out.slice(blank + 1);
+  return out || name;
+}

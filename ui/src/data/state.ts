@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page shows, as signals: every view reads these and no view talks to another. One trace at a time.
+import type { TraceSource } from '../api/source.ts';
+import type { Meta } from '../api/types.ts';
+import { batch, signal, type Signal } from '../base/signal.ts';
+import { clamp, type View } from '../base/view.ts';
+
+export const PAGES = ['summary', 'timeline', 'models', 'operators', 'statistics', 'flame', 'source', 'memory', 'compare', 'live'] as const;
+export type Page = (typeof PAGES)[number];
+
+export interface Selection {
+  slice: number;
+}
+
+export type Theme = 'light' | 'dark';
+
+const sameView = (a: View | null, b: View | null): boolean => a === b || (a !== null && b !== null && a.from === b.from && a.to === b.to);
+
+export class State {
+  readonly page: Signal<Page>;
+  readonly view: Signal<View>;
+  /** The measured range, in ns; null: none. */
+  readonly range: Signal<View | null> = signal<View | null>(null, sameView);
+  readonly selection: Signal<Selection | null> = signal<Selection | null>(null, (a, b) => a?.slice === b?.slice);
+  /** Time under the pointer; null: it is elsewhere. */
+  readonly cursor: Signal<number | null> = signal<number | null>(null);
+  /** Only this model's work (its id); null: all. */
+  readonly model: Signal<number | null> = signal<number | null>(null);
+  /** The function whose source is shown. */
+  readonly routine: Signal<number | null> = signal<number | null>(null);
+  readonly search: Signal<string> = signal('');
+  /** Places that the search found. */
+  readonly hits: Signal<number[]> = signal<number[]>([]);
+  readonly theme: Signal<Theme> = signal<Theme>('light');
+  /** A sentence at the bottom for a few seconds. */
+  readonly notice: Signal<string> = signal('');
+
+  constructor(readonly source: TraceSource, readonly meta: Meta, readonly traceId: number) {
+    this.page = signal<Page>('summary');
+    this.view = signal<View>(clamp({ from: 0, to: meta.length_ns }, meta.length_ns), sameView);
+  }
+
+  get length(): number {
+    return this.meta.length_ns;
+  }
+
+  show(view: View): void {
+    this.view.set(clamp(view, this.length));
+  }
+
+  fit(): void {
+    this.show({ from: 0, to: this.length });
+  }
+
+  /** Goes to the timeline, with this much air around a stretch of time. */
+  goTo(from: number, to: number, slice?: number): void {
+    batch(() => {
+      const air = Math.max((to - from) * 0.6, 50);
+      this.page.set('timeline');
+      this.show({ from: from - air, to: to + air });
+      if (slice !== undefined) this.selection.set({ slice });
+    });
+  }
+
+  async goToSlice(slice: number): Promise<void> {
+    const details = await this.source.slice(slice);
+    this.goTo(details.start, details.start + details.duration, slice);
+  }
+
+  openSource(routine: number): void {
+    batch(() => {
+      this.routine.set(routine);
+      this.page.set('source');
+    });
+  }
+
+  say(words: string): void {
+    this.notice.set(words);
+  }
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { State } from '../../data/state.ts';
+
+export function Live({ state }: { state: State }) {
+  return <main class="page-empty">{state.meta.title}</main>;
+}

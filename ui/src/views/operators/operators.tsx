@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of a model, by type and by node: how long they take in one run, and where they ran.
+import { useState } from 'preact/hooks';
+import type { Ops } from '../../api/types.ts';
+import { count, duration, percent } from '../../base/format.ts';
+import { deviceOf, providerName } from '../../base/words.ts';
+import type { Order } from '../../base/sort.ts';
+import type { State } from '../../data/state.ts';
+import { useAsk, useSignal } from '../../widgets/hooks.ts';
+import { Nothing, Segmented, Select, Share, StackBar } from '../../widgets/parts.tsx';
+import { goToPlaces, placesOf } from '../../widgets/places.ts';
+import { VirtualTable, type Column } from '../../widgets/table.tsx';
+
+type TypeRow = Ops['types'][number];
+type NodeRow = Ops['nodes'][number];
+
+/** ran here ●, could ◐, cannot ○ */
+export function placementMark(node: { provider: string | null; could: string[] }, provider: string): { mark: string; words: string } {
+  if (node.provider === provider) return { mark: '●', words: 'ran here' };
+  return node.could.includes(provider) ? { mark: '◐', words: 'could run here' } : { mark: '○', words: 'not here' };
+}
+
+const device = (provider: string | null) => `var(--dev-${provider ? deviceOf(provider) : 'copy'})`;
+
+/** The provider that most nodes of a type ran on. */
+const mostly = (row: TypeRow): string | null => Object.entries(row.provider).sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
+
+function typeColumns(ops: Ops): Column<TypeRow>[] {
+  const most = Math.max(...ops.types.map((row) => row.per_run_ns), 1);
+  return [
+    { id: 'type', title: 'Type', width: 'minmax(120px, 1fr)', key: (row) => row.type, cell: (row) => <b>{row.type}</b> },
+    { id: 'count', title: 'Nodes', number: true, width: '64px', key: (row) => row.count, cell: (row) => count(row.count) },
+    { id: 'time', title: 'Time a run', number: true, width: '84px', key: (row) => row.per_run_ns, cell: (row) => duration(row.per_run_ns) },
+    { id: 'bar', title: '', width: 'minmax(80px, 260px)', from: 480, cell: (row) => <Share part={row.per_run_ns / most} color={device(mostly(row))} width={240} /> },
+    { id: 'share', title: 'Share', number: true, width: '64px', key: (row) => row.share, cell: (row) => percent(row.share) },
+    { id: 'each', title: 'Each', number: true, width: '80px', from: 620, key: (row) => row.per_run_ns / Math.max(row.count, 1), cell: (row) => duration(row.per_run_ns / Math.max(row.count, 1)) },
+    { id: 'where', title: 'Ran on', width: 'minmax(100px, 1fr)', from: 700, cell: (row) => Object.entries(row.provider).map(([name, n]) => `${providerName(name)} ${count(n)}`).join(', ') },
+  ];
+}
+
+function nodeColumns(ops: Ops, providers: string[]): Column<NodeRow>[] {
+  const most = Math.max(...ops.nodes.map((row) => row.per_run_ns), 1);
+  return [
+    { id: 'name', title: 'Node', width: 'minmax(120px, 2fr)', key: (row) => row.name, cell: (row) => <span title={row.name}>{row.name}</span> },
+    { id: 'type', title: 'Type', width: 'minmax(80px, 1fr)', key: (row) => row.type, cell: (row) => row.type },
+    { id: 'time', title: 'Time a run', number: true, width: '84px', key: (row) => row.per_run_ns, cell: (row) => duration(row.per_run_ns) },
+    { id: 'bar', title: '', width: 'minmax(60px, 200px)', from: 620, cell: (row) => <Share part={row.per_run_ns / most} color={device(row.provider)} width={180} /> },
+    { id: 'share', title: 'Share', number: true, width: '64px', key: (row) => row.share, cell: (row) => percent(row.share) },
+    ...providers.map((provider): Column<NodeRow> => ({
+      id: provider,
+      title: providerName(provider),
+      width: 'minmax(56px, 90px)',
+      from: 480,
+      hint: 'ran here ●, could ◐, cannot ○',
+      key: (row) => placementMark(row, provider).mark,
+      cell: (row) => {
+        const { mark, words } = placementMark(row, provider);
+        return (
+          <span title={words} aria-label={words} style={{ color: mark === '●' ? device(provider) : 'var(--ink-3)' }}>
+            {mark}
+          </span>
+        );
+      },
+    })),
+  ];
+}
+
+function Table({ state, ops, model, search }: { state: State; ops: Ops; model: number; search: string }) {
+  const [by, setBy] = useState<'type' | 'node'>('type');
+  const [order, setOrder] = useState<Order>({ column: 'time', down: true });
+  const providers = [...new Set(ops.nodes.flatMap((node) => [node.provider, ...node.could]).filter((name): name is string => !!name))];
+  const fits = (text: string) => text.toLowerCase().includes(search.toLowerCase());
+  return (
+    <>
+      <div class="ops-switch">
+        <Segmented
+          label="Rows"
+          value={by}
+          options={[
+            ['type', `By type, ${ops.types.length}`],
+            ['node', `By node, ${count(ops.nodes.length)}`],
+          ]}
+          onChange={setBy}
+        />
+        {by === 'node' && <span class="faint">ran here ● · could ◐ · cannot ○</span>}
+      </div>
+      {by === 'type' ? (
+        <VirtualTable
+          label="Operators by type"
+          rows={search ? ops.types.filter((row) => fits(row.type)) : ops.types}
+          columns={typeColumns(ops)}
+          order={order}
+          onOrder={setOrder}
+          onOpen={(row) => void goToPlaces(state, placesOf(state, (place) => place.kind === 'op' && place.model === model && place.function === row.type), row.type)}
+        />
+      ) : (
+        <VirtualTable
+          label="Operators by node"
+          rows={search ? ops.nodes.filter((row) => fits(row.name) || fits(row.type)) : ops.nodes}
+          columns={nodeColumns(ops, providers)}
+          order={order}
+          onOrder={setOrder}
+          onOpen={(row) => void goToPlaces(state, row.place !== undefined ? [row.place] : placesOf(state, (place) => place.kind === 'op' && place.model === model && place.name === row.name), row.name)}
+        />
+      )}
+    </>
+  );
+}
+
+const PARTS = 12;
+
+export function Operators({ state }: { state: State }) {
+  const models = state.meta.models;
+  const chosen = useSignal(state.model);
+  const model = chosen ?? models[0]?.id ?? -1;
+  const [search, setSearch] = useState('');
+  const { value: ops, error, busy } = useAsk(() => (model >= 0 ? state.source.ops(model) : Promise.resolve(null)), [model]);
+  const all = ops?.types.reduce((sum, row) => sum + row.per_run_ns, 0) ?? 0;
+  const parts = [...(ops?.types ?? [])].sort((a, b) => b.per_run_ns - a.per_run_ns);
+  return (
+    <main class="column-page">
+      <div class="page-tool">
+        {models.length > 0 && <Select label="Model" value={model} options={models.map((one) => [one.id, one.name] as const)} onChange={(id) => state.model.set(id)} />}
+        <input class="field" type="search" placeholder="Search types and nodes" aria-label="Search types and nodes" value={search} onInput={(event) => setSearch((event.target as HTMLInputElement).value)} />
+        <span class="faint">{ops?.types.length ? `${duration(all)} a run · mean of ${count(ops.runs)} runs with operators` : ''}</span>
+      </div>
+      {error && <Nothing title="The operators cannot be shown.">{error}</Nothing>}
+      {!error && !busy && !ops?.types.length && (
+        <Nothing title="No operators were recorded." command="inferogram record --ops -- CMD" say={(words) => state.say(words)}>
+          {models.length ? 'Recording them costs some time in every nth inference, so it has to be asked for.' : 'No model was seen.'}
+        </Nothing>
+      )}
+      {ops && ops.types.length > 0 && (
+        <>
+          <div class="ops-bar">
+            <StackBar height={26} parts={parts.slice(0, PARTS).map((row, i) => ({ name: `${row.type} ${percent(row.share)}`, value: row.per_run_ns, color: `var(--zone-${(i % 5) + 1})`, ink: 'var(--zone-ink)', text: row.type })).concat(parts.length > PARTS ? [{ name: 'other', value: parts.slice(PARTS).reduce((sum, row) => sum + row.per_run_ns, 0), color: 'var(--res-fill)', ink: 'var(--ink-2)', text: '' }] : [])} />
+          </div>
+          <Table state={state} ops={ops} model={model} search={search} />
+        </>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that was recorded, grouped and in figures: events that programs told of, or samples that were taken of them.
+import { useEffect, useState } from 'preact/hooks';
+import type { SampledRow, StatsRow } from '../../api/types.ts';
+import { count, duration, percent } from '../../base/format.ts';
+import { categoryName, plural, shortName } from '../../base/words.ts';
+import type { Order } from '../../base/sort.ts';
+import type { State } from '../../data/state.ts';
+import { FilterFields, useFilter } from '../../widgets/filter.tsx';
+import { useAsk } from '../../widgets/hooks.ts';
+import { Nothing, Segmented, Select, Share, Swatch } from '../../widgets/parts.tsx';
+import { goToPlaces, placesOf } from '../../widgets/places.ts';
+import { VirtualTable, type Column } from '../../widgets/table.tsx';
+
+const GROUPS = [
+  ['zone', 'name'],
+  ['category', 'category'],
+  ['model', 'model'],
+  ['op', 'operator type'],
+  ['thread', 'thread'],
+] as const;
+
+function eventColumns(rows: readonly StatsRow[]): Column<StatsRow>[] {
+  const most = rows.reduce((high, row) => Math.max(high, row.total_ns), 1);
+  const time = (id: string, title: string, get: (row: StatsRow) => number | null, from?: number): Column<StatsRow> => ({
+    id,
+    title,
+    number: true,
+    width: '76px',
+    ...(from ? { from } : {}),
+    key: get,
+    cell: (row) => (get(row) === null ? <span class="faint">–</span> : duration(get(row)!)),
+  });
+  return [
+    {
+      id: 'name',
+      title: 'Name',
+      width: 'minmax(140px, 2fr)',
+      key: (row) => row.name,
+      cell: (row) => (
+        <span title={row.name}>
+          {row.category ? <Swatch of={row.category} /> : null} {row.category && row.name === row.category ? categoryName(row.name) : row.name}
+          {row.unfinished ? <span class="chip bad">{row.unfinished} open</span> : null}
+        </span>
+      ),
+    },
+    { id: 'model', title: 'Model', width: 'minmax(80px, 1fr)', from: 1000, key: (row) => row.model, cell: (row) => <span class="sub">{row.model}</span> },
+    { id: 'count', title: 'Count', number: true, width: '72px', key: (row) => row.count, cell: (row) => count(row.count) },
+    time('total', 'Total', (row) => row.total_ns),
+    { id: 'bar', title: '', width: '80px', from: 900, cell: (row) => <Share part={row.total_ns / most} color="var(--st-running)" width={78} /> },
+    { id: 'share', title: 'Share', number: true, width: '64px', from: 640, key: (row) => row.share, cell: (row) => percent(row.share) },
+    time('self', 'Self', (row) => row.self_ns, 760),
+    time('mean', 'Mean', (row) => row.mean_ns, 980),
+    time('min', 'Min', (row) => row.min_ns, 1060),
+    time('p50', 'Median', (row) => row.p50_ns),
+    time('p90', 'p90', (row) => row.p90_ns, 820),
+    time('p99', 'p99', (row) => row.p99_ns, 700),
+    time('max', 'Max', (row) => row.max_ns, 560),
+  ];
+}
+
+function sampleColumns(rows: readonly SampledRow[], samples: number): Column<SampledRow>[] {
+  const most = rows.reduce((high, row) => Math.max(high, row.self), 1);
+  return [
+    {
+      id: 'name',
+      title: 'Function',
+      width: 'minmax(160px, 3fr)',
+      key: (row) => row.name,
+      cell: (row) => (
+        <span class="mono" title={row.name}>
+          {shortName(row.name)}
+          {row.guessed ? ' ?' : ''}
+          {row.under ? <span class="faint"> under {shortName(row.under)}</span> : null}
+        </span>
+      ),
+    },
+    { id: 'where', title: 'Where', width: 'minmax(80px, 1fr)', from: 760, key: (row) => row.file || row.module, cell: (row) => <span class="sub" title={row.file || row.module}>{row.file ? `${row.file.split('/').pop()}:${row.line}` : row.module}</span> },
+    { id: 'self', title: 'Self', number: true, width: '72px', key: (row) => row.self, cell: (row) => <b>{percent(row.self / samples)}</b> },
+    { id: 'bar', title: '', width: '110px', from: 560, cell: (row) => <Share part={row.self / most} color="rgba(var(--heat), .75)" width={106} /> },
+    { id: 'total', title: 'Total', number: true, width: '72px', key: (row) => row.total, cell: (row) => percent(row.total / samples) },
+    { id: 'samples', title: 'Samples', number: true, width: '72px', from: 640, key: (row) => row.self, cell: (row) => count(row.self) },
+  ];
+}
+
+/** The places that a row stands for. */
+function placesOfRow(state: State, row: StatsRow, by: string): number[] {
+  if (row.place >= 0) return [row.place];
+  const models = new Map(state.meta.models.map((model) => [model.id, model.name]));
+  return placesOf(state, (place) => {
+    if (by === 'model') return place.category !== '' && models.get(place.model) === row.name;
+    if (by === 'category') return place.category === (row.category || row.name);
+    if (by === 'op') return place.kind === 'op' && place.function === row.name;
+    return place.name === row.name;
+  });
+}
+
+function Events({ state, by, search }: { state: State; by: string; search: string }) {
+  const { filter, key } = useFilter(state);
+  const asked = useAsk(() => state.source.stats(by, { ...filter, ...(search ? { q: search } : {}) }), [by, search, key]);
+  const [order, setOrder] = useState<Order>({ column: 'total', down: true });
+  if (asked.error) return <Nothing title="There are no statistics.">{asked.error}</Nothing>;
+  const rows = asked.value?.rows ?? [];
+  const more = (asked.value?.row_count ?? 0) - rows.length;
+  const open = (row: StatsRow) => {
+    const thread = by === 'thread' ? state.meta.tracks.find((track) => track.kind === 'thread' && row.name.includes(track.label)) : undefined;
+    if (thread) state.page.set('timeline');
+    else void goToPlaces(state, placesOfRow(state, row, by), row.name);
+  };
+  return (
+    <>
+      {more > 0 && <p class="page-note">The {count(rows.length)} with most time, of {count(rows.length + more)}. Search to see others.</p>}
+      <VirtualTable label="Statistics of events" rows={rows} columns={eventColumns(rows)} order={order} onOrder={setOrder} onOpen={open} empty={asked.busy ? '' : search ? `Nothing has "${search}" in its name.` : 'Nothing was recorded here.'} />
+    </>
+  );
+}
+
+function Samples({ state, search }: { state: State; search: string }) {
+  const { filter, key } = useFilter(state);
+  const asked = useAsk(() => state.source.sampledStats({ ...filter, ...(search ? { q: search } : {}) }), [search, key]);
+  const [order, setOrder] = useState<Order>({ column: 'self', down: true });
+  if (asked.error) return <Nothing title="There are no statistics of samples.">{asked.error}</Nothing>;
+  const rows = asked.value?.rows ?? [];
+  const samples = Math.max(asked.value?.samples ?? 0, 1);
+  return (
+    <>
+      {asked.value && (
+        <p class="page-note">
+          {count(asked.value.samples)} {plural(asked.value.samples, 'sample')}
+          {asked.value.hz ? ` at ${count(asked.value.hz)} Hz` : ''}
+          {asked.value.rooted !== undefined && asked.value.samples ? ` · ${percent(asked.value.rooted / asked.value.samples)} reach the thread's root` : ''}
+          {asked.value.lost ? ` · ${count(asked.value.lost)} lost` : ''}
+        </p>
+      )}
+      <VirtualTable label="Statistics of samples" rows={rows} columns={sampleColumns(rows, samples)} order={order} onOrder={setOrder} onOpen={(row) => state.openSource(row.routine)} empty={asked.busy ? '' : 'No sample is in what was chosen.'} />
+    </>
+  );
+}
+
+const PAUSE_MS = 150;
+
+export function Statistics({ state }: { state: State }) {
+  const [mode, setMode] = useState<'instrumentation' | 'sampling'>('instrumentation');
+  const [by, setBy] = useState<string>('zone');
+  const [text, setText] = useState('');
+  const [search, setSearch] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => setSearch(text.trim()), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <main class="column-page">
+      <div class="page-tool">
+        <Segmented
+          label="What is counted"
+          value={mode}
+          options={[
+            ['instrumentation', 'Instrumentation'],
+            ['sampling', 'Sampling'],
+          ]}
+          onChange={setMode}
+        />
+        {mode === 'instrumentation' && <Select label="Group by" value={by} options={GROUPS} onChange={setBy} />}
+        <FilterFields state={state} />
+        <input class="field" type="search" placeholder="Search names" aria-label="Search names" value={text} onInput={(event) => setText((event.target as HTMLInputElement).value)} />
+        <span class="grow" />
+        <span class="faint">{mode === 'sampling' ? 'a row opens its source' : 'a row shows its first event on the timeline'}</span>
+      </div>
+      {mode === 'sampling' && !state.meta.has.samples ? (
+        <Nothing title="No samples were taken." command="inferogram record --sample -- CMD" say={(words) => state.say(words)}>
+          {state.meta.instruments.find((one) => one.name === 'samples')?.reason || 'Sampling was off.'}
+        </Nothing>
+      ) : mode === 'sampling' ? (
+        <Samples state={state} search={search} />
+      ) : (
+        <Events state={state} by={by} search={search} />
+      )}
+    </main>
+  );
+}

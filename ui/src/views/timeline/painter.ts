@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// One frame of the tracks: what is in sight, from what the loader has.
+import { type Routine, type Slices, type Values } from '../../api/types.ts';
+import { toPixel } from '../../base/view.ts';
+import type { Loader } from '../../data/loader.ts';
+import type { State } from '../../data/state.ts';
+import { drawGrid, drawRange } from '../../draw/axis.ts';
+import { drawCounter, drawStacked, niceScale } from '../../draw/counter.ts';
+import type { Paint, Palette } from '../../draw/palette.ts';
+import { drawSlices, drawStates, type SliceStyle } from '../../draw/slices.ts';
+import { GAP, GHOST, SLICE, STATE, type Lane, type Layout } from './layout.ts';
+
+export interface Scene {
+  state: State;
+  loader: Loader;
+  layout: Layout;
+  palette: Palette;
+  routines: Routine[] | null;
+  width: number;
+  height: number;
+  scroll: number;
+}
+
+const LABEL_FONT = '11px';
+
+function styleOf(scene: Scene): SliceStyle {
+  const { state, palette } = scene;
+  const places = state.meta.places;
+  const hits = state.search.value ? new Set(state.hits.value) : null;
+  const model = state.model.value;
+  const style: SliceStyle = {
+    paint: (place) => palette.place(places[place]),
+    name: (place) => nameOf(places[place]),
+    height: SLICE - 1,
+    gap: GAP + 1,
+  };
+  if (hits?.size || model !== null) style.faint = (place) => (hits?.size ? !hits.has(place) : false) || (model !== null && (places[place]?.model ?? -1) >= 0 && places[place]!.model !== model);
+  return style;
+}
+
+function nameOf(place: { name: string; category: string; function: string } | undefined): string {
+  if (!place) return '';
+  if (!place.category) return place.name;
+  return place.category === 'prepare-ep' ? 'Prepare' : place.category[0]!.toUpperCase() + place.category.slice(1);
+}
+
+function ghostStyle(scene: Scene): SliceStyle {
+  const { palette, routines } = scene;
+  const paint: Paint = { fill: palette.ghostFill, ink: palette.ink2, edge: palette.ghostEdge };
+  return { paint: () => paint, name: (routine) => routines?.[routine]?.name ?? '', ghost: true, height: GHOST, gap: GAP };
+}
+
+function drawCounterLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number): void {
+  const { state, loader, palette, width } = scene;
+  const view = state.view.value;
+  if (lane.members.length > 1) {
+    const series = lane.members.map((member) => loader.get('values', member.id, view, width) as Values | null).filter((values): values is Values => values !== null);
+    const high = (lane.track.scale ?? 100) * lane.members.length;
+    drawStacked(context, series, view, 0, top + 2, width, lane.height - 3, high, palette);
+    return;
+  }
+  const values = loader.get('values', lane.track.id, view, width) as Values | null;
+  if (!values) return;
+  drawCounter(context, values, view, 0, top + 3, width, lane.height - 4, niceScale(values, lane.track.min, lane.track.max, lane.track.scale), palette);
+}
+
+function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number, style: SliceStyle, ghosts: SliceStyle): void {
+  const { state, loader, palette, width } = scene;
+  const view = state.view.value;
+  const id = lane.track.id;
+
+  context.font = `${LABEL_FONT} ${palette.font}`;
+  if (lane.track.kind === 'counter') {
+    drawCounterLane(context, scene, lane, top);
+    return;
+  }
+  if (lane.stateTop >= 0) {
+    const states = loader.get('states', id, view, width) as Slices | null;
+    if (states) drawStates(context, states, view, 0, top + lane.stateTop, width, STATE, palette);
+  }
+  if (lane.rows > 0) {
+    const slices = loader.get('slices', id, view, width) as Slices | null;
+    if (slices) {
+      context.save();
+      context.beginPath();
+      context.rect(0, top, width, lane.sliceTop + lane.rows * (SLICE + GAP));
+      context.clip();
+      drawSlices(context, slices, view, 0, top + lane.sliceTop, width, style);
+      context.restore();
+      drawSelection(context, scene, slices, lane, top);
+    }
+  }
+  if (lane.ghostTop >= 0) {
+    const shadows = loader.get('ghosts', id, view, width) as Slices | null;
+    if (shadows) {
+      context.save();
+      context.beginPath();
+      context.rect(0, top + lane.ghostTop, width, lane.ghostRows * (GHOST + GAP));
+      context.clip();
+      context.font = `10px ${palette.font}`;
+      drawSlices(context, shadows, view, 0, top + lane.ghostTop - lane.ghostSkip * (GHOST + GAP), width, ghosts);
+      context.restore();
+    }
+  }
+}
+
+function drawSelection(context: CanvasRenderingContext2D, scene: Scene, slices: Slices, lane: Lane, top: number): void {
+  const selected = scene.state.selection.value?.slice;
+  const view = scene.state.view.value;
+  if (selected === undefined) return;
+  for (let i = 0; i < slices.count; i++) {
+    if (slices.id[i] !== selected || slices.row[i]! >= lane.rows) continue;
+    const x0 = toPixel(view, slices.start[i]!, scene.width);
+    const x1 = toPixel(view, slices.start[i]! + slices.duration[i]!, scene.width);
+    context.strokeStyle = scene.palette.accent;
+    context.lineWidth = 2;
+    context.strokeRect(x0 - 1, top + lane.sliceTop + slices.row[i]! * (SLICE + GAP) - 1, Math.max(x1 - x0, 2) + 2, SLICE + 1);
+    context.lineWidth = 1;
+  }
+}
+
+export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { state, layout, palette, width, height, scroll } = scene;
+  const view = state.view.value;
+  const style = styleOf(scene);
+  const ghosts = ghostStyle(scene);
+
+  context.fillStyle = palette.bg;
+  context.fillRect(0, 0, width, height);
+  drawGrid(context, view, 0, width, height, palette);
+  for (const lane of layout.lanes) {
+    const top = lane.top - scroll;
+    if (top + lane.height < 0 || top > height) continue;
+    drawLane(context, scene, lane, top, style, ghosts);
+    context.fillStyle = lane.group ? palette.lineStrong : palette.line;
+    context.fillRect(0, Math.round(top) - (lane.group ? 0 : 0), width, 1);
+  }
+  // before the trace began and after it ended there is nothing, which is not the same as idle
+  context.fillStyle = palette.panel;
+  const x0 = toPixel(view, 0, width);
+  const x1 = toPixel(view, state.length, width);
+  if (x0 > 0) context.fillRect(0, 0, x0, height);
+  if (x1 < width) context.fillRect(x1, 0, width - x1, height);
+  if (state.range.value) drawRange(context, state.range.value, view, 0, width, height, palette);
+  if (state.cursor.value !== null) {
+    context.fillStyle = palette.ink;
+    context.fillRect(Math.round(toPixel(view, state.cursor.value, width)), 0, 1, height);
+  }
+}
+

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline: minimap, ruler, labels, tracks, and the details of what is selected.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Busy, Routine, Slices, Values } from '../../api/types.ts';
+import { count, duration, moment, quantity } from '../../base/format.ts';
+import { signal, type Signal } from '../../base/signal.ts';
+import { span, toTime } from '../../base/view.ts';
+import { Loader } from '../../data/loader.ts';
+import type { State } from '../../data/state.ts';
+import { drawMinimap, drawRange, drawRuler } from '../../draw/axis.ts';
+import { valueAt } from '../../draw/counter.ts';
+import { Palette } from '../../draw/palette.ts';
+import { sliceAt } from '../../draw/slices.ts';
+import { useSignal } from '../../widgets/hooks.ts';
+import { Details } from './details.tsx';
+import { useTimelineKeys } from './keys.ts';
+import { GAP, GHOST, SLICE, arrange, commonRows, laneAt, layOut, type Choices, type Lane, type Layout } from './layout.ts';
+import { Motion } from './motion.ts';
+import { paint } from './painter.ts';
+import { handlePointer, type Target } from './pointer.ts';
+import { Toolbar } from './toolbar.tsx';
+
+const MAP = 30;
+const RULER = 22;
+
+/** A canvas in device pixels; draws when asked, at most once a frame. */
+function useCanvas(draw: (context: CanvasRenderingContext2D, width: number, height: number) => void) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const pending = useRef(0);
+  const latest = useRef(draw);
+  latest.current = draw;
+  const ask = useMemo(
+    () => () => {
+      if (pending.current) return;
+      pending.current = requestAnimationFrame(() => {
+        pending.current = 0;
+        const element = canvas.current;
+        const context = element?.getContext('2d', { alpha: false });
+        if (!element || !context) return;
+        const ratio = window.devicePixelRatio || 1;
+        const { width, height } = element.getBoundingClientRect();
+        if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
+          element.width = Math.round(width * ratio);
+          element.height = Math.round(height * ratio);
+        }
+        context.setTransform(ratio, 0, 0, ratio, 0, 0);
+        const began = performance.now();
+        latest.current(context, width, height);
+        element.dataset['drawMs'] = (performance.now() - began).toFixed(2);
+      });
+    },
+    [],
+  );
+  return { canvas, ask };
+}
+
+interface Choosing {
+  choices: Choices;
+  change: (change: (choices: Choices) => void) => void;
+}
+
+function useChoices(): Choosing {
+  const [choices, set] = useState<Choices>(() => ({ closed: new Set(), opened: new Set(), pinned: new Set(), hidden: new Set(), ghosts: new Set(), model: null }));
+  return {
+    choices,
+    change: (change) =>
+      set((old) => {
+        const next: Choices = { closed: new Set(old.closed), opened: new Set(old.opened), pinned: new Set(old.pinned), hidden: new Set(old.hidden), ghosts: new Set(old.ghosts), model: old.model };
+        change(next);
+        return next;
+      }),
+  };
+}
+
+export function toggle(set: Set<string>, id: string): void {
+  if (!set.delete(id)) set.add(id);
+}
+
+function Label({ lane, state, loader, focused, choosing, width }: { lane: Lane; state: State; loader: Loader; focused: Signal<string>; choosing: Choosing; width: number }) {
+  const { track } = lane;
+  const isCounter = track.kind === 'counter';
+  const openOrClose = () =>
+    choosing.change((choices) => {
+      if (lane.open) {
+        choices.opened.delete(track.id);
+        choices.closed.add(track.id);
+      } else {
+        choices.closed.delete(track.id);
+        choices.opened.add(track.id);
+      }
+    });
+  return (
+    <div
+      class={`lane-label kind-${track.kind}${lane.group ? ' group' : ''}`}
+      style={{ top: `${lane.top}px`, height: `${lane.height}px`, paddingLeft: `${8 + lane.indent * 12}px` }}
+      data-track={track.id}
+      tabIndex={0}
+      role="treeitem"
+      aria-expanded={lane.hasChildren ? lane.open : undefined}
+      onFocus={() => focused.set(track.id)}
+      onKeyDown={(event) => {
+        if ((event.key === 'ArrowRight' && !lane.open) || (event.key === 'ArrowLeft' && lane.open && lane.hasChildren)) {
+          openOrClose();
+          event.stopPropagation();
+        }
+      }}
+    >
+      {lane.hasChildren ? (
+        <button class="fold" tabIndex={-1} aria-hidden="true" onClick={openOrClose}>
+          {lane.open ? '▾' : '▸'}
+        </button>
+      ) : (
+        <span class="fold" />
+      )}
+      <span class="lane-name" title={[track.label, track.sub].filter(Boolean).join(' · ')}>
+        <b>{track.label}</b> <span class="sub">{track.sub}</span>
+      </span>
+      {isCounter && <CounterValue lane={lane} state={state} loader={loader} width={width} />}
+      {track.samples > 0 && (
+        <button class={choosing.choices.ghosts.has(track.id) ? 'samples on' : 'samples'} title="Samples as ghost zones (G)" onClick={() => choosing.change((choices) => toggle(choices.ghosts, track.id))}>
+          samples
+        </button>
+      )}
+      <span class="lane-menu">
+        <button title={lane.pinned ? 'Unpin (P)' : 'Pin to the top (P)'} aria-label="Pin" onClick={() => choosing.change((choices) => toggle(choices.pinned, track.id))}>
+          {lane.pinned ? '◆' : '◇'}
+        </button>
+        <button title="Hide (H)" aria-label="Hide" onClick={() => choosing.change((choices) => choices.hidden.add(track.id))}>
+          ×
+        </button>
+      </span>
+    </div>
+  );
+}
+
+function CounterValue({ lane, state, loader, width }: { lane: Lane; state: State; loader: Loader; width: number }) {
+  const cursor = useSignal(state.cursor);
+  const view = useSignal(state.view);
+  const at = cursor ?? view.to;
+  let sum = 0;
+  let known = false;
+  for (const track of lane.members.length ? lane.members : [lane.track]) {
+    const values = loader.get('values', track.id, view, width) as Values | null;
+    const value = values && valueAt(values, at);
+    if (value !== null && value !== undefined) {
+      sum += value;
+      known = true;
+    }
+  }
+  if (!known) return <span class="lane-value">–</span>;
+  if (lane.members.length > 1)
+    return (
+      <span class="lane-value">
+        <b>{(sum / 100).toFixed(1)}</b> / {lane.members.length}
+      </span>
+    );
+  return (
+    <span class="lane-value">
+      <b>{quantity(sum, lane.track.unit)}</b>
+    </span>
+  );
+}
+
+const GHOST_ROWS = 48;
+
+/** How deep the ghosts of a thread go, as far as they are known, and how many outer frames tell nothing here. */
+function ghostDepth(loader: Loader, state: State, width: number) {
+  return (id: string): { rows: number; skip: number } => {
+    const ghosts = loader.get('ghosts', id, state.view.value, width) as Slices | null;
+    if (!ghosts) return { rows: 4, skip: 0 };
+    const skip = Math.max(0, commonRows(ghosts) - 1);
+    return { rows: Math.min(Math.max(ghosts.rows - skip, 1), GHOST_ROWS), skip };
+  };
+}
+
+function Hover({ state, pick }: { state: State; pick: Signal<{ x: number; y: number; name: string; time: string; sub: string } | null> }) {
+  const shown = useSignal(pick);
+  useSignal(state.theme);
+  return shown ? (
+    <div class="hover" style={{ left: `${Math.min(shown.x + 14, window.innerWidth - 280)}px`, top: `${shown.y + 16}px` }}>
+      <b>{shown.name}</b> {shown.time}
+      {shown.sub && <div class="sub">{shown.sub}</div>}
+    </div>
+  ) : null;
+}
+
+export function Timeline({ state }: { state: State }) {
+  const theme = useSignal(state.theme);
+  const model = useSignal(state.model);
+  const choosing = useChoices();
+  const [version, setVersion] = useState(0);
+  const [width, setWidth] = useState(1000);
+  const [routines, setRoutines] = useState<Routine[] | null>(null);
+  const [busy, setBusy] = useState<Busy | null>(null);
+  const [marks, setMarks] = useState<number[]>([]);
+  const scroller = useRef<HTMLDivElement>(null);
+  const area = useRef<HTMLDivElement>(null);
+  const focused = useMemo(() => signal(''), []);
+  const hovered = useMemo(() => signal<{ x: number; y: number; name: string; time: string; sub: string } | null>(null), []);
+  const motion = useMemo(() => new Motion(state), [state]);
+  const loader = useMemo(() => new Loader(state.source, state.length, () => setVersion((n) => n + 1)), [state]);
+  const palette = useMemo(() => new Palette(getComputedStyle(document.documentElement), document.createElement('canvas').getContext('2d')), [theme, version === 0]);
+  const arranged = useMemo(() => arrange(state.meta.tracks), [state]);
+  const layout: Layout = useMemo(() => layOut(arranged, { ...choosing.choices, model }, ghostDepth(loader, state, width)), [choosing.choices, model, version, width]);
+
+  const tracks = useCanvas((context, w, h) => paint(context, { state, loader, layout, palette, routines, width: w, height: h, scroll: scroller.current?.scrollTop ?? 0 }));
+  const ruler = useCanvas((context, w, h) => {
+    context.fillStyle = palette.bg;
+    context.fillRect(0, 0, w, h);
+    drawMinimap(context, busy, state.view.value, state.length, marks, 0, 2, w, MAP - 4, palette);
+    drawRuler(context, state.view.value, 0, MAP, w, RULER, palette);
+    if (state.range.value) {
+      context.save();
+      context.translate(0, MAP);
+      drawRange(context, state.range.value, state.view.value, 0, w, RULER, palette);
+      context.restore();
+    }
+    if (state.cursor.value !== null) drawCursor(context, state, w, palette);
+  });
+  const redraw = () => {
+    tracks.ask();
+    ruler.ask();
+  };
+
+  useEffect(() => {
+    const stops = [state.view, state.range, state.selection, state.cursor, state.hits, state.model].map((part) => part.watch(redraw));
+    return () => stops.forEach((stop) => stop());
+  }, [state]);
+  useEffect(redraw, [layout, palette, busy, routines, marks, width, version]);
+  useEffect(() => {
+    void state.source.busy(800).then(setBusy, () => undefined);
+    if (state.meta.has.samples) void state.source.routines().then(setRoutines, () => undefined);
+    return () => loader.forget();
+  }, [state]);
+  useEffect(() => {
+    const find = () => {
+      if (!state.hits.value.length) setMarks([]);
+      else void state.source.marks(state.hits.value, Math.round(width)).then((answer) => setMarks(answer.marks), () => undefined);
+    };
+    find();
+    return state.hits.watch(find);
+  }, [state, width]);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(Math.max(50, area.current?.clientWidth ?? 1000));
+    const observer = new ResizeObserver(() => {
+      measure();
+      redraw();
+    });
+    measure();
+    if (area.current) observer.observe(area.current);
+    return () => observer.disconnect();
+  }, []);
+
+  const target: Target = useMemo(() => {
+    const find = (x: number, y: number) => {
+      const at = y + (scroller.current?.scrollTop ?? 0);
+      const lane = laneAt(layout, at);
+      if (!lane || lane.rows === 0) return null;
+      const inside = at - lane.top;
+      const view = state.view.value;
+      if (lane.ghostTop >= 0 && inside >= lane.ghostTop) {
+        const ghosts = loader.get('ghosts', lane.track.id, view, width) as Slices | null;
+        const i = ghosts ? sliceAt(ghosts, view, width, x, lane.ghostSkip + Math.floor((inside - lane.ghostTop) / (GHOST + GAP))) : -1;
+        return ghosts && i >= 0 ? { lane, slices: ghosts, i, ghost: true } : null;
+      }
+      const row = Math.floor((inside - lane.sliceTop) / (SLICE + GAP));
+      const slices = loader.get('slices', lane.track.id, view, width) as Slices | null;
+      const i = slices && row >= 0 && row < lane.rows ? sliceAt(slices, view, width, x, row) : -1;
+      return slices && i >= 0 ? { lane, slices, i, ghost: false } : null;
+    };
+    return {
+      find,
+      pick(x, y) {
+        const hit = find(x, y);
+        if (!hit || hit.ghost) return null;
+        return { slice: hit.slices.id[hit.i]!, start: hit.slices.start[hit.i]!, duration: hit.slices.duration[hit.i]!, merged: hit.slices.merged[hit.i]! };
+      },
+      edges(x, y) {
+        const hit = find(x, y);
+        return hit ? [hit.slices.start[hit.i]!, hit.slices.start[hit.i]! + hit.slices.duration[hit.i]!] : [];
+      },
+    } as Target & { find: typeof find };
+  }, [layout, loader, width]);
+
+  useEffect(() => {
+    const canvas = tracks.canvas.current;
+    const top = ruler.canvas.current;
+    if (!canvas || !top) return;
+    const stopTracks = handlePointer(canvas, state, motion, target, false);
+    const stopRuler = handlePointer(top, state, motion, target, true);
+    const move = (event: PointerEvent) => {
+      const box = canvas.getBoundingClientRect();
+      const hit = event.buttons ? null : (target as Target & { find: (x: number, y: number) => { lane: Lane; slices: Slices; i: number; ghost: boolean } | null }).find(event.clientX - box.left, event.clientY - box.top);
+      canvas.style.cursor = hit ? 'pointer' : 'default';
+      if (!hit) {
+        hovered.set(null);
+        return;
+      }
+      const { slices, i, ghost } = hit;
+      const place = state.meta.places[slices.place[i]!];
+      const many = slices.merged[i]! > 1;
+      hovered.set({
+        x: event.clientX,
+        y: event.clientY,
+        name: ghost ? routines?.[slices.place[i]!]?.name ?? '' : place?.name ?? '',
+        time: many ? `${count(slices.merged[i]!)} ${ghost ? 'samples' : 'events'} in ${duration(slices.duration[i]!)}` : duration(slices.duration[i]!),
+        sub: ghost ? routines?.[slices.place[i]!]?.module ?? '' : place && place.model >= 0 ? state.meta.models.find((m) => m.id === place.model)?.name ?? '' : '',
+      });
+    };
+    const leave = () => hovered.set(null);
+    canvas.addEventListener('pointermove', move);
+    canvas.addEventListener('pointerleave', leave);
+    return () => {
+      stopTracks();
+      stopRuler();
+      canvas.removeEventListener('pointermove', move);
+      canvas.removeEventListener('pointerleave', leave);
+    };
+  }, [target, motion, routines]);
+
+  useTimelineKeys({ state, motion, focused, change: choosing.change, width });
+
+  return (
+    <main class="timeline">
+      <Toolbar state={state} hidden={choosing.choices.hidden.size} showAll={() => choosing.change((choices) => choices.hidden.clear())} />
+      <div class="axis">
+        <div class="axis-label">
+          <div style={{ height: `${MAP}px` }}>
+            <span>Whole trace</span>
+            <b>{duration(state.length)}</b>
+          </div>
+          <div style={{ height: `${RULER}px` }}>
+            <ViewWords state={state} />
+            <kbd title="Fit everything">f</kbd>
+          </div>
+        </div>
+        <canvas
+          ref={ruler.canvas}
+          style={{ height: `${MAP + RULER}px` }}
+          onDblClick={() => motion.go({ from: 0, to: state.length })}
+          onPointerDown={(event) => {
+            const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+            if (event.clientY - box.top > MAP) return;
+            event.stopImmediatePropagation();
+            const at = toTime({ from: 0, to: state.length }, event.clientX - box.left, box.width);
+            const half = span(state.view.value) / 2;
+            motion.go({ from: at - half, to: at + half });
+          }}
+        />
+      </div>
+      <div class="lanes" ref={scroller} onScroll={redraw}>
+        <div class="lanes-inner" style={{ height: `${layout.height}px` }}>
+          <div class="lane-labels" role="tree" aria-label="Tracks">
+            {layout.lanes.map((lane) => (
+              <Label key={lane.track.id} lane={lane} state={state} loader={loader} focused={focused} choosing={choosing} width={width} />
+            ))}
+          </div>
+          <div class="lane-area" ref={area}>
+            <canvas ref={tracks.canvas} class="tracks" aria-label="Tracks over time; the details of what is selected are below" />
+          </div>
+        </div>
+      </div>
+      <Details state={state} />
+      <Hover state={state} pick={hovered} />
+    </main>
+  );
+}
+
+function ViewWords({ state }: { state: State }) {
+  const view = useSignal(state.view);
+  return (
+    <span>
+      View {moment(Math.max(view.from, 0), span(view) / 100)} – {moment(Math.min(view.to, state.length), span(view) / 100)}
+    </span>
+  );
+}
+
+function drawCursor(context: CanvasRenderingContext2D, state: State, width: number, palette: Palette): void {
+  const view = state.view.value;
+  const text = moment(state.cursor.value ?? 0, span(view) / 1000);
+  context.font = `600 11px ${palette.font}`;
+  const size = context.measureText(text).width + 10;
+  const x = Math.min(Math.max((((state.cursor.value ?? 0) - view.from) / span(view)) * width - size / 2, 0), width - size);
+  context.fillStyle = palette.ink;
+  context.fillRect(x, MAP + 2, size, RULER - 5);
+  context.fillStyle = palette.bg;
+  context.textBaseline = 'middle';
+  context.fillText(text, x + 5, MAP + RULER / 2);
+}

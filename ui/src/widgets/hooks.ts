@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How components read signals and ask the source.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Signal } from '../base/signal.ts';
+
+/** The signal's value; the component is drawn again when it changes. */
+export function useSignal<T>(of: Signal<T>): T {
+  const [, draw] = useState(0);
+  useEffect(() => of.watch(() => draw((n) => n + 1)), [of]);
+  return of.value;
+}
+
+export interface Asked<T> {
+  value: T | null; // the last answer stays until the next one is there
+  error: string;
+  busy: boolean;
+}
+
+/** Asks when `keys` change. A late answer to an older question is dropped. */
+export function useAsk<T>(ask: () => Promise<T>, keys: unknown[]): Asked<T> {
+  const [state, set] = useState<Asked<T>>({ value: null, error: '', busy: true });
+  const turn = useRef(0);
+  useEffect(() => {
+    const mine = ++turn.current;
+    set((old) => ({ ...old, busy: true }));
+    ask().then(
+      (value) => mine === turn.current && set({ value, error: '', busy: false }),
+      (trouble: unknown) => mine === turn.current && set((old) => ({ value: old.value, error: trouble instanceof Error ? trouble.message : String(trouble), busy: false })),
+    );
+  }, keys);
+  return state;
+}
