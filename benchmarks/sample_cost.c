@@ -27,7 +27,7 @@
 
 #define RUNS       5
 #define RUN_S      10
-#define SELF_S     "20"
+#define SELF_S     "40"
 #define WINDOW_NS  50000000ull
 #define EDGE_NS    1000000ull /* what is near a change belongs to neither side */
 #define WINDOWS    (RUN_S * 20 + 40)

@@ -176,6 +176,7 @@ static void take_samples(void)
         fprintf(stderr, "unwind_cost: %s\n", err.message);
         exit(1);
     }
+    sampler_pause(sampler, false);
     while (sample_count < SAMPLES && bench_wall_seconds() < deadline &&
            waitpid(options.pid, NULL, WNOHANG) == 0) {
         usleep(4000);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -185,7 +186,9 @@ void report_write_findings(const struct report_request *request, struct ifg_byte
 static void write_cost(const struct report *report, struct ifg_bytes *out)
 {
     const struct ml_input *input = report->input;
-    char line[400];
+    const char *cost = trace_find_fact(input->tables, "samples.overhead_pct");
+    const char *about = trace_find_fact(input->tables, "samples.overhead_estimate_pct");
+    char line[500];
     char number[32];
 
     if (isnan(report->recorder_cpu_s))
@@ -199,6 +202,12 @@ static void write_cost(const struct report *report, struct ifg_bytes *out)
                       "inference",
                       cli_duration(fmax(report->operator_share_ns, 0), number),
                       100 * fmax(fmin(report->operator_cost, 1e6), 0));
+    if (cost)
+        report_append(line, sizeof line, " · call stacks slowed the program down by %.1f %%",
+                      fmax(strtod(cost, NULL), 0));
+    else if (about)
+        report_append(line, sizeof line, " · call stacks took about %.1f %% of its time",
+                      fmax(strtod(about, NULL), 0));
     report_append(line, sizeof line, " · %s dropped", cli_count(input->model->dropped, number));
     report_wrap(out, RECORDING, "", line);
 }
@@ -276,8 +285,7 @@ static void write_next(const struct report_request *request, struct ifg_bytes *o
                   label);
     else
         cli_print(out, "%-*sinferogram info %s\n", RECORDING, label, path);
-    cli_print(out, "%*sinferogram export %s --format perfetto    for a timeline\n", RECORDING, "",
-              path);
+    cli_print(out, "%*sinferogram serve %s    the timeline, in a browser\n", RECORDING, "", path);
 }
 
 void report_write_recording(const struct report_request *request, struct ifg_bytes *out)

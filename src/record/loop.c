@@ -396,6 +396,7 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
 void session_loop(struct session *session)
 {
     uint64_t duration_ns = (uint64_t)(session->options->duration_s * 1e9);
+    uint64_t all_ready_ns = ifg_monotonic_ns(); /* what it took to get here is not the user's */
 
     session->result->end = SESSION_PROGRAM_ENDED;
     for (;;) {
@@ -419,7 +420,7 @@ void session_loop(struct session *session)
             session->result->end = SESSION_INTERRUPTED;
             return;
         }
-        if (duration_ns && now_ns - session->begin_ns >= duration_ns) {
+        if (duration_ns && now_ns - all_ready_ns >= duration_ns) {
             session->result->end = SESSION_DURATION_OVER;
             return;
         }

@@ -21,7 +21,7 @@
 #define OFF_MOST_NS   (250 * MS)
 #define ON_LEAST_NS   50e6
 #define OFF_MANY      3.0  /* inferences that a moment should hold */
-#define SHARE_FIRST   0.10 /* of the time without samples, until the result is good */
+#define SHARE_FIRST   0.15 /* of the time without samples, until the result is good */
 #define SHARE_LATER   0.02
 #define GOOD_PCT      0.2 /* an error that is good */
 #define FEW_STRETCHES 6u

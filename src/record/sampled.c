@@ -12,7 +12,7 @@
 
 #define DRAIN_MOST_NS  20000000ull
 #define HZ_UNKNOWN     97u  /* a rate that is harmless wherever it is */
-#define ERROR_MOST_PCT 0.5  /* a cost that is known less well is not worth printing */
+#define ERROR_MOST_PCT 1.0  /* a cost that is known less well is not worth printing */
 #define DRAIN_SAMPLES  8ull /* a ring holds 20 of them */
 
 static void report(struct session *session, enum trace_instrument_state state, const char *reason)

@@ -13,6 +13,8 @@
 #define FP_BELOW      72u /* a caller's frame pointer is saved so near below the return address */
 #define PLT_ALIGNMENT 16u
 #define NOT_SAVED     UINT16_MAX
+#define SCAN_PROBED   4096u /* the missing caller may have a large frame */
+#define PROBES_MAX    8     /* of functions that call each other */
 /* The kernel's frame of a signal handler on x86-64: struct ucontext begins where sp points to. */
 #define SIGNAL_FP 120u
 #define SIGNAL_SP 160u
@@ -22,6 +24,7 @@ struct walk {
     struct unwind_space *space;
     const struct unwind_stack *stack;
     struct unwind_frames *frames;
+    struct unwind_cursor probed; /* where a probe took the return address */
     struct unwind_cursor behind; /* the registers behind the root, as far as they were read */
     struct trail_walk trail;
 };
@@ -151,7 +154,7 @@ static bool try_caller(struct walk *walk, uint64_t ra_at, uint64_t fp, enum unwi
         return false;
     walk->trail.fresh_count = 0; /* how the caller was found is no part of a trail */
     *out_stop = walk_from(walk, caller, false);
-    proved = *out_stop == UNWIND_AT_ROOT ||
+    proved = *out_stop == UNWIND_AT_ROOT || *out_stop == UNWIND_PROBED ||
              (*out_stop == UNWIND_CUT && frames->count - before >= UNWIND_PROOF);
     if (!proved)
         frames->count = before;
@@ -173,13 +176,14 @@ static bool follow_hint(struct walk *walk, const struct unwind_cursor *cursor,
 }
 
 /* The caller of code without a description. */
-static bool scan(struct walk *walk, const struct unwind_cursor *cursor, enum unwind_stop *out_stop)
+static bool scan(struct walk *walk, const struct unwind_cursor *cursor, unsigned bytes,
+                 enum unwind_stop *out_stop)
 {
     struct unwind_hint *hint = unwind_hint_of(walk->space, cursor->ip);
 
     if (follow_hint(walk, cursor, hint, out_stop))
         return true;
-    for (uint16_t ra = 0; ra < UNWIND_SCAN; ra = (uint16_t)(ra + WORD)) {
+    for (uint16_t ra = 0; ra < bytes; ra = (uint16_t)(ra + WORD)) {
         uint64_t value;
 
         if (!unwind_load(walk->stack, cursor->sp + ra, &value))
@@ -239,8 +243,12 @@ static enum unwind_stop walk_from(struct walk *walk, struct unwind_cursor cursor
         if (returned && from && follow_trail(walk, &cursor, &from))
             return UNWIND_AT_ROOT;
         code = unwind_code_at(walk->space, cursor.ip - returned);
-        if (!code)
-            return UNWIND_NO_MAPPING;
+        if (!code) {
+            /* The address is the first of the page, so the byte before it is not in it. */
+            code = returned ? unwind_code_at(walk->space, cursor.ip) : NULL;
+            walk->probed = cursor;
+            return code && code->flags & CODE_PROBES ? UNWIND_PROBED : UNWIND_NO_MAPPING;
+        }
         row = code->row;
         of_file = code->flags & CODE_OF_FILE;
         arm = code->flags & CODE_ARM;
@@ -255,7 +263,7 @@ static enum unwind_stop walk_from(struct walk *walk, struct unwind_cursor cursor
         if (stop == UNWIND_NO_RULE && may_scan) {
             if (!frames->exact)
                 frames->exact = frames->count;
-            if (scan(walk, &cursor, &stop))
+            if (scan(walk, &cursor, UNWIND_SCAN, &stop))
                 return stop;
             walk->trail.fresh_count = 0;
             frame = trail_note(&walk->trail, &cursor, frames->mapping[frames->count - 1], returned);
@@ -286,6 +294,16 @@ void unwind_walk(struct unwind_space *space, const struct unwind_stack *stack,
     out_frames->exact = 0;
     out_frames->kept = 0;
     out_frames->stop = walk_from(&walk, cursor, true);
+    for (int i = 0; i < PROBES_MAX && out_frames->stop == UNWIND_PROBED; i++) {
+        struct unwind_cursor probed = walk.probed;
+
+        if (!out_frames->exact)
+            out_frames->exact = out_frames->count;
+        if (!scan(&walk, &probed, SCAN_PROBED, &out_frames->stop)) {
+            out_frames->stop = UNWIND_PROBED;
+            break;
+        }
+    }
     if (!out_frames->exact)
         out_frames->exact = out_frames->count;
     if (trail && out_frames->stop == UNWIND_AT_ROOT)
@@ -299,6 +317,7 @@ const char *unwind_stop_name(enum unwind_stop stop)
     static const char *const names[UNWIND_STOPS] = {
         "the thread's root",          "the copy of the stack ends",  "an address without code",
         "code without a description", "a frame that makes no sense", "too many frames",
+        "a probe of the kernel",
     };
 
     return (unsigned)stop < UNWIND_STOPS ? names[stop] : "unknown";

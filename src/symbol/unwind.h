@@ -6,7 +6,8 @@
  * was made at run time; and, where code has no description at all (hand-written kernels), a scan of
  * the stack for a return address that proves itself: it follows a call, and from it the tables lead
  * on to the thread's root, or through UNWIND_PROOF frames to the end of the copy. Frames behind
- * such a step are marked as inferred.
+ * such a step are marked as inferred. A probe that waits for a function to return has replaced its
+ * return address: the caller is then missing, and the one behind it is found by a scan as well.
  *
  * A thread's stack changes at its inner end; a trail remembers the last walk of a thread, so that
  * the next one may stop where it meets it. The result is the same with a trail and without.
@@ -32,6 +33,7 @@ struct unwind_mapping {
     const struct unwind_table *table; /* NULL: none */
     struct elf_file *elf;             /* for the bytes of its code; NULL: made at run time */
     uint32_t number;                  /* the caller's name for it */
+    bool probes;                      /* the kernel's page for returns that a probe waits for */
 };
 
 /* Why a walk ended. */
@@ -42,6 +44,7 @@ enum unwind_stop {
     UNWIND_NO_RULE,    /* code without a description, and no return address proved itself */
     UNWIND_BAD_FRAME,  /* a frame that lies below its callee: the stack makes no sense */
     UNWIND_TOO_DEEP,
+    UNWIND_PROBED, /* a probe took the return address, and no caller proved itself */
     UNWIND_STOPS,
 };
 

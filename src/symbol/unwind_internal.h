@@ -22,6 +22,7 @@ enum {
     CODE_OF_FILE = 2,
     CODE_CALL_KNOWN = 4, /* it is known whether a call ends behind this byte */
     CODE_CALL = 8,
+    CODE_PROBES = 16,
 };
 
 /* What holds for the code at an address, as long as the mappings are those of this generation. */

@@ -216,6 +216,8 @@ struct unwind_code *unwind_code_fill(struct unwind_space *space, uint64_t addres
         set[0].row = *row;
     if (mapping->elf)
         set[0].flags |= CODE_OF_FILE;
+    if (mapping->probes)
+        set[0].flags |= CODE_PROBES;
     if (mapping->table && mapping->table->machine == ELF_AARCH64)
         set[0].flags |= CODE_ARM;
     return &set[0];

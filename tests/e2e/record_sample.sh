@@ -55,6 +55,37 @@ kill -TERM "$target"
 wait "$target"
 is "attached: the program ends as ever" "$?" 7
 
+# A real model, whose hottest code has no description, launched and attached. A probe that waits for a function to return
+# has taken its return address from the stack.
+. "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
+rooted_share() { echo "$(($(fact "$1" samples.rooted) * 100 / $(fact "$1" samples.count)))"; }
+if sanitized; then
+    skip "a real model" "a sanitized library cannot be preloaded into other programs"
+elif ! command -v node >/dev/null; then
+    skip "a real model" "no node on this machine"
+elif ! have ocr || ! have ort-node-1.30.0; then
+    skip "a real model" "$(tail -n 1 "$T/fetch")"
+else
+    NODE_PATH=$(cached ort-node-1.30.0)/node_modules
+    export NODE_PATH
+    model=$(cached ocr)/ch_PP-OCRv4_det_infer.onnx
+    ok "a real model: recorded" "$INFEROGRAM" record -q --sample=499 -f -o model.ifg -- node "$SOURCE_DIR/tests/runtimes/detect.js" "$model" 60
+    share=$(rooted_share model.ifg)
+    ok "a real model: stacks reach the root ($share %)" test "$share" -ge 95
+    node "$SOURCE_DIR/tests/runtimes/detect.js" "$model" 100000 &
+    target=$!
+    until_true 10 grep -q libonnxruntime "/proc/$target/maps"
+    ok "a real model, attached: recorded" "$INFEROGRAM" record -q --sample=499 --duration 1.5 -f -o attached-model.ifg --pid "$target"
+    kill -TERM "$target"
+    wait "$target"
+    if "$INFEROGRAM" info attached-model.ifg | tr -s ' \n' ' ' | grep -q 'attached by uprobes'; then
+        share=$(rooted_share attached-model.ifg)
+        ok "a real model, attached: stacks reach the root behind probes ($share %)" test "$share" -ge 85
+    else
+        skip "a real model, attached: behind probes" "no probes here (root is needed)"
+    fi
+fi
+
 # Another user than root samples what is his.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod 755 "$T"

@@ -75,6 +75,7 @@ enum ifg_status calibrate_cost(const struct calibrate_options *options,
     memset(out_result, 0, sizeof *out_result);
     if (status)
         return status;
+    sampler_pause(sampler, false);
     /* In parts, because the rings hold a hundredth of a second at this rate. */
     for (uint32_t done = 0; done < milliseconds; done += 5) {
         watch_deep(&gaps, ifg_monotonic_ns() + 5000000u);

@@ -149,6 +149,7 @@ bool processes_map(struct processes *processes, const struct sampler_mapping *ma
     if (!module)
         return false;
     place.number = module->number;
+    place.probes = strcmp(mapping->path, "[uprobes]") == 0;
     if (module->elf && elf_file_address_at(module->elf, mapping->file_offset, &address)) {
         place.elf = module->elf;
         place.table = module->table;

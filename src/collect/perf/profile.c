@@ -233,6 +233,8 @@ enum ifg_status profile_open(const struct profile_options *options, struct profi
     threads_add_all(profile->threads, (uint32_t)options->sampler.pid);
     if (options->want_wakers)
         open_wakers(profile);
+    if (!options->sampler.launched)
+        sampler_pause(profile->sampler, false);
     return IFG_OK;
 }
 

@@ -297,8 +297,7 @@ static enum ifg_status open_all(struct sampler *sampler, const struct sampler_op
     status = add_threads(sampler, &attr, &side, options->pid, facts, err);
     for (size_t i = 0; i < sampler->other_count && !status; i++)
         ioctl(sampler->others[i], PERF_EVENT_IOC_ENABLE, 0);
-    if (!status)
-        sampler_pause(sampler, false);
+    sampler->paused = true;
     return status;
 }
 

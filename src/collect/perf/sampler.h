@@ -92,7 +92,9 @@ struct sampler_counts {
     uint64_t throttled; /* times that the kernel lowered the rate */
 };
 
-/* IFG_PERMISSION: the kernel does not let us, and err tells the command that changes that.
+/* A running process is not sampled before sampler_pause(sampler, false): what it has mapped can be
+ * read first, while the rings stay empty.
+ * IFG_PERMISSION: the kernel does not let us, and err tells the command that changes that.
  * IFG_UNSUPPORTED: this kernel or container has no perf events. IFG_NOT_FOUND: no such process. */
 enum ifg_status sampler_open(const struct sampler_options *options, struct sampler **out_sampler,
                              struct sampler_facts *out_facts, struct ifg_error *err) IFG_MUST_CHECK;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Pages that are one file: see html_file.h. */
+#include "cli/html_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/cli.h"
+#include "export/sink.h"
+#include "server/mailed.h"
+
+#define PAGE_MAX ((size_t)1 << 30)
+
+bool html_parse_size(const char *text, size_t *out_bytes)
+{
+    static const struct {
+        const char *unit;
+        double bytes;
+    } units[] = { { "", 1 },    { "B", 1 },    { "k", 1e3 }, { "kB", 1e3 },
+                  { "M", 1e6 }, { "MB", 1e6 }, { "G", 1e9 }, { "GB", 1e9 } };
+    char *end = NULL;
+    double value = strtod(text, &end);
+
+    *out_bytes = 0;
+    if (end == text || *text < '0' || *text > '9')
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcasecmp(end, units[i].unit) != 0)
+            continue;
+        value *= units[i].bytes;
+        if (!(value >= 1 && value <= 1e12))
+            return false;
+        *out_bytes = (size_t)value;
+        return true;
+    }
+    return false;
+}
+
+/* Puts the page to where it goes, unless it could not be made. CLI_YES, or the exit status. */
+static int finish(struct export_sink *sink, const struct ifg_bytes *page, enum ifg_status made,
+                  struct ifg_error *err)
+{
+    enum ifg_status written;
+
+    if (!made)
+        export_put(sink, page->data, page->size);
+    written = export_sink_close(sink, made == IFG_OK, made ? NULL : err);
+    if (!made && !written)
+        return CLI_YES;
+    cli_say("%s", err->message);
+    if (!made)
+        return CLI_NO;
+    return made == IFG_UNSUPPORTED ? CLI_LACKS : cli_exit_for(made);
+}
+
+static void say_written(const char *path, size_t bytes)
+{
+    char size[32];
+
+    if (strcmp(path, "-") != 0)
+        cli_say("%s: %s, opens in a browser without a network", path, cli_size(bytes, size));
+}
+
+int html_write_trace(const char *trace, const char *path, bool overwrite, size_t max_bytes)
+{
+    struct mailed_result result = { 0 };
+    struct ifg_error err = { 0 };
+    struct export_sink sink;
+    struct ifg_bytes page;
+    enum ifg_status status;
+    int code;
+
+    /* First, because making the page takes a while and this may be refused. */
+    if (export_sink_open(&sink, path, overwrite, &err)) {
+        cli_say("%s", err.message);
+        return CLI_NO;
+    }
+    ifg_bytes_init(&page, PAGE_MAX);
+    status = mailed_trace(trace, max_bytes, &page, &result, &err);
+    code = finish(&sink, &page, status, &err);
+    for (size_t i = 0; !code && i < result.note_count; i++)
+        cli_say("%s", result.notes[i]);
+    if (!code)
+        say_written(path, page.size);
+    ifg_bytes_fini(&page);
+    return code;
+}
+
+int html_write_document(const char *kind, const char *title, const struct ifg_bytes *json,
+                        const char *path, bool overwrite)
+{
+    struct ifg_error err = { 0 };
+    struct export_sink sink;
+    struct ifg_bytes page;
+    enum ifg_status status;
+    int code;
+
+    if (export_sink_open(&sink, path, overwrite, &err)) {
+        cli_say("%s", err.message);
+        return CLI_NO;
+    }
+    ifg_bytes_init(&page, PAGE_MAX);
+    status = mailed_document(kind, title, json->data, json->size, &page, &err);
+    code = finish(&sink, &page, status, &err);
+    if (!code)
+        say_written(path, page.size);
+    ifg_bytes_fini(&page);
+    return code;
+}
