@@ -3,10 +3,12 @@
 // pans, in headless Chromium with software rendering at 1600 x 900.
 //   node benchmarks/page_frames.mjs INFEROGRAM TRACE [--json]
 // A frame is the time between two calls of requestAnimationFrame while every frame gets a wheel or a drag event; the page draws, asks the
-// server for more detail, and draws again when it comes.
+// server for more detail, and draws again when it comes. Complete is what one picture costs: the drawing, and reading a pixel back,
+// which waits until everything that was drawn is there.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 
 const require = createRequire(new URL('../ui/package.json', import.meta.url));
 const { chromium } = require('playwright-core');
@@ -34,6 +36,8 @@ const frames = async (kind) =>
     const box = canvas.getBoundingClientRect();
     const at = { clientX: box.left + box.width * 0.4, clientY: box.top + box.height * 0.5, bubbles: true, cancelable: true };
     const times = [];
+    const complete = [];
+    const canvases = [...document.querySelectorAll('.timeline canvas')];
     let last = await new Promise((done) => requestAnimationFrame(done));
     for (let i = 0; i < 120; i++) {
       const way = Math.floor(i / 30) % 2 ? 1 : -1;
@@ -42,16 +46,23 @@ const frames = async (kind) =>
       const now = await new Promise((done) => requestAnimationFrame(done));
       times.push(now - last);
       last = now;
+      const began = performance.now();
+      canvas.getContext('2d').getImageData(0, 0, 1, 1);
+      complete.push(performance.now() - began + canvases.reduce((sum, one) => sum + Number(one.dataset.drawMs ?? 0), 0));
     }
-    return times;
+    return { times, complete };
   }, kind);
 const quantile = (values, p) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * p))];
 const results = { first_paint_s: first / 1000 };
 for (const kind of ['zoom', 'pan']) {
-  const times = await frames(kind);
+  const { times, complete } = await frames(kind);
   results[`${kind}_p50_ms`] = quantile(times, 0.5);
   results[`${kind}_p95_ms`] = quantile(times, 0.95);
+  results[`${kind}_complete_p50_ms`] = quantile(complete, 0.5);
+  results[`${kind}_complete_p95_ms`] = quantile(complete, 0.95);
 }
+results.server_peak_mib = Number(readFileSync(`/proc/${server.pid}/status`, 'ascii').match(/VmHWM:\s+(\d+)/)[1]) / 1024;
+results.load = Number(readFileSync('/proc/loadavg', 'ascii').split(' ')[0]);
 await browser.close();
 server.kill('SIGINT');
 if (flags.includes('--json')) console.log(JSON.stringify({ benchmark: 'page_frames', ...results }));

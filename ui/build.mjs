@@ -10,11 +10,12 @@ const at = (...parts) => join(here, ...parts);
 const out = process.env.IFG_UI_DIST ?? at('dist');
 
 if (process.argv.includes('--tests')) {
-  rmSync(at('dist-tests'), { recursive: true, force: true });
+  const tests = process.env.IFG_UI_TESTS ?? at('dist-tests');
+  rmSync(tests, { recursive: true, force: true });
   await build({
     entryPoints: readdirSync(at('tests')).filter((f) => f.endsWith('.test.ts')).map((f) => at('tests', f)),
-    outdir: at('dist-tests'),
-    outExtension: { '.js': '.test.mjs' },
+    outdir: tests,
+    outExtension: { '.js': '.mjs' },
     bundle: true,
     format: 'esm',
     platform: 'node',

@@ -48,6 +48,7 @@ int cmd_inspect(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_gate(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_live(int argc, char **argv);
 
 /* "inferogram: ..." on stderr; control characters in it become '?'. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -13,6 +13,7 @@
 #include "cli/bench_options.h"
 #include "cli/bench_text.h"
 #include "cli/cli.h"
+#include "cli/html_file.h"
 
 static const char help[] =
     "usage: inferogram bench MODEL [OPTIONS]\n"
@@ -49,6 +50,7 @@ static const char help[] =
     "replaced\n"
     "  --live, --percentile RULE, -q, --quiet              a line every second; linear or nearest\n"
     "  --json, --csv, --winml-json, -o, --output FILE      instead of text; JSON to FILE as well\n"
+    "  --html FILE                                         as well: one page that can be mailed\n"
     "  --help                                              this text\n"
     "\n"
     "Exit status: 0 measured; 1 the model cannot be run; 2 usage or unreadable input; 3 "
@@ -70,6 +72,7 @@ struct request {
     struct bench_arguments arguments;
     enum format format;
     const char *output;
+    const char *html;
     char *threads[THREADS_MAX];
     size_t thread_count;
     double duration_s;
@@ -103,6 +106,7 @@ enum {
     OPTION_JSON,
     OPTION_CSV,
     OPTION_WINML,
+    OPTION_HTML,
 };
 
 /* ---- the command line ---- */
@@ -248,6 +252,9 @@ static int take_output(int option, char *value, struct request *request)
     case 'o':
         request->output = value;
         return *value ? CLI_YES : cli_usage("bench", "the file name after -o is empty");
+    case OPTION_HTML:
+        request->html = value;
+        return *value ? CLI_YES : cli_usage("bench", "the file name after --html is empty");
     case 'q':
         request->quiet = true;
         return CLI_YES;
@@ -399,6 +406,7 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
         { "csv", no_argument, NULL, OPTION_CSV },
         { "winml-json", no_argument, NULL, OPTION_WINML },
         { "output", required_argument, NULL, 'o' },
+        { "html", required_argument, NULL, OPTION_HTML },
         { "quiet", no_argument, NULL, 'q' },
         { "help", no_argument, NULL, 'h' },
         BENCH_COMMON_OPTIONS,
@@ -468,6 +476,8 @@ static int check_output(const struct request *request)
 {
     int fd;
 
+    if (request->html && html_check(request->html, request->arguments.options.trace_overwrite))
+        return CLI_USAGE;
     if (!request->output)
         return CLI_YES;
     fd = open(request->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -531,6 +541,15 @@ static int write_result(const struct request *request, const struct bench_result
             code = write_file(request->output, &out);
         ifg_bytes_clear(&out);
     }
+    if (!status && request->html) {
+        status = bench_result_write_json(result, &out, &err);
+        if (!status && html_write_document("bench", "Inferogram benchmark", &out, request->html,
+                                           request->arguments.options.trace_overwrite))
+            code = CLI_NO;
+        ifg_bytes_clear(&out);
+    }
+    if (request->html && strcmp(request->html, "-") == 0)
+        goto out; /* the page is what was printed */
     if (!status && request->format == FORMAT_JSON)
         status = bench_result_write_json(result, &out, &err);
     else if (!status && request->format == FORMAT_CSV)
@@ -545,6 +564,7 @@ static int write_result(const struct request *request, const struct bench_result
     } else if (cli_write_out(&out)) {
         code = CLI_NO;
     }
+out:
     ifg_bytes_fini(&out);
     return code;
 }

@@ -10,10 +10,11 @@
 #include "analyze/diff.h"
 #include "analyze/recordings.h"
 #include "cli/cli.h"
+#include "cli/html_file.h"
 #include "export/documents.h"
 
 static const char help[] =
-    "usage: inferogram diff A.ifg B.ifg [--threshold PCT] [--all] [--json]\n"
+    "usage: inferogram diff A.ifg B.ifg [--threshold PCT] [--all] [--json | --html OUT [-f]]\n"
     "\n"
     "Compares how long things took, per model and category, operator and zone: medians, the "
     "change\n"
@@ -23,6 +24,8 @@ static const char help[] =
     "  --threshold PCT  changes up to this many percent do not matter (default 5)\n"
     "  --all            list every place, not only what changed\n"
     "  --json           one JSON document, described in docs/json.md\n"
+    "  --html OUT       one page that can be mailed ('-' for stdout)\n"
+    "  -f               replace OUT if it exists\n"
     "  --help           this text\n"
     "\n"
     "Two recordings made at different times differ a little for no reason; see "
@@ -41,6 +44,8 @@ struct request {
     double threshold;
     bool all;
     bool json;
+    const char *html;
+    bool overwrite;
 };
 
 struct loaded {
@@ -54,6 +59,7 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
         { "threshold", required_argument, NULL, 't' },
         { "all", no_argument, NULL, 'a' },
         { "json", no_argument, NULL, 'j' },
+        { "html", required_argument, NULL, 'w' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
@@ -61,7 +67,7 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     char *end;
 
     request->threshold = DIFF_THRESHOLD;
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":hf", options, NULL)) != -1) {
         switch (option) {
         case 't':
             request->threshold = strtod(optarg, &end) / 100;
@@ -74,6 +80,12 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
             break;
         case 'j':
             request->json = true;
+            break;
+        case 'w':
+            request->html = optarg;
+            break;
+        case 'f':
+            request->overwrite = true;
             break;
         case 'h':
             fputs(help, stdout);
@@ -89,6 +101,10 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
         return cli_usage("diff", "two files at a time; '%s' is too many", argv[optind + 2]);
     request->paths[DIFF_A] = argv[optind];
     request->paths[DIFF_B] = argv[optind + 1];
+    if (request->html && (request->json || request->all))
+        return cli_usage("diff", "--html is a page of its own: without --json and --all");
+    if (!request->html && request->overwrite)
+        return cli_usage("diff", "-f is for --html");
     return CLI_YES;
 }
 
@@ -312,7 +328,7 @@ int cmd_diff(int argc, char **argv)
         goto out;
     }
     code = exit_for(diff);
-    if (request.json)
+    if (request.json || request.html)
         document_diff(
             &(struct diff_document){
                 { request.paths[DIFF_A], request.paths[DIFF_B] },
@@ -324,7 +340,9 @@ int cmd_diff(int argc, char **argv)
     else
         write_text(&request, diff, differences, recordings_compare(loaded.models, differences),
                    &out);
-    if (cli_write_out(&out))
+    if (request.html ? html_write_document("compare", "Two recordings · Inferogram", &out,
+                                           request.html, request.overwrite)
+                     : cli_write_out(&out))
         code = CLI_USAGE; /* 1 would mean that something regressed */
 out:
     ifg_bytes_fini(&out);

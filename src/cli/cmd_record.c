@@ -9,7 +9,9 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/live_view.h"
 #include "cli/probes.h"
+#include "cli/record.h"
 #include "record/attached.h"
 #include "record/process.h"
 #include "record/session.h"
@@ -38,7 +40,7 @@ static const char help[] =
     "  --probe FILE      also follow the runtime that FILE describes, or llama, openvino\n"
     "  --resources[=HZ], --no-resources, --gpu off  look at CPUs, memory, GPUs (1 a second)\n"
     "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
-    "  -q, --quiet       say nothing but errors\n"
+    "  --live, -q, --quiet  print the address of a page that shows it meanwhile; say only errors\n"
     "  --help            this text\n"
     "\n"
     "Ctrl-C ends CMD as usual, or stops an attached recording; a second one leaves CMD running.\n"
@@ -46,6 +48,9 @@ static const char help[] =
     "cannot\n"
     "be started; 2 a wrong command line. Without CMD: 0 recorded; 1 nothing to record; 4 no "
     "right.\n";
+
+/* Whose options are wrong, if they are: `live` takes those of `record`. */
+static const char *command_name = "record";
 
 #define OPS_DEFAULT 16u
 #define OPS_MAX     1000000u
@@ -63,6 +68,7 @@ struct arguments {
     const char *name;
     const char *path;
     struct probe_file *probes[CLI_PROBES_MAX];
+    struct live_view view;
     bool quiet;
 };
 
@@ -71,7 +77,8 @@ struct screen {
     bool quiet;
     bool live;
     bool line_shown;
-    bool sched; /* --sched was given: say why it is missing */
+    bool sched;             /* --sched was given: say why it is missing */
+    struct live_view *view; /* NULL: none */
 };
 
 static void clear_line(struct screen *screen)
@@ -85,11 +92,13 @@ static void show_start(const struct session_start *start, void *user)
 {
     struct screen *screen = user;
 
-    if (screen->quiet)
-        return;
-    cli_say("recording %s (pid %d) → %s", start->program, (int)start->pid, start->path);
-    if (*start->not_hooked)
-        cli_say("ONNX Runtime is not watched: %s", start->not_hooked);
+    if (!screen->quiet) {
+        cli_say("recording %s (pid %d) → %s", start->program, (int)start->pid, start->path);
+        if (*start->not_hooked)
+            cli_say("ONNX Runtime is not watched: %s", start->not_hooked);
+    }
+    if (screen->view)
+        live_view_started(screen->view, start);
 }
 
 static void show_progress(const struct session_progress *progress, void *user)
@@ -248,7 +257,7 @@ static void show_end(const struct session_result *result, const struct screen *s
         cli_say("%u of its processes go on without being recorded", result->left_running);
     if (result->totals.dropped)
         cli_say("events were dropped because buffers were full: record less, or use --lossless");
-    if (result->end != SESSION_WRITE_FAILED)
+    if (result->end != SESSION_WRITE_FAILED && !(screen->view && screen->view->directory[0]))
         cli_say("next: inferogram %s %s", result->totals.models ? "report" : "info", result->path);
 }
 
@@ -348,8 +357,8 @@ static int parse_hook(const char *text, enum session_hook *out_hook)
         *out_hook = SESSION_HOOK_INJECT;
     else
         return cli_usage(
-            "record", "'%s' is not a way to watch runtimes (auto, preload, uprobe, inject, none)",
-            text);
+            command_name,
+            "'%s' is not a way to watch runtimes (auto, preload, uprobe, inject, none)", text);
     return CLI_YES;
 }
 
@@ -381,7 +390,7 @@ static int parse_rate(const char *text, struct session_options *session)
         return CLI_YES;
     value = strtoul(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || value < 1 || value > SAMPLE_HZ_MAX)
-        return cli_usage("record", "'%s' is not a rate of 1 to %u samples a second", text,
+        return cli_usage(command_name, "'%s' is not a rate of 1 to %u samples a second", text,
                          SAMPLE_HZ_MAX);
     session->sample_hz = (uint32_t)value;
     return CLI_YES;
@@ -394,8 +403,8 @@ static int parse_overhead(const char *text, double *out_pct)
     *out_pct = strtod(text, &end);
     if (*text < '0' || *text > '9' || (*end && strcmp(end, "%") != 0) || !(*out_pct > 0) ||
         *out_pct > OVERHEAD_PCT_MAX)
-        return cli_usage("record", "'%s' is not a slow-down of more than 0 and up to 50 percent",
-                         text);
+        return cli_usage(command_name,
+                         "'%s' is not a slow-down of more than 0 and up to 50 percent", text);
     return CLI_YES;
 }
 
@@ -403,7 +412,7 @@ static int parse_gpu(const char *text, bool *out_off)
 {
     *out_off = strcmp(text, "off") == 0;
     if (!*out_off && strcmp(text, "auto") != 0)
-        return cli_usage("record", "--gpu is auto or off, not '%s'", text);
+        return cli_usage(command_name, "--gpu is auto or off, not '%s'", text);
     return CLI_YES;
 }
 
@@ -417,7 +426,7 @@ static int parse_resources(const char *text, double *out_hz)
     *out_hz = strtod(text, &end);
     if (*text < '0' || *text > '9' || *end || !(*out_hz >= RESOURCES_HZ_LEAST) ||
         *out_hz > RESOURCES_HZ_MAX)
-        return cli_usage("record", "'%s' is not a rate of 0.01 to 100 looks a second", text);
+        return cli_usage(command_name, "'%s' is not a rate of 0.01 to 100 looks a second", text);
     return CLI_YES;
 }
 
@@ -425,32 +434,34 @@ static int parse_resources(const char *text, double *out_hz)
 static int check(const struct session_options *session, int targets)
 {
     if (targets > 1)
-        return cli_usage("record", "--pid, --name and --path exclude each other");
+        return cli_usage(command_name, "--pid, --name and --path exclude each other");
     if (session->next && session->pid)
-        return cli_usage("record", "--pid and --next exclude each other");
+        return cli_usage(command_name, "--pid and --next exclude each other");
     targets += session->next;
     if (targets && session->command)
-        return cli_usage("record",
+        return cli_usage(command_name,
                          "give either a command or --pid, --name, --path, --next; not both");
     if (!targets && !session->command)
-        return cli_usage("record", "what shall be recorded? Give a command after --, or --pid");
+        return cli_usage(command_name, "what shall be recorded? Give a command after --, or --pid");
     if (session->timeout_s > 0 && !session->next)
-        return cli_usage("record", "--timeout goes with --next; how long to record is --duration");
+        return cli_usage(command_name,
+                         "--timeout goes with --next; how long to record is --duration");
     if (session->next && session->hook == SESSION_HOOK_NONE)
-        return cli_usage("record", "--next needs to watch runtimes: leave out --hook none");
+        return cli_usage(command_name, "--next needs to watch runtimes: leave out --hook none");
     if (session->output && !*session->output)
-        return cli_usage("record", "the file name after -o is empty");
+        return cli_usage(command_name, "the file name after -o is empty");
     if (targets && session->hook == SESSION_HOOK_PRELOAD)
-        return cli_usage("record", "--hook preload cannot reach a process that runs already; start "
-                                   "the program with 'inferogram record -- CMD'");
+        return cli_usage(command_name,
+                         "--hook preload cannot reach a process that runs already; start "
+                         "the program with 'inferogram record -- CMD'");
     if (session->hook == SESSION_HOOK_INJECT && (session->command || session->next))
-        return cli_usage("record",
+        return cli_usage(command_name,
                          "--hook inject is for a process that runs already (--pid, --name, "
                          "--path); a command is started with hooks anyway");
     if (session->hook == SESSION_HOOK_INJECT && session->ops)
-        return cli_usage("record", "--ops does not go with --hook inject; --hook uprobe can");
+        return cli_usage(command_name, "--ops does not go with --hook inject; --hook uprobe can");
     if (session->ops && session->hook == SESSION_HOOK_NONE)
-        return cli_usage("record", "--ops needs to watch runtimes: leave out --hook none");
+        return cli_usage(command_name, "--ops needs to watch runtimes: leave out --hook none");
     return CLI_YES;
 }
 
@@ -474,6 +485,10 @@ enum {
     OPTION_NO_SOURCES,
     OPTION_RESOURCES,
     OPTION_NO_RESOURCES,
+    OPTION_LIVE,
+    OPTION_WEB,
+    OPTION_OPEN,
+    OPTION_LOG,
     OPTION_HELP,
 };
 
@@ -499,6 +514,10 @@ static const struct option options[] = {
     { "no-sources", no_argument, NULL, OPTION_NO_SOURCES },
     { "resources", optional_argument, NULL, OPTION_RESOURCES },
     { "no-resources", no_argument, NULL, OPTION_NO_RESOURCES },
+    { "live", no_argument, NULL, OPTION_LIVE },
+    { "web", no_argument, NULL, OPTION_WEB },
+    { "open", no_argument, NULL, OPTION_OPEN },
+    { "log", required_argument, NULL, OPTION_LOG },
     { "quiet", no_argument, NULL, 'q' },
     { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
@@ -542,8 +561,25 @@ static int parse_machine(int option, struct session_options *session)
     }
 }
 
+/* How what is recorded is shown meanwhile; some belong to `live` only. */
+static int parse_view(int option, struct live_view *view)
+{
+    if (option == OPTION_LIVE && !view->gauge)
+        view->page = true;
+    else if (option == OPTION_WEB && view->gauge)
+        view->page = view->serve_on = true;
+    else if (option == OPTION_OPEN && view->gauge)
+        view->page = view->serve_on = view->open = true;
+    else if (option == OPTION_LOG && view->gauge)
+        view->log = optarg;
+    else
+        return NOT_MINE;
+    return CLI_YES;
+}
+
 /* CLI_YES: go on. Anything else is the exit status; help sets *out_done. */
-static int parse(int argc, char **argv, struct arguments *arguments, bool *out_done)
+static int parse(int argc, char **argv, const struct record_command *command,
+                 struct arguments *arguments, bool *out_done)
 {
     struct session_options *session = &arguments->session;
     int targets = 0;
@@ -554,7 +590,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
         switch (option) {
         case OPTION_PID:
             if (!parse_pid(optarg, &session->pid))
-                return cli_usage("record", "'%s' is not a process number", optarg);
+                return cli_usage(command_name, "'%s' is not a process number", optarg);
             targets++;
             break;
         case OPTION_NAME:
@@ -570,7 +606,7 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
             break;
         case OPTION_TIMEOUT:
             if (!cli_parse_seconds(optarg, &session->timeout_s) || session->timeout_s <= 0)
-                return cli_usage("record", "'%s' is not a time to wait (2, 1.5s, 3m)", optarg);
+                return cli_usage(command_name, "'%s' is not a time to wait (2, 1.5s, 3m)", optarg);
             break;
         case 'o':
             session->output = optarg;
@@ -583,7 +619,8 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
             break;
         case OPTION_DURATION:
             if (!cli_parse_seconds(optarg, &session->duration_s) || session->duration_s <= 0)
-                return cli_usage("record", "'%s' is not a duration (2, 1.5s, 500ms, 3m)", optarg);
+                return cli_usage(command_name, "'%s' is not a duration (2, 1.5s, 500ms, 3m)",
+                                 optarg);
             break;
         case OPTION_LOSSLESS:
             session->lossless = true;
@@ -600,23 +637,29 @@ static int parse(int argc, char **argv, struct arguments *arguments, bool *out_d
             break;
         case OPTION_OPS:
             if (!parse_ops(optarg, &session->ops))
-                return cli_usage("record", "'%s' is not a number of inferences (1 and up)", optarg);
+                return cli_usage(command_name, "'%s' is not a number of inferences (1 and up)",
+                                 optarg);
             break;
         case 'h':
         case OPTION_HELP:
-            fputs(help, stdout);
+            fputs(command->help, stdout);
             *out_done = true;
             return CLI_YES;
         default:
             code = parse_machine(option, session);
             if (code == NOT_MINE)
-                return cli_bad_option("record", option, argv);
+                code = parse_view(option, &arguments->view);
+            if (code == NOT_MINE)
+                return cli_bad_option(command_name, option, argv);
             if (code)
                 return code;
         }
     }
     if (optind < argc)
         session->command = argv + optind;
+    arguments->view.launched = session->command != NULL;
+    if (arguments->view.log && !session->command)
+        return cli_usage(command_name, "--log is for what CMD prints: there is no CMD");
     return check(session, targets);
 }
 
@@ -672,10 +715,11 @@ static int exit_after(const struct arguments *arguments, const struct session_re
     return WEXITSTATUS(result->wait_status);
 }
 
-int cmd_record(int argc, char **argv)
+int record_command_run(int argc, char **argv, const struct record_command *command)
 {
     struct arguments arguments = { .session = { .resources_hz = RESOURCES_HZ_DEFAULT,
-                                                .overhead_pct = OVERHEAD_PCT_DEFAULT } };
+                                                .overhead_pct = OVERHEAD_PCT_DEFAULT },
+                                   .view = { .gauge = command->gauge } };
     struct screen screen = { 0 };
     struct session_result result;
     struct ifg_error err = { 0 };
@@ -686,17 +730,22 @@ int cmd_record(int argc, char **argv)
     char **all = add_standing_options(argc, argv, standing, &argc);
     char *joined = all ? join_arguments(argc, all) : NULL;
     enum ifg_status status;
+    bool shown;
     int code = CLI_NO;
 
+    command_name = command->name;
     if (all)
-        code = parse(argc, all, &arguments, &done);
+        code = parse(argc, all, command, &arguments, &done);
     else
         cli_say("out of memory");
     if (code || done)
         goto out;
     screen.quiet = arguments.quiet;
     screen.sched = arguments.session.sched;
-    screen.live = !arguments.quiet && isatty(STDERR_FILENO);
+    shown = arguments.view.gauge || arguments.view.page;
+    arguments.view.quiet = arguments.quiet;
+    screen.view = shown ? &arguments.view : NULL;
+    screen.live = !arguments.quiet && !arguments.view.gauge && isatty(STDERR_FILENO);
     arguments.session.tool_version = INFEROGRAM_VERSION;
     arguments.session.arguments = joined ? joined : "";
     arguments.session.started = show_start;
@@ -716,24 +765,38 @@ int cmd_record(int argc, char **argv)
             goto out;
         }
     }
+    if (shown && (code = live_view_prepare(&arguments.view, &arguments.session)))
+        goto out;
     status = session_run(&arguments.session, &result, &cannot_start, &err);
     clear_line(&screen);
+    if (shown)
+        live_view_ended(&arguments.view);
     if (status) {
         cli_say("%s", err.message);
         if (cannot_start)
             code = status == IFG_NOT_FOUND ? CLI_COMMAND_NOT_FOUND : CLI_CANNOT_START;
         else
             code = arguments.session.command ? CLI_RECORD_FAILED : cli_exit_for(status);
+        if (shown)
+            live_view_finish(&arguments.view, NULL);
         goto out;
     }
     if (result.end == SESSION_WRITE_FAILED)
         cli_say("%s", err.message);
     show_end(&result, &screen);
     code = exit_after(&arguments, &result);
+    if (shown)
+        live_view_finish(&arguments.view, &result);
 out:
     cli_free_probes(arguments.probes, arguments.session.probe_count);
     ifg_free(joined);
     ifg_free(all);
     ifg_free(standing);
     return code;
+}
+
+int cmd_record(int argc, char **argv)
+{
+    return record_command_run(argc, argv,
+                              &(struct record_command){ .name = "record", .help = help });
 }

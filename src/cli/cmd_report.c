@@ -25,13 +25,15 @@ static const char help[] =
     "  --limit N        show at most N models and N operators of each (0 for all; default 10 and "
     "6)\n"
     "  --json           one JSON document, described in docs/json.md\n"
-    "  --html OUT       one page that can be mailed: report, timeline, tables and code in one file\n"
+    "  --html OUT       one page that can be mailed: report, timeline, tables and code in one "
+    "file\n"
     "                   that needs no server and no network ('-' for stdout)\n"
     "  -f               replace OUT if it exists\n"
     "  --max-size SIZE  at most so large (default 8 MB); what does not fit is left out, and said\n"
     "  --help           this text\n"
     "\n"
-    "Exit status: 0, whatever was found; 1 if OUT cannot be written; 2 if FILE cannot be read or an\n"
+    "Exit status: 0, whatever was found; 1 if OUT cannot be written; 2 if FILE cannot be read or "
+    "an\n"
     "option is wrong; 4 if the program was built without its page and cannot write --html.\n";
 
 #define OUTPUT_MAX (1u << 30)
@@ -47,12 +49,9 @@ static int parse(int argc, char **argv, struct report_request *request, struct p
                  bool *out_done)
 {
     static const struct option options[] = {
-        { "limit", required_argument, NULL, 'l' },
-        { "json", no_argument, NULL, 'j' },
-        { "html", required_argument, NULL, 'w' },
-        { "max-size", required_argument, NULL, 'm' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "limit", required_argument, NULL, 'l' }, { "json", no_argument, NULL, 'j' },
+        { "html", required_argument, NULL, 'w' },  { "max-size", required_argument, NULL, 'm' },
+        { "help", no_argument, NULL, 'h' },        { NULL, 0, NULL, 0 },
     };
     int option;
     char *end;

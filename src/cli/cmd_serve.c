@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram serve: traces in a browser. */
-#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/browser.h"
 #include "cli/cli.h"
 #include "server/server.h"
 
 static const char help[] =
     "usage: inferogram serve [OPTIONS] FILE... | DIRECTORY\n"
+    "       inferogram serve [OPTIONS] --live FILE\n"
     "\n"
     "Shows traces in a browser: prints an address, and answers at it until Ctrl-C. Several files,\n"
     "or a directory with traces (*.ifg), become a list to choose from. Nothing leaves this\n"
     "machine: the server listens on 127.0.0.1 only, and the address holds a secret that nobody\n"
     "else can know. On another machine: ssh -L PORT:127.0.0.1:PORT HOST, then open the address.\n"
     "\n"
+    "  --live            FILE is still being recorded: follow it, on the page Live\n"
     "  --port N          listen on port N (default: any free one)\n"
     "  --open            open the address in the browser (xdg-open)\n"
     "  --listen ADDRESS  listen on an address of this machine that others can reach: whoever has\n"
@@ -30,8 +31,6 @@ static const char help[] =
     "Exit status: 0 stopped by Ctrl-C or SIGTERM; 1 it cannot listen; 2 a wrong command line, or\n"
     "a file or directory is not there.\n";
 
-extern char **environ;
-
 struct serve {
     struct server_options server;
     bool open;
@@ -40,11 +39,12 @@ struct serve {
 
 static int read_options(int argc, char **argv, struct serve *out)
 {
-    enum { PORT = 256, OPEN, LISTEN };
+    enum { PORT = 256, OPEN, LISTEN, LIVE };
     static const struct option options[] = {
         { "port", required_argument, NULL, PORT },
         { "open", no_argument, NULL, OPEN },
         { "listen", required_argument, NULL, LISTEN },
+        { "live", no_argument, NULL, LIVE },
         { "quiet", no_argument, NULL, 'q' },
         { "help", no_argument, NULL, 'h' },
         { 0 },
@@ -68,6 +68,9 @@ static int read_options(int argc, char **argv, struct serve *out)
         case LISTEN:
             out->server.address = optarg;
             break;
+        case LIVE:
+            out->server.live = true;
+            break;
         case 'q':
             out->quiet = true;
             break;
@@ -82,38 +85,14 @@ static int read_options(int argc, char **argv, struct serve *out)
         return cli_usage("serve", "which trace? Give files, or a directory that has some");
     out->server.paths = (const char *const *)(argv + optind);
     out->server.path_count = (size_t)(argc - optind);
+    if (out->server.live && out->server.path_count > 1)
+        return cli_usage("serve", "--live follows one file");
     return CLI_YES;
 }
 
 static bool is_loopback(const char *address)
 {
     return !address || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
-/* The browser's own business from then on; what it says is not ours to show. */
-static void open_browser(const char *url)
-{
-    char *const arguments[] = { "xdg-open", (char *)(uintptr_t)url, NULL };
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    pid_t pid;
-    int failed;
-
-    sigemptyset(&none);
-    posix_spawn_file_actions_init(&files);
-    for (int fd = 0; fd < 3; fd++)
-        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setpgroup(&attributes, 0); /* so that Ctrl-C is not meant for it */
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    failed = posix_spawnp(&pid, "xdg-open", &files, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    if (failed)
-        cli_say("no browser was opened (xdg-open: %s); open the address yourself",
-                strerror(failed));
 }
 
 int cmd_serve(int argc, char **argv)
@@ -132,7 +111,10 @@ int cmd_serve(int argc, char **argv)
     sigemptyset(&stop);
     sigaddset(&stop, SIGINT);
     sigaddset(&stop, SIGTERM);
-    sigaddset(&stop, SIGHUP);
+    if (signal(SIGHUP, SIG_DFL) == SIG_IGN)
+        signal(SIGHUP, SIG_IGN); /* nohup */
+    else
+        sigaddset(&stop, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &stop, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_IGN); /* nobody waits for the browser */
@@ -156,9 +138,13 @@ int cmd_serve(int argc, char **argv)
     if (!serve.quiet)
         cli_say("serving until Ctrl-C");
     if (serve.open)
-        open_browser(server_url(server));
+        browser_open(server_url(server));
     while (sigwait(&stop, &signal_number) != 0)
         ;
+    /* What is being loaded or answered ends first; who cannot wait for it presses Ctrl-C again. */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
     server_stop(server);
     return CLI_YES;
 }

@@ -37,6 +37,21 @@ bool html_parse_size(const char *text, size_t *out_bytes)
     return false;
 }
 
+int html_check(const char *path, bool overwrite)
+{
+    struct export_sink sink;
+    struct ifg_error err = { 0 };
+
+    if (strcmp(path, "-") == 0)
+        return CLI_YES;
+    if (export_sink_open(&sink, path, overwrite, &err)) {
+        cli_say("%s", err.message);
+        return CLI_NO;
+    }
+    /* What was opened is removed again, so that a measurement that fails leaves nothing. */
+    return export_sink_close(&sink, false, NULL) == IFG_IO ? CLI_NO : CLI_YES;
+}
+
 /* Puts the page to where it goes, unless it could not be made. CLI_YES, or the exit status. */
 static int finish(struct export_sink *sink, const struct ifg_bytes *page, enum ifg_status made,
                   struct ifg_error *err)

@@ -16,6 +16,8 @@ static const struct cli_command commands[] = {
     { "annotate", "source and machine code of a function with the samples of each line",
       cmd_annotate },
     { "serve", "traces in a browser: timeline, models, operators, source", cmd_serve },
+    { "live", "what a running program's models cost now: a gauge in the terminal or a page",
+      cmd_live },
     { "query", "ask a trace in SQL", cmd_query },
     { "export", "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...", cmd_export },
     { "diff", "what changed between two traces, with a verdict for each place", cmd_diff },

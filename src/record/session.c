@@ -28,6 +28,7 @@
 
 /* A recorder that is killed loses at most this much, plus one pass of the loop. */
 #define FLUSH_AFTER_NS 150000000ull
+#define FLUSH_SOON_NS  100000000ull /* while somebody looks */
 
 static void default_path(const char *program, pid_t pid, char *out, size_t size)
 {
@@ -428,7 +429,8 @@ enum ifg_status session_run(const struct session_options *options,
         .result = out_result,
         .root_pidfd = -1,
         .signal_fd = -1,
-        .context = { .lossless = options->lossless, .flush_after_ns = FLUSH_AFTER_NS },
+        .context = { .lossless = options->lossless,
+                     .flush_after_ns = options->prompt ? FLUSH_SOON_NS : FLUSH_AFTER_NS },
     };
     enum ifg_status status;
     struct ifg_error write_error = { 0 };

@@ -56,6 +56,7 @@ struct session_options {
     const char *output; /* NULL: inferogram-<program>-<pid>-<time>.ifg */
     bool overwrite;
     bool lossless;
+    bool prompt; /* somebody looks: write what is known sooner than a recording needs */
     enum session_hook hook;
     struct probe_file *const *probes; /* descriptions of runtimes to be followed by probes */
     size_t probe_count;

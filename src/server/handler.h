@@ -53,6 +53,8 @@
 
 #define SERVER_ANSWER_MAX ((size_t)64 << 20)
 
+struct live_server;
+struct MHD_Response;
 struct traces;
 
 struct server_request {
@@ -60,12 +62,14 @@ struct server_request {
     struct server_trace *trace;  /* NULL for addresses outside /api/t/ID/ */
     const struct model *model;   /* the same */
     const struct request *query; /* the parameters, already unescaped */
+    struct live_server *live;    /* the recording that is followed, or NULL */
 };
 
 struct server_answer {
     unsigned status;          /* HTTP; 200 to begin with */
     const char *content_type; /* JSON to begin with */
     struct ifg_bytes body;
+    struct MHD_Response *stream; /* instead of the body: comes bit by bit (live.c) */
 };
 
 typedef void server_handler(const struct server_request *request, struct server_answer *answer);

@@ -2,6 +2,7 @@
 /* A trace and its page in one file: see mailed.h. */
 #include "server/mailed.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -65,20 +66,13 @@ static enum ifg_status put_columns(const struct mailed_columns *columns, struct 
         const char *name;
         const struct ifg_bytes *bytes;
     } sections[] = {
-        { "index", &columns->index },
-        { "gap", &columns->gap },
-        { "duration", &columns->duration },
-        { "place", &columns->place },
-        { "depth", &columns->depth },
-        { "ids", &columns->ids },
-        { "item-start", &columns->item_start },
-        { "item-duration", &columns->item_duration },
-        { "item-place", &columns->item_place },
-        { "item-count", &columns->item_count },
-        { "item-id", &columns->item_id },
-        { "item-flags", &columns->item_flags },
-        { "value-time", &columns->value_time },
-        { "value", &columns->value },
+        { "index", &columns->index },           { "gap", &columns->gap },
+        { "duration", &columns->duration },     { "place", &columns->place },
+        { "depth", &columns->depth },           { "ids", &columns->ids },
+        { "item-start", &columns->item_start }, { "item-duration", &columns->item_duration },
+        { "item-place", &columns->item_place }, { "item-count", &columns->item_count },
+        { "item-id", &columns->item_id },       { "item-flags", &columns->item_flags },
+        { "value-time", &columns->value_time }, { "value", &columns->value },
     };
 
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
@@ -111,6 +105,9 @@ static enum ifg_status pack_columns(struct server_trace *trace, const struct mai
 
 static const struct mailed_detail details[] = {
     { .exact = true },
+    { .px = 512000, .slowest = 100 },
+    { .px = 256000, .slowest = 100 },
+    { .px = 128000, .slowest = 50 },
     { .px = 64000, .slowest = 50 },
     { .px = 32000, .slowest = 50 },
     { .px = 16000, .slowest = 30 },
@@ -121,9 +118,8 @@ static const struct mailed_detail details[] = {
     { .px = 400 },
 };
 
-static enum ifg_status choose_detail(struct server_trace *trace, size_t room,
-                                     struct ifg_bytes *out, struct mailed_result *result,
-                                     struct ifg_error *err)
+static enum ifg_status choose_detail(struct server_trace *trace, size_t room, struct ifg_bytes *out,
+                                     struct mailed_result *result, struct ifg_error *err)
 {
     for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
         enum ifg_status status;
@@ -190,8 +186,8 @@ static enum ifg_status write_trace(struct traces *traces, size_t max_bytes, stru
         status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
     if (!status) {
         used = out->size + page.script.size + 64;
-        status = choose_detail(trace, max_bytes > used ? max_bytes - used : 0, &columns, result,
-                               err);
+        status =
+            choose_detail(trace, max_bytes > used ? max_bytes - used : 0, &columns, result, err);
     }
     if (!status) {
         result->slices = trace->model->slice_count;

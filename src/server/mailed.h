@@ -16,8 +16,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-#define MAILED_BYTES    ((size_t)8 << 20)   /* of a file, unless told otherwise */
-#define MAILED_MOST     ((size_t)256 << 20) /* more than browsers like to open */
+#define MAILED_BYTES    ((size_t)8000000) /* of a file, unless told otherwise */
 #define MAILED_NOTES    6u
 #define MAILED_NOTE_MAX 240u
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The documents of a mailed page: what the handlers answer, by the address they are asked at. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "server/traces.h"
 
 #define MODELS_MOST    12u /* that have documents of their own */
-#define FUNCTIONS_MOST 24u /* whose code is in the page */
+#define FUNCTIONS_MOST 12u /* whose code is in the page */
 #define BUSY_PX        800u
 
 struct documents {

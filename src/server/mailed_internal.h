@@ -11,8 +11,8 @@
 
 /* How much of a trace goes into the columns. */
 struct mailed_detail {
-    bool exact;    /* every slice */
-    double px;     /* else: so many pixels for the whole trace */
+    bool exact;     /* every slice */
+    double px;      /* else: so many pixels for the whole trace */
     size_t slowest; /* and so many of the slowest inferences with all that is in them */
 };
 
@@ -24,8 +24,6 @@ struct mailed_columns {
     struct ifg_bytes value_time, value; /* counters */
     struct ifg_bytes index;             /* JSON */
     uint64_t slices_kept;
-    size_t slowest; /* that are whole */
-    bool args_left_out;
 };
 
 void mailed_columns_init(struct mailed_columns *columns);

@@ -37,7 +37,7 @@ void serve_traces(const struct server_request *request, struct server_answer *an
     ifg_json_open(&json, '{');
     ifg_json_put_int(&json, "schema", 1);
     ifg_json_put_string(&json, "version", INFEROGRAM_VERSION);
-    ifg_json_put_bool(&json, "live", false);
+    ifg_json_put_bool(&json, "live", request->live != NULL);
     ifg_json_key(&json, "traces");
     ifg_json_open(&json, '[');
     for (size_t i = 0; i < request->traces->count; i++)

@@ -66,6 +66,7 @@ static enum request_result parse_path(const char *path, size_t length, struct re
     static const char api[] = "/api/";
     const size_t api_length = sizeof api - 1;
     size_t name_length;
+    size_t word = 0; /* where the name's last part begins */
 
     *out_why = "there is nothing at this address";
     if (length <= api_length || memcmp(path, api, api_length) != 0)
@@ -89,7 +90,9 @@ static enum request_result parse_path(const char *path, size_t length, struct re
         length -= digits + 1;
     }
     name_length = length;
-    if (name_length >= REQUEST_NAME_MAX || !is_word(path, name_length))
+    if (out->trace == REQUEST_NO_TRACE && length > 5 && memcmp(path, "live/", 5) == 0)
+        word = 5;
+    if (name_length >= REQUEST_NAME_MAX || !is_word(path + word, name_length - word))
         return REQUEST_UNKNOWN;
     memcpy(out->name, path, name_length);
     out->name[name_length] = '\0';

@@ -2,9 +2,9 @@
 /*
  * What a request asks for: its path and its parameters, parsed here because both are hostile.
  *
- * A path is /api/NAME or /api/t/ID/NAME; a parameter is name=value with %XX and + undone. Strict:
- * control characters, broken escapes, parameters without a name or twice, and everything that is
- * too long or too much are errors, never guessed at. Nothing is allocated.
+ * A path is /api/NAME, /api/live/NAME or /api/t/ID/NAME; a parameter is name=value with %XX and +
+ * undone. Strict: control characters, broken escapes, parameters without a name or twice, and
+ * everything that is too long or too much are errors, never guessed at. Nothing is allocated.
  */
 #ifndef IFG_SERVER_REQUEST_H
 #define IFG_SERVER_REQUEST_H

@@ -28,6 +28,9 @@ static const struct route routes[] = {
     { "memory", ROUTE_TRACE, serve_memory },
     { "switches", ROUTE_TRACE, serve_switches },
     { "compare", ROUTE_SERVER, serve_compare },
+    { "live/state", ROUTE_SERVER, serve_live_state },
+    { "live/stream", ROUTE_SERVER, serve_live_stream },
+    { "live/save", ROUTE_SERVER, serve_live_save },
 };
 /* clang-format on */
 

@@ -8,6 +8,7 @@
 enum route_scope {
     ROUTE_SERVER, /* /api/NAME */
     ROUTE_TRACE,  /* /api/t/ID/NAME, of a loaded trace */
+    ROUTE_ACTION, /* /api/NAME by POST, from our own page: it changes something */
 };
 
 struct route {
@@ -33,6 +34,9 @@ server_handler serve_next;
 server_handler serve_marks;
 server_handler serve_range;
 server_handler serve_runs;
+server_handler serve_live_state;
+server_handler serve_live_stream;
+server_handler serve_live_save;
 server_handler serve_report;
 server_handler serve_stats;
 server_handler serve_ops;

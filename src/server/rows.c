@@ -31,16 +31,27 @@ struct gathering {
     const uint8_t *picks;
     struct member *members;
     size_t count;
-    size_t capacity;
     struct block *blocks;
     size_t block_count;
     size_t *runs; /* where sorted runs of blocks begin */
     size_t run_count;
 };
 
-static void add_member(struct gathering *g, uint32_t id, size_t depth)
+static void begin_block(struct gathering *g, uint64_t start_ns, uint64_t end_ns)
 {
+    g->blocks[g->block_count++] =
+        (struct block){ .start_ns = start_ns, .end_ns = end_ns, .first = g->count };
+}
+
+/* Into the last block. */
+static void add_member(struct gathering *g, uint32_t id, size_t depth, uint64_t end_ns)
+{
+    struct block *block = &g->blocks[g->block_count - 1];
+
     g->members[g->count++] = (struct member){ id, (uint16_t)depth };
+    block->count++;
+    block->height = depth + 1 > block->height ? (uint32_t)depth + 1 : block->height;
+    block->end_ns = end_ns > block->end_ns ? end_ns : block->end_ns;
 }
 
 /* A picked slice around others. */
@@ -55,78 +66,62 @@ static bool lies_in(const struct model *model, uint32_t id, const struct around 
     return model->start_ns[id] < around->end_ns && model->depth[id] > around->depth;
 }
 
-/* The slices of one thread, ascending. */
+/* The slices of one thread, ascending. An inference with operators is a block of these. */
 static void gather_thread(struct gathering *g, const uint32_t *ids, size_t count)
 {
     const struct model *model = g->model;
     struct around open[NESTING_MOST];
     struct around outline = { 0, 0 };
     size_t nesting = 0;
-    size_t outline_member = SIZE_MAX - 1;
+    bool is_bare = false; /* the outline is the only member of its block */
 
     for (size_t i = 0; i < count; i++) {
         uint32_t id = ids[i];
         uint8_t pick = g->picks[model->place[id]];
         struct around self = { model_end_ns(model, id), model->depth[id] };
+        bool in_outline;
 
         if (pick == ROWS_NO)
             continue;
         while (nesting > 0 && !lies_in(model, id, &open[nesting - 1]))
             nesting--;
+        in_outline = lies_in(model, id, &outline);
         if (pick == ROWS_OUTLINE) {
-            if (nesting > 0 || lies_in(model, id, &outline))
+            if (nesting > 0 || in_outline)
                 continue;
             outline = self;
-            outline_member = g->count;
-            add_member(g, id, 0);
+            is_bare = true;
+            begin_block(g, model->start_ns[id], self.end_ns);
+            add_member(g, id, 0, self.end_ns);
             continue;
         }
-        if (outline_member + 1 == g->count && lies_in(model, id, &outline))
-            g->count--; /* there is something in it: no outline */
-        outline_member = SIZE_MAX - 1;
-        add_member(g, id, nesting);
+        if (in_outline && is_bare) { /* there is something in it: no outline */
+            g->count--;
+            g->blocks[g->block_count - 1].count = 0;
+            is_bare = false;
+        }
+        if (nesting == 0 && !in_outline)
+            begin_block(g, model->start_ns[id], self.end_ns);
+        add_member(g, id, nesting, self.end_ns);
         if (nesting < NESTING_MOST)
             open[nesting++] = self;
     }
 }
 
-static uint64_t id_start(const struct gathering *g, uint32_t id)
-{
-    return id < g->model->slice_count ? g->model->start_ns[id]
-                                      : g->trace->extras[id - g->model->slice_count].start_ns;
-}
-
-static uint64_t id_end(const struct gathering *g, uint32_t id)
-{
-    const struct lod_span *span;
-
-    if (id < g->model->slice_count)
-        return model_end_ns(g->model, id);
-    span = &g->trace->extras[id - g->model->slice_count];
-    return span->start_ns + span->duration_ns;
-}
-
-/* The members from `from` on as blocks; they are of one thread, so this is one sorted run. */
+/* Blocks from `from` on are sorted; the next ones begin a new run. */
 static void close_run(struct gathering *g, size_t from)
 {
-    if (from == g->count)
-        return;
-    g->runs[g->run_count++] = g->block_count;
-    for (size_t i = from; i < g->count; i++) {
-        const struct member *member = &g->members[i];
+    if (from < g->block_count)
+        g->runs[g->run_count++] = from;
+}
 
-        if (member->depth == 0 || g->block_count == g->runs[g->run_count - 1]) {
-            g->blocks[g->block_count++] = (struct block){
-                id_start(g, member->id), id_end(g, member->id), i, 1, 1,
-            };
-        } else {
-            struct block *block = &g->blocks[g->block_count - 1];
+/* A span that is no slice, as a block of its own. */
+static void add_span(struct gathering *g, uint32_t id)
+{
+    const struct lod_span *span = &g->trace->extras[id - g->model->slice_count];
 
-            block->count++;
-            if (member->depth + 1u > block->height)
-                block->height = member->depth + 1u;
-        }
-    }
+    begin_block(g, span->start_ns, span->start_ns + span->duration_ns);
+    add_member(g, id, 0, span->start_ns + span->duration_ns);
 }
 
 static void merge(const struct block *a, size_t a_count, const struct block *b, size_t b_count,
@@ -264,16 +259,16 @@ enum ifg_status rows_create(struct server_trace *trace, const struct id_list *fr
         size_t end = model->threads[t].first_slice + model->threads[t].slice_count;
         size_t first = at;
 
-        begin = g.count;
+        begin = g.block_count;
         while (at < from->count && from->ids[at] < end)
             at++;
         gather_thread(&g, from->ids + first, at - first);
         close_run(&g, begin);
     }
-    begin = g.count;
+    begin = g.block_count;
     for (size_t i = 0; i < model->async_count; i++)
         if (picks[model->asyncs[i].place] == ROWS_YES)
-            add_member(&g, (uint32_t)(model->slice_count + i), 0);
+            add_span(&g, (uint32_t)(model->slice_count + i));
     close_run(&g, begin);
     status = sort_blocks(&g);
     if (!status)
@@ -294,7 +289,7 @@ enum ifg_status rows_pack(struct server_trace *trace, const uint32_t *ids, size_
     if (status)
         goto out;
     for (size_t i = 0; i < count; i++)
-        add_member(&g, ids[i], 0);
+        add_span(&g, ids[i]);
     close_run(&g, 0);
     status = place_blocks(&g, out_lod);
 out:

@@ -16,6 +16,7 @@
 #include "server/assets.h"
 #include "server/guard.h"
 #include "server/handler.h"
+#include "server/live.h"
 #include "server/routes.h"
 #include "server/traces.h"
 
@@ -31,6 +32,7 @@ struct server {
     struct MHD_Daemon *daemon;
     struct guard guard;
     struct traces traces;
+    struct live_server *live; /* NULL: nothing is being recorded */
     sem_t answers;
     bool has_answers;
     int socket;
@@ -113,6 +115,10 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection, struct ser
 {
     struct MHD_Response *response;
 
+    if (answer->stream) {
+        ifg_bytes_fini(&answer->body);
+        return send_response(connection, 200, answer->content_type, answer->stream);
+    }
     if (answer->body.failed) {
         ifg_bytes_fini(&answer->body);
         ifg_bytes_init(&answer->body, SERVER_ANSWER_MAX);
@@ -166,6 +172,10 @@ static bool find_trace(struct server *server, struct server_request *request,
         answer_error(answer, 404, "there is no trace %u", id);
         return false;
     }
+    if (server->live && !live_server_is_over(server->live)) {
+        answer_error(answer, 503, "recording");
+        return false;
+    }
     trace = &server->traces.items[id];
     switch (trace_use(trace)) {
     case TRACE_READY:
@@ -185,20 +195,23 @@ static bool find_trace(struct server *server, struct server_request *request,
 static enum MHD_Result serve_api(struct server *server, struct MHD_Connection *connection,
                                  const struct exchange *exchange, bool is_get)
 {
-    enum route_scope scope =
-        exchange->request.trace == REQUEST_NO_TRACE ? ROUTE_SERVER : ROUTE_TRACE;
+    bool of_trace = exchange->request.trace != REQUEST_NO_TRACE;
+    enum route_scope scope = of_trace ? ROUTE_TRACE : is_get ? ROUTE_SERVER : ROUTE_ACTION;
+    enum route_scope other = is_get ? ROUTE_ACTION : ROUTE_SERVER;
     const struct route *route = route_find(exchange->request.name, scope);
-    struct server_request request = { .traces = &server->traces, .query = &exchange->request };
+    struct server_request request = { .traces = &server->traces, .query = &exchange->request,
+                                      .live = server->live };
     struct server_answer answer = { .status = 200 };
 
+    if ((!route && !of_trace && route_find(exchange->request.name, other)) ||
+        (route && of_trace && !is_get))
+        return send_error(connection, 405, "this address is not for this method");
     if (!route)
         return send_error(connection, 404, "there is nothing at this address");
-    if (!is_get)
-        return send_error(connection, 405, "only GET is answered here");
     ifg_bytes_init(&answer.body, SERVER_ANSWER_MAX);
     while (sem_wait(&server->answers) != 0 && errno == EINTR)
         ;
-    if (scope == ROUTE_SERVER || find_trace(server, &request, &answer))
+    if (!of_trace || find_trace(server, &request, &answer))
         route->handler(&request, &answer);
     sem_post(&server->answers);
     return send_answer(connection, &answer);
@@ -357,8 +370,11 @@ enum ifg_status server_start(const struct server_options *options, struct server
                  server->guard.token);
         sem_init(&server->answers, 0, ANSWERS_AT_ONCE);
         server->has_answers = true;
+        server->traces.live = options->live;
         status = traces_start(&server->traces, err);
     }
+    if (!status && options->live)
+        status = live_server_start(options, &server->live, err);
     if (!status)
         status = start_daemon(server, err);
     if (status) {
@@ -373,10 +389,12 @@ void server_stop(struct server *server)
 {
     if (!server)
         return;
+    live_server_hush(server->live);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
     if (server->socket >= 0)
         close(server->socket);
+    live_server_stop(server->live);
     traces_fini(&server->traces);
     if (server->has_answers)
         sem_destroy(&server->answers);
@@ -386,6 +404,11 @@ void server_stop(struct server *server)
 const char *server_url(const struct server *server)
 {
     return server->url;
+}
+
+bool server_is_to_be_kept(const struct server *server)
+{
+    return server->live && live_server_is_to_be_kept(server->live);
 }
 
 bool server_has_page(void)

@@ -21,6 +21,9 @@ struct server_options {
     size_t path_count;
     uint16_t port;       /* 0: any free one */
     const char *address; /* NULL: 127.0.0.1; else an address of this machine */
+    bool live;           /* the only path is a recording that goes on: follow it */
+    bool live_temporary; /* it is removed at its end, unless a page wants it to be kept, */
+    const char *live_kept_path; /* and then it will be here */
 };
 
 /* Listens; a single trace is loaded at once. Signals that the caller waits for should be blocked
@@ -33,6 +36,9 @@ void server_stop(struct server *server); /* accepts NULL */
 
 /* "http://127.0.0.1:4711/#token=..." */
 const char *server_url(const struct server *server);
+
+/* Whether a page asked for a temporary recording to be kept. */
+bool server_is_to_be_kept(const struct server *server);
 
 /* Whether the page was there when the program was built. */
 bool server_has_page(void);

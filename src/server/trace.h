@@ -35,6 +35,7 @@ enum track_kind {
     TRACK_ML,
     TRACK_MODEL,
     TRACK_FUNCTION,
+    TRACK_LANE, /* of a function: its data, its computing */
     TRACK_OPS,
     TRACK_PROCESS,
     TRACK_THREAD,
@@ -59,6 +60,7 @@ struct track {
     uint32_t net;      /* of model->nets */
     uint32_t function; /* of model->functions */
     uint32_t place;    /* counters, frames */
+    uint32_t lane;     /* bits of the categories that belong to it */
 
     size_t rows;
     size_t count; /* slices, values, spans, messages */

@@ -96,7 +96,9 @@ enum ifg_status traces_add(struct traces *traces, const char *path, struct ifg_e
         return ifg_fail_errno(err, "cannot open %s", path);
     if (S_ISDIR(info.st_mode))
         return add_directory(traces, path, err);
-    return add_file(traces, path, S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0, err);
+    if (!S_ISREG(info.st_mode)) /* reading a pipe could take forever */
+        return ifg_fail(err, IFG_INVALID, "%s is neither a file nor a directory", path);
+    return add_file(traces, path, (uint64_t)info.st_size, err);
 }
 
 /* ---- one of them ---- */
@@ -214,7 +216,6 @@ static void *look_thread(void *arg)
         struct server_trace *trace = &traces->items[i];
         struct trace_reader *reader = NULL;
         struct ifg_error err = { 0 };
-        int idle = TRACE_IDLE;
 
         if (atomic_load(&trace->state) != TRACE_IDLE)
             continue;
@@ -224,8 +225,10 @@ static void *look_thread(void *arg)
             continue;
         }
         pthread_mutex_lock(&trace->lock);
-        if (atomic_compare_exchange_strong(&trace->state, &idle, TRACE_BAD))
+        if (atomic_load(&trace->state) == TRACE_IDLE) {
             snprintf(trace->why, sizeof trace->why, "%s", err.message);
+            atomic_store(&trace->state, TRACE_BAD); /* whoever sees this may read why */
+        }
         pthread_mutex_unlock(&trace->lock);
     }
     return NULL;
@@ -240,7 +243,7 @@ enum ifg_status traces_start(struct traces *traces, struct ifg_error *err)
     }
     if (traces->count == 0)
         return IFG_OK;
-    if (traces->count == 1)
+    if (traces->count == 1 && !traces->live)
         trace_use(&traces->items[0]); /* nothing to choose: it will be asked for */
     if (traces->count > 1) {
         if (pthread_create(&traces->looker, NULL, look_thread, traces) != 0)

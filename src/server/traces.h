@@ -17,6 +17,7 @@ struct traces {
     size_t capacity;
     pthread_t looker; /* reads what can be said of each without loading it */
     bool looker_running;
+    bool live; /* still being recorded: not to be loaded before somebody asks */
     atomic_bool stopping;
 };
 

@@ -19,7 +19,7 @@ const char *track_kind_name(enum track_kind kind)
         [TRACK_COUNTER] = "counter",   [TRACK_ML] = "ml",       [TRACK_MODEL] = "model",
         [TRACK_FUNCTION] = "function", [TRACK_OPS] = "ops",     [TRACK_PROCESS] = "process",
         [TRACK_THREAD] = "thread",     [TRACK_ASYNC] = "async", [TRACK_MESSAGES] = "messages",
-        [TRACK_FRAMES] = "frames",
+        [TRACK_FRAMES] = "frames",     [TRACK_LANE] = "lane",
     };
 
     return names[kind];
@@ -176,6 +176,43 @@ static void sum_nets(const struct server_trace *trace, struct net_sum *nets, siz
     }
 }
 
+static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t net,
+                     uint32_t function, uint32_t parent, const char *name, uint32_t categories)
+{
+    const struct model_function *of = &trace->model->functions[function];
+    struct track *track;
+    size_t count = 0;
+
+    for (unsigned c = 0; c < TRACE_CATEGORIES; c++)
+        count += categories >> c & 1 ? (size_t)of->events[c] : 0;
+    if (!count)
+        return true;
+    track = tracks_add(out, TRACK_LANE, name, function, parent);
+    if (!track)
+        return false;
+    track->net = net;
+    track->process = trace->model->nets[net].process;
+    track->function = function;
+    track->lane = categories;
+    track->count = count;
+    track->rows = 1;
+    snprintf(track->label, sizeof track->label, "%s", name);
+    snprintf(track->sub, sizeof track->sub, "%s",
+             strcmp(name, "compute") == 0 ? trace->model->nets[net].actual_devices : "");
+    return true;
+}
+
+/* Below the calls of a function: moving its data, and computing, which is where the device is. */
+static bool add_lanes(struct server_trace *trace, struct tracks *out, uint32_t net,
+                      uint32_t function)
+{
+    uint32_t parent = (uint32_t)out->count - 1;
+
+    return add_lane(trace, out, net, function, parent, "data", 1u << TRACE_CATEGORY_SETUP) &&
+           add_lane(trace, out, net, function, parent, "compute",
+                    1u << TRACE_CATEGORY_INFERENCE | 1u << TRACE_CATEGORY_SPECIALIZATION);
+}
+
 static bool add_net(struct server_trace *trace, struct tracks *out, uint32_t net,
                     const struct net_sum *sum, const size_t *functions)
 {
@@ -205,6 +242,8 @@ static bool add_net(struct server_trace *trace, struct tracks *out, uint32_t net
         track->rows = 1;
         track->open = true;
         snprintf(track->label, sizeof track->label, "%s", model->functions[f].name);
+        if (!add_lanes(trace, out, net, (uint32_t)f))
+            return false;
     }
     if (!sum->ops)
         return true;
@@ -267,6 +306,11 @@ static void pick_places(const struct model *model, const struct track *track, ui
             picks[p] = ml && place->net == track->net ? ROWS_YES : ROWS_NO;
         else if (track->kind == TRACK_FUNCTION)
             picks[p] = ml && place->function_index == track->function ? ROWS_YES : ROWS_NO;
+        else if (track->kind == TRACK_LANE)
+            picks[p] =
+                ml && place->function_index == track->function && track->lane >> place->category & 1
+                    ? ROWS_YES
+                    : ROWS_NO;
         else if (place->net == track->net && place->kind == TRACE_LOCATION_OP)
             picks[p] = ROWS_YES;
         else if (place->net == track->net && ml && place->category == TRACE_CATEGORY_INFERENCE)
@@ -326,6 +370,7 @@ enum ifg_status track_lod(struct server_trace *trace, struct track *track,
         case TRACK_ML:
         case TRACK_MODEL:
         case TRACK_FUNCTION:
+        case TRACK_LANE:
         case TRACK_OPS:
             status = make_model_lod(trace, track);
             break;
@@ -375,7 +420,8 @@ enum ifg_status trace_build_tracks(struct server_trace *trace, struct ifg_error 
     for (size_t i = 0; !status && i < tracks.count && trace->ml.count < EAGER_ML; i++) {
         struct track *track = &tracks.items[i];
 
-        if (track->kind != TRACK_ML && track->kind != TRACK_MODEL && track->kind != TRACK_FUNCTION)
+        if (track->kind != TRACK_ML && track->kind != TRACK_MODEL &&
+            track->kind != TRACK_FUNCTION && track->kind != TRACK_LANE)
             continue;
         status = make_model_lod(trace, track);
         if (!status)

@@ -123,17 +123,17 @@ static void put_line(struct ifg_json *json, uint32_t number, const char *text, s
 /* Lines from..to of a file, as far as they are in the trace; those with samples in any case.
  * *next_sampled goes on behind the last of these. */
 static void put_lines(struct ifg_json *json, struct view *view, const struct file_part *file,
-                      uint32_t from, uint32_t to, size_t *next_sampled)
+                      uint64_t from, uint64_t to, size_t *next_sampled)
 {
     const struct annotated_line *lines = view->annotation->lines + file->first;
     const char *text = NULL;
     size_t bytes = 0;
 
-    for (uint32_t number = from; number <= to && view->lines_left; number++) {
+    for (uint64_t number = from; number <= to && view->lines_left; number++) {
         const struct annotated_line *sampled = NULL;
 
         if (number == from) {
-            text = annotate_source_line(view->profile, file->path, number, &bytes);
+            text = annotate_source_line(view->profile, file->path, (uint32_t)number, &bytes);
         } else if (text) {
             text = strchr(text, '\n');
             text = text && text[1] ? text + 1 : NULL;
@@ -143,7 +143,7 @@ static void put_lines(struct ifg_json *json, struct view *view, const struct fil
             sampled = &lines[(*next_sampled)++];
         if (!text && !sampled)
             continue;
-        put_line(json, number, text, bytes, sampled);
+        put_line(json, (uint32_t)number, text, bytes, sampled);
         view->lines_left--;
     }
 }
@@ -151,7 +151,7 @@ static void put_lines(struct ifg_json *json, struct view *view, const struct fil
 static void put_file(struct ifg_json *json, struct view *view, const struct file_part *file)
 {
     const struct annotated_line *lines = view->annotation->lines + file->first;
-    uint32_t next = 1; /* the first line that is not there yet */
+    uint64_t next = 1; /* the first line that is not there yet */
     size_t at = 0;
 
     ifg_json_open(json, '{');
@@ -159,21 +159,19 @@ static void put_file(struct ifg_json *json, struct view *view, const struct file
     ifg_json_key(json, "lines");
     ifg_json_open(json, '[');
     while (at < file->count && view->lines_left) {
-        uint32_t line = lines[at].line;
-        uint32_t from = line > AROUND ? line - AROUND : 1;
-        uint32_t to = line < UINT32_MAX - AROUND ? line + AROUND : UINT32_MAX - 1;
+        uint64_t line = lines[at].line; /* may be as large as 32 bits can be */
+        uint64_t from = line;
+        uint64_t to = line;
 
         if (file->own_from && line + AROUND >= file->own_from && line <= file->own_to) {
-            from = file->own_from > AROUND && file->own_from - AROUND < from
-                       ? file->own_from - AROUND
-                       : from;
-            to = file->own_to < UINT32_MAX - AROUND ? file->own_to + AROUND : to;
+            from = file->own_from < line ? file->own_from : line;
+            to = file->own_to;
         }
+        from = from > AROUND ? from - AROUND : 1;
         from = from > next ? from : next;
+        to = to + AROUND < UINT32_MAX ? to + AROUND : UINT32_MAX;
         next = to + 1;
         put_lines(json, view, file, from, to, &at);
-        while (at < file->count && lines[at].line < next)
-            at++; /* never: each was passed by put_lines, unless the room ended */
     }
     ifg_json_close(json, ']');
     ifg_json_close(json, '}');

@@ -138,7 +138,7 @@ def slices(trace):
     by_place = {}
     for row in rows:
         by_place.setdefault(row[6], []).append(row)
-    for row in trace.random.sample(rows, min(60, len(rows))):
+    for row in trace.random.sample(rows, min(30, len(rows))):
         got = trace.server.json(f't/0/slice?id={row[0]}')
         assert [got['start'], got['duration'], got['depth'], got['parent'], got['place'], got['thread']['tid'], got['kind']] == \
             [row[2], row[3], row[4], row[5], row[6], row[7], row[8]], (got, row)

@@ -30,8 +30,11 @@ echo "$1" >>"$T/fetched"
 [ "$FETCH_STATE" != impossible ] || { echo "fetch-runtimes: $1 cannot be had: npm is not installed" >&2; exit 1; }
 echo "/somewhere/$1"
 EOF
-chmod +x "$T/fetch"
-export T INSTALL_DEPS_FETCH="$T/fetch" FETCH_STATE=here
+# Stands in for tools/build-ui.
+# shellcheck disable=SC2016 # for the script
+printf '#!/bin/sh\necho "$*" >>"$T/page"\n' >"$T/build-ui"
+chmod +x "$T/fetch" "$T/build-ui"
+export T INSTALL_DEPS_FETCH="$T/fetch" INSTALL_DEPS_PAGE="$T/build-ui" FETCH_STATE=here
 unset SUDO_USER
 
 printf '# nothing but comments\n\nno-such-package | dpkg # either\n' >"$T/list"
@@ -39,6 +42,7 @@ exits "nothing missing: --check" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --
 is "one line says so" "$(cat "$T/stdout")" "install-deps: nothing is missing"
 exits "nothing missing: install" 0 env INSTALL_DEPS_LIST="$T/list" "$install"
 ok "ONNX Runtime is here: nothing is fetched" test ! -e "$T/fetched"
+is "the packages of the page are brought, once" "$(cat "$T/page")" "--packages"
 exits "ONNX Runtime is fetched" 0 env INSTALL_DEPS_LIST="$T/list" FETCH_STATE=missing "$install"
 is "by its name" "$(cat "$T/fetched")" "ort-node-1.30.0"
 contains "it says where it is" "$(cat "$T/stdout")" "/somewhere/ort-node-1.30.0"
@@ -63,5 +67,12 @@ printf 'dpkg\nno-such-package|nor-this-one\n' >"$T/list"
 exits "missing: --check" 1 env INSTALL_DEPS_LIST="$T/list" "$install" --check
 is "lists what is missing" "$(cat "$T/stdout")" \
     "install-deps: missing: no-such-package|nor-this-one"
+
+printf 'no-such-package | -\ndpkg\n' >"$T/list"
+exits "what the distribution does not have may be missing" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --check
+is "and is not named" "$(cat "$T/stdout")" "install-deps: nothing is missing"
+printf '#!/bin/sh\necho "  Candidate: 1.0"\n' >"$T/bin/apt-cache"
+chmod +x "$T/bin/apt-cache"
+exits "what it has may not" 1 env INSTALL_DEPS_LIST="$T/list" PATH="$T/bin:$PATH" "$install" --check
 
 done_testing

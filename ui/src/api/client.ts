@@ -59,12 +59,12 @@ export class Server {
   trace = (id: number, loading?: (progress: number) => void): TraceSource => new ServedTrace(this, id, loading);
 }
 
-function query(values: Record<string, string | number | undefined>): string {
+export function query(values: Record<string, string | number | undefined>): string {
   const parts = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
   return parts.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join('&');
 }
 
-const filtered = (filter: Filter) => ({ t0: filter.from === undefined ? undefined : Math.floor(filter.from), t1: filter.to === undefined ? undefined : Math.ceil(filter.to), model: filter.model, op: filter.op, thread: filter.thread, q: filter.q });
+export const filtered = (filter: Filter) => ({ t0: filter.from === undefined ? undefined : Math.floor(filter.from), t1: filter.to === undefined ? undefined : Math.ceil(filter.to), model: filter.model, op: filter.op, thread: filter.thread, q: filter.q });
 const windowed = (track: string, window: Window) => ({ track, t0: Math.floor(Math.max(0, window.from)), t1: Math.ceil(Math.max(1, window.to)), px: Math.max(1, Math.round(window.px)) });
 
 class ServedTrace implements TraceSource {

@@ -117,8 +117,8 @@ export interface Heap extends HeapHolder {
   peak_ns: number;
   lost: number;
   models: (HeapHolder & { model: string; category: string })[];
-  operators: (HeapHolder & { name?: string; operator?: string; op?: string })[];
-  threads: (HeapHolder & { tid: number; name?: string })[];
+  operators: (HeapHolder & { name: string; model: string })[];
+  threads: (HeapHolder & { tid: number; name: string })[];
   functions: HeapFunction[];
   inferences: { model: string; count: number; allocated_bytes_each: number; freed_bytes_each: number; error_bytes_each: number }[];
 }
@@ -150,4 +150,10 @@ export interface Report {
 }
 
 export const asReport = (document: Json): Report => document as unknown as Report;
-export const asMemory = (document: Json): MemoryReport | null => (document && typeof document === 'object' && 'phases' in document ? (document as unknown as MemoryReport) : null);
+/** The answer of `memory`: that part of the report, and values over time as [ns, value]. */
+export interface MemoryDocument {
+  memory: MemoryReport | null;
+  series: { track: string; pid: number; name: string; points: [number, number][] }[];
+}
+
+export const asMemory = (document: Json): MemoryDocument => document as unknown as MemoryDocument;

@@ -13,6 +13,7 @@ import { Live } from '../views/live/live.tsx';
 import { Memory } from '../views/memory/memory.tsx';
 import { Models } from '../views/models/models.tsx';
 import { Operators } from '../views/operators/operators.tsx';
+import { ReportPage } from '../views/report/report.tsx';
 import { Source } from '../views/source/source.tsx';
 import { Statistics } from '../views/statistics/statistics.tsx';
 import { Summary } from '../views/summary/summary.tsx';
@@ -21,7 +22,7 @@ import { Help } from './help.tsx';
 import { useKeys } from './keys.ts';
 import { Search } from './search.tsx';
 
-const TITLES: Record<Page, string> = { summary: 'Summary', timeline: 'Timeline', models: 'Models', operators: 'Operators', statistics: 'Statistics', flame: 'Flame', source: 'Source', memory: 'Memory', compare: 'Compare', live: 'Live' };
+const TITLES: Record<Page, string> = { report: 'Report', summary: 'Summary', timeline: 'Timeline', models: 'Models', operators: 'Operators', statistics: 'Statistics', flame: 'Flame', source: 'Source', memory: 'Memory', compare: 'Compare', live: 'Live' };
 
 export interface FrameProps {
   state: State;
@@ -30,8 +31,9 @@ export interface FrameProps {
 }
 
 /** Pages that have something to show for this trace. */
-export function pagesOf({ traces }: FrameProps): Page[] {
+export function pagesOf({ state, traces }: FrameProps): Page[] {
   return PAGES.filter((page) => {
+    if (page === 'report' || page === 'summary') return state.source.online === (page === 'summary'); // a mailed report begins with the one, a server with the other
     if (page === 'live') return traces?.live === true;
     if (page === 'compare') return (traces?.traces.length ?? 0) > 1;
     return true;
@@ -50,6 +52,8 @@ export async function copyLink(state: State): Promise<void> {
 
 function Body({ state, traces, server }: FrameProps) {
   switch (useSignal(state.page)) {
+    case 'report':
+      return <ReportPage state={state} />;
     case 'summary':
       return <Summary state={state} />;
     case 'timeline':
@@ -93,9 +97,8 @@ export function Frame(props: FrameProps) {
   const help = useRef<HTMLDialogElement>(null);
   const search = useRef<HTMLInputElement>(null);
 
-  useEffect(() => {
-    document.documentElement.dataset['theme'] = theme;
-  }, [theme]);
+  // while rendering, not after it: what is inside reads the colours of the style sheet when it renders
+  document.documentElement.dataset['theme'] = theme;
   useEffect(() => {
     document.title = `${state.meta.title || state.meta.program} · Inferogram`;
   }, []);
@@ -104,7 +107,7 @@ export function Frame(props: FrameProps) {
   return (
     <div class="frame">
       <header class="bar">
-        <a class="mark" href="#" aria-label="Inferogram: whole trace" onClick={(event) => (event.preventDefault(), state.fit(), state.page.set('summary'))}>
+        <a class="mark" href="#" aria-label="Inferogram: whole trace" onClick={(event) => (event.preventDefault(), state.fit(), state.page.set(state.source.online ? 'summary' : 'report'))}>
           <svg viewBox="0 0 24 24" width="22" height="22" aria-hidden="true">
             <rect x="2" y="2" width="20" height="20" rx="5" fill="none" stroke="currentColor" stroke-width="1.8" />
             <path d="M5 13h3.5l2-5 3 9 2-4H19" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linejoin="round" stroke-linecap="round" />

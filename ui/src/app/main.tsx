@@ -3,10 +3,15 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, Server } from '../api/client.ts';
+import { asBench } from '../api/bench.ts';
+import { asDiff } from '../api/diff.ts';
+import { findEmbedded } from '../api/embedded.ts';
 import type { TraceSource } from '../api/source.ts';
-import type { Traces } from '../api/types.ts';
+import type { Json, Traces } from '../api/types.ts';
 import { applyAddress, readAddress, writeAddress } from '../data/address.ts';
 import { State } from '../data/state.ts';
+import { BenchPage } from '../views/bench/bench.tsx';
+import { ComparedFiles } from '../views/compare/compare.tsx';
 import { Frame } from './frame.tsx';
 import { Loading, NoTrace, Picker, ServerGone, WrongToken } from './states.tsx';
 
@@ -24,7 +29,7 @@ function takeToken(): string {
   return token || sessionStorage.getItem(TOKEN) || '';
 }
 
-type Shown = { kind: 'loading'; progress: number } | { kind: 'frame'; state: State; traces: Traces | null; server: Server | null } | { kind: 'picker'; traces: Traces } | { kind: 'token' } | { kind: 'gone' } | { kind: 'bad'; why: string };
+type Shown = { kind: 'loading'; progress: number } | { kind: 'frame'; state: State; traces: Traces | null; server: Server | null } | { kind: 'picker'; traces: Traces } | { kind: 'token' } | { kind: 'gone' } | { kind: 'bad'; why: string } | { kind: 'bench' | 'compare'; document: Json };
 
 async function open(source: TraceSource, id: number): Promise<State> {
   const state = new State(source, await source.meta(), id);
@@ -48,12 +53,17 @@ function App() {
   const [shown, show] = useState<Shown>({ kind: 'loading', progress: 0 });
 
   useEffect(() => {
-    const embedded = (window as { inferogramTrace?: () => TraceSource }).inferogramTrace;
     const start = async () => {
-      if (embedded) {
-        const state = await open(embedded(), 0);
+      const embedded = await findEmbedded(document);
+      if (embedded?.trace) {
+        const state = await open(embedded.trace, 0);
         keepAddress(state);
         show({ kind: 'frame', state, traces: null, server: null });
+        return;
+      }
+      if (embedded) {
+        if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.dataset['theme'] = 'dark';
+        show(embedded.bench ? { kind: 'bench', document: embedded.bench } : { kind: 'compare', document: embedded.compare });
         return;
       }
       const server = new Server(takeToken());
@@ -88,6 +98,10 @@ function App() {
       return <ServerGone />;
     case 'bad':
       return <NoTrace why={shown.why} />;
+    case 'bench':
+      return <BenchPage bench={asBench(shown.document)} />;
+    case 'compare':
+      return <ComparedFiles diff={asDiff(shown.document)} />;
   }
 }
 

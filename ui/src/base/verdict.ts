@@ -30,12 +30,16 @@ function usual(models: Usual[]): string {
   return whose ? `${whose}takes ${time} at the median` : `${first.count > 1 ? 'Median' : 'One inference,'} ${time}`;
 }
 
-export function verdict(models: Usual[], titles: string[]): string {
+/** `titles`: of findings that matter, worst first; `small`: how many others there are. */
+export function verdict(models: Usual[], titles: string[], small = 0): string {
   const normal = usual(models);
   const low = titles.map((title) => (/^[A-Z][a-z ]/.test(title) ? title[0]!.toLowerCase() + title.slice(1) : title));
-  if (!low.length) return normal ? `${normal}; nothing was found to be wrong.` : 'No inference was recorded.';
+  if (!low.length) return normal ? `${normal}; ${small ? 'only small things were found' : 'nothing was found to be wrong'}.` : 'No inference was recorded.';
   let sentence = normal ? `${normal}, but ${low[0]}` : low[0]![0]!.toUpperCase() + low[0]!.slice(1);
-  const second = [low[1], low[1]?.split(',')[0]].find((title) => title && words(`${sentence}, and ${title}`) <= WORDS);
+  // the same of another model would say it twice
+  const beginning = (title: string) => title.split(' ').slice(0, 2).join(' ');
+  const other = low.slice(1).find((title) => beginning(title) !== beginning(low[0]!));
+  const second = [other, other?.split(',')[0]].find((title) => title && words(`${sentence}, and ${title}`) <= WORDS);
   if (second) sentence += `, and ${second}`;
   return `${sentence}.`;
 }
@@ -50,7 +54,7 @@ export function cost(id: string, numbers: Record<string, number | null>): { amou
     'cold-start': [ms('specialization_ms', 'per start'), ms('load_ms', 'per start')],
     'run-queue-wait': [ms('wait_ms', 'per inference')],
     spinning: [part('share', 'of the CPU time')],
-    'noisy-host': [number('others_cpus', 'CPUs', 'used by others')],
+    'noisy-host': [number('others_cpus', 'CPUs', 'used by others', 2)],
     'noisy-neighbour': [number('cpu_pct', '%', 'of a CPU')],
     'repeated-load': [ms('saved_ms', 'in all'), ms('total_ms', 'in all')],
     'slow-first-run': [ms('lost_ms', 'at the start'), ms('first_ms', 'the first one')],

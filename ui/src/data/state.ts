@@ -5,7 +5,7 @@ import type { Meta } from '../api/types.ts';
 import { batch, signal, type Signal } from '../base/signal.ts';
 import { clamp, type View } from '../base/view.ts';
 
-export const PAGES = ['summary', 'timeline', 'models', 'operators', 'statistics', 'flame', 'source', 'memory', 'compare', 'live'] as const;
+export const PAGES = ['report', 'summary', 'timeline', 'models', 'operators', 'statistics', 'flame', 'source', 'memory', 'compare', 'live'] as const;
 export type Page = (typeof PAGES)[number];
 
 export interface Selection {
@@ -36,7 +36,7 @@ export class State {
   readonly notice: Signal<string> = signal('');
 
   constructor(readonly source: TraceSource, readonly meta: Meta, readonly traceId: number) {
-    this.page = signal<Page>('summary');
+    this.page = signal<Page>(source.online ? 'summary' : 'report');
     this.view = signal<View>(clamp({ from: 0, to: meta.length_ns }, meta.length_ns), sameView);
   }
 

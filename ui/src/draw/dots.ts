@@ -22,8 +22,13 @@ export function dotScale(points: Points): DotScale {
   const most = order[order.length - 1]!;
   const usual = order[Math.floor((order.length - 1) * 0.99)]! * 3;
   const high = Math.min(most, Math.max(usual, least * 1.2));
-  const low = least > high * 0.4 ? least - (high - least) * 0.25 : 0;
+  const low = least > high * 0.4 ? least - Math.max((high - least) * 0.25, least * 0.05) : 0;
   return { low: Math.max(0, low), high: high + (high - Math.max(0, low)) * 0.08 };
+}
+
+export interface FirstRun {
+  start: number;
+  duration: number;
 }
 
 export interface DotFrame {
@@ -39,7 +44,7 @@ const dotY = (frame: DotFrame, ns: number) => {
   return frame.height - BOTTOM - part * (frame.height - BOTTOM - 6);
 };
 
-export function drawDots(context: CanvasRenderingContext2D, points: Points, frame: DotFrame, chosen: number, palette: Palette): void {
+export function drawDots(context: CanvasRenderingContext2D, points: Points, frame: DotFrame, first: FirstRun | null, chosen: number, palette: Palette): void {
   const { width, height, scale, view } = frame;
   context.font = `10px ${palette.font}`;
   context.textBaseline = 'middle';
@@ -51,9 +56,9 @@ export function drawDots(context: CanvasRenderingContext2D, points: Points, fram
     context.fillStyle = palette.ink3;
     context.fillText(duration(value), LEFT - 6, y);
   }
-  const { step, first, count } = ticks(view, width - LEFT, 80);
+  const { step, first: mark, count } = ticks(view, width - LEFT, 80);
   context.textAlign = 'center';
-  for (let i = 0; i < count; i++) context.fillText(moment(first + i * step, step), Math.min(dotX(frame, first + i * step), width - 16), height - 6);
+  for (let i = 0; i < count; i++) context.fillText(moment(mark + i * step, step), Math.min(dotX(frame, mark + i * step), width - 16), height - 6);
   context.fillStyle = palette.category('inference').fill;
   context.globalAlpha = points.count > 1500 ? 0.4 : 0.6;
   for (let i = 0; i < points.count; i++) {
@@ -64,16 +69,25 @@ export function drawDots(context: CanvasRenderingContext2D, points: Points, fram
       context.moveTo(x - 3, y + 5);
       context.lineTo(x + 3, y + 5);
       context.lineTo(x, y);
-    } else context.arc(x, y, i ? 1.5 : 3, 0, 7);
+    } else context.arc(x, y, 1.5, 0, 7);
     context.fill();
   }
   context.globalAlpha = 1;
   context.textAlign = 'left';
   context.font = `10.5px ${palette.font}`;
-  if (points.count) {
-    const x = dotX(frame, points.start[0]!);
+  if (first) {
+    const x = dotX(frame, first.start);
+    const y = Math.max(dotY(frame, first.duration), 7);
+    context.fillStyle = palette.category('inference').fill;
+    context.beginPath();
+    context.arc(x, y, 3, 0, 7);
+    context.fill();
+    context.strokeStyle = palette.bg;
+    context.lineWidth = 4;
+    context.strokeText(`first ${duration(first.duration)}`, x + 7, y); // so that it can be read among dots
+    context.lineWidth = 1;
     context.fillStyle = palette.ink2;
-    context.fillText(`first ${duration(points.duration[0]!)}`, x + 7, Math.max(dotY(frame, points.duration[0]!), 7));
+    context.fillText(`first ${duration(first.duration)}`, x + 7, y);
   }
   if (chosen >= 0 && chosen < points.count) {
     context.strokeStyle = palette.accent;

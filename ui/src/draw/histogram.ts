@@ -51,7 +51,8 @@ export interface Marks {
   median: number;
   p90: number;
   p99: number;
-  this: number;
+  /** null: none is marked. */
+  this: number | null;
   n: number;
 }
 
@@ -101,17 +102,22 @@ function drawMarks(context: CanvasRenderingContext2D, marks: Marks, x: (ns: numb
   const lines: [string, number, number, boolean][] = [['median', marks.median, 8, false]];
   if (marks.n >= 10) lines.push(['p90', marks.p90, 19, false]);
   if (marks.n >= 100) lines.push(['p99', marks.p99, 8, false]);
-  lines.push(['this one', marks.this, 30, true]);
+  if (marks.this !== null) lines.push(['this one', marks.this, 30, true]);
   context.textAlign = 'left';
   for (const [name, ns, down, mine] of lines) {
     const at = Math.round(x(ns));
-    context.fillStyle = context.strokeStyle = mine ? palette.accent : palette.ink3;
+    context.fillStyle = mine ? palette.accent : palette.ink3;
     if (mine) context.fillRect(at - 1, top + down - 6, 2, base - top - down + 6);
     else for (let dash = top + down - 6; dash < base; dash += 4) context.fillRect(at, dash, 1, 2);
     context.font = `${mine ? '600 ' : ''}10px ${palette.font}`;
     if (!mine) context.fillStyle = palette.ink2;
     const text = `${name} ${duration(ns)}`;
     const size = context.measureText(text).width;
-    context.fillText(text, at + 4 + size > left + width ? at - size - 4 : at + 4, top + down);
+    const begin = at + 4 + size > left + width ? at - size - 4 : at + 4;
+    context.strokeStyle = palette.panel;
+    context.lineWidth = 3;
+    context.strokeText(text, begin, top + down); // so that it can be read on bars and lines
+    context.fillText(text, begin, top + down);
+    context.lineWidth = 1;
   }
 }

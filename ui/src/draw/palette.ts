@@ -80,6 +80,13 @@ export class Palette {
     return this.zones[hash(name) % this.zones.length]!;
   }
 
+  /** Where work ran: the first of a model's providers decides. */
+  device(provider: string): Paint {
+    const kind = /cuda|tensorrt|rocm|gpu|dml|webgpu/i.test(provider) ? 'gpu' : /qnn|npu|openvino|vitis|coreml/i.test(provider) ? 'npu' : provider === 'copy' ? 'copy' : 'cpu';
+    const get = (name: string) => this.style.getPropertyValue(name).trim();
+    return { fill: get(`--dev-${kind}`), ink: get(`--dev-${kind}-ink`) || this.ink, edge: '' };
+  }
+
   place(place: Place | undefined): Paint {
     if (!place) return this.zones[0]!;
     let paint = this.places.get(place);

@@ -9,6 +9,7 @@ import type { Palette } from './palette.ts';
 
 export const SERIES_LEFT = 64;
 const BOTTOM = 18;
+const TOP = 9;
 
 export interface SeriesMark {
   ns: number;
@@ -16,17 +17,11 @@ export interface SeriesMark {
   text: string;
 }
 
-export interface SeriesBand {
-  from: number;
-  to: number;
-  category: 'prepare-ep' | 'specialization' | 'load' | 'setup' | 'inference';
-}
-
-export function drawSeries(context: CanvasRenderingContext2D, values: Values, view: View, unit: string, marks: SeriesMark[], bands: SeriesBand[], width: number, height: number, palette: Palette): void {
+export function drawSeries(context: CanvasRenderingContext2D, values: Values, view: View, unit: string, marks: SeriesMark[], width: number, height: number, palette: Palette): void {
   const inner = width - SERIES_LEFT - 4;
-  const tall = height - BOTTOM - 4;
+  const tall = height - BOTTOM - TOP;
   const scale = niceScale(values, 0, 0, null);
-  const y = (value: number) => 4 + tall - ((value - scale.low) / (scale.high - scale.low)) * tall;
+  const y = (value: number) => TOP + tall - ((value - scale.low) / (scale.high - scale.low)) * tall;
   const x = (ns: number) => SERIES_LEFT + toPixel(view, ns, inner);
 
   context.font = `10px ${palette.font}`;
@@ -38,11 +33,7 @@ export function drawSeries(context: CanvasRenderingContext2D, values: Values, vi
     context.fillStyle = palette.ink3;
     context.fillText(quantity(value, unit), SERIES_LEFT - 6, y(value));
   }
-  for (const band of bands) {
-    context.fillStyle = palette.category(band.category).fill;
-    context.fillRect(x(band.from), 4 + tall + 1, Math.max(x(band.to) - x(band.from), 1), 3);
-  }
-  drawCounter(context, values, view, SERIES_LEFT, 4, inner, tall, scale, palette);
+  drawCounter(context, values, view, SERIES_LEFT, TOP, inner, tall, scale, palette);
   const { step, first, count } = ticks(view, inner, 90);
   context.textAlign = 'center';
   context.fillStyle = palette.ink3;

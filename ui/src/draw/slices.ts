@@ -83,6 +83,11 @@ export function drawSlices(context: CanvasRenderingContext2D, slices: Slices, vi
     // what is merged is not solid: it stands for several, with gaps
     const thin = flags & MERGED && w > 3 && !style.ghost ? 0.72 : 1;
     if (thin < 1) context.globalAlpha *= thin;
+    // a ghost is its edge; one without room for an edge would not be seen
+    if (style.ghost && w <= 3) {
+      context.fillStyle = last = paint.edge;
+      context.globalAlpha *= 0.4;
+    }
     // leave a hairline between neighbours that are wide enough
     context.fillRect(left + x, y, w > 3 ? w - 1 : w, style.height);
     if (style.ghost && w > 3) {

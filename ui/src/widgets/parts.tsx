@@ -47,9 +47,11 @@ export function SeverityChip({ severity }: { severity: Severity }) {
   return <span class={`chip ${severity === 'high' ? 'bad' : severity === 'medium' ? 'warn' : 'mute'}`}>{capital(severity)}</span>;
 }
 
-/** A bar of a constant scale beside a number. */
-export function Share({ part, color, width = 64 }: { part: number; color: string; width?: number }) {
-  return <span class="share" aria-hidden="true" style={{ width: `${Math.max(Math.min(part, 1) * width, part > 0 ? 1 : 0)}px`, background: color }} />;
+/** A bar of a constant scale beside a number. `width`: of a whole one, in px; 'cell': what its place has. */
+export function Share({ part, color, width = 64 }: { part: number; color: string; width?: number | 'cell' }) {
+  const size = Math.min(Math.max(part, 0), 1);
+  const long = width === 'cell' ? `${size * 100}%` : `${Math.max(size * width, part > 0 ? 1 : 0)}px`;
+  return <span class={width === 'cell' ? 'share cell' : 'share'} aria-hidden="true" style={{ width: long, background: color }} />;
 }
 
 export interface Segment {

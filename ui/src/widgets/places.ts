@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a row of a table to the timeline: the places it stands for are marked, the first or longest event is shown.
 import type { State } from '../data/state.ts';
+import type { OpenCategory } from './modeltable.tsx';
 
 /** Marks these places and goes to their first event. */
 export async function goToPlaces(state: State, places: number[], name: string): Promise<void> {
@@ -22,3 +23,19 @@ export const placesOf = (state: State, fits: (place: State['meta']['places'][num
   state.meta.places.forEach((place, i) => fits(place) && out.push(i));
   return out;
 };
+
+/** The number of a model of the report; several processes may have one of the same name. -1: none. */
+export function modelId(state: State, model: { name: string; pid: number }): number {
+  const named = state.meta.models.filter((one) => one.name === model.name);
+  return (named.find((one) => state.meta.processes[one.process]?.pid === model.pid) ?? named[0])?.id ?? -1;
+}
+
+/** From a category of a model to its first event. */
+export function openCategory(state: State): OpenCategory {
+  return (model, name, category) =>
+    void goToPlaces(
+      state,
+      placesOf(state, (place) => place.category === category && place.function === name && place.model === modelId(state, model)),
+      category,
+    );
+}

@@ -1,6 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
+// Where the time went, by call stacks: of the trace, a model, an operator, a thread or the measured range.
+import { useMemo, useState } from 'preact/hooks';
+import { count, percent } from '../../base/format.ts';
+import { plural, shortName } from '../../base/words.ts';
 import type { State } from '../../data/state.ts';
+import { FilterFields, useFilter } from '../../widgets/filter.tsx';
+import { FlameGraph } from '../../widgets/flamegraph.tsx';
+import { useAsk, useSignal } from '../../widgets/hooks.ts';
+import { NoSamples } from '../../widgets/nosamples.tsx';
+import { Nothing, Segmented, Select } from '../../widgets/parts.tsx';
+
+/** Operators (nodes) of what is chosen. */
+function operatorNames(state: State, model: number | null): string[] {
+  const names = new Set<string>();
+  for (const place of state.meta.places) if (place.kind === 'op' && (model === null || place.model === model)) names.add(place.name);
+  return [...names].sort();
+}
+
+/** A name out of many: written, with what fits below it. Only a name that exists counts. */
+function OperatorField({ names, choose }: { names: string[]; choose: (name: string) => void }) {
+  const known = useMemo(() => new Set(names), [names]);
+  return (
+    <label class="select">
+      <span class="sub">Operator</span>
+      <input
+        class="field"
+        type="search"
+        list="operators"
+        placeholder="any"
+        onInput={(event) => {
+          const text = (event.target as HTMLInputElement).value.trim();
+          if (!text || known.has(text)) choose(text);
+        }}
+      />
+      <datalist id="operators">
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </label>
+  );
+}
 
 export function Flame({ state }: { state: State }) {
-  return <main class="page-empty">{state.meta.title}</main>;
+  const model = useSignal(state.model);
+  const { filter, key } = useFilter(state);
+  const [mode, setMode] = useState<'merged' | 'time'>('merged');
+  const [thread, setThread] = useState('');
+  const [op, setOp] = useState('');
+  const [search, setSearch] = useState('');
+  const [chosen, choose] = useState<{ routine: number; name: string } | null>(null);
+  const threads = state.meta.tracks.filter((track) => track.kind === 'thread' && track.samples > 0);
+  const names = useMemo(() => (state.meta.has.ops ? operatorNames(state, model) : []), [model]);
+  const asked = useAsk(() => (state.meta.has.samples ? state.source.flame({ ...filter, ...(thread ? { thread } : {}), ...(op ? { op } : {}) }, mode) : Promise.resolve(null)), [key, mode, thread, op]);
+  const flame = asked.value;
+
+  if (!state.meta.has.samples)
+    return (
+      <main>
+        <NoSamples state={state} />
+      </main>
+    );
+  const found = search && flame ? flame.nodes.filter((node) => node.n.toLowerCase().includes(search.toLowerCase())).reduce((sum, node) => sum + node.s, 0) : 0;
+  return (
+    <main class="column-page">
+      <div class="page-tool">
+        <Segmented
+          label="Order"
+          value={mode}
+          options={[
+            ['merged', 'Left heavy'],
+            ['time', 'By time'],
+          ]}
+          onChange={setMode}
+        />
+        <FilterFields state={state} />
+        {names.length > 0 && <OperatorField names={names} choose={setOp} />}
+        {threads.length > 1 && <Select label="Thread" value={thread} options={[['', 'all'] as const, ...threads.map((track) => [track.id, `${track.label} (${track.samples})`] as const)]} onChange={setThread} />}
+        <input class="field" type="search" placeholder="Search functions" aria-label="Search functions" value={search} onInput={(event) => setSearch((event.target as HTMLInputElement).value)} />
+        <span class="faint">
+          {flame ? `${count(flame.samples)} ${plural(flame.samples, 'sample')}` : ''}
+          {search && flame ? ` · ${percent(found / Math.max(flame.samples, 1))} itself in what was found` : ''}
+        </span>
+        <span class="grow" />
+        {chosen ? (
+          <button class="button small" onClick={() => state.openSource(chosen.routine)} title="Its source and code (Shift + Enter)">
+            Source of {shortName(chosen.name).slice(0, 40)}
+          </button>
+        ) : (
+          <span class="faint">width = samples, click to zoom, double click for the source</span>
+        )}
+      </div>
+      {asked.error && <Nothing title="The samples cannot be shown.">{asked.error}</Nothing>}
+      {flame && flame.samples === 0 && <Nothing title="No sample is in what was chosen.">Choose another model, operator, thread or range.</Nothing>}
+      {flame && flame.samples > 0 && <FlameGraph flame={flame} search={search} routine={chosen?.routine ?? null} onChoose={(routine, name) => choose({ routine, name })} onOpen={(routine) => state.openSource(routine)} label="Flame graph of samples" />}
+    </main>
+  );
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each model by itself: its figures, what it is, where it ran, its loads, and how long its inferences waited for a CPU.
 import { useEffect, useState } from 'preact/hooks';
-import { asReport, type Report, type ReportModel } from '../../api/report.ts';
+import type { Report, ReportModel } from '../../api/report.ts';
 import type { SliceDetails, SwitchRow } from '../../api/types.ts';
 import { bytes, count, duration, moment, percent } from '../../base/format.ts';
 import { plural, providerName } from '../../base/words.ts';
 import type { Order } from '../../base/sort.ts';
+import { reportOf } from '../../data/report.ts';
 import type { State } from '../../data/state.ts';
 import { useAsk, useSignal } from '../../widgets/hooks.ts';
 import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
 import { Head, Nothing, StackBar } from '../../widgets/parts.tsx';
 import { VirtualTable, type Column } from '../../widgets/table.tsx';
-import { placesOf } from '../../widgets/places.ts';
-import { modelId, openCategory } from '../summary/summary.tsx';
+import { modelId, openCategory, placesOf } from '../../widgets/places.ts';
 
 function Properties({ model }: { model: ReportModel }) {
   const rows: [string, string][] = [
@@ -157,7 +157,7 @@ function Switches({ state, model, id }: { state: State; model: ReportModel; id: 
 }
 
 function One({ report, model, state }: { report: Report; model: ReportModel; state: State }) {
-  const id = modelId(state, model.name);
+  const id = modelId(state, model);
   const chosen = useSignal(state.model);
   return (
     <article class="model">
@@ -193,10 +193,9 @@ function One({ report, model, state }: { report: Report; model: ReportModel; sta
 }
 
 export function Models({ state }: { state: State }) {
-  const { value, error } = useAsk(() => state.source.report(), [state]);
+  const { value: report, error } = useAsk(() => reportOf(state.source), [state]);
   const chosen = useSignal(state.model);
-  const report = value ? asReport(value) : null;
-  const models = report?.models.filter((model) => chosen === null || modelId(state, model.name) === chosen) ?? [];
+  const models = report?.models.filter((model) => chosen === null || modelId(state, model) === chosen) ?? [];
   return (
     <main class="models-page">
       {error && <Nothing title="The models cannot be shown.">{error}</Nothing>}

@@ -28,10 +28,10 @@ const mostly = (row: TypeRow): string | null => Object.entries(row.provider).sor
 function typeColumns(ops: Ops): Column<TypeRow>[] {
   const most = Math.max(...ops.types.map((row) => row.per_run_ns), 1);
   return [
-    { id: 'type', title: 'Type', width: 'minmax(120px, 1fr)', key: (row) => row.type, cell: (row) => <b>{row.type}</b> },
+    { id: 'type', title: 'Type', width: 'minmax(120px, 240px)', key: (row) => row.type, cell: (row) => <b>{row.type}</b> },
     { id: 'count', title: 'Nodes', number: true, width: '64px', key: (row) => row.count, cell: (row) => count(row.count) },
     { id: 'time', title: 'Time a run', number: true, width: '84px', key: (row) => row.per_run_ns, cell: (row) => duration(row.per_run_ns) },
-    { id: 'bar', title: '', width: 'minmax(80px, 260px)', from: 480, cell: (row) => <Share part={row.per_run_ns / most} color={device(mostly(row))} width={240} /> },
+    { id: 'bar', title: '', width: 'minmax(80px, 360px)', from: 480, cell: (row) => <Share part={row.per_run_ns / most} color={device(mostly(row))} width="cell" /> },
     { id: 'share', title: 'Share', number: true, width: '64px', key: (row) => row.share, cell: (row) => percent(row.share) },
     { id: 'each', title: 'Each', number: true, width: '80px', from: 620, key: (row) => row.per_run_ns / Math.max(row.count, 1), cell: (row) => duration(row.per_run_ns / Math.max(row.count, 1)) },
     { id: 'where', title: 'Ran on', width: 'minmax(100px, 1fr)', from: 700, cell: (row) => Object.entries(row.provider).map(([name, n]) => `${providerName(name)} ${count(n)}`).join(', ') },
@@ -44,7 +44,7 @@ function nodeColumns(ops: Ops, providers: string[]): Column<NodeRow>[] {
     { id: 'name', title: 'Node', width: 'minmax(120px, 2fr)', key: (row) => row.name, cell: (row) => <span title={row.name}>{row.name}</span> },
     { id: 'type', title: 'Type', width: 'minmax(80px, 1fr)', key: (row) => row.type, cell: (row) => row.type },
     { id: 'time', title: 'Time a run', number: true, width: '84px', key: (row) => row.per_run_ns, cell: (row) => duration(row.per_run_ns) },
-    { id: 'bar', title: '', width: 'minmax(60px, 200px)', from: 620, cell: (row) => <Share part={row.per_run_ns / most} color={device(row.provider)} width={180} /> },
+    { id: 'bar', title: '', width: 'minmax(60px, 200px)', from: 620, cell: (row) => <Share part={row.per_run_ns / most} color={device(row.provider)} width="cell" /> },
     { id: 'share', title: 'Share', number: true, width: '64px', key: (row) => row.share, cell: (row) => percent(row.share) },
     ...providers.map((provider): Column<NodeRow> => ({
       id: provider,

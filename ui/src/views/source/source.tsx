@@ -1,6 +1,192 @@
 // SPDX-License-Identifier: Apache-2.0
+// Samples down to the line and the instruction: flame graph and functions, source, disassembly; what belongs together is lit on both sides.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Annotated, SampledRow, SampledStats } from '../../api/types.ts';
+import { count, percent } from '../../base/format.ts';
+import { plural, shortName } from '../../base/words.ts';
+import { isTyping } from '../../base/typing.ts';
 import type { State } from '../../data/state.ts';
+import { FilterFields, useFilter } from '../../widgets/filter.tsx';
+import { FlameGraph } from '../../widgets/flamegraph.tsx';
+import { useAsk, useSignal } from '../../widgets/hooks.ts';
+import { NoSamples } from '../../widgets/nosamples.tsx';
+import { Nothing, Segmented, Share } from '../../widgets/parts.tsx';
+import { Code, SourceText } from './code.tsx';
+import { hasSource, hotAddresses, hotLines, sameAt, stepHot, type At } from './lines.ts';
+
+export type Of = 'function' | 'trace';
+
+const FUNCTIONS = 40;
+
+function Functions({ stats, routine, search, open }: { stats: SampledStats; routine: number | null; search: string; open: (row: SampledRow) => void }) {
+  const rows = stats.rows.filter((row) => !search || row.name.toLowerCase().includes(search.toLowerCase())).slice(0, FUNCTIONS);
+  const most = Math.max(...stats.rows.map((row) => row.self), 1);
+  return (
+    <table class="tight functions">
+      <thead>
+        <tr>
+          <th>Function</th>
+          <th class="num">Self</th>
+          <th />
+          <th class="num">Total</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.routine} class={`opens${row.routine === routine ? ' sel' : ''}`} onClick={() => open(row)}>
+            <td class="cut mono" title={`${row.name}\n${row.file ? `${row.file}:${row.line}` : row.module}`}>
+              <button class="plain" onClick={(event) => (event.stopPropagation(), open(row))} aria-current={row.routine === routine}>
+                {shortName(row.name)}
+              </button>
+            </td>
+            <td class="num">{percent(row.self / Math.max(stats.samples, 1))}</td>
+            <td class="bar-cell">
+              <Share part={row.self / most} color="rgba(var(--heat), .75)" width={56} />
+            </td>
+            <td class="num dim">{percent(row.total / Math.max(stats.samples, 1))}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Foot({ annotated, at, of }: { annotated: Annotated; at: At | null; of: Of }) {
+  const line = at ? annotated.files[at[0]]?.lines.find((one) => one.line === at[1]) : undefined;
+  const lit = at ? annotated.code.filter((one) => sameAt(one.l, at)).length : 0;
+  const all = of === 'function' ? annotated.self : annotated.samples;
+  return (
+    <footer class="source-foot">
+      {line && at ? (
+        <>
+          <span>
+            <b>Line {at[1]}</b> {percent(line.self / Math.max(all, 1))} of the {of}, {count(line.self)} {plural(line.self, 'sample')}
+          </span>
+          <span>
+            {count(lit)} {plural(lit, 'instruction')} lit on the right
+          </span>
+        </>
+      ) : (
+        <span>
+          {count(annotated.self)} {plural(annotated.self, 'sample')} in it, {count(annotated.total)} with what it calls
+        </span>
+      )}
+      {annotated.by_timer && <span class="faint">a timer took the samples: an instruction's share is often that of the one before it</span>}
+      <span class="grow" />
+      <span class="key">
+        <kbd>h</kbd> next hot line
+      </span>
+      <span class="key">
+        <kbd>Shift</kbd> <kbd>h</kbd> previous
+      </span>
+    </footer>
+  );
+}
 
 export function Source({ state }: { state: State }) {
-  return <main class="page-empty">{state.meta.title}</main>;
+  const routine = useSignal(state.routine);
+  const { filter, key } = useFilter(state);
+  const [of, setOf] = useState<Of>('function');
+  const [search, setSearch] = useState('');
+  const [at, setAt] = useState<At | null>(null);
+  const [address, setAddress] = useState('');
+  const has = state.meta.has.samples;
+  const stats = useAsk(() => (has ? state.source.sampledStats(filter) : Promise.resolve(null)), [key]);
+  const flame = useAsk(() => (has ? state.source.flame(filter, 'merged') : Promise.resolve(null)), [key]);
+  const asked = useAsk(() => (routine !== null && has ? state.source.annotate(routine, filter) : Promise.resolve(null)), [routine, key]);
+  const annotated = asked.value;
+  const hasText = annotated !== null && hasSource(annotated);
+  const hot = useMemo(() => (annotated ? hotLines(annotated) : []), [annotated]);
+  const steps = useRef<(by: 1 | -1) => void>(() => undefined);
+  const bare = useMemo(() => (annotated && !hot.length ? hotAddresses(annotated) : []), [annotated]);
+  steps.current = (by) => {
+    if (hot.length) setAt(stepHot(hot, at, by));
+    else if (bare.length) setAddress(bare[(bare.indexOf(address) + by + bare.length) % bare.length]!);
+  };
+
+  useEffect(() => {
+    // without a choice: the hottest function, one with lines if it is nearly as hot
+    const rows = stats.value?.rows;
+    if (routine !== null || !rows?.length) return;
+    const lined = rows.find((row) => row.file && row.self * 4 >= rows[0]!.self);
+    state.routine.set((lined ?? rows.find((row) => !/\[unknown\]/.test(row.name)) ?? rows[0]!).routine);
+  }, [stats.value]);
+  useEffect(() => {
+    setAt(hot[0]?.at ?? null);
+    setAddress(bare[0] ?? '');
+  }, [hot]);
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.key.toLowerCase() !== 'h') return;
+      steps.current(event.shiftKey ? -1 : 1);
+      event.preventDefault();
+    };
+    window.addEventListener('keydown', press);
+    return () => window.removeEventListener('keydown', press);
+  }, []);
+
+  if (!has)
+    return (
+      <main>
+        <NoSamples state={state} />
+      </main>
+    );
+  return (
+    <main class="column-page">
+      <div class="page-tool">
+        <FilterFields state={state} />
+        <input class="field" type="search" placeholder="Search functions" aria-label="Search functions" value={search} onInput={(event) => setSearch((event.target as HTMLInputElement).value)} />
+        <span class="faint">
+          {stats.value ? `${count(stats.value.samples)} ${plural(stats.value.samples, 'sample')}` : ''}
+          {stats.value?.hz ? ` · 1 sample = ${(1000 / stats.value.hz).toFixed(2)} ms` : ''}
+          {stats.value?.rooted !== undefined && stats.value.samples ? ` · ${percent(stats.value.rooted / stats.value.samples)} reach the thread's root` : ''}
+        </span>
+        <span class="grow" />
+        <button class="button small" disabled={!hot.length && !bare.length} onClick={() => steps.current(-1)} title="Shift + H">
+          ‹ Hotter line
+        </button>
+        <button class="button small" disabled={!hot.length && !bare.length} onClick={() => steps.current(1)} title="H">
+          Next hot line ›
+        </button>
+        <span class="sub">Percent of</span>
+        <Segmented
+          label="Percent of"
+          value={of}
+          options={[
+            ['function', 'function'],
+            ['trace', filter.from !== undefined ? 'range' : 'trace'],
+          ]}
+          onChange={setOf}
+        />
+      </div>
+      <div class={`source-columns${annotated && !hasText ? ' no-source' : ''}`}>
+        <section>
+          <div class="column-head">
+            <h2>Flame graph</h2>
+            <span class="faint">width = samples, click to zoom</span>
+          </div>
+          <div class="source-left">
+            {flame.value && flame.value.samples > 0 && (
+              <div class="source-flame">
+                <FlameGraph flame={flame.value} search={search} routine={routine} onChoose={(one) => state.routine.set(one)} onOpen={(one) => state.routine.set(one)} label="Flame graph of samples" />
+              </div>
+            )}
+            {stats.value && <Functions stats={stats.value} routine={routine} search={search} open={(row) => state.routine.set(row.routine)} />}
+          </div>
+        </section>
+        {asked.error && (
+          <section>
+            <Nothing title="This function cannot be shown.">{asked.error}</Nothing>
+          </section>
+        )}
+        {annotated && !asked.error && (
+          <>
+            {hasText && <SourceText annotated={annotated} at={at} of={of} choose={setAt} />}
+            <Code annotated={annotated} at={at} address={address} of={of} choose={setAt} />
+          </>
+        )}
+      </div>
+      {annotated && <Foot annotated={annotated} at={at} of={of} />}
+    </main>
+  );
 }

@@ -16,11 +16,17 @@ const GROUPS = [
   ['zone', 'name'],
   ['category', 'category'],
   ['model', 'model'],
-  ['op', 'operator type'],
+  ['op', 'operator'],
   ['thread', 'thread'],
 ] as const;
 
-function eventColumns(rows: readonly StatsRow[]): Column<StatsRow>[] {
+/** The model has a column of its own. */
+function rowName(row: StatsRow): string {
+  if (row.category && row.name === row.category) return categoryName(row.name);
+  return row.model && row.name.startsWith(`${row.model} · `) ? row.name.slice(row.model.length + 3) : row.name;
+}
+
+function eventColumns(rows: readonly StatsRow[], by: string): Column<StatsRow>[] {
   const most = rows.reduce((high, row) => Math.max(high, row.total_ns), 1);
   const time = (id: string, title: string, get: (row: StatsRow) => number | null, from?: number): Column<StatsRow> => ({
     id,
@@ -39,15 +45,15 @@ function eventColumns(rows: readonly StatsRow[]): Column<StatsRow>[] {
       key: (row) => row.name,
       cell: (row) => (
         <span title={row.name}>
-          {row.category ? <Swatch of={row.category} /> : null} {row.category && row.name === row.category ? categoryName(row.name) : row.name}
+          {row.category && by !== 'model' ? <Swatch of={row.category} /> : null} {rowName(row)}
           {row.unfinished ? <span class="chip bad">{row.unfinished} open</span> : null}
         </span>
       ),
     },
-    { id: 'model', title: 'Model', width: 'minmax(80px, 1fr)', from: 1000, key: (row) => row.model, cell: (row) => <span class="sub">{row.model}</span> },
+    { id: 'model', title: 'Model', width: 'minmax(80px, 1fr)', from: rows.some((row) => row.model) && by !== 'model' ? 1000 : Infinity, key: (row) => row.model, cell: (row) => <span class="sub">{row.model}</span> },
     { id: 'count', title: 'Count', number: true, width: '72px', key: (row) => row.count, cell: (row) => count(row.count) },
     time('total', 'Total', (row) => row.total_ns),
-    { id: 'bar', title: '', width: '80px', from: 900, cell: (row) => <Share part={row.total_ns / most} color="var(--st-running)" width={78} /> },
+    { id: 'bar', title: '', width: '80px', from: 900, cell: (row) => <Share part={row.total_ns / most} color="var(--st-running)" width="cell" /> },
     { id: 'share', title: 'Share', number: true, width: '64px', from: 640, key: (row) => row.share, cell: (row) => percent(row.share) },
     time('self', 'Self', (row) => row.self_ns, 760),
     time('mean', 'Mean', (row) => row.mean_ns, 980),
@@ -77,7 +83,7 @@ function sampleColumns(rows: readonly SampledRow[], samples: number): Column<Sam
     },
     { id: 'where', title: 'Where', width: 'minmax(80px, 1fr)', from: 760, key: (row) => row.file || row.module, cell: (row) => <span class="sub" title={row.file || row.module}>{row.file ? `${row.file.split('/').pop()}:${row.line}` : row.module}</span> },
     { id: 'self', title: 'Self', number: true, width: '72px', key: (row) => row.self, cell: (row) => <b>{percent(row.self / samples)}</b> },
-    { id: 'bar', title: '', width: '110px', from: 560, cell: (row) => <Share part={row.self / most} color="rgba(var(--heat), .75)" width={106} /> },
+    { id: 'bar', title: '', width: '110px', from: 560, cell: (row) => <Share part={row.self / most} color="rgba(var(--heat), .75)" width="cell" /> },
     { id: 'total', title: 'Total', number: true, width: '72px', key: (row) => row.total, cell: (row) => percent(row.total / samples) },
     { id: 'samples', title: 'Samples', number: true, width: '72px', from: 640, key: (row) => row.self, cell: (row) => count(row.self) },
   ];
@@ -85,7 +91,7 @@ function sampleColumns(rows: readonly SampledRow[], samples: number): Column<Sam
 
 /** The places that a row stands for. */
 function placesOfRow(state: State, row: StatsRow, by: string): number[] {
-  if (row.place >= 0) return [row.place];
+  if (row.place >= 0 && (by === 'zone' || by === 'op')) return [row.place];
   const models = new Map(state.meta.models.map((model) => [model.id, model.name]));
   return placesOf(state, (place) => {
     if (by === 'model') return place.category !== '' && models.get(place.model) === row.name;
@@ -105,12 +111,12 @@ function Events({ state, by, search }: { state: State; by: string; search: strin
   const open = (row: StatsRow) => {
     const thread = by === 'thread' ? state.meta.tracks.find((track) => track.kind === 'thread' && row.name.includes(track.label)) : undefined;
     if (thread) state.page.set('timeline');
-    else void goToPlaces(state, placesOfRow(state, row, by), row.name);
+    else void goToPlaces(state, placesOfRow(state, row, by), state.meta.places[placesOfRow(state, row, by)[0] ?? -1]?.name ?? row.name);
   };
   return (
     <>
       {more > 0 && <p class="page-note">The {count(rows.length)} with most time, of {count(rows.length + more)}. Search to see others.</p>}
-      <VirtualTable label="Statistics of events" rows={rows} columns={eventColumns(rows)} order={order} onOrder={setOrder} onOpen={open} empty={asked.busy ? '' : search ? `Nothing has "${search}" in its name.` : 'Nothing was recorded here.'} />
+      <VirtualTable label="Statistics of events" rows={rows} columns={eventColumns(rows, by)} order={order} onOrder={setOrder} onOpen={open} empty={asked.busy ? '' : search ? `Nothing has "${search}" in its name.` : 'Nothing was recorded here.'} />
     </>
   );
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bottom line: every instrument with on, partly, off and why; what recording cost; what was lost. Never hidden.
+import { useState } from 'preact/hooks';
 import type { Report } from '../../api/report.ts';
 import { count, duration, percent } from '../../base/format.ts';
 import type { State } from '../../data/state.ts';
-import { instrumentLines } from './parts.ts';
+import { instrumentLines } from '../../data/summary.ts';
 
 const MARKS = { on: 'good', partly: 'warn', off: 'off' } as const;
 
@@ -44,11 +45,17 @@ function Cost({ report, state }: { report: Report | null; state: State }) {
 }
 
 export function Bottom({ report, state }: { report: Report | null; state: State }) {
+  const [whole, setWhole] = useState(false);
   return (
     <footer class="summary-bottom">
       <div>
-        <h2>Instruments</h2>
-        <ul class="instruments">
+        <h2>
+          Instruments{' '}
+          <button class="link" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+            {whole ? 'short' : 'in full'}
+          </button>
+        </h2>
+        <ul class={whole ? 'instruments whole' : 'instruments'}>
           {instrumentLines(state.meta.instruments, state.meta, report).map((line) => (
             <li key={line.name} title={`${line.name}: ${line.word}. ${line.words}`}>
               <span class={MARKS[line.word]} aria-label={line.word}>

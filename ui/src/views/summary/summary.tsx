@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first page: how fast it is, what is wrong, where the models ran, which option fixes it; below, what was and was not recorded.
 import { useMemo, useState } from 'preact/hooks';
-import { asReport, type Report, type ReportModel } from '../../api/report.ts';
+import type { Report, ReportModel } from '../../api/report.ts';
 import type { Points } from '../../api/types.ts';
 import { count, duration, percent } from '../../base/format.ts';
-import { categoryClass, deviceOf, plural, providerName } from '../../base/words.ts';
+import { sorted } from '../../base/sort.ts';
+import { deviceOf, plural, providerName, shortName } from '../../base/words.ts';
+import { reportOf } from '../../data/report.ts';
 import type { State } from '../../data/state.ts';
-import { dotAt, dotScale, drawDots, type DotFrame } from '../../draw/dots.ts';
+import { leftOut, sentence, subline } from '../../data/summary.ts';
+import { dotAt, dotScale, drawDots, type DotFrame, type FirstRun } from '../../draw/dots.ts';
 import { Chart, Tip, TwinTable } from '../../widgets/canvas.tsx';
+import { Findings } from '../../widgets/findings.tsx';
 import { useAsk } from '../../widgets/hooks.ts';
-import { ModelTable, PlacementBar, type OpenCategory } from '../../widgets/modeltable.tsx';
-import { Head, Nothing, Share, StackBar, type Segment } from '../../widgets/parts.tsx';
-import { goToPlaces, placesOf } from '../../widgets/places.ts';
-import { Findings } from './findings.tsx';
+import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
+import { Head, Nothing, Share } from '../../widgets/parts.tsx';
+import { goToPlaces, modelId, openCategory, placesOf } from '../../widgets/places.ts';
+import { Operators, Start } from '../../widgets/timebars.tsx';
 import { Bottom } from './bottom.tsx';
-import { leftOut, requestParts, sentence, startParts, subline } from './parts.ts';
-
-export const modelId = (state: State, name: string): number => state.meta.models.find((model) => model.name === name)?.id ?? -1;
-
-export function openCategory(state: State): OpenCategory {
-  return (model, name, category) =>
-    void goToPlaces(
-      state,
-      placesOf(state, (place) => place.category === category && place.function === name && state.meta.models.find((one) => one.id === place.model)?.name === model.name),
-      category,
-    );
-}
 
 function Top({ report, state }: { report: Report; state: State }) {
   const asked = [...new Set(report.models.flatMap((model) => model.placement.requested.map(providerName)))];
@@ -70,58 +62,14 @@ function Top({ report, state }: { report: Report; state: State }) {
   );
 }
 
-function Parts({ title, of, parts }: { title: string; of: string; parts: Segment[] }) {
-  const all = parts.reduce((sum, part) => sum + part.value, 0);
-  return (
-    <div>
-      <Head title={title}>{of}</Head>
-      <StackBar parts={parts.map((part) => ({ ...part, text: percent(part.value / all) }))} height={26} label={`${title}: ${parts.map((part) => `${part.name} ${duration(part.value)}`).join(', ')}`} />
-      <div class="legend">
-        {parts.map((part) => (
-          <span class="key" key={part.name}>
-            <span class={`sw${part.hatched ? ' specialization' : ''}`} style={part.hatched ? {} : { background: part.color, borderColor: 'var(--ghost-edge)' }} />
-            {part.name} <b>{duration(part.value)}</b>
-          </span>
-        ))}
-      </div>
-    </div>
-  );
-}
-
-function Start({ report, runs }: { report: Report; runs: Points | null }) {
-  const request = requestParts(report);
-  const start = startParts(report.models[0], runs);
-  if (!request.parts.length && !start.length) return null;
-  const zones = ['var(--zone-3)', 'var(--zone-4)', 'var(--zone-1)', 'var(--zone-2)', 'var(--zone-5)'];
-  return (
-    <div class="summary-start">
-      {request.parts.length > 0 && (
-        <Parts
-          title="One request"
-          of={request.of}
-          parts={request.parts.map((part, i) => ({ name: part.name, value: part.ms * 1e6, color: part.inference ? 'var(--cat-inference)' : zones[i % zones.length]!, ink: part.inference ? 'var(--cat-inference-ink)' : 'var(--zone-ink)' }))}
-        />
-      )}
-      {start.length > 0 && (
-        <Parts
-          title="From start to first answer"
-          of={duration(start.reduce((sum, part) => sum + part.ms, 0) * 1e6)}
-          parts={start.map((part) => {
-            const name = part.category ? `cat-${categoryClass(part.category)}` : 'zone-1';
-            return { name: part.name, value: part.ms * 1e6, color: `var(--${name})`, ink: `var(--${part.category ? `${name}-ink` : 'zone-ink'})`, hatched: part.category === 'specialization' };
-          })}
-        />
-      )}
-    </div>
-  );
-}
-
 const DOTS_HEIGHT = 148;
+const THINNED = 3000; // more are not sent one by one
 
-function Dots({ state, model, points }: { state: State; model: ReportModel; points: Points }) {
+function Dots({ state, model, points, first }: { state: State; model: ReportModel; points: Points; first: FirstRun | null }) {
   const [chosen, choose] = useState(-1);
   const [at, setAt] = useState<{ x: number; y: number } | null>(null);
   const [width, setWidth] = useState(500);
+  const runs = model.functions.reduce((n, one) => n + one.events.inference.count + one.events.inference.perturbed.count, 0);
   const scale = useMemo(() => dotScale(points), [points]);
   const frame: DotFrame = { view: { from: 0, to: state.length }, scale, width, height: DOTS_HEIGHT };
   const slowest = useMemo(() => [...points.duration.keys()].sort((a, b) => points.duration[b]! - points.duration[a]!).slice(0, 10), [points]);
@@ -137,16 +85,16 @@ function Dots({ state, model, points }: { state: State; model: ReportModel; poin
   return (
     <div>
       <Head title="Inference time over the run">
-        {model.name} · {chosen >= 0 && !at ? `${duration(points.duration[chosen]!)} at ${duration(points.start[chosen]!)}, Enter shows it` : 'each dot one inference'}
+        {model.name} · {chosen >= 0 && !at ? `${duration(points.duration[chosen]!)} at ${duration(points.start[chosen]!)}, Enter shows it` : points.count >= THINNED ? `the shortest and longest of every ${Math.ceil(runs / (points.count / 2))}` : 'each dot one inference'}
       </Head>
       <Chart
         height={DOTS_HEIGHT}
         class="clickable"
         label={`Inference times of ${model.name} over the run. Arrow keys walk through them, Enter shows one on the timeline.`}
         focusable
-        keys={[points, chosen, width]}
+        keys={[points, first, chosen, width]}
         onSize={(w) => setWidth(w)}
-        draw={(context, w, h, palette) => drawDots(context, points, { ...frame, width: w, height: h }, chosen, palette)}
+        draw={(context, w, h, palette) => drawDots(context, points, { ...frame, width: w, height: h }, first, chosen, palette)}
         onMove={(x, y, event) => {
           const i = dotAt(points, frame, x, y);
           choose(i);
@@ -166,39 +114,42 @@ function Dots({ state, model, points }: { state: State; model: ReportModel; poin
   );
 }
 
-const OPERATORS = 6;
+const TOP_ROWS = 12;
 
-function Operators({ state, model }: { state: State; model: ReportModel }) {
-  const runs = model.profiling.inferences;
-  if (!model.operators.length || !runs) return null;
-  const device = Object.keys(model.placement.nodes).length === 1 ? deviceOf(Object.keys(model.placement.nodes)[0]!) : null;
-  const each = model.operators.map((op) => ({ name: op.type, many: op.count / runs, ns: (op.self_ms / runs) * 1e6 }));
-  const shown = each.slice(0, OPERATORS - 1);
-  const rest = each.slice(OPERATORS - 1);
-  if (rest.length) shown.push({ name: 'other', many: rest.reduce((n, op) => n + op.many, 0), ns: rest.reduce((n, op) => n + op.ns, 0) });
-  const most = Math.max(...shown.map((op) => op.ns), 1);
+/** Without models: what took the time, by samples, else by zones. */
+function WhatTookTime({ state }: { state: State }) {
+  const sampled = state.meta.has.samples;
+  const asked = useAsk(async (): Promise<{ name: string; value: string; part: number; open: () => void }[]> => {
+    if (sampled) {
+      const stats = await state.source.sampledStats({});
+      return stats.rows.slice(0, TOP_ROWS).map((row) => ({ name: shortName(row.name), value: percent(row.self / Math.max(stats.samples, 1)), part: row.self / Math.max(stats.rows[0]!.self, 1), open: () => state.openSource(row.routine) }));
+    }
+    const stats = await state.source.stats('zone', {});
+    const own = sorted(stats.rows, (row) => row.self_ns, true);
+    return own.slice(0, TOP_ROWS).map((row) => ({ name: row.name, value: duration(row.self_ns), part: row.self_ns / Math.max(own[0]!.self_ns, 1), open: () => void goToPlaces(state, [row.place], row.name) }));
+  }, [state]);
+  if (!asked.value?.length) return null;
   return (
-    <div>
-      <Head title="Operators">of {duration(each.reduce((n, op) => n + op.ns, 0))} a run</Head>
+    <>
+      <Head title="What took the time">{sampled ? 'share of the samples, itself' : 'time of its own'}</Head>
       <table class="tight">
         <tbody>
-          {shown.map((op) => (
-            <tr key={op.name} class="opens" onClick={() => state.page.set('operators')}>
-              <td class="cut">
-                {op.name} <span class="faint">× {count(op.many)}</span>
+          {asked.value.map((row) => (
+            <tr key={row.name} class="opens" onClick={row.open}>
+              <td class="cut mono">
+                <button class="plain" onClick={(event) => (event.stopPropagation(), row.open())}>
+                  {row.name}
+                </button>
               </td>
               <td class="bar-cell">
-                <Share part={op.ns / most} color={device ? `var(--dev-${device})` : 'var(--st-running)'} width={70} />
+                <Share part={row.part} color={sampled ? 'rgba(var(--heat), .75)' : 'var(--st-running)'} width={160} />
               </td>
-              <td class="num">{duration(op.ns)}</td>
+              <td class="num">{row.value}</td>
             </tr>
           ))}
         </tbody>
       </table>
-      <button class="link" onClick={() => state.page.set('operators')}>
-        All operators
-      </button>
-    </div>
+    </>
   );
 }
 
@@ -213,8 +164,13 @@ function NoModels({ report, state }: { report: Report; state: State }) {
 
 function Middle({ report, state }: { report: Report; state: State }) {
   const main = report.models[0];
-  const id = main ? modelId(state, main.name) : -1;
+  const id = main ? modelId(state, main) : -1;
   const runs = useAsk(() => (id >= 0 ? state.source.runs(id) : Promise.resolve(null)), [id]);
+  const first = useAsk(async (): Promise<FirstRun | null> => {
+    const places = placesOf(state, (place) => place.category === 'inference' && place.model === id);
+    const found = places.length ? await state.source.next(places, -1, 1) : null;
+    return found && found.id !== null ? state.source.slice(found.id) : null;
+  }, [id]);
   const out = leftOut(report);
   return (
     <div class="summary-middle">
@@ -225,15 +181,18 @@ function Middle({ report, state }: { report: Report; state: State }) {
               share of {duration(report.duration_s * 1e9)}
               {out ? ` · times leave out the ${count(out)} ${plural(out, 'inference')} with operators on, except First` : ''}
             </Head>
-            <ModelTable report={report} models={report.models.slice(0, 6)} open={openCategory(state)} title={(model) => (state.model.set(modelId(state, model.name)), state.page.set('models'))} />
-            <Start report={report} runs={runs.value} />
+            <ModelTable report={report} models={report.models.slice(0, 6)} open={openCategory(state)} title={(model) => (state.model.set(modelId(state, model)), state.page.set('models'))} />
+            <Start report={report} first={first.value} />
             <div class="summary-two">
-              {runs.value && runs.value.count > 1 && <Dots state={state} model={main} points={runs.value} />}
+              {runs.value && runs.value.count > 1 && <Dots state={state} model={main} points={runs.value} first={first.value} />}
               <Operators state={state} model={main} />
             </div>
           </>
         ) : (
-          <NoModels report={report} state={state} />
+          <>
+            <NoModels report={report} state={state} />
+            <WhatTookTime state={state} />
+          </>
         )}
       </div>
       <div class="summary-right">
@@ -244,8 +203,7 @@ function Middle({ report, state }: { report: Report; state: State }) {
 }
 
 export function Summary({ state }: { state: State }) {
-  const { value, error } = useAsk(() => state.source.report(), [state]);
-  const report = value ? asReport(value) : null;
+  const { value: report, error } = useAsk(() => reportOf(state.source), [state]);
   return (
     <main class="summary">
       {report ? (

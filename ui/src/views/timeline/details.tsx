@@ -5,6 +5,7 @@ import { categoryName, capital, deviceOf, plural, providerName, shortName } from
 import { count, duration, moment, percent } from '../../base/format.ts';
 import type { SliceDetails } from '../../api/types.ts';
 import { drawHistogram } from '../../draw/histogram.ts';
+import { reportOf } from '../../data/report.ts';
 import type { State } from '../../data/state.ts';
 import { Chart, TwinTable } from '../../widgets/canvas.tsx';
 import { useAsk, useSignal } from '../../widgets/hooks.ts';
@@ -15,6 +16,7 @@ import { reveal, step } from './keys.ts';
 const FIRST_HEIGHT = 204;
 const ROWS = 7;
 const TEXT_MAX = 160;
+const ARGUMENTS: Record<string, string> = { shapes: 'Input', ops: 'Operators', why: 'Because', op_name: 'Type', input_type_shape: 'Input', output_type_shape: 'Output', thread_scheduling_stats: 'Threads' };
 
 /** "Inference", or the zone's own name. */
 const titleOf = (slice: SliceDetails): string => (slice.category ? categoryName(slice.category) : slice.name);
@@ -77,11 +79,15 @@ function Facts({ slice, state }: { slice: SliceDetails; state: State }) {
         <dd>
           {moment(slice.start, step)} – {moment(slice.start + slice.duration, step)}
         </dd>
-        <dt>Thread</dt>
-        <dd>
-          {slice.thread.name} · tid {slice.thread.tid}
-          {slice.process && slice.process !== slice.thread.name && <span class="sub"> · {slice.process}</span>}
-        </dd>
+        {slice.thread && (
+          <>
+            <dt>Thread</dt>
+            <dd>
+              {slice.thread.name} · tid {slice.thread.tid}
+              {slice.process && slice.process !== slice.thread.name && <span class="sub"> · {slice.process}</span>}
+            </dd>
+          </>
+        )}
         {states && (
           <>
             <dt>It was</dt>
@@ -102,10 +108,14 @@ function Facts({ slice, state }: { slice: SliceDetails; state: State }) {
         )}
         {slice.args.map(({ key, value }) => (
           <>
-            <dt title={key}>{capital(key.replaceAll('_', ' '))}</dt>
-            <dd class="mono" title={String(value)}>
-              {String(value).slice(0, TEXT_MAX)}
-            </dd>
+            <dt title={key}>{ARGUMENTS[key] ?? capital(key.replaceAll('_', ' '))}</dt>
+            {key === 'ops' ? (
+              <dd class="sub">{Number(value) ? 'recorded, which makes it slower' : 'not recorded'}</dd>
+            ) : (
+              <dd class="mono" title={String(value)}>
+                {String(value).slice(0, TEXT_MAX)}
+              </dd>
+            )}
           </>
         ))}
       </dl>
@@ -127,9 +137,17 @@ function States({ running_ns, runnable_ns, blocked_ns }: { running_ns: number; r
   );
 }
 
+/** Where the nodes of its model ran: what the event itself says, else what the report knows of the model. */
+async function placementOf(state: State, slice: SliceDetails): Promise<SliceDetails['placement']> {
+  if (slice.placement || slice.category !== 'inference') return slice.placement;
+  const name = state.meta.models.find((model) => model.id === slice.model)?.name;
+  const placement = (await reportOf(state.source)).models.find((model) => model.name === name)?.placement;
+  return placement ? { asked: placement.requested.join(', '), nodes: Object.entries(placement.nodes).map(([provider, nodes]) => ({ provider, nodes })) } : null;
+}
+
 function Where({ slice, state }: { slice: SliceDetails; state: State }) {
-  const placement = slice.placement;
-  if (!placement?.nodes.length) return null;
+  const placement = useAsk(() => placementOf(state, slice), [slice.model, slice.category, slice.placement]).value;
+  if (!slice.category || !placement?.nodes.length) return null; // an operator says where it ran itself
   const all = placement.nodes.reduce((sum, one) => sum + one.nodes, 0);
   return (
     <section>
@@ -249,7 +267,7 @@ function Functions({ slice, state, rows }: { slice: SliceDetails; state: State; 
       <h2>
         Top functions inside{' '}
         <span>
-          {count(samples.n)} {plural(samples.n, 'sample')}, {slice.thread.name}
+          {count(samples.n)} {plural(samples.n, 'sample')}, {slice.thread?.name}
         </span>
       </h2>
       {samples.n === 0 ? (

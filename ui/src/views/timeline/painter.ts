@@ -44,6 +44,14 @@ function nameOf(place: { name: string; category: string; function: string } | un
   return place.category === 'prepare-ep' ? 'Prepare' : place.category[0]!.toUpperCase() + place.category.slice(1);
 }
 
+/** Lanes of a function: what moves its data, and which device computes. */
+function laneStyle(scene: Scene, lane: Lane): SliceStyle {
+  const compute = lane.track.label === 'compute';
+  const paint = scene.palette.device(compute ? lane.track.sub : 'copy');
+  const device = lane.track.sub.replace(/ExecutionProvider.*/, '') || 'CPU';
+  return { paint: () => paint, name: () => (compute ? device : 'data'), height: SLICE - 3, gap: GAP + 3 };
+}
+
 function ghostStyle(scene: Scene): SliceStyle {
   const { palette, routines } = scene;
   const paint: Paint = { fill: palette.ghostFill, ink: palette.ink2, edge: palette.ghostEdge };
@@ -85,7 +93,7 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, t
       context.beginPath();
       context.rect(0, top, width, lane.sliceTop + lane.rows * (SLICE + GAP));
       context.clip();
-      drawSlices(context, slices, view, 0, top + lane.sliceTop, width, style);
+      drawSlices(context, slices, view, 0, top + lane.sliceTop, width, lane.track.kind === 'lane' ? laneStyle(scene, lane) : style);
       context.restore();
       drawSelection(context, scene, slices, lane, top);
     }

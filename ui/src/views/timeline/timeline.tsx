@@ -337,6 +337,7 @@ export function Timeline({ state }: { state: State }) {
         <canvas
           ref={ruler.canvas}
           style={{ height: `${MAP + RULER}px` }}
+          aria-label="Map of the whole trace, and the ruler; M measures what is selected"
           onDblClick={() => motion.go({ from: 0, to: state.length })}
           onPointerDown={(event) => {
             const box = (event.currentTarget as HTMLElement).getBoundingClientRect();

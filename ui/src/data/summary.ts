@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the summary says, taken from the report: pure functions.
-import { CATEGORIES, type EventCategory, type Events, type Report, type ReportModel } from '../../api/report.ts';
-import type { Instrument, Meta, Points } from '../../api/types.ts';
-import { count, duration } from '../../base/format.ts';
-import { capital, plural } from '../../base/words.ts';
-import { verdict } from '../../base/verdict.ts';
+import { CATEGORIES, type EventCategory, type Events, type Report, type ReportModel } from '../api/report.ts';
+import type { Instrument, Meta } from '../api/types.ts';
+import { count, duration } from '../base/format.ts';
+import { capital, plural } from '../base/words.ts';
+import { verdict } from '../base/verdict.ts';
 
 const sum = (model: ReportModel, what: (events: Events) => number, category: EventCategory): number => model.functions.reduce((total, one) => total + what(one.events[category]), 0);
 
@@ -18,13 +18,16 @@ export function sentence(report: Report): string {
     const events = mainFunction(model)?.events.inference;
     return { model: model.name, median_ms: events?.median_ms ?? null, p90_ms: events?.p90_ms ?? null, count: events?.count ?? 0, total_ms: events?.total_ms ?? 0 };
   });
-  return verdict(usual, report.findings.filter((finding) => finding.severity !== 'low').map((finding) => finding.title));
+  const grave = report.findings.filter((finding) => finding.severity !== 'low');
+  const kinds = grave.filter((finding, i) => grave.findIndex((other) => other.id === finding.id) === i); // the same of two models is one thing to say
+  return verdict(usual, kinds.map((finding) => finding.title), report.findings.length - grave.length);
 }
 
 export function subline(report: Report, meta: Meta): string {
   const done = report.models.reduce((n, model) => n + sum(model, (events) => events.count + (events.perturbed.included ? 0 : events.perturbed.count), 'inference'), 0);
   const open = report.models.reduce((n, model) => n + sum(model, (events) => events.unfinished, 'inference'), 0);
   const rate = report.pipeline.requests && report.duration_s ? `${count(report.pipeline.requests / report.duration_s)} requests/s` : '';
+  if (!report.models.length) return [`${count(meta.zones)} events`, duration(report.duration_s * 1e9), 'no model was seen'].join(' · ');
   return [
     meta.runtimes.join(', '),
     `${report.models.length} ${plural(report.models.length, 'model')}`,
@@ -47,11 +50,11 @@ export interface StartPart {
 }
 
 /** From the program's start to its first answer, of the model whose first inference ended first. Empty: not known. */
-export function startParts(model: ReportModel | undefined, runs: Points | null): StartPart[] {
+export function startParts(model: ReportModel | undefined, first: { start: number; duration: number } | null): StartPart[] {
   const events = model && mainFunction(model)?.events;
-  if (!events || !runs?.count || !events.load.count || events.load.first_ms === null) return [];
-  const total = (runs.start[0]! + runs.duration[0]!) / 1e6;
-  const inference = runs.duration[0]! / 1e6;
+  if (!events || !first || !events.load.count || events.load.first_ms === null) return [];
+  const total = (first.start + first.duration) / 1e6;
+  const inference = first.duration / 1e6;
   const specialization = Math.min(events.specialization.first_ms ?? 0, events.load.first_ms);
   const load = events.load.first_ms - specialization;
   const prepare = events['prepare-ep'].first_ms ?? 0;
@@ -116,7 +119,7 @@ export function instrumentLines(instruments: Instrument[], meta: Meta, report: R
   off('Sampling', 'not asked for: add --sample');
   if (meta.has.states) lines.push({ name: 'Scheduling', word: meta.has.wakers ? 'on' : 'partly', mark: meta.has.wakers ? '●' : '◐', words: meta.has.wakers ? 'context switches and wake-ups' : 'context switches; who woke whom is not known' });
   else off('Scheduling', 'not asked for: add --sched');
-  const memory = report?.memory;
+  const memory = has('Memory') ? undefined : report?.memory;
   if (memory?.fine) lines.push({ name: 'Memory', word: 'on', mark: '●', words: `every ${duration((memory.resolution_ms ?? 0) * 1e6)}${memory.heap ? ' · allocations' : ''}` });
   else if (memory) lines.push({ name: 'Memory', word: 'partly', mark: '◐', words: `resident size every ${duration((memory.resolution_ms ?? 0) * 1e6)}; add --memory for allocations` });
   else off('Memory', 'not asked for: add --memory');

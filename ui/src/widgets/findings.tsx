@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong, worst first: what it costs, the evidence, one thing to do, and the way to the evidence.
-import type { Finding, Report } from '../../api/report.ts';
-import { capital } from '../../base/words.ts';
-import { cost } from '../../base/verdict.ts';
-import type { State } from '../../data/state.ts';
-import { Advice, Head, SeverityChip, SeverityMark } from '../../widgets/parts.tsx';
+import type { Finding, Report } from '../api/report.ts';
+import { capital } from '../base/words.ts';
+import { cost } from '../base/verdict.ts';
+import type { State } from '../data/state.ts';
+import { Advice, Head, SeverityChip, SeverityMark } from './parts.tsx';
 
 /** The evidence: its first event, or where it can be seen. */
 export function showEvidence(state: State, finding: Finding): void {
@@ -26,6 +26,7 @@ function One({ finding, state }: { finding: Finding; state: State }) {
       <div>
         <div class="finding-title">
           <b>{capital(finding.title)}</b> <SeverityChip severity={finding.severity} />
+          {finding.model && state.meta.models.length > 1 && <span class="faint"> {finding.model}</span>}
         </div>
         <p class="finding-evidence">{capital(finding.evidence.text)}.</p>
         <div class="finding-fix">

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The picture of a recording while it goes on: a gauge in the terminal, or a page. Both follow the
+ * trace's file on threads of their own; the recorder does not know of them.
+ */
+#ifndef IFG_CLI_LIVE_VIEW_H
+#define IFG_CLI_LIVE_VIEW_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "record/session.h"
+
+struct live_gauge;
+struct server;
+
+struct live_view {
+    /* what is wanted */
+    bool gauge;      /* in the terminal */
+    bool page;       /* its address is printed */
+    bool serve_on;   /* the page stays when the program has ended */
+    bool open;       /* in the browser */
+    bool quiet;      /* say nothing but the address */
+    bool launched;   /* the program shares our terminal */
+    const char *log; /* what the program prints goes here, so that the terminal is the gauge's */
+    /* what there is */
+    char directory[64]; /* of a temporary trace, else "" */
+    char path[96];      /* of it */
+    char kept_path[256];
+    int saved_out; /* while the program's output goes to a file, else -1 */
+    int saved_err;
+    struct live_gauge *gauge_running;
+    struct server *server;
+};
+
+/* A temporary file if the user gave none (options->output is set then), and the program's output.
+ * CLI_YES, or the exit status. */
+int live_view_prepare(struct live_view *view, struct session_options *options);
+
+/* The recording runs. */
+void live_view_started(struct live_view *view, const struct session_start *start);
+
+/* It does not any more: ends the gauge, gives the terminal back. */
+void live_view_ended(struct live_view *view);
+
+/* Serves on if that is wanted (until Ctrl-C), and removes or keeps a temporary trace. result is
+ * NULL when nothing was recorded. */
+void live_view_finish(struct live_view *view, const struct session_result *result);
+
+#endif

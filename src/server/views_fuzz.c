@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tables and trees of the page, from whatever a trace file may say.
+ *
+ * Strategies:
+ *   - the input is a trace file; checksums are made right first, so that mutations reach what is
+ *     behind them
+ *   - each question about the whole trace and about a part of it; all functions for a while
+ *   - what comes out is an answer or an error that can be told, within its bounds
+ */
+#include <libdeflate.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/flame.h"
+#include "base/alloc.h"
+#include "server/routes.h"
+
+#define HEADER 64u
+
+/* Offsets of docs/trace-format.md. */
+#define PAYLOAD_BYTES 40u
+#define PAYLOAD_CRC   44u
+#define HEADER_CRC    60u
+
+#define ROUTINES_TRIED 40u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void put_crc(uint8_t *at, const uint8_t *data, size_t size)
+{
+    uint32_t crc = libdeflate_crc32(0, data, size);
+
+    memcpy(at, &crc, sizeof crc);
+}
+
+static void mend(uint8_t *file, size_t size)
+{
+    size_t at = HEADER;
+
+    if (size < HEADER)
+        return;
+    put_crc(file + HEADER_CRC, file, HEADER_CRC);
+    while (size - at >= HEADER) {
+        uint32_t payload;
+
+        memcpy(&payload, file + at + PAYLOAD_BYTES, sizeof payload);
+        if (memcmp(file + at, "IFGb", 4) != 0 || payload > size - at - HEADER) {
+            at++;
+            continue;
+        }
+        put_crc(file + at + PAYLOAD_CRC, file + at + HEADER, payload);
+        put_crc(file + at + HEADER_CRC, file + at, HEADER_CRC);
+        at += HEADER + payload;
+    }
+}
+
+static void ask(struct server_trace *trace, const char *question)
+{
+    static struct request parsed;
+    struct server_request request = { .trace = trace, .model = trace->model, .query = &parsed };
+    struct server_answer answer = { .status = 200 };
+    char target[128];
+    const char *why;
+
+    snprintf(target, sizeof target, "/api/t/0/%s", question);
+    require(request_parse(target, strlen(target), &parsed, &why) == REQUEST_OK);
+    ifg_bytes_init(&answer.body, SERVER_ANSWER_MAX);
+    route_find(parsed.name, ROUTE_TRACE)->handler(&request, &answer);
+    require(answer.status == 200 || answer.status == 400 || answer.status == 422);
+    require(answer.body.size > 1 || answer.body.failed);
+    ifg_bytes_fini(&answer.body);
+}
+
+/* The sums that the page counts on. */
+static void check_flame(const struct model *model)
+{
+    const struct flame_options options = { .by_time = true };
+    struct flame *flame = NULL;
+    uint64_t roots = 0;
+    uint64_t self = 0;
+
+    if (flame_create(model, &options, &flame, NULL))
+        return;
+    require(flame->node_count <= FLAME_NODES);
+    for (size_t i = 0; i < flame->node_count; i++) {
+        const struct flame_node *node = &flame->nodes[i];
+
+        require(node->parent == FLAME_NONE || node->parent < i);
+        require(node->value && node->self <= node->value && node->inferred <= node->value);
+        roots += node->parent == FLAME_NONE ? node->value : 0;
+        self += node->self;
+    }
+    require(roots == flame->samples && self == flame->samples);
+    flame_destroy(flame);
+}
+
+static void look(const struct model *model)
+{
+    static const char *const questions[] = {
+        "stats",
+        "stats?by=model",
+        "stats?by=op&model=0&q=a",
+        "stats?by=thread&t0=1&t1=1000",
+        "stats?mode=sampling&q=r",
+        "flame?mode=merged",
+        "flame?t0=5&t1=100000000&model=0&op=Conv",
+        "flame?thread=t0",
+        "ops?model=0",
+        "switches?model=0",
+        "report",
+        "memory",
+    };
+    struct server_trace trace = { .name = "fuzz", .model = model };
+    size_t routines;
+    char question[64];
+
+    pthread_mutex_init(&trace.report_lock, NULL);
+    if (model_profile_get(model, &trace.profile, NULL) == IFG_OK &&
+        trace_build_tracks(&trace, NULL) == IFG_OK) {
+        for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
+            ask(&trace, questions[i]);
+        routines = trace.profile ? trace.profile->routine_count : 0;
+        for (size_t r = 0; r <= routines && r < ROUTINES_TRIED; r++) {
+            snprintf(question, sizeof question, "annotate?routine=%zu", r);
+            ask(&trace, question);
+        }
+        check_flame(model);
+    }
+    report_destroy(atomic_load(&trace.report));
+    trace_destroy_tracks(&trace);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct model_options options = { .threads = 1 };
+    uint8_t *file = ifg_alloc(size + 1, 1);
+    struct trace_reader *reader = NULL;
+    const struct model *model = NULL;
+
+    if (!file)
+        return 0;
+    if (size)
+        memcpy(file, data, size);
+    mend(file, size);
+    if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
+        model_create(reader, &options, &model, NULL) == IFG_OK)
+        look(model);
+    model_destroy(model);
+    trace_reader_close(reader);
+    ifg_free(file);
+    return 0;
+}

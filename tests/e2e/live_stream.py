@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a page would make of a live stream: puts the messages together and answers questions about them.
+
+live_stream.py bars FILE CATEGORY     events in all bars
+live_stream.py last FILE FIELD        of the last message
+live_stream.py accounted|ordered|agrees FILE
+live_stream.py watch BASE TOKEN latency open_load   listens by itself
+"""
+
+import http.client
+import json
+import sys
+import time
+
+CATEGORIES = ['prepare-ep', 'specialization', 'load', 'setup', 'inference']
+
+
+class Page:
+    def __init__(self):
+        self.messages = []
+        self.clear()
+
+    def clear(self):
+        self.bars = {}
+        self.rows = []
+        self.missed = 0
+
+    def take(self, message):
+        self.messages.append(message)
+        if message['full']:
+            self.clear()
+        for second, category, *numbers in message.get('buckets', []):
+            self.bars[second, CATEGORIES[category]] = numbers
+        self.rows += message.get('rows', [])
+        self.missed += message.get('missed', 0)
+
+    def count(self, category):
+        return sum(numbers[0] for (_, name), numbers in self.bars.items() if name == category)
+
+
+def read(path):
+    page = Page()
+    with sys.stdin if path == '-' else open(path) as lines:
+        for line in lines:
+            page.take(json.loads(line))
+    return page
+
+
+def agrees(page):
+    for category in CATEGORIES:
+        told = page.messages[-1]['categories'][category]
+        bars = [numbers for (_, name), numbers in page.bars.items() if name == category]
+        if told['count'] != told['count90'] or told['count90'] != sum(bar[0] for bar in bars):
+            return f'{category}: count'
+        if bars and (told['high'] != max(bar[2] for bar in bars) or told['low'] != min(bar[3] for bar in bars)):
+            return f'{category}: high or low'
+        if bars and not told['low'] <= told['median'] <= told['high']:
+            return f'{category}: median'
+    return 'yes'
+
+
+def watch(base, token):
+    """Listens until an open load has grown; latency is from the end of an event to its row's arrival here."""
+    host = base.split('//')[1].rstrip('/')
+    connection = http.client.HTTPConnection(host, timeout=20)
+    connection.request('GET', '/api/live/stream', headers={'Authorization': 'Bearer ' + token})
+    answer = connection.getresponse()
+    latencies = []
+    opened = []
+    begin = None
+    while len(opened) < 4:
+        message = json.loads(answer.readline())
+        now = time.monotonic_ns()
+        begin = message.get('info', {}).get('begin', begin)
+        if not message['full']:
+            latencies += [now - begin - row[1] - row[2] for row in message.get('rows', [])]
+        opened += [event['duration'] for event in message.get('open', []) if event['category'] == 2 and event['duration'] > 2e8]
+    connection.close()
+    latencies.sort()
+    p95 = latencies[len(latencies) * 95 // 100]
+    print(f'{latencies[len(latencies) // 2] / 1e6:.0f} ms, {p95 / 1e6:.0f} ms of {len(latencies)} rows')
+    print('in time' if p95 < 1e9 else 'late')
+    print('grows' if opened == sorted(opened) and opened[0] < opened[-1] else opened)
+
+
+def main():
+    question, path, *rest = sys.argv[1:]
+    if question == 'watch':
+        watch(path, rest[0])
+        return
+    page = read(path)
+    last = page.messages[-1]
+    if question == 'bars':
+        print(page.count(rest[0]))
+    elif question == 'last':
+        print(last[rest[0]])
+    elif question == 'accounted':
+        totals = last['totals']
+        print('yes' if totals['rows'] == len(page.rows) + page.missed and
+              totals['events'] == totals['rows'] + totals['thinned'] else totals)
+    elif question == 'ordered':
+        numbers = [row[0] for row in page.rows]
+        sequence = [message['seq'] for message in page.messages]
+        print('yes' if numbers == sorted(set(numbers)) and sequence == list(range(len(sequence))) else 'no')
+    elif question == 'agrees':
+        print(agrees(page))
+
+
+main()

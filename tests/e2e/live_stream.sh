@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The live interface of the server: a recording that goes on, one that is killed, several readers, a slow one, many events.
+# shellcheck disable=SC2154 # set by the files read here
+. "$TAP_SH"
+. "$SOURCE_DIR/tests/e2e/record_lib.sh"
+cd "$T" || exit 1
+TMPDIR=$T
+export TMPDIR
+
+# serve FILE: the address is in $base, the token in $token, the process in $server.
+serve() {
+    : >url
+    spawn "$INFEROGRAM" serve -q --live "$1" >url 2>serve.err
+    server=$spawned
+    until_true 10 grep -q token url
+    base=$(sed 's/#.*//' url)
+    token=$(sed 's/.*token=//' url)
+}
+get() { curl -s -H "Authorization: Bearer $token" "${base}api/$1"; }
+status() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" "${base}api/$1"; }
+stream() { curl -sN --max-time 60 -H "Authorization: Bearer $token" "${base}api/live/stream"; }
+of() { python3 "$SOURCE_DIR/tests/e2e/live_stream.py" "$@"; }
+
+# A recording that goes on and ends.
+spawn "$INFEROGRAM" record -q --no-sample -o run.ifg -- "$LIVE_EVENTS" 3000 2 >run.out
+recorder=$spawned
+until_true 10 test -s run.ifg
+serve run.ifg
+contains "the list says that it is live" "$(get traces)" '"live":true'
+is "not yet a trace to be looked at" "$(status t/0/meta)" 503
+contains "and says why" "$(get t/0/meta)" '"recording"'
+is "no token, no stream" "$(curl -s -o /dev/null -w '%{http_code}' "${base}api/live/stream")" 401
+is "no such live address" "$(status live/nothing)" 404
+stream >one &
+one=$!
+stream >two &
+two=$!
+(stream | (sleep 1.5 && cat) >slow) & # reads nothing for a while
+slow=$!
+wait "$recorder" "$one" "$two" "$slow"
+is "the program's own output" "$(cat run.out)" 6000
+for reader in one two slow; do
+    is "$reader: every event is in a bar" "$(of bars "$reader" inference)" 6000
+    is "$reader: and the load" "$(of bars "$reader" load)" 1
+    is "$reader: it is told that it ended" "$(of last "$reader" state) $(of last "$reader" why)" "ended the program ended"
+    is "$reader: rows and those without add up" "$(of accounted "$reader")" yes
+    is "$reader: messages are in order" "$(of ordered "$reader")" yes
+done
+ok "several messages came while it ran" test "$(wc -l <one)" -ge 8
+is "the state is the same" "$(get live/state | of bars - inference)" 6000
+is "count, High and Low agree with the bars" "$(get live/state | of agrees -)" yes
+contains "where the trace is" "$(get live/save)" "$T/run.ifg"
+until_true 10 sh -c "curl -s -H 'Authorization: Bearer $token' ${base}api/t/0/meta | grep -q '\"zones\":'"
+contains "now it can be looked at" "$(get t/0/meta)" '"zones":6001'
+kill "$server"
+wait "$server"
+is "the server stops cleanly" "$?" 0
+
+# Latency of rows, an open event, and a recorder that is killed.
+spawn "$INFEROGRAM" record -q --no-sample -o killed.ifg -- "$LIVE_EVENTS" 200 1.5 open >killed.out
+recorder=$spawned
+until_true 10 test -s killed.ifg
+serve killed.ifg
+python3 "$SOURCE_DIR/tests/e2e/live_stream.py" watch "$base" "$token" latency open_load >watched
+note "rows arrive after (median, p95): $(sed -n 1p watched)"
+ok "rows arrive within a second" test "$(sed -n 2p watched)" = "in time"
+contains "the open load is shown and grows" "$(sed -n 3p watched)" "grows"
+stream >killed &
+reader=$!
+until_true 10 test -s killed
+kill -KILL "$recorder"
+wait "$reader"
+is "a killed recorder: the stream ends" "$(of last killed state)" ended
+contains "and says why" "$(of last killed why)" "killed"
+kill "$server"
+pkill -P "$recorder" 2>/dev/null
+
+# The same from live itself; the page wants the trace to be kept.
+spawn "$INFEROGRAM" live --web --no-sample -- "$LIVE_EVENTS" 1000 1 >web.out 2>web.err
+live=$spawned
+until_true 10 grep -q token= web.err
+base=$(grep -o 'http[^#]*' web.err)
+token=$(grep -o 'token=[0-9a-f]*' web.err | cut -d= -f2)
+contains "a temporary trace" "$(get live/save)" '"temporary":true,"kept":false'
+contains "is kept if a page wants it" "$(get "live/save?keep=1")" '"kept":true'
+kept=$(get live/save | python3 -c 'import json, sys; print(json.load(sys.stdin)["path"])')
+stream >web
+is "every event" "$(of bars web inference)" 1000
+ok "the page stays when the program has ended" kill -0 "$live"
+kill -INT "$live"
+wait "$live"
+is "until Ctrl-C" "$?" 0
+ok "the trace was kept" "$INFEROGRAM" info "$kept"
+is "nothing temporary is left" "$(find "$T" -maxdepth 1 -name 'inferogram-live-*')" ""
+
+spawn "$INFEROGRAM" record --live -q --no-sample -o shown.ifg -- "$LIVE_EVENTS" 1000 1 >shown.out 2>shown.err
+recorder=$spawned
+until_true 10 grep -q token= shown.err
+base=$(grep -o 'http[^#]*' shown.err)
+token=$(grep -o 'token=[0-9a-f]*' shown.err | cut -d= -f2)
+contains "record --live has a page" "$(get live/state)" '"temporary":false'
+wait "$recorder"
+is "and ends with the program" "$? $(cat shown.out)" "0 1000"
+
+# What is no trace; and a server without --live.
+echo nonsense that is long enough to be looked at, and then some more of it, up to a header >other.ifg
+serve other.ifg
+until_true 5 test "$(status live/state)" = 422
+is "a file that is no trace" "$(status live/state)" 422
+kill "$server"
+exits "one file at a time" 2 "$INFEROGRAM" serve --live a b
+spawn "$INFEROGRAM" serve -q run.ifg >url
+server=$spawned
+until_true 10 grep -q token url
+base=$(sed 's/#.*//' url)
+token=$(sed 's/.*token=//' url)
+is "without --live" "$(status live/state) $(status live/stream) $(status live/save)" "404 404 404"
+kill "$server"
+done_testing

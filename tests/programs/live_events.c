@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A program with a known number of ML events: a load of 200 ms, then RATE inferences a second for
+ * SECONDS, in portions of one millisecond. Prints how many there were.
+ *
+ *   live_events RATE SECONDS [open]    with `open`: then a load that only ends with the program
+ */
+#include <inferogram/inferogram.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static unsigned long long now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}
+
+static void sleep_until(unsigned long long ns)
+{
+    struct timespec until = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    ifg_model_options options = { .struct_size = sizeof options,
+                                  .name = "known",
+                                  .path = "/models/known.onnx",
+                                  .runtime = "test" };
+    ifg_model *model = ifg_model_create(&options);
+    double rate = argc > 1 ? atof(argv[1]) : 1000;
+    double seconds = argc > 2 ? atof(argv[2]) : 1;
+    unsigned long long begin;
+    unsigned long long done = 0;
+    ifg_zone zone = ifg_event_begin(model, "main", IFG_LOAD);
+
+    usleep(200000);
+    ifg_zone_end(zone);
+    begin = now_ns();
+    for (unsigned long long ms = 0; ms < (unsigned long long)(seconds * 1000); ms++) {
+        unsigned long long wanted = (unsigned long long)(rate * (double)(ms + 1) / 1000);
+
+        while (done < wanted) {
+            zone = ifg_event_begin(model, "main", IFG_INFERENCE);
+            ifg_zone_end(zone);
+            done++;
+        }
+        sleep_until(begin + (ms + 1) * 1000000);
+    }
+    printf("%llu\n", done);
+    fflush(stdout);
+    if (argc > 3 && strcmp(argv[3], "open") == 0) {
+        zone = ifg_event_begin(model, "main", IFG_LOAD);
+        pause();
+        ifg_zone_end(zone);
+    }
+    return 0;
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The page of `inferogram serve` in Chromium, with recordings made here: a voice detector, and two models that read
+# text, both in node. Pictures are kept in BUILD/ui-shots. UI_TESTS=name runs only *name*.test.mjs.
+# shellcheck disable=SC2154 # T comes from tap.sh
+. "$TAP_SH"
+. "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
+need_plain_build
+command -v node >/dev/null || skip_all "no node on this machine"
+[ -d "$SOURCE_DIR/ui/node_modules/playwright-core" ] || skip_all "the packages of the page are missing; tools/install-deps brings them"
+[ -s "$SOURCE_DIR/ui/dist/app.js" ] || skip_all "the page is not built; tools/build-ui builds it"
+CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser)} || skip_all "no Chromium on this machine"
+export CHROMIUM
+need ort-node-1.30.0 silero ocr
+NODE_PATH=$(cached ort-node-1.30.0)/node_modules
+export NODE_PATH
+
+# record NAME PROGRAM ARGUMENTS: in a folder of its own, where node leaves the names of what it compiled
+record() {
+    name=$1
+    shift
+    (cd "$T/work" && "$INFEROGRAM" record -q --ops --sample=499 -o "$T/traces/$name.ifg" -- node --perf-prof "$@") \
+        >"$T/$name.out" 2>&1 || { cat "$T/$name.out" >&2; exit 1; }
+}
+mkdir "$T/traces" "$T/work"
+cp "$SOURCE_DIR/examples/read_text.js" "$SOURCE_DIR/tests/runtimes/vad.js" "$T/work"
+ln -s "$(cached ocr)" "$T/work/models"
+unset IFG_RECORD_OPTIONS
+record ocr read_text.js models 24
+record silero vad.js "$(cached silero)/silero_vad_v5.onnx" 300
+"$REPORT_TRACES" plain "$T/traces/plain.ifg"
+echo "this is no trace" >"$T/traces/damaged.ifg"
+
+# From here on the points are node's.
+# shellcheck disable=SC2034 # tap.sh reads it
+tap_finished=true
+UI_TRACES=$T/traces
+UI_SHOTS=$BUILD_DIR/ui-shots
+export UI_TRACES UI_SHOTS
+mkdir -p "$UI_SHOTS"
+node "$SOURCE_DIR/tests/ui/run.mjs" "${UI_TESTS:-}"

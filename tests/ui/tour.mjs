@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the pictures of docs/tour.md anew: node tests/ui/tour.mjs INFEROGRAM TRACE DIRECTORY
+// TRACE is a recording of examples/read_text.js, made in its folder:
+//   inferogram record --ops --sample=499 -o read_text.ifg -- node --perf-prof read_text.js models 80
+// Each step is a click that the tour tells of; where one does not lead where the tour says, this ends with an error.
+import { createRequire } from 'node:module';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { deflateSync, inflateSync } from 'node:zlib';
+
+const [tool, trace, out] = process.argv.slice(2);
+if (!out) {
+  console.error('usage: node tests/ui/tour.mjs INFEROGRAM TRACE DIRECTORY');
+  process.exit(2);
+}
+process.env.INFEROGRAM = tool;
+const { Served, Tab, launch } = await import('./lib.mjs');
+const LIMIT = 150000; // bytes of a picture
+
+const TABLE = Array.from({ length: 256 }, (_, n) => {
+  let c = n;
+  for (let k = 0; k < 8; k++) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1;
+  return c >>> 0;
+});
+function crc(bytes) {
+  let value = 0xffffffff;
+  for (const byte of bytes) value = TABLE[(value ^ byte) & 255] ^ (value >>> 8);
+  return (value ^ 0xffffffff) >>> 0;
+}
+function chunk(name, data) {
+  const whole = Buffer.alloc(12 + data.length);
+  whole.writeUInt32BE(data.length, 0);
+  whole.write(name, 4, 'latin1');
+  data.copy(whole, 8);
+  whole.writeUInt32BE(crc(whole.subarray(4, 8 + data.length)), 8 + data.length);
+  return whole;
+}
+
+/** Chromium's pictures have three bytes a pixel. These have few colours: 255 of a palette are a third of the size. */
+function toPalette(png) {
+  const width = png.readUInt32BE(16);
+  const height = png.readUInt32BE(20);
+  const step = png[25] === 6 ? 4 : 3;
+  const parts = [];
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) if (png.toString('latin1', at + 4, at + 8) === 'IDAT') parts.push(png.subarray(at + 8, at + 8 + png.readUInt32BE(at)));
+  const raw = inflateSync(Buffer.concat(parts));
+  const line = width * step;
+  const pixels = Buffer.alloc(line * height);
+  for (let y = 0; y < height; y++) {
+    const filter = raw[y * (line + 1)];
+    for (let i = 0; i < line; i++) {
+      const left = i >= step ? pixels[y * line + i - step] : 0;
+      const up = y ? pixels[(y - 1) * line + i] : 0;
+      const corner = y && i >= step ? pixels[(y - 1) * line + i - step] : 0;
+      const guess = left + up - corner;
+      const [a, b, c] = [Math.abs(guess - left), Math.abs(guess - up), Math.abs(guess - corner)];
+      const add = [0, left, up, (left + up) >> 1, a <= b && a <= c ? left : b <= c ? up : corner][filter];
+      pixels[y * line + i] = raw[y * (line + 1) + 1 + i] + add;
+    }
+  }
+  // colours that are seen often stay as they are; the others become the nearest of them
+  const counts = new Map();
+  const key = (at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
+  for (let at = 0; at < pixels.length; at += step) counts.set(key(at), (counts.get(key(at)) ?? 0) + 1);
+  const palette = [...counts.entries()].sort((a, b) => b[1] - a[1]).slice(0, 255).map(([colour]) => colour);
+  const nearest = new Map(palette.map((colour, i) => [colour, i]));
+  const find = (colour) => {
+    let best = 0;
+    let least = Infinity;
+    palette.forEach((other, i) => {
+      const away = ((colour >> 16) - (other >> 16)) ** 2 + (((colour >> 8) & 255) - ((other >> 8) & 255)) ** 2 + ((colour & 255) - (other & 255)) ** 2;
+      if (away < least) [least, best] = [away, i];
+    });
+    nearest.set(colour, best);
+    return best;
+  };
+  const rows = Buffer.alloc((width + 1) * height);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) rows[y * (width + 1) + 1 + x] = nearest.get(key((y * width + x) * step)) ?? find(key((y * width + x) * step));
+  const head = Buffer.from(png.subarray(16, 29));
+  head[8] = 8;
+  head[9] = 3;
+  const colours = Buffer.from(palette.flatMap((colour) => [colour >> 16, (colour >> 8) & 255, colour & 255]));
+  return Buffer.concat([png.subarray(0, 8), chunk('IHDR', head), chunk('PLTE', colours), chunk('IDAT', deflateSync(rows, { level: 9 })), chunk('IEND', Buffer.alloc(0))]);
+}
+
+const browser = await launch();
+const served = await Served.start(trace);
+const tab = await Tab.open(browser, served, 'theme=light', { viewport: { width: 1280, height: 720 } });
+const { page } = tab;
+
+async function picture(name) {
+  await tab.settle();
+  await page.mouse.move(640, 2);
+  await page.waitForTimeout(200);
+  const file = join(out, `${name}.png`);
+  await page.screenshot({ path: file });
+  writeFileSync(file, toPalette(readFileSync(file)));
+  const { size } = statSync(file);
+  console.log(`${file} ${size}`);
+  if (size > LIMIT) throw new Error(`${file} has more than ${LIMIT} bytes`);
+}
+const summary = async () => {
+  await page.evaluate(() => (location.hash = 'page=summary'));
+  await page.waitForSelector('.models-table');
+};
+
+await page.waitForSelector('.models-table tr.big');
+await picture('1-summary');
+// which phase: a click on the line of the table that is bold
+await page.locator('.models-table tr.big').first().click();
+await page.waitForSelector('.details-facts');
+await picture('2-timeline');
+// what happened in it: a click on Show of a finding
+await summary();
+await page.locator('.finding').getByRole('button', { name: 'Show' }).first().click();
+await page.waitForSelector('.lane-label');
+await picture('3-finding');
+// which operator
+await summary();
+await page.getByRole('button', { name: 'All operators' }).click();
+await page.waitForSelector('.vtable-row');
+await picture('4-operators');
+// which line: the page Source begins with the hottest function that has lines
+await summary();
+await page.locator('.tab:text-is("Source")').click();
+await page.waitForSelector('.code-line.on');
+await tab.settle();
+const own = page.locator('.functions button:text-is("prepare")');
+if ((await own.count()) && (await own.getAttribute('aria-current')) !== 'true') await own.click();
+await page.waitForSelector('.code-line.on');
+await picture('5-source');
+// more: a range, ghost zones, dark
+await page.evaluate(() => (location.hash = 'page=timeline&theme=dark'));
+await page.waitForSelector('.lane-label');
+const meta = await served.json('meta');
+const thread = meta.tracks.filter((track) => track.kind === 'thread').sort((a, b) => b.samples - a.samples)[0];
+const inference = (await served.slices('ml', meta.length_ns * 0.5, meta.length_ns * 0.8, 4000)).filter((slice) => meta.places[slice.place].category === 'inference').sort((a, b) => b.duration - a.duration)[0];
+const [from, to] = [Math.round(inference.start - inference.duration * 0.4), Math.round(inference.start + inference.duration * 1.6)];
+await page.evaluate((hash) => (location.hash = hash), `page=timeline&theme=dark&t0=${from}&t1=${to}&range=${Math.round(inference.start)}-${Math.round(inference.start + inference.duration)}`);
+await tab.settle();
+await page.locator(`[data-track="${thread.id}"] .samples`).click();
+await tab.settle();
+await page.locator(`[data-track="${thread.id}"]`).evaluate((label) => label.closest('.lanes').scrollTo(0, label.offsetTop - 60));
+await picture('6-samples');
+await browser.close();
+await served.stop();
