@@ -113,7 +113,8 @@ static enum ifg_status restart(struct live_feed *feed, struct ifg_error *err)
     feed->damaged = 0;
     memset(&feed->info, 0, sizeof feed->info);
     memset(feed->own->places, 0, sizeof feed->own->places);
-    memset(feed->own->dropped, 0, feed->own->dropped_count * sizeof *feed->own->dropped);
+    for (size_t i = 0; i < feed->own->dropped_count; i++)
+        feed->own->dropped[i] = 0;
     feed->own->grown_ns = monotonic_ns();
     return IFG_OK;
 }

@@ -58,9 +58,10 @@ static bool prepare(struct live_distribution *distribution, bool window)
         distribution->kept = ifg_alloc(LIVE_EXACT, sizeof *distribution->kept);
     if (!distribution->cells)
         distribution->cells = ifg_alloc(CELLS, sizeof *distribution->cells);
-    if (window && !distribution->second_cells) {
+    if (window && !distribution->second_cells)
         distribution->second_cells =
             ifg_alloc((size_t)HELD * CELLS, sizeof *distribution->second_cells);
+    if (window && !distribution->second_of_cells) {
         distribution->second_of_cells = ifg_alloc(HELD, sizeof *distribution->second_of_cells);
         for (size_t i = 0; distribution->second_of_cells && i < HELD; i++)
             distribution->second_of_cells[i] = INT64_MIN;
@@ -145,7 +146,8 @@ double live_window_median(const struct live *live, unsigned category)
     uint64_t count = 0;
     bool all_kept = distribution->count <= LIVE_EXACT;
 
-    if (!distribution->count || !distribution->kept || !distribution->second_cells)
+    if (!distribution->count || !distribution->kept || !distribution->second_cells ||
+        !distribution->second_of_cells)
         return NAN;
     for (size_t slot = 0; slot < HELD; slot++) {
         const uint32_t *cells = distribution->second_cells + slot * CELLS;

@@ -120,7 +120,7 @@ static void medians_of_very_many(void)
         uint64_t random = 12345;
         double exact;
 
-        /* 1 to 20001 times the scale, each once, shuffled by a step that is prime to their number. */
+        /* 1 to 20001 times the scale, each once: the step is prime to their number. */
         for (uint64_t i = 0; i < 20001; i++) {
             uint64_t value = (i * 7919 + random) % 20001 + 1;
             struct live_event event = { .start_ns = BASE + i * MS / 4,

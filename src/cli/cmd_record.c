@@ -92,7 +92,8 @@ static void show_start(const struct session_start *start, void *user)
 {
     struct screen *screen = user;
 
-    if (!screen->quiet) {
+    /* With --log, our words would be among the program's. */
+    if (!screen->quiet && !(screen->view && screen->view->log)) {
         cli_say("recording %s (pid %d) → %s", start->program, (int)start->pid, start->path);
         if (*start->not_hooked)
             cli_say("ONNX Runtime is not watched: %s", start->not_hooked);

@@ -66,7 +66,9 @@ static int finish(struct export_sink *sink, const struct ifg_bytes *page, enum i
     cli_say("%s", err->message);
     if (!made)
         return CLI_NO;
-    return made == IFG_UNSUPPORTED ? CLI_LACKS : cli_exit_for(made);
+    if (made == IFG_NO_MEMORY)
+        return CLI_NO;
+    return made == IFG_UNSUPPORTED ? CLI_LACKS : CLI_USAGE;
 }
 
 static void say_written(const char *path, size_t bytes)

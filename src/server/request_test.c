@@ -34,6 +34,9 @@ static void paths(void)
         "/API/traces",
         "/api/tr%61ces",
         "/api/traces/",
+        "/api/live/",
+        "/api/live/state/",
+        "/api/t/0/live/state",
         "/api/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "api/traces",
     };
@@ -44,6 +47,9 @@ static void paths(void)
     /* an address of a trace */
     CHECK(parse("/api/t/17/lod?track=t0") == REQUEST_OK && strcmp(request.name, "lod") == 0 &&
           request.trace == 17);
+    /* of a recording that goes on */
+    CHECK(parse("/api/live/state") == REQUEST_OK && strcmp(request.name, "live/state") == 0 &&
+          request.trace == REQUEST_NO_TRACE);
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         tap_note("%s", unknown[i]);
         CHECK(parse(unknown[i]) == REQUEST_UNKNOWN && *why);

@@ -69,12 +69,14 @@ contains "the open load is shown and grows" "$(sed -n 3p watched)" "grows"
 stream >killed &
 reader=$!
 until_true 10 test -s killed
+program=$(cat "/proc/$recorder/task/$recorder/children")
 kill -KILL "$recorder"
 wait "$reader"
 is "a killed recorder: the stream ends" "$(of last killed state)" ended
 contains "and says why" "$(of last killed why)" "killed"
 kill "$server"
-pkill -P "$recorder" 2>/dev/null
+# shellcheck disable=SC2086 # ids
+kill $program
 
 # The same from live itself; the page wants the trace to be kept.
 spawn "$INFEROGRAM" live --web --no-sample -- "$LIVE_EVENTS" 1000 1 >web.out 2>web.err
@@ -104,7 +106,7 @@ wait "$recorder"
 is "and ends with the program" "$? $(cat shown.out)" "0 1000"
 
 # What is no trace; and a server without --live.
-echo nonsense that is long enough to be looked at, and then some more of it, up to a header >other.ifg
+echo 'nonsense that is long enough to be looked at, and some more of it, up to the size of a header' >other.ifg
 serve other.ifg
 until_true 5 test "$(status live/state)" = 422
 is "a file that is no trace" "$(status live/state)" 422

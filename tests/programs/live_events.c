@@ -34,8 +34,8 @@ int main(int argc, char **argv)
                                   .path = "/models/known.onnx",
                                   .runtime = "test" };
     ifg_model *model = ifg_model_create(&options);
-    double rate = argc > 1 ? atof(argv[1]) : 1000;
-    double seconds = argc > 2 ? atof(argv[2]) : 1;
+    double rate = argc > 1 ? strtod(argv[1], NULL) : 1000;
+    double seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
     unsigned long long begin;
     unsigned long long done = 0;
     ifg_zone zone = ifg_event_begin(model, "main", IFG_LOAD);

@@ -8,6 +8,7 @@
  *     report_traces profile FILE     samples and context switches, see profile_trace.h
  *     report_traces empty FILE       nothing
  *     report_traces odd FILE         long and dirty texts wherever there is one
+ *     report_traces markup FILE      the same with what would be code in a page
  *     report_traces large FILE N     N million slices of one model: inferences and operators
  *     report_traces runs FILE N      N million inferences on three threads
  */
@@ -34,15 +35,14 @@ static void make_many(struct ml_trace *trace)
     }
 }
 
-static void make_odd(struct ml_trace *trace)
+static void make_odd(struct ml_trace *trace, const char *pattern)
 {
-    static const char pattern[] = "\033[31m\n\t\302\245%s %d \342\202\254,";
     static char text[6000];
     uint32_t model, op, stage;
     struct ml_trace_open open;
 
     for (size_t i = 0; i + 1 < sizeof text; i++)
-        text[i] = pattern[i % (sizeof pattern - 1)];
+        text[i] = pattern[i % strlen(pattern)];
     model = ml_trace_model(trace,
                            &(struct ml_trace_model){
                                .name = text, .runtime = text, .requested = text, .actual = text });
@@ -119,7 +119,9 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "many") == 0)
         make_many(&trace);
     else if (strcmp(argv[1], "odd") == 0)
-        make_odd(&trace);
+        make_odd(&trace, "\033[31m\n\t\302\245%s %d \342\202\254,");
+    else if (strcmp(argv[1], "markup") == 0)
+        make_odd(&trace, "</script></style><img src=x onerror=\"window.broken=1\">'`${1}&lt;<!--");
     else if (strcmp(argv[1], "plain") == 0)
         make_plain(&trace);
     else if (strcmp(argv[1], "profile") == 0)

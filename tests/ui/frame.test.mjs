@@ -116,6 +116,21 @@ async function large({ browser, one }) {
   await tab.close('200 %');
 }
 
+/** Screens between the two: nothing of the bar is lost. */
+async function widths({ browser, many }) {
+  const tab = await Tab.open(browser, many, `trace=${(await many.json('/api/traces')).traces.find((trace) => trace.name === 'ocr.ifg').id}&page=timeline`, { wait: '.lane-label' });
+  for (const width of [1440, 1280, 1180, 1024, 640]) {
+    await tab.page.setViewportSize({ width, height: 720 });
+    await tab.page.waitForTimeout(60);
+    const cut = await tab.page.evaluate(() => [...document.querySelectorAll('.bar button, .bar input, .bar a')].filter((one) => {
+      const [inner, outer] = [one.getBoundingClientRect(), one.parentElement.getBoundingClientRect()];
+      return inner.right > Math.min(innerWidth, outer.right) + 1 || inner.left < outer.left - 1;
+    }).map((one) => one.textContent || one.getAttribute('aria-label')));
+    is(cut, [], `${width} pixels: the whole bar is seen`);
+  }
+  await tab.close('widths');
+}
+
 async function keyboard({ browser, one }) {
   const tab = await Tab.open(browser, one, '');
   await tab.page.waitForSelector('.summary-middle');
@@ -179,4 +194,4 @@ async function motion({ browser, one }) {
   ok((await steps('no-preference')) > 1, 'else it glides');
 }
 
-export default { deepLink, themes, refused, gone, picker, large, keyboard, motion };
+export default { deepLink, themes, refused, gone, picker, large, widths, keyboard, motion };

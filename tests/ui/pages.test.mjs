@@ -65,11 +65,14 @@ async function summary({ browser, one }) {
 
   const shown = report.findings.findIndex((finding) => finding.evidence.events.length > 0);
   if (shown >= 0) {
+    await tab.page.evaluate(() => (location.hash = 'page=summary&q=Conv'));
+    await tab.page.waitForSelector('.finding');
     const event = await one.json(`slice?id=${report.findings[shown].evidence.events[0]}`);
     await tab.page.locator('.finding').nth(shown).getByRole('button', { name: 'Show' }).click();
     await tab.page.waitForSelector('.lane-label');
     is([await tab.part('page'), Number(await tab.part('slice'))], ['timeline', event.id], "a finding's Show goes to its evidence");
     const view = await tab.view();
+    is(await tab.part('q'), null, 'and no older search hides it');
     ok(view.from <= event.start && view.to >= event.start + event.duration, 'which is in sight');
   } else {
     ok(true, 'no finding of this recording has an event of its own');
@@ -99,9 +102,16 @@ async function twoClicks({ browser, one }) {
   await tab.page.evaluate(() => (location.hash = 'page=summary'));
   await tab.page.waitForSelector('.summary-middle');
   await tab.page.locator('.tab:text-is("Source")').click();
-  await tab.page.waitForSelector('.functions tbody tr.sel');
-  const sampled = await one.json('stats?by=function&mode=sampling');
-  ok((await tab.page.locator('.functions tbody tr').count()) > 3, 'one click: the hottest function, open', JSON.stringify(sampled.rows[0]));
+  await tab.page.waitForSelector('.code-line.on');
+  await tab.settle();
+  const code = await one.json(`annotate?routine=${await tab.part('routine')}`);
+  const lines = code.files.flatMap((file) => file.lines).sort((a, b) => b.self - a.self);
+  contains(code.name, 'prepare', "one click: the hottest of the program's own functions");
+  const chosen = squeeze(await tab.page.locator('.code-line.on').first().innerText());
+  ok(chosen.includes(squeeze(lines[0].text)) || lines.filter((line) => line.self === lines[0].self).some((line) => chosen.includes(squeeze(line.text))), 'and its hottest line', `${chosen} wanted ${lines[0].text}`);
+  await tab.page.keyboard.press('h');
+  await tab.page.waitForTimeout(100);
+  ok(squeeze(await tab.page.locator('.code-line.on').first().innerText()) !== chosen, 'H goes to the next hot line');
   await tab.close('two clicks');
 }
 

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs tests/ui/*.test.mjs (those whose name has the argument in it) with one browser and two servers, a few at a time, and prints TAP.
+// Runs tests/ui/*.test.mjs (those whose name has the argument in it; with ! before it: the others) with one browser and two servers, a few at a time, and prints TAP.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Served, TRACES, finish, launch, ok } from './lib.mjs';
 
 const AT_ONCE = 3; // they mostly wait
-const wanted = process.argv[2] ?? '';
+const word = process.argv[2] ?? '';
+const isWanted = (name) => (word.startsWith('!') ? !name.includes(word.slice(1)) : name.includes(word));
 const here = new URL('.', import.meta.url);
 const browser = await launch();
 const one = await Served.start(join(TRACES, 'ocr.ifg'));
 const many = await Served.start(TRACES);
 const waiting = [];
-for (const file of readdirSync(here).filter((name) => name.endsWith('.test.mjs') && name.includes(wanted)).sort()) {
+for (const file of readdirSync(here).filter((name) => name.endsWith('.test.mjs') && isWanted(name)).sort()) {
   const { default: tests } = await import(new URL(file, here));
   for (const [name, body] of Object.entries(tests)) waiting.push([`${file.replace('.test.mjs', '')}: ${name}`, body]);
 }

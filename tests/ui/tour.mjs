@@ -16,6 +16,7 @@ if (!out) {
 process.env.INFEROGRAM = tool;
 const { Served, Tab, launch } = await import('./lib.mjs');
 const LIMIT = 150000; // bytes of a picture
+const OFTEN = 128;
 
 const TABLE = Array.from({ length: 256 }, (_, n) => {
   let c = n;
@@ -36,7 +37,7 @@ function chunk(name, data) {
   return whole;
 }
 
-/** Chromium's pictures have three bytes a pixel. These have few colours: 255 of a palette are a third of the size. */
+/** Chromium's pictures have three bytes a pixel. These have few colours: 256 of a palette are a third of the size. */
 function toPalette(png) {
   const width = png.readUInt32BE(16);
   const height = png.readUInt32BE(20);
@@ -58,18 +59,27 @@ function toPalette(png) {
       pixels[y * line + i] = raw[y * (line + 1) + 1 + i] + add;
     }
   }
-  // colours that are seen often stay as they are; the others become the nearest of them
+  // colours that are seen often stay as they are; the others become the nearest one
   const counts = new Map();
   const key = (at) => (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
   for (let at = 0; at < pixels.length; at += step) counts.set(key(at), (counts.get(key(at)) ?? 0) + 1);
-  const palette = [...counts.entries()].sort((a, b) => b[1] - a[1]).slice(0, 255).map(([colour]) => colour);
+  const away = (a, b) => ((a >> 16) - (b >> 16)) ** 2 + (((a >> 8) & 255) - ((b >> 8) & 255)) ** 2 + ((a & 255) - (b & 255)) ** 2;
+  const order = [...counts.entries()].sort((a, b) => b[1] - a[1]);
+  const palette = order.slice(0, OFTEN).map(([colour]) => colour);
+  // then those that are farthest from all of these: a small spot of a colour of its own keeps it
+  const rest = order.slice(OFTEN).map(([colour, n]) => ({ colour, n, least: Math.min(...palette.map((other) => away(colour, other))) }));
+  while (palette.length < 256 && rest.length) {
+    const next = rest.reduce((best, one) => (one.least * Math.sqrt(one.n) > best.least * Math.sqrt(best.n) ? one : best));
+    if (next.least === 0) break;
+    palette.push(next.colour);
+    for (const one of rest) one.least = Math.min(one.least, away(one.colour, next.colour));
+  }
   const nearest = new Map(palette.map((colour, i) => [colour, i]));
   const find = (colour) => {
     let best = 0;
     let least = Infinity;
     palette.forEach((other, i) => {
-      const away = ((colour >> 16) - (other >> 16)) ** 2 + (((colour >> 8) & 255) - ((other >> 8) & 255)) ** 2 + ((colour & 255) - (other & 255)) ** 2;
-      if (away < least) [least, best] = [away, i];
+      if (away(colour, other) < least) [least, best] = [away(colour, other), i];
     });
     nearest.set(colour, best);
     return best;
@@ -99,8 +109,10 @@ async function picture(name) {
   console.log(`${file} ${size}`);
   if (size > LIMIT) throw new Error(`${file} has more than ${LIMIT} bytes`);
 }
+/** The first screen again, as somebody sees it who has just opened the address. */
 const summary = async () => {
-  await page.evaluate(() => (location.hash = 'page=summary'));
+  await page.goto('about:blank');
+  await page.goto(`${served.address}&theme=light`);
   await page.waitForSelector('.models-table');
 };
 
@@ -130,12 +142,13 @@ if ((await own.count()) && (await own.getAttribute('aria-current')) !== 'true') 
 await page.waitForSelector('.code-line.on');
 await picture('5-source');
 // more: a range, ghost zones, dark
-await page.evaluate(() => (location.hash = 'page=timeline&theme=dark'));
+await summary();
+await page.locator('.tab:text-is("Timeline")').click();
 await page.waitForSelector('.lane-label');
 const meta = await served.json('meta');
 const thread = meta.tracks.filter((track) => track.kind === 'thread').sort((a, b) => b.samples - a.samples)[0];
 const inference = (await served.slices('ml', meta.length_ns * 0.5, meta.length_ns * 0.8, 4000)).filter((slice) => meta.places[slice.place].category === 'inference').sort((a, b) => b.duration - a.duration)[0];
-const [from, to] = [Math.round(inference.start - inference.duration * 0.4), Math.round(inference.start + inference.duration * 1.6)];
+const [from, to] = [Math.round(inference.start - inference.duration * 0.5), Math.round(inference.start + inference.duration * 1.3)];
 await page.evaluate((hash) => (location.hash = hash), `page=timeline&theme=dark&t0=${from}&t1=${to}&range=${Math.round(inference.start)}-${Math.round(inference.start + inference.duration)}`);
 await tab.settle();
 await page.locator(`[data-track="${thread.id}"] .samples`).click();

@@ -46,6 +46,7 @@ test('label: both, then the name, then the time, then its beginning, then nothin
   assert.equal(label(pen, 'Convolution', '12 ms', 40), '12 ms');
   assert.equal(label(pen, 'Convolution', '1234 ms', 30), 'Conv…');
   assert.equal(label(pen, 'Convolution', '1234 ms', 10), '');
+  assert.equal(label(pen, 'Convolution', '', 30), 'Conv…', 'a ghost has no time of its own');
 });
 
 test('hash: the same in every trace, well spread', () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The level of detail of a mailed report against the straightforward computation.
-import assert from 'node:assert/strict';
+import * as assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bucketValues, gridOf, Rows, type Items } from '../src/api/lod.ts';
 import { MERGED } from '../src/api/types.ts';

@@ -58,6 +58,8 @@ test('names: providers, devices, categories', () => {
 test('names of functions: without arguments and templates, never empty', () => {
   assert.equal(shortName('MlasGemmFloatKernel'), 'MlasGemmFloatKernel');
   assert.equal(shortName('onnxruntime::Conv<float>::Compute(onnxruntime::OpKernelContext*) const'), 'onnxruntime::Conv::Compute');
+  assert.equal(shortName('JS:*prepare /srv/app/read_text.js:21:17'), 'prepare read_text.js:21');
+  assert.equal(shortName('JS:^ node:internal/timers:4'), '(anonymous) timers:4');
   for (const name of ['', '(anonymous)', 'operator<', 'std::function<void (int)>::operator()(int) const', '<unknown>', 'a(b']) assert.equal(typeof shortName(name), 'string');
   assert.ok(shortName('<unknown>').length > 0);
 });

@@ -153,7 +153,7 @@ export interface SliceDetails {
   parent: number | null;
   args: { key: string; value: string | number }[];
   children: { name: string; count: number; total_ns: number }[];
-  same: { n: number; rank: number; median: number; p90: number; p99: number; min: number; max: number; previous: number | null; next: number | null; slower: number | null };
+  same: { n: number; rank: number; median: number; p90: number; p99: number; min: number; max: number; previous: number | null; next: number | null; slower: number | null } | null;
   histogram: { from: number; to: number; bins: number[]; log: boolean };
   states: { running_ns: number; runnable_ns: number; blocked_ns: number } | null;
   samples: { n: number; functions: SampledFunction[] } | null;

@@ -10,7 +10,7 @@ export interface Actions {
   link(): void;
 }
 
-export function useKeys(state: State, actions: Actions): void {
+export function useKeys(state: Pick<State, 'theme'>, actions: Actions): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -9,10 +9,13 @@ import { findEmbedded } from '../api/embedded.ts';
 import type { TraceSource } from '../api/source.ts';
 import type { Json, Traces } from '../api/types.ts';
 import { applyAddress, readAddress, writeAddress } from '../data/address.ts';
-import { State } from '../data/state.ts';
+import { signal, type Signal } from '../base/signal.ts';
+import { LiveFeed } from '../data/live_feed.ts';
+import { State, type Page, type Theme } from '../data/state.ts';
 import { BenchPage } from '../views/bench/bench.tsx';
 import { ComparedFiles } from '../views/compare/compare.tsx';
 import { Frame } from './frame.tsx';
+import { LiveFrame } from './live_frame.tsx';
 import { Loading, NoTrace, Picker, ServerGone, WrongToken } from './states.tsx';
 
 const TOKEN = 'inferogram-token';
@@ -29,7 +32,7 @@ function takeToken(): string {
   return token || sessionStorage.getItem(TOKEN) || '';
 }
 
-type Shown = { kind: 'loading'; progress: number } | { kind: 'frame'; state: State; traces: Traces | null; server: Server | null } | { kind: 'picker'; traces: Traces } | { kind: 'token' } | { kind: 'gone' } | { kind: 'bad'; why: string } | { kind: 'bench' | 'compare'; document: Json };
+type Shown = { kind: 'loading'; progress: number } | { kind: 'frame'; state: State; traces: Traces | null; server: Server | null; live: LiveFeed | null } | { kind: 'live'; feed: LiveFeed; theme: Signal<Theme>; open: (page: Page) => void } | { kind: 'picker'; traces: Traces } | { kind: 'token' } | { kind: 'gone' } | { kind: 'bad'; why: string } | { kind: 'bench' | 'compare'; document: Json };
 
 async function open(source: TraceSource, id: number): Promise<State> {
   const state = new State(source, await source.meta(), id);
@@ -49,6 +52,35 @@ function keepAddress(state: State): void {
   window.addEventListener('hashchange', () => applyAddress(state, readAddress(location.hash)));
 }
 
+function inTrouble(trouble: unknown): Shown {
+  if (trouble instanceof ApiError && trouble.status === 401) return { kind: 'token' };
+  if (trouble instanceof ApiError && trouble.status === 0) return { kind: 'gone' };
+  return { kind: 'bad', why: trouble instanceof Error ? trouble.message : String(trouble) };
+}
+
+/** A recording that goes on is no trace yet; it becomes one when it has ended. */
+function watchLive(server: Server, traces: Traces, show: (shown: Shown) => void): void {
+  const feed = new LiveFeed(server);
+  const address = readAddress(location.hash);
+  const theme = signal<Theme>(address.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
+  const openTrace = (page: Page) => {
+    const load = async () => {
+      const state = await open(server.trace(0, (progress) => show({ kind: 'loading', progress })), 0);
+      state.page.set(page);
+      state.theme.set(theme.value);
+      keepAddress(state);
+      show({ kind: 'frame', state, traces, server, live: feed });
+    };
+    load().catch((trouble: unknown) => show(inTrouble(trouble)));
+  };
+  const keepTheme = () => history.replaceState(null, '', `#page=live&theme=${theme.value}`);
+  theme.watch(keepTheme);
+  // a page that is loaded again after the end goes on where it was
+  feed.link.watch(() => feed.link.value === 'ended' && feed.tick.value === 1 && address.page && address.page !== 'live' && openTrace(address.page));
+  feed.begin();
+  show({ kind: 'live', feed, theme, open: openTrace });
+}
+
 function App() {
   const [shown, show] = useState<Shown>({ kind: 'loading', progress: 0 });
 
@@ -58,7 +90,7 @@ function App() {
       if (embedded?.trace) {
         const state = await open(embedded.trace, 0);
         keepAddress(state);
-        show({ kind: 'frame', state, traces: null, server: null });
+        show({ kind: 'frame', state, traces: null, server: null, live: null });
         return;
       }
       if (embedded) {
@@ -69,27 +101,29 @@ function App() {
       const server = new Server(takeToken());
       const traces = await server.traces();
       const wanted = new URLSearchParams(location.hash.replace(/^#/, '')).has('trace');
-      if (traces.traces.length !== 1 && !wanted) {
+      if (traces.traces.length !== 1 && !wanted && !traces.live) {
         show({ kind: 'picker', traces });
         return;
       }
       const id = readAddress(location.hash).trace;
+      if (traces.live && id === 0) {
+        watchLive(server, traces, show);
+        return;
+      }
       const state = await open(server.trace(id, (progress) => show({ kind: 'loading', progress })), id);
       keepAddress(state);
-      show({ kind: 'frame', state, traces, server });
+      show({ kind: 'frame', state, traces, server, live: null });
     };
-    start().catch((trouble: unknown) => {
-      if (trouble instanceof ApiError && trouble.status === 401) show({ kind: 'token' });
-      else if (trouble instanceof ApiError && trouble.status === 0) show({ kind: 'gone' });
-      else show({ kind: 'bad', why: trouble instanceof Error ? trouble.message : String(trouble) });
-    });
+    start().catch((trouble: unknown) => show(inTrouble(trouble)));
   }, []);
 
   switch (shown.kind) {
     case 'loading':
       return <Loading progress={shown.progress} />;
     case 'frame':
-      return <Frame state={shown.state} traces={shown.traces} server={shown.server} />;
+      return <Frame state={shown.state} traces={shown.traces} server={shown.server} live={shown.live} />;
+    case 'live':
+      return <LiveFrame feed={shown.feed} theme={shown.theme} onOpen={shown.open} />;
     case 'picker':
       return <Picker traces={shown.traces} />;
     case 'token':

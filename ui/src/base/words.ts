@@ -27,6 +27,9 @@ export const capital = (text: string): string => (text ? text[0]!.toUpperCase() 
 
 /** The innermost part of a C++ name, without templates' and functions' arguments: what fits into a table. */
 export function shortName(name: string): string {
+  // V8: "JS:*prepare /srv/app/read.js:21:17", the sign says how well it was compiled
+  const script = /^JS:[*~^+]?(\S*) (?:\S*\/)?([^\s/]+?:\d+)(?::\d+)?$/.exec(name);
+  if (script) return `${script[1] || '(anonymous)'} ${script[2]}`;
   let depth = 0;
   let out = '';
   const text = name.replace(/\(anonymous namespace\)/g, '(anonymous)');

@@ -45,7 +45,7 @@ export function readAddress(fragment: string): Address {
 export function writeAddress(state: State): string {
   const parts = new URLSearchParams();
   const { from, to } = state.view.value;
-  if (state.traceId) parts.set('trace', String(state.traceId));
+  parts.set('trace', String(state.traceId));
   parts.set('page', state.page.value);
   if (from > 0 || to < state.length) {
     parts.set('t0', String(Math.round(from)));

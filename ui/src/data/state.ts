@@ -5,7 +5,7 @@ import type { Meta } from '../api/types.ts';
 import { batch, signal, type Signal } from '../base/signal.ts';
 import { clamp, type View } from '../base/view.ts';
 
-export const PAGES = ['report', 'summary', 'timeline', 'models', 'operators', 'statistics', 'flame', 'source', 'memory', 'compare', 'live'] as const;
+export const PAGES = ['live', 'report', 'summary', 'timeline', 'models', 'operators', 'statistics', 'flame', 'source', 'memory', 'compare'] as const;
 export type Page = (typeof PAGES)[number];
 
 export interface Selection {

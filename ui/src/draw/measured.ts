@@ -105,3 +105,48 @@ export function drawEcdf(context: CanvasRenderingContext2D, samples: number[], s
     context.fillText(`${name} ${duration(ns)}`, x(ns) + (x(ns) > left + inner * 0.7 ? -7 : 7), y(share) + 11);
   }
 }
+
+/** Two of them, A dashed and B solid, with their medians; sorted. */
+export function drawTwoEcdfs(context: CanvasRenderingContext2D, a: number[], b: number[], width: number, height: number, palette: Palette): void {
+  const left = LEFT - 20;
+  const inner = width - left - 12;
+  const tall = height - BOTTOM - TOP;
+  const upTo = (sorted: number[]): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * 0.98))]!;
+  const from = Math.min(a[0]!, b[0]!);
+  const to = Math.max(upTo(a), upTo(b), from + 1);
+  const x = (ns: number): number => left + Math.min((ns - from) / (to - from), 1) * inner;
+  const y = (share: number): number => TOP + tall - share * tall;
+
+  context.font = `10px ${palette.font}`;
+  context.textBaseline = 'middle';
+  context.textAlign = 'right';
+  for (const share of [0, 0.5, 0.9, 1]) {
+    context.fillStyle = palette.grid;
+    context.fillRect(left, Math.round(y(share)), inner, 1);
+    context.fillStyle = palette.ink3;
+    context.fillText(`${share * 100}\u2009%`, left - 5, y(share));
+  }
+  context.textAlign = 'center';
+  for (const mark of roundMarks(from, to, 5)) context.fillText(duration(mark), Math.min(Math.max(x(mark), left + 16), width - 24), height - 7);
+  for (const [sorted, name, dashed] of [[a, 'A', true], [b, 'B', false]] as const) {
+    const median = sorted[Math.floor(sorted.length / 2)]!;
+    const other = sorted === a ? b : a;
+    const behind = median > other[Math.floor(other.length / 2)]! || (sorted === a && median === other[Math.floor(other.length / 2)]!);
+    const right = behind || x(median) < left + 70;
+    const down = right && !behind ? 10 : -8; // beside the other one, if there is no room before it
+    context.strokeStyle = dashed ? palette.ink2 : palette.ink;
+    context.lineWidth = dashed ? 1.4 : 1.9;
+    context.setLineDash(dashed ? [5, 4] : []);
+    context.beginPath();
+    context.moveTo(x(sorted[0]!), y(0));
+    sorted.forEach((ns, i) => context.lineTo(x(ns), y((i + 1) / sorted.length)));
+    context.stroke();
+    context.setLineDash([]);
+    context.lineWidth = 1;
+    context.textAlign = right ? 'left' : 'right';
+    context.fillStyle = palette.ink;
+    context.font = `600 11px ${palette.font}`;
+    context.fillText(`${name}  ${duration(median)}`, x(median) + (right ? 9 : -9), y(0.5) + down);
+    context.font = `10px ${palette.font}`;
+  }
+}

@@ -34,7 +34,7 @@ export function label(context: CanvasRenderingContext2D, name: string, time: str
   const both = `${name} · ${time}`;
   if (widthOf(context, both) <= room) return both;
   if (widthOf(context, name) <= room) return name;
-  if (widthOf(context, time) <= room) return time;
+  if (time && widthOf(context, time) <= room) return time;
   const letters = Math.floor((name.length * room) / Math.max(widthOf(context, name), 1)) - 1;
   return letters >= 3 ? `${name.slice(0, letters)}…` : '';
 }

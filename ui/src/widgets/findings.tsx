@@ -9,6 +9,7 @@ import { Advice, Head, SeverityChip, SeverityMark } from './parts.tsx';
 /** The evidence: its first event, or where it can be seen. */
 export function showEvidence(state: State, finding: Finding): void {
   const event = finding.evidence.events[0];
+  state.search.set(''); // what an earlier search found would outshine it
   if (event !== undefined) void state.goToSlice(event);
   else if (finding.id === 'spinning' && state.meta.has.samples) state.page.set('flame');
   else if (finding.id.startsWith('memory')) state.page.set('memory');

@@ -2,13 +2,13 @@
 // The page that `inferogram bench --html` writes: how long it takes, how sure that is, and whether the machine can be trusted.
 import { useEffect } from 'preact/hooks';
 import { intervalOf, rowsOf, type Bench, type BenchRow } from '../../api/bench.ts';
+import { day } from '../../base/day.ts';
 import { bytes, count, duration, percent } from '../../base/format.ts';
 import { capital, deviceOf, plural, providerName } from '../../base/words.ts';
 import { drawEcdf, drawSamples } from '../../draw/measured.ts';
 import { bin, drawHistogram } from '../../draw/histogram.ts';
 import { Chart, TwinTable } from '../../widgets/canvas.tsx';
 import { Head, Share } from '../../widgets/parts.tsx';
-import { day } from '../report/report.tsx';
 import { Parts } from '../../widgets/timebars.tsx';
 
 const ms = (value: number | null | undefined): string => (value === null || value === undefined ? '–' : duration(value * 1e6));

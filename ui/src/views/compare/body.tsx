@@ -104,7 +104,7 @@ function Changes({ rows, diff }: { rows: DiffRow[]; diff: Diff }) {
             <td class="num">
               <b>{median(row.b)}</b>
             </td>
-            <td class={`num ${tone(row)}`}>{row.change === null ? '' : difference(row)}</td>
+            <td class={`num ${tone(row)}`}>{row.a.count && row.b.count ? difference(row) : ''}</td>
             <td class="num">{row.change === null ? '–' : (1 + row.change).toFixed(3)}</td>
             <td class="num dim wide">{interval(row)}</td>
             <td class="forest-cell">
@@ -157,7 +157,7 @@ function Most({ title, rows, of }: { title: string; rows: DiffRow[]; of: string 
                   <span class="change-bar" aria-hidden="true">
                     <i style={{ left: `${Math.min(50, 50 + part)}%`, width: `${Math.abs(part)}%`, background: part > 0 ? 'var(--bad)' : 'var(--good)', opacity: row.verdict === 'SAME' || row.verdict === 'UNSURE' ? 0.35 : 1 }} />
                   </span>
-                  <span class={tone(row)}>{row.change === null ? '' : difference(row)}</span>
+                  <span class={tone(row)}>{row.a.count && row.b.count ? difference(row) : ''}</span>
                 </td>
                 <td class="num">{row.change === null ? '–' : (1 + row.change).toFixed(2)}</td>
                 <td>
@@ -175,11 +175,12 @@ function Most({ title, rows, of }: { title: string; rows: DiffRow[]; of: string 
 const ORDER: Verdict[] = ['REGRESSED', 'IMPROVED', 'SAME', 'UNSURE', 'NEW', 'GONE'];
 const ROWS = 16;
 
-export function CompareBody({ diff, pickers }: { diff: Diff; pickers: ComponentChildren }) {
+export function CompareBody({ diff, pickers, chart }: { diff: Diff; pickers: ComponentChildren; chart?: (model: string) => ComponentChildren }) {
   const { title, more } = headline(diff);
   const ml = diff.rows.filter((row) => row.kind === 'ml').sort((x, y) => Math.max(y.a.total_ns, y.b.total_ns) - Math.max(x.a.total_ns, x.b.total_ns));
   const ops = diff.rows.filter((row) => row.kind === 'op');
   const zones = diff.rows.filter((row) => row.kind !== 'op' && row.kind !== 'ml');
+  const main = ml.find((row) => row.category === 'inference' && row.a.count > 0 && row.b.count > 0);
   const judged = ml.length ? ml : changedMost(zones, ROWS);
   return (
     <>
@@ -200,6 +201,7 @@ export function CompareBody({ diff, pickers }: { diff: Diff; pickers: ComponentC
         </section>
         <div class="compare-two">
           <Most title="Operators" rows={changedMost(ops, ROWS)} of={`the ${Math.min(ROWS, ops.length)} of ${count(ops.length)} that changed most`} />
+          {chart && main && chart(main.model)}
           {ml.length > 0 && <Most title="Zones" rows={changedMost(zones, ROWS)} of={`the ${Math.min(ROWS, zones.length)} of ${count(zones.length)} that changed most`} />}
         </div>
         {diff.differences.length > 0 && (

@@ -8,6 +8,7 @@ import { bytes, duration } from '../../base/format.ts';
 import type { State } from '../../data/state.ts';
 import { useAsk } from '../../widgets/hooks.ts';
 import { CompareBody } from './body.tsx';
+import { Both } from './both.tsx';
 
 function Card({ side, children }: { side: 'A' | 'B'; children: preact.ComponentChildren }) {
   return (
@@ -51,7 +52,7 @@ export function Compare({ state, traces, server }: { state: State; traces: Trace
   if (fresh)
     return (
       <main class="compare">
-        <CompareBody diff={fresh} pickers={pickers} />
+        <CompareBody diff={fresh} pickers={pickers} chart={(model) => server && <Both server={server} a={a} b={b} model={model} />} />
       </main>
     );
   return (

@@ -62,7 +62,7 @@ export function changedMost(rows: DiffRow[], most: number): DiffRow[] {
   const weight = (row: DiffRow): number => {
     if (row.verdict === 'NEW') return row.b.total_ns;
     if (row.verdict === 'GONE') return row.a.total_ns;
-    return Math.abs((row.change ?? 0) * row.a.total_ns) * (row.verdict === 'SAME' ? 0.01 : row.verdict === 'UNSURE' ? 0.1 : 1);
+    return Math.abs(row.b.median_ns - row.a.median_ns) * row.a.count * (row.verdict === 'SAME' ? 0.01 : row.verdict === 'UNSURE' ? 0.1 : 1);
   };
   return rows.slice().sort((x, y) => weight(y) - weight(x)).slice(0, most);
 }

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { leftOut as partsLeftOut } from '../../api/embedded.ts';
 import type { Report, ReportModel } from '../../api/report.ts';
 import type { Points } from '../../api/types.ts';
+import { day } from '../../base/day.ts';
 import { count, duration, percent } from '../../base/format.ts';
 import { plural, providerName } from '../../base/words.ts';
 import { reportOf } from '../../data/report.ts';
@@ -19,16 +20,6 @@ import { instrumentLines, leftOut, sentence } from '../../data/summary.ts';
 import { Operators, Start } from '../../widgets/timebars.tsx';
 import { Beginning } from './beginning.tsx';
 import { usePaper } from './paper.ts';
-
-const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
-
-/** "14 March 2026, 10:22 UTC" */
-export function day(iso: string): string {
-  const at = new Date(iso);
-  if (Number.isNaN(at.getTime())) return '';
-  const two = (n: number): string => String(n).padStart(2, '0');
-  return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]!} ${at.getUTCFullYear()}, ${two(at.getUTCHours())}:${two(at.getUTCMinutes())} UTC`;
-}
 
 function Facts({ state, report }: { state: State; report: Report | null }) {
   const { meta } = state;

@@ -24,7 +24,7 @@ const titleOf = (slice: SliceDetails): string => (slice.category ? categoryName(
 function Title({ slice, state }: { slice: SliceDetails; state: State }) {
   const { same } = slice;
   const button = (where: 'previous' | 'next' | 'slower', key: string, title: string) => (
-    <button class="kbd" disabled={same[where] === null} title={`${title} (${key})`} aria-label={title} onClick={() => void step(state, where)}>
+    <button class="kbd" disabled={(same?.[where] ?? null) === null} title={`${title} (${key})`} aria-label={title} onClick={() => void step(state, where)}>
       {key}
     </button>
   );

@@ -20,7 +20,7 @@ export async function step(state: State, where: 'previous' | 'next' | 'slower'):
   const selected = state.selection.value;
   if (!selected) return;
   const details = await state.source.slice(selected.slice);
-  const other = details.same[where];
+  const other = details.same?.[where] ?? null;
   if (other === null) {
     state.say(where === 'slower' ? 'This is the slowest one.' : `There is no ${where} one.`);
     return;

@@ -2,6 +2,7 @@
 // One frame of the tracks: what is in sight, from what the loader has.
 import { type Routine, type Slices, type Values } from '../../api/types.ts';
 import { toPixel } from '../../base/view.ts';
+import { shortName } from '../../base/words.ts';
 import type { Loader } from '../../data/loader.ts';
 import type { State } from '../../data/state.ts';
 import { drawGrid, drawRange } from '../../draw/axis.ts';
@@ -52,10 +53,19 @@ function laneStyle(scene: Scene, lane: Lane): SliceStyle {
   return { paint: () => paint, name: () => (compute ? device : 'data'), height: SLICE - 3, gap: GAP + 3 };
 }
 
+const ghostNames = new WeakMap<Routine, string>();
+
+function ghostName(routine: Routine | undefined): string {
+  if (!routine) return '';
+  let name = ghostNames.get(routine);
+  if (name === undefined) ghostNames.set(routine, (name = shortName(routine.name)));
+  return name;
+}
+
 function ghostStyle(scene: Scene): SliceStyle {
   const { palette, routines } = scene;
   const paint: Paint = { fill: palette.ghostFill, ink: palette.ink2, edge: palette.ghostEdge };
-  return { paint: () => paint, name: (routine) => routines?.[routine]?.name ?? '', ghost: true, height: GHOST, gap: GAP };
+  return { paint: () => paint, name: (routine) => ghostName(routines?.[routine]), ghost: true, height: GHOST, gap: GAP };
 }
 
 function drawCounterLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number): void {
