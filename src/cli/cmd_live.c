@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram live: a recording with its gauge. The recording itself is that of `record`. */
 #include "cli/cli.h"
+#include "cli/live_view.h"
 #include "cli/record.h"
 
 static const char help[] =
@@ -29,8 +30,38 @@ static const char help[] =
     "already: inferogram serve --live FILE.\n"
     "Exit status: as for 'inferogram record'.\n";
 
+enum { WEB = RECORD_OPTION_OWN, OPEN, LOG };
+
+static const struct option own_options[] = {
+    { "web", no_argument, NULL, WEB },
+    { "open", no_argument, NULL, OPEN },
+    { "log", required_argument, NULL, LOG },
+    { NULL, 0, NULL, 0 },
+};
+
+static bool take_own_option(int option, const char *value, struct live_view *view)
+{
+    switch (option) {
+    case OPEN:
+        view->open = true;
+        /* fall through */
+    case WEB:
+        view->page = view->serve_on = true;
+        return true;
+    case LOG:
+        view->log = value;
+        return true;
+    default:
+        return false;
+    }
+}
+
 int cmd_live(int argc, char **argv)
 {
-    return record_command_run(
-        argc, argv, &(struct record_command){ .name = "live", .help = help, .gauge = true });
+    return record_command_run(argc, argv,
+                              &(struct record_command){ .name = "live",
+                                                        .help = help,
+                                                        .options = own_options,
+                                                        .take_option = take_own_option,
+                                                        .gauge = true });
 }

@@ -486,10 +486,6 @@ enum {
     OPTION_NO_SOURCES,
     OPTION_RESOURCES,
     OPTION_NO_RESOURCES,
-    OPTION_LIVE,
-    OPTION_WEB,
-    OPTION_OPEN,
-    OPTION_LOG,
     OPTION_HELP,
 };
 
@@ -515,10 +511,6 @@ static const struct option options[] = {
     { "no-sources", no_argument, NULL, OPTION_NO_SOURCES },
     { "resources", optional_argument, NULL, OPTION_RESOURCES },
     { "no-resources", no_argument, NULL, OPTION_NO_RESOURCES },
-    { "live", no_argument, NULL, OPTION_LIVE },
-    { "web", no_argument, NULL, OPTION_WEB },
-    { "open", no_argument, NULL, OPTION_OPEN },
-    { "log", required_argument, NULL, OPTION_LOG },
     { "quiet", no_argument, NULL, 'q' },
     { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
@@ -562,32 +554,32 @@ static int parse_machine(int option, struct session_options *session)
     }
 }
 
-/* How what is recorded is shown meanwhile; some belong to `live` only. */
-static int parse_view(int option, struct live_view *view)
+#define SHARED_OPTIONS (sizeof options / sizeof options[0]) /* with the empty one */
+#define OWN_OPTIONS    8
+
+/* The command's own options, then those that `record` and `live` have both. */
+static void join_options(const struct record_command *command,
+                         struct option out[OWN_OPTIONS + SHARED_OPTIONS])
 {
-    if (option == OPTION_LIVE && !view->gauge)
-        view->page = true;
-    else if (option == OPTION_WEB && view->gauge)
-        view->page = view->serve_on = true;
-    else if (option == OPTION_OPEN && view->gauge)
-        view->page = view->serve_on = view->open = true;
-    else if (option == OPTION_LOG && view->gauge)
-        view->log = optarg;
-    else
-        return NOT_MINE;
-    return CLI_YES;
+    size_t own = 0;
+
+    for (; command->options[own].name && own < OWN_OPTIONS; own++)
+        out[own] = command->options[own];
+    memcpy(out + own, options, sizeof options);
 }
 
 /* CLI_YES: go on. Anything else is the exit status; help sets *out_done. */
 static int parse(int argc, char **argv, const struct record_command *command,
                  struct arguments *arguments, bool *out_done)
 {
+    struct option all_options[OWN_OPTIONS + SHARED_OPTIONS];
     struct session_options *session = &arguments->session;
     int targets = 0;
     int option;
     int code;
 
-    while ((option = getopt_long(argc, argv, "+:o:fqh", options, NULL)) != -1) {
+    join_options(command, all_options);
+    while ((option = getopt_long(argc, argv, "+:o:fqh", all_options, NULL)) != -1) {
         switch (option) {
         case OPTION_PID:
             if (!parse_pid(optarg, &session->pid))
@@ -648,8 +640,8 @@ static int parse(int argc, char **argv, const struct record_command *command,
             return CLI_YES;
         default:
             code = parse_machine(option, session);
-            if (code == NOT_MINE)
-                code = parse_view(option, &arguments->view);
+            if (code == NOT_MINE && command->take_option(option, optarg, &arguments->view))
+                break;
             if (code == NOT_MINE)
                 return cli_bad_option(command_name, option, argv);
             if (code)
@@ -796,8 +788,24 @@ out:
     return code;
 }
 
+static const struct option own_options[] = {
+    { "live", no_argument, NULL, RECORD_OPTION_OWN },
+    { NULL, 0, NULL, 0 },
+};
+
+static bool take_own_option(int option, const char *value, struct live_view *view)
+{
+    (void)value;
+    if (option == RECORD_OPTION_OWN)
+        view->page = true;
+    return option == RECORD_OPTION_OWN;
+}
+
 int cmd_record(int argc, char **argv)
 {
     return record_command_run(argc, argv,
-                              &(struct record_command){ .name = "record", .help = help });
+                              &(struct record_command){ .name = "record",
+                                                        .help = help,
+                                                        .options = own_options,
+                                                        .take_option = take_own_option });
 }

@@ -14,6 +14,7 @@
 #include "server/traces.h"
 
 #define DOCUMENTS_MAX ((size_t)1 << 30)
+#define END_BYTES     64u /* around the script, behind the data */
 #define PACKED_LEAST  2.0 /* bytes of a slice, packed: no trace has needed fewer */
 
 /* ---- the page's own files ---- */
@@ -161,53 +162,79 @@ static enum ifg_status wait_until_loaded(struct server_trace *trace, struct ifg_
     return IFG_OK;
 }
 
+static enum ifg_status put_documents(struct traces *traces, bool code, struct ifg_bytes *out,
+                                     struct ifg_error *err)
+{
+    struct ifg_bytes documents;
+    enum ifg_status status;
+
+    ifg_bytes_init(&documents, DOCUMENTS_MAX);
+    status = mailed_documents(&traces->items[0], traces, code, &documents, err);
+    if (!status && html_section("documents", documents.data, documents.size, out))
+        status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+    ifg_bytes_fini(&documents);
+    return status;
+}
+
+/* Everything between the page's begin and its end; `script` bytes come behind it. */
+static enum ifg_status put_data(struct traces *traces, size_t max_bytes, size_t script,
+                                struct ifg_bytes *out, struct mailed_result *result,
+                                struct ifg_error *err)
+{
+    struct server_trace *trace = &traces->items[0];
+    size_t before = out->size;
+    struct ifg_bytes columns;
+    enum ifg_status status = put_documents(traces, true, out, err);
+    size_t used = out->size + script;
+
+    if (!status && used > max_bytes / 4 * 3 && trace->profile) {
+        out->size = before;
+        status = put_documents(traces, false, out, err);
+        used = out->size + script;
+        note(result, "the code of functions was left out, so that there is room for the timeline");
+    }
+    ifg_bytes_init(&columns, DOCUMENTS_MAX);
+    if (!status)
+        status =
+            choose_detail(trace, max_bytes > used ? max_bytes - used : 0, &columns, result, err);
+    if (!status)
+        ifg_bytes_put(out, columns.data, columns.size);
+    ifg_bytes_fini(&columns);
+    return status;
+}
+
 static enum ifg_status write_trace(struct traces *traces, size_t max_bytes, struct ifg_bytes *out,
                                    struct mailed_result *result, struct ifg_error *err)
 {
     struct server_trace *trace = &traces->items[0];
     const struct report *report = NULL;
-    struct ifg_bytes documents;
-    struct ifg_bytes columns;
     struct html_page page;
     char title[200];
-    size_t used;
     enum ifg_status status = wait_until_loaded(trace, err);
 
-    ifg_bytes_init(&documents, DOCUMENTS_MAX);
-    ifg_bytes_init(&columns, DOCUMENTS_MAX);
     snprintf(title, sizeof title, "%s · Inferogram report", trace->program);
     if (!status)
         status = begin_page(title, &page, out, err);
     if (!status) /* before the minimap, which shows its findings */
         status = trace_report(trace, &report, err);
     if (!status)
-        status = mailed_documents(trace, traces, &documents, err);
-    if (!status && html_section("documents", documents.data, documents.size, out))
-        status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
-    if (!status) {
-        used = out->size + page.script.size + 64;
-        status =
-            choose_detail(trace, max_bytes > used ? max_bytes - used : 0, &columns, result, err);
-    }
-    if (!status) {
-        result->slices = trace->model->slice_count;
-        ifg_bytes_put(out, columns.data, columns.size);
-        html_end(&page, out);
-        if (out->failed)
-            status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
-    }
-    if (!status && result->slices_kept < result->slices)
+        status = put_data(traces, max_bytes, page.script.size + END_BYTES, out, result, err);
+    if (status)
+        return status;
+    html_end(&page, out);
+    if (out->failed)
+        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+    result->slices = trace->model->slice_count;
+    if (result->slices_kept < result->slices)
         note(result,
              "%llu of %llu zones are in the report one by one, the others at the level of detail "
              "that fits into %.1f MB; --max-size changes that",
              (unsigned long long)result->slices_kept, (unsigned long long)result->slices,
              (double)max_bytes / 1e6);
-    if (!status && out->size > max_bytes)
+    if (out->size > max_bytes)
         note(result, "%.1f MB is more than was allowed: it is the smallest report of this trace",
              (double)out->size / 1e6);
-    ifg_bytes_fini(&columns);
-    ifg_bytes_fini(&documents);
-    return status;
+    return IFG_OK;
 }
 
 enum ifg_status mailed_trace(const char *path, size_t max_bytes, struct ifg_bytes *out,

@@ -98,7 +98,7 @@ static void add_code(struct documents *documents)
     ifg_free(sampled);
 }
 
-enum ifg_status mailed_documents(struct server_trace *trace, struct traces *traces,
+enum ifg_status mailed_documents(struct server_trace *trace, struct traces *traces, bool code,
                                  struct ifg_bytes *out, struct ifg_error *err)
 {
     static const char *const groups[] = { "zone", "model", "category", "op", "function", "thread" };
@@ -130,7 +130,8 @@ enum ifg_status mailed_documents(struct server_trace *trace, struct traces *trac
             add(&documents, "stats?by=function&mode=sampling&model=%zu", m);
             add(&documents, "flame?model=%zu&mode=merged", m);
         }
-        add_code(&documents);
+        if (code)
+            add_code(&documents);
     }
     ifg_json_close(&documents.json, '}');
     if (documents.failed || out->failed)

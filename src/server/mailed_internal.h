@@ -34,8 +34,9 @@ enum ifg_status mailed_columns_fill(struct server_trace *trace, const struct mai
                                     struct mailed_columns *out,
                                     struct ifg_error *err) IFG_MUST_CHECK;
 
-/* The documents, as one: {"meta": ..., "stats?by=zone&mode=instrumentation": ...}. */
-enum ifg_status mailed_documents(struct server_trace *trace, struct traces *traces,
+/* The documents, as one: {"meta": ..., "stats?by=zone&mode=instrumentation": ...}. The code of the
+ * hottest functions is the largest part of them, if it is wanted. */
+enum ifg_status mailed_documents(struct server_trace *trace, struct traces *traces, bool code,
                                  struct ifg_bytes *out, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Inferences (without any: outermost zones) by duration, longest first; those that are a large part

@@ -69,7 +69,7 @@ def watch(base, token):
     latencies = []
     opened = []
     begin = None
-    while len(opened) < 4:
+    while len(opened) < 2:
         message = json.loads(answer.readline())
         now = time.monotonic_ns()
         begin = message.get('info', {}).get('begin', begin)

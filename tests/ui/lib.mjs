@@ -40,6 +40,9 @@ export function finish() {
   return failed ? 1 : 0;
 }
 
+/** False if it takes longer than anything here should. */
+export const soon = (promise, ms = LIMIT_MS) => Promise.race([promise, new Promise((resolve) => setTimeout(resolve, ms, false).unref())]);
+
 // ---- the server
 
 export class Served {
@@ -88,10 +91,12 @@ export class Served {
   }
 
   async stop() {
-    if (this.child.exitCode !== null) return;
-    const ended = new Promise((resolve) => this.child.once('exit', resolve));
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.child.once('exit', () => resolve(true)));
     this.child.kill('SIGINT');
-    await ended;
+    if (await soon(ended)) return;
+    ok(false, 'the server ends on Ctrl-C');
+    this.child.kill('SIGKILL');
   }
 }
 

@@ -16,9 +16,9 @@ const WINDOW = 90;
 
 /** A recording that goes on until the test ends it. */
 async function begin() {
-  const child = spawn(TOOL, ['live', '--web', '-q', '--no-sample', '--', 'node', PROGRAM, MODELS, '1000000'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(TOOL, ['live', '--web', '-q', '--no-sample', '--', 'node', PROGRAM, MODELS, '1000000'], { stdio: ['ignore', 'ignore', 'pipe'] });
   const address = await new Promise((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => line.startsWith('http') && resolve(line));
+    createInterface({ input: child.stderr }).on('line', (line) => line.startsWith('http') && resolve(line));
     child.once('exit', (status) => reject(new Error(`live ended with ${status}`)));
   });
   const served = new Served(child, address);
@@ -74,7 +74,6 @@ async function pauses(tab, served) {
 
 /** A click on the bar of a second of the first graph. */
 async function clickBar(tab, second) {
-  await tab.page.evaluate(() => 0);
   const box = await tab.page.locator('.graph canvas').first().boundingBox();
   const state = await tab.served.state();
   const newest = Math.floor((state.now - state.first) / SECOND);
@@ -92,7 +91,7 @@ async function selects(tab, served) {
   const ended = rows.filter(([, start, duration, , category]) => category === INFERENCE && start + duration >= first + 2 * SECOND && start + duration < first + 3 * SECOND);
   is(await tab.page.locator('.activity-head .faint').innerText(), `${ended.length} rows selected, second 0:02`, 'a bar selects the rows of its second');
   await tab.page.waitForSelector('.activity-row.sel');
-  const starts = await tab.page.$$eval('.activity-row.sel span:first-child', (cells) => cells.map((cell) => cell.textContent));
+  const starts = await tab.page.$$eval('.activity-row.sel > span:first-child', (cells) => cells.map((cell) => cell.textContent));
   const clock = (ns) => `00:00:0${Math.floor(ns / 1e6) / 1000}`.padEnd(9, '.').padEnd(12, '0');
   ok(starts.every((start) => ended.some((row) => clock(row[1] - first) === start)), 'they are the right ones', `${starts} of ${ended.map((row) => clock(row[1] - first))}`);
   await tab.page.waitForSelector('.live-now');

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Pages that are files: reports that were mailed, comparisons, results of benchmarks. As page.sh.
-UI_TESTS=mailed
+export UI_TESTS=mailed
 # shellcheck source=/dev/null
 . "$SOURCE_DIR/tests/ui/page.sh"

@@ -34,7 +34,7 @@ async function openFile(browser, path, options = {}) {
   tab.served = { origin: 'file://' };
   tab.requests = [];
   tab.troubles = [];
-  tab.page.setDefaultTimeout(10000);
+  tab.page.setDefaultTimeout(30000); // others measure and record meanwhile
   tab.page.on('request', (request) => tab.requests.push(request.url()));
   tab.page.on('pageerror', (error) => tab.troubles.push(error.message));
   tab.page.on('console', (message) => message.type() === 'error' && tab.troubles.push(message.text()));
@@ -63,7 +63,7 @@ const coarse = (tab) =>
 const tabNames = (tab) => tab.page.locator('.tabs .tab').allInnerTexts();
 const go = async (tab, name) => {
   await tab.page.locator(`.tabs .tab:has-text("${name}")`).click();
-  await tab.page.waitForTimeout(400);
+  await tab.page.waitForTimeout(150);
 };
 
 async function reads({ browser, one }) {
@@ -240,7 +240,7 @@ async function benchmark({ browser }) {
   await withPages(async (make) => {
     let path = '';
     try {
-      path = make('bench', 'bench', process.env.UI_BENCH_MODEL ?? '', '-n', '20', '--processes', '2', '-q', '--json', '--shape', '1x3x64x64');
+      path = make('bench', 'bench', process.env.UI_BENCH_MODEL ?? '', '-n', '20', '-w', '2', '--processes', '1', '--threads', '1', '-q', '--shape', '1x3x64x64');
     } catch (trouble) {
       ok(false, 'bench --html writes a page', trouble.message);
       return;

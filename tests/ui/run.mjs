@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs tests/ui/*.test.mjs (those whose name has the argument in it; with ! before it: the others) with one browser and two servers, a few at a time, and prints TAP.
+// Runs NAME.test.mjs of this folder for each argument (none: all) with one browser and two servers, a few tests at a time, and prints TAP.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Served, TRACES, finish, launch, ok } from './lib.mjs';
+import { Served, TRACES, finish, launch, ok, soon } from './lib.mjs';
 
+const LONGEST_MS = 60000;
 const AT_ONCE = 3; // they mostly wait
-const word = process.argv[2] ?? '';
-const isWanted = (name) => (word.startsWith('!') ? !name.includes(word.slice(1)) : name.includes(word));
+const wanted = process.argv.slice(2);
 const here = new URL('.', import.meta.url);
 const browser = await launch();
 const one = await Served.start(join(TRACES, 'ocr.ifg'));
 const many = await Served.start(TRACES);
 const waiting = [];
-for (const file of readdirSync(here).filter((name) => name.endsWith('.test.mjs') && isWanted(name)).sort()) {
+for (const file of readdirSync(here).filter((name) => name.endsWith('.test.mjs') && (!wanted.length || wanted.includes(name.replace('.test.mjs', '')))).sort()) {
   const { default: tests } = await import(new URL(file, here));
   for (const [name, body] of Object.entries(tests)) waiting.push([`${file.replace('.test.mjs', '')}: ${name}`, body]);
 }
@@ -23,7 +23,7 @@ async function work() {
     if (!body) return;
     const began = Date.now();
     try {
-      await body({ browser, one, many });
+      if ((await soon(Promise.resolve(body({ browser, one, many })).then(() => true), LONGEST_MS)) === false) throw new Error('it does not end');
     } catch (trouble) {
       ok(false, name, trouble.stack ?? trouble);
     }
@@ -34,7 +34,7 @@ async function work() {
 try {
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 } finally {
-  await browser.close();
+  if ((await soon(browser.close().then(() => true))) === false) console.log('# the browser did not end in time');
   await one.stop();
   await many.stop();
 }

@@ -32,6 +32,7 @@ class EmbeddedTrace implements TraceSource {
   }
 
   columns = (): Promise<Columns> => this.unpacked();
+  hasCode = async (): Promise<boolean> => Object.keys(await this.documents).some((address) => address.startsWith('annotate?'));
   meta = (): Promise<Meta> => this.document<Meta>('meta');
   report = (): Promise<Json> => this.document<Json>('report', 'There is no report in this file.');
   memory = (): Promise<Json> => this.document<Json>('memory', 'Memory was not recorded.');
@@ -135,10 +136,11 @@ class EmbeddedTrace implements TraceSource {
 }
 
 /** What a mailed report left out; empty for a trace that a server has. */
-export async function leftOut(source: TraceSource): Promise<{ exact: boolean; slices: number; kept: number; slowest: number; byModel: boolean; leastNs: number; allArguments: boolean } | null> {
+export async function leftOut(source: TraceSource): Promise<{ exact: boolean; slices: number; kept: number; slowest: number; byModel: boolean; leastNs: number; allArguments: boolean; code: boolean } | null> {
   if (!(source instanceof EmbeddedTrace)) return null;
   const { index } = await source.columns();
-  return { exact: index.exact, slices: index.slices, kept: index.slices_kept, slowest: index.slowest.length, byModel: index.by_model, leastNs: index.least_ns, allArguments: index.args_all };
+  const code = await source.hasCode();
+  return { exact: index.exact, slices: index.slices, kept: index.slices_kept, slowest: index.slowest.length, byModel: index.by_model, leastNs: index.least_ns, allArguments: index.args_all, code };
 }
 
 export interface Embedded {

@@ -12,6 +12,7 @@ const KEYS: [string, string, string][] = [
   ['Pin, hide a track; samples of a thread', 'menu of the label', 'P H G'],
   ['Search, next hit', 'box', '/ N Shift+N'],
   ['Filter by model', 'click on its name', 'T'],
+  ['Live: stop the picture, back to now', 'Pause, Now', 'Space'],
   ['Theme, link of this view, this help', 'buttons', 'L Y ?'],
 ];
 

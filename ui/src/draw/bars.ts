@@ -18,7 +18,7 @@ const unitOf = (ns: number): [number, string] => UNITS.find(([size]) => ns >= si
 /** From 0 to a little above the highest. The unit stands at the highest mark. */
 export function linearAxis(highest: number): BarAxis {
   const high = (highest > 0 ? highest : 1e6) * 1.13;
-  const values = roundMarks(0, high, 4).filter((value) => value > 0);
+  const values = roundMarks(0, high, 5).filter((value) => value > 0);
   const [size, name] = unitOf(values[values.length - 1] ?? high);
   return { low: 0, high, log: false, marks: values.map((value, i) => ({ value, text: `${Number((value / size).toPrecision(3))}${i === values.length - 1 ? `\u2009${name}` : ''}` })) };
 }

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Palette } from '../draw/palette.ts';
+import { PAINT_NOW } from './paper.ts';
 
 let shown: { theme: string; palette: Palette } | null = null;
 
@@ -36,23 +37,26 @@ export function Chart(props: ChartProps) {
   const pending = useRef(0);
   latest.current = props;
 
+  const paintNow = () => {
+    const element = canvas.current;
+    const context = element?.getContext('2d');
+    if (!element || !context) return;
+    const ratio = window.devicePixelRatio || 1;
+    const { clientWidth: width, clientHeight: height } = element;
+    if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
+      element.width = Math.round(width * ratio);
+      element.height = Math.round(height * ratio);
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.globalAlpha = 1;
+    latest.current.draw(context, width, height, currentPalette());
+  };
   const paint = () => {
     if (pending.current) return;
     pending.current = requestAnimationFrame(() => {
       pending.current = 0;
-      const element = canvas.current;
-      const context = element?.getContext('2d');
-      if (!element || !context) return;
-      const ratio = window.devicePixelRatio || 1;
-      const { clientWidth: width, clientHeight: height } = element;
-      if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
-        element.width = Math.round(width * ratio);
-        element.height = Math.round(height * ratio);
-      }
-      context.setTransform(ratio, 0, 0, ratio, 0, 0);
-      context.clearRect(0, 0, width, height);
-      context.globalAlpha = 1;
-      latest.current.draw(context, width, height, currentPalette());
+      paintNow();
     });
   };
   useEffect(paint, props.keys);
@@ -63,9 +67,11 @@ export function Chart(props: ChartProps) {
       paint();
     });
     const theme = new MutationObserver(paint);
+    document.addEventListener(PAINT_NOW, paintNow);
     size.observe(element);
     theme.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
     return () => {
+      document.removeEventListener(PAINT_NOW, paintNow);
       size.disconnect();
       theme.disconnect();
       cancelAnimationFrame(pending.current);

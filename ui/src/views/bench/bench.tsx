@@ -8,6 +8,7 @@ import { capital, deviceOf, plural, providerName } from '../../base/words.ts';
 import { drawEcdf, drawSamples } from '../../draw/measured.ts';
 import { bin, drawHistogram } from '../../draw/histogram.ts';
 import { Chart, TwinTable } from '../../widgets/canvas.tsx';
+import { usePaper } from '../../widgets/paper.ts';
 import { Head, Share } from '../../widgets/parts.tsx';
 import { Parts } from '../../widgets/timebars.tsx';
 
@@ -269,6 +270,7 @@ function Trust({ row }: { row: BenchRow }) {
 
 export function BenchPage({ bench }: { bench: Bench }) {
   const rows = rowsOf(bench);
+  usePaper();
   const main = rows.find((row) => row.available) ?? rows[0]!;
   useEffect(() => {
     document.title = `${bench.model.name} · Inferogram benchmark`;

@@ -14,12 +14,12 @@ import { Chart, TwinTable } from '../../widgets/canvas.tsx';
 import { useAsk } from '../../widgets/hooks.ts';
 import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
 import { Head } from '../../widgets/parts.tsx';
+import { usePaper } from '../../widgets/paper.ts';
 import { modelId, openCategory, placesOf } from '../../widgets/places.ts';
 import { Findings } from '../../widgets/findings.tsx';
 import { instrumentLines, leftOut, sentence } from '../../data/summary.ts';
 import { Operators, Start } from '../../widgets/timebars.tsx';
 import { Beginning } from './beginning.tsx';
-import { usePaper } from './paper.ts';
 
 function Facts({ state, report }: { state: State; report: Report | null }) {
   const { meta } = state;
@@ -146,7 +146,7 @@ function LeftOut({ state }: { state: State }) {
   const zones = value.exact
     ? `None of the ${count(value.slices)} zones: each is in this file.`
     : `${count(value.kept)} of ${count(value.slices)} zones are in this file one by one: all that last ${duration(value.leastNs)} or longer${value.slowest ? `, and everything during the ${count(value.slowest)} slowest ${slowest}` : ''}. Shorter ones are drawn together; the statistics know all of them.`;
-  const code = state.meta.has.samples ? ' Samples are here as ghost zones and as flame graphs of the whole trace; code is here of the functions with most samples.' : '';
+  const code = state.meta.has.samples ? ` Samples are here as ghost zones and as flame graphs of the whole trace; ${value.code ? 'code is here of the functions with most samples' : 'there was no room for the code of functions'}.` : '';
   const details = value.allArguments ? '' : ' Arguments of events are kept for loads and for the slowest inferences.';
   return (
     <>
@@ -198,7 +198,7 @@ const Found = ({ report, state }: { report: Report; state: State }) => (
 
 export function ReportPage({ state }: { state: State }) {
   const { value: report, error } = useAsk(() => reportOf(state.source), [state]);
-  const print = usePaper(state);
+  usePaper();
   const started = day(state.meta.start);
   useEffect(() => {
     document.title = `${state.meta.title || state.meta.program} · Inferogram report`;
@@ -210,7 +210,7 @@ export function ReportPage({ state }: { state: State }) {
           <b>Inferogram report</b>
           <span class="sub">{[state.meta.title || state.meta.program, started ? `recorded ${started}` : ''].filter(Boolean).join(' · ')}</span>
           <span class="grow" />
-          <button class="button" onClick={print}>
+          <button class="button" onClick={() => window.print()}>
             Print
           </button>
         </header>
