@@ -226,7 +226,7 @@ void live_view_finish(struct live_view *view, const struct session_result *resul
     bool keep;
 
     live_view_ended(view);
-    if (view->server && view->serve_on && result &&
+    if (view->server && view->serve_on && result && !result->interrupted &&
         (result->end == SESSION_PROGRAM_ENDED || result->end == SESSION_DURATION_OVER))
         serve_on(view);
     keep = view->server && server_is_to_be_kept(view->server);

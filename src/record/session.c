@@ -400,6 +400,7 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     sampled_finish(session);
     session_fill_progress(session, &result->totals);
     result->recorder_cpu_s = cpu_seconds();
+    result->interrupted = session->interrupts > 0;
     result->no_library = result->totals.processes == 0 && !session->profile;
     write_ending(session);
     status = trace_writer_close(session->writer, err);

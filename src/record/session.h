@@ -98,8 +98,9 @@ struct session_result {
     bool command_started;
     int wait_status; /* of the command, as from waitpid; valid if command_ended */
     bool command_ended;
-    bool no_library; /* no process carried libinferogram, nor was one watched from outside */
-    bool hooked;     /* all hooks were in place; if not, `started` was told why */
+    bool interrupted; /* by a signal to us, or Ctrl-C, whatever ended it then */
+    bool no_library;  /* no process carried libinferogram, nor was one watched from outside */
+    bool hooked;      /* all hooks were in place; if not, `started` was told why */
     struct instruments instruments;
     uint32_t left_running;
     char still_injected[512]; /* why the program still calls through our hooks; "" if it does not */

@@ -199,7 +199,8 @@ static enum MHD_Result serve_api(struct server *server, struct MHD_Connection *c
     enum route_scope scope = of_trace ? ROUTE_TRACE : is_get ? ROUTE_SERVER : ROUTE_ACTION;
     enum route_scope other = is_get ? ROUTE_ACTION : ROUTE_SERVER;
     const struct route *route = route_find(exchange->request.name, scope);
-    struct server_request request = { .traces = &server->traces, .query = &exchange->request,
+    struct server_request request = { .traces = &server->traces,
+                                      .query = &exchange->request,
                                       .live = server->live };
     struct server_answer answer = { .status = 200 };
 

@@ -4,7 +4,8 @@
 
 live_stream.py bars FILE CATEGORY     events in all bars
 live_stream.py last FILE FIELD        of the last message
-live_stream.py accounted|ordered|agrees FILE
+live_stream.py agrees FILE            whether High, Low and Count are those of the bars
+live_stream.py story FILE             inferences and loads; first and last state; whether rows add up; whether in order
 live_stream.py watch BASE TOKEN latency open_load   listens by itself
 """
 
@@ -95,11 +96,12 @@ def main():
         print(page.count(rest[0]))
     elif question == 'last':
         print(last[rest[0]])
-    elif question == 'accounted':
+    elif question == 'story':
+        print(page.count('inference'), page.count('load'))
+        print(f"{page.messages[0]['state']}, {last['state']}, {last['why']}")
         totals = last['totals']
         print('yes' if totals['rows'] == len(page.rows) + page.missed and
               totals['events'] == totals['rows'] + totals['thinned'] else totals)
-    elif question == 'ordered':
         numbers = [row[0] for row in page.rows]
         sequence = [message['seq'] for message in page.messages]
         print('yes' if numbers == sorted(set(numbers)) and sequence == list(range(len(sequence))) else 'no')

@@ -200,6 +200,8 @@ async function range({ browser, one }) {
   await tab.page.mouse.down();
   await tab.page.mouse.move(ruler.x + 900, y, { steps: 5 });
   await tab.page.mouse.up();
+  await tab.page.waitForSelector('.range-words');
+  await tab.page.waitForFunction(() => location.hash.includes('range='));
   const [from, to] = (await tab.part('range')).split('-').map(Number);
   const perPixel = (meta.length_ns) / ruler.width;
   near(from, 300 * perPixel, 3 * perPixel, 'drag on the ruler: begin');

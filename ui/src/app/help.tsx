@@ -8,7 +8,7 @@ const KEYS: [string, string, string][] = [
   ['Fit everything, or the selection', 'double click', 'F'],
   ['Measure a range', 'drag on the ruler, Shift + drag', 'M; Esc clears'],
   ['Previous, next of the same kind; slower', '', '[ ] .'],
-  ['Up to the parent, down to the first child', '', 'Alt + up, down'],
+  ['Up to the parent', '', 'Alt + up'],
   ['Pin, hide a track; samples of a thread', 'menu of the label', 'P H G'],
   ['Search, next hit', 'box', '/ N Shift+N'],
   ['Filter by model', 'click on its name', 'T'],

@@ -35,7 +35,8 @@ export function label(context: CanvasRenderingContext2D, name: string, time: str
   if (widthOf(context, both) <= room) return both;
   if (widthOf(context, name) <= room) return name;
   if (time && widthOf(context, time) <= room) return time;
-  const letters = Math.floor((name.length * room) / Math.max(widthOf(context, name), 1)) - 1;
+  let letters = Math.floor((name.length * room) / Math.max(widthOf(context, name), 1)) - 1;
+  while (letters >= 3 && widthOf(context, `${name.slice(0, letters)}…`) > room) letters--; // wide letters come first
   return letters >= 3 ? `${name.slice(0, letters)}…` : '';
 }
 

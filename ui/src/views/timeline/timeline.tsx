@@ -22,6 +22,7 @@ import { Toolbar } from './toolbar.tsx';
 
 const MAP = 30;
 const RULER = 22;
+const LABELS_MS = 150;
 
 /** A canvas in device pixels; draws when asked, at most once a frame. */
 function useCanvas(draw: (context: CanvasRenderingContext2D, width: number, height: number) => void) {
@@ -198,7 +199,19 @@ export function Timeline({ state }: { state: State }) {
   const focused = useMemo(() => signal(''), []);
   const hovered = useMemo(() => signal<{ x: number; y: number; name: string; time: string; sub: string } | null>(null), []);
   const motion = useMemo(() => new Motion(state), [state]);
-  const loader = useMemo(() => new Loader(state.source, state.length, () => setVersion((n) => n + 1)), [state]);
+  const drawAgain = useRef<() => void>(() => undefined);
+  const loader = useMemo(() => {
+    let waiting = 0;
+    // the picture at once; labels, and heights that depend on the data, a few times a second
+    return new Loader(state.source, state.length, () => {
+      drawAgain.current();
+      if (waiting) return;
+      waiting = window.setTimeout(() => {
+        waiting = 0;
+        setVersion((n) => n + 1);
+      }, LABELS_MS);
+    });
+  }, [state]);
   const palette = useMemo(() => new Palette(getComputedStyle(document.documentElement), document.createElement('canvas').getContext('2d')), [theme, version === 0]);
   const arranged = useMemo(() => arrange(state.meta.tracks), [state]);
   const layout: Layout = useMemo(() => layOut(arranged, { ...choosing.choices, model }, ghostDepth(loader, state, width)), [choosing.choices, model, version, width]);
@@ -221,6 +234,7 @@ export function Timeline({ state }: { state: State }) {
     tracks.ask();
     ruler.ask();
   };
+  drawAgain.current = tracks.ask;
 
   useEffect(() => {
     const stops = [state.view, state.range, state.selection, state.cursor, state.hits, state.model].map((part) => part.watch(redraw));
