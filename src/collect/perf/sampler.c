@@ -180,6 +180,18 @@ static bool keep(struct sampler *sampler, int fd, bool samples)
     return true;
 }
 
+/* Descriptors are given out from the lowest: a high one tells that few are left. */
+static bool is_one_of_the_last(int fd)
+{
+    struct rlimit limit;
+    rlim_t spare;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return false;
+    spare = limit.rlim_cur / 4 < SPARE_FILES ? limit.rlim_cur / 4 : SPARE_FILES;
+    return (rlim_t)fd >= limit.rlim_cur - spare;
+}
+
 /* Opens an event for a thread on a CPU, into the CPU's ring, which the first one brings. */
 static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr *attr, pid_t tid,
                                  int cpu, bool samples, struct ifg_error *err)
@@ -190,6 +202,11 @@ static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr
 
     if (fd < 0 && (errno == ENODEV || errno == EINVAL))
         return IFG_OK; /* this CPU is not there */
+    if (fd >= 0 && is_one_of_the_last(fd)) {
+        close(fd);
+        fd = -1;
+        errno = EMFILE;
+    }
     if (fd < 0 && errno == EMFILE)
         return ifg_fail(err, IFG_NO_MEMORY, "too many files are open: raise the limit (ulimit -n)");
     if (fd < 0)
