@@ -300,6 +300,7 @@ static bool set_text(char *to, size_t size, const char *from)
 uint32_t live_model(struct live *live, uint32_t process, uint32_t id, const char *name,
                     const char *path, const char *runtime)
 {
+    bool changed;
     struct live_model *model = NULL;
     struct live_model *models;
 
@@ -315,9 +316,9 @@ uint32_t live_model(struct live *live, uint32_t process, uint32_t id, const char
         model = &models[live->model_count++];
         *model = (struct live_model){ .process = process, .id = id, .changed = live->version };
     }
-    if (set_text(model->name, sizeof model->name, name) |
-        set_text(model->path, sizeof model->path, path) |
-        set_text(model->runtime, sizeof model->runtime, runtime))
+    changed = set_text(model->name, sizeof model->name, name);
+    changed = set_text(model->path, sizeof model->path, path) || changed;
+    if (set_text(model->runtime, sizeof model->runtime, runtime) || changed)
         model->changed = live->version;
     return (uint32_t)(model - live->models);
 }

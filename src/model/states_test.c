@@ -22,12 +22,13 @@ static void begin(void)
 static void at(uint64_t us, enum trace_switch_kind kind, uint32_t waker)
 {
     order[count] = (uint32_t)count;
-    changes[count++] = (struct trace_switch){ .time_ns = us * US,
-                                              .pid = 7,
-                                              .tid = 8,
-                                              .cpu = (uint32_t)count,
-                                              .kind = (uint8_t)kind,
-                                              .other_tid = waker };
+    changes[count] = (struct trace_switch){ .time_ns = us * US,
+                                            .pid = 7,
+                                            .tid = 8,
+                                            .cpu = order[count] + 1,
+                                            .kind = (uint8_t)kind,
+                                            .other_tid = waker };
+    count++;
 }
 
 /* "running 10, blocked/disk 20, runnable<5 3": what it was, for how many us, woken by whom. */

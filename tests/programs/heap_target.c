@@ -25,8 +25,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define MB      1000000u
-#define APART   __attribute__((noinline, noclone))
+#define MB 1000000u
+#if defined(__clang__)
+#define APART __attribute__((noinline))
+#else
+#define APART __attribute__((noinline, noclone))
+#endif
 #define THREADS 4
 #define MIDDLE  2000
 

@@ -61,13 +61,13 @@ static long spin_ms;
 static void *spin(void *user)
 {
     struct timespec now;
-    static _Thread_local volatile unsigned sink;
+    volatile unsigned sink = 0;
 
     pthread_setname_np(pthread_self(), "crowd");
     other_tid = (int)syscall(SYS_gettid);
     do {
         for (unsigned i = 0; i < 10000; i++)
-            sink += i;
+            sink = sink + i;
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     } while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < spin_ms);
     return user;

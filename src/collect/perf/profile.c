@@ -155,7 +155,7 @@ static void on_change(const struct sched_change *change, void *user)
         threads_meet(profile->threads, change->waker_pid, change->waker_tid);
 }
 
-static enum trace_stack_end end_of(const struct unwind_frames *frames)
+static uint8_t end_of(const struct unwind_frames *frames)
 {
     if (frames && frames->stop == UNWIND_AT_ROOT)
         return TRACE_STACK_ROOT;
