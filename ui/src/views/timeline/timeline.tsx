@@ -77,7 +77,7 @@ export function toggle(set: Set<string>, id: string): void {
   if (!set.delete(id)) set.add(id);
 }
 
-function Label({ lane, state, loader, focused, choosing, width }: { lane: Lane; state: State; loader: Loader; focused: Signal<string>; choosing: Choosing; width: number }) {
+function Label({ lane, state, loader, loaded, focused, choosing, width }: { lane: Lane; state: State; loader: Loader; loaded: Signal<number>; focused: Signal<string>; choosing: Choosing; width: number }) {
   const { track } = lane;
   const isCounter = track.kind === 'counter';
   const openOrClose = () =>
@@ -116,7 +116,7 @@ function Label({ lane, state, loader, focused, choosing, width }: { lane: Lane; 
       <span class="lane-name" title={[track.label, track.sub].filter(Boolean).join(' · ')}>
         <b>{track.label}</b> <span class="sub">{track.sub}</span>
       </span>
-      {isCounter && <CounterValue lane={lane} state={state} loader={loader} width={width} />}
+      {isCounter && <CounterValue lane={lane} state={state} loader={loader} loaded={loaded} width={width} />}
       {track.samples > 0 && (
         <button class={choosing.choices.ghosts.has(track.id) ? 'samples on' : 'samples'} title="Samples as ghost zones (G)" onClick={() => choosing.change((choices) => toggle(choices.ghosts, track.id))}>
           samples
@@ -134,7 +134,8 @@ function Label({ lane, state, loader, focused, choosing, width }: { lane: Lane; 
   );
 }
 
-function CounterValue({ lane, state, loader, width }: { lane: Lane; state: State; loader: Loader; width: number }) {
+function CounterValue({ lane, state, loader, loaded, width }: { lane: Lane; state: State; loader: Loader; loaded: Signal<number>; width: number }) {
+  useSignal(loaded);
   const cursor = useSignal(state.cursor);
   const view = useSignal(state.view);
   const at = cursor ?? view.to;
@@ -200,6 +201,9 @@ export function Timeline({ state }: { state: State }) {
   const hovered = useMemo(() => signal<{ x: number; y: number; name: string; time: string; sub: string } | null>(null), []);
   const motion = useMemo(() => new Motion(state), [state]);
   const drawAgain = useRef<() => void>(() => undefined);
+  const hasGhosts = useRef(false);
+  const loaded = useMemo(() => signal(0), [state]);
+  hasGhosts.current = choosing.choices.ghosts.size > 0;
   const loader = useMemo(() => {
     let waiting = 0;
     // the picture at once; labels, and heights that depend on the data, a few times a second
@@ -208,7 +212,8 @@ export function Timeline({ state }: { state: State }) {
       if (waiting) return;
       waiting = window.setTimeout(() => {
         waiting = 0;
-        setVersion((n) => n + 1);
+        loaded.update((n) => n + 1);
+        if (hasGhosts.current || loaded.value === 1) setVersion((n) => n + 1);
       }, LABELS_MS);
     });
   }, [state]);
@@ -367,7 +372,7 @@ export function Timeline({ state }: { state: State }) {
         <div class="lanes-inner" style={{ height: `${layout.height}px` }}>
           <div class="lane-labels" role="tree" aria-label="Tracks">
             {layout.lanes.map((lane) => (
-              <Label key={lane.track.id} lane={lane} state={state} loader={loader} focused={focused} choosing={choosing} width={width} />
+              <Label key={lane.track.id} lane={lane} state={state} loader={loader} loaded={loaded} focused={focused} choosing={choosing} width={width} />
             ))}
           </div>
           <div class="lane-area" ref={area}>
