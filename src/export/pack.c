@@ -23,7 +23,8 @@ enum ifg_status pack_deflate(const void *data, size_t size, struct ifg_bytes *ou
         stream.next_out = out->data + out->size;
         stream.avail_out = DEFLATE_ROOM;
         result = deflate(&stream, part == size ? Z_FINISH : Z_NO_FLUSH);
-        at += part - stream.avail_in;
+        if (part) /* of nothing there may be no address to add to */
+            at += part - stream.avail_in;
         size -= part - stream.avail_in;
         out->size += DEFLATE_ROOM - stream.avail_out;
         if (result == Z_BUF_ERROR)
@@ -40,7 +41,7 @@ void pack_base64(const void *data, size_t size, struct ifg_bytes *out)
     const uint8_t *in = data;
     uint8_t *to;
 
-    if (!ifg_bytes_reserve(out, (size + 2) / 3 * 4))
+    if (!size || !ifg_bytes_reserve(out, (size + 2) / 3 * 4))
         return;
     to = out->data + out->size;
     for (size_t i = 0; i < size; i += 3) {

@@ -491,7 +491,7 @@ const struct jitdump_entry *jitdump_find(const struct jitdump *dump, uint64_t ad
 bool jitdump_line(const struct jitdump *dump, const struct jitdump_entry *entry, uint64_t address,
                   const char **out_file, uint32_t *out_line)
 {
-    const struct line *lines = dump->lines + entry->first_line;
+    const struct line *lines = entry->line_count ? dump->lines + entry->first_line : NULL;
     uint64_t distance = address - entry->start + (dump->shifted ? ELF_HEADER_SIZE : 0);
     size_t low = 0, high = entry->line_count;
 
