@@ -12,7 +12,7 @@
 
 #define MS_DEFAULT 40u
 #define RATE       1999u /* most gaps are ours then, not those of the timer's tick */
-#define GAPS_MAX   1024u
+#define GAPS_MAX   8192u
 #define GAPS_LEAST 12u
 #define GAP_LEAST  800u    /* ns: less is the loop itself */
 #define GAP_MOST   150000u /* ns: more is another program that ran */
@@ -70,6 +70,7 @@ enum ifg_status calibrate_cost(const struct calibrate_options *options,
     struct sampler_facts facts;
     struct sampler *sampler;
     struct gaps gaps = { .count = 0 };
+    uint32_t longest;
     enum ifg_status status = sampler_open(&sampled, &sampler, &facts, err);
 
     memset(out_result, 0, sizeof *out_result);
@@ -89,8 +90,10 @@ enum ifg_status calibrate_cost(const struct calibrate_options *options,
     if (gaps.count < GAPS_LEAST || counts.samples < GAPS_LEAST)
         return ifg_fail(err, IFG_UNSUPPORTED, "only %u samples came in %u ms", out_result->samples,
                         milliseconds);
+    /* An idle machine has many small gaps of its own. Samples are the longest, and as many as came. */
     qsort(gaps.ns, gaps.count, sizeof gaps.ns[0], compare);
-    out_result->sample_us = gaps.ns[gaps.count / 2] / 1000.0;
+    longest = counts.samples < gaps.count ? (uint32_t)counts.samples : gaps.count;
+    out_result->sample_us = gaps.ns[gaps.count - 1 - longest / 2] / 1000.0;
     return IFG_OK;
 }
 
