@@ -49,7 +49,11 @@ function keepAddress(state: State): void {
     timer = window.setTimeout(() => history.replaceState(null, '', `#${writeAddress(state)}`), 150);
   };
   for (const part of [state.page, state.view, state.selection, state.range, state.model, state.routine, state.search, state.theme]) part.watch(write);
-  window.addEventListener('hashchange', () => applyAddress(state, readAddress(location.hash)));
+  // what the user entered wins over what we were about to write
+  window.addEventListener('hashchange', (event) => {
+    window.clearTimeout(timer);
+    applyAddress(state, readAddress(new URL(event.newURL).hash));
+  });
 }
 
 function inTrouble(trouble: unknown): Shown {
