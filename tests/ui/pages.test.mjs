@@ -93,13 +93,13 @@ async function twoClicks({ browser, one }) {
   is(await tab.part('page'), 'timeline', 'one click: it is on the timeline');
   contains(await tab.page.locator('.details').innerText(), slowest.model, 'with its model');
 
-  await tab.page.evaluate(() => (location.hash = 'page=summary'));
+  await tab.page.locator('.tab:text-is("Summary")').click();
   await tab.page.waitForSelector('.summary-middle');
   await tab.page.locator('.tab:text-is("Operators")').click();
   await tab.page.waitForSelector('.vtable-row');
   const ops = await one.json(`ops?model=${(await one.json('meta')).models.find((model) => model.name === report.models[0].name).id}`);
   contains(await tab.page.locator('.vtable-row').first().innerText(), ops.types[0].type, 'one click: the operator that takes most');
-  await tab.page.evaluate(() => (location.hash = 'page=summary'));
+  await tab.page.locator('.tab:text-is("Summary")').click();
   await tab.page.waitForSelector('.summary-middle');
   await tab.page.locator('.tab:text-is("Source")').click();
   await tab.page.waitForSelector('.code-line.on');
