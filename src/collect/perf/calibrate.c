@@ -90,7 +90,8 @@ enum ifg_status calibrate_cost(const struct calibrate_options *options,
     if (gaps.count < GAPS_LEAST || counts.samples < GAPS_LEAST)
         return ifg_fail(err, IFG_UNSUPPORTED, "only %u samples came in %u ms", out_result->samples,
                         milliseconds);
-    /* An idle machine has many small gaps of its own. Samples are the longest, and as many as came. */
+    /* An idle machine has many small gaps of its own. Those of samples are the longest, and as many
+     * as there are samples. */
     qsort(gaps.ns, gaps.count, sizeof gaps.ns[0], compare);
     longest = counts.samples < gaps.count ? (uint32_t)counts.samples : gaps.count;
     out_result->sample_us = gaps.ns[gaps.count - 1 - longest / 2] / 1000.0;
