@@ -33,7 +33,7 @@ struct info_sampling {
     double lost;
     double rooted_share;
     double inferred_share;
-    double unwind_us; /* per sample */
+    double unwind_us;          /* per sample */
     double overhead_pct;       /* slow-down, measured */
     double overhead_error_pct; /* of that */
     double estimate_pct;       /* from what samples took by themselves */

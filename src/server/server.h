@@ -19,10 +19,10 @@ struct server;
 struct server_options {
     const char *const *paths; /* files and directories */
     size_t path_count;
-    uint16_t port;       /* 0: any free one */
-    const char *address; /* NULL: 127.0.0.1; else an address of this machine */
-    bool live;           /* the only path is a recording that goes on: follow it */
-    bool live_temporary; /* it is removed at its end, unless a page wants it to be kept, */
+    uint16_t port;              /* 0: any free one */
+    const char *address;        /* NULL: 127.0.0.1; else an address of this machine */
+    bool live;                  /* the only path is a recording that goes on: follow it */
+    bool live_temporary;        /* it is removed at its end, unless a page wants it to be kept, */
     const char *live_kept_path; /* and then it will be here */
 };
 
