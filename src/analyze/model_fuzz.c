@@ -9,7 +9,6 @@
  *   - everything that a model answers is asked for every slice
  *   - functions by samples with every kind of filter, and the code of the hottest ones
  */
-#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,41 +19,7 @@
 #include "analyze/waiting.h"
 #include "model/allocations.h"
 #include "model/model.h"
-
-#define HEADER 64u
-
-/* Offsets of docs/trace-format.md. */
-#define PAYLOAD_BYTES 40u
-#define PAYLOAD_CRC   44u
-#define HEADER_CRC    60u
-
-static void put_crc(uint8_t *at, const uint8_t *data, size_t size)
-{
-    uint32_t crc = libdeflate_crc32(0, data, size);
-
-    memcpy(at, &crc, sizeof crc);
-}
-
-static void mend(uint8_t *file, size_t size)
-{
-    size_t at = HEADER;
-
-    if (size < HEADER)
-        return;
-    put_crc(file + HEADER_CRC, file, HEADER_CRC);
-    while (size - at >= HEADER) {
-        uint32_t payload;
-
-        memcpy(&payload, file + at + PAYLOAD_BYTES, sizeof payload);
-        if (memcmp(file + at, "IFGb", 4) != 0 || payload > size - at - HEADER) {
-            at++;
-            continue;
-        }
-        put_crc(file + at + PAYLOAD_CRC, file + at + HEADER, payload);
-        put_crc(file + at + HEADER_CRC, file + at, HEADER_CRC);
-        at += HEADER + payload;
-    }
-}
+#include "mended.h"
 
 static void ask_everything(const struct model *model)
 {
@@ -180,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (size)
         memcpy(file, data, size);
-    mend(file, size);
+    mended_trace(file, size);
     if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK) {
         for (unsigned threads = 1; threads <= 3; threads += 2) {
             struct model_options options = { .threads = threads };

@@ -24,10 +24,12 @@ static int make_temporary(struct live_view *view, struct session_options *option
 {
     const char *directory = getenv("TMPDIR");
 
-    if (!directory || !*directory || strlen(directory) > 30)
+    if (!directory || !*directory)
         directory = "/tmp";
-    snprintf(view->directory, sizeof view->directory, "%.30s/inferogram-live-XXXXXX", directory);
-    if (!mkdtemp(view->directory)) {
+    if (snprintf(view->directory, sizeof view->directory, "%s/inferogram-live-XXXXXX", directory) >=
+        (int)sizeof view->directory)
+        errno = ENAMETOOLONG, view->directory[0] = '\0';
+    if (!view->directory[0] || !mkdtemp(view->directory)) {
         cli_say("cannot make a directory for a temporary trace in %s: %s; give a file with -o",
                 directory, strerror(errno));
         view->directory[0] = '\0';

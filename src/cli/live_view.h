@@ -24,8 +24,8 @@ struct live_view {
     bool launched;   /* the program shares our terminal */
     const char *log; /* what the program prints goes here, so that the terminal is the gauge's */
     /* what there is */
-    char directory[64]; /* of a temporary trace, else "" */
-    char path[96];      /* of it */
+    char directory[4096]; /* of a temporary trace, else "" */
+    char path[4112];      /* of it */
     char kept_path[256];
     int saved_out; /* while the program's output goes to a file, else -1 */
     int saved_err;

@@ -8,7 +8,6 @@
  *   - each question about the whole trace and about a part of it; all functions for a while
  *   - what comes out is an answer or an error that can be told, within its bounds
  */
-#include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,7 @@
 #include "analyze/flame.h"
 #include "base/alloc.h"
 #include "server/routes.h"
-
-#define HEADER 64u
-
-/* Offsets of docs/trace-format.md. */
-#define PAYLOAD_BYTES 40u
-#define PAYLOAD_CRC   44u
-#define HEADER_CRC    60u
+#include "mended.h"
 
 #define ROUTINES_TRIED 40u
 
@@ -32,34 +25,6 @@ static void require(bool condition)
 {
     if (!condition)
         abort();
-}
-
-static void put_crc(uint8_t *at, const uint8_t *data, size_t size)
-{
-    uint32_t crc = libdeflate_crc32(0, data, size);
-
-    memcpy(at, &crc, sizeof crc);
-}
-
-static void mend(uint8_t *file, size_t size)
-{
-    size_t at = HEADER;
-
-    if (size < HEADER)
-        return;
-    put_crc(file + HEADER_CRC, file, HEADER_CRC);
-    while (size - at >= HEADER) {
-        uint32_t payload;
-
-        memcpy(&payload, file + at + PAYLOAD_BYTES, sizeof payload);
-        if (memcmp(file + at, "IFGb", 4) != 0 || payload > size - at - HEADER) {
-            at++;
-            continue;
-        }
-        put_crc(file + at + PAYLOAD_CRC, file + at + HEADER, payload);
-        put_crc(file + at + HEADER_CRC, file + at, HEADER_CRC);
-        at += HEADER + payload;
-    }
 }
 
 static void ask(struct server_trace *trace, const char *question)
@@ -149,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (size)
         memcpy(file, data, size);
-    mend(file, size);
+    mended_trace(file, size);
     if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
         model_create(reader, &options, &model, NULL) == IFG_OK)
         look(model);
