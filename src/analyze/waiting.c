@@ -65,7 +65,10 @@ static void add_thread(struct waiting *waiting, const struct model_profile *prof
         waiting->ns[state->state] += state->end_ns - state->start_ns;
         out->times += state->state == MODEL_RUNNABLE;
         out->disk_ns += state->disk ? state->end_ns - state->start_ns : 0;
+        out->untold += state->untold && profile->has_wakers;
     }
+    waiting->wakes += out->wakes;
+    waiting->untold += out->untold;
     waiting->thread_count++;
 }
 

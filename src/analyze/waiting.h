@@ -23,6 +23,7 @@ struct waiting_thread {
     uint64_t wake_ns;     /* of the runnable time, what came after wake-ups */
     uint64_t waker_times; /* of the wake-ups, those by its most frequent waker */
     uint32_t waker;       /* who that is: thread number; 0: interrupts (timers, devices) */
+    uint64_t untold;      /* wake-ups that the kernel did not tell; not among the others */
 };
 
 struct waiting_net {
@@ -39,6 +40,8 @@ struct waiting {
     struct waiting_net *nets; /* by index of model->nets */
     uint64_t ns[MODEL_STATES];
     bool has_wakers; /* see model/samples.h */
+    uint64_t wakes;  /* of all threads */
+    uint64_t untold;
 };
 
 /* NULL if the trace has no switches. */

@@ -60,6 +60,7 @@ static void put_row(struct ifg_bytes *out, const struct model_profile *profile,
 size_t threads_write_table(struct ifg_bytes *out, const struct model_profile *profile,
                            const struct waiting *waiting, const char *thread, size_t limit)
 {
+    char untold[32], all[32];
     size_t rows = 0;
 
     for (size_t i = 0; i < waiting->thread_count; i++) {
@@ -82,6 +83,12 @@ size_t threads_write_table(struct ifg_bytes *out, const struct model_profile *pr
     if (rows && !waiting->has_wakers)
         cli_print(out, "Wake-ups were not recorded: the wait from a wake-up to running counts as "
                        "blocked.\n");
+    if (rows && waiting->untold)
+        cli_print(
+            out,
+            "%s of %s wake-ups were not told by the kernel (those by interrupts of idle CPUs, "
+            "on some):\nthe wait after them counts as blocked.\n",
+            cli_count(waiting->untold, untold), cli_count(waiting->untold + waiting->wakes, all));
     return rows;
 }
 

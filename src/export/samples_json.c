@@ -65,6 +65,7 @@ void threads_json_values(struct ifg_json *json, const struct model_profile *prof
         return;
     ifg_json_put_uint(json, "wakes", from->wakes);
     ifg_json_put_uint(json, "wake_ns", from->wake_ns);
+    ifg_json_put_uint(json, "wakes_untold", from->untold);
     if (!from->wakes)
         return;
     ifg_json_put_uint(json, "waker", from->waker);

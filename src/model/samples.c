@@ -527,10 +527,14 @@ static void note_facts(const struct model *model, struct model_profile *profile)
     profile->hz = hz ? strtod(hz, NULL) : 0;
     if (!(profile->hz > 0 && profile->hz < 1e9))
         profile->hz = 0;
-    for (size_t i = 0; i < tables->instrument_count; i++)
-        if (strcmp(tables->instruments[i].name, "samples") == 0 &&
-            strstr(tables->instruments[i].reason, "clock"))
+    for (size_t i = 0; i < tables->instrument_count; i++) {
+        const struct trace_instrument_entry *instrument = &tables->instruments[i];
+
+        if (strcmp(instrument->name, "samples") == 0 && strstr(instrument->reason, "clock"))
             profile->by_timer = true;
+        if (strcmp(instrument->name, "wakers") == 0 && instrument->state == TRACE_INSTRUMENT_ON)
+            profile->has_wakers = true;
+    }
 }
 
 void profile_destroy(struct model_profile *profile)

@@ -45,6 +45,7 @@ struct model_thread_state {
     uint8_t state;   /* enum model_state */
     bool woken;      /* runnable by a wake-up, and not because it was preempted */
     bool disk;       /* blocked, and nothing interrupts it: a disk, a page, a lock of the kernel */
+    bool untold;     /* blocked until it ran: nothing told of its wake-up */
 };
 
 /* A thread that was sampled or switched, whether it has slices or not. */
@@ -78,7 +79,9 @@ struct model_profile {
     const struct model_thread_state *states; /* thread by thread, by start in each */
     size_t state_count;
     size_t switch_count;
-    bool has_wakers; /* without them the wait between a wake-up and running counts as blocked */
+    /* Wake-ups were recorded. Without them, and after those that the kernel did not tell (some do
+     * not tell what interrupts of idle CPUs wake), the wait till it runs counts as blocked. */
+    bool has_wakers;
 
     const struct trace_profile *trace; /* modules, frames, nodes, symbols, code, sources */
     const uint32_t *first_symbol;      /* of frame i: first_symbol[i] .. first_symbol[i + 1] */

@@ -71,6 +71,7 @@ size_t profile_walk_states(const struct trace_switch *switches, const uint32_t *
         }
         if (walk.known && change->time_ns > walk.now.start_ns) {
             walk.now.end_ns = change->time_ns;
+            walk.now.untold = walk.now.state == MODEL_BLOCKED && next == MODEL_RUNNING;
             out[made++] = walk.now;
         }
         walk.now = (struct model_thread_state){

@@ -31,7 +31,8 @@ static void at(uint64_t us, enum trace_switch_kind kind, uint32_t waker)
     count++;
 }
 
-/* "running 10, blocked/disk 20, runnable<5 3": what it was, for how many us, woken by whom. */
+/* "running 10, blocked/disk 20, runnable<5 3, blocked? 4": what it was, for how many us, woken by
+ * whom; "?": nothing told of the wake-up. */
 static const char *walked(void)
 {
     static char text[512];
@@ -50,8 +51,10 @@ static const char *walked(void)
             CHECK(states[i].start_ns >= states[i - 1].end_ns);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s%s %u", i ? ", " : "",
                                  model_state_name((enum model_state)states[i].state),
-                                 states[i].disk ? "/disk" : "", waker,
-                                 (unsigned)((states[i].end_ns - states[i].start_ns) / US));
+                                 states[i].disk     ? "/disk"
+                                 : states[i].untold ? "?"
+                                                    : "",
+                                 waker, (unsigned)((states[i].end_ns - states[i].start_ns) / US));
     }
     return text;
 }
@@ -66,7 +69,7 @@ static void switches_alone(void)
     at(150, TRACE_SWITCH_IN, 0);
     at(160, TRACE_SWITCH_PREEMPTED, 0);
     at(165, TRACE_SWITCH_IN, 0);
-    CHECK_STR(walked(), "running 10, blocked 40, running 10, runnable 5");
+    CHECK_STR(walked(), "running 10, blocked? 40, running 10, runnable 5");
 }
 
 static void a_wake_up(void)
@@ -98,7 +101,7 @@ static void a_race(void)
     at(200, TRACE_SWITCH_WOKEN, 5);
     at(290, TRACE_SWITCH_BLOCKED, 0);
     at(300, TRACE_SWITCH_IN, 0);
-    CHECK_STR(walked(), "running 190, blocked 10");
+    CHECK_STR(walked(), "running 190, blocked? 10");
 }
 
 static void disk_waits(void)
@@ -136,7 +139,7 @@ static void beginnings(void)
     at(100, TRACE_SWITCH_WOKEN, 5);
     at(1000, TRACE_SWITCH_BLOCKED, 0);
     at(1010, TRACE_SWITCH_IN, 0);
-    CHECK_STR(walked(), "blocked 10");
+    CHECK_STR(walked(), "blocked? 10");
 }
 
 TAP_MAIN(TAP_CASE(switches_alone), TAP_CASE(a_wake_up), TAP_CASE(a_race), TAP_CASE(disk_waits),

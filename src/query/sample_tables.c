@@ -356,11 +356,14 @@ static size_t state_count(struct query *query)
 }
 
 /* Why it is in that state; NULL: nothing more is known. */
-static const char *state_detail(const struct model_thread_state *state)
+static const char *state_detail(const struct model_profile *profile,
+                                const struct model_thread_state *state)
 {
     if (state->state == MODEL_RUNNABLE)
         return !state->woken ? "preempted" : state->waker ? "woken" : "woken by an interrupt";
-    return state->disk ? "uninterruptible" : NULL;
+    if (state->disk)
+        return "uninterruptible";
+    return state->untold && profile->has_wakers ? "wake-up not told" : NULL;
 }
 
 static void state_column(struct query *query, size_t row, int column, sqlite3_context *out)
@@ -402,7 +405,7 @@ static void state_column(struct query *query, size_t row, int column, sqlite3_co
         result_text(out, profile->threads[state->thread].name);
         break;
     default:
-        result_text(out, state_detail(state));
+        result_text(out, state_detail(profile, state));
         break;
     }
 }
@@ -420,7 +423,8 @@ static const struct query_column state_columns[] = {
     { "thread_name", "TEXT", "name of the thread" },
     { "detail", "TEXT",
       "runnable: preempted, woken, woken by an interrupt (a timer, a device); blocked: "
-      "uninterruptible (a disk, a page, a lock of the kernel), or NULL" },
+      "uninterruptible (a disk, a page, a lock of the kernel), wake-up not told (by this kernel), "
+      "or NULL" },
 };
 
 const struct row_table thread_state_table = {
