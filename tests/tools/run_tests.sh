@@ -41,6 +41,20 @@ matches "a plan that was not kept" "$report" 'Failed: .*short'
 exits "no failure gives 0" 0 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --suite fine
 is "closing line of a suite" "$(tail -n 1 "$T/stdout")" "2 passed, 0 failed, 2 skipped"
 
+# A test that fails once, and one that fails always, run again.
+printf 'test -e %s/once || { touch %s/once; echo "# the first time"; echo not ok 1 - unlucky; exit 1; }; echo ok 1 - unlucky\necho 1..1\n' \
+    "$T" "$T" >"$T/project/skips.sh"
+exits "again: what fails twice has failed" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --again
+report=$(cat "$T/stdout")
+is "again: closing line" "$(tail -n 1 "$T/stdout")" "6 passed, 3 failed, 1 skipped"
+matches "again: the unsteady one is shown" "$report" '^Unsteady, passed when run again alone: .*skips'
+contains "again: with what it said the first time" "$report" "# the first time"
+rm "$T/once"
+exits "again: what passes then has passed" 0 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --again --suite fine
+is "again: closing line without others" "$(tail -n 1 "$T/stdout")" "3 passed, 0 failed, 1 skipped"
+rm "$T/once"
+exits "not again: it has failed" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --suite fine
+
 exits "no build directory" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/none"
 is "closing line without a build" "$(tail -n 1 "$T/stdout")" "0 passed, 1 failed, 0 skipped"
 
