@@ -18,6 +18,8 @@
 
 #include "base/alloc.h"
 
+#define PIECES_MOST 1000u
+
 /* What people open by mistake, by its first bytes. */
 static const struct {
     const char *bytes;
@@ -170,13 +172,13 @@ static enum ifg_status scan_blocks(struct trace_reader *reader, size_t first, st
     size_t at = first;
     size_t good_end = first;
 
-    while (at < reader->size) {
+    while (at < reader->data_end) {
         struct trace_block_head head;
         const uint8_t *payload;
         struct trace_block block;
 
         if (!trace_block_at(reader->data, reader->size, at, &head, &payload)) {
-            at = find_magic(reader->data, reader->size, at + 1);
+            at = find_magic(reader->data, reader->data_end, at + 1);
             continue;
         }
         if (at > good_end)
@@ -373,9 +375,30 @@ static enum ifg_status load(struct trace_reader *reader, struct ifg_error *err)
     return IFG_OK;
 }
 
+/* Where the last data of a file ends. A file that was made long before it was filled is not read to
+ * its end: gigabytes of holes take seconds to search. Files have few pieces of data, or one. */
+static size_t find_data_end(int fd, size_t size)
+{
+    off_t end = 0;
+
+    for (unsigned pieces = 0; pieces < PIECES_MOST; pieces++) {
+        off_t data = lseek(fd, end, SEEK_DATA);
+
+        if (data < 0 && errno == ENXIO)
+            return end > 0 && (size_t)end < size ? (size_t)end : size;
+        end = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+        if (end < 0)
+            break; /* not every file system knows */
+        if ((size_t)end >= size)
+            break;
+    }
+    return size;
+}
+
 /* Takes over the mapping, also when it fails. */
-static enum ifg_status open_bytes(const void *data, size_t size, bool mapped, const char *name,
-                                  struct trace_reader **out_reader, struct ifg_error *err)
+static enum ifg_status open_bytes(const void *data, size_t size, size_t data_end, bool mapped,
+                                  const char *name, struct trace_reader **out_reader,
+                                  struct ifg_error *err)
 {
     struct trace_reader *reader = ifg_alloc(1, sizeof *reader);
     enum ifg_status status;
@@ -387,6 +410,7 @@ static enum ifg_status open_bytes(const void *data, size_t size, bool mapped, co
     }
     reader->data = data;
     reader->size = size;
+    reader->data_end = data_end;
     reader->mapped = mapped;
     reader->name = ifg_strdup(name);
     status = reader->name
@@ -404,7 +428,7 @@ enum ifg_status trace_reader_open_memory(const void *data, size_t size, const ch
                                          struct trace_reader **out_reader, struct ifg_error *err)
 {
     *out_reader = NULL;
-    return open_bytes(data, size, false, name, out_reader, err);
+    return open_bytes(data, size, size, false, name, out_reader, err);
 }
 
 enum ifg_status trace_reader_open(const char *path, struct trace_reader **out_reader,
@@ -430,7 +454,7 @@ enum ifg_status trace_reader_open(const char *path, struct trace_reader **out_re
         goto out;
     }
     if (info.st_size == 0) {
-        status = open_bytes("", 0, false, path, out_reader, err);
+        status = open_bytes("", 0, 0, false, path, out_reader, err);
         goto out;
     }
     data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -438,7 +462,8 @@ enum ifg_status trace_reader_open(const char *path, struct trace_reader **out_re
         status = ifg_fail_errno(err, "cannot map %s", path);
         goto out;
     }
-    status = open_bytes(data, (size_t)info.st_size, true, path, out_reader, err);
+    status = open_bytes(data, (size_t)info.st_size, find_data_end(fd, (size_t)info.st_size), true,
+                        path, out_reader, err);
 out:
     close(fd);
     return status;

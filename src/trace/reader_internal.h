@@ -79,6 +79,7 @@ uint64_t trace_clock_line_to_ns(struct trace_clock_line *line, uint64_t ticks);
 struct trace_reader {
     const uint8_t *data;
     size_t size;
+    size_t data_end; /* behind it are zeros that take no room on the disk */
     bool mapped;
     char *name;
     struct trace_file_info info;
