@@ -90,6 +90,7 @@ static void draw(struct image *image)
             image->pixels[y * SIDE + x] = sinf(along * 0.5f) + (float)(seed >> 8) * 1e-8f;
         }
     }
+    IFG_FLOW_BEGIN("image", image->request); /* to the worker that will take it */
 }
 
 static void blur(float *pixels)
@@ -155,6 +156,7 @@ static void process(struct image *image)
 
     IFG_ZONE_AS(zone, "image");
     IFG_VALUE(zone, image->number);
+    IFG_FLOW_END("image", image->request);
     {
         IFG_STAGE(image->request, "pre");
         blur(image->pixels);

@@ -21,8 +21,8 @@
  * recorder cannot keep up, events are dropped and counted.
  *
  * Threads. Every call may be made from any thread at any time. Zones, messages, counters, async
- * spans, allocations and frames may also be used in signal handlers (the first use of a location
- * too). Creating models is for ordinary code. errno is never changed.
+ * spans, flows, allocations and frames may also be used in signal handlers (the first use of a
+ * location too). Creating models is for ordinary code. errno is never changed.
  *
  * Ownership. Strings are copied before a call returns. Location names must be string literals.
  * What ifg_*_create returns is the caller's until ifg_*_destroy.
@@ -138,6 +138,7 @@ enum ifg_instrument_state {
 #define IFG_LOCATION_POOL     6
 #define IFG_LOCATION_FRAME    7
 #define IFG_LOCATION_ASYNC    8
+#define IFG_LOCATION_FLOW     9
 
 #ifndef IFG_DISABLE
 
@@ -179,6 +180,14 @@ IFG_API void ifg_counter(ifg_location *location, double value);
  *  may be used again after its end. Signal-safe. */
 IFG_API void ifg_async_begin(ifg_location *location, uint64_t id);
 IFG_API void ifg_async_end(ifg_location *location, uint64_t id);
+
+/** An arrow from zone to zone, mostly across threads: work that is handed on. Each point belongs to
+ *  the innermost zone open on its thread. (name, id) ties the points of one flow together: one
+ *  begin, any number of steps, one end; the same pair may be used again after its end. Cost: less
+ *  than a message. Signal-safe. */
+IFG_API void ifg_flow_begin(ifg_location *location, uint64_t id);
+IFG_API void ifg_flow_step(ifg_location *location, uint64_t id);
+IFG_API void ifg_flow_end(ifg_location *location, uint64_t id);
 
 /** Memory taken from and given back to a named pool. Signal-safe. */
 IFG_API void ifg_memory_alloc(ifg_location *pool, const void *address, size_t bytes);
@@ -412,6 +421,12 @@ static inline void ifg_i_end(const ifg_zone *zone)
     IFG_I_AT(name, IFG_LOCATION_ASYNC, ifg_async_begin(&ifg_i_at, (uint64_t)(id)))
 #define IFG_ASYNC_END(name, id)                                                                    \
     IFG_I_AT(name, IFG_LOCATION_ASYNC, ifg_async_end(&ifg_i_at, (uint64_t)(id)))
+#define IFG_FLOW_BEGIN(name, id)                                                                   \
+    IFG_I_AT(name, IFG_LOCATION_FLOW, ifg_flow_begin(&ifg_i_at, (uint64_t)(id)))
+#define IFG_FLOW_STEP(name, id)                                                                    \
+    IFG_I_AT(name, IFG_LOCATION_FLOW, ifg_flow_step(&ifg_i_at, (uint64_t)(id)))
+#define IFG_FLOW_END(name, id)                                                                     \
+    IFG_I_AT(name, IFG_LOCATION_FLOW, ifg_flow_end(&ifg_i_at, (uint64_t)(id)))
 #define IFG_ALLOC(pool, address, bytes)                                                            \
     IFG_I_AT(pool, IFG_LOCATION_POOL, ifg_memory_alloc(&ifg_i_at, address, bytes))
 #define IFG_FREE(pool, address)                                                                    \
@@ -484,6 +499,9 @@ static inline void ifg_i_end(const ifg_zone *zone)
 #define IFG_COUNTER(name, value)                             IFG_I_UNUSED(value)
 #define IFG_ASYNC_BEGIN(name, id)                            IFG_I_UNUSED(id)
 #define IFG_ASYNC_END(name, id)                              IFG_I_UNUSED(id)
+#define IFG_FLOW_BEGIN(name, id)                             IFG_I_UNUSED(id)
+#define IFG_FLOW_STEP(name, id)                              IFG_I_UNUSED(id)
+#define IFG_FLOW_END(name, id)                               IFG_I_UNUSED(id)
 #define IFG_ALLOC(pool, address, bytes)                      IFG_I_UNUSED(address)
 #define IFG_FREE(pool, address)                              IFG_I_UNUSED(address)
 #define IFG_FRAME(name)                                      ((void)0)

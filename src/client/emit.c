@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Everything that is not a plain zone: messages, counters, spans, memory, attributes. */
+/* Everything that is not a plain zone: messages, counters, spans, flows, memory, attributes. */
 #include "client/client_internal.h"
 
 #include <string.h>
@@ -144,6 +144,21 @@ void ifg_async_begin(ifg_location *location, uint64_t id)
 void ifg_async_end(ifg_location *location, uint64_t id)
 {
     client_emit(IFG_WIRE_ASYNC_END, client_now(), client_location_id(location), &id, sizeof id);
+}
+
+void ifg_flow_begin(ifg_location *location, uint64_t id)
+{
+    client_emit(IFG_WIRE_FLOW_BEGIN, client_now(), client_location_id(location), &id, sizeof id);
+}
+
+void ifg_flow_step(ifg_location *location, uint64_t id)
+{
+    client_emit(IFG_WIRE_FLOW_STEP, client_now(), client_location_id(location), &id, sizeof id);
+}
+
+void ifg_flow_end(ifg_location *location, uint64_t id)
+{
+    client_emit(IFG_WIRE_FLOW_END, client_now(), client_location_id(location), &id, sizeof id);
 }
 
 void ifg_memory_alloc(ifg_location *pool, const void *address, size_t bytes)

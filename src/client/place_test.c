@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What hooks use: places made at run time, zones written afterwards, words to the recorder. */
+/* What hooks use: places made at run time, zones written afterwards, words to the recorder; and
+ * flows. */
 #include "client/fake_recorder.h"
 
 #include <stdio.h>
@@ -130,6 +131,28 @@ static void a_span_of_another_thread_can_be_written(void)
     CHECK_UINT(fake_u64(&seen.records[1], 0), 9);
 }
 
+/* Two slots each, whatever the id; the macros make a place of their own each, with one name. */
+static void flows_are_points_with_an_id(void)
+{
+    static const uint32_t kinds[] = { IFG_WIRE_FLOW_BEGIN, IFG_WIRE_FLOW_STEP, IFG_WIRE_FLOW_END };
+    struct seen seen;
+
+    IFG_FLOW_BEGIN("job", 1); /* nobody records */
+    fake_recorder_start();
+    IFG_FLOW_BEGIN("job", UINT64_MAX);
+    IFG_FLOW_STEP("job", UINT64_MAX);
+    IFG_FLOW_END("job", UINT64_MAX);
+    take_all(&seen);
+    REQUIRE_UINT(seen.count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_UINT(seen.records[i].kind, kinds[i]);
+        CHECK_UINT(seen.records[i].payload_bytes, IFG_WIRE_SLOT);
+        CHECK_UINT(fake_u64(&seen.records[i], 0), UINT64_MAX);
+        CHECK(!i || seen.records[i].ticks >= seen.records[i - 1].ticks);
+        CHECK(seen.records[i].reference != 0);
+    }
+}
+
 static void instruments_and_files_reach_the_log(void)
 {
     uint32_t head = 0;
@@ -154,5 +177,5 @@ static void instruments_and_files_reach_the_log(void)
 
 TAP_MAIN(TAP_CASE(a_zone_can_be_written_afterwards), TAP_CASE(odd_times_and_places_do_no_harm),
          TAP_CASE(a_zone_written_afterwards_leaves_open_ones_alone),
-         TAP_CASE(a_span_of_another_thread_can_be_written),
+         TAP_CASE(a_span_of_another_thread_can_be_written), TAP_CASE(flows_are_points_with_an_id),
          TAP_CASE(instruments_and_files_reach_the_log))

@@ -18,6 +18,7 @@ static ifg_location frame_here = { "frame", "f", "file.c", 2, 0, IFG_LOCATION_FR
 static ifg_location counter_here = { "counter", "f", "file.c", 3, 0, IFG_LOCATION_COUNTER, 0 };
 static ifg_location pool_here = { "pool", "f", "file.c", 4, 0, IFG_LOCATION_POOL, 0 };
 static ifg_location async_here = { "async", "f", "file.c", 5, 0, IFG_LOCATION_ASYNC, 0 };
+static ifg_location flow_here = { "flow", "f", "file.c", 6, 0, IFG_LOCATION_FLOW, 0 };
 static ifg_location stage_here = { "stage", "f", "file.c", 6, 0, IFG_LOCATION_STAGE, 0 };
 
 static void start(bool small)
@@ -395,6 +396,9 @@ static void call_everything(void)
     ifg_counter(&counter_here, 1);
     ifg_async_begin(&async_here, 1);
     ifg_async_end(&async_here, 1);
+    ifg_flow_begin(&flow_here, 1);
+    ifg_flow_step(&flow_here, 1);
+    ifg_flow_end(&flow_here, 1);
     ifg_memory_alloc(&pool_here, &pool_here, 1);
     ifg_memory_free(&pool_here, &pool_here);
     ifg_frame(&frame_here);

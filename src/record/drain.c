@@ -140,6 +140,15 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
         pass_numbers(reader, TRACE_EVENT_ASYNC_END, record, payload, 1);
         target->inferences += target_is_inference(target, record->reference);
         return true;
+    case IFG_WIRE_FLOW_BEGIN:
+        pass_numbers(reader, TRACE_EVENT_FLOW_BEGIN, record, payload, 1);
+        return true;
+    case IFG_WIRE_FLOW_STEP:
+        pass_numbers(reader, TRACE_EVENT_FLOW_STEP, record, payload, 1);
+        return true;
+    case IFG_WIRE_FLOW_END:
+        pass_numbers(reader, TRACE_EVENT_FLOW_END, record, payload, 1);
+        return true;
     case IFG_WIRE_ALLOC:
         pass_numbers(reader, TRACE_EVENT_ALLOC, record, payload, 2);
         return true;

@@ -448,7 +448,7 @@ static enum ifg_status decode_event_columns(struct trace_events *events,
         event->payload_bytes = (uint32_t)size;
         event->attribute = NULL;
         payloads.at += size;
-        if (kinds[i] < TRACE_EVENT_MESSAGE || kinds[i] > TRACE_EVENT_ATTRIBUTE)
+        if (kinds[i] < TRACE_EVENT_MESSAGE || kinds[i] > TRACE_EVENT_FLOW_END)
             continue; /* of a later version */
         attributes += kinds[i] == TRACE_EVENT_ATTRIBUTE;
         events->count++;

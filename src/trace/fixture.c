@@ -277,3 +277,59 @@ bool forge_footer(struct forge *forge, const void *definitions, size_t size)
     ifg_bytes_put(&forge->file, trailer, sizeof trailer);
     return !forge->file.failed;
 }
+
+static void write_point(struct trace_stream *stream, enum trace_event_kind kind, uint64_t ticks,
+                        uint64_t id, unsigned flags)
+{
+    uint8_t payload[2 * IFG_VARINT_MAX];
+    uint8_t *end = ifg_varint_write(payload, id);
+
+    if (flags)
+        end = ifg_varint_write(end, flags);
+    trace_stream_event(stream, kind, ticks, 2, payload, (size_t)(end - payload));
+}
+
+static void write_flow_streams(struct trace_writer *writer)
+{
+    struct trace_stream *first = trace_stream_create(writer, 0);
+    struct trace_stream *second = trace_stream_create(writer, 1);
+
+    if (!first || !second)
+        return;
+    write_point(first, TRACE_EVENT_FLOW_BEGIN, AT(10), 7, 0);
+    write_point(first, TRACE_EVENT_FLOW_STEP, AT(20), 7, 0);
+    write_point(first, TRACE_EVENT_FLOW_END, AT(30), 7, 0);
+    write_point(first, TRACE_EVENT_FLOW_BEGIN, AT(40), UINT64_MAX, TRACE_FLOW_WORLD);
+    trace_stream_zone(first, AT(0), 100, 1);
+    write_point(second, TRACE_EVENT_FLOW_END, AT(110), UINT64_MAX,
+                TRACE_FLOW_NEXT | TRACE_FLOW_WORLD);
+    trace_stream_zone(second, AT(120), 100, 1);
+}
+
+enum ifg_status fixture_write_flows(const char *path, struct ifg_error *err)
+{
+    struct trace_identity identity = { .created_realtime_ns = FIXTURE_CREATED };
+    struct trace_writer *writer;
+    enum ifg_status status = trace_writer_create_as(path, true, &identity, &writer, err);
+
+    if (status)
+        return status;
+    trace_writer_clock(writer, 0, TRACE_CLOCK_TSC, FIXTURE_CLOCK_HZ, "tsc");
+    for (uint32_t i = 0; i < 2; i++) {
+        struct trace_process process = { .index = i, .pid = 4242 + i, .program = "/usr/bin/demo" };
+        struct trace_location zone = {
+            .process = i, .id = 1, .kind = TRACE_LOCATION_ZONE, .name = "work"
+        };
+        struct trace_location flow = {
+            .process = i, .id = 2, .kind = TRACE_LOCATION_FLOW, .name = "job"
+        };
+
+        trace_writer_process(writer, &process);
+        trace_writer_thread(writer, i, i, 4242 + i, "");
+        trace_writer_location(writer, &zone);
+        trace_writer_location(writer, &flow);
+    }
+    write_clock(writer);
+    write_flow_streams(writer);
+    return trace_writer_close(writer, err);
+}

@@ -29,7 +29,10 @@ extern const struct fixture_zone fixture_zones[FIXTURE_ZONES]; /* of thread 0 */
 /* Writes a trace with every block type, definition kind, event kind, value type and zone shape. */
 enum ifg_status fixture_write(const char *path, struct ifg_error *err);
 
-/* The same as bytes; the caller frees them with ifg_free. NULL when something failed. */
+/* What minor 1 brought: a flow from one thread to another, and one across processes. */
+enum ifg_status fixture_write_flows(const char *path, struct ifg_error *err);
+
+/* The first one as bytes; the caller frees them with ifg_free. NULL when something failed. */
 uint8_t *fixture_bytes(size_t *out_size);
 
 /* A name for a file that does not exist yet, in TMPDIR; static memory, differs from call to call.

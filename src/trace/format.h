@@ -7,7 +7,7 @@
 #define IFG_TRACE_FORMAT_H
 
 #define TRACE_MAJOR 1
-#define TRACE_MINOR 0
+#define TRACE_MINOR 1
 
 /* Block limits: a block is small enough to lose, large enough to compress. */
 #define TRACE_BLOCK_LIMIT 16384u /* zones or events */
@@ -63,6 +63,7 @@ enum trace_location_kind {
     TRACE_LOCATION_POOL = 6,
     TRACE_LOCATION_FRAME = 7,
     TRACE_LOCATION_ASYNC = 8,
+    TRACE_LOCATION_FLOW = 9,
 };
 
 enum trace_category {
@@ -84,6 +85,15 @@ enum trace_event_kind {
     TRACE_EVENT_FREE = 6,
     TRACE_EVENT_FRAME = 7,
     TRACE_EVENT_ATTRIBUTE = 8,
+    TRACE_EVENT_FLOW_BEGIN = 9,
+    TRACE_EVENT_FLOW_STEP = 10,
+    TRACE_EVENT_FLOW_END = 11,
+};
+
+/* Of a point of a flow, behind its id. */
+enum trace_flow_flag {
+    TRACE_FLOW_NEXT = 1,  /* belongs to the slice that begins next on its thread */
+    TRACE_FLOW_WORLD = 2, /* the id means the same in every process */
 };
 
 enum trace_value_type {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The stored trace of format 1.0 reads as it did on the day it was made, value by value.
+ * The stored traces of formats 1.0 and 1.1 read as they did on the day they were made, value by
+ * value.
  *
- * golden_test --update-golden [FILE] writes it anew; only right before 1.0 is released, never
- * after.
+ * golden_test --update-golden [FILE] writes the first anew; only right before 1.0 is released,
+ * never after. --update-golden-flows [FILE] does so with what 1.1 brought.
  */
 #include <stdio.h>
 
@@ -11,15 +12,20 @@
 #include "tap.h"
 #include "trace/fixture.h"
 
-static struct trace_reader *open_golden(void)
+static struct trace_reader *open_file(const char *path)
 {
     struct trace_reader *reader = NULL;
     struct ifg_error err = { 0 };
 
-    if (trace_reader_open(TRACE_GOLDEN, &reader, &err))
+    if (trace_reader_open(path, &reader, &err))
         tap_diag("%s", err.message);
     REQUIRE(reader != NULL);
     return reader;
+}
+
+static struct trace_reader *open_golden(void)
+{
+    return open_file(TRACE_GOLDEN);
 }
 
 static void file_header(void)
@@ -254,6 +260,46 @@ static void events_of_every_kind(void)
     trace_reader_close(reader);
 }
 
+static void flows_of_minor_1(void)
+{
+    static const struct {
+        enum trace_event_kind kind;
+        uint64_t ticks;
+        size_t bytes;
+        const char *payload;
+    } expected[] = {
+        { TRACE_EVENT_FLOW_BEGIN, 10, 1, "\7" },
+        { TRACE_EVENT_FLOW_STEP, 20, 1, "\7" },
+        { TRACE_EVENT_FLOW_END, 30, 1, "\7" },
+        { TRACE_EVENT_FLOW_BEGIN, 40, 11, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\2" },
+        { TRACE_EVENT_FLOW_END, 110, 11, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\3" },
+    };
+    struct trace_reader *reader = open_file(TRACE_GOLDEN_FLOWS);
+    const struct trace_tables *tables = trace_reader_tables(reader);
+    struct trace_events events = { 0 };
+
+    CHECK_UINT(trace_reader_file(reader)->major, 1);
+    CHECK_UINT(trace_reader_file(reader)->minor, 1);
+    CHECK(trace_reader_file(reader)->finished);
+    REQUIRE(trace_find_location(tables, 1, 2) != NULL);
+    CHECK_INT(trace_find_location(tables, 1, 2)->kind, TRACE_LOCATION_FLOW);
+    for (size_t i = 0; i < 5; i++) {
+        size_t block = find_block(reader, TRACE_BLOCK_EVENTS, i == 4, 0);
+        const struct trace_event *event;
+
+        REQUIRE_INT(trace_decode_events(reader, block, &events, NULL), IFG_OK);
+        REQUIRE_UINT(events.count, i == 4 ? 1 : 4);
+        event = &events.events[i == 4 ? 0 : i];
+        CHECK_INT(event->kind, expected[i].kind);
+        CHECK_UINT(event->ticks, FIXTURE_BASE + expected[i].ticks);
+        CHECK_UINT(event->reference, 2);
+        REQUIRE_UINT(event->payload_bytes, expected[i].bytes);
+        CHECK_BYTES(event->payload, expected[i].payload, expected[i].bytes);
+    }
+    trace_events_fini(&events);
+    trace_reader_close(reader);
+}
+
 static bool write_file(const char *directory, const char *name, const uint8_t *data, size_t size)
 {
     char path[4096];
@@ -330,12 +376,15 @@ int main(int argc, char **argv)
         TAP_CASE(file_header),          TAP_CASE(processes_threads_clocks),
         TAP_CASE(locations_and_models), TAP_CASE(instruments_facts_losses),
         TAP_CASE(zones_of_every_shape), TAP_CASE(events_of_every_kind),
+        TAP_CASE(flows_of_minor_1),
     };
 
-    if (argc > 1 && strcmp(argv[1], "--update-golden") == 0) {
+    if (argc > 1 && strncmp(argv[1], "--update-golden", 15) == 0) {
+        bool flows = strcmp(argv[1], "--update-golden-flows") == 0;
+        const char *path = argc > 2 ? argv[2] : flows ? TRACE_GOLDEN_FLOWS : TRACE_GOLDEN;
         struct ifg_error err = { 0 };
 
-        if (fixture_write(argc > 2 ? argv[2] : TRACE_GOLDEN, &err)) {
+        if (flows ? fixture_write_flows(path, &err) : fixture_write(path, &err)) {
             fprintf(stderr, "%s\n", err.message);
             return 1;
         }

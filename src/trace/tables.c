@@ -331,7 +331,7 @@ static enum ifg_status add_location(struct trace_table_set *set, struct fields *
     entry.process = take_u32(fields);
     entry.id = take_u32(fields);
     /* A kind of a later version is still a place in the code. */
-    kind = take_choice(fields, TRACE_LOCATION_ASYNC + 1, TRACE_LOCATION_ZONE);
+    kind = take_choice(fields, TRACE_LOCATION_FLOW + 1, TRACE_LOCATION_ZONE);
     entry.kind = (enum trace_location_kind)(kind ? kind : TRACE_LOCATION_ZONE);
     entry.category =
         (enum trace_category)take_choice(fields, TRACE_CATEGORIES, TRACE_CATEGORY_NONE);

@@ -73,6 +73,9 @@ enum ifg_wire_kind {
     IFG_WIRE_FREE = 7,      /* reference = location; u64 address */
     IFG_WIRE_FRAME = 8,     /* reference = location */
     IFG_WIRE_ATTRIBUTE = 9, /* ticks = start of the zone, reference = its location; struct below */
+    IFG_WIRE_FLOW_BEGIN = 10, /* reference = location; u64 id */
+    IFG_WIRE_FLOW_STEP = 11,
+    IFG_WIRE_FLOW_END = 12,
 };
 
 struct ifg_wire_attribute {

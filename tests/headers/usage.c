@@ -13,6 +13,9 @@ static int work(int depth)
     IFG_COUNTER("queue", depth);
     IFG_MESSAGE("late");
     IFG_FRAME("frame");
+    IFG_FLOW_BEGIN("flow", depth);
+    IFG_FLOW_STEP("flow", depth);
+    IFG_FLOW_END("flow", depth);
     IFG_THREAD_NAME("worker");
     if (depth > 0)
         IFG_MESSAGE("a macro is one statement");

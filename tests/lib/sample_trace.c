@@ -147,6 +147,12 @@ static void make_event(struct maker *maker)
     case 6:
         trace_stream_event(maker->stream, TRACE_EVENT_FRAME, maker->now, 16, NULL, 0);
         break;
+    case 7: /* ids below 128 are one byte */
+        payload[0] = (uint8_t)(id / 8);
+        payload[1] = TRACE_FLOW_WORLD | (id % 2 ? TRACE_FLOW_NEXT : 0);
+        trace_stream_event(maker->stream, (enum trace_event_kind)(TRACE_EVENT_FLOW_BEGIN + id % 3),
+                           maker->now, 17, payload, 2);
+        break;
     }
 }
 

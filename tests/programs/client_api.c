@@ -77,6 +77,8 @@ static void *other_thread(void *unused)
     (void)unused;
     IFG_THREAD_NAME("finisher");
     IFG_ASYNC_END("request", 7);
+    IFG_FLOW_STEP("handed on", UINT64_MAX);
+    IFG_FLOW_END("handed on", UINT64_MAX);
     return NULL;
 }
 
@@ -130,6 +132,7 @@ int main(void)
         return 1;
     events();
     IFG_ASYNC_BEGIN("request", 7);
+    IFG_FLOW_BEGIN("handed on", UINT64_MAX);
     if (pthread_create(&thread, NULL, other_thread, NULL))
         return 1;
     pthread_join(thread, NULL);

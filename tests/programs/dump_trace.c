@@ -30,7 +30,7 @@ struct zone {
 struct totals {
     uint64_t zones;
     uint64_t ml;
-    uint64_t events[TRACE_EVENT_ATTRIBUTE + 1];
+    uint64_t events[TRACE_EVENT_FLOW_END + 1];
     uint64_t bad;
     uint64_t unnamed;
     uint64_t open;
@@ -199,8 +199,9 @@ static void print_attribute(uint32_t thread, const struct trace_attribute *a)
 
 static void print_event(uint32_t thread, const struct trace_event *e)
 {
-    static const char *const names[] = { "?",     "message", "counter", "begin", "end",
-                                         "alloc", "free",    "frame",   "detail" };
+    static const char *const names[] = { "?",      "message",    "counter",   "begin",
+                                         "end",    "alloc",      "free",      "frame",
+                                         "detail", "flow-begin", "flow-step", "flow-end" };
     struct ifg_cursor cursor = ifg_cursor_over(e->payload, e->payload_bytes);
 
     totals.events[e->kind]++;
@@ -229,7 +230,8 @@ static void print_event(uint32_t thread, const struct trace_event *e)
         uint64_t address = ifg_cursor_varint(&cursor);
 
         printf(" address=%s bytes=%" PRIu64, address ? "yes" : "no", ifg_cursor_varint(&cursor));
-    } else if (e->kind == TRACE_EVENT_ASYNC_BEGIN || e->kind == TRACE_EVENT_ASYNC_END) {
+    } else if (e->kind == TRACE_EVENT_ASYNC_BEGIN || e->kind == TRACE_EVENT_ASYNC_END ||
+               e->kind >= TRACE_EVENT_FLOW_BEGIN) {
         printf(" id=%" PRIu64, ifg_cursor_varint(&cursor));
     }
     printf("\n");
