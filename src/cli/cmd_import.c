@@ -180,13 +180,10 @@ static void write_text(const struct request *request, const struct import_result
         const char *name;
         uint64_t count;
     } counts[] = {
-        { "zones", result->zones },
-        { "ML events", result->ml },
-        { "operators", result->ops },
-        { "async begins and ends", result->async },
-        { "counter values", result->counters },
-        { "messages", result->messages },
-        { "details", result->details },
+        { "zones", result->zones },           { "ML events", result->ml },
+        { "operators", result->ops },         { "async begins and ends", result->async },
+        { "points of flows", result->flows }, { "counter values", result->counters },
+        { "messages", result->messages },     { "details", result->details },
     };
     const char *separator = "";
     char path[300];
@@ -245,6 +242,7 @@ static void write_json(const struct request *request, const struct import_result
         { "ml", result->ml },
         { "ops", result->ops },
         { "async", result->async },
+        { "flows", result->flows },
         { "counters", result->counters },
         { "messages", result->messages },
         { "details", result->details },

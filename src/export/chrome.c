@@ -9,6 +9,7 @@
 #include "export/sampled.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
@@ -246,7 +247,7 @@ static void write_flow(struct chrome *chrome, uint32_t thread, const struct expo
     export_bytes_text(line, ",");
     put_thread(line, chrome, thread);
     put_ts(line, chrome, slice->start_ns);
-    export_bytes_text(line, "}");
+    export_bytes_text(line, ",\"args\":{\"of_stages\":true}}"); /* the import needs them not */
     put_line(chrome);
 }
 
@@ -386,6 +387,45 @@ static void write_spans(struct chrome *chrome)
             put_line(chrome);
         }
         chrome->job->result->spans++;
+    }
+}
+
+/* Readers tell flows apart by name, id and category, whatever the process: so that of a second
+ * process has its number in the category. */
+static void put_flow_head(struct chrome *chrome, struct ifg_bytes *line,
+                          const struct model_flow_point *point)
+{
+    const struct model *model = chrome->model;
+    uint32_t process = model->threads[point->thread].process;
+    char category[32] = "flow";
+
+    if (process && process < model->process_count && !(point->flags & TRACE_FLOW_WORLD))
+        snprintf(category, sizeof category, "flow %u", chrome->ids.pids[process]);
+    put_head(line, model->places[point->place].name, category);
+}
+
+static void write_flow_points(struct chrome *chrome)
+{
+    static const char *const phases[] = { "s", "t", "f" };
+    const struct model *model = chrome->model;
+    struct ifg_bytes *line = &chrome->line;
+    char rest[64];
+
+    for (size_t i = 0; i < model->flow_point_count; i++) {
+        const struct model_flow_point *point = &model->flow_points[i];
+        bool around = point->kind == MODEL_FLOW_END && !(point->flags & TRACE_FLOW_NEXT);
+
+        if (!export_wants_event(chrome->job, point->thread, point->place, point->ns))
+            continue;
+        ifg_bytes_clear(line);
+        put_flow_head(chrome, line, point);
+        snprintf(rest, sizeof rest, "\"ph\":\"%s\",%s\"id\":\"0x%llx\",", phases[point->kind],
+                 around ? "\"bp\":\"e\"," : "", (unsigned long long)point->id);
+        export_bytes_text(line, rest);
+        put_thread(line, chrome, point->thread);
+        put_ts(line, chrome, point->ns);
+        export_bytes_text(line, "}");
+        put_line(chrome);
     }
 }
 
@@ -602,6 +642,7 @@ enum ifg_status export_chrome(struct export_job *job)
         for (uint32_t i = 0; i < job->model->thread_count && !status; i++)
             status = write_thread(&chrome, i, &nest);
         write_spans(&chrome);
+        write_flow_points(&chrome);
         if (!status)
             status = write_counters(&chrome);
         write_marks(&chrome);

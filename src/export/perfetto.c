@@ -13,6 +13,10 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "model/flows.h"
+
+#define FLOWS_FROM (UINT64_C(1) << 32)
+#define FLOWS_MOST 4096u /* points of one slice */
 
 static enum category_iid category_of(const struct model_place *place)
 {
@@ -140,6 +144,27 @@ static void put_details(struct perfetto *p, const struct export_slice *slice)
     }
 }
 
+/* Flows of a slice. They are numbered from FLOWS_FROM on, behind the requests. */
+static void put_flows(struct perfetto *p, size_t slice)
+{
+    const struct model *model = p->model;
+    size_t first;
+    size_t count = model_flow_points_of(model, slice, &first);
+    size_t most = count < FLOWS_MOST ? count : FLOWS_MOST;
+
+    for (size_t i = first; i < first + most; i++) {
+        const struct model_flow_point *point = &model->flow_points[model->flow_by_slice[i]];
+        bool again = i + 1 < first + most &&
+                     model->flow_points[model->flow_by_slice[i + 1]].flow == point->flow;
+
+        if (!again) /* of several points of one flow the last one tells whether it ends here */
+            proto_fixed64(&p->event,
+                          point->kind == MODEL_FLOW_END ? EVENT_LAST_FLOW_IDS : EVENT_FLOW_IDS,
+                          FLOWS_FROM + point->flow);
+    }
+    p->flows_left_out += count - most;
+}
+
 static uint64_t function_track(const struct perfetto *p, uint32_t place, uint32_t thread)
 {
     return track_uuid(TRACK_FUNCTION, p->model->places[place].function_index, thread);
@@ -161,6 +186,8 @@ static void begin_slice(struct perfetto *p, uint32_t thread, const struct export
         proto_fixed64(&p->event,
                       flow->step == EXPORT_FLOW_LAST ? EVENT_LAST_FLOW_IDS : EVENT_FLOW_IDS,
                       flow->id);
+    if (p->model->flow_point_count)
+        put_flows(p, slice->index);
     perfetto_packet_end(p);
     if (place->function_index == MODEL_NONE)
         return;
@@ -201,6 +228,8 @@ static bool write_overlapping(struct perfetto *p, uint32_t thread, struct lanes 
     }
     begin_event(p, slice->start_ns, slice->place, slice->name, EVENT_BEGIN, track);
     put_details(p, slice);
+    if (p->model->flow_point_count)
+        put_flows(p, slice->index);
     perfetto_packet_end(p);
     end_event(p, slice->end_ns, track);
     return true;
@@ -459,6 +488,12 @@ enum ifg_status export_perfetto(struct export_job *job)
         export_note(job,
                     "slices that overlap the one around them: %llu; they got tracks of their own",
                     (unsigned long long)p.overlapping);
+    p.flows_left_out += job->model->flow_point_count - job->model->flow_by_slice_count;
+    if (p.flows_left_out)
+        export_note(job,
+                    "points of flows outside of any slice, or one of too many in it: %llu; they "
+                    "were left out",
+                    (unsigned long long)p.flows_left_out);
     if (p.no_numbers)
         export_note(job, "values of counters that are no numbers: %llu; they were left out",
                     (unsigned long long)p.no_numbers);

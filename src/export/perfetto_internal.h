@@ -138,6 +138,7 @@ struct perfetto {
     bool described;
     uint64_t overlapping;
     uint64_t no_numbers;
+    uint64_t flows_left_out; /* points */
 };
 
 /* Starts packet and event over; the packet gets time, sequence and flags. */

@@ -108,7 +108,11 @@ static int by_slice(const void *a, const void *b)
 
 static bool is_request(const struct model *model, const struct model_attribute *attribute)
 {
-    return attribute->type == TRACE_VALUE_UNSIGNED && strcmp(attribute->key, "request") == 0 &&
+    /* Numbers that were imported are signed. */
+    bool number = attribute->type == TRACE_VALUE_UNSIGNED ||
+                  (attribute->type == TRACE_VALUE_SIGNED && attribute->signed_value >= 0);
+
+    return number && strcmp(attribute->key, "request") == 0 &&
            model->places[model->place[attribute->slice]].kind == TRACE_LOCATION_STAGE;
 }
 

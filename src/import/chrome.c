@@ -185,15 +185,6 @@ static enum ifg_status take_end(struct importer *importer, const struct event *e
     return add(importer, thread, RECORD_END, 0, time, 0);
 }
 
-static uint64_t hash_text(const char *text, size_t bytes)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /* Ids are numbers, hexadecimal texts, or any other text. */
 static bool parse_id(const struct value *id, uint64_t *out_id)
 {
@@ -221,7 +212,7 @@ static bool parse_id(const struct value *id, uint64_t *out_id)
             return true;
         }
     }
-    *out_id = hash_text(id->text, id->bytes);
+    *out_id = import_hash(id->text, id->bytes);
     return true;
 }
 
@@ -250,6 +241,83 @@ static enum ifg_status take_async(struct importer *importer, const struct event 
     importer->result->async++;
     note_time(importer, process, time);
     return add(importer, thread, begin ? RECORD_ASYNC_BEGIN : RECORD_ASYNC_END, id, time, location);
+}
+
+static enum ifg_status add_flow_point(struct importer *importer, uint32_t thread, uint64_t time,
+                                      enum record_kind kind, const struct meaning *meaning,
+                                      uint64_t id, unsigned flags)
+{
+    uint32_t process = importer->threads[thread].process;
+    struct record record = {
+        .end = time,
+        .start = id,
+        .details = (uint64_t)flags << 8 | (uint64_t)kind,
+        .location = import_location(importer, process, meaning),
+        .sequence = (uint32_t)importer->result->events,
+    };
+
+    if (record.location == NAMES_FULL) {
+        import_count(importer, IMPORT_TOO_MANY_NAMES, 1);
+        return IFG_OK;
+    }
+    importer->result->flows++;
+    note_time(importer, process, time);
+    return store_add(importer->store, thread, &record, importer->err);
+}
+
+static enum ifg_status take_flow(struct importer *importer, const struct event *event,
+                                 uint32_t thread, uint64_t time, char phase)
+{
+    struct meaning meaning = {
+        .kind = TRACE_LOCATION_FLOW,
+        .name = event->name.bytes ? event->name.text : "(no name)",
+        .name_bytes = event->name.bytes ? event->name.bytes : 9,
+    };
+    enum record_kind kind = phase == 's'   ? RECORD_FLOW_BEGIN
+                            : phase == 't' ? RECORD_FLOW_STEP
+                                           : RECORD_FLOW_END;
+    unsigned flags = event->id_is_local ? 0 : TRACE_FLOW_WORLD;
+    uint64_t id;
+
+    /* What the export makes of stages; they come back with the stages themselves. */
+    if (importer->options->format == IMPORT_AUTO && value_is(&event->category, "request") &&
+        event_find_arg(event, "of_stages"))
+        return IFG_OK;
+    if (!parse_id(&event->id, &id) && !parse_id(&event->bind_id, &id)) {
+        import_count(importer, IMPORT_FLOW_WITHOUT_ID, 1);
+        return IFG_OK;
+    }
+    if (phase == 'f' && !value_is(&event->bp, "e"))
+        flags |= TRACE_FLOW_NEXT;
+    import_count(importer, IMPORT_ASYNC_DETAILS, event->arg_count);
+    id = import_flow_id(importer, event, meaning.name, meaning.name_bytes, id);
+    return add_flow_point(importer, thread, time, kind, &meaning, id, flags);
+}
+
+static bool is_true(const struct value *value)
+{
+    return value->kind == VALUE_WORD && value->bytes == 4 && memcmp(value->text, "true", 4) == 0;
+}
+
+/* Other events may be points of a flow too: with an id, and whether it comes in, goes out or both.
+ * Their names are their own and not that of the flow. */
+static enum ifg_status take_bound(struct importer *importer, const struct event *event,
+                                  uint32_t thread, uint64_t time)
+{
+    static const struct meaning meaning = { .kind = TRACE_LOCATION_FLOW,
+                                            .name = "flow",
+                                            .name_bytes = 4 };
+    bool in = is_true(&event->flow_in);
+    bool out = is_true(&event->flow_out);
+    uint64_t id;
+
+    if ((!in && !out) || !parse_id(&event->bind_id, &id))
+        return IFG_OK;
+    return add_flow_point(importer, thread, time,
+                          !in   ? RECORD_FLOW_BEGIN
+                          : out ? RECORD_FLOW_STEP
+                                : RECORD_FLOW_END,
+                          &meaning, id, TRACE_FLOW_WORLD);
 }
 
 /* One series per argument. `value` is what the export calls the only one; it adds nothing. */
@@ -380,19 +448,9 @@ static bool is_one_of(char phase, const char *phases)
     return phase && strchr(phases, phase);
 }
 
-/* Phases that have a time, a process and a thread. */
-static enum ifg_status take_timed(struct importer *importer, const struct event *event, char phase)
+static enum ifg_status take_phase(struct importer *importer, const struct event *event,
+                                  uint32_t thread, uint64_t time, char phase)
 {
-    uint32_t thread;
-    uint64_t time;
-
-    if (!take_time(importer, event, &time))
-        return IFG_OK;
-    thread =
-        import_thread(importer, import_process(importer, &event->pid),
-                      phase == 'C' && event->tid.kind == VALUE_MISSING ? &no_value : &event->tid);
-    if (thread == NAMES_FULL)
-        return IFG_OK;
     switch (phase) {
     case 'X':
         return take_zone(importer, event, thread, time, true);
@@ -406,11 +464,35 @@ static enum ifg_status take_timed(struct importer *importer, const struct event 
     case 'e':
     case 'F':
         return take_async(importer, event, thread, time, false);
+    case 's':
+    case 't':
+    case 'f':
+        return take_flow(importer, event, thread, time, phase);
     case 'C':
         return take_counter(importer, event, thread, time);
     default:
         return take_message(importer, event, thread, time);
     }
+}
+
+/* Phases that have a time, a process and a thread. */
+static enum ifg_status take_timed(struct importer *importer, const struct event *event, char phase)
+{
+    enum ifg_status status;
+    uint32_t thread;
+    uint64_t time;
+
+    if (!take_time(importer, event, &time))
+        return IFG_OK;
+    thread =
+        import_thread(importer, import_process(importer, &event->pid),
+                      phase == 'C' && event->tid.kind == VALUE_MISSING ? &no_value : &event->tid);
+    if (thread == NAMES_FULL)
+        return IFG_OK;
+    status = take_phase(importer, event, thread, time, phase);
+    if (!status && event->bind_id.kind != VALUE_MISSING && !is_one_of(phase, "stf"))
+        status = take_bound(importer, event, thread, time);
+    return status;
 }
 
 static enum ifg_status take_any(struct importer *importer, const struct event *event)
@@ -424,12 +506,10 @@ static enum ifg_status take_any(struct importer *importer, const struct event *e
     import_count(importer, IMPORT_DISPLAY_HINTS, event->has_color);
     if (event->phase.kind == VALUE_MISSING)
         import_count(importer, IMPORT_NO_PHASE, 1);
-    else if (is_one_of(phase, "XBEbeSFCniIRTp"))
+    else if (is_one_of(phase, "XBEbeSFCniIRTpstf"))
         return take_timed(importer, event, phase);
     else if (phase == 'M')
         take_metadata(importer, event);
-    else if (is_one_of(phase, "stf"))
-        import_count(importer, IMPORT_FLOWS, 1);
     else if (is_one_of(phase, "NODVvPc()"))
         import_count(importer, IMPORT_OTHER_PHASES, 1);
     else
@@ -445,7 +525,7 @@ enum ifg_status import_event(struct importer *importer, const struct event *even
         return status;
     if (importer->no_memory || importer->process_keys.no_memory ||
         importer->thread_keys.no_memory || importer->location_keys.no_memory ||
-        importer->texts.no_memory || importer->keys.no_memory)
+        importer->texts.no_memory || importer->keys.no_memory || importer->flow_names.no_memory)
         return ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory to import");
     return IFG_OK;
 }

@@ -70,7 +70,7 @@ static void check(const struct import_result *result)
     if (zone_count + open + result->counts[IMPORT_OPEN_TOO_DEEP] !=
         result->zones + result->ml + result->ops)
         abort();
-    if (other != result->async + result->counters + result->messages)
+    if (other != result->async + result->flows + result->counters + result->messages)
         abort();
     if (details > result->details + zone_count + open)
         abort();

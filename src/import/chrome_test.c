@@ -200,6 +200,7 @@ static void no_memory(void)
         "},\n"
         "{\"ph\":\"B\",\"name\":\"b\"c\",\"pid\":1,\"tid\":1,\"ts\":2},\n"
         "{\"ph\":\"C\",\"name\":\"c\",\"pid\":1,\"ts\":2,\"args\":{\"x\":1}},\n"
+        "{\"ph\":\"s\",\"name\":\"f\",\"pid\":1,\"tid\":1,\"ts\":2,\"id\":1},\n"
         "{\"ph\":\"i\",\"name\":\"m\",\"pid\":1,\"tid\":1,\"ts\":3}]";
     char output[64];
     struct import_options options = { .path = "x.json",
@@ -226,7 +227,7 @@ static void no_memory(void)
         if (status)
             CHECK(err.message[0] != 0);
         else
-            CHECK_UINT(result.zones + result.messages + result.counters, 4);
+            CHECK_UINT(result.zones + result.messages + result.counters + result.flows, 5);
     }
     tap_diag("%ld allocations that matter", at - whole);
     CHECK(whole > 200 && whole < 290);

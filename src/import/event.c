@@ -35,10 +35,19 @@ static const struct {
     const char *key;
     size_t offset;
 } fields[] = {
-    { "ph", offsetof(struct event, phase) },     { "name", offsetof(struct event, name) },
-    { "cat", offsetof(struct event, category) }, { "ts", offsetof(struct event, ts) },
-    { "dur", offsetof(struct event, duration) }, { "pid", offsetof(struct event, pid) },
-    { "tid", offsetof(struct event, tid) },      { "id", offsetof(struct event, id) },
+    { "ph", offsetof(struct event, phase) },
+    { "name", offsetof(struct event, name) },
+    { "cat", offsetof(struct event, category) },
+    { "ts", offsetof(struct event, ts) },
+    { "dur", offsetof(struct event, duration) },
+    { "pid", offsetof(struct event, pid) },
+    { "tid", offsetof(struct event, tid) },
+    { "id", offsetof(struct event, id) },
+    { "bp", offsetof(struct event, bp) },
+    { "scope", offsetof(struct event, scope) },
+    { "bind_id", offsetof(struct event, bind_id) },
+    { "flow_in", offsetof(struct event, flow_in) },
+    { "flow_out", offsetof(struct event, flow_out) },
 };
 
 bool value_is(const struct value *value, const char *text)
@@ -94,8 +103,10 @@ static void set(struct event_parser *parser, enum value_kind kind, const char *t
         *parser->field = value;
     else if (parser->target == TO_ARG)
         add_arg(parser, &value);
-    else if (parser->target == TO_ID2)
+    else if (parser->target == TO_ID2) {
         parser->event.id = value;
+        parser->event.id_is_local = parser->key_bytes == 5 && !memcmp(parser->key, "local", 5);
+    }
 }
 
 /* Scalars count where they are fields or arguments; inside nested values the raw text has them. */
@@ -176,8 +187,8 @@ static void choose_target(struct event_parser *parser)
         parser->target = TO_NOTHING;
     } else if (key_is(parser, "id2")) {
         parser->target = TO_ID2;
-    } else if (key_is(parser, "s") || key_is(parser, "bp") || key_is(parser, "scope")) {
-        parser->target = TO_NOTHING; /* how far an instant reaches, where an arrow ends */
+    } else if (key_is(parser, "s")) {
+        parser->target = TO_NOTHING; /* how far an instant reaches */
     }
 }
 
@@ -307,6 +318,7 @@ enum parse_result event_parse(struct event_parser *parser, const char *text, siz
     memset(&parser->event, 0, offsetof(struct event, args));
     parser->event.arg_count = 0;
     parser->event.args_refused = 0;
+    parser->event.id_is_local = false;
     parser->event.has_stack = false;
     parser->event.has_color = false;
     parser->text = text;

@@ -40,9 +40,15 @@ struct event {
     struct value pid;
     struct value tid;
     struct value id;
+    struct value scope;   /* what an id belongs to */
+    struct value bp;      /* flows: "e", the slice around is meant */
+    struct value bind_id; /* flows of other events */
+    struct value flow_in;
+    struct value flow_out;
     struct event_arg args[EVENT_ARGS_MAX];
     size_t arg_count;
     size_t args_refused; /* beyond EVENT_ARGS_MAX */
+    bool id_is_local;    /* it means something only in its process */
     bool has_stack;
     bool has_color;
 };

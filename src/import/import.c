@@ -40,6 +40,7 @@ static enum ifg_status open_reading(struct reading *reading, const struct import
     names_init(&importer->location_keys, LOCATIONS_MAX);
     names_init(&importer->texts, 4 * THREADS_MAX);
     names_init(&importer->keys, KEYS_MAX);
+    names_init(&importer->flow_names, LOCATIONS_MAX);
     ifg_bytes_init(&importer->scratch, 8u * SPLITTER_EVENT_MAX);
     ifg_bytes_init(&importer->name, SPLITTER_EVENT_MAX + 64);
     ifg_bytes_init(&importer->facts, 1u << 20);
@@ -70,6 +71,8 @@ static void close_reading(struct reading *reading)
     names_fini(&importer->location_keys);
     names_fini(&importer->texts);
     names_fini(&importer->keys);
+    names_fini(&importer->flow_names);
+    ifg_free(importer->flow_realms);
     ifg_free(importer->processes);
     ifg_free(importer->threads);
     ifg_bytes_fini(&importer->scratch);

@@ -44,7 +44,7 @@ enum import_reason {
     IMPORT_COUNTER_NOT_NUMBER,
     IMPORT_ASYNC_WITHOUT_ID,
     IMPORT_ASYNC_DETAILS,
-    IMPORT_FLOWS,
+    IMPORT_FLOW_WITHOUT_ID,
     IMPORT_STACKS,
     IMPORT_DISPLAY_HINTS,
     IMPORT_OTHER_PHASES,
@@ -89,6 +89,7 @@ struct import_result {
     uint64_t ml;
     uint64_t ops;
     uint64_t async; /* begins and ends */
+    uint64_t flows; /* begins, steps and ends */
     uint64_t counters;
     uint64_t messages;
     uint64_t details;

@@ -74,6 +74,9 @@ struct importer {
     struct names location_keys; /* a struct identity, then the name */
     struct names texts;         /* names of processes and threads, categories */
     struct names keys;          /* of details */
+    struct names flow_names;
+    uint64_t *flow_realms; /* of each name: the category and scope that it was first seen in */
+    uint32_t flow_capacity;
     struct known_process *processes;
     struct known_thread *threads;
     uint32_t process_capacity;
@@ -104,6 +107,12 @@ const char *import_location_get(const struct importer *importer, uint32_t locati
  * importer->name until the next call. */
 const char *import_clean(struct importer *importer, const char *text, size_t bytes, size_t most,
                          size_t *out_bytes);
+
+/* Chrome tells flows apart by name, id, category and scope, we by name and id. So the id changes
+ * where a name is used in a second category or scope. */
+uint64_t import_flow_id(struct importer *importer, const struct event *event, const char *name,
+                        size_t name_bytes, uint64_t id);
+uint64_t import_hash(const char *text, size_t bytes);
 
 bool import_parse_time(const struct value *value, int64_t *out_ns);
 bool import_parse_integer(const char *text, size_t bytes, int64_t *out_value);

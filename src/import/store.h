@@ -19,6 +19,9 @@ enum record_kind {
     RECORD_COUNTER,
     RECORD_ASYNC_BEGIN,
     RECORD_ASYNC_END,
+    RECORD_FLOW_BEGIN,
+    RECORD_FLOW_STEP,
+    RECORD_FLOW_END,
     RECORD_INNER_ZONE, /* an operator */
     RECORD_ZONE,
     RECORD_OUTER_ZONE, /* an ML event */
@@ -26,8 +29,9 @@ enum record_kind {
 
 struct record {
     uint64_t end;      /* when it ended or happened */
-    uint64_t start;    /* zones; bits of a counter's value; id of an async span */
-    uint64_t details;  /* where its details are in the temporary file, times 256, plus the kind */
+    uint64_t start;    /* zones; bits of a counter's value; id of an async span or a flow */
+    uint64_t details;  /* where its details are in the temporary file (flows: enum
+                        * trace_flow_flag), times 256, plus the kind */
     uint32_t location; /* or the level of a message */
     uint32_t sequence; /* its place in the file */
 };

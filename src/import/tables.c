@@ -22,8 +22,8 @@ static const char *const reason_texts[IMPORT_REASONS] = {
     [IMPORT_OPEN_TOO_DEEP] = "unfinished zones nested deeper than 1024",
     [IMPORT_COUNTER_NOT_NUMBER] = "counter values that are no numbers",
     [IMPORT_ASYNC_WITHOUT_ID] = "async events without an id",
-    [IMPORT_ASYNC_DETAILS] = "details of async events: not represented",
-    [IMPORT_FLOWS] = "flow arrows (s, t, f): not represented",
+    [IMPORT_ASYNC_DETAILS] = "details of async events and flows: not represented",
+    [IMPORT_FLOW_WITHOUT_ID] = "points of flows (s, t, f) without an id",
     [IMPORT_STACKS] = "stacks (sf, stack): not represented",
     [IMPORT_DISPLAY_HINTS] = "colours, sort orders and labels: not represented",
     [IMPORT_OTHER_PHASES] =
@@ -60,7 +60,7 @@ static const char *const reason_keys[IMPORT_REASONS] = {
     [IMPORT_COUNTER_NOT_NUMBER] = "counter_not_number",
     [IMPORT_ASYNC_WITHOUT_ID] = "async_without_id",
     [IMPORT_ASYNC_DETAILS] = "async_details",
-    [IMPORT_FLOWS] = "flows",
+    [IMPORT_FLOW_WITHOUT_ID] = "flow_without_id",
     [IMPORT_STACKS] = "stacks",
     [IMPORT_DISPLAY_HINTS] = "display_hints",
     [IMPORT_OTHER_PHASES] = "other_phases",
@@ -290,6 +290,35 @@ uint32_t import_thread(struct importer *importer, uint32_t process, const struct
     if (index == NAMES_FULL)
         import_count(importer, IMPORT_TOO_MANY_THREADS, 1);
     return index;
+}
+
+uint64_t import_hash(const char *text, size_t bytes)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3u;
+    return hash;
+}
+
+uint64_t import_flow_id(struct importer *importer, const struct event *event, const char *name,
+                        size_t name_bytes, uint64_t id)
+{
+    uint64_t scope = import_hash(event->scope.text, event->scope.bytes);
+    uint64_t realm =
+        import_hash(event->category.text, event->category.bytes) ^ (scope << 32 | scope >> 32);
+    uint32_t before = importer->flow_names.count;
+    uint32_t number;
+
+    if (!make_room(importer, (void **)&importer->flow_realms, &importer->flow_capacity, before,
+                   sizeof *importer->flow_realms))
+        return id;
+    number = names_add(&importer->flow_names, name, name_bytes);
+    if (number == NAMES_FULL)
+        return id;
+    if (number == before)
+        importer->flow_realms[number] = realm;
+    return id ^ realm ^ importer->flow_realms[number];
 }
 
 static uint32_t text_number(struct importer *importer, const struct value *value)

@@ -231,9 +231,14 @@ static enum ifg_status write_about(struct writing *writing, struct trace_stream 
 static enum ifg_status write_event(struct writing *writing, struct trace_stream *stream,
                                    const struct record *record)
 {
+    static const enum trace_event_kind flow_events[] = {
+        TRACE_EVENT_FLOW_BEGIN,
+        TRACE_EVENT_FLOW_STEP,
+        TRACE_EVENT_FLOW_END,
+    };
     struct importer *importer = writing->importer;
     uint64_t ticks = ticks_of(writing, record->end);
-    uint8_t payload[IFG_VARINT_MAX];
+    uint8_t payload[2 * IFG_VARINT_MAX];
     enum record_kind kind = record_kind(record);
     enum ifg_status status;
     const uint8_t *bytes;
@@ -243,6 +248,14 @@ static enum ifg_status write_event(struct writing *writing, struct trace_stream 
         for (unsigned i = 0; i < 8; i++)
             payload[i] = (uint8_t)(record->start >> 8 * i);
         trace_stream_event(stream, TRACE_EVENT_COUNTER, ticks, record->location + 1, payload, 8);
+        return IFG_OK;
+    }
+    if (kind >= RECORD_FLOW_BEGIN && kind <= RECORD_FLOW_END) {
+        size = (size_t)(ifg_varint_write(ifg_varint_write(payload, record->start),
+                                         record->details >> 8) -
+                        payload);
+        trace_stream_event(stream, flow_events[kind - RECORD_FLOW_BEGIN], ticks,
+                           record->location + 1, payload, size);
         return IFG_OK;
     }
     if (kind != RECORD_MESSAGE) {

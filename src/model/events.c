@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Everything that is not a slice: messages, counters, spans, memory, frames, and attributes of
- * slices. */
+/* Everything that is not a slice: messages, counters, spans, flows, memory, frames, and attributes
+ * of slices. */
 #include "model/model_internal.h"
 
 #include <stdlib.h>
@@ -31,6 +31,7 @@ struct collecting {
     struct growing messages;
     struct growing counters;
     struct growing ends;
+    struct growing flow_points;
     struct growing allocations;
     struct growing frames;
     struct growing attributes;
@@ -158,6 +159,37 @@ static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t 
     return end->name != NULL;
 }
 
+static bool take_flow_point(struct collecting *collecting, uint32_t thread, uint64_t ns,
+                            uint32_t place, const struct trace_event *event)
+{
+    struct model_builder *builder = collecting->builder;
+    const char *name = builder->model.places[place].name;
+    struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
+    struct taken_flow_point *taken = grow(&collecting->flow_points, sizeof *taken);
+    struct model_flow_point *point;
+
+    if (!taken)
+        return false;
+    *taken = (struct taken_flow_point){
+        .name = string_pool_intern(&builder->strings, name, strlen(name)),
+        .process = builder->threads[thread].process,
+    };
+    point = &taken->point;
+    point->ns = ns;
+    point->id = ifg_cursor_varint(&cursor);
+    if (ifg_cursor_left(&cursor))
+        point->flags = (uint8_t)(ifg_cursor_varint(&cursor) & (TRACE_FLOW_NEXT | TRACE_FLOW_WORLD));
+    point->slice = SIZE_MAX;
+    point->thread = thread;
+    point->place = place;
+    point->kind = event->kind == TRACE_EVENT_FLOW_BEGIN  ? MODEL_FLOW_BEGIN
+                  : event->kind == TRACE_EVENT_FLOW_STEP ? MODEL_FLOW_STEP
+                                                         : MODEL_FLOW_END;
+    if (point->flags & TRACE_FLOW_WORLD)
+        taken->process = MODEL_NONE;
+    return taken->name != NULL;
+}
+
 static bool take_allocation(struct collecting *collecting, uint32_t thread, uint64_t ns,
                             uint32_t place, const struct trace_event *event)
 {
@@ -193,6 +225,10 @@ static bool take_event(struct collecting *collecting, uint32_t thread, uint64_t 
     case TRACE_EVENT_ASYNC_BEGIN:
     case TRACE_EVENT_ASYNC_END:
         return take_async(collecting, thread, ns, place, event);
+    case TRACE_EVENT_FLOW_BEGIN:
+    case TRACE_EVENT_FLOW_STEP:
+    case TRACE_EVENT_FLOW_END:
+        return take_flow_point(collecting, thread, ns, place, event);
     case TRACE_EVENT_ALLOC:
     case TRACE_EVENT_FREE:
         return take_allocation(collecting, thread, ns, place, event);
@@ -363,6 +399,9 @@ enum ifg_status build_events(struct model_builder *builder)
     hand_over(&collecting); /* also on failure: the model frees them then */
     if (!status)
         status = match_spans(&collecting);
+    if (!status && collecting.flow_points.count)
+        status = build_flows(builder, collecting.flow_points.items, collecting.flow_points.count);
     ifg_free(collecting.ends.items);
+    ifg_free(collecting.flow_points.items);
     return status;
 }

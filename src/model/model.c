@@ -65,6 +65,37 @@ static void take_times_of_samples(struct model *model)
     }
 }
 
+uint64_t model_length_from_blocks_ns(const struct trace_reader *reader)
+{
+    const struct trace_tables *tables = trace_reader_tables(reader);
+    uint64_t begin_ns = UINT64_MAX;
+    uint64_t end_ns = 0;
+
+    for (size_t i = 0; i < trace_reader_block_count(reader); i++) {
+        const struct trace_block *block = trace_reader_block(reader, i);
+        uint64_t t0 = block->t0;
+        uint64_t t1 = block->t1;
+
+        if (!block->count || t0 > t1)
+            continue;
+        if (block->type == TRACE_BLOCK_ZONES || block->type == TRACE_BLOCK_EVENTS) {
+            uint32_t process = block->stream < tables->thread_count
+                                   ? tables->threads[block->stream].process
+                                   : UINT32_MAX;
+
+            if (process >= tables->process_count)
+                continue;
+            t0 = trace_clock_to_ns(reader, tables->processes[process].clock, t0);
+            t1 = trace_clock_to_ns(reader, tables->processes[process].clock, t1);
+        } else if (block->type != TRACE_BLOCK_SAMPLES && block->type != TRACE_BLOCK_SWITCHES) {
+            continue;
+        }
+        begin_ns = t0 < begin_ns ? t0 : begin_ns;
+        end_ns = t1 > end_ns ? t1 : end_ns;
+    }
+    return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
 /* The first time of any slice (the last is known from the blocks), and all that was lost. */
 static void take_stock(struct model_builder *builder)
 {
@@ -144,6 +175,9 @@ void model_destroy(const struct model *model)
     ifg_free((void *)(uintptr_t)model->allocations);
     ifg_free((void *)(uintptr_t)model->frames);
     ifg_free((void *)(uintptr_t)model->attributes);
+    ifg_free((void *)(uintptr_t)model->flow_points);
+    ifg_free((void *)(uintptr_t)model->arrows);
+    ifg_free((void *)(uintptr_t)model->flow_by_slice);
     string_pool_fini(&builder->strings);
     heap_destroy(builder->heap);
     profile_destroy(builder->profile);
@@ -270,8 +304,8 @@ const char *model_category_name(enum trace_category category)
 
 const char *model_kind_name(enum trace_location_kind kind)
 {
-    static const char *const names[] = { "",        "zone", "ml",    "op",   "stage",
-                                         "counter", "pool", "frame", "async" };
+    static const char *const names[] = { "",        "zone", "ml",    "op",    "stage",
+                                         "counter", "pool", "frame", "async", "flow" };
 
     return (unsigned)kind < sizeof names / sizeof names[0] ? names[kind] : "";
 }

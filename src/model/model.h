@@ -108,6 +108,21 @@ struct model_allocation {
     bool is_free;
 };
 
+enum model_flow_kind { MODEL_FLOW_BEGIN, MODEL_FLOW_STEP, MODEL_FLOW_END };
+
+/* One point of a flow. Points are matched by (process, name, id), or by (name, id) alone where ids
+ * mean the same in every process. See flows.h for questions about them. */
+struct model_flow_point {
+    uint64_t ns;
+    uint64_t id;
+    size_t slice; /* SIZE_MAX: outside of any */
+    uint32_t thread;
+    uint32_t place;
+    uint32_t flow; /* its number; the same id after an end is another flow */
+    uint8_t kind;  /* enum model_flow_kind */
+    uint8_t flags; /* enum trace_flow_flag */
+};
+
 struct model_frame {
     uint64_t ns;
     uint32_t thread;
@@ -170,6 +185,15 @@ struct model {
     const struct model_attribute *attributes;
     size_t attribute_count;
 
+    /* flow by flow, by time in each */
+    const struct model_flow_point *flow_points;
+    size_t flow_point_count;
+    size_t flow_count;
+    const size_t *arrows; /* the point at which each begins, by its time; it ends at the next */
+    size_t arrow_count;
+    const size_t *flow_by_slice; /* points that are in slices, by slice */
+    size_t flow_by_slice_count;
+
     uint64_t begin_ns; /* first and last time of anything */
     uint64_t end_ns;
     int64_t realtime_offset_ns; /* add to get CLOCK_REALTIME; 0 unknown */
@@ -178,6 +202,7 @@ struct model {
     uint64_t dropped; /* lost while recording */
     uint64_t undecoded_blocks;
     uint64_t async_ends_without_begin;
+    uint64_t flow_points_without_begin; /* their flows begin with a step or an end */
     uint64_t attributes_without_slice;
 
     const struct trace_reader *reader;
@@ -192,6 +217,16 @@ enum ifg_status model_create(const struct trace_reader *reader, const struct mod
 void model_destroy(const struct model *model);
 
 uint64_t model_long_duration(const struct model *model, size_t slice);
+
+/* How long a recording is, the same for every reader: from the first to the last thing in it. How
+ * long the recorder ran ("record.seconds") is more: it prepares, and looks up names afterwards. */
+static inline uint64_t model_length_ns(const struct model *model)
+{
+    return model->end_ns > model->begin_ns ? model->end_ns - model->begin_ns : 0;
+}
+
+/* Nearly the same of a trace that is not loaded, by what its blocks say; 0 if they say nothing. */
+uint64_t model_length_from_blocks_ns(const struct trace_reader *reader);
 
 static inline uint64_t model_duration_ns(const struct model *model, size_t slice)
 {

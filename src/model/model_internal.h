@@ -54,6 +54,13 @@ struct model_builder {
     struct model_allocations *heap;
 };
 
+/* A point of a flow, before it is known to which flow it belongs. */
+struct taken_flow_point {
+    struct model_flow_point point;
+    const char *name; /* interned: the same name is the same pointer */
+    uint32_t process; /* MODEL_NONE: any */
+};
+
 uint32_t builder_place(const struct model_builder *builder, uint32_t process, uint32_t location);
 uint32_t builder_clock(const struct model_builder *builder, uint32_t thread);
 
@@ -61,6 +68,8 @@ uint32_t builder_clock(const struct model_builder *builder, uint32_t thread);
 enum ifg_status build_tables(struct model_builder *builder);
 enum ifg_status build_slices(struct model_builder *builder);
 enum ifg_status build_events(struct model_builder *builder);
+enum ifg_status build_flows(struct model_builder *builder, struct taken_flow_point *points,
+                            size_t count);
 
 /* The samples' own: functions of the program (false: no memory), and the end. Accepts NULL. */
 bool profile_routines(struct model_profile *profile);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What happened besides slices: async spans, messages, counters, allocations, frames. */
+/* What happened besides slices: async spans, flows, messages, counters, allocations, frames. */
 #include "query/query_internal.h"
 
 static size_t async_count(struct query *query)
@@ -76,6 +76,108 @@ const struct row_table async_table = {
     .column = async_column,
     .key = async_key,
     .sorted = 1 | 1 << 4,
+    .unique = 1,
+};
+
+static size_t flow_count(struct query *query)
+{
+    return query->model->arrow_count;
+}
+
+static const struct model_flow_point *arrow_from(const struct query *query, size_t row)
+{
+    return &query->model->flow_points[query->model->arrows[row]];
+}
+
+static int64_t flow_key(struct query *query, size_t row, int column)
+{
+    return column ? query_time(query, arrow_from(query, row)->ns) : (int64_t)row;
+}
+
+/* The columns of one end, which look the same. */
+static void flow_end_column(struct query *query, const struct model_flow_point *point, int column,
+                            sqlite3_context *out)
+{
+    const struct model_thread *thread = query_thread(query, point->thread);
+
+    switch (column) {
+    case 0:
+        result_time(out, query, point->ns);
+        break;
+    case 1:
+        result_uint(out, query_pid(query, thread->process));
+        break;
+    case 2:
+        result_uint(out, thread->tid);
+        break;
+    default:
+        if (point->slice != SIZE_MAX)
+            result_uint(out, point->slice);
+        break;
+    }
+}
+
+static void flow_column(struct query *query, size_t row, int column, sqlite3_context *out)
+{
+    const struct model_flow_point *from = arrow_from(query, row);
+
+    switch (column) {
+    case 0:
+        result_uint(out, row);
+        break;
+    case 1:
+        result_text(out, query_place_name(query, from->place));
+        break;
+    case 2:
+        result_uint(out, from->id);
+        break;
+    case 3:
+        result_uint(out, from->flow);
+        break;
+    case 4:
+        result_text(out, from[1].kind == MODEL_FLOW_END ? "end" : "step");
+        break;
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+        flow_end_column(query, from, column - 5, out);
+        break;
+    case 9:
+    case 10:
+    case 11:
+    case 12:
+        flow_end_column(query, from + 1, column - 9, out);
+        break;
+    default:
+        result_uint(out, from->place);
+        break;
+    }
+}
+
+static const struct query_column flow_columns[] = {
+    { "id", "INTEGER", "row number" },
+    { "name", "TEXT", "name of the flow" },
+    { "span", "INTEGER", "the number that its points have in common" },
+    { "chain", "INTEGER", "the same for all arrows of one flow; a span may be used again" },
+    { "kind", "TEXT", "what it leads to: step or end" },
+    { "from_ns", "INTEGER", "when it begins" },
+    { "from_process", "INTEGER", "process number" },
+    { "from_thread", "INTEGER", "thread number" },
+    { "from_slice", "INTEGER", "id of the slice, or NULL outside of any" },
+    { "to_ns", "INTEGER", "when it ends" },
+    { "to_process", "INTEGER", "process number" },
+    { "to_thread", "INTEGER", "thread number" },
+    { "to_slice", "INTEGER", "id of the slice, or NULL outside of any" },
+    { "place", "INTEGER", "id of the place where it begins" },
+};
+
+const struct row_table flow_table = {
+    .table = { "flow", "arrows from slice to slice, mostly across threads", COLUMNS(flow_columns) },
+    .count = flow_count,
+    .column = flow_column,
+    .key = flow_key,
+    .sorted = 1 | 1 << 5,
     .unique = 1,
 };
 

@@ -23,7 +23,7 @@ struct row_table {
 extern const struct row_table process_table, thread_table, net_table, property_table,
     function_table, place_table, ml_table, attribute_table;
 extern const struct row_table async_table, message_table, counter_table, allocation_table,
-    frame_table;
+    frame_table, flow_table;
 extern const struct row_table info_table, fact_table, instrument_table, loss_table, clock_table;
 extern const struct row_table sample_table, stack_frame_table, thread_state_table;
 extern const struct row_table heap_allocation_table;

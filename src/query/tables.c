@@ -325,7 +325,7 @@ static void place_column(struct query *query, size_t row, int column, sqlite3_co
 static const struct query_column place_columns[] = {
     { "id", "INTEGER", "row number; column place of other tables" },
     { "process", "INTEGER", "process number" },
-    { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async" },
+    { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async, flow" },
     { "name", "TEXT", "name" },
     { "category", "TEXT", "of ML events: prepare-ep, specialization, load, setup, inference" },
     { "model", "TEXT", "name of the model, or NULL" },

@@ -109,6 +109,9 @@ static void info_column(struct query *query, size_t row, int column, sqlite3_con
     case 9:
         result_uint(out, model->attributes_without_slice);
         break;
+    case 10:
+        result_uint(out, model->flow_points_without_begin);
+        break;
     default:
         result_uint(out, trace_reader_file(model->reader)->finished);
         break;
@@ -126,6 +129,7 @@ static const struct query_column info_columns[] = {
     { "undecoded_blocks", "INTEGER", "damaged parts of the file that are not here" },
     { "async_ends_without_begin", "INTEGER", "not in async_span" },
     { "attributes_without_slice", "INTEGER", "not in attribute" },
+    { "flow_points_without_begin", "INTEGER", "flows that begin with a step or an end" },
     { "finished", "INTEGER", "0: the recorder was killed, and the file read by scanning" },
 };
 

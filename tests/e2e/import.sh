@@ -27,14 +27,34 @@ changes() { value '" ".join("%s:%d" % (r["reason"], r["count"]) for r in d["chan
 imported "all phases" "$samples/phases.json"
 is "counts" "$(value '[d[k] for k in ("events","zones","async","counters","messages","threads")]' <t.json)" "[26, 5, 5, 3, 4, 3]"
 is "what was lost, by reason" "$(losses)" \
-    "end_without_begin:1 counter_not_number:1 async_without_id:1 async_details:1 flows:1 stacks:2 display_hints:1 other_phases:1 unknown_phase:1"
+    "end_without_begin:1 counter_not_number:1 async_without_id:1 async_details:1 stacks:2 display_hints:1 other_phases:1 unknown_phase:1"
 is "what was kept but odd" "$(changes)" "unfinished:1"
-is "the trace tells of the losses too" "$(value 'sum(l["count"] for l in d["losses"])' <info.json)" 10
+is "the trace tells of the losses too" "$(value 'sum(l["count"] for l in d["losses"])' <info.json)" 9
 is "zones" "$(names)" "inner|late in the file|never ends|outer|overlap"
 is "the trace agrees" "$(value '[d["events"][k] for k in ("zones","async","counters","messages")]' <info.json)" "[4, 3, 3, 4]"
 is "an unfinished zone" "$(value 'd["unfinished"][0]["name"]' <info.json)" "never ends"
 "$INFEROGRAM" query t.ifg "SELECT name, dur_ns FROM slice WHERE name IN ('inner','outer') ORDER BY name" --csv >q.csv 2>err
 is "begin and end" "$(tail -n +2 q.csv | tr -d '\r' | tr '\n' ' ')" "inner,7750 outer,20000 "
+
+# Flows: matched by name, id, category and scope; bound to the zone around or the next one.
+arrows() { "$INFEROGRAM" query t.ifg "SELECT f.name, a.name, b.name, f.kind FROM flow f LEFT JOIN slice a ON a.id = from_slice
+    LEFT JOIN slice b ON b.id = to_slice ORDER BY from_ns" --csv 2>err | tail -n +2 | tr -d '\r' | tr '\n' ' '; }
+imported "flows" "$samples/flows.json"
+is "points, and zones" "$(value '(d["flows"], d["zones"])' <t.json)" "(18, 9)"
+is "what was lost" "$(losses)" "async_details:1 flow_without_id:1"
+is "the trace agrees" "$(value 'd["events"]["flows"]' <info.json)" 9
+arrows >q
+is "arrows" "$(cat q)" "image,read,resize,step image,read,resize,end mine,read,infer,end ours,read,serve,end \
+image,resize,infer,step image,infer,serve,end image,,serve,end flow,sends,passes,step flow,passes,gets,end "
+is "points without a begin" "$("$INFEROGRAM" query t.ifg "SELECT flow_points_without_begin FROM trace_info" --csv 2>err | tail -n 1 | tr -d '\r')" 2
+cp t.json first.json
+ok "flows go out" "$INFEROGRAM" export t.ifg --format chrome -o flows.json -f
+imported "and come back" flows.json
+is "as many of them" "$(value '(d["flows"], d["zones"])' <t.json)" "(18, 9)"
+arrows >again
+ok "from and to the same zones" cmp q again
+ok "flows for Perfetto" "$INFEROGRAM" export t.ifg --format perfetto -o flows.pftrace -f
+contains "says what it has no place for" "$(cat stderr)" "points of flows outside of any slice, or one of too many in it: 2"
 
 # ONNX Runtime, as it is.
 imported "names with quotes and backslashes" "$samples/ort_quotes.json"
@@ -55,7 +75,9 @@ is "the event is counted" "$(losses)/$(changes)" "cut_event:1/no_closing_bracket
 
 # PyTorch.
 imported "a PyTorch profile" "$samples/pytorch.json"
-is "its losses" "$(losses)" "flows:2 display_hints:1"
+is "its losses" "$(losses)" "display_hints:1"
+arrows >q
+is "its flow leads to the kernel" "$(cat q)" 'ac2g,aten::addmm,"void gemm<float, 128>(""x"")",end '
 is "names" "$(names)" 'PyTorch Profiler (0)|aten::addmm|aten::linear|void gemm<float, 128>("x")'
 is "processes that are texts get numbers" "$(value 'len(set(p["pid"] for p in d["processes"]))' <info.json)" 4
 contains "file facts" "$(value 'd["facts"]' <info.json)" "'import.file.traceName': 'out.json'"

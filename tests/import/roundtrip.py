@@ -44,6 +44,10 @@ def make(path, seed):
         events.append({'ph': 'i', 'name': f'mark {i % 5}', 'pid': 7, 'tid': 8, 'ts': 1e9 + i + 0.5, 's': 't'})
         events.append({'ph': 'b', 'name': 'request', 'cat': 'a', 'id': hex(i), 'pid': 7, 'tid': 8, 'ts': 1e9 + i})
         events.append({'ph': 'e', 'name': 'request', 'cat': 'a', 'id': hex(i), 'pid': 7, 'tid': 9, 'ts': 1e9 + i + 55})
+        flow = {'name': f'flow {i % 2}', 'cat': 'a', 'id': i, 'pid': 7}
+        events.append(dict(flow, ph='s', tid=8, ts=1e9 + i * 1000 + 1))
+        events.append(dict(flow, ph='t', tid=9, ts=1e9 + i * 1000 + 500))
+        events.append(dict(flow, ph='f', tid=10, ts=1e9 + i * 1000 + 900.125, **({'bp': 'e'} if i % 3 else {})))
     head, rest = events[:2], events[2:]
     rest.sort(key=lambda e: (e['ts'], e['ph'] != 'E'))
     with open(path, 'w', encoding='utf-8') as out:
@@ -68,6 +72,9 @@ def facts(path):
             found['zone', begin['name'], thread].append((begin['ts'] * 1000, ts - begin['ts'] * 1000))
         elif phase in 'be':
             found[phase, event['name'], thread].append((ts, 0))
+        elif phase in 'stf':
+            number = int(str(event['id']), 0)
+            found[phase, event['name'], number, thread, event.get('bp')].append((ts, 0))
         elif phase == 'C':
             found['counter', event['name'], event['args']['value']].append((ts, 0))
         elif phase == 'i':
