@@ -104,9 +104,12 @@ static void append(struct trace_writer *writer, const uint8_t *data, size_t size
             continue;
         if (written == 0)
             errno = ENOSPC;
-        ifg_fail_errno(&writer->error,
-                       "%s: cannot write more after %llu bytes (what is there can be read)",
-                       writer->path, (unsigned long long)writer->bytes);
+        if (writer->bytes)
+            ifg_fail_errno(&writer->error,
+                           "%s: cannot write more after %llu bytes (what is there can be read)",
+                           writer->path, (unsigned long long)writer->bytes);
+        else
+            ifg_fail_errno(&writer->error, "cannot write to %s", writer->path);
         /* A failure to cut is no new fact: a reader skips the partial block by its checksum. */
         if (ftruncate(writer->fd, (off_t)writer->bytes) < 0)
             return;

@@ -145,31 +145,53 @@ static bool take_lines(struct jitdump *dump, const struct jitdump_entry *entry)
     return true;
 }
 
-/* V8 of Node.js 20 writes names from memory that it has freed, but as many bytes as they had. Its
- * functions are called "JS:*name FILE:LINE:COLUMN": if a file name of that length fits, it is the
- * one. */
+/* Lines whose names are as long as this one, whatever bytes they have; with `marked` only the first
+ * has one, and the others the mark for the same again. */
+static bool take_lines_as(struct jitdump *dump, const struct jitdump_entry *entry, const char *file,
+                          size_t length, bool marked)
+{
+    const uint8_t *at = dump->pending + DEBUG_SIZE;
+    size_t left = dump->pending_size - DEBUG_SIZE;
+    uint64_t count = long_at(dump->pending + 8);
+
+    for (uint64_t i = 0; i < count; i++) {
+        size_t size = LINE_SIZE + (marked && i ? 1 : length) + 1;
+
+        if (left < size || (marked && i && memcmp(at + LINE_SIZE, "\xff", 2) != 0) ||
+            !take_line(dump, entry, at, file))
+            return false;
+        at += size;
+        left -= size;
+    }
+    return left < PADDED;
+}
+
+/* V8 of Node.js 18 and 20 writes names from memory that it has freed, but as many bytes as they
+ * had. Its functions are called "JS:*name FILE:LINE:COLUMN" (18: "LazyCompile:*name FILE:LINE"): if
+ * a file name of that length fits, it is the one. */
 static bool guess_lines(struct jitdump *dump, const struct jitdump_entry *entry)
 {
-    const char *file = strrchr(entry->name, ' ');
-    uint64_t count = long_at(dump->pending + 8);
-    size_t length = file ? strlen(++file) : 0;
-    size_t size;
+    const char *name = strrchr(entry->name, ' ');
+    size_t length = name ? strlen(++name) : 0;
+    char *file;
 
-    for (int colons = 0; length && colons < 2;)
-        colons += file[--length] == ':';
-    size = LINE_SIZE + length + 1;
-    if (!length || count > dump->pending_size / size ||
-        dump->pending_size - DEBUG_SIZE - count * size >= PADDED)
-        return false;
     if (dump->name_room - dump->name_size <= length)
         return false;
-    memcpy(dump->names + dump->name_size, file, length);
     file = dump->names + dump->name_size;
-    dump->name_size += length + 1;
-    for (uint64_t i = 0; i < count; i++)
-        if (!take_line(dump, entry, dump->pending + DEBUG_SIZE + i * size, file))
-            return false;
-    return true;
+    for (int colons = 0; length && colons < 2; colons++) {
+        while (length && name[--length] != ':')
+            continue;
+        memcpy(file, name, length);
+        file[length] = '\0';
+        for (int marked = 0; length && marked < 2; marked++) {
+            dump->line_count = entry->first_line;
+            if (take_lines_as(dump, entry, file, length, marked)) {
+                dump->name_size += length + 1;
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* Lines come before their function. They are kept as distances from its start, which stay right

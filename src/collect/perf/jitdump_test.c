@@ -235,6 +235,40 @@ static void lines_of_node_20(void)
     done();
 }
 
+/* The same damage, but only the first line has the name, and functions have no columns. */
+static void lines_of_node_18(void)
+{
+    const struct jitdump_entry *entry;
+    const char *name;
+    uint32_t line;
+    size_t at;
+
+    begin(0);
+    at = open_record(LINES, 5);
+    put_long(0x1000);
+    put_long(3);
+    for (uint32_t i = 0; i < 3; i++) {
+        put_long(0x1040 + 8 * i);
+        put_word(21 + i);
+        put_word(3);
+        ifg_bytes_put(&file, i ? "\xff" : "\x8c\xaf\0\x87\1\0\x80zz\0", i ? 2 : 10);
+    }
+    put_word(0); /* padding */
+    close_record(at);
+    load(6, 0x1000, 24, 1, "LazyCompile:*hot /t/app.js:1");
+    parse();
+    REQUIRE(dump != NULL);
+    entry = jitdump_find(dump, 0x1000, 6);
+    REQUIRE(entry != NULL);
+    CHECK(jitdump_line(dump, entry, 0x1002, &name, &line));
+    CHECK_UINT(line, 21);
+    CHECK_STR(name, "/t/app.js");
+    CHECK(jitdump_line(dump, entry, 0x1012, &name, &line));
+    CHECK_UINT(line, 23);
+    CHECK_STR(name, "/t/app.js");
+    done();
+}
+
 static void times_of_another_clock(void)
 {
     begin(1);
@@ -317,6 +351,6 @@ static void no_memory(void)
 }
 
 TAP_MAIN(TAP_CASE(addresses_that_are_used_again), TAP_CASE(functions_that_move),
-         TAP_CASE(lines_of_a_function), TAP_CASE(lines_of_node_20),
+         TAP_CASE(lines_of_a_function), TAP_CASE(lines_of_node_18), TAP_CASE(lines_of_node_20),
          TAP_CASE(times_of_another_clock), TAP_CASE(what_is_no_dump), TAP_CASE(records_that_lie),
          TAP_CASE(no_memory))

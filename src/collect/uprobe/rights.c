@@ -16,7 +16,8 @@
 
 #include "collect/uprobe/uprobe_internal.h"
 
-#define INSTEAD "without rights, start the program under `inferogram record -- COMMAND`"
+#define INSTEAD                                                                                    \
+    "without rights, start the program under `inferogram record -- COMMAND`, or try --hook inject"
 
 /* Numbers of linux/capability.h, which older headers do not have. */
 enum capability {
@@ -95,7 +96,8 @@ static enum ifg_status needs(struct ifg_error *err, const char *what, const char
 {
     return ifg_fail(err, IFG_PERMISSION,
                     "%s: this needs %s; use sudo, or once `sudo setcap "
-                    "cap_bpf,cap_perfmon,cap_sys_ptrace+ep` on the inferogram program; " INSTEAD,
+                    "cap_bpf,cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_checkpoint_restore,"
+                    "cap_syslog+ep` on the inferogram program; " INSTEAD,
                     what, names);
 }
 
