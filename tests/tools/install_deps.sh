@@ -75,4 +75,35 @@ printf '#!/bin/sh\necho "  Candidate: 1.0"\n' >"$T/bin/apt-cache"
 chmod +x "$T/bin/apt-cache"
 exits "what it has may not" 1 env INSTALL_DEPS_LIST="$T/list" PATH="$T/bin:$PATH" "$install" --check
 
+# shellcheck disable=SC2016 # for the script
+printf '#!/bin/sh\necho "$*" >>"$T/apt"\n' >"$T/bin/apt-get"
+chmod +x "$T/bin/apt-get"
+printf '[build]\ndpkg\n[tests]\nno-such-package\n' >"$T/list"
+exits "what only tests need" 1 env INSTALL_DEPS_LIST="$T/list" "$install" --check
+exits "is not needed for building" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --build --check
+printf 'no-such-package | (sh)\n' >"$T/list"
+exits "a command that is there will do" 0 env INSTALL_DEPS_LIST="$T/list" "$install" --check
+printf 'no-such-package | (no-such-command)\n' >"$T/list"
+exits "one that is not does not" 1 env INSTALL_DEPS_LIST="$T/list" "$install" --check
+is "the package is named" "$(cat "$T/stdout")" "install-deps: missing: no-such-package"
+exits "it is installed" 0 env INSTALL_DEPS_LIST="$T/list" PATH="$T/bin:$PATH" "$install"
+contains "by apt-get" "$(cat "$T/apt")" "install -y --no-install-recommends no-such-package"
+ok "which is not heard" test "$(wc -l <"$T/stdout")" -le 8
+# shellcheck disable=SC2016 # for the script
+printf '#!/bin/sh\ncase "$*" in *"install -y"*) echo "E: broken packages"; exit 100 ;; esac\n' >"$T/bin/apt-get"
+exits "apt-get fails" 1 env INSTALL_DEPS_LIST="$T/list" PATH="$T/bin:$PATH" "$install"
+contains "then it is heard" "$(cat "$T/stderr")" "E: broken packages"
+contains "and named" "$(cat "$T/stderr")" "apt-get could not install: no-such-package"
+printf '#!/bin/sh\ntrue\n' >"$T/bin/apt-cache"
+printf 'ID=ubuntu\nVERSION_ID=24.04\n' >"$T/ubuntu"
+exits "no such package in the lists" 4 \
+    env INSTALL_DEPS_OS_RELEASE="$T/ubuntu" INSTALL_DEPS_LIST="$T/list" PATH="$T/bin:$PATH" "$install"
+contains "Ubuntu has more of them elsewhere" "$(cat "$T/stderr")" "add-apt-repository universe"
+printf '#!/bin/sh\ntrue\n' >"$T/bin/apt-get"
+printf 'dpkg\nno-such-package | -\nnor-this-one\n' >"$T/list"
+printf '#!/bin/sh\ncase "$*" in *nor*) echo "  Candidate: 1.0" ;; esac\n' >"$T/bin/apt-cache"
+exits "what a distribution does not have" 0 \
+    env INSTALL_DEPS_OS_RELEASE="$T/ubuntu" INSTALL_DEPS_LIST="$T/list" PATH="$T/bin:$PATH" "$install"
+contains "is said once" "$(cat "$T/stdout")" "no package no-such-package here"
+
 done_testing
