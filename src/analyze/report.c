@@ -339,7 +339,7 @@ static void take_facts(struct report *report)
     report->cpu = fact(report, "host.cpu");
     report->is_virtual = strcmp(fact(report, "host.virtual"), "yes") == 0;
     report->recorder_cpu_s = seconds >= 0 ? seconds : (double)NAN;
-    report->recorder_share = report->recorder_cpu_s / ((double)input->duration_ns * 1e-9);
+    report->recorder_share = report->recorder_cpu_s / ((double)input->recorder_ns * 1e-9);
     report->operator_cost = NAN;
     for (size_t f = 0; f < input->function_count; f++) {
         const struct ml_timing *timing =

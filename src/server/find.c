@@ -51,7 +51,7 @@ static void put_hits(struct ifg_json *json, const struct model *model,
         ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
         ifg_json_put_uint(json, "count", index->sums[p].count);
         ifg_json_put_uint(json, "total_ns", index->sums[p].total_ns);
-        ifg_json_put_uint(json, "first", index->by_place[index->first[p]]);
+        ifg_json_put_uint(json, "first", index->sums[p].first);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -175,6 +175,42 @@ static size_t read_places(const struct server_request *request, uint32_t *places
     return count;
 }
 
+/* Of slices and async spans, as they are numbered. */
+static uint64_t start_of(const struct model *model, size_t number)
+{
+    return number < model->slice_count ? model->start_ns[number]
+                                       : model->asyncs[number - model->slice_count].start_ns;
+}
+
+static size_t nearer(const struct model *model, size_t best, size_t found, bool after)
+{
+    if (found == SIZE_MAX || best == SIZE_MAX)
+        return best == SIZE_MAX ? found : best;
+    if (after)
+        return start_of(model, found) < start_of(model, best) ? found : best;
+    return start_of(model, found) > start_of(model, best) ? found : best;
+}
+
+static void put_next(struct ifg_json *json, const struct model *model, size_t best)
+{
+    ifg_json_open(json, '{');
+    ifg_json_key(json, "id");
+    if (best == SIZE_MAX) {
+        ifg_json_double(json, NAN);
+    } else {
+        const struct model_async *async =
+            best < model->slice_count ? NULL : &model->asyncs[best - model->slice_count];
+
+        ifg_json_uint(json, best);
+        ifg_json_put_double(json, "start", answer_ns(model, start_of(model, best)));
+        ifg_json_put_uint(json, "duration",
+                          async ? async->end_ns - async->start_ns : model_duration_ns(model, best));
+        ifg_json_put_uint(json, "thread",
+                          async ? async->begin_thread : model_thread_of(model, best));
+    }
+    ifg_json_close(json, '}');
+}
+
 void serve_next(const struct server_request *request, struct server_answer *answer)
 {
     const struct model *model = request->model;
@@ -199,29 +235,24 @@ void serve_next(const struct server_request *request, struct server_answer *answ
         return;
     }
     from_ns = request_ns(model, from);
-    if (from < 0 && from_ns > 0)
-        from_ns--; /* so that what begins with the trace is after it */
+    if (after && from >= 0)
+        from_ns++; /* after it; what begins with the trace is after a time before it */
     for (size_t i = 0; i < count; i++) {
         size_t found = slices_neighbour(model, index, places[i], from_ns, after);
+        size_t span = asyncs_neighbour(model, places[i], from_ns, after);
 
-        if (found == SIZE_MAX)
-            continue;
-        if (best == SIZE_MAX || (after ? model->start_ns[found] < model->start_ns[best]
-                                       : model->start_ns[found] > model->start_ns[best]))
-            best = found;
+        best = nearer(model, best, found, after);
+        best = nearer(model, best, span == SIZE_MAX ? span : model->slice_count + span, after);
     }
     json = answer_json(answer);
-    ifg_json_open(&json, '{');
-    ifg_json_key(&json, "id");
-    if (best == SIZE_MAX) {
-        ifg_json_double(&json, NAN);
-    } else {
-        ifg_json_uint(&json, best);
-        ifg_json_put_double(&json, "start", answer_ns(model, model->start_ns[best]));
-        ifg_json_put_uint(&json, "duration", model_duration_ns(model, best));
-        ifg_json_put_uint(&json, "thread", model_thread_of(model, best));
-    }
-    ifg_json_close(&json, '}');
+    put_next(&json, model, best);
+}
+
+static void mark(uint8_t *marked, unsigned px, double part)
+{
+    double at = part * px;
+
+    marked[at > 0 ? (at < px ? (size_t)at : px - 1) : 0] = 1;
 }
 
 void serve_marks(const struct server_request *request, struct server_answer *answer)
@@ -242,12 +273,13 @@ void serve_marks(const struct server_request *request, struct server_answer *ans
         answer_error(answer, 500, "memory is short");
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = index->first[places[i]]; k < index->first[places[i] + 1]; k++) {
-            double at = answer_ns(model, model->start_ns[index->by_place[k]]) / length * px;
-
-            marked[at > 0 ? (at < px ? (size_t)at : px - 1) : 0] = 1;
-        }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = index->first[places[i]]; k < index->first[places[i] + 1]; k++)
+            mark(marked, px, answer_ns(model, model->start_ns[index->by_place[k]]) / length);
+        for (size_t k = 0; k < model->async_count; k++)
+            if (model->asyncs[k].place == places[i])
+                mark(marked, px, answer_ns(model, model->asyncs[k].start_ns) / length);
+    }
     json = answer_json(answer);
     ifg_json_open(&json, '{');
     ifg_json_key(&json, "marks");

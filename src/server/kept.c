@@ -29,6 +29,18 @@ static struct place_index *make_index(const struct model *model)
     index->first[model->place_count] = at;
     for (size_t i = 0; i < model->slice_count; i++)
         index->by_place[next[model->place[i]]++] = (uint32_t)i;
+    for (size_t p = 0; p < model->place_count; p++)
+        index->sums[p].first =
+            index->sums[p].count ? index->by_place[index->first[p]] : PLACE_SUM_NONE;
+    for (size_t i = 0; i < model->async_count; i++) {
+        const struct model_async *async = &model->asyncs[i];
+        struct place_sum *sum = &index->sums[async->place];
+
+        sum->count++;
+        sum->total_ns += async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0;
+        if (sum->first == PLACE_SUM_NONE)
+            sum->first = model->slice_count + i;
+    }
     ifg_free(next);
     return index;
 fail:

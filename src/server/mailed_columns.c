@@ -546,8 +546,8 @@ static enum ifg_status put_sums(struct filling *f, struct ifg_error *err)
         ifg_json_open(&f->json, '[');
         ifg_json_uint(&f->json, index->sums[p].count);
         ifg_json_uint(&f->json, index->sums[p].total_ns);
-        if (index->first[p + 1] > index->first[p])
-            ifg_json_uint(&f->json, index->by_place[index->first[p]]);
+        if (index->sums[p].first != PLACE_SUM_NONE)
+            ifg_json_uint(&f->json, index->sums[p].first);
         else
             ifg_json_int(&f->json, -1);
         ifg_json_close(&f->json, ']');

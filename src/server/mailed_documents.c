@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The documents of a mailed page: what the handlers answer, by the address they are asked at. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@
 #define MODELS_MOST    12u /* that have documents of their own */
 #define FUNCTIONS_MOST 12u /* whose code is in the page */
 #define BUSY_PX        800u
+#define FLOWS_OF_PART  400u
+#define FLOW_PARTS     16u
 
 struct documents {
     struct traces *traces;
@@ -98,6 +101,20 @@ static void add_code(struct documents *documents)
     ifg_free(sampled);
 }
 
+/* An answer has a few hundred arrows at most: of a trace with more, several parts are asked for. */
+static void add_flows(struct documents *documents)
+{
+    const struct model *model = documents->trace->model;
+    unsigned parts = model->arrow_count + model->async_count > FLOWS_OF_PART ? FLOW_PARTS : 1;
+    uint64_t length = model_length_ns(model) + 1;
+
+    if (!model->arrow_count && !model->async_count)
+        return;
+    for (unsigned i = 0; i < parts; i++)
+        add(documents, "flows?t0=%" PRIu64 "&t1=%" PRIu64, length / parts * i,
+            i + 1 < parts ? length / parts * (i + 1) : length);
+}
+
 enum ifg_status mailed_documents(struct server_trace *trace, struct traces *traces, bool code,
                                  struct ifg_bytes *out, struct ifg_error *err)
 {
@@ -112,6 +129,7 @@ enum ifg_status mailed_documents(struct server_trace *trace, struct traces *trac
     add(&documents, "report");
     add(&documents, "memory");
     add(&documents, "busy?px=%u", BUSY_PX);
+    add_flows(&documents);
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         add(&documents, "stats?by=%s&mode=instrumentation", groups[i]);
         for (size_t m = 0; models > 1 && m < models; m++)

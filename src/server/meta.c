@@ -21,6 +21,8 @@ static void put_trace(struct ifg_json *json, struct server_trace *trace)
     ifg_json_put_string(json, "name", trace->name);
     pthread_mutex_lock(&trace->lock);
     ifg_json_put_string(json, "program", trace->program);
+    ifg_json_put_string(json, "title", trace->title);
+    ifg_json_put_string(json, "start", trace->start);
     ifg_json_put_string(json, "state", states[state]);
     ifg_json_put_string(json, "why", state == TRACE_BAD ? trace->why : "");
     ifg_json_put_uint(json, "bytes", trace->bytes);
@@ -84,7 +86,7 @@ static void put_head(struct ifg_json *json, const struct server_trace *trace)
     ifg_json_put_string(json, "cpus", fact(model, "host.cpus"));
     ifg_json_put_string(json, "kernel", fact(model, "host.kernel"));
     ifg_json_put_string(json, "start", text);
-    ifg_json_put_uint(json, "length_ns", model->end_ns - model->begin_ns);
+    ifg_json_put_uint(json, "length_ns", model_length_ns(model));
     ifg_json_put_uint(json, "zones", model->slice_count);
     ifg_json_put_uint(json, "dropped", model->dropped);
 }
@@ -104,6 +106,16 @@ static void put_runtimes(struct ifg_json *json, const struct model *model)
     ifg_json_close(json, ']');
 }
 
+/* Of flows, or of async spans that end on another thread than they began on. */
+static bool has_arrows(const struct model *model)
+{
+    for (size_t i = 0; !model->arrow_count && i < model->async_count; i++)
+        if (model->asyncs[i].end_thread != MODEL_NONE &&
+            model->asyncs[i].end_thread != model->asyncs[i].begin_thread)
+            return true;
+    return model->arrow_count > 0;
+}
+
 static void put_has(struct ifg_json *json, const struct server_trace *trace)
 {
     const struct model_profile *profile = trace->profile;
@@ -120,6 +132,7 @@ static void put_has(struct ifg_json *json, const struct server_trace *trace)
     ifg_json_put_bool(json, "ops", trace->models.count > trace->ml.count);
     ifg_json_put_bool(json, "memory", memory);
     ifg_json_put_bool(json, "counters", trace->model->counter_count > 0);
+    ifg_json_put_bool(json, "flows", has_arrows(trace->model));
     ifg_json_close(json, '}');
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What happened in a range of time: places by their time in it, inferences, CPUs, functions. */
+/* What happened in a range of time: places by their time in it, inferences, CPUs, functions; all of
+ * it, or of a model, or of what has a text in its name. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "server/handler.h"
 #include "server/routes.h"
 #include "server/values.h"
+#include "server/views_internal.h"
 
 #define ROWS_SHOWN      40u
 #define FUNCTIONS_SHOWN 10u
@@ -35,12 +37,16 @@ struct range {
     const struct model *model;
     uint64_t t0_ns;
     uint64_t t1_ns;
+    const bool *passes;     /* by place: whether the filter lets it through */
     struct place_row *rows; /* by place */
     uint32_t *wanted;       /* by place: number of durations + 1, or 0 */
     struct durations *durations;
     struct durations inferences;
+    struct durations events; /* all that pass */
     uint64_t inference_count;
-    uint64_t open; /* inferences that had not ended */
+    uint64_t event_count;
+    uint64_t event_total_ns; /* inside the range */
+    uint64_t open;           /* inferences that had not ended */
     bool no_memory;
 };
 
@@ -70,18 +76,24 @@ static void add_duration(struct range *range, struct durations *to, uint64_t ns)
     to->values[to->count++] = ns;
 }
 
-static void see_slice(struct range *range, size_t slice)
+static bool is_inference(const struct model *model, uint32_t place)
+{
+    return model->places[place].category == TRACE_CATEGORY_INFERENCE &&
+           model->places[place].kind == TRACE_LOCATION_ML;
+}
+
+/* A slice or an async span. */
+static void see_event(struct range *range, uint32_t number, uint64_t start, uint64_t duration,
+                      bool unfinished)
 {
     const struct model *model = range->model;
-    uint64_t start = model->start_ns[slice];
-    uint64_t duration = model_duration_ns(model, slice);
     uint64_t end = start + duration;
-    uint32_t number = model->place[slice];
     struct place_row *row = &range->rows[number];
     uint64_t from = start > range->t0_ns ? start : range->t0_ns;
     uint64_t to = end < range->t1_ns ? end : range->t1_ns;
 
-    if (start >= range->t1_ns || (end <= range->t0_ns && start < range->t0_ns))
+    if (start >= range->t1_ns || (end <= range->t0_ns && start < range->t0_ns) ||
+        !range->passes[number])
         return;
     if (range->wanted) {
         if (range->wanted[number])
@@ -92,15 +104,25 @@ static void see_slice(struct range *range, size_t slice)
     row->count++;
     row->total_ns += to > from ? to - from : 0;
     row->max_ns = duration > row->max_ns ? duration : row->max_ns;
-    if (model->places[number].category == TRACE_CATEGORY_INFERENCE &&
-        model->places[number].kind == TRACE_LOCATION_ML) {
-        if (model_is_unfinished(model, slice)) {
+    range->event_count++;
+    range->event_total_ns += to > from ? to - from : 0;
+    add_duration(range, &range->events, duration);
+    if (is_inference(model, number)) {
+        if (unfinished) {
             range->open++;
             return;
         }
         range->inference_count++;
         add_duration(range, &range->inferences, duration);
     }
+}
+
+static void see_slice(struct range *range, size_t slice)
+{
+    const struct model *model = range->model;
+
+    see_event(range, model->place[slice], model->start_ns[slice], model_duration_ns(model, slice),
+              is_inference(model, model->place[slice]) && model_is_unfinished(model, slice));
 }
 
 static size_t first_slice_from(const struct model *model, const struct model_thread *thread,
@@ -135,6 +157,13 @@ static void walk(struct range *range)
                 see_slice(range, at);
         for (size_t i = first; i < end && !range->no_memory; i++)
             see_slice(range, i);
+    }
+    for (size_t i = 0; i < model->async_count && !range->no_memory; i++) {
+        const struct model_async *async = &model->asyncs[i];
+
+        see_event(range, async->place, async->start_ns,
+                  async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0,
+                  async->end_thread == MODEL_NONE);
     }
 }
 
@@ -173,17 +202,28 @@ static void put_rows(struct ifg_json *json, const struct range *range, size_t co
     ifg_json_close(json, ']');
 }
 
-static void put_inferences(struct ifg_json *json, struct range *range)
+static void put_durations(struct ifg_json *json, const struct durations *durations)
 {
-    double median = values_quantile(range->inferences.values, range->inferences.count, 0.5);
-    double most = range->inference_count ? (double)range->inferences.max_ns : NAN;
+    double median = values_quantile(durations->values, durations->count, 0.5);
+    double most = durations->count ? (double)durations->max_ns : NAN;
 
+    ifg_json_put_double(json, "median_ns", median);
+    ifg_json_put_double(json, "max_ns", most);
+}
+
+static void put_events(struct ifg_json *json, const struct range *range)
+{
     ifg_json_key(json, "inferences");
     ifg_json_open(json, '{');
     ifg_json_put_uint(json, "n", range->inference_count);
     ifg_json_put_uint(json, "open", range->open);
-    ifg_json_put_double(json, "median_ns", median);
-    ifg_json_put_double(json, "max_ns", most);
+    put_durations(json, &range->inferences);
+    ifg_json_close(json, '}');
+    ifg_json_key(json, "events");
+    ifg_json_open(json, '{');
+    ifg_json_put_uint(json, "n", range->event_count);
+    ifg_json_put_uint(json, "total_ns", range->event_total_ns);
+    put_durations(json, &range->events);
     ifg_json_close(json, '}');
 }
 
@@ -223,13 +263,11 @@ static void put_cpu(struct ifg_json *json, const struct server_trace *trace,
     ifg_json_close(json, '}');
 }
 
+/* Names of events say nothing of functions: only the model restricts these. */
 static void put_functions(struct ifg_json *json, const struct server_trace *trace,
-                          const struct range *range)
+                          const struct views_filter *part)
 {
-    const struct hot_filter filter = {
-        .from_ns = range->t0_ns - trace->model->begin_ns,
-        .to_ns = range->t1_ns - trace->model->begin_ns,
-    };
+    const struct hot_filter filter = views_hot_filter(part, false);
     struct hot *hot = NULL;
 
     ifg_json_key(json, "functions");
@@ -256,22 +294,52 @@ static void range_fini(struct range *range)
         ifg_free(range->durations[i].values);
     ifg_free(range->durations);
     ifg_free(range->inferences.values);
+    ifg_free(range->events.values);
     ifg_free(range->wanted);
     ifg_free(range->rows);
+}
+
+/* By place; NULL: no memory. */
+static bool *choose_places(const struct model *model, const struct views_filter *part)
+{
+    bool *passes = ifg_alloc(model->place_count + 1, sizeof *passes);
+
+    for (size_t i = 0; passes && i < model->place_count; i++)
+        passes[i] = (part->net == UINT32_MAX || model->places[i].net == part->net) &&
+                    (!part->text || strcasestr(model->places[i].name, part->text));
+    return passes;
+}
+
+static void put_range(struct ifg_json *json, const struct server_trace *trace,
+                      const struct views_filter *part, const struct range *range, size_t count)
+{
+    ifg_json_open(json, '{');
+    ifg_json_put_int(json, "schema", 1);
+    ifg_json_put_uint(json, "length_ns", range->t1_ns - range->t0_ns);
+    put_rows(json, range, count);
+    put_events(json, range);
+    put_cpu(json, trace, range);
+    put_functions(json, trace, part);
+    ifg_json_close(json, '}');
 }
 
 void serve_range(const struct server_request *request, struct server_answer *answer)
 {
     const struct model *model = request->model;
     struct range range = { .model = model };
+    struct views_filter part;
     struct ifg_json json;
+    bool *passes;
     size_t count = 0;
 
-    if (!request_range(request, &range.t0_ns, &range.t1_ns, answer))
+    if (!views_filter(request, &part, answer))
         return;
+    range.t0_ns = model->begin_ns + part.from_ns;
+    range.t1_ns = model->begin_ns + part.to_ns;
+    range.passes = passes = choose_places(model, &part);
     range.rows = ifg_alloc(model->place_count + 1, sizeof *range.rows);
     range.durations = ifg_alloc(ROWS_SHOWN, sizeof *range.durations);
-    range.no_memory = !range.rows || !range.durations;
+    range.no_memory = !range.rows || !range.durations || !passes;
     walk(&range);
     if (!range.no_memory) {
         for (size_t p = 0; p < model->place_count; p++)
@@ -292,14 +360,8 @@ void serve_range(const struct server_request *request, struct server_answer *ans
         answer_error(answer, 500, "memory is short");
     } else {
         json = answer_json(answer);
-        ifg_json_open(&json, '{');
-        ifg_json_put_int(&json, "schema", 1);
-        ifg_json_put_uint(&json, "length_ns", range.t1_ns - range.t0_ns);
-        put_rows(&json, &range, count);
-        put_inferences(&json, &range);
-        put_cpu(&json, request->trace, &range);
-        put_functions(&json, request->trace, &range);
-        ifg_json_close(&json, '}');
+        put_range(&json, request->trace, &part, &range, count);
     }
+    ifg_free(passes);
     range_fini(&range);
 }

@@ -15,6 +15,7 @@ static const struct route routes[] = {
     { "routines", ROUTE_TRACE, serve_routines },
     { "busy", ROUTE_TRACE, serve_busy },
     { "slice", ROUTE_TRACE, serve_slice },
+    { "flows", ROUTE_TRACE, serve_flows },
     { "find", ROUTE_TRACE, serve_find },
     { "next", ROUTE_TRACE, serve_next },
     { "marks", ROUTE_TRACE, serve_marks },

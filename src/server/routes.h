@@ -29,6 +29,7 @@ server_handler serve_ghosts;
 server_handler serve_routines;
 server_handler serve_busy;
 server_handler serve_slice;
+server_handler serve_flows;
 server_handler serve_find;
 server_handler serve_next;
 server_handler serve_marks;

@@ -153,7 +153,6 @@ static void put_neighbour(struct ifg_json *json, const char *key, size_t slice)
         ifg_json_uint(json, slice);
 }
 
-/* The one that begins next before or after a time among the slices of a place; SIZE_MAX: none. */
 size_t slices_neighbour(const struct model *model, const struct place_index *index, uint32_t place,
                         uint64_t ns, bool after)
 {
@@ -182,11 +181,10 @@ size_t slices_neighbour(const struct model *model, const struct place_index *ind
         to = low;
         low = from;
         high = to;
-        while (low < high) { /* first that begins after ns, or not before it */
+        while (low < high) { /* first that does not begin before ns */
             size_t middle = low + (high - low) / 2;
-            uint64_t start = model->start_ns[ids[middle]];
 
-            if (after ? start <= ns : start < ns)
+            if (model->start_ns[ids[middle]] < ns)
                 low = middle + 1;
             else
                 high = middle;
@@ -222,6 +220,26 @@ static void put_histogram(struct ifg_json *json, const uint64_t *values, size_t 
     ifg_json_close(json, '}');
 }
 
+void slices_put_same(struct ifg_json *json, const struct same_sums *sums)
+{
+    size_t count = sums->count;
+
+    put_histogram(json, sums->values, sums->kept);
+    ifg_json_key(json, "same");
+    ifg_json_open(json, '{');
+    ifg_json_put_uint(json, "n", count);
+    ifg_json_put_double(json, "rank", count ? (double)sums->shorter / (double)count : NAN);
+    ifg_json_put_double(json, "median", values_quantile(sums->values, sums->kept, 0.5));
+    ifg_json_put_double(json, "p90", values_quantile(sums->values, sums->kept, 0.9));
+    ifg_json_put_double(json, "p99", values_quantile(sums->values, sums->kept, 0.99));
+    ifg_json_put_double(json, "min", count ? (double)sums->least_ns : NAN);
+    ifg_json_put_double(json, "max", count ? (double)sums->most_ns : NAN);
+    put_neighbour(json, "previous", sums->previous);
+    put_neighbour(json, "next", sums->next);
+    put_neighbour(json, "slower", sums->slower);
+    ifg_json_close(json, '}');
+}
+
 static void put_same(struct ifg_json *json, const struct model *model,
                      const struct place_index *index, size_t slice)
 {
@@ -230,46 +248,28 @@ static void put_same(struct ifg_json *json, const struct model *model,
     size_t count = index->first[place + 1] - index->first[place];
     uint64_t own = model_duration_ns(model, slice);
     size_t step = count / VALUES_MOST + 1;
-    size_t kept = 0;
-    uint64_t *values = ifg_alloc(count / step + 2, sizeof *values);
     uint64_t slower_ns = UINT64_MAX;
-    size_t slower = SIZE_MAX;
-    size_t shorter = 0;
-    uint64_t least = UINT64_MAX;
-    uint64_t most = 0;
+    struct same_sums sums = { .least_ns = UINT64_MAX, .slower = SIZE_MAX };
 
-    for (size_t i = 0; values && i < count; i++) {
+    sums.values = ifg_alloc(count / step + 2, sizeof *sums.values);
+    for (size_t i = 0; sums.values && i < count; i++) {
         uint64_t ns = model_duration_ns(model, ids[i]);
 
         if (i % step == 0)
-            values[kept++] = ns;
-        shorter += ns < own;
-        least = ns < least ? ns : least;
-        most = ns > most ? ns : most;
+            sums.values[sums.kept++] = ns;
+        sums.shorter += ns < own;
+        sums.least_ns = ns < sums.least_ns ? ns : sums.least_ns;
+        sums.most_ns = ns > sums.most_ns ? ns : sums.most_ns;
         if ((ns > own || (ns == own && ids[i] > slice)) && ns < slower_ns) {
             slower_ns = ns;
-            slower = ids[i];
+            sums.slower = ids[i];
         }
     }
-    if (!values)
-        count = 0;
-    put_histogram(json, values, kept);
-    ifg_json_key(json, "same");
-    ifg_json_open(json, '{');
-    ifg_json_put_uint(json, "n", count);
-    ifg_json_put_double(json, "rank", count ? (double)shorter / (double)count : NAN);
-    ifg_json_put_double(json, "median", values_quantile(values, kept, 0.5));
-    ifg_json_put_double(json, "p90", values_quantile(values, kept, 0.9));
-    ifg_json_put_double(json, "p99", values_quantile(values, kept, 0.99));
-    ifg_json_put_double(json, "min", count ? (double)least : NAN);
-    ifg_json_put_double(json, "max", count ? (double)most : NAN);
-    put_neighbour(json, "previous",
-                  slices_neighbour(model, index, place, model->start_ns[slice], false));
-    put_neighbour(json, "next",
-                  slices_neighbour(model, index, place, model->start_ns[slice], true));
-    put_neighbour(json, "slower", slower);
-    ifg_json_close(json, '}');
-    ifg_free(values);
+    sums.count = sums.values ? count : 0;
+    sums.previous = slices_neighbour(model, index, place, model->start_ns[slice], false);
+    sums.next = slices_neighbour(model, index, place, model->start_ns[slice] + 1, true);
+    slices_put_same(json, &sums);
+    ifg_free(sums.values);
 }
 
 /* ---- the answer ---- */
@@ -300,7 +300,23 @@ static void put_slice(const struct server_request *request, size_t slice,
     slices_put_placement(json, request->trace, model->places[model->place[slice]].net);
 }
 
-/* Async spans, messages and frames have no children, and nothing of their kind is indexed. */
+/* A span that begins on one thread may end on another: that is where its result came. */
+static void put_end_thread(struct ifg_json *json, const struct model *model,
+                           const struct model_async *async)
+{
+    char text[128];
+
+    if (async->end_thread >= model->thread_count || async->end_thread == async->begin_thread)
+        return;
+    snprintf(text, sizeof text, "%.80s, tid %u", model->threads[async->end_thread].name,
+             model->threads[async->end_thread].tid);
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "key", "ends_on");
+    ifg_json_put_string(json, "value", text);
+    ifg_json_close(json, '}');
+}
+
+/* Async spans, messages and frames have no children; of messages and frames nothing is indexed. */
 static void put_extra(const struct server_request *request, size_t number, struct ifg_json *json)
 {
     const struct model *model = request->model;
@@ -341,16 +357,24 @@ static void put_extra(const struct server_request *request, size_t number, struc
         ifg_json_put_string(json, "key", "id");
         ifg_json_put_uint(json, "value", model->asyncs[number].id);
         ifg_json_close(json, '}');
+        put_end_thread(json, model, &model->asyncs[number]);
     }
     ifg_json_close(json, ']');
     ifg_json_key(json, "children");
     ifg_json_open(json, '[');
     ifg_json_close(json, ']');
-    put_neighbour(json, "same", SIZE_MAX); /* null */
-    put_neighbour(json, "histogram", SIZE_MAX);
+    if (number < model->async_count) {
+        asyncs_put_same(json, model, number);
+    } else {
+        put_neighbour(json, "same", SIZE_MAX); /* null */
+        put_neighbour(json, "histogram", SIZE_MAX);
+    }
     put_neighbour(json, "states", SIZE_MAX);
     put_neighbour(json, "samples", SIZE_MAX);
-    put_neighbour(json, "placement", SIZE_MAX);
+    if (number < model->async_count)
+        slices_put_placement(json, request->trace, model->places[span->place].net);
+    else
+        put_neighbour(json, "placement", SIZE_MAX);
 }
 
 void serve_slice(const struct server_request *request, struct server_answer *answer)

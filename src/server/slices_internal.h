@@ -5,9 +5,27 @@
 
 #include "server/handler.h"
 
-/* The slice of a place that begins next before or after a time; SIZE_MAX: there is none. */
+/* The slice of a place that begins last before a time, or first at it or after; SIZE_MAX: none. */
 size_t slices_neighbour(const struct model *model, const struct place_index *index, uint32_t place,
                         uint64_t ns, bool after);
+
+/* The same of async spans, by their index in the model. */
+size_t asyncs_neighbour(const struct model *model, uint32_t place, uint64_t ns, bool after);
+
+/* "histogram" and "same" of an async span: among those of its place. */
+void asyncs_put_same(struct ifg_json *json, const struct model *model, size_t span);
+
+/* What asyncs_put_same and its like of slices say. values are the durations, or every so manyth. */
+struct same_sums {
+    uint64_t *values;
+    size_t kept;
+    size_t count;
+    size_t shorter;
+    uint64_t least_ns, most_ns;
+    size_t previous, next, slower; /* as numbered; SIZE_MAX: there is none */
+};
+
+void slices_put_same(struct ifg_json *json, const struct same_sums *sums);
 
 /* "states": how long the thread ran, could have run, and was blocked in [t0, t1); or null. */
 void slices_put_states(struct ifg_json *json, const struct server_trace *trace, uint32_t thread,

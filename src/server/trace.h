@@ -85,10 +85,13 @@ struct id_list {
     size_t count;
 };
 
-/* What a place amounts to, over the whole trace. */
+#define PLACE_SUM_NONE UINT64_MAX
+
+/* What a place amounts to, over the whole trace: its slices and its async spans. */
 struct place_sum {
     uint64_t count;
     uint64_t total_ns;
+    uint64_t first; /* the first of its slices, else of its spans, as numbered; or NONE */
 };
 
 /* The slices of each place: by_place[first[p]] to by_place[first[p + 1]], ascending. */
@@ -110,6 +113,8 @@ struct server_trace {
     pthread_t thread;
     char why[768];
     char program[128];
+    char title[256]; /* the command with its arguments */
+    char start[32];  /* when it was recorded, as text; empty: not known */
     uint64_t bytes;
     double length_ns; /* NAN: not known */
 
@@ -127,6 +132,7 @@ struct server_trace {
 
     pthread_mutex_t index_lock;
     struct place_index *index;
+    struct crossing_index *crossings; /* async spans that change threads (flows_internal.h) */
     pthread_mutex_t report_lock;
     _Atomic(struct report *) report;
 };
@@ -161,5 +167,6 @@ const char *track_kind_name(enum track_kind kind);
 enum ifg_status trace_build_tracks(struct server_trace *trace,
                                    struct ifg_error *err) IFG_MUST_CHECK;
 void trace_destroy_tracks(struct server_trace *trace);
+void trace_destroy_crossings(struct server_trace *trace);
 
 #endif

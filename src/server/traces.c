@@ -111,24 +111,41 @@ static void set_bad(struct server_trace *trace, const struct ifg_error *err)
     atomic_store(&trace->state, TRACE_BAD);
 }
 
+/* When a trace was recorded, as 2026-03-14T10:22:05Z. */
+static void note_start(struct server_trace *trace, const struct trace_reader *reader)
+{
+    time_t seconds = (time_t)(trace_reader_file(reader)->created_realtime_ns / 1000000000u);
+    struct tm parts;
+
+    if (seconds > 0 && gmtime_r(&seconds, &parts))
+        strftime(trace->start, sizeof trace->start, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
 static void note_program(struct server_trace *trace, const struct trace_reader *reader)
 {
     const struct trace_tables *tables = trace_reader_tables(reader);
+    const struct trace_process_entry *first = NULL;
     const char *program = trace_find_fact(tables, "record.program");
-    const char *seconds = trace_find_fact(tables, "record.seconds");
+    uint64_t length_ns = model_length_from_blocks_ns(reader);
     const char *slash;
 
     for (size_t i = 0; (!program || !*program) && i < tables->process_count; i++)
         if (tables->processes[i].pid != 0)
             program = tables->processes[i].program;
+    for (size_t i = 0; !first && i < tables->process_count; i++)
+        if (tables->processes[i].pid != 0)
+            first = &tables->processes[i];
     slash = program ? strrchr(program, '/') : NULL;
     pthread_mutex_lock(&trace->lock);
+    note_start(trace, reader);
     snprintf(trace->program, sizeof trace->program, "%.120s",
              slash && slash[1] ? slash + 1
              : program         ? program
                                : "");
-    if (seconds && isnan(trace->length_ns) && strtod(seconds, NULL) > 0)
-        trace->length_ns = strtod(seconds, NULL) * 1e9;
+    snprintf(trace->title, sizeof trace->title, "%.250s",
+             first && first->arguments && *first->arguments ? first->arguments : trace->program);
+    if (isnan(trace->length_ns) && length_ns)
+        trace->length_ns = (double)length_ns;
     pthread_mutex_unlock(&trace->lock);
 }
 
@@ -157,7 +174,7 @@ static void *load_thread(void *arg)
         return NULL;
     }
     pthread_mutex_lock(&trace->lock);
-    trace->length_ns = (double)(trace->model->end_ns - trace->model->begin_ns);
+    trace->length_ns = (double)model_length_ns(trace->model);
     pthread_mutex_unlock(&trace->lock);
     atomic_store(&trace->state, TRACE_READY);
     return NULL;
@@ -258,6 +275,7 @@ static void trace_fini(struct server_trace *trace)
     if (trace->thread_running)
         pthread_join(trace->thread, NULL);
     trace_destroy_tracks(trace);
+    trace_destroy_crossings(trace);
     if (trace->index) {
         ifg_free(trace->index->by_place);
         ifg_free(trace->index->first);

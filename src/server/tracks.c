@@ -196,6 +196,7 @@ static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t ne
     track->lane = categories;
     track->count = count;
     track->rows = 1;
+    track->open = true; /* several runs at once are several rows */
     snprintf(track->label, sizeof track->label, "%s", name);
     snprintf(track->sub, sizeof track->sub, "%s",
              strcmp(name, "compute") == 0 ? trace->model->nets[net].actual_devices : "");

@@ -82,12 +82,17 @@ static void look(const struct model *model)
         "switches?model=0",
         "report",
         "memory",
+        "flows",
+        "flows?slice=0",
+        "flows?slice=3",
+        "flows?t0=5&t1=100000000",
     };
     struct server_trace trace = { .name = "fuzz", .model = model };
     size_t routines;
     char question[64];
 
     pthread_mutex_init(&trace.report_lock, NULL);
+    pthread_mutex_init(&trace.index_lock, NULL);
     if (model_profile_get(model, &trace.profile, NULL) == IFG_OK &&
         trace_build_tracks(&trace, NULL) == IFG_OK) {
         for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
@@ -100,6 +105,7 @@ static void look(const struct model *model)
         check_flame(model);
     }
     report_destroy(atomic_load(&trace.report));
+    trace_destroy_crossings(&trace);
     trace_destroy_tracks(&trace);
 }
 

@@ -66,9 +66,6 @@ static void put_node(struct ifg_json *json, const struct operator_use *use,
     ifg_json_put_uint(json, "place", node->place);
     ifg_json_put_uint(json, "executions", node->count);
     put_times(json, use, node->self_ns, node->total_ns);
-    ifg_json_key(json, "could"); /* which others could run it no trace tells so far */
-    ifg_json_open(json, '[');
-    ifg_json_close(json, ']');
     ifg_json_close(json, '}');
 }
 

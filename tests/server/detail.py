@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import urllib.parse
 
 from client import Server
 
@@ -172,14 +173,79 @@ def search(trace):
     assert marks == wanted, (marks, wanted)
 
 
+def events(trace):
+    """Slices and async spans: (name, place, start, end)."""
+    return [row for table in ('slice', 'async_span') for row in trace.rows(f'SELECT name, place, start_ns, end_ns FROM {table}')]
+
+
 def selection(trace):
+    everything = events(trace)
     for t0, t1, _ in trace.ranges(4):
         t0, t1 = int(t0), int(t1) + 1
+        inside = [(name, place, min(end, t1) - max(start, t0), end - start) for name, place, start, end in everything
+                  if start < t1 and (end > t0 or start >= t0)]
         got = trace.server.json(f't/0/range?t0={t0}&t1={t1}')
         for row in got['rows'][:6]:
-            count, total = trace.rows(f"""SELECT count(*), sum(min(end_ns, {t1}) - max(start_ns, {t0})) FROM slice
-                WHERE place = {row['place']} AND start_ns < {t1} AND (end_ns > {t0} OR start_ns >= {t0})""")[0]
-            assert [row['count'], row['total_ns']] == [count, total or 0], (row, count, total)
+            parts = [part for _, place, part, _ in inside if place == row['place']]
+            assert [row['count'], row['total_ns']] == [len(parts), sum(parts)], (row, len(parts), sum(parts))
+        check_filtered(trace, t0, t1, inside)
+
+
+def check_filtered(trace, t0, t1, inside):
+    """Only a model, only names with a text in them, both; a filter that nothing passes."""
+    places = trace.meta['places']
+    text = inside[0][0][1:].upper() if inside else 'X'
+    for model, part in [(None, text), (None, 'there is no such'), (0, None), (0, text)]:
+        if model is not None and not trace.meta['models']:
+            continue
+        passing = [event for event in inside if (model is None or places[event[1]]['model'] == model) and (not part or part in event[0].upper())]
+        query = ('' if model is None else f'&model={model}') + ('' if part is None else '&q=' + urllib.parse.quote(part))
+        got = trace.server.json(f't/0/range?t0={t0}&t1={t1}{query}')
+        wanted = [len(passing), sum(event[2] for event in passing), max((event[3] for event in passing), default=None)]
+        assert [got['events'][key] for key in ('n', 'total_ns', 'max_ns')] == wanted, (query, got['events'], wanted)
+        runs = [event for event in passing if places[event[1]]['category'] == 'inference' and places[event[1]]['kind'] == 'ml']
+        assert got['inferences']['n'] + got['inferences']['open'] == len(runs), (query, got['inferences'], len(runs))
+        assert len(got['rows']) == min(len({event[1] for event in passing}), 40), (query, got['rows'])
+
+
+def asyncs(trace):
+    """Async spans have numbers after the slices; each is compared with those of its place, and found by its name."""
+    slices = trace.rows('SELECT count(*) FROM slice')[0][0]
+    spans = trace.rows('SELECT place, start_ns, dur_ns, name FROM async_span ORDER BY id')
+    assert spans
+    for number, (place, start, duration, name) in list(enumerate(spans))[::max(1, len(spans) // 20)]:
+        got = trace.server.json(f't/0/slice?id={slices + number}')
+        alike = [(other[1], other[2], slices + i) for i, other in enumerate(spans) if other[0] == place]
+        lengths = sorted(other[1] for other in alike)
+        assert [got['name'], got['place'], got['start'], got['duration']] == [name, place, start, duration], got
+        assert [got['same'][key] for key in ('n', 'min', 'max')] == [len(alike), lengths[0], lengths[-1]], got['same']
+        assert abs(got['same']['rank'] - sum(one < duration for one in lengths) / len(lengths)) < 1e-9, got['same']
+        assert sum(got['histogram']['bins']) == len(alike), got['histogram']
+        before = max((other for other in alike if other[0] < start), default=None, key=lambda other: other[0])
+        after = min((other for other in alike if other[0] > start), default=None, key=lambda other: other[0])
+        for key, wanted in (('previous', before), ('next', after)):
+            # several may begin at once
+            found = got['same'][key]
+            assert (found is None) == (wanted is None) and (found is None or spans[found - slices][1] == wanted[0]), (key, found, wanted)
+        hits = [hit for hit in trace.server.json(f't/0/find?q={urllib.parse.quote(name)}&limit=500')['hits'] if hit['place'] == place]
+        here = trace.rows(f'SELECT count(*), coalesce(sum(dur_ns), 0) FROM slice WHERE place = {place}')[0]
+        assert [hits[0]['count'], hits[0]['total_ns']] == [here[0] + len(alike), here[1] + sum(lengths)], (hits, here)
+        if not here[0]:
+            got = trace.server.json(f't/0/next?places={place}&from={start - 1 if start else -1}')
+            assert got['start'] == start and got['id'] >= slices, got
+
+
+def length(trace):
+    """One length of a recording for all who ask: from the first thing in it to the last."""
+    info, report = (json.loads(subprocess.run([trace.tool, what, '--json', trace.path], check=True, capture_output=True, text=True).stdout)
+                    for what in ('info', 'report'))
+    entry = trace.server.json('traces')['traces'][0]
+    listed = entry['length_ns']
+    assert entry['title'] == trace.server.json('t/0/meta')['title'][:250], entry
+    assert entry['start'] == '' or (entry['start'][4], entry['start'][10], entry['start'][-1]) == ('-', 'T', 'Z'), entry
+    assert trace.length == info['end_ns'] - info['begin_ns'] == listed, (trace.length, listed, info['begin_ns'], info['end_ns'])
+    for said in (info, report):
+        assert abs(said['duration_s'] * 1e9 - max(trace.length, 1)) < 2, (said['duration_s'], trace.length)
 
 
 if __name__ == '__main__':

@@ -18,10 +18,21 @@ check() { # TRACE CASE...
 }
 
 "$INFEROGRAM" record -q --resources=20 -o "$T/pipeline.ifg" -- "$BUILD_DIR/examples/image_pipeline" 400 3 >/dev/null
-check "$T/pipeline.ifg" threads counters slices search selection
+check "$T/pipeline.ifg" threads counters slices search selection length
+
+# Spans that overlap, begin at once, and end on other threads.
+python3 -c "
+import json
+spans = [(k, 'upload' if k % 3 else 'wait', k % 7, 100 * (k // 2), 100 * (k // 2) + 37 * k % 900) for k in range(60)]
+print(json.dumps([event for k, name, thread, begin, end in spans for event in (
+    {'ph': 'b', 'cat': 'x', 'name': name, 'id': k, 'pid': 1, 'tid': 1 + thread, 'ts': begin},
+    {'ph': 'e', 'cat': 'x', 'name': name, 'id': k, 'pid': 1, 'tid': 1 + k % 2, 'ts': end})]
+    + [{'ph': 'X', 'name': 'work', 'pid': 1, 'tid': 1, 'ts': 500 * k, 'dur': 300} for k in range(9)]))" >"$T/spans.json"
+"$INFEROGRAM" import "$T/spans.json" -o "$T/spans.ifg" >/dev/null
+check "$T/spans.ifg" threads asyncs selection length
 
 "$REPORT_TRACES" profile "$T/profile.ifg"
-check "$T/profile.ifg" threads models operators slices search selection
+check "$T/profile.ifg" threads models operators slices search selection length
 serve -q "$T/profile.ifg"
 cat >"$T/samples.py" <<'END'
 import sys
@@ -63,6 +74,6 @@ elif ! command -v node >/dev/null || ! have silero || ! have ort-node-1.30.0; th
 else
     NODE_PATH=$(cached ort-node-1.30.0)/node_modules "$INFEROGRAM" record -q --ops=4 --sample=251 --resources=20 -o "$T/silero.ifg" -- \
         node "$SOURCE_DIR/tests/runtimes/vad.js" "$(cached silero)/silero_vad_v5.onnx" 300 >"$T/out"
-    check "$T/silero.ifg" threads models operators counters slices selection
+    check "$T/silero.ifg" threads models operators counters slices selection length
 fi
 done_testing

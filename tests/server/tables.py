@@ -10,7 +10,7 @@ from client import Server
 MS = 1000000
 QUESTIONS = ['report', 'memory', 'flame', 'flame?mode=time', 'flame?model=0', 'flame?op=Conv&thread=t0', 'stats', 'stats?by=thread', 'stats?by=op&q=C',
              'stats?mode=sampling', 'stats?mode=sampling&q=r', 'stats?by=model&model=0', 'ops?model=0', 'switches?model=0', 'annotate?routine=0',
-             'annotate?routine=1', 'annotate?routine=3&model=0', 'flame?t0=1&t1=2']
+             'annotate?routine=1', 'annotate?routine=3&model=0', 'flame?t0=1&t1=2', 'flows', 'flows?slice=0', 'flows?slice=1', 'flows?t0=1&t1=2']
 
 
 class Test:
@@ -185,7 +185,9 @@ def case_documents(test):
 def case_parameters(test):
     for question in ['ops', 'ops?model=', 'ops?model=1', 'ops?model=-1', 'ops?model=0x0', 'switches', 'switches?model=99999999999999999999', 'annotate',
                      'annotate?routine=100000', 'annotate?routine=1&model=7', 'flame?mode=sideways', 'flame?t0=2&t1=1', 'flame?t0=nan', 'flame?model=1',
-                     'stats?by=everything', 'stats?mode=guess', 'stats?q=' + 'x' * 401, 'flame?op=' + 'x' * 401, 'flame?thread=' + 'x' * 401]:
+                     'stats?by=everything', 'stats?mode=guess', 'stats?q=' + 'x' * 401, 'flame?op=' + 'x' * 401, 'flame?thread=' + 'x' * 401,
+                     'flows?slice=', 'flows?slice=-1', 'flows?slice=1e1', 'flows?slice=99999999999999999999', 'flows?slice=4294967295', 'flows?t0=2&t1=1',
+                     'flows?t0=nan', 'flows?slice=0&t1=x']:
         assert test.get('profile', question, 400)['error'], question
     for question in ['compare', 'compare?a=0', 'compare?a=0&b=1000', 'compare?a=x&b=0', 'compare?a=0&b=0&threshold=0', 'compare?a=0&b=0&threshold=inf']:
         assert test.server.json(question, 400)['error'], question

@@ -17,17 +17,17 @@
 #define CPUS_MAX     65536u
 #define LOAD_AVG_MAX 1e6
 
-/* The longer of what the recorder says and what is there: a share is of all that was watched. */
-static uint64_t duration_of(const struct ml_input *input)
+/* Shares of the program are of what is in the trace. The recorder runs longer, and its own CPU time
+ * is a share of that. */
+static void read_lengths(struct ml_input *input)
 {
     const char *said = trace_find_fact(input->tables, "record.seconds");
     double seconds = said ? strtod(said, NULL) : 0;
 
-    if (seconds > 0 && seconds < SECONDS_MAX)
-        return (uint64_t)(seconds * NANO) + 1;
-    if (input->model->end_ns > input->model->begin_ns)
-        return input->model->end_ns - input->model->begin_ns;
-    return 1;
+    input->duration_ns = model_length_ns(input->model);
+    input->duration_ns += input->duration_ns == 0;
+    input->recorder_ns =
+        seconds > 0 && seconds < SECONDS_MAX ? (uint64_t)(seconds * NANO) + 1 : input->duration_ns;
 }
 
 static void read_host(struct ml_input *input)
@@ -126,7 +126,7 @@ static enum ifg_status make_tables(struct building *building)
 
     input->model = model;
     input->tables = trace_reader_tables(model->reader);
-    input->duration_ns = duration_of(input);
+    read_lengths(input);
     read_host(input);
     input->nets = ifg_alloc(model->net_count, sizeof *input->nets);
     building->operator_of_place = ifg_alloc(model->place_count, sizeof(uint32_t));

@@ -158,7 +158,8 @@ struct ml_stage {
 struct ml_input {
     const struct model *model;
     const struct trace_tables *tables;
-    uint64_t duration_ns;        /* of the recording; never 0 */
+    uint64_t duration_ns;        /* of the recording, from first to last; never 0 */
+    uint64_t recorder_ns;        /* how long the recorder ran; never 0 */
     uint32_t cpus;               /* 0: not known */
     double load_average;         /* when the recording began; NAN */
     struct resources *resources; /* NULL: not recorded */

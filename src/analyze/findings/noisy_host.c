@@ -58,7 +58,7 @@ static double others_of(const struct ml_input *input, uint32_t cpus)
     double recorder_s = recorder ? strtod(recorder, NULL) : 0;
 
     return resources->cpu_pct / 100 * cpus - resources->program_cores -
-           (recorder_s > 0 ? recorder_s * 1e9 / (double)input->duration_ns : 0);
+           (recorder_s > 0 ? recorder_s * 1e9 / (double)input->recorder_ns : 0);
 }
 
 static void name_others(const struct resources *resources, char *out, size_t size)
