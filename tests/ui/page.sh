@@ -10,6 +10,7 @@ command -v node >/dev/null || skip_all "no node on this machine"
 [ -d "$SOURCE_DIR/ui/node_modules/playwright-core" ] || skip_all "the packages of the page are missing; tools/install-deps brings them"
 [ -s "$SOURCE_DIR/ui/dist/app.js" ] || skip_all "the page is not built; tools/build-ui builds it"
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser)} || skip_all "no Chromium on this machine"
+"$CHROMIUM" --version >/dev/null 2>&1 || skip_all "$CHROMIUM does not run (Ubuntu's is a placeholder for a snap)"
 export CHROMIUM
 need ort-node-1.30.0 silero ocr
 NODE_PATH=$(cached ort-node-1.30.0)/node_modules
@@ -30,14 +31,17 @@ record ocr read_text.js models 24
 record silero vad.js "$(cached silero)/silero_vad_v5.onnx" 300
 "$REPORT_TRACES" plain "$T/traces/plain.ifg"
 echo "this is no trace" >"$T/traces/damaged.ifg"
+node "$SOURCE_DIR/tests/ui/made_flows.mjs" >"$T/flows.json"
+"$INFEROGRAM" import "$T/flows.json" -o "$T/flows.ifg" >/dev/null
 
 # From here on the points are node's.
 # shellcheck disable=SC2034 # tap.sh reads it
 tap_finished=true
 UI_TRACES=$T/traces
 UI_SHOTS=$BUILD_DIR/ui-shots
+UI_FLOWS=$T/flows.ifg
 UI_BENCH_MODEL=$(cached ocr)/ch_PP-OCRv4_det_infer.onnx
-export UI_TRACES UI_SHOTS UI_BENCH_MODEL
+export UI_TRACES UI_SHOTS UI_FLOWS UI_BENCH_MODEL
 mkdir -p "$UI_SHOTS"
 # shellcheck disable=SC2086 # names
-node "$SOURCE_DIR/tests/ui/run.mjs" ${UI_TESTS:-frame pages timeline}
+node "$SOURCE_DIR/tests/ui/run.mjs" ${UI_TESTS:-frame pages views timeline flows}

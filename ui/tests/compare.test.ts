@@ -4,7 +4,8 @@ import * as assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Diff, DiffRow } from '../src/api/diff.ts';
 import { onAxis, ratioAxis } from '../src/base/ratio.ts';
-import { changedMost, difference, headline } from '../src/views/compare/words.ts';
+import type { TraceEntry } from '../src/api/types.ts';
+import { changedMost, difference, headline, inCommon, needs, partner } from '../src/views/compare/words.ts';
 
 const row = (over: Partial<DiffRow>): DiffRow => {
   const change = over.change === undefined ? 0 : over.change;
@@ -43,4 +44,32 @@ test('the axis is logarithmic and even', () => {
   assert.ok(Math.abs(onAxis(axis, axis.most) - 1) < 1e-9 && Math.abs(onAxis(axis, 1 / axis.most)) < 1e-9);
   assert.ok(axis.marks.every((mark) => onAxis(axis, mark) >= 0 && onAxis(axis, mark) <= 1));
   assert.ok(onAxis(ratioAxis([1, 1, 1, 1, 1, 40], 0.05), 40) > 1, 'one that is far away does not squeeze the others');
+});
+
+test('names of models stay as they are', () => {
+  const other = row({ model: 'ch_PP-OCRv4_cls', a: { count: 9, total_ns: 1, median_ns: 1, blocks: 1 } });
+  assert.equal(headline(diff(row({ model: 'ch_PP-OCRv4_det', verdict: 'UNSURE', more: 12152 }), other)).title, 'Whether inference of ch_PP-OCRv4_det changed cannot be told yet.');
+  assert.equal(headline(diff(row({ verdict: 'UNSURE', more: 12152 }))).more, 'About 12,152 more on each side would tell.');
+});
+
+test('unsure: how many more there would have to be, or why it cannot be told', () => {
+  assert.equal(needs(row({ verdict: 'UNSURE', change: null, more: 38 }), 100), 'needs 38 more');
+  assert.equal(needs(row({ verdict: 'UNSURE', more: 6321 }), 100), 'needs about 6,321 more');
+  assert.equal(needs(row({ verdict: 'UNSURE', too_fine: true, more: 5 }), 100), 'differs by less than 100\u2009ns');
+  assert.equal(needs(row({ verdict: 'SAME' }), 100), '');
+});
+
+test('what all places have in common is said', () => {
+  const four = diff(row({}), row({}), row({}), row({}));
+  assert.equal(inCommon(four), '');
+  assert.ok(inCommon({ ...four, common_change: -0.172 }).startsWith('Half of all places take 17\u2009% less'));
+  assert.equal(inCommon({ ...diff(row({})), common_change: -0.172 }), '');
+});
+
+test('a trace is compared with the one whose command is most like its own', () => {
+  const entry = (id: number, title: string): TraceEntry => ({ id, path: '', name: '', program: 'node', title, start: '', state: 'idle', why: '', bytes: 1, length_ns: 1, progress: 0 });
+  const list = [entry(0, 'node ocr.js models 40'), entry(1, 'node -e 1'), entry(2, 'node ocr.js models 60'), entry(3, 'node vad.js')];
+  assert.equal(partner(list, 2), 0);
+  assert.equal(partner(list, 0), 2);
+  assert.equal(partner([entry(4, 'x')], 4), 4);
 });

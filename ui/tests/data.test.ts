@@ -18,14 +18,30 @@ test('address: everything survives the way there and back', () => {
   a.model.set(1);
   a.routine.set(7);
   a.search.set('Conv + "ünï" #&=%');
+  a.flows.set(true);
   a.theme.set('dark');
   const text = writeAddress(a);
   const b = state(3);
   applyAddress(b, readAddress(`#${text}`));
   assert.equal(writeAddress(b), text);
-  assert.deepEqual([b.page.value, b.view.value, b.selection.value, b.range.value, b.model.value, b.routine.value, b.search.value, b.theme.value],
-    ['flame', { from: 1234, to: 567890 }, { slice: 42 }, { from: 100, to: 200 }, 1, 7, 'Conv + "ünï" #&=%', 'dark']);
+  assert.deepEqual([b.page.value, b.view.value, b.selection.value, b.range.value, b.model.value, b.routine.value, b.search.value, b.flows.value, b.theme.value],
+    ['flame', { from: 1234, to: 567890 }, { slice: 42 }, { from: 100, to: 200 }, 1, 7, 'Conv + "ünï" #&=%', true, 'dark']);
   assert.equal(readAddress(text).trace, 3);
+});
+
+test('address: how pages are set, and a way back that forgets what came later', () => {
+  const a = state();
+  a.set('group', 'op');
+  a.set('order', 'time');
+  a.set('order', '');
+  const before = writeAddress(a);
+  assert.deepEqual(readAddress(before).settings, { group: 'op' });
+  a.page.set('timeline');
+  a.selection.set({ slice: 4 });
+  a.search.set('Conv');
+  a.show({ from: 5, to: 6e5 });
+  applyAddress(a, readAddress(before), true);
+  assert.equal(writeAddress(a), before);
 });
 
 test('address: every page', () => {

@@ -2,9 +2,11 @@
 // Columns of a mailed report, packed here by hand as the program packs them.
 import * as assert from 'node:assert/strict';
 import { test } from 'node:test';
+import './raw_deflate.ts';
 import { readColumns } from '../src/api/embedded_columns.ts';
+import { flowsOfRange, flowsOfSlice, joinFlows } from '../src/api/embedded_flows.ts';
 import { histogram, quantile, rangeStats, sliceDetails } from '../src/api/embedded_slice.ts';
-import type { Meta } from '../src/api/types.ts';
+import type { Arrow, Meta } from '../src/api/types.ts';
 import { Varints } from '../src/base/varint.ts';
 
 const varint = (value: number): number[] => {
@@ -107,9 +109,36 @@ test('details of a slice', async () => {
 });
 
 test('statistics of a range', async () => {
-  const found = rangeStats(await readColumns(await made(), META), META, 0, 60);
-  assert.deepEqual(found.rows.map((row) => [row.name, row.count, row.total_ns]), [['inference', 1, 100], ['conv', 2, 50], ['wait', 1, 40]]);
+  const columns = await readColumns(await made(), META);
+  const rows = (from: number, to: number, part = {}) => rangeStats(columns, META, from, to, part).rows.map((row) => [row.name, row.count, row.total_ns]);
+  const found = rangeStats(columns, META, 0, 60);
+  assert.deepEqual(rows(0, 60), [['inference', 1, 60], ['conv', 2, 50], ['wait', 1, 10]], 'only what is inside counts');
   assert.deepEqual(found.inferences, { n: 1, open: 0, median_ns: 100, max_ns: 100 });
+  assert.deepEqual(found.events, { n: 4, total_ns: 120, median_ns: 35, max_ns: 100 });
+  assert.deepEqual(rows(60, 90), [['wait', 2, 50], ['inference', 1, 30]], 'what began before it, and async spans');
+  assert.deepEqual(rows(0, 60, { model: 0 }), [['inference', 1, 60], ['conv', 2, 50]]);
+  assert.deepEqual(rows(0, 60, { model: 0, q: 'CON' }), [['conv', 2, 50]]);
+  assert.deepEqual(rows(0, 60, { q: 'nothing' }), []);
+  assert.equal(rangeStats(columns, META, 0, 60, { q: 'conv' }).inferences.n, 0);
+});
+
+test('an async span is compared with others of its kind', async () => {
+  const span = sliceDetails(await readColumns(await made(), META), META, undefined, 5);
+  assert.deepEqual([span.name, span.same!.n, span.same!.previous, span.same!.next], ['wait', 1, null, null]);
+  assert.equal(span.histogram.bins.reduce((sum, n) => sum + n, 0), 1);
+  assert.equal(span.thread.track, '', 'its thread is not in the file');
+});
+
+test('flows that are in the file', () => {
+  const arrow = (flow: number | null, from: number, to: number): Arrow => ({ id: 7, flow, name: 'request', kind: flow === null ? 'async' : 'flow', from: { ns: from * 10, slice: from, thread: 't0' }, to: { ns: to * 10, slice: to, thread: 't1' } });
+  const all = { arrows: [arrow(0, 1, 2), arrow(0, 2, 3), arrow(1, 4, 5), arrow(null, 1, 5), arrow(null, 3, 4)], left_out: 2, kinds: ['flow' as const] };
+  const of = (found: { arrows: Arrow[] }) => found.arrows.map((one) => `${one.from.slice}-${one.to.slice}`).join(' ');
+  assert.equal(of(flowsOfSlice(all, 1)), '1-2 2-3 1-5', 'the whole flow, and async spans that touch it; ids are used again');
+  assert.equal(of(flowsOfSlice(all, 9)), '');
+  assert.equal(of(flowsOfRange(all, 25, 35)), '2-3 1-5 3-4');
+  const joined = joinFlows([{ ...all, arrows: all.arrows.slice(0, 3) }, { ...all, arrows: all.arrows.slice(2) }]);
+  assert.deepEqual([of(joined), joined.left_out], [of(all), 4]);
+  assert.deepEqual(joinFlows([]).arrows, []);
 });
 
 test('quantiles and histograms', () => {

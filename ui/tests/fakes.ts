@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace for the tests, and a source whose answers come when the test says so.
 import type { TraceSource, Window } from '../src/api/source.ts';
-import type { Meta, Slices, Track, Values } from '../src/api/types.ts';
+import type { Arrow, Flows, Meta, Slices, Track, Values } from '../src/api/types.ts';
 
 export function track(id: string, more: Partial<Track> = {}): Track {
   return { id, kind: 'thread', parent: '', label: id, sub: '', rows: 1, unit: '', min: 0, max: 0, scale: null, stack: '', samples: 0, states: false, count: 1, model: -1, open: true, ...more };
@@ -54,6 +54,14 @@ export class FakeSource {
   states = this.ask('states');
   ghosts = this.ask('ghosts');
   values = this.ask('values');
+  /** Questions for flows, as text, and what answers the last one. */
+  readonly flowsAsked: string[] = [];
+  answerFlows: (arrows: Arrow[], left_out?: number) => void = () => undefined;
+  flows = (of: { slice: number } | { from: number; to: number }): Promise<Flows> =>
+    new Promise((answer) => {
+      this.flowsAsked.push('slice' in of ? `slice ${of.slice}` : `${of.from}-${of.to}`);
+      this.answerFlows = (arrows, left_out = 0) => answer({ arrows, left_out, kinds: ['flow'] });
+    });
   get source(): TraceSource {
     return this as unknown as TraceSource;
   }

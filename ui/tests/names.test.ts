@@ -2,7 +2,7 @@
 import * as assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pieces } from '../src/base/advice.ts';
-import { deviceOf, plural, providerName, shortName } from '../src/base/words.ts';
+import { capital, deviceOf, plural, providerName, shortName, unbroken } from '../src/base/words.ts';
 
 const code = (text: string) => pieces(text).filter((piece) => piece.code).map((piece) => piece.text);
 
@@ -42,4 +42,18 @@ test('long names of C++', () => {
 test('one and many', () => {
   assert.equal(plural(1, 'model'), 'model');
   assert.equal(plural(0, 'model'), 'models');
+});
+
+test('a sentence begins with a capital, a name does not get one', () => {
+  assert.equal(capital('first inference 31 ms'), 'First inference 31 ms');
+  assert.equal(capital('ch_PP-OCRv4_det_infer: 129 ms more'), 'ch_PP-OCRv4_det_infer: 129 ms more');
+  assert.equal(capital('det: 129 ms more', 'det'), 'det: 129 ms more');
+  assert.equal(capital('det.onnx was read'), 'det.onnx was read');
+  assert.equal(capital('not interleaved'), 'Not interleaved');
+  assert.equal(capital(''), '');
+});
+
+test('no line ends between a number and its unit', () => {
+  assert.equal(unbroken('steal 0.2 %; 7 % of 2 CPUs, 12\u2009ms, 3 s'), 'steal 0.2\u202f%; 7\u202f% of 2\u202fCPUs, 12\u202fms, 3\u202fs');
+  assert.equal(unbroken('2 models, 3 steps, 4 Bytes'), '2 models, 3 steps, 4 Bytes');
 });

@@ -9,3 +9,10 @@ declare module 'node:assert/strict' {
   export function ok(value: unknown, message?: string): asserts value;
   export function throws(body: () => unknown, pattern?: RegExp): void;
 }
+declare module 'node:stream' {
+  export const Duplex: { toWeb(stream: unknown): object };
+}
+declare module 'node:zlib' {
+  export function createDeflateRaw(): unknown;
+  export function createInflateRaw(): unknown;
+}

@@ -2,6 +2,7 @@
 import * as assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clicked, compare, sorted } from '../src/base/sort.ts';
+import { tableText } from '../src/widgets/table.tsx';
 
 test('numbers by size, texts by letters', () => {
   assert.deepEqual(sorted([10, 9, 100], (n) => n, false), [9, 10, 100]);
@@ -31,4 +32,14 @@ test('100,000 rows are sorted at once', () => {
   const out = sorted(rows, (n) => n, false);
   assert.equal(out.length, rows.length);
   for (let i = 1; i < out.length; i++) assert.ok(out[i - 1]! <= out[i]!);
+});
+
+test('a copied table: sorted as it is shown, tabs between, numbers with every digit', () => {
+  const columns = [
+    { id: 'name', title: 'Name', width: '1fr', key: (row: { n: string }) => row.n, cell: () => '' },
+    { id: 'bar', title: '', width: '1fr', cell: () => '' },
+    { id: 'time', title: 'Time', unit: 'ns', width: '1fr', number: true, key: (row: { t: number | null }) => row.t, cell: () => '' },
+  ];
+  const rows = [{ n: 'a\tb', t: 1234567 }, { n: 'c', t: null }, { n: 'd', t: 7654321 }];
+  assert.equal(tableText(columns, rows, { column: 'time', down: true }), 'Name\tTime (ns)\nd\t7654321\na b\t1234567\nc\t');
 });

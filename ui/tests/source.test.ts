@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import * as assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Annotated } from '../src/api/types.ts';
-import { byKind, codeLines, hasSource, hotAddresses, hotLines, sourceLines, stepHot } from '../src/views/source/lines.ts';
+import type { Annotated, SampledRow } from '../src/api/types.ts';
+import { byKind, codeLines, firstShown, hasSource, hotAddresses, hotLines, rowsSeen, sourceLines, stepHot } from '../src/views/source/lines.ts';
 
 const line = (n: number, self: number, text: string | null = 'x') => ({ line: n, text, self, total: self });
 const instruction = (a: string, t: string, s: number, l: [number, number] | null = null) => ({ a, b: '90', t, s, l, j: false });
@@ -45,4 +45,19 @@ test('long functions are shown where samples are', () => {
 test('instructions by what they do', () => {
   const kinds = byKind(made({ code: [instruction('0', 'movss [rcx], xmm0', 5), instruction('1', 'movss xmm0, [rcx]', 3), instruction('2', 'divss xmm0, xmm1', 9), instruction('3', 'jnz 0x10', 1), instruction('4', 'ud2', 2), instruction('5', 'pop rbx', 0)] }));
   assert.deepEqual(kinds, [{ name: 'divide', self: 9 }, { name: 'store', self: 5 }, { name: 'load', self: 3 }, { name: 'other', self: 2 }, { name: 'compare and jump', self: 1 }]);
+});
+
+test('of a long function only what is seen is there', () => {
+  assert.deepEqual(rowsSeen(400, 18, 5000, 700), [0, 400]);
+  const [from, to] = rowsSeen(20000, 18, 180000, 700);
+  assert.ok(from <= 10000 && to >= 10039 && to - from < 200, `${from} ${to}`);
+  assert.deepEqual(rowsSeen(20000, 18, 0, 700)[0], 0);
+  assert.equal(rowsSeen(20000, 18, 1e9, 700)[1], 20000);
+});
+
+test('without a choice: the hottest function, or one with lines that is nearly as hot', () => {
+  const of = (name: string, self: number, file = ''): SampledRow => ({ routine: 0, name, guessed: false, under: '', module: 'm', self, total: self, inferred: 0, file, line: 0 }) as SampledRow;
+  assert.equal(firstShown([of('lib+0x1', 19), of('prepare', 17, 'a.js'), of('x', 1)]).name, 'prepare');
+  assert.equal(firstShown([of('[made at run time] [unknown]', 83), of('is_a', 1), of('malloc', 1, 'm.c')]).name, '[made at run time] [unknown]');
+  assert.equal(firstShown([of('m [unknown]', 10), of('f', 9)]).name, 'f');
 });

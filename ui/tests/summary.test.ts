@@ -70,7 +70,10 @@ test('instruments: on, partly, off and why, each once', () => {
   assert.equal(of('Scheduling')[0]!.mark, '◐');
 });
 
-test('where a node ran, could run, cannot run', () => {
-  const node = { provider: 'CPU', could: ['CUDA'] };
-  assert.deepEqual(['CPU', 'CUDA', 'QNN'].map((provider) => placementMark(node, provider).mark), ['●', '◐', '○']);
+test('where a node ran, where others of its type ran, where none did', () => {
+  const types = [{ type: 'Conv', provider: { CPU: 1, CUDA: 61 } }, { type: 'Resize', provider: { CPU: 4, QNN: 1 } }];
+  const marks = ['CPU', 'CUDA', 'QNN'].map((provider) => placementMark({ type: 'Conv', provider: 'CPU' }, provider, types));
+  assert.deepEqual(marks.map((one) => one.mark), ['●', '◐', '○']);
+  assert.ok(marks[1]!.words.includes('61 other Conv ran on CUDA'));
+  assert.ok(marks[2]!.words.includes('no Conv ran on QNN'));
 });

@@ -2,7 +2,7 @@
 // Requests to `inferogram serve`. The token is in the address' fragment, which browsers never send; it goes out in a header.
 import { readPoints, readSlices, readValues } from './binary.ts';
 import type { Filter, TraceSource, Window } from './source.ts';
-import type { Annotated, Busy, Flame, Found, Json, Meta, Ops, RangeStats, Routine, SampledStats, SliceDetails, Stats, SwitchRow, Traces } from './types.ts';
+import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, RangeStats, Routine, SampledStats, SliceDetails, Stats, SwitchRow, Traces } from './types.ts';
 
 /** The server's own sentence, and what kind of trouble it is. */
 export class ApiError extends Error {
@@ -55,7 +55,7 @@ export class Server {
   }
 
   traces = (): Promise<Traces> => this.json<Traces>('/api/traces');
-  compare = (a: number, b: number): Promise<Json> => this.json<Json>(`/api/compare?a=${a}&b=${b}`);
+  compare = (a: number, b: number, threshold: string): Promise<Json> => this.json<Json>(`/api/compare?a=${a}&b=${b}&threshold=${threshold}`);
   trace = (id: number, loading?: (progress: number) => void): TraceSource => new ServedTrace(this, id, loading);
 }
 
@@ -91,7 +91,8 @@ class ServedTrace implements TraceSource {
   find = (text: string) => this.json<Found>('find', { q: text, limit: 50 });
   next = (places: number[], from: number, direction: 1 | -1) => this.json<{ id: number | null; start: number }>('next', { places: places.slice(0, 200).join(','), from: Math.round(from), dir: direction });
   marks = (places: number[], px: number) => this.json<{ marks: number[] }>('marks', { places: places.slice(0, 200).join(','), px });
-  range = (from: number, to: number) => this.json<RangeStats>('range', { t0: Math.floor(from), t1: Math.ceil(to) });
+  range = (from: number, to: number, part: Filter) => this.json<RangeStats>('range', filtered({ ...part, from, to }));
+  flows = (of: { slice: number } | { from: number; to: number }, stop?: AbortSignal) => this.json<Flows>('flows', 'slice' in of ? of : filtered({ from: Math.max(0, of.from), to: Math.max(1, of.to) }), stop);
   stats = (by: string, filter: Filter) => this.json<Stats>('stats', { by, mode: 'instrumentation', ...filtered(filter) });
   sampledStats = (filter: Filter) => this.json<SampledStats>('stats', { by: 'function', mode: 'sampling', ...filtered(filter) });
   report = () => this.json<Json>('report');

@@ -3,10 +3,11 @@
 import { ApiError, filtered, query } from './client.ts';
 import { readColumns, type Columns } from './embedded_columns.ts';
 import { rangeStats, sliceDetails } from './embedded_slice.ts';
+import { flowsOfRange, flowsOfSlice, joinFlows } from './embedded_flows.ts';
 import { bucketValues } from './lod.ts';
 import { takeSections, unpackJson } from './sections.ts';
 import type { Filter, TraceSource, Window } from './source.ts';
-import type { Annotated, Busy, Flame, Found, Json, Meta, Ops, Points, RangeStats, Routine, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
+import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, Points, RangeStats, Routine, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
 
 const NONE: Slices = { from: 0, to: 0, rows: 0, count: 0, start: new Float64Array(), duration: new Float32Array(), place: new Uint32Array(), merged: new Uint32Array(), id: new Uint32Array(), row: new Uint16Array(), flags: new Uint8Array() };
 const WHOLE = 'A mailed report has this for the whole trace only. With the trace itself, inferogram serve answers it.';
@@ -18,6 +19,7 @@ class EmbeddedTrace implements TraceSource {
   readonly online = false;
   private readonly documents: Promise<Documents>;
   private readonly unpacked: () => Promise<Columns>;
+  private arrows: Flows | null = null;
 
   constructor(sections: Map<string, string>) {
     let columns: Promise<Columns> | null = null;
@@ -82,10 +84,16 @@ class EmbeddedTrace implements TraceSource {
     return sliceDetails(columns, meta, documents['report'], id);
   };
 
-  range = async (from: number, to: number): Promise<RangeStats> => {
+  range = async (from: number, to: number, part: Filter): Promise<RangeStats> => {
     const columns = await this.columns();
     if (!columns.index.exact) throw new ApiError(422, WHOLE);
-    return rangeStats(columns, await this.meta(), from, to);
+    return rangeStats(columns, await this.meta(), from, to, part);
+  };
+
+  flows = async (of: { slice: number } | { from: number; to: number }): Promise<Flows> => {
+    const documents = await this.documents;
+    const all = (this.arrows ??= joinFlows(Object.keys(documents).filter((address) => address.startsWith('flows?')).map((address) => documents[address] as unknown as Flows)));
+    return 'slice' in of ? flowsOfSlice(all, of.slice) : flowsOfRange(all, of.from, of.to);
   };
 
   find = async (text: string): Promise<Found> => {
@@ -105,7 +113,7 @@ class EmbeddedTrace implements TraceSource {
   private async each(places: number[], call: (id: number, start: number, duration: number) => void): Promise<void> {
     const { items, index, sets } = await this.columns();
     const wanted = new Set(places);
-    for (let i = 0; index.exact && i < index.slices; i++) if (wanted.has(items.place[i]!)) call(i, items.start[i]!, items.duration[i]!);
+    for (let i = 0; index.exact && i < index.first_message; i++) if (wanted.has(items.place[i]!)) call(i, items.start[i]!, items.duration[i]!);
     if (index.exact) return;
     for (const [key, set] of sets) {
       if (!/^slices:t\d/.test(key)) continue;

@@ -2,6 +2,7 @@
 // What a mailed report can say of slices by itself: details of one, the next of a kind, statistics of a range.
 import type { Columns } from './embedded_columns.ts';
 import { asReport } from './report.ts';
+import type { Filter } from './source.ts';
 import { UNFINISHED, type Json, type Meta, type RangeStats, type SliceDetails } from './types.ts';
 
 const BINS = 48;
@@ -72,7 +73,9 @@ function sameAs(columns: Columns, id: number): Pick<SliceDetails, 'same' | 'hist
   let previous: number | null = null;
   let next: number | null = null;
   let slower: number | null = null;
-  for (let i = 0; i < index.slices; i++) {
+  // a slice among slices, an async span among async spans
+  const isSlice = id < index.slices;
+  for (let i = isSlice ? 0 : index.slices; i < (isSlice ? index.slices : index.first_message); i++) {
     if (items.place[i] !== place) continue;
     const duration = items.duration[i]!;
     if (n < durations.length) durations[n++] = duration;
@@ -170,7 +173,10 @@ export function sliceDetails(columns: Columns, meta: Meta, report: Json | undefi
   }
   if (!(id < items.start.length)) throw new Error(missing);
   const out = basics(columns, meta, id, items.place[id]!, items.start[id]!, items.duration[id]!, items.flags![id]!);
-  if (id >= index.slices) return out;
+  if (id >= index.slices) {
+    if (id < index.first_message) Object.assign(out, sameAs(columns, id), { placement: placementOf(meta, out.model, report) });
+    return out;
+  }
   const named = out.args.find((arg) => arg.key === 'name');
   const thread = threadOf(columns, id);
   if (typeof named?.value === 'string') out.name = named.value;
@@ -185,41 +191,60 @@ export function sliceDetails(columns: Columns, meta: Meta, report: Json | undefi
 
 const RANGE_ROWS = 40;
 
-export function rangeStats(columns: Columns, meta: Meta, from: number, to: number): RangeStats {
+/** By place: whether it passes, or null: all do. */
+function passing(meta: Meta, { model, q }: Filter): boolean[] | null {
+  const wanted = q?.toLowerCase();
+  return model === undefined && !wanted ? null : meta.places.map((place) => (model === undefined || place.model === model) && (!wanted || place.name.toLowerCase().includes(wanted)));
+}
+
+export function rangeStats(columns: Columns, meta: Meta, from: number, to: number, part: Filter = {}): RangeStats {
   const { items, index } = columns;
-  const found = new Map<number, number[]>();
+  const found = new Map<number, { durations: number[]; total_ns: number }>();
+  const passes = passing(meta, part);
   const runs: number[] = [];
+  const all: number[] = [];
+  let total_ns = 0;
   let open = 0;
-  for (let i = 0; i < index.slices; i++) {
+  for (let i = 0; i < index.first_message; i++) {
     const start = items.start[i]!;
-    if (start < from || start >= to) continue;
+    const end = start + items.duration[i]!;
     const place = items.place[i]!;
-    let list = found.get(place);
-    if (!list) found.set(place, (list = []));
-    list.push(items.duration[i]!);
+    if (start >= to || (end <= from && start < from) || passes?.[place] === false) continue;
+    let row = found.get(place);
+    if (!row) found.set(place, (row = { durations: [], total_ns: 0 }));
+    const inside = Math.max(Math.min(end, to) - Math.max(start, from), 0);
+    row.durations.push(items.duration[i]!);
+    row.total_ns += inside;
+    total_ns += inside;
+    all.push(items.duration[i]!);
     if (meta.places[place]?.category !== 'inference' || meta.places[place]?.kind !== 'ml') continue;
     if (items.flags![i]! & UNFINISHED) open++;
     else runs.push(items.duration[i]!);
   }
-  runs.sort((a, b) => a - b);
-  const rows = [...found].map(([number, durations]) => {
+  const sums = (durations: number[]) => (durations.sort((a, b) => a - b), { median_ns: quantile(durations, 0.5), max_ns: durations[durations.length - 1] ?? NaN });
+  const rows = [...found].map(([number, { durations, total_ns }]) => {
     const place = meta.places[number]!;
     durations.sort((a, b) => a - b);
-    return { name: place.name, kind: place.kind, category: place.category, model: place.model, count: durations.length, total_ns: durations.reduce((sum, one) => sum + one, 0), median_ns: quantile(durations, 0.5), max_ns: durations[durations.length - 1]! };
+    return { name: place.name, kind: place.kind, category: place.category, model: place.model, count: durations.length, total_ns, median_ns: quantile(durations, 0.5), max_ns: durations[durations.length - 1]! };
   });
   rows.sort((a, b) => b.total_ns - a.total_ns);
-  return { length_ns: to - from, rows: rows.slice(0, RANGE_ROWS), inferences: { n: runs.length, open, median_ns: quantile(runs, 0.5), max_ns: runs[runs.length - 1] ?? NaN }, cpu: { busy_cores: busyCores(columns, meta, from, to) }, functions: [] };
+  return { length_ns: to - from, rows: rows.slice(0, RANGE_ROWS), inferences: { n: runs.length, open, ...sums(runs) }, events: { n: all.length, total_ns, ...sums(all) }, cpu: { busy_cores: busyCores(columns, meta, from, to) }, functions: [] };
 }
 
+/** Mean over the range of what the processes used, each value standing for the time before it. */
 function busyCores(columns: Columns, meta: Meta, from: number, to: number): number | null {
-  const track = meta.tracks.find((one) => one.kind === 'counter' && /^cpu total/i.test(one.label));
-  const values = track && columns.values.get(track.id);
-  let sum = 0;
-  let n = 0;
-  for (let i = 0; values && i < values.time.length; i++) {
-    if (values.time[i]! < from || values.time[i]! > to) continue;
-    sum += values.value[i]!;
-    n++;
+  let cores: number | null = null;
+  for (const track of meta.tracks) {
+    const values = track.kind === 'counter' && meta.places[Number(track.id.slice(1))]?.name === 'cpu %' ? columns.values.get(track.id) : undefined;
+    let sum = 0;
+    let time = 0;
+    for (let i = 1; values && i < values.time.length; i++) {
+      const part = Math.min(values.time[i]!, to) - Math.max(values.time[i - 1]!, from);
+      if (part <= 0 || !Number.isFinite(values.value[i]!)) continue;
+      sum += values.value[i]! * part;
+      time += part;
+    }
+    if (time > 0) cores = (cores ?? 0) + sum / time / 100;
   }
-  return n ? sum / n / 100 : null;
+  return cores;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a trace comes from: a server (client.ts), or the page itself when it is a report that was mailed (embedded.ts).
-import type { Annotated, Busy, Flame, Found, Json, Meta, Ops, Points, RangeStats, Routine, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
+import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, Points, RangeStats, Routine, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
 
 export interface Window {
   from: number;
@@ -32,7 +32,10 @@ export interface TraceSource {
   find(text: string): Promise<Found>;
   next(places: number[], from: number, direction: 1 | -1): Promise<{ id: number | null; start: number }>;
   marks(places: number[], px: number): Promise<{ marks: number[] }>;
-  range(from: number, to: number): Promise<RangeStats>;
+  /** Of the filter, model and q count. */
+  range(from: number, to: number, part: Filter): Promise<RangeStats>;
+  /** Of a slice: all arrows of the flows that touch it. Of a stretch of time: those that reach into it. */
+  flows(of: { slice: number } | { from: number; to: number }, stop?: AbortSignal): Promise<Flows>;
   stats(by: string, filter: Filter): Promise<Stats>;
   sampledStats(filter: Filter): Promise<SampledStats>;
   report(): Promise<Json>;

@@ -8,7 +8,11 @@ export interface TraceEntry {
   path: string;
   name: string;
   program: string;
-  state: 'ready' | 'loading' | 'bad' | 'listed';
+  /** The command with its arguments. */
+  title: string;
+  /** When it was recorded, as ISO 8601; empty: not known. */
+  start: string;
+  state: 'ready' | 'loading' | 'bad' | 'idle';
   why: string;
   bytes: number;
   length_ns: number;
@@ -77,7 +81,7 @@ export interface Meta {
   runtimes: string[];
   zones: number;
   dropped: number;
-  has: { samples: boolean; states: boolean; wakers: boolean; ops: boolean; memory: boolean; counters: boolean };
+  has: { samples: boolean; states: boolean; wakers: boolean; ops: boolean; memory: boolean; counters: boolean; flows?: boolean };
   instruments: Instrument[];
   processes: { pid: number; name: string; arguments: string }[];
   models: ModelInfo[];
@@ -176,8 +180,39 @@ export interface RangeStats {
   length_ns: number;
   rows: { name: string; kind: string; category: Category; model: number; count: number; total_ns: number; median_ns: number; max_ns: number }[];
   inferences: { n: number; open: number; median_ns: number; max_ns: number };
+  /** All that pass the filter; total_ns is inside the range. */
+  events: { n: number; total_ns: number; median_ns: number; max_ns: number };
   cpu: { busy_cores: number | null };
   functions: SampledFunction[];
+}
+
+/** flow: recorded or imported; wake: one thread woke the other; async: a span that ends elsewhere. */
+export type ArrowKind = 'flow' | 'wake' | 'async';
+
+export interface ArrowEnd {
+  ns: number;
+  /** The slice it is bound to; null: there was none. */
+  slice: number | null;
+  /** The id of its thread's track; null: it has none. */
+  thread: string | null;
+}
+
+/** From one point of a flow to the next one. */
+export interface Arrow {
+  id: number;
+  /** Which chain it is part of: ids may be used again. Null: of none. */
+  flow: number | null;
+  /** Of the flow or the span; of a wake-up, of the thread that woke. */
+  name: string;
+  kind: ArrowKind;
+  from: ArrowEnd;
+  to: ArrowEnd;
+}
+
+export interface Flows {
+  arrows: Arrow[];
+  left_out: number;
+  kinds: ArrowKind[];
 }
 
 export interface StatsRow {
@@ -208,6 +243,7 @@ export interface SampledRow extends SampledFunction {
 }
 
 export interface Stats {
+  range_ns?: number; // what shares are of
   rows: StatsRow[];
   row_count?: number; // how many there are, if not all were sent
 }
@@ -223,8 +259,9 @@ export interface SampledStats {
 
 export interface Ops {
   runs: number;
+  node_count: number;
   types: { type: string; count: number; per_run_ns: number; share: number; provider: Record<string, number> }[];
-  nodes: { name: string; type: string; provider: string | null; per_run_ns: number; share: number; could: string[]; place?: number }[];
+  nodes: { name: string; type: string; provider: string | null; per_run_ns: number; share: number; place?: number }[];
 }
 
 export interface FlameNode {
@@ -251,6 +288,7 @@ export interface Annotated {
   total: number;
   by_timer: boolean;
   why_no_code: string;
+  code_count?: number; // how many instructions it has, if not all were sent
   guessed?: boolean;
   files: { path: string; lines: { line: number; text: string | null; self: number; total: number }[] }[];
   code: { a: string; b: string; t: string; s: number; l: [number, number] | null; j: boolean }[];

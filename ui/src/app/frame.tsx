@@ -134,7 +134,14 @@ export function Frame(props: FrameProps) {
         <a class="mark" href="#" aria-label="Inferogram: whole trace" onClick={(event) => (event.preventDefault(), state.fit(), state.page.set(state.source.online ? 'summary' : 'report'))}>
           <Mark />
         </a>
-        <b class="program">{state.meta.title || state.meta.program}</b>
+        {(props.traces?.traces.length ?? 0) > 1 && (
+          <a class="button small" href="#" title="The list of traces">
+            ‹ {props.traces!.traces.length} traces
+          </a>
+        )}
+        <b class="program" title={state.meta.title}>
+          {state.meta.title || state.meta.program}
+        </b>
         <span class="sub">{[state.meta.pid ? `pid ${state.meta.pid}` : '', state.meta.host, duration(state.length)].filter(Boolean).join(' · ')}</span>
         <nav class="tabs" aria-label="Pages">
           {pagesOf(props).map((name) => (

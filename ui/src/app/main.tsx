@@ -9,7 +9,7 @@ import { findEmbedded } from '../api/embedded.ts';
 import type { TraceSource } from '../api/source.ts';
 import type { Json, Traces } from '../api/types.ts';
 import { applyAddress, readAddress, writeAddress } from '../data/address.ts';
-import { signal, type Signal } from '../base/signal.ts';
+import { batch, signal, type Signal } from '../base/signal.ts';
 import { LiveFeed } from '../data/live_feed.ts';
 import { State, type Page, type Theme } from '../data/state.ts';
 import { BenchPage } from '../views/bench/bench.tsx';
@@ -41,18 +41,35 @@ async function open(source: TraceSource, id: number): Promise<State> {
   return state;
 }
 
-/** Keeps the address in step with what is shown. */
-function keepAddress(state: State): void {
+/** Keeps the address in step with what is shown. `several`: of so many traces this is one. */
+function keepAddress(state: State, several = false): void {
   let timer = 0;
+  let page = state.page.value;
+  let back = false;
+  // another page is a step that the browser can go back; what changes on a page is not
+  const writeNow = () => {
+    history[page === state.page.value ? 'replaceState' : 'pushState']('ours', '', `#${writeAddress(state)}`);
+    page = state.page.value;
+  };
   const write = () => {
     window.clearTimeout(timer);
-    timer = window.setTimeout(() => history.replaceState(null, '', `#${writeAddress(state)}`), 150);
+    timer = window.setTimeout(writeNow, 150);
   };
-  for (const part of [state.page, state.view, state.selection, state.range, state.model, state.routine, state.search, state.theme]) part.watch(write);
+  history.replaceState('ours', '');
+  for (const part of [state.page, state.view, state.selection, state.range, state.model, state.routine, state.search, state.flows, state.settings, state.theme]) part.watch(write);
+  window.addEventListener('popstate', (event) => (back = event.state === 'ours'));
   // what the user entered wins over what we were about to write
   window.addEventListener('hashchange', (event) => {
     window.clearTimeout(timer);
-    applyAddress(state, readAddress(new URL(event.newURL).hash));
+    const { hash } = new URL(event.newURL);
+    const parts = new URLSearchParams(hash.slice(1));
+    if (several && (parts.has('trace') ? Number(parts.get('trace')) !== state.traceId : parts.size === 0)) {
+      location.reload(); // another trace, or the list of them
+      return;
+    }
+    batch(() => applyAddress(state, readAddress(hash), back));
+    page = state.page.value;
+    back = false;
   });
 }
 
@@ -90,6 +107,7 @@ function App() {
 
   useEffect(() => {
     const start = async () => {
+      if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.dataset['theme'] = 'dark';
       const embedded = await findEmbedded(document);
       if (embedded?.trace) {
         const state = await open(embedded.trace, 0);
@@ -98,7 +116,6 @@ function App() {
         return;
       }
       if (embedded) {
-        if (matchMedia('(prefers-color-scheme: dark)').matches) document.documentElement.dataset['theme'] = 'dark';
         show(embedded.bench ? { kind: 'bench', document: embedded.bench } : { kind: 'compare', document: embedded.compare });
         return;
       }
@@ -106,6 +123,7 @@ function App() {
       const traces = await server.traces();
       const wanted = new URLSearchParams(location.hash.replace(/^#/, '')).has('trace');
       if (traces.traces.length !== 1 && !wanted && !traces.live) {
+        window.addEventListener('hashchange', () => location.reload()); // one was chosen
         show({ kind: 'picker', traces });
         return;
       }
@@ -115,7 +133,7 @@ function App() {
         return;
       }
       const state = await open(server.trace(id, (progress) => show({ kind: 'loading', progress })), id);
-      keepAddress(state);
+      keepAddress(state, traces.traces.length > 1);
       show({ kind: 'frame', state, traces, server, live: null });
     };
     start().catch((trouble: unknown) => show(inTrouble(trouble)));
@@ -142,5 +160,8 @@ function App() {
       return <ComparedFiles diff={asDiff(shown.document)} />;
   }
 }
+
+// who marks a number in a row wants to copy it, not to open the row
+document.addEventListener('click', (event) => event.detail > 0 && !getSelection()?.isCollapsed && (event.target as Element).closest('.opens') && event.stopPropagation(), true);
 
 render(<App />, document.getElementById('app')!);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is shown while there is nothing to show, and why.
 import type { Traces } from '../api/types.ts';
-import { bytes, duration } from '../base/format.ts';
+import { useState } from 'preact/hooks';
+import { day } from '../base/day.ts';
+import { bytes, count, duration } from '../base/format.ts';
+import { plural } from '../base/words.ts';
 
 export function Loading({ progress }: { progress: number }) {
   return (
@@ -41,25 +44,61 @@ export function NoTrace({ why }: { why: string }) {
   );
 }
 
+const FILTER_FROM = 6; // fewer are seen at once
+
 export function Picker({ traces }: { traces: Traces }) {
+  const [text, setText] = useState('');
+  const all = traces.traces;
+  const bad = all.filter((trace) => trace.state === 'bad').length;
+  const fits = (words: string) => words.toLowerCase().includes(text.trim().toLowerCase());
+  // newest first; what cannot be read comes last
+  const shown = all.filter((trace) => fits(`${trace.path} ${trace.title || trace.program}`)).sort((a, b) => Number(a.state === 'bad') - Number(b.state === 'bad') || (a.start < b.start ? 1 : a.start > b.start ? -1 : a.id - b.id));
   return (
     <div class="state-page picker">
-      <h1>Traces</h1>
-      {traces.traces.length === 0 && <p>There is no trace here. Record one with <code>inferogram record -- CMD</code>.</p>}
-      <ul>
-        {traces.traces.map((trace) => (
-          <li key={trace.id} class={trace.state === 'bad' ? 'bad' : ''}>
-            {trace.state === 'bad' ? (
-              <span>{trace.name}</span>
-            ) : (
-              <a href={`#trace=${trace.id}`} onClick={() => setTimeout(() => location.reload(), 0)}>
-                {trace.name}
-              </a>
+      <h1>
+        {count(all.length)} {plural(all.length, 'trace')}
+      </h1>
+      {all.length === 0 && <p>There is no trace here. Record one with <code>inferogram record -- CMD</code>.</p>}
+      {bad > 0 && <p class="sub">{count(bad)} {plural(bad, 'file')} cannot be read.</p>}
+      {all.length >= FILTER_FROM && <input class="field" type="search" placeholder="Filter" aria-label="Filter" value={text} onInput={(event) => setText((event.target as HTMLInputElement).value)} />}
+      {all.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th>File</th>
+              <th>Command</th>
+              <th class="num">Length</th>
+              <th class="num wide">Size</th>
+              <th class="num wide">Recorded</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((trace) =>
+              trace.state === 'bad' ? (
+                <tr key={trace.id}>
+                  <td class="bad-word">{trace.name}</td>
+                  <td class="sub" colSpan={4}>
+                    {trace.why}
+                  </td>
+                </tr>
+              ) : (
+                <tr key={trace.id}>
+                  <td title={trace.path}>
+                    <a href={`#trace=${trace.id}`}>{trace.name}</a>
+                  </td>
+                  <td class="cut sub" title={trace.title}>
+                    {trace.title || trace.program}
+                  </td>
+                  <td class="num">{trace.length_ns ? duration(trace.length_ns) : '–'}</td>
+                  <td class="num wide">{bytes(trace.bytes)}</td>
+                  <td class="num wide">{day(trace.start) || '–'}</td>
+                </tr>
+              ),
             )}
-            <span class="sub">{trace.state === 'bad' ? trace.why : [trace.program, trace.length_ns ? duration(trace.length_ns) : '', bytes(trace.bytes)].filter(Boolean).join(' · ')}</span>
-          </li>
-        ))}
-      </ul>
+          </tbody>
+        </table>
+      )}
+      {all.length > 1 && <p class="sub">Two of them can be compared: open one, then Compare.</p>}
     </div>
   );
 }

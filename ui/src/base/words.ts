@@ -23,7 +23,14 @@ export function deviceOf(provider: string): Device {
 
 export const plural = (n: number, one: string, many = `${one}s`): string => (n === 1 ? one : many);
 
-export const capital = (text: string): string => (text ? text[0]!.toUpperCase() + text.slice(1) : text);
+/** As a sentence begins. A name stays as it is: what is no plain word, or `name`. */
+export function capital(text: string, name = ''): string {
+  if (!/^[a-z][a-z'-]*(?![\w.])/.test(text) || (name && text.startsWith(name))) return text;
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+/** The same text, in which no line ends between a number and its unit. */
+export const unbroken = (text: string): string => text.replace(/(\d)[ \u2009](?=(?:[num]?s|min|h|%|[kMGT]?B|[kM]?Hz|CPUs?|cores?)(?!\w))/g, '$1\u202f');
 
 /** The innermost part of a C++ name, without templates' and functions' arguments: what fits into a table. */
 export function shortName(name: string): string {

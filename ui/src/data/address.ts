@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The address holds the view: page, times, selection, range, filter, theme. The token is kept apart and is never in a copied link.
-import { PAGES, type Page, type State, type Theme } from './state.ts';
+import { PAGES, SETTINGS, type Page, type Settings, type State, type Theme } from './state.ts';
 
 export interface Address {
   token: string;
@@ -13,7 +13,9 @@ export interface Address {
   model: number | null;
   routine: number | null;
   search: string;
+  flows: boolean;
   theme: Theme | null;
+  settings: Settings;
 }
 
 const number = (text: string | null): number | null => {
@@ -37,7 +39,9 @@ export function readAddress(fragment: string): Address {
     model: number(parts.get('model')),
     routine: number(parts.get('routine')),
     search: parts.get('q') ?? '',
+    flows: parts.get('flows') === '1',
     theme: theme === 'light' || theme === 'dark' ? theme : null,
+    settings: Object.fromEntries(SETTINGS.flatMap((name) => (parts.get(name) ? [[name, parts.get(name)!]] : []))),
   };
 }
 
@@ -56,17 +60,30 @@ export function writeAddress(state: State): string {
   if (state.model.value !== null) parts.set('model', String(state.model.value));
   if (state.routine.value !== null) parts.set('routine', String(state.routine.value));
   if (state.search.value) parts.set('q', state.search.value);
+  for (const name of SETTINGS) if (state.settings.value[name]) parts.set(name, state.settings.value[name]!);
+  if (state.flows.value) parts.set('flows', '1');
   parts.set('theme', state.theme.value);
   return parts.toString();
 }
 
-export function applyAddress(state: State, address: Address): void {
+/** `whole`: what the address does not tell is as usual, as when going back; else it stays as it is. */
+export function applyAddress(state: State, address: Address, whole = false): void {
+  if (whole) {
+    state.page.set(state.source.online ? 'summary' : 'report');
+    state.fit();
+    state.selection.set(null);
+    state.range.set(null);
+    state.routine.set(null);
+    state.search.set('');
+  }
   if (address.page) state.page.set(address.page);
   if (address.from !== null && address.to !== null && address.to > address.from) state.show({ from: address.from, to: address.to });
   if (address.slice !== null) state.selection.set({ slice: address.slice });
   if (address.range) state.range.set({ from: address.range[0], to: address.range[1] });
   state.model.set(address.model);
+  state.settings.set(address.settings);
   if (address.routine !== null) state.routine.set(address.routine);
   if (address.search) state.search.set(address.search);
+  state.flows.set(address.flows);
   if (address.theme) state.theme.set(address.theme);
 }

@@ -14,6 +14,11 @@ export interface Selection {
 
 export type Theme = 'light' | 'dark';
 
+/** Names of settings in the address. */
+export const SETTINGS = ['stats', 'group', 'find', 'node', 'function', 'order', 'thread', 'op', 'rows', 'of', 'a', 'b', 'threshold', 'all'] as const;
+export type Setting = (typeof SETTINGS)[number];
+export type Settings = { readonly [name in Setting]?: string };
+
 const sameView = (a: View | null, b: View | null): boolean => a === b || (a !== null && b !== null && a.from === b.from && a.to === b.to);
 
 export class State {
@@ -31,7 +36,11 @@ export class State {
   readonly search: Signal<string> = signal('');
   /** Places that the search found. */
   readonly hits: Signal<number[]> = signal<number[]>([]);
+  /** Whether all arrows of flows in sight are drawn, not only those of what is selected. */
+  readonly flows: Signal<boolean> = signal(false);
   readonly theme: Signal<Theme> = signal<Theme>('light');
+  /** How pages are set, where that is not as usual: grouping, order, what is compared. By the names in the address. */
+  readonly settings: Signal<Settings> = signal<Settings>({}, (a, b) => JSON.stringify(a) === JSON.stringify(b));
   /** A sentence at the bottom for a few seconds. */
   readonly notice: Signal<string> = signal('');
 
@@ -42,6 +51,19 @@ export class State {
 
   get length(): number {
     return this.meta.length_ns;
+  }
+
+  /** What restricts statistics of events: the model, and the text if it is in the name of any. */
+  get part(): { model?: number; q?: string } {
+    const q = this.hits.value.length ? this.search.value.trim() : '';
+    return { ...(this.model.value === null ? {} : { model: this.model.value }), ...(q ? { q } : {}) };
+  }
+
+  /** The same in words: "det, names with "conv""; empty if nothing is restricted. */
+  get partWords(): string {
+    const { model, q } = this.part;
+    const words = model === undefined ? [] : [this.meta.models.find((one) => one.id === model)?.name ?? `model ${model}`];
+    return [...words, ...(q ? [`names with “${q}”`] : [])].join(', ');
   }
 
   show(view: View): void {
@@ -65,6 +87,12 @@ export class State {
   async goToSlice(slice: number): Promise<void> {
     const details = await this.source.slice(slice);
     this.goTo(details.start, details.start + details.duration, slice);
+  }
+
+  /** An empty value is the usual one. */
+  set(name: Setting, value: string): void {
+    const { [name]: _, ...others } = this.settings.value;
+    this.settings.set(value ? { ...others, [name]: value } : others);
   }
 
   openSource(routine: number): void {

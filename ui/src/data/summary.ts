@@ -103,6 +103,9 @@ export interface InstrumentLine {
 
 const INSTRUMENTS: Record<string, string> = { samples: 'Sampling', models: 'ML events', wakers: 'Wake-ups', sched: 'Scheduling', 'kernel frames': 'Kernel frames', gpu: 'GPU work', npu: 'NPU' };
 
+/** What people look for first comes first; what is not here comes last. */
+const ORDER = ['ML events', 'ONNX', 'Operators', 'Zones', 'Sampling', 'Kernel', 'Scheduling', 'Wake-ups', 'Memory', 'Allocations', 'Arena', 'Resources', 'GPU', 'NPU'];
+
 /** Every instrument with on, partly, off and why; those that nobody asked for too. */
 export function instrumentLines(instruments: Instrument[], meta: Meta, report: Report | null): InstrumentLine[] {
   const lines: InstrumentLine[] = instruments.map((one) => {
@@ -123,5 +126,6 @@ export function instrumentLines(instruments: Instrument[], meta: Meta, report: R
   if (memory?.fine) lines.push({ name: 'Memory', word: 'on', mark: '●', words: `every ${duration((memory.resolution_ms ?? 0) * 1e6)}${memory.heap ? ' · allocations' : ''}` });
   else if (memory) lines.push({ name: 'Memory', word: 'partly', mark: '◐', words: `resident size every ${duration((memory.resolution_ms ?? 0) * 1e6)}; add --memory for allocations` });
   else off('Memory', 'not asked for: add --memory');
-  return lines;
+  const at = (line: InstrumentLine): number => ORDER.findIndex((name) => line.name.startsWith(name)) + 1 || ORDER.length + 1;
+  return lines.sort((a, b) => at(a) - at(b));
 }

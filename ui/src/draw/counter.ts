@@ -48,7 +48,8 @@ export function drawCounter(context: CanvasRenderingContext2D, values: Values, v
   for (let i = 0; i < values.count; i++) {
     const x0 = left + (values.time[i]! - view.from) * perNs;
     const x1 = i + 1 < values.count ? left + (values.time[i + 1]! - view.from) * perNs : left + width;
-    const here = Math.round(y(values.last[i]!)) + 0.5;
+    // nothing used is a line at the bottom, nothing known is none
+    const here = Math.min(Math.round(y(values.last[i]!)), Math.floor(top + height) - 1) + 0.5;
     if (x1 < left - 2 || x0 > left + width + 2) {
       previous = here;
       continue;

@@ -87,8 +87,11 @@ export function drawHistogram(context: CanvasRenderingContext2D, bins: Bins, mar
   context.fillStyle = palette.lineStrong;
   context.fillRect(left, base, width, 1);
   context.textAlign = 'center';
+  let last = '';
   for (const value of axisMarks(bins, inner)) {
     const text = duration(value);
+    if (text === last) continue; // all took nearly the same
+    last = text;
     const half = context.measureText(text).width / 2;
     context.fillStyle = palette.lineStrong;
     context.fillRect(x(value), base, 1, 4);
@@ -98,26 +101,52 @@ export function drawHistogram(context: CanvasRenderingContext2D, bins: Bins, mar
   drawMarks(context, marks, x, left, top, width, base, palette);
 }
 
+const ROWS = [8, 19];
+const OWN_ROW = 30;
+
+/** In which row each text has room, the first ones first; -1: in none. */
+export function rowsFor(spans: [from: number, to: number][]): number[] {
+  const taken: [number, number][][] = ROWS.map(() => []);
+  return spans.map(([from, to]) => {
+    const row = taken.findIndex((others) => others.every(([a, b]) => to < a || from > b));
+    taken[row]?.push([from, to]);
+    return row;
+  });
+}
+
 function drawMarks(context: CanvasRenderingContext2D, marks: Marks, x: (ns: number) => number, left: number, top: number, width: number, base: number, palette: Palette): void {
-  const lines: [string, number, number, boolean][] = [['median', marks.median, 8, false]];
-  if (marks.n >= 10) lines.push(['p90', marks.p90, 19, false]);
-  if (marks.n >= 100) lines.push(['p99', marks.p99, 8, false]);
-  if (marks.this !== null) lines.push(['this one', marks.this, 30, true]);
+  const lines: [string, number][] = [['median', marks.median]];
+  if (marks.n >= 100) lines.push(['p99', marks.p99]);
+  if (marks.n >= 10) lines.push(['p90', marks.p90]);
   context.textAlign = 'left';
-  for (const [name, ns, down, mine] of lines) {
+  context.font = `10px ${palette.font}`;
+  const place = (name: string, ns: number) => {
     const at = Math.round(x(ns));
-    context.fillStyle = mine ? palette.accent : palette.ink3;
-    if (mine) context.fillRect(at - 1, top + down - 6, 2, base - top - down + 6);
-    else for (let dash = top + down - 6; dash < base; dash += 4) context.fillRect(at, dash, 1, 2);
-    context.font = `${mine ? '600 ' : ''}10px ${palette.font}`;
-    if (!mine) context.fillStyle = palette.ink2;
     const text = `${name} ${duration(ns)}`;
     const size = context.measureText(text).width;
-    const begin = at + 4 + size > left + width ? at - size - 4 : at + 4;
+    return { at, text, size, begin: at + 4 + size > left + width ? at - size - 4 : at + 4 };
+  };
+  const write = (text: string, begin: number, down: number, color: string) => {
     context.strokeStyle = palette.panel;
     context.lineWidth = 3;
     context.strokeText(text, begin, top + down); // so that it can be read on bars and lines
-    context.fillText(text, begin, top + down);
     context.lineWidth = 1;
+    context.fillStyle = color;
+    context.fillText(text, begin, top + down);
+  };
+  const placed = lines.map(([name, ns]) => place(name, ns));
+  const rows = rowsFor(placed.map(({ begin, size }) => [begin - 6, begin + size + 6]));
+  context.fillStyle = palette.ink3;
+  placed.forEach(({ at }, i) => {
+    for (let dash = top + (ROWS[rows[i]!] ?? OWN_ROW) - 6; dash < base; dash += 4) context.fillRect(at, dash, 1, 2);
+  });
+  if (marks.this !== null) {
+    context.fillStyle = palette.accent;
+    context.fillRect(Math.round(x(marks.this)) - 1, top + OWN_ROW - 6, 2, base - top - OWN_ROW + 6);
   }
+  placed.forEach(({ text, begin }, i) => rows[i]! >= 0 && write(text, begin, ROWS[rows[i]!]!, palette.ink2));
+  if (marks.this === null) return;
+  context.font = `600 10px ${palette.font}`;
+  const own = place('this one', marks.this);
+  write(own.text, own.begin, OWN_ROW, palette.accent);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The colours of the style sheet, as canvases need them. Read again when the theme changes.
-import type { Category, Place } from '../api/types.ts';
+import type { ArrowKind, Category, Place } from '../api/types.ts';
 
 export interface Paint {
   fill: string | CanvasPattern;
@@ -37,6 +37,7 @@ export class Palette {
   readonly ghostFill: string;
   readonly font: string;
   readonly states: [string, string, string];
+  readonly arrows: Record<ArrowKind, string>;
   readonly cores: string[];
   private readonly categories = new Map<string, Paint>();
   private readonly zones: Paint[];
@@ -62,6 +63,7 @@ export class Palette {
     this.ghostFill = get('--ghost-fill');
     this.font = get('--font-ui');
     this.states = [get('--st-running'), get('--st-runnable'), get('--st-blocked')];
+    this.arrows = { flow: get('--flow'), async: get('--flow-async'), wake: get('--flow-wake') };
     this.cores = [1, 2, 3, 4, 5, 6, 7, 8].map((n) => get(`--core-${n}`));
     for (const name of Object.values(CATEGORIES)) {
       const fill = get(`--cat-${name}`);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is wrong, worst first: what it costs, the evidence, one thing to do, and the way to the evidence.
 import type { Finding, Report } from '../api/report.ts';
-import { capital } from '../base/words.ts';
+import { count } from '../base/format.ts';
+import { capital, unbroken } from '../base/words.ts';
 import { cost } from '../base/verdict.ts';
 import type { State } from '../data/state.ts';
 import { Advice, Head, SeverityChip, SeverityMark } from './parts.tsx';
@@ -26,16 +27,16 @@ function One({ finding, state }: { finding: Finding; state: State }) {
       <SeverityMark severity={finding.severity} />
       <div>
         <div class="finding-title">
-          <b>{capital(finding.title)}</b> <SeverityChip severity={finding.severity} />
+          <b>{unbroken(capital(finding.title, finding.model))}</b> <SeverityChip severity={finding.severity} />
           {finding.model && state.meta.models.length > 1 && <span class="faint"> {finding.model}</span>}
         </div>
-        <p class="finding-evidence">{capital(finding.evidence.text)}.</p>
+        <p class="finding-evidence">{unbroken(capital(finding.evidence.text, finding.model))}.</p>
         <div class="finding-fix">
           <span>
-            <Advice text={capital(finding.fix)} say={(words) => state.say(words)} />
+            <Advice text={unbroken(capital(finding.fix))} say={(words) => state.say(words)} />
           </span>
           <button class="link" onClick={() => showEvidence(state, finding)}>
-            Show ›
+            Show{finding.evidence.event_count > 1 ? ` 1 of ${count(finding.evidence.event_count)}` : ''} ›
           </button>
         </div>
       </div>

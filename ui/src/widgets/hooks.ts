@@ -2,12 +2,19 @@
 // How components read signals and ask the source.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Signal } from '../base/signal.ts';
+import type { Setting, State } from '../data/state.ts';
 
 /** The signal's value; the component is drawn again when it changes. */
 export function useSignal<T>(of: Signal<T>): T {
   const [, draw] = useState(0);
   useEffect(() => of.watch(() => draw((n) => n + 1)), [of]);
   return of.value;
+}
+
+/** How a page is set: kept in the address, so that a link and the way back show the same. */
+export function useSetting<T extends string>(state: State, name: Setting, usual: T): [T, (value: T) => void] {
+  const value = (useSignal(state.settings)[name] as T | undefined) ?? usual;
+  return [value, (next) => state.set(name, next === usual ? '' : next)];
 }
 
 export interface Asked<T> {

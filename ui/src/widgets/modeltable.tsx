@@ -8,7 +8,14 @@ import { CategoryKey, Share, StackBar } from './parts.tsx';
 
 export type OpenCategory = (model: ReportModel, functionName: string, category: EventCategory) => void;
 
-const ms = (value: number | null) => (value === null ? <span class="faint">–</span> : duration(value * 1e6));
+const ms = (value: number | null, needs = 0) =>
+  value === null ? (
+    <span class="faint" title={needs ? `needs at least ${needs}` : undefined}>
+      –
+    </span>
+  ) : (
+    duration(value * 1e6)
+  );
 
 export const modelNodes = (model: ReportModel): number => Object.values(model.placement.nodes).reduce((sum, nodes) => sum + nodes, 0);
 
@@ -40,8 +47,8 @@ function Rows({ model, most, open }: { model: ReportModel; most: number; open: O
           <td class="num">{count(events.count)}</td>
           <td class="num wide">{ms(events.first_ms)}</td>
           <td class="num">{ms(events.median_ms)}</td>
-          <td class="num wide">{ms(events.p90_ms)}</td>
-          <td class="num wide">{ms(events.p99_ms)}</td>
+          <td class="num wide">{ms(events.p90_ms, 10)}</td>
+          <td class="num wide">{ms(events.p99_ms, 100)}</td>
           <td class="num">{ms(events.max_ms)}</td>
           <td class="num">{ms(events.total_ms)}</td>
           <td class="share-cell wide">
@@ -62,7 +69,7 @@ export function ModelTable({ report, models, open, title }: { report: Report; mo
           <th class="first">Category</th>
           <th />
           {(['Count', 'First', 'Median', 'p90', 'p99', 'Max', 'Total'] as const).map((name) => (
-            <th key={name} class={`num${['First', 'p90', 'p99'].includes(name) ? ' wide' : ''}`}>
+            <th key={name} class={`num${['First', 'p90', 'p99'].includes(name) ? ' wide' : ''}`} title={{ p90: 'of 10 or more', p99: 'of 100 or more', First: 'the first one of its kind' }[name as string]}>
               {name}
             </th>
           ))}

@@ -78,10 +78,20 @@ export function StackBar({ parts, height = 12, label }: { parts: Segment[]; heig
 }
 
 export function Segmented<T extends string>({ label, value, options, onChange }: { label: string; value: T; options: readonly (readonly [T, string])[]; onChange: (value: T) => void }) {
+  // as radio buttons everywhere: Tab reaches the chosen one, arrows choose
+  const key = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    const next = (options.findIndex(([id]) => id === value) + by + options.length) % options.length;
+    onChange(options[next]![0]);
+    ((event.currentTarget as HTMLElement).children[next] as HTMLElement).focus();
+    event.preventDefault();
+    event.stopPropagation();
+  };
   return (
-    <span class="seg" role="radiogroup" aria-label={label}>
+    <span class="seg" role="radiogroup" aria-label={label} onKeyDown={key}>
       {options.map(([id, name]) => (
-        <button key={id} role="radio" aria-checked={id === value} class={id === value ? 'on' : ''} onClick={() => onChange(id)}>
+        <button key={id} role="radio" aria-checked={id === value} tabIndex={id === value ? 0 : -1} class={id === value ? 'on' : ''} onClick={() => onChange(id)}>
           {name}
         </button>
       ))}
@@ -139,6 +149,20 @@ export function Nothing({ title, children, command, say }: { title: string; chil
         </p>
       )}
     </div>
+  );
+}
+
+/** What the colours of a thread's states mean. */
+export function StateKeys() {
+  return (
+    <p class="legend state-keys">
+      {([['running', 'running'], ['runnable', 'could run, but waited for a CPU'], ['blocked', 'blocked: waited for something else']] as const).map(([id, words]) => (
+        <span class="key" key={id}>
+          <span class="sw" style={{ background: `var(--st-${id})` }} />
+          {words}
+        </span>
+      ))}
+    </p>
   );
 }
 

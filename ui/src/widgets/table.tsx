@@ -11,6 +11,8 @@ export interface Column<R> {
   key?: (row: R) => Key;
   cell: (row: R) => ComponentChildren;
   number?: boolean;
+  /** Of its key, for what is copied. */
+  unit?: string;
   /** As in grid-template-columns. */
   width: string;
   /** Left out where the table is narrower than this. */
@@ -28,6 +30,27 @@ export interface TableProps<R> {
   isChosen?: (row: R) => boolean;
   empty?: ComponentChildren;
   class?: string;
+}
+
+/** Rows as tables of other programs take them: tabs between, numbers as they are, units in the heads. */
+export function tableText<R>(columns: Column<R>[], rows: readonly R[], order: Order): string {
+  const kept = columns.filter((column) => column.key);
+  const by = columns.find((column) => column.id === order.column)?.key;
+  const line = (cells: Key[]): string => cells.map((cell) => String(cell ?? '').replace(/[\t\n]/g, ' ')).join('\t');
+  return [line(kept.map((column) => column.title + (column.unit ? ` (${column.unit})` : ''))), ...(by ? sorted(rows, by, order.down) : rows).map((row) => line(kept.map((column) => column.key!(row))))].join('\n');
+}
+
+export function CopyTable<R>({ columns, rows, order, say }: { columns: Column<R>[]; rows: readonly R[]; order: Order; say: (words: string) => void }) {
+  const copy = () =>
+    navigator.clipboard.writeText(tableText(columns, rows, order)).then(
+      () => say(`${rows.length} rows copied: for a table of another program.`),
+      () => say('This browser does not let the page copy.'),
+    );
+  return (
+    <button class="button small" title="All rows, with every column and digit" disabled={!rows.length} onClick={() => void copy()}>
+      Copy table
+    </button>
+  );
 }
 
 const ROW = 24;

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { intervalOf, rowsOf, type Bench, type BenchRow } from '../../api/bench.ts';
 import { day } from '../../base/day.ts';
 import { bytes, count, duration, percent } from '../../base/format.ts';
-import { capital, deviceOf, plural, providerName } from '../../base/words.ts';
+import { capital, deviceOf, plural, providerName, unbroken } from '../../base/words.ts';
 import { drawEcdf, drawSamples } from '../../draw/measured.ts';
 import { bin, drawHistogram } from '../../draw/histogram.ts';
 import { Chart, TwinTable } from '../../widgets/canvas.tsx';
@@ -27,7 +27,7 @@ function Words({ bench, row }: { bench: Bench; row: BenchRow }) {
       <p class="sub">
         {range ? `The median is between ${ms(range.low)} and ${ms(range.high)} with 95 % confidence. ` : ''}
         {count(row.count)} {plural(row.count, 'sample')} of {count(row.processes.length)} {plural(row.processes.length, 'process', 'processes')}.{bench.interrupted ? ' It was interrupted.' : ''}
-        {bad.length ? ` ${capital(bad.map((line) => `${line.name} ${line.text}`).join(', '))}.` : ''}
+        {bad.length ? ` ${unbroken(capital(bad.map((line) => `${line.name} ${line.text}`).join(', ')))}.` : ''}
       </p>
     </>
   );
@@ -84,7 +84,7 @@ function Figures({ row }: { row: BenchRow }) {
                 <td>
                   <b>{name}</b>
                 </td>
-                <td class="num">{ms(row[key] as number | null)}</td>
+                <td class="num">{needs && !interval ? <span class="faint">–</span> : ms(row[key] as number | null)}</td>
                 <td class="num">{interval ? `${ms(interval.low)} – ${ms(interval.high)}` : <span class="faint">{needs ? `needs ${count(needs)} samples` : '–'}</span>}</td>
                 <td class="sub">{interval?.method ?? ''}</td>
               </tr>
@@ -304,7 +304,7 @@ export function BenchPage({ bench }: { bench: Bench }) {
               <b>What the numbers mean.</b> Percentiles: {bench.definitions['percentile'] ?? ''}. Standard deviation: {bench.definitions['std_ms'] ?? ''}. Outliers: {bench.definitions['outliers'] ?? ''}.
             </p>
             <p>
-              <b>How it was measured.</b> <code>{bench.options.command_line}</code>, Inferogram {bench.tool_version}. Every sample is in this file. One file, no network.
+              <b>How it was measured.</b> <code>{bench.options.command_line.split(' ').map((word) => [<span class={word.length < 30 ? 'unbroken' : ''}>{word}</span>, ' '])}</code>, Inferogram {bench.tool_version}. Every sample is in this file. One file, no network.
             </p>
           </footer>
         </div>

@@ -2,6 +2,7 @@
 // How long inferences took, of both traces in one picture: which share took at most so long.
 import type { Server } from '../../api/client.ts';
 import { count, duration } from '../../base/format.ts';
+import { unbroken } from '../../base/words.ts';
 import { drawTwoEcdfs } from '../../draw/measured.ts';
 import { Chart, TwinTable } from '../../widgets/canvas.tsx';
 import { useAsk } from '../../widgets/hooks.ts';
@@ -31,7 +32,7 @@ export function Both({ server, a, b, model }: { server: Server; a: number; b: nu
         <TwinTable title="Inference time" head={['of', 'A', 'B']} rows={[0.5, 0.9, 0.99].map((share) => [`p${share * 100}`, at(first, share), at(second, share)])} />
       </Chart>
       <p class="foot">
-        Share of inferences that took at most so long; A is dashed. Those with operators on are in it. p99 is shown, never judged: {at(first, 0.99)} → {at(second, 0.99)}.
+        {unbroken(`Share of inferences that took at most so long; A is dashed. Those with operators on are in it, so its medians are not those above. p99 is shown, never judged: ${at(first, 0.99)} → ${at(second, 0.99)}.`)}
       </p>
     </section>
   );

@@ -4,11 +4,13 @@ import { useState } from 'preact/hooks';
 import type { Server } from '../../api/client.ts';
 import { asDiff, type Diff } from '../../api/diff.ts';
 import type { TraceEntry, Traces } from '../../api/types.ts';
+import { day } from '../../base/day.ts';
 import { bytes, duration } from '../../base/format.ts';
 import type { State } from '../../data/state.ts';
-import { useAsk } from '../../widgets/hooks.ts';
+import { useAsk, useSetting, useSignal } from '../../widgets/hooks.ts';
 import { CompareBody } from './body.tsx';
 import { Both } from './both.tsx';
+import { partner } from './words.ts';
 
 function Card({ side, children }: { side: 'A' | 'B'; children: preact.ComponentChildren }) {
   return (
@@ -30,29 +32,71 @@ function Picker({ side, traces, value, onChange }: { side: 'A' | 'B'; traces: Tr
           </option>
         ))}
       </select>
-      <div class="sub">{[chosen?.program, chosen?.length_ns ? duration(chosen.length_ns) : '', chosen ? bytes(chosen.bytes) : ''].filter(Boolean).join(' · ')}</div>
+      <div class="sub cut" title={chosen?.title}>
+        {chosen?.title || chosen?.program}
+      </div>
+      <div class="faint">{[chosen?.length_ns ? duration(chosen.length_ns) : '', chosen ? bytes(chosen.bytes) : '', chosen?.start ? day(chosen.start) : ''].filter(Boolean).join(' · ')}</div>
     </Card>
+  );
+}
+
+const USUAL = '5'; // per cent; see docs/diff.md
+
+function Threshold({ value, onChange }: { value: string; onChange: (percent: string) => void }) {
+  return (
+    <label class="select" title="As diff --threshold">
+      <span class="sub">Changes up to ±</span>
+      <input
+        class="field threshold"
+        type="number"
+        min="0.1"
+        max="1000"
+        step="any"
+        value={value}
+        onChange={(event) => {
+          const percent = Number((event.target as HTMLInputElement).value);
+          if (percent > 0 && percent <= 1000) onChange(String(percent));
+        }}
+      />
+      <span class="sub">% do not matter</span>
+    </label>
   );
 }
 
 export function Compare({ state, traces, server }: { state: State; traces: Traces | null; server: Server | null }) {
   const usable = (traces?.traces ?? []).filter((trace) => trace.state !== 'bad');
-  const other = usable.find((trace) => trace.id !== state.traceId)?.id ?? state.traceId;
+  const other = partner(usable, state.traceId);
   // What is open came second, as in "what did my change do".
-  const [a, setA] = useState(Math.min(other, state.traceId));
-  const [b, setB] = useState(Math.max(other, state.traceId));
-  const { value, error, busy } = useAsk(async () => (server && a !== b ? { a, b, diff: asDiff(await server.compare(a, b)) } : null), [a, b]);
+  const { a: first = String(Math.min(other, state.traceId)), b: second = String(Math.max(other, state.traceId)) } = useSignal(state.settings);
+  const [threshold, setThreshold] = useSetting<string>(state, 'threshold', USUAL);
+  const [all, setAll] = useSetting<string>(state, 'all', '');
+  const [a, b] = [Number(first), Number(second)];
+  const { value, error, busy } = useAsk(async () => (server && a !== b ? { a, b, diff: asDiff(await server.compare(a, b, threshold)) } : null), [a, b, threshold]);
   const fresh = value && value.a === a && value.b === b ? value.diff : null;
+  const swap = () => {
+    state.set('a', second);
+    state.set('b', first);
+  };
   const pickers = (
     <div class="compare-cards">
-      <Picker side="A" traces={usable} value={a} onChange={setA} />
-      <Picker side="B" traces={usable} value={b} onChange={setB} />
+      <Picker side="A" traces={usable} value={a} onChange={(id) => state.set('a', String(id))} />
+      <button class="button small" title="B before A" aria-label="Swap A and B" onClick={swap}>
+        ⇄
+      </button>
+      <Picker side="B" traces={usable} value={b} onChange={(id) => state.set('b', String(id))} />
     </div>
   );
-  if (fresh)
+  if (fresh && !error)
     return (
       <main class="compare">
-        <CompareBody diff={fresh} pickers={pickers} chart={(model) => server && <Both server={server} a={a} b={b} model={model} />} />
+        <CompareBody
+          diff={fresh}
+          pickers={pickers}
+          all={all !== ''}
+          setAll={(on) => setAll(on ? '1' : '')}
+          fields={<Threshold value={threshold} onChange={setThreshold} />}
+          chart={(model) => server && <Both server={server} a={a} b={b} model={model} />}
+        />
       </main>
     );
   return (
@@ -71,18 +115,22 @@ export function Compare({ state, traces, server }: { state: State; traces: Trace
 /** The page that `inferogram diff --html` writes. */
 export function ComparedFiles({ diff }: { diff: Diff }) {
   const name = (path: string): string => path.split('/').pop() || path;
+  const [all, setAll] = useState(false);
   return (
     <div class="frame">
       <main class="compare">
         <CompareBody
           diff={diff}
+          all={all}
+          setAll={setAll}
           pickers={
             <div class="compare-cards">
               <Card side="A">
-                <b>{name(diff.a)}</b>
+                <b title={diff.a}>{name(diff.a)}</b>
               </Card>
+              <span />
               <Card side="B">
-                <b>{name(diff.b)}</b>
+                <b title={diff.b}>{name(diff.b)}</b>
               </Card>
             </div>
           }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a comparison says in words: pure functions.
 import type { Diff, DiffRow, Verdict } from '../../api/diff.ts';
-import { duration } from '../../base/format.ts';
+import type { TraceEntry } from '../../api/types.ts';
+import { count, duration } from '../../base/format.ts';
 import { categoryName, plural } from '../../base/words.ts';
 
 export const SIGNS: Record<Verdict, { sign: string; chip: string }> = {
@@ -24,7 +25,32 @@ export function difference(row: DiffRow): string {
   return by === 0 ? '0' : `${by < 0 ? '−' : '+'}${duration(Math.abs(by))}`;
 }
 
-const subject = (row: DiffRow, models: number): string => (row.category ? `${categoryName(row.category)}${models > 1 ? ` of ${row.model}` : ''}` : row.name);
+function subject(row: DiffRow, models: number, inside = false): string {
+  const name = row.category ? categoryName(row.category) : row.name;
+  return row.category ? `${inside ? name.toLowerCase() : name}${models > 1 ? ` of ${row.model}` : ''}` : name;
+}
+
+/** How many more there would have to be for a verdict; why there can be none. Empty: there is one. */
+export function needs(row: DiffRow, floor_ns: number): string {
+  if (row.verdict !== 'UNSURE') return '';
+  if (row.too_fine) return `differs by less than ${duration(floor_ns)}`;
+  return row.more ? `needs ${row.change === null ? '' : 'about '}${count(row.more)} more` : 'too few';
+}
+
+/** When most places changed alike, it is hardly the program. Empty: they did not. */
+export function inCommon(diff: Diff): string {
+  if (diff.rows.filter((row) => row.change !== null).length < 4 || !(Math.abs(diff.common_change) > diff.threshold)) return '';
+  return `Half of all places take ${share(diff.common_change)} ${diff.common_change > 0 ? 'longer' : 'less'}, or more than that: it looks like the machine or the build as a whole.`;
+}
+
+/** The trace that another one is most likely to be compared with: whose command has most words in common, next to it in the list. */
+export function partner(traces: TraceEntry[], id: number): number {
+  const own = traces.find((trace) => trace.id === id);
+  const words = new Set(own?.title.split(' '));
+  const alike = (trace: TraceEntry): number => new Set(trace.title.split(' ').filter((word) => words.has(word))).size;
+  const others = traces.filter((trace) => trace.id !== id).sort((x, y) => alike(y) - alike(x) || Math.abs(x.id - id) - Math.abs(y.id - id));
+  return others[0]?.id ?? id;
+}
 
 /** What became of the inference that took most of the time, and what else is worse. */
 export function headline(diff: Diff): { title: string; more: string } {
@@ -46,14 +72,14 @@ export function headline(diff: Diff): { title: string; more: string } {
     IMPROVED: `${subject(main, models)} is ${share(main.change ?? 0)} faster`,
     REGRESSED: `${subject(main, models)} is ${share(main.change ?? 0)} slower`,
     SAME: `${subject(main, models)} takes as long as before`,
-    UNSURE: `Whether ${subject(main, models).toLowerCase()} changed cannot be told yet`,
+    UNSURE: `Whether ${subject(main, models, true)} changed cannot be told yet`,
   };
   const first = said[main.verdict] ?? `${subject(main, models)} changed`;
   const slower = `${worse.length} other ${plural(worse.length, 'place is', 'places are')} slower`;
   const faster = `${better.length} ${plural(better.length, 'place is', 'places are')} faster`;
   const rest = worse.length ? (main.verdict === 'REGRESSED' ? `, and ${slower} too` : `, but ${slower}`) : main.verdict === 'SAME' && better.length ? `, and ${faster}` : '';
   const title = `${first}${rest}.`;
-  const notes = [worse.length ? `${list(worse)}.` : '', better.length ? `${list(better)}.` : '', main.verdict === 'UNSURE' && main.more ? `About ${main.more} more on each side would tell.` : ''];
+  const notes = [worse.length ? `${list(worse)}.` : '', better.length ? `${list(better)}.` : '', main.verdict === 'UNSURE' && main.more ? `About ${count(main.more)} more on each side would tell.` : ''];
   return { title, more: notes.filter(Boolean).join(' ') };
 }
 

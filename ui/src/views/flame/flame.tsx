@@ -6,7 +6,7 @@ import { plural, shortName } from '../../base/words.ts';
 import type { State } from '../../data/state.ts';
 import { FilterFields, useFilter } from '../../widgets/filter.tsx';
 import { FlameGraph } from '../../widgets/flamegraph.tsx';
-import { useAsk, useSignal } from '../../widgets/hooks.ts';
+import { useAsk, useSetting, useSignal } from '../../widgets/hooks.ts';
 import { NoSamples } from '../../widgets/nosamples.tsx';
 import { Nothing, Segmented, Select } from '../../widgets/parts.tsx';
 
@@ -18,7 +18,7 @@ function operatorNames(state: State, model: number | null): string[] {
 }
 
 /** A name out of many: written, with what fits below it. Only a name that exists counts. */
-function OperatorField({ names, choose }: { names: string[]; choose: (name: string) => void }) {
+function OperatorField({ names, chosen, choose }: { names: string[]; chosen: string; choose: (name: string) => void }) {
   const known = useMemo(() => new Set(names), [names]);
   return (
     <label class="select">
@@ -28,6 +28,7 @@ function OperatorField({ names, choose }: { names: string[]; choose: (name: stri
         type="search"
         list="operators"
         placeholder="any"
+        defaultValue={chosen}
         onInput={(event) => {
           const text = (event.target as HTMLInputElement).value.trim();
           if (!text || known.has(text)) choose(text);
@@ -45,10 +46,10 @@ function OperatorField({ names, choose }: { names: string[]; choose: (name: stri
 export function Flame({ state }: { state: State }) {
   const model = useSignal(state.model);
   const { filter, key } = useFilter(state);
-  const [mode, setMode] = useState<'merged' | 'time'>('merged');
-  const [thread, setThread] = useState('');
-  const [op, setOp] = useState('');
-  const [search, setSearch] = useState('');
+  const [mode, setMode] = useSetting<'merged' | 'time'>(state, 'order', 'merged');
+  const [thread, setThread] = useSetting<string>(state, 'thread', '');
+  const [op, setOp] = useSetting<string>(state, 'op', '');
+  const [search, setSearch] = useSetting<string>(state, 'function', '');
   const [chosen, choose] = useState<{ routine: number; name: string } | null>(null);
   const threads = state.meta.tracks.filter((track) => track.kind === 'thread' && track.samples > 0);
   const names = useMemo(() => (state.meta.has.ops ? operatorNames(state, model) : []), [model]);
@@ -75,7 +76,7 @@ export function Flame({ state }: { state: State }) {
           onChange={setMode}
         />
         <FilterFields state={state} />
-        {names.length > 0 && <OperatorField names={names} choose={setOp} />}
+        {names.length > 0 && <OperatorField names={names} chosen={op} choose={setOp} />}
         {threads.length > 1 && <Select label="Thread" value={thread} options={[['', 'all'] as const, ...threads.map((track) => [track.id, `${track.label} (${track.samples})`] as const)]} onChange={setThread} />}
         <input class="field" type="search" placeholder="Search functions" aria-label="Search functions" value={search} onInput={(event) => setSearch((event.target as HTMLInputElement).value)} />
         <span class="faint">
@@ -88,11 +89,19 @@ export function Flame({ state }: { state: State }) {
             Source of {shortName(chosen.name).slice(0, 40)}
           </button>
         ) : (
-          <span class="faint">width = samples, click to zoom, double click for the source</span>
+          <span class="faint">width = samples, click to zoom, double click for the source{flame?.nodes.some((node) => node.i > 0) ? ' · dashed: the way there is not certain' : ''}</span>
         )}
       </div>
       {asked.error && <Nothing title="The samples cannot be shown.">{asked.error}</Nothing>}
-      {flame && flame.samples === 0 && <Nothing title="No sample is in what was chosen.">Choose another model, operator, thread or range.</Nothing>}
+      {flame && flame.samples === 0 && (
+        <Nothing title="No sample is in what was chosen.">
+          Choose another model, operator, thread or range, or{' '}
+          <button class="link" onClick={() => (state.model.set(null), state.range.set(null), setThread(''), setOp(''))}>
+            show all samples
+          </button>
+          .
+        </Nothing>
+      )}
       {flame && flame.samples > 0 && <FlameGraph flame={flame} search={search} routine={chosen?.routine ?? null} onChoose={(routine, name) => choose({ routine, name })} onOpen={(routine) => state.openSource(routine)} label="Flame graph of samples" />}
     </main>
   );

@@ -66,7 +66,7 @@ function Processes({ state, memory, series }: { state: State; memory: MemoryRepo
               <b>{process.name}</b> <span class="faint">pid {process.pid}</span> · peak <b>{size(process.peak_bytes)}</b> at {process.peak_ns === null ? '–' : moment(process.peak_ns, 1e6)}, {size(process.delta_bytes)} more than at the start ·{' '}
               {process.after_load_bytes !== null && <>after loading {size(process.after_load_bytes)} · </>}at the end {size(process.after_bytes)}
               {process.anon_peak_bytes !== null && <> · at most {size(process.anon_peak_bytes)} of it not of files</>}
-              <span class="sub"> {peakWords(process)}</span>
+              {peakWords(process) && <span class="sub"> · {peakWords(process)}</span>}
             </p>
             {values && <OverTime state={state} series={values} what={`Resident memory of ${process.name}`} peak={peak} />}
             {peak && (

@@ -10,7 +10,7 @@ import { reportOf } from '../../data/report.ts';
 import type { State } from '../../data/state.ts';
 import { useAsk, useSignal } from '../../widgets/hooks.ts';
 import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
-import { Head, Nothing, StackBar } from '../../widgets/parts.tsx';
+import { Head, Nothing, StackBar, StateKeys } from '../../widgets/parts.tsx';
 import { VirtualTable, type Column } from '../../widgets/table.tsx';
 import { modelId, openCategory, placesOf } from '../../widgets/places.ts';
 
@@ -144,12 +144,15 @@ function Switches({ state, model, id }: { state: State; model: ReportModel; id: 
   return (
     <>
       <Head title="Waiting for a CPU">
-        {waiting ? `${duration(waiting.run_queue_ms * 1e6)} of ${duration(waiting.mean_ms * 1e6)} per inference, ${percent(waiting.run_queue_share)} · ` : ''}the {count(asked.value?.length ?? 0)} that waited longest
+        {waiting ? `${duration(waiting.run_queue_ms * 1e6)} of ${duration(waiting.mean_ms * 1e6)} per inference, ${percent(waiting.run_queue_share)}` : ''}
+        {asked.value && asked.value.length > 0 ? `${waiting ? ' · ' : ''}the ${count(asked.value.length)} that waited longest` : ''}
       </Head>
       {asked.error && <p class="sub">{asked.error}</p>}
-      {asked.value && (
-        <div class="model-switches" style={{ height: `${Math.min(300, 30 + 24 * Math.max(asked.value.length, 1))}px` }}>
-          <VirtualTable label="Inferences that waited longest for a CPU" rows={asked.value} columns={columns} order={order} onOrder={setOrder} onOpen={(row) => void state.goToSlice(row.slice)} empty="No inference waited." />
+      {asked.value && asked.value.length > 0 && <StateKeys />}
+      {asked.value && asked.value.length === 0 && <p class="sub">{waiting ? 'No inference waited.' : 'There was no inference whose thread was followed.'}</p>}
+      {asked.value && asked.value.length > 0 && (
+        <div class="model-switches" style={{ height: `${Math.min(300, 34 + 24 * asked.value.length)}px` }}>
+          <VirtualTable label="Inferences that waited longest for a CPU" rows={asked.value} columns={columns} order={order} onOrder={setOrder} onOpen={(row) => void state.goToSlice(row.slice)} />
         </div>
       )}
     </>
@@ -201,7 +204,7 @@ export function Models({ state }: { state: State }) {
       {error && <Nothing title="The models cannot be shown.">{error}</Nothing>}
       {report && !report.models.length && (
         <Nothing title="No model was seen." command="inferogram doctor" say={(words) => state.say(words)}>
-          Runtimes that were looked for: {state.meta.runtimes.join(', ') || 'none was loaded'}.
+          {state.meta.runtimes.length ? `${state.meta.runtimes.join(', ')} was there, but loaded no model while it was recorded.` : 'The program loaded no runtime that can be watched.'} What can be watched here, doctor tells:
         </Nothing>
       )}
       {chosen !== null && report && report.models.length > 1 && (

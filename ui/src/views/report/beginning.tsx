@@ -7,7 +7,7 @@ import type { FirstRun } from '../../draw/dots.ts';
 import { drawStrip, stripHeight, type StripLane } from '../../draw/strip.ts';
 import { Chart, TwinTable } from '../../widgets/canvas.tsx';
 import { useAsk } from '../../widgets/hooks.ts';
-import { Head, Swatch } from '../../widgets/parts.tsx';
+import { Head, StateKeys, Swatch } from '../../widgets/parts.tsx';
 
 const WIDTH = 800;
 const FUNCTIONS = 3;
@@ -69,7 +69,7 @@ export function Beginning({ state, first }: { state: State; first: FirstRun | nu
       >
         <TwinTable title="What began first" head={['track', 'event', 'began at', 'took']} rows={rows} />
       </Chart>
-      {lanes.some((lane) => lane.kind === 'states') && <p class="foot">Threads: dark is running, amber waits for a CPU, light is blocked.</p>}
+      {lanes.some((lane) => lane.kind === 'states') && <StateKeys />}
     </section>
   );
 }

@@ -6,7 +6,7 @@ import type { Report, ReportModel } from '../../api/report.ts';
 import type { Points } from '../../api/types.ts';
 import { day } from '../../base/day.ts';
 import { count, duration, percent } from '../../base/format.ts';
-import { plural, providerName } from '../../base/words.ts';
+import { plural, providerName, unbroken } from '../../base/words.ts';
 import { reportOf } from '../../data/report.ts';
 import type { State } from '../../data/state.ts';
 import { bin, drawHistogram, type Bins, type Marks } from '../../draw/histogram.ts';
@@ -214,7 +214,7 @@ export function ReportPage({ state }: { state: State }) {
             Print
           </button>
         </header>
-        <h1>{report ? (report.models.length ? sentence(report) : 'No model was seen in this recording.') : error || '\u00a0'}</h1>
+        <h1>{report ? (report.models.length ? unbroken(sentence(report)) : 'No model was seen in this recording.') : error || '\u00a0'}</h1>
         <Facts state={state} report={report} />
         {report && report.models.length > 0 && <Models state={state} report={report} />}
         {report && report.models.length === 0 && (

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two columns of code: source lines and instructions, with a bar of constant scale beside each number.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Annotated } from '../../api/types.ts';
-import { percent } from '../../base/format.ts';
+import { count, percent } from '../../base/format.ts';
 import { shortName } from '../../base/words.ts';
 import { Share } from '../../widgets/parts.tsx';
-import { byKind, codeLines, hasSource, sameAt, sourceLines, type At, type CodeLine } from './lines.ts';
+import { byKind, codeLines, hasSource, rowsSeen, sameAt, sourceLines, type At, type CodeLine } from './lines.ts';
 import type { Of } from './source.tsx';
 
 interface CodeProps {
@@ -16,6 +16,7 @@ interface CodeProps {
 }
 
 const BAR = 30;
+const ROW = 18; // px, as in the style sheet
 const BOLD = 5; // per cent
 
 function Part({ self, all, most }: { self: number; all: number; most: number }) {
@@ -63,7 +64,7 @@ function useReveal(at: At | string | null, annotated: Annotated) {
 
 export function SourceText({ annotated, at, of, choose }: CodeProps) {
   const lines = useMemo(() => sourceLines(annotated), [annotated]);
-  const most = Math.max(...lines.map((line) => line.self), 1);
+  const most = lines.reduce((high, line) => Math.max(high, line.self), 1);
   const all = of === 'function' ? annotated.self : annotated.samples;
   const box = useReveal(at, annotated);
   const missing = annotated.files.filter((file) => file.lines.every((line) => line.text === null));
@@ -129,8 +130,19 @@ function Kinds({ annotated, all }: { annotated: Annotated; all: number }) {
   );
 }
 
+const MADE = '[made at run time]';
+
+function NoCode({ annotated }: { annotated: Annotated }) {
+  return (
+    <p class="code-note">
+      There is no code: {annotated.why_no_code || 'it was not kept in the trace'}.{annotated.module === MADE && ' Programs can tell the names and lines of what they make at run time: node does with --perf-prof, Python with -X perf.'}
+    </p>
+  );
+}
+
 /** The disassembly stands in its place, and this says which source was not found. */
 function NoSource({ annotated }: { annotated: Annotated }) {
+  if (annotated.module === MADE && !annotated.code.length) return null;
   if (!annotated.files.length) return <p class="code-note">No lines are known: {annotated.module.split('/').pop()} has no debug information.</p>;
   return (
     <p class="code-note">
@@ -147,26 +159,41 @@ function NoSource({ annotated }: { annotated: Annotated }) {
 export function Code({ annotated, at, address, of, choose }: CodeProps & { address: string }) {
   const [whole, setWhole] = useState(false);
   const lines = useMemo(() => codeLines(annotated, whole), [annotated, whole]);
-  const most = Math.max(...annotated.code.map((one) => one.s), 1);
+  const most = annotated.code.reduce((high, one) => Math.max(high, one.s), 1);
   const all = of === 'function' ? annotated.self : annotated.samples;
-  const box = useReveal(at ?? address, annotated);
+  const box = useRef<HTMLDivElement>(null);
+  const [part, setPart] = useState({ top: 0, height: 1000 });
   const left = lines.some((line) => 'left' in line);
   const isOn = (line: CodeLine) => sameAt(line.at, at) || (address !== '' && line.address === address);
   useEffect(() => setWhole(false), [annotated]);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(() => setPart((old) => ({ ...old, height: box.current?.clientHeight ?? old.height })));
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, []);
+  // the chosen line may be one of thousands that are not there
+  useEffect(() => {
+    const chosen = lines.findIndex((line) => !('left' in line) && isOn(line));
+    const element = box.current!;
+    const top = chosen * ROW;
+    if (chosen >= 0 && (top < element.scrollTop || top + ROW > element.scrollTop + element.clientHeight)) element.scrollTop = top - element.clientHeight / 3;
+  }, [at ?? address, lines]);
+  const [from, to] = rowsSeen(lines.length, ROW, part.top, part.height);
   return (
     <section>
       <div class="column-head">
-        <h2 class="cut" title={annotated.name}>
+        <h2 class={hasSource(annotated) ? '' : 'cut'} title={annotated.name}>
           {hasSource(annotated) ? 'Disassembly' : shortName(annotated.name)}
         </h2>
         <span class="faint cut" title={annotated.module}>
-          {annotated.module.split('/').pop()} + 0x{annotated.start}
+          {annotated.module.split('/').pop()}
+          {annotated.size ? ` + 0x${annotated.start}` : ''}
           {annotated.code.length ? ' · bytes kept in the trace' : ''}
         </span>
         <span class="grow" />
         {left && (
           <button class="button small" onClick={() => setWhole(true)}>
-            All {annotated.code.length} instructions
+            All {count(annotated.code.length)} instructions
           </button>
         )}
         {!hasSource(annotated) && (
@@ -176,12 +203,14 @@ export function Code({ annotated, at, address, of, choose }: CodeProps & { addre
           </>
         )}
       </div>
-      <div class="code asm" ref={box} tabIndex={0} aria-label="Disassembly">
+      <div class="code asm" ref={box} tabIndex={0} aria-label="Disassembly" onScroll={(event) => setPart({ ...part, top: (event.target as HTMLElement).scrollTop })}>
         {!hasSource(annotated) && <NoSource annotated={annotated} />}
-        {!annotated.code.length && <p class="code-note">There is no code: {annotated.why_no_code || 'it was not kept in the trace'}.</p>}
-        {lines.map((line) =>
+        {!annotated.code.length && <NoCode annotated={annotated} />}
+        {(annotated.code_count ?? 0) > annotated.code.length && <p class="code-note">{count(annotated.code.length)} of {count(annotated.code_count!)} instructions: those near samples.</p>}
+        {from > 0 && <div style={{ height: `${from * ROW}px` }} />}
+        {lines.slice(from, to).map((line) =>
           'left' in line ? (
-            <div class="code-gap">⋮ {line.left} without samples</div>
+            <div class="code-gap">⋮ {count(line.left)} without samples</div>
           ) : (
             <div class={`code-line${isOn(line) ? ' on' : ''}`} onClick={() => line.at && choose(line.at)}>
               <Part self={line.self} all={all} most={most} />
@@ -196,6 +225,7 @@ export function Code({ annotated, at, address, of, choose }: CodeProps & { addre
             </div>
           ),
         )}
+        {to < lines.length && <div style={{ height: `${(lines.length - to) * ROW}px` }} />}
         <Kinds annotated={annotated} all={all} />
       </div>
     </section>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines and instructions of a function: which are hot, which belong together. Pure functions.
-import type { Annotated } from '../../api/types.ts';
+import type { Annotated, SampledRow } from '../../api/types.ts';
 
 export type At = [file: number, line: number];
 
@@ -45,6 +45,12 @@ export function hotAddresses(annotated: Annotated): string[] {
     .map((one) => one.a);
 }
 
+/** What is shown without a choice, of functions by their samples: the hottest one; a colder one that has lines, or a name, if it is nearly as hot. */
+export function firstShown(rows: SampledRow[]): SampledRow {
+  const near = rows.filter((row) => row.self * 4 >= rows[0]!.self);
+  return near.find((row) => row.file) ?? near.find((row) => !row.name.includes('[unknown]')) ?? rows[0]!;
+}
+
 export interface CodeLine {
   address: string;
   text: string;
@@ -73,6 +79,16 @@ export function codeLines(annotated: Annotated, all: boolean, most = 400): (Code
     else out.push({ left: 1 });
   }
   return out;
+}
+
+const WHOLE = 1200; // so many rows a browser lays out at once without being felt
+const MORE = 60; // rows above and below what is seen
+
+/** Which rows of a long list have to be there: from, to (exclusive). */
+export function rowsSeen(count: number, row: number, top: number, height: number): [from: number, to: number] {
+  if (count <= WHOLE) return [0, count];
+  const from = Math.min(Math.max(0, Math.floor(top / row) - MORE), Math.max(0, count - MORE));
+  return [from, Math.min(count, Math.ceil((top + height) / row) + MORE)];
 }
 
 export interface Kind {

@@ -8,19 +8,26 @@ import { isTyping } from '../../base/typing.ts';
 import type { State } from '../../data/state.ts';
 import { FilterFields, useFilter } from '../../widgets/filter.tsx';
 import { FlameGraph } from '../../widgets/flamegraph.tsx';
-import { useAsk, useSignal } from '../../widgets/hooks.ts';
+import { useAsk, useSetting, useSignal } from '../../widgets/hooks.ts';
 import { NoSamples } from '../../widgets/nosamples.tsx';
 import { Nothing, Segmented, Share } from '../../widgets/parts.tsx';
 import { Code, SourceText } from './code.tsx';
-import { hasSource, hotAddresses, hotLines, sameAt, stepHot, type At } from './lines.ts';
+import { firstShown, hasSource, hotAddresses, hotLines, sameAt, stepHot, type At } from './lines.ts';
 
 export type Of = 'function' | 'trace';
 
 const FUNCTIONS = 40;
 
+/** A function that has no name is told by its address and the end of a caller's name: the column is narrow. */
+function rowLabel(row: SampledRow): string {
+  const guess = row.guessed ? ' ?' : '';
+  if (!row.under) return shortName(row.name) + guess;
+  return `${row.name.replace(/^.*(?=\+0x)/, '')}${guess} under ${shortName(row.under).split('::').slice(-2).join('::')}`;
+}
+
 function Functions({ stats, routine, search, open }: { stats: SampledStats; routine: number | null; search: string; open: (row: SampledRow) => void }) {
   const rows = stats.rows.filter((row) => !search || row.name.toLowerCase().includes(search.toLowerCase())).slice(0, FUNCTIONS);
-  const most = Math.max(...stats.rows.map((row) => row.self), 1);
+  const most = stats.rows.reduce((high, row) => Math.max(high, row.self), 1);
   return (
     <table class="tight functions">
       <thead>
@@ -32,11 +39,16 @@ function Functions({ stats, routine, search, open }: { stats: SampledStats; rout
         </tr>
       </thead>
       <tbody>
+        {!rows.length && (
+          <tr>
+            <td colSpan={4}>No function has "{search}" in its name.</td>
+          </tr>
+        )}
         {rows.map((row) => (
           <tr key={row.routine} class={`opens${row.routine === routine ? ' sel' : ''}`} onClick={() => open(row)}>
-            <td class="cut mono" title={`${row.name}\n${row.file ? `${row.file}:${row.line}` : row.module}`}>
+            <td class="cut mono" title={`${row.name}${row.under ? ` under ${row.under}` : ''}${row.guessed ? '\n?: its begin is a guess, the module has no symbols' : ''}\n${row.file ? `${row.file}:${row.line}` : row.module}`}>
               <button class="plain" onClick={(event) => (event.stopPropagation(), open(row))} aria-current={row.routine === routine}>
-                {shortName(row.name)}
+                {rowLabel(row)}
               </button>
             </td>
             <td class="num">{percent(row.self / Math.max(stats.samples, 1))}</td>
@@ -62,9 +74,11 @@ function Foot({ annotated, at, of }: { annotated: Annotated; at: At | null; of: 
           <span>
             <b>Line {at[1]}</b> {percent(line.self / Math.max(all, 1))} of the {of}, {count(line.self)} {plural(line.self, 'sample')}
           </span>
-          <span>
-            {count(lit)} {plural(lit, 'instruction')} lit on the right
-          </span>
+          {annotated.code.length > 0 && (
+            <span>
+              {count(lit)} {plural(lit, 'instruction')} of it lit in the disassembly
+            </span>
+          )}
         </>
       ) : (
         <span>
@@ -86,8 +100,8 @@ function Foot({ annotated, at, of }: { annotated: Annotated; at: At | null; of: 
 export function Source({ state }: { state: State }) {
   const routine = useSignal(state.routine);
   const { filter, key } = useFilter(state);
-  const [of, setOf] = useState<Of>('function');
-  const [search, setSearch] = useState('');
+  const [of, setOf] = useSetting<Of>(state, 'of', 'function');
+  const [search, setSearch] = useSetting<string>(state, 'function', '');
   const [at, setAt] = useState<At | null>(null);
   const [address, setAddress] = useState('');
   const has = state.meta.has.samples;
@@ -98,6 +112,7 @@ export function Source({ state }: { state: State }) {
   const hasText = annotated !== null && hasSource(annotated);
   const hot = useMemo(() => (annotated ? hotLines(annotated) : []), [annotated]);
   const steps = useRef<(by: 1 | -1) => void>(() => undefined);
+  const columns = useRef<HTMLDivElement>(null);
   const bare = useMemo(() => (annotated && !hot.length ? hotAddresses(annotated) : []), [annotated]);
   steps.current = (by) => {
     if (hot.length) setAt(stepHot(hot, at, by));
@@ -105,12 +120,13 @@ export function Source({ state }: { state: State }) {
   };
 
   useEffect(() => {
-    // without a choice: the hottest function, one with lines if it is nearly as hot
-    const rows = stats.value?.rows;
-    if (routine !== null || !rows?.length) return;
-    const lined = rows.find((row) => row.file && row.self * 4 >= rows[0]!.self);
-    state.routine.set((lined ?? rows.find((row) => !/\[unknown\]/.test(row.name)) ?? rows[0]!).routine);
+    if (routine === null && stats.value?.rows.length) state.routine.set(firstShown(stats.value.rows).routine);
   }, [stats.value]);
+  // where columns are below one another, the code comes first: it is what was asked for
+  useEffect(() => {
+    const code = columns.current?.children[1] as HTMLElement | undefined;
+    if (code) columns.current!.scrollTop = code.offsetTop - columns.current!.offsetTop;
+  }, [annotated]);
   useEffect(() => {
     setAt(hot[0]?.at ?? null);
     setAddress(bare[0] ?? '');
@@ -148,18 +164,20 @@ export function Source({ state }: { state: State }) {
         <button class="button small" disabled={!hot.length && !bare.length} onClick={() => steps.current(1)} title="H">
           Next hot line ›
         </button>
-        <span class="sub">Percent of</span>
-        <Segmented
-          label="Percent of"
-          value={of}
-          options={[
-            ['function', 'function'],
-            ['trace', filter.from !== undefined ? 'range' : 'trace'],
-          ]}
-          onChange={setOf}
-        />
+        <span class="select">
+          <span class="sub">Percent of</span>
+          <Segmented
+            label="Percent of"
+            value={of}
+            options={[
+              ['function', 'function'],
+              ['trace', filter.from !== undefined ? 'range' : 'trace'],
+            ]}
+            onChange={setOf}
+          />
+        </span>
       </div>
-      <div class={`source-columns${annotated && !hasText ? ' no-source' : ''}`}>
+      <div class={`source-columns${annotated && !hasText ? ' no-source' : ''}`} ref={columns}>
         <section>
           <div class="column-head">
             <h2>Flame graph</h2>

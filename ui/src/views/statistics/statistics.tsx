@@ -7,10 +7,10 @@ import { categoryName, plural, shortName } from '../../base/words.ts';
 import type { Order } from '../../base/sort.ts';
 import type { State } from '../../data/state.ts';
 import { FilterFields, useFilter } from '../../widgets/filter.tsx';
-import { useAsk } from '../../widgets/hooks.ts';
+import { useAsk, useSetting } from '../../widgets/hooks.ts';
 import { Nothing, Segmented, Select, Share, Swatch } from '../../widgets/parts.tsx';
 import { goToPlaces, placesOf } from '../../widgets/places.ts';
-import { VirtualTable, type Column } from '../../widgets/table.tsx';
+import { CopyTable, VirtualTable, type Column } from '../../widgets/table.tsx';
 
 const GROUPS = [
   ['zone', 'name'],
@@ -32,6 +32,7 @@ function eventColumns(rows: readonly StatsRow[], by: string): Column<StatsRow>[]
     id,
     title,
     number: true,
+    unit: 'ns',
     width: '76px',
     ...(from ? { from } : {}),
     key: get,
@@ -46,6 +47,7 @@ function eventColumns(rows: readonly StatsRow[], by: string): Column<StatsRow>[]
       cell: (row) => (
         <span title={row.name}>
           {row.category && by !== 'model' ? <Swatch of={row.category} /> : null} {rowName(row)}
+          {row.model && by !== 'model' ? <span class="faint model-in-name"> {row.model}</span> : null}
           {row.unfinished ? <span class="chip bad">{row.unfinished} open</span> : null}
         </span>
       ),
@@ -55,7 +57,7 @@ function eventColumns(rows: readonly StatsRow[], by: string): Column<StatsRow>[]
     time('total', 'Total', (row) => row.total_ns),
     { id: 'bar', title: '', width: '80px', from: 900, cell: (row) => <Share part={row.total_ns / most} color="var(--st-running)" width="cell" /> },
     { id: 'share', title: 'Share', number: true, width: '64px', from: 640, key: (row) => row.share, cell: (row) => percent(row.share) },
-    time('self', 'Self', (row) => row.self_ns, 760),
+    time('self', 'Self', (row) => row.self_ns, 840),
     time('mean', 'Mean', (row) => row.mean_ns, 980),
     time('min', 'Min', (row) => row.min_ns, 1060),
     time('p50', 'Median', (row) => row.p50_ns),
@@ -76,12 +78,12 @@ function sampleColumns(rows: readonly SampledRow[], samples: number): Column<Sam
       cell: (row) => (
         <span class="mono" title={row.name}>
           {shortName(row.name)}
-          {row.guessed ? ' ?' : ''}
+          {row.guessed ? <span title="its begin is a guess: the module has no symbols"> ?</span> : ''}
           {row.under ? <span class="faint"> under {shortName(row.under)}</span> : null}
         </span>
       ),
     },
-    { id: 'where', title: 'Where', width: 'minmax(80px, 1fr)', from: 760, key: (row) => row.file || row.module, cell: (row) => <span class="sub" title={row.file || row.module}>{row.file ? `${row.file.split('/').pop()}:${row.line}` : row.module}</span> },
+    { id: 'where', title: 'Where', hint: 'the line with most samples, or the module', width: 'minmax(80px, 1fr)', from: 760, key: (row) => row.file || row.module, cell: (row) => <span class="sub" title={row.file || row.module}>{row.file ? `${row.file.split('/').pop()}:${row.line}` : row.module}</span> },
     { id: 'self', title: 'Self', number: true, width: '72px', key: (row) => row.self, cell: (row) => <b>{percent(row.self / samples)}</b> },
     { id: 'bar', title: '', width: '110px', from: 560, cell: (row) => <Share part={row.self / most} color="rgba(var(--heat), .75)" width="cell" /> },
     { id: 'total', title: 'Total', number: true, width: '72px', key: (row) => row.total, cell: (row) => percent(row.total / samples) },
@@ -113,10 +115,53 @@ function Events({ state, by, search }: { state: State; by: string; search: strin
     if (thread) state.page.set('timeline');
     else void goToPlaces(state, placesOfRow(state, row, by), state.meta.places[placesOfRow(state, row, by)[0] ?? -1]?.name ?? row.name);
   };
+  const columns = eventColumns(rows, by);
   return (
     <>
-      {more > 0 && <p class="page-note">The {count(rows.length)} with most time, of {count(rows.length + more)}. Search to see others.</p>}
-      <VirtualTable label="Statistics of events" rows={rows} columns={eventColumns(rows, by)} order={order} onOrder={setOrder} onOpen={open} empty={asked.busy ? '' : search ? `Nothing has "${search}" in its name.` : 'Nothing was recorded here.'} />
+      <p class="page-note">
+        {more > 0 && `The ${count(rows.length)} with most time, of ${count(rows.length + more)}: search to see others. `}
+        {asked.value && `Share of ${duration(asked.value.range_ns ?? state.length)} · self: without what lies inside${state.meta.has.ops ? ' · inferences whose operators were recorded count here, the summary leaves them out' : ''}`} <CopyTable columns={columns} rows={rows} order={order} say={(words) => state.say(words)} />
+      </p>
+      <VirtualTable
+        label="Statistics of events"
+        rows={rows}
+        columns={columns}
+        order={order}
+        onOrder={setOrder}
+        onOpen={open}
+        empty={asked.busy ? '' : search || Object.keys(filter).length ? <Unfitting state={state} search={search} /> : <NoEvents state={state} />}
+      />
+    </>
+  );
+}
+
+function Unfitting({ state, search }: { state: State; search: string }) {
+  return (
+    <>
+      Nothing here has all that was chosen{search ? ` and "${search}" in its name` : ''}.{' '}
+      <button
+        class="link"
+        onClick={() => {
+          state.model.set(null);
+          state.range.set(null);
+          state.set('find', '');
+        }}
+      >
+        Show everything
+      </button>
+    </>
+  );
+}
+
+function NoEvents({ state }: { state: State }) {
+  return (
+    <>
+      No event was recorded: the program loaded no runtime that can be watched, or not while it was recorded, and told of no zones.{' '}
+      {state.meta.has.samples && (
+        <button class="link" onClick={() => state.set('stats', 'sampling')}>
+          There are samples
+        </button>
+      )}
     </>
   );
 }
@@ -128,6 +173,7 @@ function Samples({ state, search }: { state: State; search: string }) {
   if (asked.error) return <Nothing title="There are no statistics of samples.">{asked.error}</Nothing>;
   const rows = asked.value?.rows ?? [];
   const samples = Math.max(asked.value?.samples ?? 0, 1);
+  const columns = sampleColumns(rows, samples);
   return (
     <>
       {asked.value && (
@@ -135,10 +181,10 @@ function Samples({ state, search }: { state: State; search: string }) {
           {count(asked.value.samples)} {plural(asked.value.samples, 'sample')}
           {asked.value.hz ? ` at ${count(asked.value.hz)} Hz` : ''}
           {asked.value.rooted !== undefined && asked.value.samples ? ` · ${percent(asked.value.rooted / asked.value.samples)} reach the thread's root` : ''}
-          {asked.value.lost ? ` · ${count(asked.value.lost)} lost` : ''}
+          {asked.value.lost ? ` · ${count(asked.value.lost)} lost` : ''} · self: in the function itself · total: with what it calls <CopyTable columns={columns} rows={rows} order={order} say={(words) => state.say(words)} />
         </p>
       )}
-      <VirtualTable label="Statistics of samples" rows={rows} columns={sampleColumns(rows, samples)} order={order} onOrder={setOrder} onOpen={(row) => state.openSource(row.routine)} empty={asked.busy ? '' : 'No sample is in what was chosen.'} />
+      <VirtualTable label="Statistics of samples" rows={rows} columns={columns} order={order} onOrder={setOrder} onOpen={(row) => state.openSource(row.routine)} empty={asked.busy ? '' : <Unfitting state={state} search={search} />} />
     </>
   );
 }
@@ -146,14 +192,15 @@ function Samples({ state, search }: { state: State; search: string }) {
 const PAUSE_MS = 150;
 
 export function Statistics({ state }: { state: State }) {
-  const [mode, setMode] = useState<'instrumentation' | 'sampling'>('instrumentation');
-  const [by, setBy] = useState<string>('zone');
-  const [text, setText] = useState('');
-  const [search, setSearch] = useState('');
+  const [mode, setMode] = useSetting<'instrumentation' | 'sampling'>(state, 'stats', 'instrumentation');
+  const [by, setBy] = useSetting<string>(state, 'group', 'zone');
+  const [search, setSearch] = useSetting<string>(state, 'find', '');
+  const [text, setText] = useState(search);
   useEffect(() => {
     const timer = setTimeout(() => setSearch(text.trim()), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
+  useEffect(() => setText(search), [search]);
   return (
     <main class="column-page">
       <div class="page-tool">

@@ -5,7 +5,7 @@ import type { Report, ReportModel } from '../../api/report.ts';
 import type { Points } from '../../api/types.ts';
 import { count, duration, percent } from '../../base/format.ts';
 import { sorted } from '../../base/sort.ts';
-import { deviceOf, plural, providerName, shortName } from '../../base/words.ts';
+import { deviceOf, plural, providerName, shortName, unbroken } from '../../base/words.ts';
 import { reportOf } from '../../data/report.ts';
 import type { State } from '../../data/state.ts';
 import { leftOut, sentence, subline } from '../../data/summary.ts';
@@ -25,7 +25,7 @@ function Top({ report, state }: { report: Report; state: State }) {
   return (
     <section class="summary-top">
       <div>
-        <h1>{sentence(report)}</h1>
+        <h1>{unbroken(sentence(report))}</h1>
         <p class="sub">{subline(report, state.meta)}</p>
       </div>
       {report.models.length > 0 && (
@@ -155,9 +155,17 @@ function WhatTookTime({ state }: { state: State }) {
 
 function NoModels({ report, state }: { report: Report; state: State }) {
   return (
-    <Nothing title="No model was seen." say={(words) => state.say(words)} command={`inferogram record --ops -- ${state.meta.processes.find((process) => process.arguments)?.arguments || state.meta.program}`}>
-      {state.meta.runtimes.length ? `${state.meta.runtimes.join(', ')} was there, but nothing was loaded while it was recorded.` : 'No runtime that can be watched was loaded by the program.'} There are {count(state.meta.zones)} zones
-      {state.meta.has.samples ? ' and samples' : ''} in these {duration(report.duration_s * 1e9)}: see the timeline and the statistics.
+    <Nothing title="No model was seen." say={(words) => state.say(words)} command="inferogram record --next">
+      {state.meta.runtimes.length ? `${state.meta.runtimes.join(', ')} was there, but nothing was loaded while it was recorded.` : 'No runtime that can be watched was loaded by the program.'}{' '}
+      {state.meta.zones || state.meta.has.samples ? `There are ${[state.meta.zones ? `${count(state.meta.zones)} ${plural(state.meta.zones, 'zone')}` : '', state.meta.has.samples ? 'samples' : ''].filter(Boolean).join(' and ')} in these ${duration(report.duration_s * 1e9)}: ` : ''}
+      <button class="link" onClick={() => state.page.set('timeline')}>
+        open the timeline
+      </button>{' '}
+      or{' '}
+      <button class="link" onClick={() => (state.set('stats', state.meta.zones ? '' : 'sampling'), state.page.set('statistics'))}>
+        the statistics
+      </button>
+      . A model in another process? This waits for the next one that loads any:
     </Nothing>
   );
 }

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The selected event: its times, where it ran, how usual it is, what is inside it, which functions ran meanwhile.
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { categoryName, capital, deviceOf, plural, providerName, shortName } from '../../base/words.ts';
 import { count, duration, moment, percent } from '../../base/format.ts';
 import type { SliceDetails } from '../../api/types.ts';
 import { drawHistogram } from '../../draw/histogram.ts';
+import type { FlowArrows } from '../../data/flows.ts';
 import { reportOf } from '../../data/report.ts';
 import type { State } from '../../data/state.ts';
 import { Chart, TwinTable } from '../../widgets/canvas.tsx';
 import { useAsk, useSignal } from '../../widgets/hooks.ts';
 import { Share, StackBar, Swatch } from '../../widgets/parts.tsx';
 import { Splitter, useHeight } from '../../widgets/splitter.tsx';
+import { FlowList } from './flows.tsx';
 import { reveal, step } from './keys.ts';
 
 const FIRST_HEIGHT = 204;
 const ROWS = 7;
 const TEXT_MAX = 160;
-const ARGUMENTS: Record<string, string> = { shapes: 'Input', ops: 'Operators', why: 'Because', op_name: 'Type', input_type_shape: 'Input', output_type_shape: 'Output', thread_scheduling_stats: 'Threads' };
+const ARGUMENTS: Record<string, string> = { shapes: 'Input', ops: 'Operators', why: 'Because', op_name: 'Type', input_type_shape: 'Input', output_type_shape: 'Output', thread_scheduling_stats: 'Threads', ends_on: 'Ends on' };
 
 /** "Inference", or the zone's own name. */
 const titleOf = (slice: SliceDetails): string => (slice.category ? categoryName(slice.category) : slice.name);
@@ -51,7 +53,7 @@ function Title({ slice, state }: { slice: SliceDetails; state: State }) {
   );
 }
 
-function Facts({ slice, state }: { slice: SliceDetails; state: State }) {
+function Facts({ slice, state, arrows }: { slice: SliceDetails; state: State; arrows: FlowArrows }) {
   const model = state.meta.models.find((one) => one.id === slice.model);
   const step = Math.max(slice.duration / 100, 1);
   const { same, states } = slice;
@@ -73,13 +75,13 @@ function Facts({ slice, state }: { slice: SliceDetails; state: State }) {
         <dt>Duration</dt>
         <dd>
           <b>{duration(slice.duration)}</b>{' '}
-          {slice.unfinished ? <span class="sub">so far</span> : same && same.n > 1 ? <span class="sub">slower than {percent(same.rank)}</span> : <span class="sub">the only one</span>}
+          {slice.unfinished ? <span class="sub">so far</span> : same && <span class="sub">{same.n > 1 ? `slower than ${percent(same.rank)}` : 'the only one'}</span>}
         </dd>
         <dt>Start – end</dt>
         <dd>
           {moment(slice.start, step)} – {moment(slice.start + slice.duration, step)}
         </dd>
-        {slice.thread && (
+        {slice.thread?.track && (
           <>
             <dt>Thread</dt>
             <dd>
@@ -106,6 +108,7 @@ function Facts({ slice, state }: { slice: SliceDetails; state: State }) {
             </dd>
           </>
         )}
+        <FlowList slice={slice} state={state} arrows={arrows} />
         {slice.args.map(({ key, value }) => (
           <>
             <dt title={key}>{ARGUMENTS[key] ?? capital(key.replaceAll('_', ' '))}</dt>
@@ -302,18 +305,22 @@ function Functions({ slice, state, rows }: { slice: SliceDetails; state: State; 
   );
 }
 
-export function Details({ state }: { state: State }) {
+export function Details({ state, arrows, onShown }: { state: State; arrows: FlowArrows; onShown: (slice: SliceDetails) => void }) {
   const selection = useSignal(state.selection);
-  const size = useHeight('details', FIRST_HEIGHT, 96, () => Math.round(window.innerHeight * 0.7));
+  const first = Math.min(FIRST_HEIGHT, Math.round(window.innerHeight * 0.36)); // a small window has to have room for tracks, too
+  const size = useHeight('details', first, 96, () => Math.round(window.innerHeight * 0.7));
   const asked = useAsk(() => (selection ? state.source.slice(selection.slice) : Promise.resolve(null)), [selection?.slice]);
   const last = useRef<SliceDetails | null>(null);
   if (asked.value) last.current = asked.value;
+  useEffect(() => {
+    if (asked.value && asked.value.id === selection?.slice) onShown(asked.value);
+  }, [asked.value]);
   if (!selection) return null;
   const slice = asked.value ?? last.current;
   const rows = Math.max(3, Math.min(12, Math.floor((size.height - 40) / 21) - 1, ROWS + Math.floor((size.height - FIRST_HEIGHT) / 21)));
   return (
     <div class="details-frame" style={{ height: `${size.height}px` }}>
-      <Splitter size={size} first={FIRST_HEIGHT} label="Height of the details" />
+      <Splitter size={size} first={first} label="Height of the details" />
       <aside class="details" aria-label="Details of the selected event" aria-busy={asked.busy}>
         {asked.error ? (
           <section>
@@ -321,7 +328,7 @@ export function Details({ state }: { state: State }) {
           </section>
         ) : slice ? (
           <>
-            <Facts slice={slice} state={state} />
+            <Facts slice={slice} state={state} arrows={arrows} />
             <Where slice={slice} state={state} />
             <Usual slice={slice} height={size.height} />
             <Inside slice={slice} state={state} rows={rows} />

@@ -4,14 +4,18 @@ import { useEffect } from 'preact/hooks';
 import { isTyping } from '../../base/typing.ts';
 import type { Signal } from '../../base/signal.ts';
 import { pan, span, zoom } from '../../base/view.ts';
+import type { Arrow } from '../../api/types.ts';
+import { arrowsAt, type FlowArrows } from '../../data/flows.ts';
 import type { State } from '../../data/state.ts';
 import type { Choices } from './layout.ts';
 import type { Motion } from './motion.ts';
+import { child, neighbour } from './neighbours.ts';
 
 export interface KeyTarget {
   state: State;
   motion: Motion;
   focused: Signal<string>;
+  arrows: FlowArrows;
   change: (change: (choices: Choices) => void) => void;
   width: number;
 }
@@ -40,11 +44,34 @@ export async function reveal(state: State, slice: number): Promise<void> {
   }
 }
 
-async function family(state: State, up: boolean): Promise<void> {
+/** To the other end of an arrow: the slice there, or at least the time. */
+export async function goAlong(state: State, arrow: Arrow, direction: 1 | -1): Promise<void> {
+  const end = direction > 0 ? arrow.to : arrow.from;
+  if (end.slice !== null) {
+    await reveal(state, end.slice).catch((trouble: unknown) => state.say(trouble instanceof Error ? trouble.message : String(trouble)));
+    return;
+  }
+  const half = span(state.view.value) / 2;
+  state.show({ from: end.ns - half, to: end.ns + half });
+}
+
+async function followFlow(state: State, arrows: FlowArrows, direction: 1 | -1): Promise<void> {
+  const selected = state.selection.value;
+  const next = selected && arrowsAt(arrows.chosen.value, selected.slice, direction)[0];
+  const here = state.source.online ? '' : ' in this file';
+  if (next) await goAlong(state, next, direction);
+  else state.say(!selected ? 'Select a slice first: its flows can be followed.' : direction > 0 ? `No flow${here} leads on from here.` : `No flow${here} leads here.`);
+}
+
+type Kin = 'parent' | 'child' | 'before' | 'after';
+
+async function goToKin(state: State, kin: Kin): Promise<void> {
   const selected = state.selection.value;
   if (!selected) return;
   const details = await state.source.slice(selected.slice);
-  if (up && details.parent !== null) await reveal(state, details.parent);
+  const other = kin === 'parent' ? details.parent : kin === 'child' ? await child(state.source, details) : await neighbour(state.source, details, kin === 'after' ? 1 : -1, state.length);
+  if (other !== null) await reveal(state, other);
+  else state.say({ parent: 'It is inside of nothing.', child: 'Nothing is inside it.', before: 'Nothing is before it on its row.', after: 'Nothing is after it on its row.' }[kin]);
 }
 
 async function nextHit(state: State, direction: 1 | -1): Promise<void> {
@@ -107,7 +134,7 @@ export function useTimelineKeys(target: KeyTarget): void {
         case 'ArrowUp':
         case 'ArrowDown':
           if (!event.altKey) return;
-          void family(state, event.key === 'ArrowUp');
+          void goToKin(state, event.key === 'ArrowUp' ? 'parent' : 'child');
           break;
         case 'f':
         case 'F':
@@ -120,6 +147,25 @@ export function useTimelineKeys(target: KeyTarget): void {
         case 'Escape':
           if (state.range.value) state.range.set(null);
           else state.selection.set(null);
+          break;
+        case 'q':
+        case 'Q':
+          void goToKin(state, 'before');
+          break;
+        case 'e':
+        case 'E':
+          void goToKin(state, 'after');
+          break;
+        case '<':
+          void followFlow(state, target.arrows, -1);
+          break;
+        case '>':
+          void followFlow(state, target.arrows, 1);
+          break;
+        case 'r':
+        case 'R':
+          state.flows.set(!state.flows.value);
+          state.say(state.flows.value ? 'Arrows of all flows in sight' : 'Arrows of what is selected only');
           break;
         case '[':
           void step(state, 'previous');

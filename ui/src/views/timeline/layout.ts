@@ -58,7 +58,8 @@ export function arrange(tracks: Track[]): Track[] {
   const isMore = (track: Track) => track.kind === 'counter' && !track.parent && !track.stack && (!track.open || (stacked.size > 0 && track.label === 'cpu total'));
   const more = tracks.filter(isMore).map((track) => ({ ...track, parent: MORE }));
   const named = (track: Track): Track => (track.stack && (stacked.get(track.stack) ?? 0) > 1 ? { ...track, label: 'CPU', sub: `${stacked.get(track.stack)} cores, stacked` } : track);
-  const others = tracks.filter((track) => !isMore(track));
+  // a thread without a name says its number once
+  const others = tracks.filter((track) => !isMore(track)).map((track) => (track.kind === 'thread' && track.sub && track.label === track.sub.replace(/^tid /, 'thread ') ? { ...track, sub: '' } : track));
   const folder: Track = { id: MORE, kind: 'process', parent: '', label: 'More resources', sub: String(more.length), rows: 0, unit: '', min: 0, max: 0, scale: null, stack: '', samples: 0, states: false, count: 0, model: -1, open: false };
   return [...others.filter((track) => track.kind === 'counter').map(named), ...(more.length ? [folder, ...more] : []), ...others.filter((track) => track.kind !== 'counter')];
 }

@@ -5,10 +5,13 @@ import { toPixel } from '../../base/view.ts';
 import { shortName } from '../../base/words.ts';
 import type { Loader } from '../../data/loader.ts';
 import type { State } from '../../data/state.ts';
+import type { FlowArrows } from '../../data/flows.ts';
+import { drawArrows } from '../../draw/arrows.ts';
 import { drawGrid, drawRange } from '../../draw/axis.ts';
 import { drawCounter, drawStacked, niceScale } from '../../draw/counter.ts';
 import type { Paint, Palette } from '../../draw/palette.ts';
 import { drawSlices, drawStates, type SliceStyle } from '../../draw/slices.ts';
+import { placeArrows } from './arrows.ts';
 import { GAP, GHOST, SLICE, STATE, type Lane, type Layout } from './layout.ts';
 
 export interface Scene {
@@ -17,6 +20,7 @@ export interface Scene {
   layout: Layout;
   palette: Palette;
   routines: Routine[] | null;
+  arrows: FlowArrows;
   width: number;
   height: number;
   scroll: number;
@@ -46,11 +50,11 @@ function nameOf(place: { name: string; category: string; function: string } | un
 }
 
 /** Lanes of a function: what moves its data, and which device computes. */
-function laneStyle(scene: Scene, lane: Lane): SliceStyle {
+function laneStyle(scene: Scene, lane: Lane, faint: SliceStyle['faint']): SliceStyle {
   const compute = lane.track.label === 'compute';
   const paint = scene.palette.device(compute ? lane.track.sub : 'copy');
   const device = lane.track.sub.replace(/ExecutionProvider.*/, '') || 'CPU';
-  return { paint: () => paint, name: () => (compute ? device : 'data'), height: SLICE - 3, gap: GAP + 3 };
+  return { paint: () => paint, name: () => (compute ? device : 'data'), height: SLICE - 3, gap: GAP + 3, ...(faint ? { faint } : {}) };
 }
 
 const ghostNames = new WeakMap<Routine, string>();
@@ -103,7 +107,7 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, t
       context.beginPath();
       context.rect(0, top, width, lane.sliceTop + lane.rows * (SLICE + GAP));
       context.clip();
-      drawSlices(context, slices, view, 0, top + lane.sliceTop, width, lane.track.kind === 'lane' ? laneStyle(scene, lane) : style);
+      drawSlices(context, slices, view, 0, top + lane.sliceTop, width, lane.track.kind === 'lane' ? laneStyle(scene, lane, style.faint) : style);
       context.restore();
       drawSelection(context, scene, slices, lane, top);
     }
@@ -137,6 +141,16 @@ function drawSelection(context: CanvasRenderingContext2D, scene: Scene, slices: 
   }
 }
 
+function drawFlows(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { state, loader, layout, arrows, width, height, scroll } = scene;
+  const chosen = arrows.chosen.value;
+  const inSight = arrows.inSight.value.arrows;
+  if (!chosen.length && !inSight.length) return;
+  const view = state.view.value;
+  const slicesOf = (track: string) => loader.get('slices', track, view, width) as Slices | null;
+  drawArrows(context, placeArrows({ chosen, inSight, slice: state.selection.value?.slice ?? null, layout, tracks: state.meta.tracks, view, width, scroll, slicesOf }), width, height, scene.palette);
+}
+
 export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   const { state, layout, palette, width, height, scroll } = scene;
   const view = state.view.value;
@@ -151,8 +165,9 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
     if (top + lane.height < 0 || top > height) continue;
     drawLane(context, scene, lane, top, style, ghosts);
     context.fillStyle = lane.group ? palette.lineStrong : palette.line;
-    context.fillRect(0, Math.round(top) - (lane.group ? 0 : 0), width, 1);
+    context.fillRect(0, Math.round(top), width, 1);
   }
+  drawFlows(context, scene);
   // before the trace began and after it ended there is nothing, which is not the same as idle
   context.fillStyle = palette.panel;
   const x0 = toPixel(view, 0, width);

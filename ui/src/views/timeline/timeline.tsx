@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline: minimap, ruler, labels, tracks, and the details of what is selected.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Busy, Routine, Slices, Values } from '../../api/types.ts';
+import type { Busy, Routine, SliceDetails, Slices, Values } from '../../api/types.ts';
 import { count, duration, moment, quantity } from '../../base/format.ts';
 import { signal, type Signal } from '../../base/signal.ts';
 import { span, toTime } from '../../base/view.ts';
+import { FlowArrows } from '../../data/flows.ts';
 import { Loader } from '../../data/loader.ts';
 import type { State } from '../../data/state.ts';
 import { drawMinimap, drawRange, drawRuler } from '../../draw/axis.ts';
@@ -18,6 +19,7 @@ import { GAP, GHOST, SLICE, arrange, commonRows, laneAt, layOut, type Choices, t
 import { Motion } from './motion.ts';
 import { paint } from './painter.ts';
 import { handlePointer, type Target } from './pointer.ts';
+import { scrollFor, tracksOf, unfold } from './sight.ts';
 import { Toolbar } from './toolbar.tsx';
 
 const MAP = 30;
@@ -77,7 +79,28 @@ export function toggle(set: Set<string>, id: string): void {
   if (!set.delete(id)) set.add(id);
 }
 
-function Label({ lane, state, loader, loaded, focused, choosing, width }: { lane: Lane; state: State; loader: Loader; loaded: Signal<number>; focused: Signal<string>; choosing: Choosing; width: number }) {
+interface LabelProps {
+  lane: Lane;
+  state: State;
+  loader: Loader;
+  loaded: Signal<number>;
+  focused: Signal<string>;
+  choosing: Choosing;
+  width: number;
+  /** Tab stops at one label; arrows go on from there. */
+  isStop: boolean;
+  pickFirst: () => void;
+}
+
+/** Moves to another label. False: this key does not. */
+function moveFocus(from: HTMLElement, key: string): boolean {
+  const to = { ArrowDown: from.nextElementSibling, ArrowUp: from.previousElementSibling, Home: from.parentElement?.firstElementChild, End: from.parentElement?.lastElementChild }[key];
+  if (to === undefined) return false;
+  (to as HTMLElement | null)?.focus();
+  return true;
+}
+
+function Label({ lane, state, loader, loaded, focused, choosing, width, isStop, pickFirst }: LabelProps) {
   const { track } = lane;
   const isCounter = track.kind === 'counter';
   const openOrClose = () =>
@@ -95,15 +118,18 @@ function Label({ lane, state, loader, loaded, focused, choosing, width }: { lane
       class={`lane-label kind-${track.kind}${lane.group ? ' group' : ''}`}
       style={{ top: `${lane.top}px`, height: `${lane.height}px`, paddingLeft: `${8 + lane.indent * 12}px` }}
       data-track={track.id}
-      tabIndex={0}
+      tabIndex={isStop ? 0 : -1}
       role="treeitem"
       aria-expanded={lane.hasChildren ? lane.open : undefined}
       onFocus={() => focused.set(track.id)}
       onKeyDown={(event) => {
-        if ((event.key === 'ArrowRight' && !lane.open) || (event.key === 'ArrowLeft' && lane.open && lane.hasChildren)) {
-          openOrClose();
-          event.stopPropagation();
-        }
+        const own = event.target === event.currentTarget && !event.altKey && !event.ctrlKey && !event.metaKey;
+        if (!own) return;
+        if (lane.hasChildren && event.key === (lane.open ? 'ArrowLeft' : 'ArrowRight')) openOrClose();
+        else if (event.key === 'Enter') pickFirst();
+        else if (!moveFocus(event.currentTarget, event.key)) return;
+        event.stopPropagation();
+        event.preventDefault();
       }}
     >
       {lane.hasChildren ? (
@@ -192,6 +218,7 @@ export function Timeline({ state }: { state: State }) {
   const choosing = useChoices();
   const [version, setVersion] = useState(0);
   const [width, setWidth] = useState(1000);
+  const [height, setHeight] = useState(400);
   const [routines, setRoutines] = useState<Routine[] | null>(null);
   const [busy, setBusy] = useState<Busy | null>(null);
   const [marks, setMarks] = useState<number[]>([]);
@@ -200,6 +227,9 @@ export function Timeline({ state }: { state: State }) {
   const focused = useMemo(() => signal(''), []);
   const hovered = useMemo(() => signal<{ x: number; y: number; name: string; time: string; sub: string } | null>(null), []);
   const motion = useMemo(() => new Motion(state), [state]);
+  const arrows = useMemo(() => new FlowArrows(state.source), [state]);
+  const toShow = useRef<SliceDetails | null>(null);
+  const stop = useSignal(focused);
   const drawAgain = useRef<() => void>(() => undefined);
   const hasGhosts = useRef(false);
   const loaded = useMemo(() => signal(0), [state]);
@@ -221,7 +251,7 @@ export function Timeline({ state }: { state: State }) {
   const arranged = useMemo(() => arrange(state.meta.tracks), [state]);
   const layout: Layout = useMemo(() => layOut(arranged, { ...choosing.choices, model }, ghostDepth(loader, state, width)), [choosing.choices, model, version, width]);
 
-  const tracks = useCanvas((context, w, h) => paint(context, { state, loader, layout, palette, routines, width: w, height: h, scroll: scroller.current?.scrollTop ?? 0 }));
+  const tracks = useCanvas((context, w, h) => paint(context, { state, loader, layout, palette, routines, arrows, width: w, height: h, scroll: scroller.current?.scrollTop ?? 0 }));
   const ruler = useCanvas((context, w, h) => {
     context.fillStyle = palette.bg;
     context.fillRect(0, 0, w, h);
@@ -245,7 +275,15 @@ export function Timeline({ state }: { state: State }) {
     const stops = [state.view, state.range, state.selection, state.cursor, state.hits, state.model].map((part) => part.watch(redraw));
     return () => stops.forEach((stop) => stop());
   }, [state]);
-  useEffect(redraw, [layout, palette, busy, routines, marks, width, version]);
+  useEffect(() => {
+    const choose = () => arrows.choose(state.selection.value?.slice ?? null);
+    const look = () => arrows.look(state.flows.value ? state.view.value : null);
+    const stops = [state.selection.watch(choose), state.flows.watch(look), state.view.watch(look), arrows.chosen.watch(tracks.ask), arrows.inSight.watch(tracks.ask)];
+    choose();
+    look();
+    return () => (stops.forEach((stop) => stop()), arrows.look(null));
+  }, [state]);
+  useEffect(redraw, [layout, palette, busy, routines, marks, width, height, version]);
   useEffect(() => {
     void state.source.busy(800).then(setBusy, () => undefined);
     if (state.meta.has.samples) void state.source.routines().then(setRoutines, () => undefined);
@@ -260,15 +298,48 @@ export function Timeline({ state }: { state: State }) {
     return state.hits.watch(find);
   }, [state, width]);
   useLayoutEffect(() => {
-    const measure = () => setWidth(Math.max(50, area.current?.clientWidth ?? 1000));
+    // no higher than what is in sight, or it would not stay where its rows are drawn for
+    const measure = () => {
+      setWidth(Math.max(50, area.current?.clientWidth ?? 1000));
+      setHeight(Math.max(20, scroller.current?.clientHeight ?? 400));
+    };
     const observer = new ResizeObserver(() => {
       measure();
       redraw();
     });
     measure();
     if (area.current) observer.observe(area.current);
+    if (scroller.current) observer.observe(scroller.current);
     return () => observer.disconnect();
   }, []);
+
+  /** Scrolls to what was selected, and opens what it is folded into, unless it can be seen. */
+  const bring = (slice: SliceDetails, mayUnfold = true) => {
+    const box = scroller.current;
+    const ids = tracksOf(slice, state.meta.tracks);
+    const where = box && ids.length ? scrollFor(layout, ids, slice.depth, box.scrollTop, box.clientHeight) : 'here';
+    if (typeof where === 'number') box!.scrollTop = where;
+    if (where !== 'folded' || !mayUnfold) return;
+    toShow.current = slice;
+    choosing.change((choices) => unfold(choices, state.meta.tracks, ids[0]!));
+  };
+  useEffect(() => {
+    const slice = toShow.current;
+    toShow.current = null;
+    if (slice) bring(slice, false);
+  }, [layout]);
+
+  const pickFirst = (lane: Lane) => {
+    const view = state.view.value;
+    const slices = lane.rows > 0 ? (loader.get('slices', lane.track.id, view, width) as Slices | null) : null;
+    let first = -1;
+    for (let i = 0; slices && i < slices.count; i++) {
+      const inside = slices.row[i] === 0 && slices.start[i]! + slices.duration[i]! > view.from && slices.start[i]! < view.to;
+      if (inside && (first < 0 || (slices.start[first]! < view.from && slices.start[i]! >= view.from))) first = i;
+    }
+    if (slices && first >= 0) state.selection.set({ slice: slices.id[first]! });
+    else state.say('There is nothing to select on this track here.');
+  };
 
   const target: Target = useMemo(() => {
     const find = (x: number, y: number) => {
@@ -337,11 +408,11 @@ export function Timeline({ state }: { state: State }) {
     };
   }, [target, motion, routines]);
 
-  useTimelineKeys({ state, motion, focused, change: choosing.change, width });
+  useTimelineKeys({ state, motion, focused, arrows, change: choosing.change, width });
 
   return (
     <main class="timeline">
-      <Toolbar state={state} hidden={choosing.choices.hidden.size} showAll={() => choosing.change((choices) => choices.hidden.clear())} />
+      <Toolbar state={state} arrows={arrows} hasFlows={state.meta.has.flows === true} hidden={choosing.choices.hidden.size} showAll={() => choosing.change((choices) => choices.hidden.clear())} />
       <div class="axis">
         <div class="axis-label">
           <div style={{ height: `${MAP}px` }}>
@@ -372,15 +443,15 @@ export function Timeline({ state }: { state: State }) {
         <div class="lanes-inner" style={{ height: `${layout.height}px` }}>
           <div class="lane-labels" role="tree" aria-label="Tracks">
             {layout.lanes.map((lane) => (
-              <Label key={lane.track.id} lane={lane} state={state} loader={loader} loaded={loaded} focused={focused} choosing={choosing} width={width} />
+              <Label key={lane.track.id} lane={lane} state={state} loader={loader} loaded={loaded} focused={focused} choosing={choosing} width={width} isStop={lane === (layout.lanes.find((one) => one.track.id === stop) ?? layout.lanes[0])} pickFirst={() => pickFirst(lane)} />
             ))}
           </div>
           <div class="lane-area" ref={area}>
-            <canvas ref={tracks.canvas} class="tracks" aria-label="Tracks over time; the details of what is selected are below" />
+            <canvas ref={tracks.canvas} class="tracks" style={{ height: `${height}px` }} aria-label="Tracks over time; the details of what is selected are below" />
           </div>
         </div>
       </div>
-      <Details state={state} />
+      <Details state={state} arrows={arrows} onShown={bring} />
       <Hover state={state} pick={hovered} />
     </main>
   );
