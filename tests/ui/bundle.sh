@@ -62,6 +62,7 @@ lacks "the lock file has no addresses to download from" "$(cat "$lock")" '"resol
 is "the page has one dependency" "$(python3 -c "
 import json, sys
 print(*json.load(open(sys.argv[1]))['dependencies'])" "$ui/package.json")" preact
+is "all run on node 18, which Debian 12 has" "$(grep -E '"node": ">=(19|[2-9][0-9])' "$lock")" ""
 
 # ---- the bundle
 
