@@ -11,9 +11,10 @@
 #include "record/session_internal.h"
 
 #define DRAIN_MOST_NS  20000000ull
-#define HZ_UNKNOWN     97u  /* a rate that is harmless wherever it is */
-#define ERROR_MOST_PCT 1.0  /* a cost that is known less well is not worth printing */
-#define DRAIN_SAMPLES  8ull /* a ring holds 20 of them */
+#define PATIENCE_NS    400000000ull /* who watches live sees samples in half a second */
+#define HZ_UNKNOWN     97u          /* a rate that is harmless wherever it is */
+#define ERROR_MOST_PCT 1.0          /* a cost that is known less well is not worth printing */
+#define DRAIN_SAMPLES  8ull         /* a ring holds 20 of them */
 
 static void report(struct session *session, enum trace_instrument_state state, const char *reason)
 {
@@ -64,7 +65,10 @@ void sampled_begin(struct session *session, pid_t pid, bool launched)
 {
     struct profile_options options = {
         .writer = session->writer,
-        .sampler = { .pid = pid, .launched = launched, .want_kernel = true },
+        .sampler = { .pid = pid,
+                     .launched = launched,
+                     .want_kernel = true,
+                     .patience_ns = PATIENCE_NS },
         .want_wakers = true,
     };
     bool samples = session->options->sample_hz || session->options->overhead_pct > 0;

@@ -289,7 +289,7 @@ void unwind_walk(struct unwind_space *space, const struct unwind_stack *stack,
     walk.stack = stack;
     walk.frames = out_frames;
     walk.behind = cursor;
-    trail_begin(&walk.trail, trail, space->generation);
+    trail_begin(&walk.trail, trail, space->generation, stack);
     out_frames->count = 0;
     out_frames->exact = 0;
     out_frames->kept = 0;

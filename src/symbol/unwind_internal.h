@@ -2,9 +2,10 @@
 /*
  * What the files of the unwinder share: mappings, what was found out about code, and trails.
  *
- * The collector wakes up for a few samples at a time, on a CPU whose caches are full of the watched
- * program's data. What costs is memory that is far apart: so all that a step needs to know of its
- * code lies in one line of the cache.
+ * The collector wakes up for some samples at a time, on a CPU whose caches are full of the watched
+ * program's data, and the copies of stacks are in none. What costs is memory that is far apart: so
+ * all that a step needs to know of its code lies in one line of the cache, and a trail tells which
+ * parts of the stack will be read before the walk comes to them.
  */
 #ifndef IFG_SYMBOL_UNWIND_INTERNAL_H
 #define IFG_SYMBOL_UNWIND_INTERNAL_H
@@ -119,7 +120,8 @@ struct trail_walk {
     struct trail_frame fresh[UNWIND_FRAMES_MAX]; /* the innermost first */
 };
 
-void trail_begin(struct trail_walk *walk, struct unwind_trail *trail, uint64_t generation);
+void trail_begin(struct trail_walk *walk, struct unwind_trail *trail, uint64_t generation,
+                 const struct unwind_stack *stack);
 
 /* Notes a frame before the step out of it, which fills in what it reads. */
 static inline struct trail_frame *trail_note(struct trail_walk *walk,

@@ -17,13 +17,29 @@ void unwind_trail_destroy(struct unwind_trail *trail)
     ifg_free(trail);
 }
 
-void trail_begin(struct trail_walk *walk, struct unwind_trail *trail, uint64_t generation)
+/* One step of a walk needs the last one's result, so the CPU waits for each line of the stack; here
+ * it may fetch all of them at once. They were read the last time, and most are read again. */
+static void fetch(const struct unwind_trail *trail, const struct unwind_stack *stack)
+{
+    for (size_t i = trail->count; i > 0; i--) {
+        const struct trail_frame *frame = &trail->frames[i];
+        uint64_t at = frame->sp + (uint64_t)(int64_t)frame->ip_at - stack->sp;
+
+        if (at < stack->size)
+            __builtin_prefetch(stack->bytes + at);
+    }
+}
+
+void trail_begin(struct trail_walk *walk, struct unwind_trail *trail, uint64_t generation,
+                 const struct unwind_stack *stack)
 {
     walk->trail = trail;
     walk->same = SIZE_MAX;
     walk->fresh_count = 0;
     if (trail && trail->generation != generation)
         trail->count = 0;
+    if (trail)
+        fetch(trail, stack);
 }
 
 static bool reads(const struct unwind_stack *stack, uint64_t sp, int32_t at, uint64_t expected)

@@ -333,7 +333,12 @@ static void copy_page(struct made *made, uint64_t address, uint64_t now_ns)
     memcpy(page->bytes, bytes, PAGE);
 }
 
-void made_saw(struct made *made, uint64_t address, uint64_t time_ns)
+bool made_knows(const struct made *made, uint64_t address)
+{
+    return find_place(&made->seen, address) != NULL;
+}
+
+bool made_saw(struct made *made, uint64_t address, uint64_t time_ns)
 {
     struct place *place = find_place(&made->seen, address);
     uint64_t page = address & ~(uint64_t)(PAGE - 1);
@@ -342,18 +347,19 @@ void made_saw(struct made *made, uint64_t address, uint64_t time_ns)
     if (place) {
         if (time_ns > place->time_ns)
             place->time_ns = time_ns;
-        return;
+        return false;
     }
     place = take_place(&made->seen, address);
     if (!place)
-        return;
+        return false;
     place->time_ns = time_ns ? time_ns : 1;
     now_ns = ifg_monotonic_ns();
     look_for_list(made, now_ns);
     if (made->dump_fd >= 0)
-        return; /* which has the bytes */
+        return true; /* which has the bytes */
     for (int i = -PAGES_BEFORE; i <= PAGES_BEHIND; i++)
         copy_page(made, page + (uint64_t)(int64_t)i * PAGE, now_ns);
+    return true;
 }
 
 /* ---- at the end ---- */

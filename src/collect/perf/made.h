@@ -40,8 +40,9 @@ bool made_is_dump(const char *path);
 /* The process has mapped a dump: it is opened at once, since it may be deleted a moment later. */
 void made_take_dump(struct made *made, const char *path);
 
-/* A sample has this place on its stack. */
-void made_saw(struct made *made, uint64_t address, uint64_t time_ns);
+/* A sample has this place on its stack. True: it is the first one. */
+bool made_saw(struct made *made, uint64_t address, uint64_t time_ns);
+bool made_knows(const struct made *made, uint64_t address);
 
 /* Reads the dump; at the end, before the others below. */
 void made_load(struct made *made);

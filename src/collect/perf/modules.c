@@ -340,13 +340,23 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
     return &entry->module;
 }
 
-void modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns)
+static struct made *made_of(const struct modules *modules, uint32_t number)
 {
-    const struct module *module =
-        number && number <= modules->count ? &modules->entries[number - 1]->module : NULL;
+    return number && number <= modules->count ? modules->entries[number - 1]->module.made : NULL;
+}
 
-    if (module && module->made)
-        made_saw(module->made, address, time_ns);
+bool modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns)
+{
+    struct made *made = made_of(modules, number);
+
+    return made && made_saw(made, address, time_ns);
+}
+
+bool modules_awaits(const struct modules *modules, uint32_t number, uint64_t address)
+{
+    const struct made *made = made_of(modules, number);
+
+    return made && !made_knows(made, address);
 }
 
 size_t modules_count(const struct modules *modules)

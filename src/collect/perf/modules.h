@@ -36,8 +36,11 @@ const struct module *modules_take(struct modules *modules, const struct sampler_
 const struct module *modules_kernel(struct modules *modules);
 const struct module *modules_runtime(struct modules *modules, uint32_t pid);
 
-/* A sample has a place of this module on its stack: code made at run time is kept. */
-void modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns);
+/* A sample has a place of this module on its stack: code made at run time is kept. True: it was not
+ * known before. */
+bool modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns);
+/* Whether that would be news. */
+bool modules_awaits(const struct modules *modules, uint32_t number, uint64_t address);
 
 size_t modules_count(const struct modules *modules);
 const struct module *modules_at(const struct modules *modules, size_t index); /* number - 1 */

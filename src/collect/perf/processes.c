@@ -269,10 +269,22 @@ uint32_t processes_stack(struct processes *processes, const struct sampler_sampl
     return node;
 }
 
-void processes_keep_made(struct processes *processes, uint64_t time_ns)
+bool processes_keep_made(struct processes *processes, uint64_t time_ns)
 {
+    bool news = false;
+
     for (size_t i = 0; i < processes->made_count; i++)
-        modules_saw(processes->modules, processes->made[i].module, processes->made[i].address,
-                    time_ns);
+        news |= modules_saw(processes->modules, processes->made[i].module,
+                            processes->made[i].address, time_ns);
     processes->made_count = 0;
+    return news;
+}
+
+bool processes_await(struct processes *processes, uint32_t pid, uint64_t address)
+{
+    const struct process *process = find(processes, pid);
+    const struct unwind_mapping *mapping =
+        process ? unwind_space_find(process->space, address) : NULL;
+
+    return mapping && !mapping->elf && modules_awaits(processes->modules, mapping->number, address);
 }

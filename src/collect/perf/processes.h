@@ -35,7 +35,11 @@ void processes_read_maps(struct processes *processes, uint32_t pid);
 uint32_t processes_stack(struct processes *processes, const struct sampler_sample *sample,
                          const struct unwind_frames **out_frames);
 
-/* After that: keeps the code on it that was made at run time (modules_saw). */
-void processes_keep_made(struct processes *processes, uint64_t time_ns);
+/* After that: keeps the code on it that was made at run time (modules_saw). True: some of it was
+ * met for the first time. */
+bool processes_keep_made(struct processes *processes, uint64_t time_ns);
+
+/* Whether this is a place in code that was made at run time, and is not kept yet. */
+bool processes_await(struct processes *processes, uint32_t pid, uint64_t address);
 
 #endif

@@ -183,7 +183,14 @@ static void on_sample(const struct sampler_sample *sample, void *user)
     profile->counts.cut += out->end == TRACE_STACK_CUT;
     profile->counts.inferred += frames && frames->exact < frames->count;
     profile->walking_ns += ifg_monotonic_ns() - begin;
-    processes_keep_made(profile->processes, sample->time_ns);
+    /* Where new code runs, more of it is to come, and it can be read only as long as it lives. */
+    if (processes_keep_made(profile->processes, sample->time_ns))
+        sampler_hurry(profile->sampler);
+}
+
+static bool on_coming_sample(uint32_t pid, uint64_t ip, void *user)
+{
+    return processes_await(((struct profile *)user)->processes, pid, ip);
 }
 
 /* ---- together ---- */
@@ -259,7 +266,8 @@ static void raise_stack(struct profile *profile)
         }
         profile->raise.begun_ns = 0;
         profile->raise.ended_ns = ifg_monotonic_ns();
-    } else if (profile->drained_ns <= profile->raise.ended_ns) { /* samples of before are told */
+    } else if (sampler_told_ns(profile->sampler) <= profile->raise.ended_ns) {
+        /* samples of before are still to come */
         profile->raise.samples = counts->sampler.samples;
         profile->raise.cut = counts->cut;
     } else if (samples >= RAISE_SAMPLES && cut * 100 > samples * RAISE_PERCENT &&
@@ -288,6 +296,7 @@ void profile_drain(struct profile *profile, bool all)
         .named = on_name,
         .forked = on_fork,
         .ended = on_end,
+        .hurries = on_coming_sample,
         .user = profile,
     };
 

@@ -60,6 +60,36 @@ uint64_t record_time(const struct perf_event_header *record)
     return id_of(record, &id) ? id.time_ns : 0;
 }
 
+bool record_changes_code(const struct perf_event_header *record)
+{
+    struct ifg_cursor cursor = body_of(record);
+    uint32_t pid = take_u32(&cursor);
+    uint32_t second = take_u32(&cursor); /* the parent, of a fork */
+    uint32_t tid = take_u32(&cursor);
+
+    switch (record->type) {
+    case PERF_RECORD_MMAP2:
+        return true;
+    case PERF_RECORD_COMM:
+        return record->misc & PERF_RECORD_MISC_COMM_EXEC;
+    case PERF_RECORD_FORK:
+        return pid != second;
+    case PERF_RECORD_EXIT:
+        return pid == tid;
+    default:
+        return false;
+    }
+}
+
+bool record_place(const struct perf_event_header *record, uint32_t *out_pid, uint64_t *out_ip)
+{
+    struct ifg_cursor cursor = body_of(record);
+
+    *out_ip = take_u64(&cursor);
+    *out_pid = take_u32(&cursor);
+    return !cursor.failed;
+}
+
 /* The kernel's part of the call chain; that of the program is left out by the attribute. */
 static void take_chain(struct ifg_cursor *cursor, struct sampler_sample *sample)
 {

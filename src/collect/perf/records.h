@@ -22,6 +22,13 @@
 /* When it was made; 0 if it is too short to tell. */
 uint64_t record_time(const struct perf_event_header *record);
 
+/* Whether it changes what is known of a process's code, so that samples of before must be told
+ * first: mappings, exec, a new process, its end. */
+bool record_changes_code(const struct perf_event_header *record);
+
+/* Where a sample was, of the program or of the kernel; false if it is too short to tell. */
+bool record_place(const struct perf_event_header *record, uint32_t *out_pid, uint64_t *out_ip);
+
 /* Calls the callback for it and counts it. Unknown kinds are stepped over. */
 void record_tell(const struct perf_event_header *record, const struct sampler_events *events,
                  struct sampler_counts *counts);

@@ -47,6 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                            .named = on_name };
     struct sampler_counts counts = { 0 };
     struct perf_event_header *record;
+    uint32_t pid;
+    uint64_t ip;
 
     if (size < sizeof *record || size > UINT16_MAX)
         return 0;
@@ -56,7 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(record, data, size);
     record->type = kinds[data[0] % (sizeof kinds / sizeof kinds[0])];
     record->size = (uint16_t)size;
-    sink += record_time(record);
+    sink += record_time(record) + record_changes_code(record);
+    if (record_place(record, &pid, &ip))
+        sink += pid + ip;
     record_tell(record, &events, &counts);
     free(record);
     return 0;

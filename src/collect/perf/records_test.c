@@ -124,8 +124,13 @@ static void put_id(uint64_t time_ns)
 
 static void tell(struct told *told, struct sampler_counts *counts)
 {
-    const struct sampler_events events = { on_sample, on_mapping, on_switch, on_name,
-                                           on_fork,   on_end,     told };
+    const struct sampler_events events = { .sample = on_sample,
+                                           .mapped = on_mapping,
+                                           .switched = on_switch,
+                                           .named = on_name,
+                                           .forked = on_fork,
+                                           .ended = on_end,
+                                           .user = told };
 
     memset(told, 0, sizeof *told);
     record_tell(&record.header, &events, counts);
@@ -245,6 +250,41 @@ static void side_records(void)
     CHECK_UINT(counts.switches, 1);
 }
 
+static bool changes_code(uint32_t type, uint16_t misc, uint32_t pid, uint32_t second, uint32_t tid)
+{
+    begin(type, misc);
+    put_u32(pid);
+    put_u32(second);
+    put_u32(tid);
+    put_u32(0);
+    put_id(1);
+    return record_changes_code(&record.header);
+}
+
+static void what_samples_must_precede(void)
+{
+    uint32_t pid;
+    uint64_t ip;
+
+    CHECK(changes_code(PERF_RECORD_MMAP2, 0, 7, 7, 0));
+    CHECK(changes_code(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, 7, 7, 0));
+    CHECK(!changes_code(PERF_RECORD_COMM, 0, 7, 7, 0));
+    CHECK(changes_code(PERF_RECORD_FORK, 0, 8, 7, 8));
+    CHECK(!changes_code(PERF_RECORD_FORK, 0, 7, 7, 8)); /* a thread */
+    CHECK(changes_code(PERF_RECORD_EXIT, 0, 7, 1, 7));
+    CHECK(!changes_code(PERF_RECORD_EXIT, 0, 7, 1, 8));
+    CHECK(!changes_code(PERF_RECORD_SWITCH, 0, 7, 7, 7));
+
+    put_sample(32, 16);
+    CHECK(record_place(&record.header, &pid, &ip));
+    CHECK_UINT(pid, 21);
+    CHECK_UINT(ip, 0xffffffff81000001);
+    record.header.size = sizeof record.header + 11;
+    CHECK(!record_place(&record.header, &pid, &ip));
+    record.header.size = sizeof record.header;
+    CHECK(!record_changes_code(&record.header));
+}
+
 static void equal_ways_are_one(void)
 {
     struct stacks *stacks = stacks_create();
@@ -302,5 +342,5 @@ static void lists_of_names(void)
     CHECK(name_list_read("/no/such/file", NAME_LIST_PERF_MAP) == NULL);
 }
 
-TAP_MAIN(TAP_CASE(samples), TAP_CASE(side_records), TAP_CASE(equal_ways_are_one),
-         TAP_CASE(lists_of_names))
+TAP_MAIN(TAP_CASE(samples), TAP_CASE(side_records), TAP_CASE(what_samples_must_precede),
+         TAP_CASE(equal_ways_are_one), TAP_CASE(lists_of_names))

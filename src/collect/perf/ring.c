@@ -58,28 +58,60 @@ static void compact(struct ring *ring)
     ring->taken = 0;
 }
 
-bool ring_copy(struct ring *ring)
+/* Bytes may begin at the end of the ring and go on at its begin. */
+static bool copy_bytes(const struct ring *ring, uint64_t from, size_t size,
+                       struct ifg_bytes *records)
+{
+    size_t at = (size_t)from & (ring->size - 1);
+    size_t part = size < ring->size - at ? size : ring->size - at;
+
+    if (!ifg_bytes_reserve(records, size)) {
+        records->failed = false;
+        return false;
+    }
+    ifg_bytes_put(records, ring->data + at, part);
+    ifg_bytes_put(records, ring->data, size - part);
+    return true;
+}
+
+/* What lies between the two is ours; the kernel gets it back with the tail. */
+static uint64_t begin_copy(struct ring *ring, uint64_t *out_tail)
 {
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-    uint64_t tail = ring->page->data_tail;
-    size_t left = (size_t)(head - tail);
+
+    *out_tail = ring->page->data_tail;
+    if (head - *out_tail > ring->size) /* cannot be: the kernel never overtakes us */
+        *out_tail = head;
+    compact(ring);
+    return head;
+}
+
+bool ring_copy(struct ring *ring)
+{
+    uint64_t tail;
+    uint64_t head = begin_copy(ring, &tail);
+    bool ok = copy_bytes(ring, tail, (size_t)(head - tail), &ring->waiting);
+
+    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+    return ok;
+}
+
+bool ring_copy_apart(struct ring *ring, struct ifg_bytes *samples)
+{
+    uint64_t tail;
+    uint64_t head = begin_copy(ring, &tail);
     bool ok = true;
 
-    compact(ring);
-    if (left > ring->size) /* cannot be: the kernel never overtakes us */
-        left = 0;
-    if (left && !ifg_bytes_reserve(&ring->waiting, left)) {
-        ring->waiting.failed = false;
-        left = 0;
-        ok = false;
-    }
-    while (left) {
-        size_t at = (size_t)tail & (ring->size - 1);
-        size_t part = left < ring->size - at ? left : ring->size - at;
+    while (head - tail >= sizeof(struct perf_event_header)) {
+        struct perf_event_header record; /* in one piece: all sizes are multiples of its own */
 
-        ifg_bytes_put(&ring->waiting, ring->data + at, part);
-        tail += part;
-        left -= part;
+        memcpy(&record, ring->data + ((size_t)tail & (ring->size - 1)), sizeof record);
+        if (record.size < sizeof record || record.size > head - tail)
+            break; /* cannot be either */
+        if (!copy_bytes(ring, tail, record.size,
+                        record.type == PERF_RECORD_SAMPLE ? samples : &ring->waiting))
+            ok = false;
+        tail += record.size;
     }
     __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
     return ok;

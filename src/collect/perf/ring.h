@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A ring that the kernel fills with records of one CPU, and a copy that waits for its turn. */
+/*
+ * A ring that the kernel fills with records of one CPU, and copies of them that wait for their
+ * turn; samples, which are large and may wait longer, wait elsewhere if the caller likes.
+ */
 #ifndef IFG_COLLECT_PERF_RING_H
 #define IFG_COLLECT_PERF_RING_H
 
@@ -28,7 +31,10 @@ void ring_unmap(struct ring *ring);
 /* Copies what is there. False: no memory; the records were thrown away. */
 bool ring_copy(struct ring *ring);
 
-/* The oldest record that waits, whole and valid until the next ring_copy; NULL: none. */
+/* The same, but samples (PERF_RECORD_SAMPLE) are put there. */
+bool ring_copy_apart(struct ring *ring, struct ifg_bytes *samples);
+
+/* The oldest record that waits, whole and valid until the next copy; NULL: none. */
 const struct perf_event_header *ring_peek(const struct ring *ring);
 void ring_next(struct ring *ring);
 

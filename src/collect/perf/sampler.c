@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
+#include "collect/perf/held.h"
 #include "collect/perf/records.h"
 #include "collect/perf/refusal.h"
 #include "collect/perf/ring.h"
@@ -28,8 +29,9 @@
 #define RING_BYTES   ((size_t)512 << 10)
 #define CPUS_MAX     4096
 #define THREADS_MAX  65536
-#define SPARE_FILES  64 /* descriptors that are left for everything else */
-#define RING_SAMPLES 4  /* that a ring holds at least */
+#define SPARE_FILES  64  /* descriptors that are left for everything else */
+#define RING_SAMPLES 4   /* that a ring holds at least */
+#define MANY         128 /* samples that wait for no others */
 
 struct sampler {
     struct ring *rings; /* one per CPU */
@@ -41,6 +43,12 @@ struct sampler {
     size_t room;
     int epoll;
     uint64_t last_read_ns;
+    uint64_t patience_ns;
+    struct held held;       /* samples that were copied, but not told */
+    uint64_t hurry_from_ns; /* the first sample that must not wait; UINT64_MAX: all may */
+    uint64_t hurry_to_ns;   /* the last one */
+    uint64_t batch_ns;      /* when samples were told last */
+    uint64_t told_ns;       /* all samples of before were told */
     struct sampler_counts counts;
     struct perf_event_attr attr; /* of the events that take samples */
     bool paused;
@@ -329,6 +337,9 @@ enum ifg_status sampler_open(const struct sampler_options *options, struct sampl
     if (!sampler)
         return ifg_fail(err, IFG_NO_MEMORY, "no memory for samples");
     sampler->epoll = -1;
+    held_init(&sampler->held);
+    sampler->patience_ns = options->patience_ns;
+    sampler->hurry_from_ns = UINT64_MAX;
     if (options->stack_bytes > SAMPLER_STACK_MAX || options->stack_bytes % 8)
         status = ifg_fail(err, IFG_INVALID, "%u bytes of stack: at most %u, in steps of 8",
                           options->stack_bytes, SAMPLER_STACK_MAX);
@@ -378,22 +389,92 @@ static struct ring *oldest(struct sampler *sampler, uint64_t before)
     return found;
 }
 
+/* Asks for each of the samples that came last whether it may wait. */
+static void ask(struct sampler *sampler, size_t from, const struct sampler_events *events)
+{
+    while (from < sampler->held.records.size) {
+        const struct perf_event_header *record = (const void *)(sampler->held.records.data + from);
+        uint32_t pid;
+        uint64_t ip;
+
+        if (record_place(record, &pid, &ip) && events->hurries(pid, ip, events->user)) {
+            uint64_t time_ns = record_time(record);
+
+            if (time_ns < sampler->hurry_from_ns)
+                sampler->hurry_from_ns = time_ns;
+            if (time_ns > sampler->hurry_to_ns)
+                sampler->hurry_to_ns = time_ns;
+        }
+        from += record->size;
+    }
+}
+
+static void copy_rings(struct sampler *sampler, const struct sampler_events *events)
+{
+    size_t before;
+
+    held_forget_told(&sampler->held);
+    before = sampler->held.records.size;
+    for (size_t i = 0; i < sampler->ring_count; i++)
+        if (sampler->rings[i].page && !ring_copy_apart(&sampler->rings[i], &sampler->held.records))
+            sampler->counts.lost++;
+    if (!held_note(&sampler->held, before))
+        sampler->counts.lost++;
+    if (sampler->patience_ns && events->hurries)
+        ask(sampler, before, events);
+}
+
+static void tell_samples(struct sampler *sampler, uint64_t before,
+                         const struct sampler_events *events)
+{
+    const struct perf_event_header *record;
+
+    while ((record = held_next(&sampler->held, before)))
+        record_tell(record, events, &sampler->counts);
+}
+
+static void tell_others(struct sampler *sampler, uint64_t before,
+                        const struct sampler_events *events)
+{
+    struct ring *ring;
+
+    while ((ring = oldest(sampler, before))) {
+        const struct perf_event_header *record = ring_peek(ring);
+
+        if (record_changes_code(record))
+            tell_samples(sampler, record_time(record), events);
+        record_tell(record, events, &sampler->counts);
+        ring_next(ring);
+    }
+}
+
 void sampler_read(struct sampler *sampler, bool all, const struct sampler_events *events)
 {
     uint64_t now = ifg_monotonic_ns();
     /* What was made before the last time we looked is in our copies by now, whichever CPU. */
     uint64_t before = all ? UINT64_MAX : sampler->last_read_ns;
-    struct ring *ring;
 
     drop_ended(sampler);
-    for (size_t i = 0; i < sampler->ring_count; i++)
-        if (sampler->rings[i].page && !ring_copy(&sampler->rings[i]))
-            sampler->counts.lost++;
-    while ((ring = oldest(sampler, before))) {
-        record_tell(ring_peek(ring), events, &sampler->counts);
-        ring_next(ring);
+    copy_rings(sampler, events);
+    tell_others(sampler, before, events);
+    if (all || sampler->hurry_from_ns < before || held_waiting(&sampler->held) >= MANY ||
+        now - sampler->batch_ns >= sampler->patience_ns) {
+        sampler->hurry_from_ns = sampler->hurry_to_ns >= before ? sampler->hurry_to_ns : UINT64_MAX;
+        sampler->batch_ns = now;
+        tell_samples(sampler, before, events);
+        sampler->told_ns = before;
     }
     sampler->last_read_ns = now;
+}
+
+void sampler_hurry(struct sampler *sampler)
+{
+    sampler->hurry_from_ns = 0;
+}
+
+uint64_t sampler_told_ns(const struct sampler *sampler)
+{
+    return sampler->told_ns;
 }
 
 void sampler_pause(struct sampler *sampler, bool pause)
@@ -518,6 +599,7 @@ void sampler_close(struct sampler *sampler)
     if (sampler->epoll >= 0)
         close(sampler->epoll);
     task_list_fini(&sampler->last);
+    held_fini(&sampler->held);
     ifg_free(sampler->samplers);
     ifg_free(sampler->others);
     ifg_free(sampler->rings);

@@ -30,6 +30,7 @@ struct sampler_options {
     uint32_t hz;          /* samples per second of CPU time and thread; 0: none, switches only */
     uint32_t stack_bytes; /* 0: the default */
     bool want_kernel;     /* frames of the kernel, if we may */
+    uint64_t patience_ns; /* samples may wait so long until they are many; 0: they do not */
 };
 
 /* Times are CLOCK_MONOTONIC. */
@@ -71,6 +72,8 @@ struct sampler_events {
     void (*forked)(uint64_t time_ns, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid,
                    uint32_t tid, void *user);
     void (*ended)(uint64_t time_ns, uint32_t pid, uint32_t tid, void *user);
+    /* A sample has come that may wait; true: it must not. ip may be one of the kernel. */
+    bool (*hurries)(uint32_t pid, uint64_t ip, void *user);
     void *user;
 };
 
@@ -100,8 +103,18 @@ enum ifg_status sampler_open(const struct sampler_options *options, struct sampl
                              struct sampler_facts *out_facts, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Hands out what is in the rings, up to a moment ago: records of different CPUs are put in order,
- * and the newest ones wait for those that are still to come. `all`: everything, at the end. */
+ * and the newest ones wait for those that are still to come. `all`: everything, at the end.
+ *
+ * Patient samplers hand out samples in larger batches, later than switches and the like: whoever
+ * walks their stacks has a cold cache only once then. What changes the code of a process is still
+ * told in order: the samples of before it first. */
 void sampler_read(struct sampler *sampler, bool all, const struct sampler_events *events);
+
+/* The samples that come next are not to wait. */
+void sampler_hurry(struct sampler *sampler);
+
+/* All samples that were taken before this moment have been told. */
+uint64_t sampler_told_ns(const struct sampler *sampler);
 
 /* Stops and goes on taking samples; switches and mappings go on. */
 void sampler_pause(struct sampler *sampler, bool pause);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See held.h. Rings are copied one after the other, so times are in order only within each. */
+#include "collect/perf/held.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "collect/perf/records.h"
+
+#define RECORDS_MAX ((size_t)256 << 20)
+
+struct held_place {
+    uint64_t time_ns;
+    size_t at; /* byte of records */
+};
+
+void held_init(struct held *held)
+{
+    memset(held, 0, sizeof *held);
+    ifg_bytes_init(&held->records, RECORDS_MAX);
+}
+
+void held_fini(struct held *held)
+{
+    ifg_bytes_fini(&held->records);
+    ifg_free(held->places);
+    memset(held, 0, sizeof *held);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct held_place *a = left;
+    const struct held_place *b = right;
+
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct held_place *a = left;
+    const struct held_place *b = right;
+
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return by_place(left, right);
+}
+
+static const struct perf_event_header *record_at(const struct held *held, size_t at)
+{
+    return (const void *)(held->records.data + at);
+}
+
+void held_forget_told(struct held *held)
+{
+    size_t left = held->count - held->told;
+    size_t end = 0;
+
+    if (!held->told)
+        return;
+    memmove(held->places, held->places + held->told, left * sizeof *held->places);
+    qsort(held->places, left, sizeof *held->places, by_place);
+    for (size_t i = 0; i < left; i++) {
+        size_t size = record_at(held, held->places[i].at)->size;
+
+        memmove(held->records.data + end, held->records.data + held->places[i].at, size);
+        held->places[i].at = end;
+        end += size;
+    }
+    held->records.size = end;
+    held->count = left;
+    held->told = 0;
+    held->sorted = false;
+}
+
+static bool make_room(struct held *held)
+{
+    size_t room = held->room ? held->room * 2 : 256;
+    struct held_place *bigger;
+
+    if (held->count < held->room)
+        return true;
+    bigger = ifg_realloc(held->places, room, sizeof *bigger);
+    if (!bigger)
+        return false;
+    held->places = bigger;
+    held->room = room;
+    return true;
+}
+
+bool held_note(struct held *held, size_t from)
+{
+    while (from < held->records.size) {
+        const struct perf_event_header *record = record_at(held, from);
+
+        if (!make_room(held)) {
+            held->records.size = from;
+            return false;
+        }
+        held->places[held->count++] = (struct held_place){ record_time(record), from };
+        held->sorted = false;
+        from += record->size;
+    }
+    return true;
+}
+
+size_t held_waiting(const struct held *held)
+{
+    return held->count - held->told;
+}
+
+const struct perf_event_header *held_next(struct held *held, uint64_t before)
+{
+    if (held->told == held->count)
+        return NULL;
+    if (!held->sorted)
+        qsort(held->places + held->told, held->count - held->told, sizeof *held->places, by_time);
+    held->sorted = true;
+    if (held->places[held->told].time_ns >= before)
+        return NULL;
+    return record_at(held, held->places[held->told++].at);
+}
