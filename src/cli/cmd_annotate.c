@@ -9,6 +9,8 @@
 #include "analyze/annotate.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/module_name.h"
+#include "cli/nearest.h"
 #include "cli/stats_functions.h"
 
 static const char help[] =
@@ -31,12 +33,14 @@ static const char help[] =
     "Exit status: 0; 1 if no function, or more than one, is meant; 2 if FILE cannot be read or\n"
     "an option is wrong.\n";
 
-#define OUTPUT_MAX   (1u << 30)
-#define MATCHES_MAX  20
-#define CONTEXT      6u   /* instructions around one with samples */
-#define SHORT        100u /* so many are shown without asking where samples are */
-#define LINE_CONTEXT 2u
-#define CODE_COLUMNS 52
+#define OUTPUT_MAX      (1u << 30)
+#define MATCHES_MAX     20
+#define NEAR_SHOWN      5u
+#define CONTEXT         6u   /* instructions around one with samples */
+#define SHORT           100u /* so many are shown without asking where samples are */
+#define LINE_CONTEXT    2u
+#define CODE_COLUMNS    52
+#define ADDRESS_COLUMNS 10
 
 struct request {
     const char *path;
@@ -91,7 +95,7 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     if (argc - optind > 2)
         return cli_usage("annotate", "one function at a time; '%s' is too many", argv[optind + 2]);
     request->path = argv[optind];
-    request->function = argv[optind + 1];
+    request->function = module_name_copied(argv[optind + 1]);
     return CLI_YES;
 }
 
@@ -228,6 +232,27 @@ static void write_place(const struct request *request, uint32_t frame, struct if
     }
 }
 
+static void write_instruction(const struct request *request, const struct annotated_instruction *at,
+                              struct ifg_bytes *out)
+{
+    size_t before, filled;
+
+    if (!at->frame) {
+        cli_print(out, "%s\n", at->what.text);
+        return;
+    }
+    before = out->size;
+    functions_put_cell(out, at->what.text, CODE_COLUMNS);
+    cli_print(out, " ");
+    filled = out->size;
+    write_place(request, at->frame, out);
+    if (out->size == filled) { /* no place is known: no blanks at the end */
+        out->size = before;
+        cli_print(out, "%s", at->what.text);
+    }
+    cli_print(out, "\n");
+}
+
 static bool is_near(const struct annotation *a, size_t index)
 {
     size_t from = index > CONTEXT ? index - CONTEXT : 0;
@@ -262,14 +287,7 @@ static void write_code(const struct request *request, struct ifg_bytes *out)
         cli_print(out, " ");
         put_percent(out, at->total, a->total, false);
         cli_print(out, " %s%-10llx ", at->is_target ? ">" : " ", (unsigned long long)at->address);
-        if (at->frame) {
-            functions_put_cell(out, at->what.text, CODE_COLUMNS);
-            cli_print(out, " ");
-            write_place(request, at->frame, out);
-        } else {
-            cli_print(out, "%s", at->what.text);
-        }
-        cli_print(out, "\n");
+        write_instruction(request, at, out);
     }
     if (left_out)
         cli_print(out, "%21s %zu without samples\n", "...", left_out);
@@ -371,16 +389,19 @@ static void write_json(const struct request *request, struct ifg_bytes *out)
 
 /* ---- which function ---- */
 
-static void list_matches(const struct request *request, const struct hot *hot,
-                         const size_t *matches, size_t count)
+static void list_rows(const struct request *request, const struct hot *hot, const size_t *matches,
+                      size_t count)
 {
-    cli_say("'%s' may mean %zu functions; say more of the name, or an address in it:",
-            request->function, count);
+    int width = ADDRESS_COLUMNS; /* the kernel's are longer */
+
+    for (size_t i = 0; i < count && i < MATCHES_MAX; i++)
+        if (request->profile->routines[hot->rows[matches[i]].routine].start >> 40)
+            width = 16;
     for (size_t i = 0; i < count && i < MATCHES_MAX; i++) {
         const struct hot_row *row = &hot->rows[matches[i]];
         char name[300], module[120];
 
-        fprintf(stderr, "  %6.1f %%  0x%-10llx %s  %s\n", percent(row->self, hot->samples),
+        fprintf(stderr, "  %6.1f %%  0x%-*llx  %s  %s\n", percent(row->self, hot->samples), width,
                 (unsigned long long)request->profile->routines[row->routine].start,
                 cli_clean(row->module, module, sizeof module),
                 cli_clean(row->name, name, sizeof name));
@@ -389,19 +410,62 @@ static void list_matches(const struct request *request, const struct hot *hot,
         fprintf(stderr, "  and %zu more\n", count - MATCHES_MAX);
 }
 
+/* Names that may have been meant, the likeliest first; returns how many. */
+static size_t find_near(const struct request *request, const struct hot *hot,
+                        size_t near[NEAR_SHOWN])
+{
+    unsigned distances[NEAR_SHOWN];
+    size_t count = 0;
+
+    for (size_t row = 0; row < hot->row_count; row++) {
+        unsigned distance = nearest_word(request->function, hot->rows[row].name);
+        size_t at = count;
+
+        while (at > 0 && distances[at - 1] > distance)
+            at--;
+        if (distance == NEAREST_FAR || at == NEAR_SHOWN)
+            continue;
+        count += count < NEAR_SHOWN;
+        for (size_t i = count - 1; i > at; i--) {
+            distances[i] = distances[i - 1];
+            near[i] = near[i - 1];
+        }
+        distances[at] = distance;
+        near[at] = row;
+    }
+    return count;
+}
+
+static int say_unknown(const struct request *request, const struct hot *hot)
+{
+    size_t near[NEAR_SHOWN];
+    size_t count = find_near(request, hot, near);
+
+    if (!hot->samples && request->profile->sample_count) {
+        cli_say("%s: no sample matches --model, --op and --thread", request->path);
+        return CLI_NO;
+    }
+    cli_say("%s: no sampled function is called '%s'%s", request->path, request->function,
+            count ? "; these are like it:" : "");
+    if (count)
+        list_rows(request, hot, near, count);
+    else
+        cli_say("all that were sampled: inferogram stats %s --by function --limit 0",
+                request->path);
+    return CLI_NO;
+}
+
 static int choose(const struct request *request, const struct hot *hot, size_t *out_row)
 {
     size_t matches[MATCHES_MAX];
     size_t count = annotate_find(hot, request->profile, request->function, matches, MATCHES_MAX);
 
-    if (!count) {
-        cli_say("%s: no sampled function is called '%s' ('inferogram stats --by function' lists "
-                "them)",
-                request->path, request->function);
-        return CLI_NO;
-    }
+    if (!count)
+        return say_unknown(request, hot);
     if (count > 1) {
-        list_matches(request, hot, matches, count);
+        cli_say("'%s' may mean %zu functions; say more of the name, or an address in it:",
+                request->function, count);
+        list_rows(request, hot, matches, count);
         return CLI_NO;
     }
     *out_row = matches[0];
@@ -419,8 +483,10 @@ static int print_annotation(struct request *request, const struct model *model)
     int code = CLI_YES;
 
     ifg_bytes_init(&out, OUTPUT_MAX);
-    if (!status && !request->profile) {
-        cli_say("%s has no samples: record with --sample", request->path);
+    if (!status && (!request->profile || !request->profile->sample_count)) {
+        cli_say(
+            "%s has no samples: record with --sample ('inferogram info' says why there are none)",
+            request->path);
         return CLI_NO;
     }
     if (!status)

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
+#include "cli/nearest.h"
 
 static const char help[] =
     "usage: inferogram doctor [--strict] [--json] [CHECK...]\n"
@@ -160,7 +161,19 @@ static int unknown(const char *id)
 {
     char list[1024] = "";
     size_t used = 0;
+    const char *near = NULL;
+    unsigned best = NEAREST_FAR;
 
+    for (unsigned i = 0; i < doctor_check_count; i++) {
+        unsigned distance = nearest_word(id, doctor_checks[i].id);
+
+        if (distance < best) {
+            best = distance;
+            near = doctor_checks[i].id;
+        }
+    }
+    if (near)
+        return cli_usage("doctor", "there is no check '%s' (did you mean '%s'?)", id, near);
     for (unsigned i = 0; i < doctor_check_count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  doctor_checks[i].id);

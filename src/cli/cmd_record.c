@@ -32,7 +32,7 @@ static const char help[] =
     "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
     "  --ops[=N]         record the operators of every Nth inference (default 16; 1: of all)\n"
     "  --overhead PCT, --sample[=HZ], --no-sample, --no-sources  call stacks: as many as slow the\n"
-    "                    program down by PCT (default 1), at a rate, none; without texts of "
+    "                    program down by PCT (default 1) per cent, at a rate, none; no texts of "
     "sources\n"
     "  --sched, --memory  also who woke whom; allocations (CMD) and resident memory every 10 ms\n"
     "  --hook HOW        how runtimes are watched: auto, preload (CMD), uprobe, inject (pid), "
@@ -187,7 +187,6 @@ static void show_watched(const struct instruments *instruments)
     }
 }
 
-/* What was used all the same, or why there is nothing at all. */
 /* What the watching itself did to the program. */
 static void show_cost(const struct session_result *result)
 {
@@ -195,7 +194,9 @@ static void show_cost(const struct session_result *result)
 
     if (!result->sample_hz)
         return;
-    if (result->cost_measured)
+    if (!result->samples)
+        cli_say("no call stacks: at %u a second of CPU time, none was due", result->sample_hz);
+    else if (result->cost_measured)
         cli_say("%s call stacks at %u Hz; they slowed the program down by %.1f %% (± %.1f, "
                 "measured)",
                 cli_count(result->samples, samples), result->sample_hz,
@@ -205,6 +206,7 @@ static void show_cost(const struct session_result *result)
                 cli_count(result->samples, samples), result->sample_hz, result->cost_pct);
 }
 
+/* What was used all the same, or why there is nothing at all. */
 static void show_missing(const struct session_result *result, const struct screen *screen)
 {
     const struct instrument *wakers = instruments_find(&result->instruments, "wakers");
@@ -226,8 +228,23 @@ static void show_missing(const struct session_result *result, const struct scree
                 result->program);
 }
 
+/* The command that shows most of what there is. */
+static void show_next(const struct session_result *result, const struct screen *screen)
+{
+    if (result->totals.models)
+        cli_say("next: inferogram report %s", result->path);
+    else if (result->samples)
+        cli_say("next: inferogram stats %s --by function", result->path);
+    else if (screen->sched)
+        cli_say("next: inferogram stats %s --by thread", result->path);
+    else
+        cli_say("next: inferogram info %s", result->path);
+}
+
 static void show_end(const struct session_result *result, const struct screen *screen)
 {
+    /* Counted when recording stopped; what was waited for may have taken them along. */
+    bool waited = result->command_ended && result->end == SESSION_DURATION_OVER;
     char events[32];
     char dropped[32];
     char size[32];
@@ -245,7 +262,7 @@ static void show_end(const struct session_result *result, const struct screen *s
     else
         snprintf(how, sizeof how, "goes on");
     cli_say("%s %s; recorded %.1f s: %s events, %s, %s dropped", result->program, how,
-            result->totals.seconds, cli_count(result->totals.events, events),
+            result->recorded_s, cli_count(result->totals.events, events),
             cli_size(result->totals.bytes, size), cli_count(result->totals.dropped, dropped));
     show_watched(&result->instruments);
     show_cost(result);
@@ -254,12 +271,13 @@ static void show_end(const struct session_result *result, const struct screen *s
         cli_say("the program's calls still go through our hooks, which record nothing now: %s; a "
                 "further 'record --pid %d --hook inject' puts them back",
                 result->still_injected, (int)result->pid);
-    if (result->left_running)
-        cli_say("%u of its processes go on without being recorded", result->left_running);
+    if (result->left_running && !waited)
+        cli_say("%u of its processes go%s on without being recorded", result->left_running,
+                result->left_running == 1 ? "es" : "");
     if (result->totals.dropped)
         cli_say("events were dropped because buffers were full: record less, or use --lossless");
     if (result->end != SESSION_WRITE_FAILED && !(screen->view && screen->view->directory[0]))
-        cli_say("next: inferogram %s %s", result->totals.models ? "report" : "info", result->path);
+        show_next(result, screen);
 }
 
 /* ---- finding a process by name or path ---- */
@@ -568,6 +586,14 @@ static void join_options(const struct record_command *command,
     memcpy(out + own, options, sizeof options);
 }
 
+/* "--sample 99" would run a program called 99; behind "--" it may. */
+static bool is_lone_value(const char *option, const char *word)
+{
+    return strncmp(option, "--", 2) == 0 && *word >= '0' && *word <= '9' &&
+           (strcmp(option, "--sample") == 0 || strcmp(option, "--ops") == 0 ||
+            strcmp(option, "--resources") == 0);
+}
+
 /* CLI_YES: go on. Anything else is the exit status; help sets *out_done. */
 static int parse(int argc, char **argv, const struct record_command *command,
                  struct arguments *arguments, bool *out_done)
@@ -650,6 +676,9 @@ static int parse(int argc, char **argv, const struct record_command *command,
     }
     if (optind < argc)
         session->command = argv + optind;
+    if (session->command && is_lone_value(argv[optind - 1], argv[optind]))
+        return cli_usage(command_name, "a value of %s stands behind an equals sign: %s=%s",
+                         argv[optind - 1], argv[optind - 1], argv[optind]);
     arguments->view.launched = session->command != NULL;
     if (arguments->view.log && !session->command)
         return cli_usage(command_name, "--log is for what CMD prints: there is no CMD");
@@ -731,6 +760,8 @@ int record_command_run(int argc, char **argv, const struct record_command *comma
         code = parse(argc, all, command, &arguments, &done);
     else
         cli_say("out of memory");
+    if (code == CLI_USAGE && variable && *variable)
+        cli_say("the variable IFG_RECORD_OPTIONS adds options, too: %s", variable);
     if (code || done)
         goto out;
     screen.quiet = arguments.quiet;

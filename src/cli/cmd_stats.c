@@ -69,15 +69,24 @@ struct request {
     bool csv;
 };
 
-static bool choose(const char *text, const char *const *names, size_t count, int *out_index)
+static int choose(const char *text, const char *what, const char *const *names, size_t count,
+                  int *out_index)
 {
+    char list[200] = "";
+    size_t used = 0;
+
     for (size_t i = 0; i < count; i++) {
         if (strcmp(text, names[i]) == 0) {
             *out_index = (int)i;
-            return true;
+            return CLI_YES;
         }
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 !i              ? ""
+                                 : i + 1 < count ? ", "
+                                                 : " or ",
+                                 names[i]);
     }
-    return false;
+    return cli_usage("stats", "%s is %s, not '%s'", what, list, text);
 }
 
 static bool parse_time(const char *text, uint64_t *out_ns)
@@ -104,22 +113,25 @@ static int take_option(int option, struct request *request)
 
     switch (option) {
     case 'b':
-        if (!choose(optarg, groups, 9, &chosen))
-            return cli_usage("stats", "cannot group by '%s'", optarg);
+        if (strcmp(optarg, "line") == 0)
+            return cli_usage("stats", "lines are counted within a function: --by function shows "
+                                      "the hottest of each, 'inferogram annotate' all of one");
+        if (choose(optarg, "--by", groups, 9, &chosen))
+            return CLI_USAGE;
         request->of_models = chosen == 6;
         request->memory = chosen >= 7;
         request->allocations = chosen == 8;
         request->options.by = chosen >= 6 ? STATS_BY_FUNCTION : (enum stats_by)chosen;
         break;
     case 's':
-        if (!choose(optarg, columns, 8, &chosen))
-            return cli_usage("stats", "cannot sort by '%s'", optarg);
+        if (choose(optarg, "--sort", columns, 8, &chosen))
+            return CLI_USAGE;
         request->sort = (enum column)chosen;
         request->sort_given = true;
         break;
     case 'p':
-        if (!choose(optarg, ways, 2, &chosen))
-            return cli_usage("stats", "percentiles are linear or nearest, not '%s'", optarg);
+        if (choose(optarg, "--percentile", ways, 2, &chosen))
+            return CLI_USAGE;
         request->options.percentile = (enum stats_percentile)chosen;
         break;
     case 'n':
@@ -386,7 +398,9 @@ static int print_stats(const struct request *request, const struct model *model)
     if (waiting && !request->json && !request->csv)
         threads_write_table(&out, profile, waiting, request->options.filter.thread, request->limit);
     if (!out.size)
-        cli_say("%s: nothing matches", request->path);
+        cli_say("%s: nothing matches%s", request->path,
+                model_has_profile(model) ? "; --by function and --by thread show what was sampled"
+                                         : "");
     if (model->dropped && !request->json && !request->csv)
         cli_say("%llu events were dropped while recording and are in no figure",
                 (unsigned long long)model->dropped);

@@ -31,6 +31,7 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
     ifg_json_put_uint(json, "messages", model->message_count);
     ifg_json_put_uint(json, "counters", model->counter_count);
     ifg_json_put_uint(json, "async", model->async_count);
+    ifg_json_put_uint(json, "flows", model->flow_count);
     ifg_json_put_uint(json, "allocations", model->allocation_count - frees);
     ifg_json_put_uint(json, "frees", frees);
     ifg_json_put_uint(json, "frames", model->frame_count);

@@ -11,13 +11,16 @@
 
 #include "cli/advice.h"
 #include "cli/cli.h"
+#include "cli/stats_functions.h"
 #include "model/samples.h"
 
-#define NAME_COLUMNS 44
-#define OPEN_SHOWN   8
-#define LISTED_MAX   12
+#define NAME_COLUMNS     44
+#define NAME_COLUMNS_MAX 72
+#define OPEN_SHOWN       8
+#define LISTED_MAX       12
 
 #define LABEL_COLUMNS      13
+#define COMMAND_COLUMNS    100
 #define LINE_COLUMNS       100
 #define INSTRUMENT_COLUMNS 64
 #define CUT_WORTH_SAYING   0.05
@@ -34,11 +37,7 @@ void info_start_time(const struct info_request *request, char *out, size_t size)
 
 double info_seconds(const struct info_request *request)
 {
-    const char *said = trace_find_fact(trace_reader_tables(request->reader), "record.seconds");
-
-    if (said)
-        return strtod(said, NULL);
-    return (double)(request->model->end_ns - request->model->begin_ns) * 1e-9;
+    return (double)model_length_ns(request->model) * 1e-9;
 }
 
 /* Not processes and threads of the system, but where what the machine uses is kept; imported traces
@@ -147,19 +146,21 @@ static void write_counts(const struct info_request *request, struct ifg_bytes *o
     const struct model *model = request->model;
     const struct info_counts ended = info_count(request->stats);
     const struct {
-        const char *name;
+        const char *one;
+        const char *many;
         uint64_t count;
         bool always;
     } counts[] = {
-        { "zones", ended.zones, true },
-        { "ML events", ended.ml, true },
-        { "operators", ended.ops, false },
-        { "messages", model->message_count, false },
-        { "counter values", model->counter_count, false },
-        { "async spans", model->async_count, false },
-        { "allocations and frees", model->allocation_count, false },
-        { "frames", model->frame_count, false },
-        { "details", model->attribute_count, false },
+        { "zone", "zones", ended.zones, true },
+        { "ML event", "ML events", ended.ml, true },
+        { "operator", "operators", ended.ops, false },
+        { "message", "messages", model->message_count, false },
+        { "counter value", "counter values", model->counter_count, false },
+        { "async span", "async spans", model->async_count, false },
+        { "flow", "flows", model->flow_count, false },
+        { "allocation or free", "allocations and frees", model->allocation_count, false },
+        { "frame", "frames", model->frame_count, false },
+        { "detail", "details", model->attribute_count, false },
     };
     const char *separator = "";
     char number[32];
@@ -168,7 +169,8 @@ static void write_counts(const struct info_request *request, struct ifg_bytes *o
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         if (!counts[i].always && !counts[i].count)
             continue;
-        cli_print(out, "%s%s %s", separator, cli_count(counts[i].count, number), counts[i].name);
+        cli_print(out, "%s%s %s", separator, cli_count(counts[i].count, number),
+                  counts[i].count == 1 ? counts[i].one : counts[i].many);
         separator = " · ";
     }
     cli_print(out, "\nDropped      %s\n", cli_count(model->dropped, number));
@@ -195,7 +197,7 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
     for (size_t i = 0; i < tables->process_count; i++) {
         const struct trace_process_entry *process = &tables->processes[i];
         unsigned threads = 0;
-        char command[100];
+        const char *command = *process->arguments ? process->arguments : process->program;
         char fate[48];
 
         if (info_is_machine(process))
@@ -206,9 +208,9 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
         }
         for (size_t t = 0; t < tables->thread_count; t++)
             threads += tables->threads[t].process == i && !info_is_resources(&tables->threads[t]);
-        cli_print(out, "%-12s %u  %s  (", label, process->pid,
-                  cli_clean(*process->arguments ? process->arguments : process->program, command,
-                            sizeof command));
+        cli_print(out, "%-12s %u  ", label, process->pid);
+        functions_put_last(out, command, COMMAND_COLUMNS);
+        cli_print(out, "  (");
         if (threads) /* none: it is known only by what it used */
             cli_print(out, "%u thread%s, ", threads, threads == 1 ? "" : "s");
         cli_print(out, "%s)\n", info_fate(process, fate, sizeof fate));
@@ -409,22 +411,44 @@ static void write_file(const struct info_request *request, struct ifg_bytes *out
     struct info_counts counts = info_count(request->stats);
     uint64_t zones = counts.zones + counts.ml + counts.ops;
     const char *cpu = trace_find_fact(trace_reader_tables(request->reader), "record.cpu_seconds");
-    double seconds = info_seconds(request);
+    const char *ran = trace_find_fact(trace_reader_tables(request->reader), "record.seconds");
+    double seconds = ran ? strtod(ran, NULL) : info_seconds(request);
     char size[32];
     char path[200];
 
     cli_print(out, "File         %s, %s, format %u.%u", cli_clean(request->path, path, sizeof path),
               cli_size(file->file_bytes, size), file->major, file->minor);
-    if (zones >= 1000)
+    if (zones >= 1000 && !model_has_profile(request->model)) /* those have code and sources, too */
         cli_print(out, ", %.2f bytes per zone", (double)file->file_bytes / (double)zones);
     if (cpu && seconds > 0)
-        cli_print(out, "; recording took %.1f %% of one core", 100 * strtod(cpu, NULL) / seconds);
+        cli_print(out, "; the recorder ran %.2f s and took %.1f %% of one core", seconds,
+                  100 * strtod(cpu, NULL) / seconds);
     cli_print(out, "\n");
+}
+
+/* As wide as the longest name that is shown, within reason. */
+static int name_columns(const struct info_request *request)
+{
+    const struct stats *stats = request->stats;
+    size_t shown[2] = { 0, 0 };
+    size_t columns = NAME_COLUMNS;
+
+    for (size_t i = 0; i < stats->row_count; i++) {
+        const struct stats_row *row = &stats->rows[i];
+        size_t own = columns_of(row->name) + (row->kind == TRACE_LOCATION_STAGE ? 8 : 2);
+
+        if (!row->count || shown[row->kind == TRACE_LOCATION_ML]++ >= request->top)
+            continue;
+        if (own > columns && own <= NAME_COLUMNS_MAX)
+            columns = own;
+    }
+    return (int)columns;
 }
 
 static void write_rows(const struct info_request *request, struct ifg_bytes *out, bool ml)
 {
     const struct stats *stats = request->stats;
+    int columns = name_columns(request);
     size_t shown = 0;
 
     for (size_t i = 0; i < stats->row_count && shown < request->top; i++) {
@@ -434,10 +458,10 @@ static void write_rows(const struct info_request *request, struct ifg_bytes *out
         if (!row->count || (row->kind == TRACE_LOCATION_ML) != ml)
             continue;
         if (!shown)
-            cli_print(out, "\n%-*s %12s %10s %10s %10s %10s %8s\n", NAME_COLUMNS,
+            cli_print(out, "\n%-*s %12s %10s %10s %10s %10s %8s\n", columns,
                       ml ? "Models" : "Zones", "count", "mean", "min", "max", "total", "of time");
         cli_print(out, row->kind == TRACE_LOCATION_STAGE ? "  stage " : "  ");
-        cli_put_name(out, row->name, NAME_COLUMNS - (row->kind == TRACE_LOCATION_STAGE ? 8 : 2));
+        cli_put_name(out, row->name, columns - (row->kind == TRACE_LOCATION_STAGE ? 8 : 2));
         cli_print(out, " %12s %10s %10s %10s %10s %6.1f %%\n", cli_count(row->count, count),
                   cli_duration(row->mean_ns, mean), cli_duration((double)row->min_ns, shortest),
                   cli_duration((double)row->max_ns, longest),

@@ -9,6 +9,7 @@ int cli_load(const char *path, struct trace_reader **out_reader, const struct mo
     struct ifg_error err = { 0 };
     const struct trace_file_info *file;
     enum ifg_status status = trace_reader_open(path, out_reader, &err);
+    uint64_t missing;
 
     *out_model = NULL;
     if (!status)
@@ -20,10 +21,10 @@ int cli_load(const char *path, struct trace_reader **out_reader, const struct mo
     file = trace_reader_file(*out_reader);
     if (!file->finished)
         cli_say("%s: the recording was not finished; read up to its last whole block", path);
+    missing = file->damaged_blocks + (*out_model)->undecoded_blocks;
     if (file->skipped_bytes || (*out_model)->undecoded_blocks)
-        cli_say("%s: %llu bytes are damaged, the first at offset %llu; %llu blocks are missing",
-                path, (unsigned long long)file->skipped_bytes,
-                (unsigned long long)file->first_damage,
-                (unsigned long long)(file->damaged_blocks + (*out_model)->undecoded_blocks));
+        cli_say("%s: %llu bytes are damaged, the first at offset %llu; %llu block%s missing", path,
+                (unsigned long long)file->skipped_bytes, (unsigned long long)file->first_damage,
+                (unsigned long long)missing, missing == 1 ? " is" : "s are");
     return CLI_YES;
 }

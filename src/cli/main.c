@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/nearest.h"
 
 static const struct cli_command commands[] = {
     { "record", "run a program, or attach to one, and record what it does", cmd_record },
@@ -42,33 +43,56 @@ static void print_help(void)
          "\n"
          "usage: inferogram COMMAND [OPTIONS]\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-8s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-9s %s\n", commands[i].name, commands[i].summary);
     puts(
         "\n"
         "  inferogram record -- ./program        record a program from its start\n"
         "  inferogram record --pid 4711          record a running one\n"
-        "  inferogram info FILE.ifg              see what was recorded\n"
+        "  inferogram report FILE.ifg            see what it found\n"
         "\n"
         "'inferogram COMMAND --help' tells more; so does 'man inferogram'.\n"
         "Exit status: 0 yes, 1 no or failed, 2 usage or unreadable input, 3 unsure, 4 something is "
         "missing\nhere; record passes on the program's own.");
 }
 
-/* The command that the user may have meant: same first letters, or one letter off. */
+/* The command that the user may have meant; NULL: none is like it. */
 static const char *nearest(const char *given)
 {
+    const char *found = NULL;
+    unsigned best = NEAREST_FAR;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        unsigned distance = nearest_distance(given, commands[i].name);
+
+        if (distance < best) {
+            best = distance;
+            found = commands[i].name;
+        }
+    }
+    return found;
+}
+
+static int run_command(int argc, char **argv)
+{
     for (size_t i = 0; i < COMMANDS; i++)
-        if (given[0] == commands[i].name[0])
-            return commands[i].name;
-    return NULL;
+        if (strcmp(argv[0], commands[i].name) == 0)
+            return commands[i].run(argc, argv);
+    if (nearest(argv[0]))
+        return cli_usage(NULL, "there is no command '%s' (did you mean '%s'?)", argv[0],
+                         nearest(argv[0]));
+    return cli_usage(NULL, "there is no command '%s'", argv[0]);
 }
 
 static int run(int argc, char **argv)
 {
+    char help[] = "--help";
+
     if (argc < 2) {
         print_help();
         return CLI_USAGE;
     }
+    if (strcmp(argv[1], "help") == 0 && argc > 2)
+        return run_command(2, (char *[]){ argv[2], help, NULL });
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_help();
@@ -78,13 +102,7 @@ static int run(int argc, char **argv)
         puts("inferogram " INFEROGRAM_VERSION);
         return CLI_YES;
     }
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    if (nearest(argv[1]))
-        return cli_usage(NULL, "there is no command '%s'; did you mean '%s'?", argv[1],
-                         nearest(argv[1]));
-    return cli_usage(NULL, "there is no command '%s'", argv[1]);
+    return run_command(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/advice.h"
 #include "cli/cli.h"
 
 #define COLUMNS       100
@@ -41,7 +42,7 @@ void report_append(char *out, size_t size, const char *format, ...)
 /* Whether the word that begins here belongs to the number or name before it. */
 static bool is_glued(const char *word)
 {
-    static const char *const units[] = { "ns", "us", "ms", "s", "kB", "MB", "GB" };
+    static const char *const units[] = { "ns", "us", "ms", "s", "kB", "MB", "GB", "dropped" };
     size_t bytes = strcspn(word, " ,;:.)");
 
     if (*word == '%' || strncmp(word, "· ", strlen("· ")) == 0)
@@ -206,7 +207,7 @@ static void write_cost(const struct report *report, struct ifg_bytes *out)
         report_append(line, sizeof line, " · call stacks slowed the program down by %.1f %%",
                       fmax(strtod(cost, NULL), 0));
     else if (about)
-        report_append(line, sizeof line, " · call stacks took about %.1f %% of its time",
+        report_append(line, sizeof line, " · call stacks took about %.1f %% of the program's time",
                       fmax(strtod(about, NULL), 0));
     report_append(line, sizeof line, " · %s dropped", cli_count(input->model->dropped, number));
     report_wrap(out, RECORDING, "", line);
@@ -217,16 +218,22 @@ static void write_missing(const struct report *report, struct ifg_bytes *out)
     const struct trace_tables *tables = report->input->tables;
     char line[REASONS_BYTES] = "not available: ";
     bool any = false;
+    bool commands = false;
 
     for (size_t i = 0; i < tables->instrument_count && strlen(line) + 300 < sizeof line; i++) {
         const struct trace_instrument_entry *instrument = &tables->instruments[i];
+        struct advice advice;
 
         if (instrument->state != TRACE_INSTRUMENT_UNAVAILABLE)
             continue;
+        advice_split(instrument->reason, &advice);
         report_append(line, sizeof line, "%s%.60s (%.200s)", any ? ", " : "", instrument->name,
-                      *instrument->reason ? instrument->reason : "no reason given");
+                      *advice.sentence ? advice.sentence : "no reason given");
         any = true;
+        commands |= *advice.command != '\0';
     }
+    if (commands)
+        report_append(line, sizeof line, "; commands that change this: inferogram info, or doctor");
     if (any)
         report_wrap(out, RECORDING, "", line);
     for (size_t i = 0; i < tables->loss_count; i++) {
@@ -283,6 +290,8 @@ static void write_next(const struct report_request *request, struct ifg_bytes *o
     else if (report->net_count && !any_profiled(report->input))
         cli_print(out, "%-*sinferogram record --ops -- PROGRAM    to see operators\n", RECORDING,
                   label);
+    else if (report->hot && report->hot->samples)
+        cli_print(out, "%-*sinferogram stats %s --by function\n", RECORDING, label, path);
     else
         cli_print(out, "%-*sinferogram info %s\n", RECORDING, label, path);
     cli_print(out, "%*sinferogram serve %s    the timeline, in a browser\n", RECORDING, "", path);

@@ -7,6 +7,7 @@
 #include "analyze/heap.h"
 #include "analyze/memory.h"
 #include "cli/cli.h"
+#include "cli/module_name.h"
 #include "cli/report_output.h"
 #include "model/samples.h"
 
@@ -82,7 +83,7 @@ static void say_share(const struct heap_row *row, const struct heap_use *heap, c
 static void write_holders(const struct ml_input *input, struct ifg_bytes *out)
 {
     const struct heap_use *heap = input->heap;
-    char line[1600] = "", text[32];
+    char line[1600] = "", text[32], name[300];
     size_t said = 0;
 
     if (!heap || !(heap->peak.bytes > 0))
@@ -112,7 +113,7 @@ static void write_holders(const struct ml_input *input, struct ifg_bytes *out)
         if (row->peak.bytes < LEAST_SHARE * heap->peak.bytes)
             break;
         report_append(line, sizeof line, "%s%s%.70s", said++ ? " · " : "", row->guessed ? "? " : "",
-                      row->name);
+                      module_name_short(row->name, name, sizeof name));
         if (*row->under)
             report_append(line, sizeof line, " < %.50s", row->under);
         say_share(row, heap, line, sizeof line);

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/module_name.h"
 #include "cli/stats_functions.h"
 
 #define FUNCTIONS_SHOWN 5u
 #define MODULES_SHOWN   5u
 #define NAME_COLUMNS    58
+#define LINE_COLUMNS    100
 
 static double share_of(uint64_t part, uint64_t all)
 {
@@ -27,19 +29,21 @@ static void write_functions(const struct hot *hot, struct ifg_bytes *out, int in
     cli_print(out, "%*sHot functions (%s samples)\n", indent, "", cli_count(hot->samples, number));
     for (size_t i = 0; i < hot->row_count && i < FUNCTIONS_SHOWN && hot->rows[i].self; i++) {
         const struct hot_row *row = &hot->rows[i];
-        char name[600], module[100], whole[88];
+        int left = LINE_COLUMNS - indent - 11; /* behind the share */
+        char name[600], whole[300];
 
-        snprintf(name, sizeof name, "%s%.590s", row->guessed ? "? " : "", row->name);
+        snprintf(name, sizeof name, "%s%s%s%.250s", row->guessed ? "? " : "",
+                 module_name_short(row->name, whole, sizeof whole), *row->under ? " < " : "",
+                 row->under);
         cli_print(out, "%*s%5.1f %%  ", indent + 2, "", 100 * share_of(row->self, hot->samples));
-        if (*row->under) {
-            size_t used = strlen(name);
-
-            snprintf(name + used, sizeof name - used, " < %s", row->under);
-            cli_print(out, "%s\n", cli_clean(name, whole, sizeof whole));
-            continue; /* the name has the module in it */
+        if (*row->under || module_names(row->module, row->name)) {
+            functions_put_last(out, name, left);
+        } else {
+            functions_put_cell(out, name, NAME_COLUMNS);
+            cli_print(out, "  ");
+            functions_put_last(out, row->module, left - NAME_COLUMNS - 2);
         }
-        functions_put_cell(out, name, NAME_COLUMNS);
-        cli_print(out, "  %s\n", cli_clean(row->module, module, sizeof module));
+        cli_print(out, "\n");
     }
 }
 

@@ -51,6 +51,8 @@ int cli_bad_option(const char *command, int option, char **argv)
 
     if (option == ':')
         return cli_usage(command, "option %s needs a value", given);
+    if (optopt && given[0] == '-' && given[1] == '-' && strchr(given, '='))
+        return cli_usage(command, "option %.*s takes no value", (int)strcspn(given, "="), given);
     if (optopt && optopt < 128 && given[0] == '-' && given[1] != '-')
         return cli_usage(command, "unknown option -%c", optopt);
     return cli_usage(command, "unknown option %s", given);

@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/csv.h"
+#include "cli/module_name.h"
 
 #define OUTPUT_MAX   (1u << 30)
 #define NAME_COLUMNS 48
@@ -18,7 +19,7 @@ static double share_of(uint64_t part, uint64_t all)
     return all ? (double)part / (double)all : 0;
 }
 
-void functions_put_cell(struct ifg_bytes *out, const char *text, int columns)
+static void put_cut(struct ifg_bytes *out, const char *text, int columns, bool pad)
 {
     char clean[512];
     int used = 0;
@@ -32,11 +33,20 @@ void functions_put_cell(struct ifg_bytes *out, const char *text, int columns)
             cut = i;
         used++;
     }
-    if (used > columns) {
+    if (used > columns)
         cli_print(out, "%.*s…", (int)cut, clean);
-        return;
-    }
-    cli_print(out, "%s%*s", clean, columns - used, "");
+    else
+        cli_print(out, "%s%*s", clean, pad ? columns - used : 0, "");
+}
+
+void functions_put_cell(struct ifg_bytes *out, const char *text, int columns)
+{
+    put_cut(out, text, columns, true);
+}
+
+void functions_put_last(struct ifg_bytes *out, const char *text, int columns)
+{
+    put_cut(out, text, columns, false);
 }
 
 static int compare_rows(const void *a, const void *b, void *user)
@@ -146,9 +156,10 @@ static void write_table(const struct model_profile *profile, const struct hot *h
     for (size_t i = 0; i < rows; i++) {
         const struct hot_row *row = &hot->rows[i];
         const char *slash = strrchr(row->file, '/');
-        char number[32], name[600], file[200], under[56];
+        char number[32], name[600], whole[590], file[200], under[56];
 
-        snprintf(name, sizeof name, "%s%.590s", row->guessed ? "? " : "", row->name);
+        snprintf(name, sizeof name, "%s%s", row->guessed ? "? " : "",
+                 module_name_short(row->name, whole, sizeof whole));
         functions_put_cell(out, name, NAME_COLUMNS);
         cli_print(out, " %9s %6.1f %%", cli_count(row->self, number),
                   100 * share_of(row->self, hot->samples));
@@ -200,8 +211,12 @@ int functions_print(const struct functions_request *request)
         write_csv(hot, rows, &out);
     else if (hot->row_count)
         write_table(profile, hot, rows, &out);
-    else
+    else if (profile->sample_count)
         cli_say("%s: no sample matches", request->path);
+    else
+        cli_say("%s has no samples: record with --sample ('inferogram info' says why there "
+                "are none)",
+                request->path);
     if (profile->lost && request->form == FUNCTIONS_TABLE)
         cli_say("%llu samples were lost while recording and are in no figure",
                 (unsigned long long)profile->lost);

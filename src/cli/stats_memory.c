@@ -10,6 +10,7 @@
 #include "analyze/heap.h"
 #include "cli/cli.h"
 #include "cli/csv.h"
+#include "cli/module_name.h"
 #include "cli/stats_functions.h"
 #include "export/documents.h"
 #include "model/samples.h"
@@ -239,9 +240,10 @@ static void allocations_table(const struct ml_input *input, size_t rows, size_t 
               CELL, "±", "share", CELL, "in all", "picked", CELL + 1, "not freed", "module");
     for (size_t i = 0; i < rows; i++) {
         const struct heap_row *row = &heap->functions.rows[i];
-        char name[600], under[64];
+        char name[600], whole[590], under[64];
 
-        snprintf(name, sizeof name, "%s%.590s", row->guessed ? "? " : "", row->name);
+        snprintf(name, sizeof name, "%s%s", row->guessed ? "? " : "",
+                 module_name_short(row->name, whole, sizeof whole));
         functions_put_cell(out, name, NAME_COLUMNS);
         cli_print(out, " %*s", CELL, size_of(row->peak.bytes, text));
         cli_print(out, " %*s", CELL - 1, size_of(heap_error(&row->peak), text));

@@ -46,7 +46,8 @@ static void put_row(struct ifg_bytes *out, const struct model_profile *profile,
     cli_put_name(out, name, NAME_COLUMNS);
     for (int s = 0; s < MODEL_STATES; s++)
         cli_print(out, " %9s", cli_duration((double)from->ns[s], text));
-    cli_print(out, " %9s", cli_duration((double)from->disk_ns, text));
+    if (has_wakers) /* the same rights: without them nobody told */
+        cli_print(out, " %9s", cli_duration((double)from->disk_ns, text));
     cli_print(out, " %9s", cli_count(from->times, text));
     if (has_wakers && from->wakes) {
         cli_print(out, " %9s", cli_count(from->wakes, text));
@@ -69,8 +70,11 @@ size_t threads_write_table(struct ifg_bytes *out, const struct model_profile *pr
         if (!rows++) {
             cli_print(out, "%sBy context switches, longest wait for a CPU first\n",
                       out->size ? "\n" : "");
-            cli_print(out, "%-*s %9s %9s %9s %9s %9s", NAME_COLUMNS, "thread", "running",
-                      "runnable", "blocked", "of it D", "waits");
+            cli_print(out, "%-*s %9s %9s %9s", NAME_COLUMNS, "thread", "running", "runnable",
+                      "blocked");
+            if (waiting->has_wakers)
+                cli_print(out, " %9s", "of it D");
+            cli_print(out, " %9s", "waits");
             if (waiting->has_wakers)
                 cli_print(out, " %9s %9s  %s", "wake-ups", "till run", "woken most by");
             cli_print(out, "\n");

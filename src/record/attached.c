@@ -161,8 +161,8 @@ enum ifg_status attached_explain(const struct session *session, const struct pro
     return ifg_fail(
         err, IFG_NOT_FOUND,
         "process %d (%s) does not carry libinferogram and has not loaded ONNX Runtime: "
-        "there is nothing to record in it. Start it with 'inferogram record -- %s ...', "
-        "wait for a program with --next, or see 'inferogram ls'",
+        "there is nothing to record in it but its call stacks (--sample). Start it with "
+        "'inferogram record -- %s ...', wait for a program with --next, or see 'inferogram ls'",
         (int)info->pid, name, name);
 }
 

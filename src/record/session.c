@@ -384,6 +384,7 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     enum ifg_status status;
 
     result->left_running = 0;
+    result->recorded_s = (double)(ifg_monotonic_ns() - session->begin_ns) * 1e-9;
     while (session->targets) {
         bool alive = process_exists(target_pid(session->targets));
 

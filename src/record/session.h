@@ -105,6 +105,7 @@ struct session_result {
     uint32_t left_running;
     char still_injected[512]; /* why the program still calls through our hooks; "" if it does not */
     struct session_progress totals;
+    double recorded_s; /* until it stopped; what was to be written then came on top */
     double recorder_cpu_s;
     uint32_t sample_hz; /* 0: nothing was sampled */
     uint64_t samples;

@@ -137,7 +137,7 @@ sudo() { "$@"; }
 id() { echo 65534; } # the user's, who is not us
 look wakers >"$T/unmounted"
 eval "$(sed 's/.*"fix":"\([^"]*\)".*/\1/' "$T/unmounted")"
-look attach other_processes wakers deleted_libraries kernel_frames kernel_names >"$T/granted"
+look attach other_processes wakers deleted_libraries kernel_frames kernel_names resources >"$T/granted"
 mount -o remount,gid=0,mode=700 /sys/kernel/tracing
 setcap -r "$INFEROGRAM"
 look wakers >"$T/closed"

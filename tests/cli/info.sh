@@ -11,7 +11,7 @@ exits "info of a good file" 0 "$INFEROGRAM" info good.ifg
 cp stdout text
 is "nothing on stderr" "$(cat stderr)" ""
 matches "the program comes first" "$(head -n 1 text)" '^rec_ticker, [0-9.]+ s, recorded 20[0-9-]+T[0-9:]+Z on '
-matches "the events" "$(cat text)" '^Events +6 002 zones · 1 ML events · 1 messages · [0-9]+ counter values · 4 details$'
+matches "the events" "$(cat text)" '^Events +6 002 zones · 1 ML event · 1 message · [0-9]+ counter values · 4 details$'
 matches "the drops" "$(cat text)" '^Dropped +0$'
 matches "the processes" "$(cat text)" '^Processes +[0-9]+  .*rec_ticker -c 3000 .*\(2 threads, exited with 0\)$'
 matches "the instruments" "$(cat text)" '^Instruments +zones on · models on( ·|$)'

@@ -36,6 +36,10 @@ is "main is around most" "$(sed -n 2p "$T/stdout" | cut -d, -f1,4)" "main,50"
 exits "no such model" 0 "$INFEROGRAM" stats "$trace" --by function --model nobody
 contains "is said" "$(cat "$T/stderr")" "no sample matches"
 exits "sorted by what samples do not have" 2 "$INFEROGRAM" stats "$trace" --by function --sort p99
+exits "by lines" 2 "$INFEROGRAM" stats "$trace" --by line
+contains "points to annotate" "$(cat "$T/stderr")" "inferogram annotate"
+exits "by nonsense" 2 "$INFEROGRAM" stats "$trace" --by nonsense
+contains "lists what there is" "$(cat "$T/stderr")" "--by is zone, model, category, op, function, thread,"
 exits "--op without functions" 2 "$INFEROGRAM" stats "$trace" --op Conv
 exits "the functions of models are still there" 0 "$INFEROGRAM" stats "$trace" --by model-function --csv
 contains "with their durations" "$(cat "$T/stdout")" "ocr · main,10,100000000"
@@ -61,6 +65,13 @@ assert [(l['line'], l['self'], l['in_trace']) for l in d['lines']] == [(3, 10, F
 exits "several functions" 1 "$INFEROGRAM" annotate "$trace" r
 contains "are listed" "$(cat "$T/stderr")" "recurse"
 exits "no function" 1 "$INFEROGRAM" annotate "$trace" nothing
+contains "where they are all" "$(cat "$T/stderr")" "inferogram stats $trace --by function --limit 0"
+exits "a name written wrong" 1 "$INFEROGRAM" annotate "$trace" recrse
+matches "the one that was meant" "$(tail -n 1 "$T/stderr")" '^ +[0-9.]+ %  0x[0-9a-f]+ +librun.so  recurse'
+is "and nothing on stdout" "$(cat "$T/stdout")" ""
+exits "a name with the mark of a table" 0 "$INFEROGRAM" annotate "$trace" '? pool::Worker::(virtual 2)'
+exits "no sample is left" 1 "$INFEROGRAM" annotate "$trace" run --model nobody
+contains "is said" "$(cat "$T/stderr")" "no sample matches"
 exits "no code" 0 "$INFEROGRAM" annotate "$trace" do_page
 contains "says why" "$(cat "$T/stdout")" "its code is not in the trace"
 exits "no samples" 1 "$INFEROGRAM" annotate "$T/plain.ifg" main

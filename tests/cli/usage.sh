@@ -44,7 +44,12 @@ done
 contains "record tells its exit statuses" "$(cat "$T/record.help")" "125"
 
 exits "an unknown command" 2 "$INFEROGRAM" recrod
-contains "with the one that was meant" "$(cat "$T/stderr")" "there is no command 'recrod'; did you mean 'record'?"
+contains "with the one that was meant" "$(cat "$T/stderr")" "there is no command 'recrod' (did you mean 'record'?); see 'inferogram --help'"
+exits "another beginning with the same letter" 2 "$INFEROGRAM" rust
+is "was not meant" "$(cat "$T/stderr")" "inferogram: there is no command 'rust'; see 'inferogram --help'"
+exits "help COMMAND" 0 "$INFEROGRAM" help record
+contains "is COMMAND --help" "$(cat "$T/stdout")" "usage: inferogram record"
+exits "help of an unknown command" 2 "$INFEROGRAM" help recrod
 exits "an unknown command like nothing" 2 "$INFEROGRAM" zzz
 contains "points to the help" "$(cat "$T/stderr")" "there is no command 'zzz'; see 'inferogram --help'"
 exits "an unknown option" 2 "$INFEROGRAM" --zzz
@@ -54,6 +59,14 @@ for option in --pid --name --path -o --output --duration; do
     exits "record $option without a value" 2 "$INFEROGRAM" record "$option"
     contains "is told" "$(cat "$T/stderr")" "option $option needs a value"
 done
+for option in --sample --ops --resources; do
+    exits "record $option with its value behind a blank" 2 "$INFEROGRAM" record "$option" 4 -- true
+    contains "is told" "$(cat "$T/stderr")" "a value of $option stands behind an equals sign: $option=4;"
+done
+exits "record with a value too many" 2 "$INFEROGRAM" record --memory=5 -- true
+contains "is told" "$(cat "$T/stderr")" "option --memory takes no value;"
+exits "record with a wrong standing option" 2 env IFG_RECORD_OPTIONS="--nonsense" "$INFEROGRAM" record -- true
+contains "says where it may come from" "$(cat "$T/stderr")" "IFG_RECORD_OPTIONS adds options, too: --nonsense"
 exits "record without anything" 2 "$INFEROGRAM" record
 contains "asks what to record" "$(cat "$T/stderr")" "what shall be recorded?"
 exits "record -- without a command" 2 "$INFEROGRAM" record --

@@ -50,6 +50,9 @@ exits "a full disk: 125" 125 unshare -m sh -c 'mount -t tmpfs -o size=64k tmpfs 
 cp disk/t.ifg full.ifg; exit $status' sh "$INFEROGRAM" "$REC_TICKER"
 sed -i 's|disk/t.ifg|full.ifg|' stderr
 checked "a full disk" full.ifg
+exits "a disk that was full before: 125" 125 unshare -m sh -c 'mount -t tmpfs -o size=8k tmpfs disk || exit 99
+head -c 8192 /dev/zero >disk/full; "$1" record -o disk/t.ifg -- true' sh "$INFEROGRAM"
+is "is told" "$(cat stderr)" "inferogram: cannot write to disk/t.ifg: No space left on device"
 
 # A program that cannot have its memory in /dev/shm has it elsewhere.
 in_shm() { # NAME MOUNT-OPTIONS zones|dropped

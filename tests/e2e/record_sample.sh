@@ -10,6 +10,13 @@ if ! "$INFEROGRAM" record -q --sample -f -o can.ifg -- true || ! "$INFEROGRAM" i
     skip_all "no samples here: $("$INFEROGRAM" info can.ifg | grep -o 'samples not available.*')"
 fi
 
+"$INFEROGRAM" record --sample=1 -f -o none.ifg -- true 2>stderr
+contains "a program that is over at once has no samples" "$(cat stderr)" "no call stacks: at 1 a second of CPU time, none was due"
+contains "info is next" "$(cat stderr)" "next: inferogram info none.ifg"
+"$INFEROGRAM" record --sample=997 -f -o some.ifg -- "$SAMPLE_TARGET" "$SAMPLE_WORK" plain >stdout 2>stderr
+contains "functions are next where there is no model" "$(cat stderr)" "next: inferogram stats some.ifg --by function"
+matches "as report says" "$("$INFEROGRAM" report some.ifg)" '^Next +inferogram stats some.ifg --by function$'
+
 fact() { # FILE KEY
     "$INFEROGRAM" query "$1" "SELECT value FROM fact WHERE key = '$2'" --csv | tail -1 | tr -d '\r'
 }
