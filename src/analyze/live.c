@@ -169,8 +169,8 @@ static void give_row(struct live *live, const struct live_event *event, bool slo
 static void forget_open(struct live *live, const struct live_event *event)
 {
     for (size_t i = 0; i < live->open_count; i++) {
-        if (live->open[i].thread != event->thread || live->open[i].start_ns != event->start_ns ||
-            live->open[i].category != event->category)
+        if (live->open[i].async || live->open[i].thread != event->thread ||
+            live->open[i].start_ns != event->start_ns || live->open[i].category != event->category)
             continue;
         live->open_count--;
         memmove(&live->open[i], &live->open[i + 1], (live->open_count - i) * sizeof live->open[0]);
@@ -207,7 +207,7 @@ bool live_add(struct live *live, const struct live_event *event)
         bucket->sum_ns += duration;
         bucket->changed = live->version;
     }
-    if (live->open_count)
+    if (live->open_count && event->zone != LIVE_NO_ZONE)
         forget_open(live, event);
     give_row(live, event, slowest, second);
     all_well = live_distribution_add(&live->distributions[event->category], duration, second, true);
@@ -226,16 +226,9 @@ static int by_start(const void *left, const void *right)
     return a->category < b->category ? -1 : a->category > b->category;
 }
 
-void live_replace_open(struct live *live, uint32_t thread, const struct live_open *open,
-                       size_t count)
+/* Those that are gone are out already. */
+static void add_open(struct live *live, const struct live_open *open, size_t count, size_t before)
 {
-    size_t kept = 0;
-    size_t before = live->open_count;
-
-    for (size_t i = 0; i < live->open_count; i++)
-        if (live->open[i].thread != thread)
-            live->open[kept++] = live->open[i];
-    live->open_count = kept;
     for (size_t i = 0; i < count && live->open_count < LIVE_OPEN_MOST; i++) {
         live_set_first(live, open[i].start_ns);
         live_set_now(live, open[i].start_ns);
@@ -244,6 +237,31 @@ void live_replace_open(struct live *live, uint32_t thread, const struct live_ope
     qsort(live->open, live->open_count, sizeof live->open[0], by_start);
     if (before || live->open_count)
         live->open_changed = live->version;
+}
+
+void live_replace_open(struct live *live, uint32_t thread, const struct live_open *open,
+                       size_t count)
+{
+    size_t kept = 0;
+    size_t before = live->open_count;
+
+    for (size_t i = 0; i < live->open_count; i++)
+        if (live->open[i].async || live->open[i].thread != thread)
+            live->open[kept++] = live->open[i];
+    live->open_count = kept;
+    add_open(live, open, count, before);
+}
+
+void live_replace_async(struct live *live, const struct live_open *open, size_t count)
+{
+    size_t kept = 0;
+    size_t before = live->open_count;
+
+    for (size_t i = 0; i < live->open_count; i++)
+        if (!live->open[i].async)
+            live->open[kept++] = live->open[i];
+    live->open_count = kept;
+    add_open(live, open, count, before);
 }
 
 struct live_window live_window(const struct live *live, enum live_category category)

@@ -31,6 +31,7 @@
 #define LIVE_MODELS_MOST  4096u
 #define LIVE_THREADS_MOST 4096u
 #define LIVE_NONE         UINT32_MAX
+#define LIVE_NO_ZONE      UINT64_MAX
 
 enum live_category {
     LIVE_PREPARE_EP,
@@ -47,8 +48,8 @@ struct live_event {
     uint64_t end_ns;
     enum live_category category;
     uint32_t model;  /* of live_model, or LIVE_NONE */
-    uint32_t thread; /* the trace's number */
-    uint64_t zone;   /* its number on the thread */
+    uint32_t thread; /* the trace's number; where it began */
+    uint64_t zone;   /* its number on the thread; LIVE_NO_ZONE: it is asynchronous */
 };
 
 struct live_row {
@@ -70,6 +71,7 @@ struct live_open {
     enum live_category category;
     uint32_t model;
     uint64_t start_ns;
+    bool async; /* it may end on any thread, and the thread that it began on does other things */
     char inside[96]; /* what the thread is in now; "" if in nothing deeper */
     char function[64];
 };
@@ -184,9 +186,11 @@ void live_set_first(struct live *live, uint64_t first_ns);
 /* False: no memory; it is counted all the same. */
 bool live_add(struct live *live, const struct live_event *event);
 
-/* Replaces what is known to be open on a thread; sorted and cut to the oldest by the next. */
+/* Replaces what is known to be open on a thread, or of all asynchronous events; sorted and cut to
+ * the oldest by the next. */
 void live_replace_open(struct live *live, uint32_t thread, const struct live_open *open,
                        size_t count);
+void live_replace_async(struct live *live, const struct live_open *open, size_t count);
 
 /* The model of a process; added if it is not known. LIVE_NONE: too many. */
 uint32_t live_model(struct live *live, uint32_t process, uint32_t id, const char *name,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyze/live_spans.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "trace/follow.h"
@@ -31,6 +32,7 @@ struct cached_place {
 struct live_feed_own {
     struct trace_follow *follow;
     struct cached_place places[PLACES_CACHED];
+    struct live_spans spans;
     uint64_t *dropped; /* by thread */
     size_t dropped_count;
     uint64_t last_bytes;
@@ -113,6 +115,7 @@ static enum ifg_status restart(struct live_feed *feed, struct ifg_error *err)
     feed->damaged = 0;
     memset(&feed->info, 0, sizeof feed->info);
     memset(feed->own->places, 0, sizeof feed->own->places);
+    memset(&feed->own->spans, 0, sizeof feed->own->spans);
     for (size_t i = 0; i < feed->own->dropped_count; i++)
         feed->own->dropped[i] = 0;
     feed->own->grown_ns = monotonic_ns();
@@ -187,6 +190,9 @@ static void take_definitions(struct live_feed *feed)
             tables->processes[tables->threads[thread].process].ended)
             live_replace_open(live, thread, NULL, 0);
     }
+    for (uint32_t i = 0; i < tables->process_count; i++)
+        if (tables->processes[i].ended)
+            live_spans_forget(&feed->own->spans, i);
     for (size_t i = 0; i < tables->loss_count; i++)
         losses += tables->losses[i].count;
     for (size_t i = 0; i < feed->own->dropped_count; i++)
@@ -348,6 +354,110 @@ static enum ifg_status take_zones(struct live_feed *feed, const struct trace_new
     return all_well ? IFG_OK : IFG_NO_MEMORY;
 }
 
+/* ---- asynchronous events ---- */
+
+static bool is_async(const struct trace_event *event)
+{
+    return event->kind == TRACE_EVENT_ASYNC_BEGIN || event->kind == TRACE_EVENT_ASYNC_END;
+}
+
+/* As find_first. */
+static void find_first_async(struct live_feed *feed, const struct trace_news *news,
+                             uint32_t process)
+{
+    uint64_t earliest = UINT64_MAX;
+
+    for (size_t i = 0; i < news->events->count; i++) {
+        const struct trace_event *event = &news->events->events[i];
+
+        if (event->kind == TRACE_EVENT_ASYNC_BEGIN && event->ticks < earliest &&
+            place_of(feed, process, event->reference)->counts)
+            earliest = event->ticks;
+    }
+    if (earliest != UINT64_MAX)
+        live_set_first(feed->live, trace_follow_ns(feed->own->follow, news->thread, earliest));
+}
+
+/* False: no memory. */
+static bool take_async(struct live_feed *feed, const struct live_span_end *end, bool is_begin)
+{
+    const struct cached_place *place = place_of(feed, end->process, end->place);
+    struct live_spans *spans = &feed->own->spans;
+    struct live_span_end other;
+    bool complete =
+        is_begin ? live_spans_begin(spans, end, &other) : live_spans_end(spans, end, &other);
+    const struct live_span_end *begin = is_begin ? end : &other;
+
+    if (!complete)
+        return true;
+    know_thread(feed, begin->thread);
+    return live_add(feed->live, &(struct live_event){
+                                    .start_ns = begin->ns,
+                                    .end_ns = is_begin ? other.ns : end->ns,
+                                    .category = place->category,
+                                    .model = place->model,
+                                    .thread = begin->thread,
+                                    .zone = LIVE_NO_ZONE,
+                                });
+}
+
+static enum ifg_status take_asyncs(struct live_feed *feed, const struct trace_news *news,
+                                   uint64_t latest_ns)
+{
+    uint32_t process = trace_follow_tables(feed->own->follow)->threads[news->thread].process;
+    bool all_well = true;
+
+    if (!feed->live->first_ns)
+        find_first_async(feed, news, process);
+    for (size_t i = 0; i < news->events->count; i++) {
+        const struct trace_event *event = &news->events->events[i];
+        struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
+        struct live_span_end end = {
+            .process = process,
+            .place = event->reference,
+            .thread = news->thread,
+        };
+
+        if (!is_async(event) || !place_of(feed, process, event->reference)->counts)
+            continue;
+        end.id = ifg_cursor_varint(&cursor);
+        end.ns = trace_follow_ns(feed->own->follow, news->thread, event->ticks);
+        if (end.ns <= latest_ns) /* else a damaged block */
+            all_well &= take_async(feed, &end, event->kind == TRACE_EVENT_ASYNC_BEGIN);
+    }
+    return all_well ? IFG_OK : IFG_NO_MEMORY;
+}
+
+static void show_open_asyncs(struct live_feed *feed)
+{
+    const struct trace_tables *tables = trace_follow_tables(feed->own->follow);
+    const struct live_span_ends *begun = &feed->own->spans.begun;
+    struct live_open open[LIVE_OPEN_MOST];
+    size_t count = begun->count < LIVE_OPEN_MOST ? begun->count : LIVE_OPEN_MOST;
+
+    if (!feed->own->spans.changed)
+        return;
+    feed->own->spans.changed = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct live_span_end *begin = &begun->ends[i];
+        const struct cached_place *place = place_of(feed, begin->process, begin->place);
+        const struct trace_location_entry *location =
+            trace_find_location(tables, begin->process, begin->place);
+
+        know_thread(feed, begin->thread);
+        open[i] = (struct live_open){
+            .thread = begin->thread,
+            .category = place->category,
+            .model = place->model,
+            .start_ns = begin->ns,
+            .async = true,
+        };
+        snprintf(open[i].function, sizeof open[i].function, "%.63s",
+                 location ? location->function : "");
+    }
+    live_replace_async(feed->live, open, count);
+}
+
 /* ---- counters ---- */
 
 static void set_scale(struct live_feed *feed, struct live_series *series)
@@ -373,14 +483,11 @@ static void note_limit(struct live_feed *feed, uint32_t process, double bytes)
     }
 }
 
-static void take_events(struct live_feed *feed, const struct trace_news *news, uint64_t latest_ns)
+static void take_counters(struct live_feed *feed, const struct trace_news *news, uint64_t latest_ns)
 {
     const struct trace_tables *tables = trace_follow_tables(feed->own->follow);
     uint32_t process = tables->threads[news->thread].process;
 
-    note_dropped(feed, news->thread, news->dropped);
-    if (tables->threads[news->thread].tid != 0)
-        return; /* counters of the program itself are not resources */
     for (size_t i = 0; i < news->events->count; i++) {
         const struct trace_event *event = &news->events->events[i];
         struct live_series *series;
@@ -406,6 +513,16 @@ static void take_events(struct live_feed *feed, const struct trace_news *news, u
         if (series && ns <= latest_ns)
             live_value(feed->live, series, ns, value);
     }
+}
+
+static enum ifg_status take_events(struct live_feed *feed, const struct trace_news *news,
+                                   uint64_t latest_ns)
+{
+    note_dropped(feed, news->thread, news->dropped);
+    if (trace_follow_tables(feed->own->follow)->threads[news->thread].tid != 0)
+        return take_asyncs(feed, news, latest_ns);
+    take_counters(feed, news, latest_ns); /* those of the program itself are not resources */
+    return IFG_OK;
 }
 
 /* ---- a step ---- */
@@ -458,6 +575,7 @@ static void finish(struct live_feed *feed)
     end(feed, why && *why ? why : "the recording is complete");
     feed->live->open_count = 0;
     feed->live->open_changed = feed->live->version;
+    memset(&feed->own->spans, 0, sizeof feed->own->spans);
 }
 
 enum ifg_status live_feed_step(struct live_feed *feed, bool *out_more, struct ifg_error *err)
@@ -493,7 +611,8 @@ enum ifg_status live_feed_step(struct live_feed *feed, bool *out_more, struct if
                 status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
             break;
         case TRACE_NEWS_EVENTS:
-            take_events(feed, &news, latest_ns);
+            if (take_events(feed, &news, latest_ns))
+                status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
             break;
         case TRACE_NEWS_FINISHED:
             finish(feed);
@@ -502,6 +621,7 @@ enum ifg_status live_feed_step(struct live_feed *feed, bool *out_more, struct if
             break;
         }
     }
+    show_open_asyncs(feed);
     *out_more = blocks == BLOCKS_AT_ONCE;
     judge(feed, now_ns, !*out_more);
     return status;

@@ -155,6 +155,74 @@ static void a_program_from_load_to_end(void)
     unlink(recording.path);
 }
 
+static void both_ends(struct trace_stream *stream, enum trace_event_kind kind, uint64_t ns,
+                      uint8_t id)
+{
+    trace_stream_event(stream, kind, ns, RUN, &id, 1); /* a varint below 128 */
+}
+
+static void runs_that_end_elsewhere(void)
+{
+    struct recording recording;
+    struct live_feed *feed = NULL;
+    struct trace_stream *other;
+    uint64_t t;
+
+    begin(&recording);
+    t = recording.begin_ns + 300 * MS;
+    trace_writer_thread(recording.writer, 2, 0, 4712, "worker");
+    other = trace_stream_create(recording.writer, 2);
+    REQUIRE(other != NULL);
+    REQUIRE(live_feed_open(recording.path, &feed, NULL) == IFG_OK);
+
+    both_ends(recording.stream, TRACE_EVENT_ASYNC_BEGIN, t, 1);
+    both_ends(recording.stream, TRACE_EVENT_ASYNC_BEGIN, t + 10 * MS, 2);
+    trace_stream_flush(recording.stream, NULL, 0, 0);
+    step(feed);
+    CHECK_UINT(feed->live->open_count, 2);
+    trace_stream_flush(recording.stream, (struct trace_open_zone[]){ { t + 20 * MS, LOAD } }, 1,
+                       t + 30 * MS);
+    step(feed);
+    CHECK_UINT(feed->live->first_ns, t);
+    REQUIRE_UINT(feed->live->open_count, 3);
+    CHECK(feed->live->open[0].async);
+    CHECK_UINT(feed->live->open[0].start_ns, t);
+    CHECK_UINT(feed->live->open[0].category, LIVE_INFERENCE);
+    CHECK_STR(feed->live->open[0].function, "main");
+    CHECK(!feed->live->open[2].async);
+
+    /* Its thread's own zones come and go; the other two stay. One ends. */
+    trace_stream_zone(recording.stream, t + 20 * MS, 30 * MS, LOAD);
+    trace_stream_flush(recording.stream, (struct trace_open_zone[]){ { 0, 0 } }, 0, t + 90 * MS);
+    both_ends(other, TRACE_EVENT_ASYNC_END, t + 50 * MS, 2);
+    trace_stream_flush(other, NULL, 0, 0);
+    step(feed);
+    CHECK_UINT(feed->live->events, 2);
+    REQUIRE_UINT(feed->live->open_count, 1);
+    CHECK_UINT(feed->live->open[0].start_ns, t);
+    CHECK(live_median(feed->live, LIVE_INFERENCE) == 40e6);
+    CHECK_UINT(feed->live->rows[1].event.thread, 0);
+    CHECK_UINT(feed->live->rows[1].event.zone, LIVE_NO_ZONE);
+    CHECK_STR(feed->live->models[feed->live->rows[1].event.model].name, "det.onnx");
+
+    /* An end that is read first. */
+    both_ends(other, TRACE_EVENT_ASYNC_END, t + 95 * MS, 3);
+    trace_stream_flush(other, NULL, 0, 0);
+    step(feed);
+    CHECK_UINT(feed->live->events, 2);
+    both_ends(recording.stream, TRACE_EVENT_ASYNC_BEGIN, t + 60 * MS, 3);
+    trace_stream_flush(recording.stream, (struct trace_open_zone[]){ { 0, 0 } }, 0, t + 99 * MS);
+    step(feed);
+    CHECK_UINT(feed->live->events, 3);
+    CHECK_UINT(feed->live->open_count, 1);
+
+    REQUIRE(trace_writer_close(recording.writer, NULL) == IFG_OK);
+    step(feed);
+    CHECK_UINT(feed->live->open_count, 0);
+    live_feed_close(feed);
+    unlink(recording.path);
+}
+
 static void another_recording_takes_the_place(void)
 {
     struct recording recording;
@@ -190,5 +258,5 @@ static void what_is_no_trace(void)
     live_feed_close(feed);
 }
 
-TAP_MAIN(TAP_CASE(a_program_from_load_to_end), TAP_CASE(another_recording_takes_the_place),
-         TAP_CASE(what_is_no_trace))
+TAP_MAIN(TAP_CASE(a_program_from_load_to_end), TAP_CASE(runs_that_end_elsewhere),
+         TAP_CASE(another_recording_takes_the_place), TAP_CASE(what_is_no_trace))

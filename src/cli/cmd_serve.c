@@ -9,6 +9,7 @@
 
 #include "cli/browser.h"
 #include "cli/cli.h"
+#include "cli/live_folder.h"
 #include "server/server.h"
 
 static const char help[] =
@@ -118,6 +119,8 @@ int cmd_serve(int argc, char **argv)
     pthread_sigmask(SIG_BLOCK, &stop, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_IGN); /* nobody waits for the browser */
+    if (serve.server.live)
+        live_folder_remove_stale();
     status = server_start(&serve.server, &server, &err);
     if (status) {
         cli_say("%s", err.message);

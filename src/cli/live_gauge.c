@@ -20,8 +20,8 @@
 #define LOOK_MS       100
 #define DRAW_NS       UINT64_C(1000000000)
 #define PICTURE_MOST  (256u << 10)
-#define COLUMNS_LEAST 40u
-#define ROWS_LEAST    12u
+#define COLUMNS_LEAST 20u
+#define ROWS_LEAST    2u
 #define LAST_LOOKS    20 /* for the end of the file, once the recording is over */
 
 struct live_gauge {
@@ -142,22 +142,37 @@ static void wait_for_key(struct live_gauge *gauge)
 
 /* ---- drawing ---- */
 
+/* More lines would scroll the first ones away, as would the end of the last one. */
+static void cut_to_rows(struct ifg_bytes *out, size_t rows)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < out->size; i++) {
+        lines += out->data[i] == '\n';
+        if (lines == rows)
+            out->size = i;
+    }
+}
+
 static void draw(struct live_gauge *gauge, bool last)
 {
     struct gauge_look look = look_of(gauge->fd);
     struct ifg_bytes out;
 
+    look.keys = gauge->have_terminal;
     ifg_bytes_init(&out, PICTURE_MOST);
     if (gauge->form == GAUGE_SCREEN) {
         if (!last)
             cli_print(&out, "\033[H");
         gauge_draw_screen(gauge->feed, &look, &out);
-        if (!last)
+        if (!last) {
+            cut_to_rows(&out, look.rows);
             cli_print(&out, "\033[J");
+        }
     } else {
         if (gauge->form == GAUGE_STATUS)
             cli_print(&out, "\r\033[K");
-        gauge_draw_line(gauge->feed, &out);
+        gauge_draw_line(gauge->feed, gauge->form == GAUGE_STATUS && !last ? look.columns : 0, &out);
         if (gauge->form == GAUGE_LINES || last)
             cli_print(&out, "\n");
     }

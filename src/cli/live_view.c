@@ -15,6 +15,7 @@
 
 #include "cli/browser.h"
 #include "cli/cli.h"
+#include "cli/live_folder.h"
 #include "cli/live_gauge.h"
 #include "server/server.h"
 
@@ -22,20 +23,13 @@
 
 static int make_temporary(struct live_view *view, struct session_options *options)
 {
-    const char *directory = getenv("TMPDIR");
-
-    if (!directory || !*directory)
-        directory = "/tmp";
-    if (snprintf(view->directory, sizeof view->directory, "%s/inferogram-live-XXXXXX", directory) >=
-        (int)sizeof view->directory)
-        errno = ENAMETOOLONG, view->directory[0] = '\0';
-    if (!view->directory[0] || !mkdtemp(view->directory)) {
+    if (!live_folder_make(view->directory, sizeof view->directory, &view->directory_lock)) {
         cli_say("cannot make a directory for a temporary trace in %s: %s; give a file with -o",
-                directory, strerror(errno));
+                live_folder_place(), strerror(errno));
         view->directory[0] = '\0';
         return CLI_NO;
     }
-    snprintf(view->path, sizeof view->path, "%s/live.ifg", view->directory);
+    snprintf(view->path, sizeof view->path, "%s/" LIVE_FOLDER_TRACE, view->directory);
     options->output = view->path;
     return CLI_YES;
 }
@@ -76,8 +70,9 @@ int live_view_prepare(struct live_view *view, struct session_options *options)
 {
     int code = CLI_YES;
 
-    view->saved_out = view->saved_err = -1;
+    view->saved_out = view->saved_err = view->directory_lock = -1;
     options->prompt = true;
+    live_folder_remove_stale();
     if (!options->output && (view->gauge || view->serve_on))
         code = make_temporary(view, options);
     if (!code && view->log)
@@ -208,13 +203,23 @@ static bool move_file(const char *from, const char *to)
     return moved;
 }
 
+/* Where it is, with a name under which nobody takes it for a leftover. */
+static void keep_in_place(const struct live_view *view)
+{
+    char kept[sizeof view->path];
+    const char *why = strerror(errno);
+
+    snprintf(kept, sizeof kept, "%.4096s/" LIVE_FOLDER_KEPT, view->directory);
+    cli_say("the trace cannot be moved to %s (%s): it stays at %s", view->kept_path, why,
+            rename(view->path, kept) == 0 ? kept : view->path);
+}
+
 static void settle_temporary(struct live_view *view, bool keep, bool recorded)
 {
     if (keep && move_file(view->path, view->kept_path)) {
         cli_say("the trace was kept: %s", view->kept_path);
     } else if (keep) {
-        cli_say("the trace cannot be moved to %s (%s): it stays at %s", view->kept_path,
-                strerror(errno), view->path);
+        keep_in_place(view);
         return;
     } else if (recorded && !view->quiet) {
         cli_say("the trace was temporary and is removed; keep it with -o FILE");
@@ -237,4 +242,7 @@ void live_view_finish(struct live_view *view, const struct session_result *resul
     if (view->directory[0])
         settle_temporary(view, keep, result != NULL);
     view->directory[0] = '\0';
+    if (view->directory_lock >= 0)
+        close(view->directory_lock);
+    view->directory_lock = -1;
 }

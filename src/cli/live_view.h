@@ -26,6 +26,7 @@ struct live_view {
     /* what there is */
     char directory[4096]; /* of a temporary trace, else "" */
     char path[4112];      /* of it */
+    int directory_lock;   /* says that it is ours; -1: none */
     char kept_path[256];
     int saved_out; /* while the program's output goes to a file, else -1 */
     int saved_err;

@@ -230,7 +230,7 @@ static void put_rows(const struct live *live, struct live_cursor *cursor, struct
         ifg_json_int(json, model_number(event->model));
         ifg_json_uint(json, event->category);
         ifg_json_uint(json, event->thread);
-        ifg_json_uint(json, event->zone);
+        ifg_json_int(json, event->zone == LIVE_NO_ZONE ? -1 : (int64_t)event->zone);
         ifg_json_close(json, ']');
     }
     end_list(json, begun);
@@ -254,6 +254,7 @@ static void put_open(const struct live *live, struct live_cursor *cursor, struct
         ifg_json_put_int(json, "model", model_number(open->model));
         ifg_json_put_uint(json, "category", open->category);
         ifg_json_put_uint(json, "thread", open->thread);
+        ifg_json_put_bool(json, "async", open->async);
         ifg_json_put_string(json, "inside", open->inside);
         ifg_json_put_string(json, "function", open->function);
         ifg_json_close(json, '}');

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command on a terminal of 80 x 24, presses q once it has drawn events, and prints all it wrote and its status."""
+"""Runs a command on a terminal of 24 x 80, or of PTY_SIZE, presses q once it has drawn events, and prints all it wrote and its status."""
 
 import fcntl
 import os
@@ -14,12 +14,11 @@ import time
 os.environ['LC_ALL'] = 'C.UTF-8'
 child, terminal = pty.fork()
 if child == 0:
-    time.sleep(0.1)  # until the terminal has its size
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', *map(int, os.environ.get('PTY_SIZE', '24 80').split()), 0, 0))
     os.execvp(sys.argv[1], sys.argv[1:])
-fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
 output = b''
 pressed = False
-give_up = time.monotonic() + 20
+give_up = time.monotonic() + 90
 while time.monotonic() < give_up:
     if select.select([terminal], [], [], 0.1)[0]:
         try:

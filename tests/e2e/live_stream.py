@@ -6,7 +6,8 @@ live_stream.py bars FILE CATEGORY     events in all bars
 live_stream.py last FILE FIELD        of the last message
 live_stream.py agrees FILE            whether High, Low and Count are those of the bars
 live_stream.py story FILE             inferences and loads; first and last state; whether rows add up; whether in order
-live_stream.py watch BASE TOKEN latency open_load   listens by itself
+live_stream.py latency BASE TOKEN     listens by itself: how long rows take, until there were 100
+live_stream.py open BASE TOKEN CATEGORY   likewise: whether an open event of the category grows
 """
 
 import http.client
@@ -61,34 +62,49 @@ def agrees(page):
     return 'yes'
 
 
-def watch(base, token):
-    """Listens until an open load has grown; latency is from the end of an event to its row's arrival here."""
+def listen(base, token):
+    """Messages as they come, and when."""
     host = base.split('//')[1].rstrip('/')
-    connection = http.client.HTTPConnection(host, timeout=20)
+    connection = http.client.HTTPConnection(host, timeout=60)
     connection.request('GET', '/api/live/stream', headers={'Authorization': 'Bearer ' + token})
     answer = connection.getresponse()
+    while line := answer.readline():
+        yield json.loads(line), time.monotonic_ns()
+    connection.close()
+
+
+def latency(base, token):
+    """From the end of an event to its row's arrival here."""
     latencies = []
-    opened = []
     begin = None
-    while len(opened) < 2:
-        message = json.loads(answer.readline())
-        now = time.monotonic_ns()
+    for message, now in listen(base, token):
         begin = message.get('info', {}).get('begin', begin)
         if not message['full']:
             latencies += [now - begin - row[1] - row[2] for row in message.get('rows', [])]
-        opened += [event['duration'] for event in message.get('open', []) if event['category'] == 2 and event['duration'] > 2e8]
-    connection.close()
+        if len(latencies) >= 100:
+            break
     latencies.sort()
-    p95 = latencies[len(latencies) * 95 // 100]
-    print(f'{latencies[len(latencies) // 2] / 1e6:.0f} ms, {p95 / 1e6:.0f} ms of {len(latencies)} rows')
-    print('in time' if p95 < 1e9 else 'late')
-    print('grows' if opened == sorted(opened) and opened[0] < opened[-1] else opened)
+    print(f'{latencies[len(latencies) // 2] / 1e6:.0f} ms, {latencies[len(latencies) * 95 // 100] / 1e6:.0f} ms of {len(latencies)} rows')
+    print('they come while it runs' if latencies[0] > 0 else latencies)
+
+
+def grows(base, token, category):
+    opened = []
+    for message, _ in listen(base, token):
+        opened += [event for event in message.get('open', []) if CATEGORIES[event['category']] == category and event['duration'] > 2e8]
+        if len(opened) >= 2:
+            break
+    durations = [event['duration'] for event in opened]
+    print('grows' if durations == sorted(durations) and durations[0] < durations[-1] else durations, opened[-1].get('async'))
 
 
 def main():
     question, path, *rest = sys.argv[1:]
-    if question == 'watch':
-        watch(path, rest[0])
+    if question == 'latency':
+        latency(path, rest[0])
+        return
+    if question == 'open':
+        grows(path, *rest)
         return
     page = read(path)
     last = page.messages[-1]

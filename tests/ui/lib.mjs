@@ -14,7 +14,10 @@ export const SHOTS = process.env.UI_SHOTS ?? '.';
 const TOOL = process.env.INFEROGRAM ?? 'inferogram';
 /** For work on the page: its files from here, not those in the program. */
 const DIST = process.env.UI_DIST ?? '';
-const LIMIT_MS = 10000;
+/** Longer than anything here takes, also on a machine that has other things to do: only what is broken waits so long. */
+const LIMIT_MS = 60000;
+/** Longer than the longest timer with which the page waits for more of the same. */
+const PAGE_TIMERS_MS = 160;
 
 // ---- points
 
@@ -39,6 +42,22 @@ export function finish() {
   console.log(`1..${number}`);
   return failed ? 1 : 0;
 }
+
+/** Reads again until it is good; the last value that was read. What a click or a key does need not be there at once. */
+export async function eventually(read, isGood, ms = LIMIT_MS / 2) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await read();
+    if (isGood(value) || Date.now() > end) return value;
+    await new Promise((resume) => setTimeout(resume, 40));
+  }
+}
+export const becomes = async (read, wanted, name) => is(await eventually(read, (value) => isDeepStrictEqual(value, wanted)), wanted, name);
+export const comesToContain = async (read, part, name) => contains(await eventually(read, (value) => String(value).includes(part)), part, name);
+export const comesTrue = async (read, name, why = () => '') => {
+  const good = await eventually(read, Boolean);
+  return ok(good, name, good ? '' : await why());
+};
 
 /** False if it takes longer than anything here should. */
 export const soon = (promise, ms = LIMIT_MS) => Promise.race([promise, new Promise((resolve) => setTimeout(resolve, ms, false).unref())]);
@@ -108,20 +127,34 @@ export async function launch() {
 
 /** A page with what it asked for, and what went wrong in it. */
 export class Tab {
-  static async open(browser, served, fragment = '', options = {}) {
-    const { expectTrouble, wait, ...context } = options;
+  requests = [];
+  troubles = [];
+  /** Requests that have no answer yet. */
+  waiting = new Set();
+  expectTrouble = false;
+
+  /** With nothing in it. */
+  static async blank(browser, context) {
     const tab = new Tab();
     tab.context = await browser.newContext({ viewport: { width: 1600, height: 900 }, reducedMotion: 'reduce', colorScheme: 'light', ...context });
     tab.page = await tab.context.newPage();
-    tab.served = served;
-    tab.requests = [];
-    tab.troubles = [];
-    tab.expectTrouble = expectTrouble ?? false;
     tab.page.setDefaultTimeout(LIMIT_MS);
-    tab.page.on('request', (request) => tab.requests.push(request.url()));
+    tab.page.on('request', (request) => {
+      tab.requests.push(request.url());
+      if (/^http:/.test(request.url()) && !request.url().endsWith('/api/live/stream')) tab.waiting.add(request); // which has no end
+    });
+    for (const end of ['requestfinished', 'requestfailed']) tab.page.on(end, (request) => tab.waiting.delete(request));
     tab.page.on('pageerror', (error) => tab.troubles.push(error.message));
     // 503: the trace is still being read, and the page asks again
     tab.page.on('console', (message) => message.type() === 'error' && !message.text().includes('503') && tab.troubles.push(message.text()));
+    return tab;
+  }
+
+  static async open(browser, served, fragment = '', options = {}) {
+    const { expectTrouble, wait, ...context } = options;
+    const tab = await Tab.blank(browser, context);
+    tab.served = served;
+    tab.expectTrouble = expectTrouble ?? false;
     if (DIST) for (const [file, contentType] of [['app.js', 'text/javascript'], ['app.css', 'text/css']]) await tab.page.route(`**/${file}`, (route) => route.fulfill({ contentType, path: join(DIST, file) }));
     await tab.page.goto(fragment.startsWith('http') ? fragment : served.address + (fragment ? `&${fragment}` : ''));
     await tab.page.waitForSelector(wait ?? '.frame');
@@ -136,18 +169,23 @@ export class Tab {
     await this.context.close();
   }
 
-  /** Until nothing is asked for any more and the address was written. */
+  /** Until the page has drawn what it was told before. On the page's own clock: a page that gets no CPU is waited for. */
+  drawn = (ms = 0) => this.page.evaluate((pause) => new Promise((done) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), pause)), ms);
+
+  /** Until nothing is asked for any more and the address was written: all timers of the page were due, and nothing came of it. */
   async settle() {
-    let seen = -1;
-    for (let round = 0; round < 60; round++) {
-      const now = await this.page.evaluate(() => performance.getEntriesByType('resource').length + location.hash.length * 1e6);
-      if (now === seen && round > 1) return;
-      seen = now;
-      await this.page.waitForTimeout(100);
+    const end = Date.now() + LIMIT_MS;
+    const seen = async () => `${this.requests.length} ${await this.page.evaluate(() => location.hash)}`;
+    for (let before = await seen(); Date.now() < end; ) {
+      const wasWaiting = this.waiting.size;
+      await this.drawn(PAGE_TIMERS_MS);
+      const now = await seen();
+      if (now === before && !wasWaiting && !this.waiting.size) return;
+      before = now;
     }
   }
 
-  fragment = async () => new URLSearchParams(new URL(this.page.url()).hash.slice(1));
+  fragment = async () => new URLSearchParams((await this.page.evaluate(() => location.hash)).slice(1));
   /** What the address says is shown. */
   async view() {
     await this.settle();

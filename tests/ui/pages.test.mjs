@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages besides the timeline: their figures are those of the API, and one click leads from each to the next.
 import { PAGES } from './pages.mjs';
-import { Tab, contains, is, near, ok } from './lib.mjs';
+import { Tab, becomes, comesToContain, comesTrue, contains, eventually, is, near, ok } from './lib.mjs';
 
 const squeeze = (text) => text.replace(/\s+/g, ' ').trim();
 const UNITS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, min: 60e9 };
@@ -21,7 +21,7 @@ async function pictures({ browser, one }) {
       await tab.page.waitForSelector('main');
       await tab.settle();
       is(await tab.part('page'), page, `${theme}: the tab opens ${page}`);
-      ok((await tab.page.locator('main').innerText()).length > 40, `${theme}: ${page} shows something`);
+      await comesTrue(async () => (await tab.page.locator('main').innerText()).length > 40, `${theme}: ${page} shows something`);
       await tab.shot(`${page}-${theme}`);
     }
     await tab.close(`pages, ${theme}`);
@@ -35,7 +35,7 @@ async function empty({ browser, many }) {
   for (const page of PAGES) {
     await tab.page.evaluate(([name, trace]) => (location.hash = `trace=${trace}&page=${name}`), [page, id]);
     await tab.settle();
-    ok((await tab.page.locator('main').innerText()).trim().length > 20, `nothing recorded: ${page} says so`);
+    await comesTrue(async () => (await tab.page.locator('main').innerText()).trim().length > 20, `nothing recorded: ${page} says so`);
     await tab.shot(`empty-${page}`);
   }
   await tab.close('an empty trace');
@@ -57,7 +57,7 @@ async function summary({ browser, one }) {
     ok(cells.includes(String(events.count)), `${model.name}: number of inferences`, cells.join(' | '));
     ok(cells.some((cell) => Math.abs(ns(cell) - events.median_ms * 1e6) <= events.median_ms * 1e6 * 0.006), `${model.name}: median`, `${cells.join(' | ')} wanted ${events.median_ms}`);
   }
-  is(await tab.page.locator('.finding').count(), report.findings.length, 'all findings, worst first');
+  await becomes(() => tab.page.locator('.finding').count(), report.findings.length, 'all findings, worst first');
   const words = (await tab.page.locator('h1').innerText()).split(/\s+/).length;
   ok(words <= 34, 'one sentence says how it is', String(words));
   const lines = await tab.page.locator('.instruments li').allInnerTexts();
@@ -91,14 +91,14 @@ async function twoClicks({ browser, one }) {
   await big.click();
   await tab.page.waitForSelector('.details-facts');
   is(await tab.part('page'), 'timeline', 'one click: it is on the timeline');
-  contains(await tab.page.locator('.details').innerText(), slowest.model, 'with its model');
+  await comesToContain(() => tab.page.locator('.details').innerText(), slowest.model, 'with its model');
 
   await tab.page.locator('.tab:text-is("Summary")').click();
   await tab.page.waitForSelector('.summary-middle');
   await tab.page.locator('.tab:text-is("Operators")').click();
   await tab.page.waitForSelector('.vtable-row');
   const ops = await one.json(`ops?model=${(await one.json('meta')).models.find((model) => model.name === report.models[0].name).id}`);
-  contains(await tab.page.locator('.vtable-row').first().innerText(), ops.types[0].type, 'one click: the operator that takes most');
+  await comesToContain(() => tab.page.locator('.vtable-row').first().innerText(), ops.types[0].type, 'one click: the operator that takes most');
   await tab.page.locator('.tab:text-is("Summary")').click();
   await tab.page.waitForSelector('.summary-middle');
   await tab.page.locator('.tab:text-is("Source")').click();
@@ -110,8 +110,7 @@ async function twoClicks({ browser, one }) {
   const chosen = squeeze(await tab.page.locator('.code-line.on').first().innerText());
   ok(chosen.includes(squeeze(lines[0].text)) || lines.filter((line) => line.self === lines[0].self).some((line) => chosen.includes(squeeze(line.text))), 'and its hottest line', `${chosen} wanted ${lines[0].text}`);
   await tab.page.keyboard.press('h');
-  await tab.page.waitForTimeout(100);
-  ok(squeeze(await tab.page.locator('.code-line.on').first().innerText()) !== chosen, 'H goes to the next hot line');
+  await comesTrue(async () => squeeze(await tab.page.locator('.code-line.on').first().innerText()) !== chosen, 'H goes to the next hot line');
   await tab.close('two clicks');
 }
 
@@ -119,7 +118,7 @@ async function models({ browser, one }) {
   const report = await one.json('report');
   const meta = await one.json('meta');
   const tab = await Tab.open(browser, one, 'page=models', { wait: '.model' });
-  is(await tab.page.locator('.model h1').allInnerTexts(), report.models.map((model) => model.name), 'a part for each model');
+  await becomes(() => tab.page.locator('.model h1').allInnerTexts(), report.models.map((model) => model.name), 'a part for each model');
   if (meta.has.states) {
     const rows = await one.json(`switches?model=${meta.models.find((model) => model.name === report.models[0].name).id}`);
     await tab.page.waitForSelector('.model-switches .vtable-row');
@@ -132,7 +131,7 @@ async function models({ browser, one }) {
   await tab.page.evaluate(() => (location.hash = 'page=models'));
   await tab.page.waitForSelector('.model');
   await tab.page.getByRole('button', { name: 'Only this model' }).first().click();
-  is(await tab.page.locator('.model').count(), 1, 'only this model');
+  await becomes(() => tab.page.locator('.model').count(), 1, 'only this model');
   ok(await tab.part('model'), 'which the address knows');
   await tab.close('models');
 }
@@ -149,8 +148,10 @@ async function operators({ browser, one }) {
   // sorting by another column, and back
   const head = tab.page.locator('.vtable').first().locator('.vtable-head button').first();
   await head.click();
-  const names = await tab.page.locator('.vtable').first().locator('.vtable-row > :first-child').allInnerTexts();
-  is(names.slice(0, 5), [...names].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0)).slice(0, 5), 'a click on a head sorts');
+  const names = () => tab.page.locator('.vtable').first().locator('.vtable-row > :first-child').allInnerTexts();
+  const sorted = (list) => [...list].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const shown = await eventually(names, (list) => sorted(list).slice(0, 5).join() === list.slice(0, 5).join());
+  is(shown.slice(0, 5), sorted(shown).slice(0, 5), 'a click on a head sorts');
   await tab.close('operators');
 }
 
@@ -174,7 +175,7 @@ async function statistics({ browser, one }) {
   await tab.settle();
   const first = tab.page.locator('.vtable-row').first();
   const hottest = [...sampled.rows].sort((a, b) => b.self - a.self)[0];
-  contains(await first.innerText(), `${((hottest.self / sampled.samples) * 100).toFixed(1)}`, 'sampling: share of the hottest function');
+  await comesToContain(() => first.innerText(), `${((hottest.self / sampled.samples) * 100).toFixed(1)}`, 'sampling: share of the hottest function');
   await first.click();
   await tab.page.waitForSelector('.source-columns');
   is(await tab.part('page'), 'source', 'a row opens its source');
@@ -186,36 +187,37 @@ async function flame({ browser, one }) {
   const tab = await Tab.open(browser, one, 'page=flame', { wait: 'main canvas' });
   const all = await one.json('flame?mode=merged');
   await tab.settle();
-  contains(squeeze(await tab.page.locator('.page-tool').innerText()), `${all.samples.toLocaleString('en-US')} samples`, 'as many samples as the API has');
+  await comesToContain(async () => squeeze(await tab.page.locator('.page-tool').innerText()), `${all.samples.toLocaleString('en-US')} samples`, 'as many samples as the API has');
   const box = await tab.box('main canvas');
   // roots are at the top: click a little below until a function is chosen
   for (let row = 0; row < 12; row++) {
     await tab.page.mouse.click(box.x + 30, box.y + 10 + row * 20);
+    await tab.drawn();
     if (await tab.page.locator('.page-tool button:has-text("Source of")').count()) break;
   }
   await tab.page.locator('.page-tool button:has-text("Source of")').click();
   await tab.page.waitForSelector('.source-columns');
   const routine = Number(await tab.part('routine'));
   const code = await one.json(`annotate?routine=${routine}`);
-  contains(await tab.page.locator('.source-foot').innerText(), String(code.total), 'flame, then its source: the same samples');
+  await comesToContain(() => tab.page.locator('.source-foot').innerText(), String(code.total), 'flame, then its source: the same samples');
   await tab.page.locator('.functions tbody tr').first().locator('button').click();
   await tab.settle();
   await tab.page.waitForSelector('.code-line, .code-note, .nothing');
   const hot = Number(await tab.part('routine'));
   const annotated = await one.json(`annotate?routine=${hot}`);
-  if (annotated.code.length) ok((await tab.page.locator('.code .part b, .code .part i').count()) > 0, 'the hottest function: shares beside its code');
+  if (annotated.code.length) await comesTrue(async () => (await tab.page.locator('.code .part b, .code .part i').count()) > 0, 'the hottest function: shares beside its code');
   else ok(annotated.why_no_code, 'no code, and why', annotated.why_no_code);
   await tab.page.locator('.tab:text-is("Flame")').click();
   await tab.page.getByRole('radio', { name: 'By time' }).click();
   await tab.settle();
-  ok(tab.requests.some((url) => url.includes('mode=time')), 'by time');
+  await comesTrue(() => tab.requests.some((url) => url.includes('mode=time')), 'by time');
   const names = await tab.page.locator('.page-tool select').first().locator('option').allInnerTexts();
   ok(names.length >= 3, 'samples of one model can be chosen', names.join(', '));
   await tab.page.locator('.page-tool select').first().selectOption({ index: 1 });
   await tab.settle();
   const model = Number(await tab.part('model'));
   const part = await one.json(`flame?mode=time&model=${model}`);
-  contains(squeeze(await tab.page.locator('.page-tool').innerText()), `${part.samples.toLocaleString('en-US')} sample`, 'its samples only');
+  await comesToContain(async () => squeeze(await tab.page.locator('.page-tool').innerText()), `${part.samples.toLocaleString('en-US')} sample`, 'its samples only');
   await tab.close('flame');
 }
 
@@ -227,7 +229,7 @@ async function memory({ browser, one }) {
   const peak = report.processes[0].peak_bytes;
   const shown = text.match(/peak ([\d.]+) ?(kB|MB|GB)/);
   near(Number(shown?.[1]) * { kB: 1e3, MB: 1e6, GB: 1e9 }[shown?.[2]], peak, peak * 0.006, 'the peak is that of the API');
-  is(await tab.page.locator('main canvas').count() >= 1, true, 'memory over time is drawn');
+  await comesTrue(async () => (await tab.page.locator('main canvas').count()) >= 1, 'memory over time is drawn');
   await tab.close('memory');
 }
 

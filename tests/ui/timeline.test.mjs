@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline: tracks and their colours, mouse, keys, search, filters, details.
-import { Tab, apart, contains, is, near, ok } from './lib.mjs';
+import { Tab, apart, becomes, comesToContain, comesTrue, contains, eventually, is, near, ok } from './lib.mjs';
 
 const SLICE = 17; // height of a row, with its gap
 const STATE = 4;
@@ -30,6 +30,7 @@ async function pointOf(tab, served, meta, track, view, category) {
 async function tracks({ browser, one }) {
   const meta = await one.json('meta');
   const tab = await Tab.open(browser, one, 'page=timeline', { wait: '.lane-label' });
+  await tab.settle();
   const shown = await tab.tracks();
   const known = new Map(meta.tracks.map((track) => [track.id, track]));
   const group = (id) => (known.get(id)?.kind === 'counter' || !known.has(id) ? 0 : ['ml', 'model', 'function', 'lane', 'ops'].includes(known.get(id).kind) ? 1 : 2);
@@ -42,6 +43,7 @@ async function tracks({ browser, one }) {
     const closed = tab.page.locator('.lane-label[aria-expanded="false"] .fold').first();
     if (!(await closed.count())) break;
     await closed.click();
+    await tab.drawn();
   }
   const all = new Set(await tab.tracks());
   const stacks = new Set();
@@ -63,7 +65,7 @@ async function colours({ browser, one }) {
   const tab = await Tab.open(browser, one, 'page=timeline', { wait: '.lane-label' });
   for (const theme of ['light', 'dark']) {
     if (theme === 'dark') await tab.page.keyboard.press('l');
-    is(await tab.page.evaluate(() => document.documentElement.dataset.theme), theme, `${theme}: is on`);
+    await becomes(() => tab.page.evaluate(() => document.documentElement.dataset.theme), theme, `${theme}: is on`);
     for (const category of ['load', 'specialization', 'inference']) {
       const all = await one.slices('ml', 0, meta.length_ns, FINE);
       const target = all.filter((slice) => meta.places[slice.place].category === category).sort((a, b) => b.duration - a.duration)[0];
@@ -78,12 +80,11 @@ async function colours({ browser, one }) {
       const edge = await tab.css(`--cat-${category}-edge`);
       const points = [];
       for (let x = Math.max(at.x0, 0) + 4; x < Math.min(at.x1, at.lane.width) - 4 && points.length < 24; x += 5) points.push([x, at.y + 2]);
-      const seen = await tab.colours(points);
-      if (category === 'specialization') {
-        ok(seen.some((colour) => apart(colour, fill) < 24) && seen.some((colour) => apart(colour, fill) >= 8), `${theme}: ${category} is hatched in its colours`, `${seen.join(' ')} fill ${fill} edge ${edge}`);
-      } else {
-        ok(seen.filter((colour) => apart(colour, fill) < 4).length > seen.length / 2, `${theme}: ${category} has its colour`, `${seen.join(' ')} fill ${fill}`);
-      }
+      const isHatched = (seen) => seen.some((colour) => apart(colour, fill) < 24) && seen.some((colour) => apart(colour, fill) >= 8);
+      const isFilled = (seen) => seen.filter((colour) => apart(colour, fill) < 4).length > seen.length / 2;
+      const [isGood, how] = category === 'specialization' ? [isHatched, 'is hatched in its colours'] : [isFilled, 'has its colour'];
+      const seen = await eventually(() => tab.colours(points), isGood);
+      ok(isGood(seen), `${theme}: ${category} ${how}`, `${seen.join(' ')} fill ${fill} edge ${edge}`);
     }
   }
   const keys = await tab.page.locator('.toolbar .key').allInnerTexts();
@@ -119,9 +120,8 @@ async function wheelAndDrag({ browser, one }) {
   const [counter, events] = [await tab.lane(ids[0]), await tab.lane(meta.tracks.find((track) => track.kind === 'ml').id)];
   const x = Math.round(box.width * 0.5);
   await tab.page.mouse.move(box.x + x, box.y + 4);
-  await tab.page.waitForTimeout(80);
   const ink = await tab.css('--ink');
-  const line = await tab.colours([[x, counter.top + 3], [x, events.top + events.height - 2]]);
+  const line = await eventually(() => tab.colours([[x, counter.top + 3], [x, events.top + events.height - 2]]), (seen) => seen.every((colour) => apart(colour, ink) < 6));
   ok(line.every((colour) => apart(colour, ink) < 6), 'the cursor is one line through resources and events', `${line} ink ${ink}`);
 
   const before = await tab.view();
@@ -187,7 +187,7 @@ async function keys({ browser, one }) {
   is([await tab.part('range'), await tab.part('slice')], [null, String(middle.id)], 'Esc clears the range first');
   await tab.page.keyboard.press('Escape');
   is(await tab.part('slice'), null, 'then the selection');
-  is(await tab.page.locator('.details').count(), 0, 'and the details are gone');
+  await becomes(() => tab.page.locator('.details').count(), 0, 'and the details are gone');
   await tab.close('keys');
 }
 
@@ -211,12 +211,12 @@ async function range({ browser, one }) {
   near(Number(asked.searchParams.get('t0')), from, 1, 'the statistics are of this range');
   const stats = await one.json(`range${asked.search}`);
   await tab.page.waitForSelector('.range-words b:has-text("cores")');
-  const words = squeeze(await tab.page.locator('.range-words').innerText());
+  const words = await eventually(async () => squeeze(await tab.page.locator('.range-words').innerText()), (text) => text.includes(`inferences ${stats.inferences.n}`));
   contains(words, `inferences ${stats.inferences.n}`, 'as many inferences as the API says');
   const shown = words.match(/median ([\d.]+)\s?(us|ms|s)/);
   near(Number(shown?.[1]) * { us: 1e3, ms: 1e6, s: 1e9 }[shown?.[2]], stats.inferences.median_ns, stats.inferences.median_ns * 0.006, 'the median as the API says');
   near(number(words.match(/CPU ([\d.]+) cores/)?.[1]), stats.cpu.busy_cores, 0.051, 'cores as the API says');
-  const seen = await tab.colours([[600, 3], [100, 3]]);
+  const seen = await eventually(() => tab.colours([[600, 3], [100, 3]]), ([inside, outside]) => inside !== outside);
   ok(seen[0] !== seen[1], 'the range is tinted', seen.join(' '));
   await tab.shot('timeline-range');
   await tab.page.mouse.move(ruler.x + 100, y);
@@ -258,11 +258,12 @@ async function details({ browser, one }) {
   const at = await pointOf(tab, one, meta, model.id, around, 'inference');
   await tab.page.mouse.move(at.lane.left + at.middle, at.lane.canvasTop + at.y + 8);
   await tab.page.waitForSelector('.hover');
-  contains(await tab.page.locator('.hover').innerText(), meta.models.find((one_) => one_.id === model.model).name, 'what is under the pointer is named');
+  await comesToContain(() => tab.page.locator('.hover').innerText(), meta.models.find((one_) => one_.id === model.model).name, 'what is under the pointer is named');
   await tab.page.mouse.click(at.lane.left + at.middle, at.lane.canvasTop + at.y + 8);
   await tab.page.waitForSelector('.details-facts');
   is(Number(await tab.part('slice')), at.id, 'a click selects the slice of the API');
   const slice = await one.json(`slice?id=${at.id}`);
+  await tab.page.waitForFunction((tid) => document.querySelector('.details').innerText.includes(tid), `tid ${slice.thread.tid}`);
   const text = squeeze(await tab.page.locator('.details').innerText());
   contains(text, 'Inference', 'its category');
   contains(text, meta.models.find((one_) => one_.id === slice.model).name, 'its model');
@@ -293,11 +294,11 @@ async function details({ browser, one }) {
 async function search({ browser, one }) {
   const tab = await Tab.open(browser, one, 'page=timeline', { wait: '.lane-label' });
   await tab.page.keyboard.press('/');
-  is(await tab.page.evaluate(() => document.activeElement?.tagName), 'INPUT', '/ goes to the search');
+  await becomes(() => tab.page.evaluate(() => document.activeElement?.tagName), 'INPUT', '/ goes to the search');
   await tab.page.keyboard.type('Conv');
   await tab.page.waitForSelector('.found button');
   const found = await one.json('find?q=Conv&limit=50');
-  const first = await tab.page.locator('.found button').first().innerText();
+  const first = await eventually(() => tab.page.locator('.found button').first().innerText(), (text) => text.includes(found.hits[0].name));
   contains(first, found.hits[0].name, 'the first hit is that of the API');
   contains(first, String(found.hits[0].count), 'with its count');
   await tab.shot('timeline-search');
@@ -317,7 +318,7 @@ async function search({ browser, one }) {
   await tab.page.keyboard.press('Control+A');
   await tab.page.keyboard.type('no such thing at all');
   await tab.page.waitForSelector('.found p');
-  contains(await tab.page.locator('.found').innerText(), 'no such thing at all', 'nothing found is said');
+  await comesToContain(() => tab.page.locator('.found').innerText(), 'no such thing at all', 'nothing found is said');
   await tab.page.keyboard.press('Escape');
   is(await tab.part('q'), null, 'Esc clears the search');
   await tab.close('search');
@@ -331,9 +332,9 @@ async function choices({ browser, one }) {
   const models = meta.tracks.filter((track) => track.kind === 'model');
   await tab.page.keyboard.press('t');
   is(await tab.part('model'), String(meta.models[0].id), 'T: only the first model');
-  is((await tab.tracks()).filter((id) => models.some((model) => model.id === id)), [models.find((model) => model.model === meta.models[0].id).id], 'the other one is not shown');
+  await becomes(async () => (await tab.tracks()).filter((id) => models.some((model) => model.id === id)), [models.find((model) => model.model === meta.models[0].id).id], 'the other one is not shown');
   await tab.page.locator('.toolbar button:has-text("Only")').click();
-  is(await tab.tracks(), before, 'one click brings it back');
+  await becomes(tab.tracks, before, 'one click brings it back');
 
   const thread = meta.tracks.find((track) => track.samples > 0 && track.kind === 'thread');
   const label = tab.page.locator(`[data-track="${thread.id}"]`);
@@ -350,7 +351,7 @@ async function choices({ browser, one }) {
   const fill = await tab.css('--ghost-fill');
   const grid = [];
   for (let y = Math.max(high.top + low.height - 4, 0); y < high.top + high.height - 4; y += 3) for (let x = 20; x < high.width; x += 9) grid.push([x, y]);
-  const seen = await tab.colours(grid);
+  const seen = await eventually(() => tab.colours(grid), (list) => list.filter((colour) => apart(colour, fill) < 3).length > 20 && list.some((colour) => apart(colour, edge) < 40));
   ok(seen.filter((colour) => apart(colour, fill) < 3).length > 20, 'ghost zones are drawn', `fill ${fill}, ${new Set(seen).size} colours`);
   ok(seen.some((colour) => apart(colour, edge) < 40), 'with their edges', edge);
   await tab.shot('timeline-ghosts');
@@ -361,23 +362,22 @@ async function choices({ browser, one }) {
 
   await label.focus();
   await tab.page.keyboard.press('p');
-  await tab.settle();
-  is((await tab.tracks())[0], thread.id, 'P pins to the top');
+  await becomes(async () => (await tab.tracks())[0], thread.id, 'P pins to the top');
   await tab.page.locator(`[data-track="${thread.id}"]`).focus();
   await tab.page.keyboard.press('p');
-  is(await tab.tracks(), before, 'and back');
+  await becomes(tab.tracks, before, 'and back');
   await tab.page.locator(`[data-track="${thread.id}"]`).focus();
   await tab.page.keyboard.press('h');
-  ok(!(await tab.tracks()).includes(thread.id), 'H hides');
+  await comesTrue(async () => !(await tab.tracks()).includes(thread.id), 'H hides');
   await tab.page.locator('.toolbar button:has-text("hidden")').click();
-  is(await tab.tracks(), before, 'what is hidden can be shown again');
+  await becomes(tab.tracks, before, 'what is hidden can be shown again');
   const ml = tab.page.locator(`[data-track="${models[0].id}"]`);
   await ml.focus();
   await tab.page.keyboard.press('ArrowLeft');
-  ok((await tab.tracks()).length < before.length, 'left arrow on a label closes it');
-  is(await ml.getAttribute('aria-expanded'), 'false', 'which is told to screen readers');
+  await comesTrue(async () => (await tab.tracks()).length < before.length, 'left arrow on a label closes it');
+  await becomes(() => ml.getAttribute('aria-expanded'), 'false', 'which is told to screen readers');
   await tab.page.keyboard.press('ArrowRight');
-  is(await tab.tracks(), before, 'right arrow opens it');
+  await becomes(tab.tracks, before, 'right arrow opens it');
   await tab.close('choices');
 }
 

@@ -97,6 +97,17 @@ test('what is open grows second by second, and is known by the innermost kind', 
   assert.deepEqual(innermostOpen(live).map((one) => one.category), [SPECIALIZATION]);
 });
 
+test('asynchronous ones are all open, whatever their thread does', () => {
+  const live = small();
+  apply(live, message({ now: FIRST + 2.5 * S, open: [
+    open({ start: FIRST + 0.5 * S, duration: 2 * S, category: INFERENCE, async: true }),
+    open({ start: FIRST + 0.6 * S, duration: 1.9 * S, category: INFERENCE, async: true }),
+    open({ start: FIRST + 1.2 * S, duration: 1.3 * S, category: LOAD }),
+  ] }));
+  assert.deepEqual(innermostOpen(live).map((one) => one.category), [INFERENCE, INFERENCE, LOAD]);
+  assert.deepEqual([...barsOf(live, INFERENCE, 2).growing.slice(-3)], [0.5 * S, 1.5 * S, 2 * S]);
+});
+
 test('a bar selects the rows that ended in its second, rows light their bars', () => {
   const live = small();
   const chosen = (pick: Parameters<typeof isPicked>[1]) => Array.from({ length: live.rows.length }, (_, i) => i).filter((i) => isPicked(live, pick, i)).map((i) => live.rows.number(i));

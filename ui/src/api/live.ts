@@ -45,6 +45,8 @@ export interface LiveOpen {
   model: number;
   category: number;
   thread: number;
+  /** It may end on any thread; the one that it began on does other things. */
+  async?: boolean;
   inside: string;
   function: string;
 }

@@ -20,11 +20,11 @@ export function clampEdge(live: Live, edge: number): number {
   return Math.min(newest, Math.max(edge, WINDOW - 1, newest - SECONDS_KEPT + WINDOW));
 }
 
-/** What takes long, one of each thread: the innermost, because the others wait for it. */
+/** What takes long, one of each thread: the innermost, because the others wait for it. Nothing waits for an asynchronous one. */
 export function innermostOpen(live: Live): LiveOpen[] {
   const byThread = new Map<number, LiveOpen>();
-  for (const one of live.open) if (isLong(one) && one.start >= (byThread.get(one.thread)?.start ?? -Infinity)) byThread.set(one.thread, one);
-  return [...byThread.values()].sort((a, b) => a.start - b.start);
+  for (const one of live.open) if (!one.async && isLong(one) && one.start >= (byThread.get(one.thread)?.start ?? -Infinity)) byThread.set(one.thread, one);
+  return [...byThread.values(), ...live.open.filter((one) => one.async && isLong(one))].sort((a, b) => a.start - b.start);
 }
 
 export const isLong = (open: LiveOpen): boolean => open.duration >= OPEN_FROM_NS;

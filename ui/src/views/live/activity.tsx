@@ -32,6 +32,7 @@ function find(live: Live, list: Int32Array, n: number): number {
 function Open({ live, one }: { live: Live; one: LiveOpen }) {
   const category = CATEGORIES[one.category]!;
   const thread = live.threads.get(one.thread);
+  const where = thread && one.async ? `began on ${thread}` : thread;
   return (
     <div class="live-open">
       <b class="key ink">
@@ -42,7 +43,7 @@ function Open({ live, one }: { live: Live; one: LiveOpen }) {
       </b>
       <b>{duration(live.now - one.start)}{live.state === 'ended' ? '' : ' …'}</b>
       <span class={`live-progress ${categoryClass(category)}`} />
-      <span class="foot">{[one.inside ? `${live.state === 'ended' ? 'was' : 'now'} in ${one.inside}` : '', thread ?? ''].filter(Boolean).join(', ') || `since ${clock(Math.max(0, one.start - (live.first ?? 0)))}`}</span>
+      <span class="foot">{[one.inside ? `${live.state === 'ended' ? 'was' : 'now'} in ${one.inside}` : '', where ?? ''].filter(Boolean).join(', ') || `since ${clock(Math.max(0, one.start - (live.first ?? 0)))}`}</span>
     </div>
   );
 }
@@ -53,7 +54,7 @@ function OpenEvents({ live }: { live: Live }) {
   return (
     <div class="live-opens" aria-label="Open events">
       {open.slice(0, OPEN_SHOWN).map((one) => (
-        <Open key={`${one.thread} ${one.start} ${one.category}`} live={live} one={one} />
+        <Open key={`${one.thread} ${one.start} ${one.category} ${one.async ?? false}`} live={live} one={one} />
       ))}
       {open.length > OPEN_SHOWN && <p class="foot">and {count(open.length - OPEN_SHOWN)} more</p>}
     </div>
@@ -158,7 +159,7 @@ export function Activity({ feed, live }: { feed: LiveFeed; live: Live }) {
           <span role="columnheader">Event</span>
         </div>
         <div class="activity-body" ref={body} tabIndex={0} aria-label="Finished events: rows" onScroll={seen} onKeyDown={press}>
-          {list.length === 0 && <p class="activity-none">{filter && live.rows.length ? `No event has "${filter}" in its model or kind.` : 'Nothing has finished yet.'}</p>}
+          {list.length === 0 && <p class="activity-none">{filter && live.rows.length ? `No event has "${filter}" in its model or kind.` : live.state === 'ended' ? 'Nothing finished while it was recorded.' : 'Nothing has finished yet.'}</p>}
           <div class="activity-rows" style={{ height: `${all}px` }}>
             {Array.from(list.subarray(first, last), (i, at) => {
               const row = live.rows.at(i);

@@ -20,7 +20,7 @@ function below(live: Live, category: number): string {
   const about = live.categories?.[CATEGORIES[category]!];
   const open = live.open.filter((one) => one.category === category && isLong(one));
   const longest = Math.max(0, ...open.map((one) => one.duration));
-  if (!about || (!about.count && !open.length)) return 'none so far';
+  if (!about || (!about.count && !open.length)) return live.state === 'ended' ? 'none' : 'none so far';
   if (category === INFERENCE && !open.length) {
     const name = newestModel(live, category);
     return about.models === 1 && name ? `${name}, one model running` : `${count(about.models)} ${plural(about.models, 'model')} running`;
@@ -64,8 +64,8 @@ export function Gauges({ feed, live }: { feed: LiveFeed; live: Live }) {
         <div class="gauge-line">
           <span class="dim">All events, time spent per second</span>
           <span>
-            <b>{all?.median != null ? `${duration(all.median)} per event` : '0\u2009us per event'}</b>
-            <span class="faint"> · median of all {count(all?.count ?? 0)}, </span>
+            <b>{all?.median != null ? `${duration(all.median)} per event` : 'no event'}</b>
+            <span class="faint">{all?.count ? ` · median of all ${count(all.count)}, ` : `${live.state === 'ended' ? '' : ' yet'} · `}</span>
             <button class="linklike" aria-pressed={setup} title={setup ? 'Hide the set-ups' : 'Show the set-ups: their graph, their rows, their time'} onClick={() => feed.setup.set(!setup)}>
               {setup ? 'Setup shown, not counted' : 'Setup hidden'}
             </button>

@@ -56,7 +56,7 @@ function Banner({ feed, live, onOpen }: { feed: LiveFeed; live: Live; onOpen: ()
     return (
       <div class="live-banner warn" role="status">
         <b>Nothing is being written.</b>
-        <span class="sub">{live.why}</span>
+        <span class="sub">The recorder is there, but stands still: it was stopped, or the machine gives it no time.</span>
       </div>
     );
   return null;
