@@ -31,7 +31,9 @@ ui: ## the page of `inferogram serve`, into ui/dist/; all builds take it from th
 
 demo: ## install what building needs, build, record and report a real model
 	@tools/install-deps --build
-	@$(MAKE) --no-print-directory all
+	@tools/build-ui
+	$(call configure,$(BUILD))
+	@ninja -C $(BUILD) program
 	@BUILD=$(BUILD) tools/demo
 
 test: ## install what is missing, build, run every test
@@ -52,20 +54,20 @@ asan: export CC = $(SANITIZE_CC)
 asan: ui ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching
 	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-asan
-	@tools/run-tests -C build-asan --again --slow 4 --no-aslr --no-suite attach-long --no-suite once
+	@tools/run-tests -C build-asan --again --jobs 3 --slow 4 --no-aslr --no-suite attach-long --no-suite once
 
 tsan: export CC = $(SANITIZE_CC)
-tsan: ui ## the suites unit, client and record under ThreadSanitizer, in build-tsan/
+tsan: ui ## the suites unit, client and record under ThreadSanitizer, in build-tsan/; not what has one thread
 	$(call configure,build-tsan,-Db_sanitize=thread -Db_lundef=false)
 	@ninja -C build-tsan
-	@tools/run-tests -C build-tsan --again --slow 8 --no-aslr --suite unit --suite client --suite record --no-suite attach-long --no-suite once
+	@tools/run-tests -C build-tsan --again --jobs 3 --slow 8 --no-aslr --suite unit --suite client --suite record --no-suite attach-long --no-suite once --no-suite one-thread
 
 clang: export CC = clang
 clang: export CXX = clang++
 clang: ui ## compiled by clang, in build-clang/: the suites unit, fuzz-replay, client and cli
 	$(call configure,build-clang)
 	@ninja -C build-clang
-	@tools/run-tests -C build-clang --again --suite unit --suite fuzz-replay --suite client --suite cli --no-suite attach-long --no-suite once
+	@tools/run-tests -C build-clang --again --jobs 3 --suite unit --suite fuzz-replay --suite client --suite cli --no-suite attach-long --no-suite once
 
 fuzz: export CC = clang
 fuzz: ## every fuzz target for FUZZ_SECONDS (60), in build-fuzz/
