@@ -51,11 +51,11 @@ done
 wait "$recorder" "$one" "$two" "$slow"
 is "the program's own output" "$(cat run.out)" 6000
 for reader in one two slow; do
-    of story "$reader" >story
-    is "$reader: every event is in a bar, and the load" "$(sed -n 1p story)" "6000 1"
-    is "$reader: it ran, and it ended" "$(sed -n 2p story)" "live, ended, the program ended"
-    is "$reader: rows and those without add up" "$(sed -n 3p story)" yes
-    is "$reader: messages are in order" "$(sed -n 4p story)" yes
+    of story "$reader" >told
+    is "$reader: every event is in a bar, and the load" "$(sed -n 1p told)" "6000 1"
+    is "$reader: it ran, and it ended" "$(sed -n 2p told)" "live, ended, the program ended"
+    is "$reader: rows and those without add up" "$(sed -n 3p told)" yes
+    is "$reader: messages are in order" "$(sed -n 4p told)" yes
 done
 is "the state is the same" "$(get live/state | of bars - inference)" 6000
 is "count, High and Low agree with the bars" "$(get live/state | of agrees -)" yes
