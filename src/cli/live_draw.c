@@ -289,13 +289,13 @@ static double memory_of(const struct live *live)
     return bytes;
 }
 
-/* Columns of a text; letters of ours have one each. */
-static size_t columns_of(const uint8_t *text, size_t size)
+/* Columns of a text from a byte on; letters of ours have one each. */
+static size_t columns_since(const struct ifg_bytes *text, size_t begin)
 {
     size_t columns = 0;
 
-    for (size_t i = 0; i < size; i++)
-        columns += (text[i] & 0xc0) != 0x80;
+    for (size_t i = begin; i < text->size; i++)
+        columns += (text->data[i] & 0xc0) != 0x80;
     return columns;
 }
 
@@ -324,7 +324,7 @@ static void put_resources(const struct live_feed *feed, size_t columns, struct i
         snprintf(parts[4], sizeof parts[4], "GPU memory %s",
                  cli_size((uint64_t)gpu_memory->last, text));
     for (size_t i = 0; i < 5; i++) {
-        size_t used = columns_of(out->data + begin, out->size - begin);
+        size_t used = columns_since(out, begin);
 
         if (*parts[i] && used + 3 + strlen(parts[i]) <= columns)
             cli_print(out, "%s%s", used && i != 1 ? " · " : "", parts[i]);
@@ -451,12 +451,11 @@ void gauge_draw_line(const struct live_feed *feed, size_t columns, struct ifg_by
         cli_print(out, "no model has run%s", feed->state == LIVE_ENDED ? "" : " yet");
     ifg_bytes_init(&part, 4096);
     for (size_t i = 0, shown = !feed->live->first_ns; i < sizeof all && !out->failed; i++) {
-        size_t used = columns_of(out->data + begin, out->size - begin);
+        size_t used = columns_since(out, begin);
 
         ifg_bytes_clear(&part);
         put_part(feed, columns ? fitting[i] : all[i], &part);
-        if (!part.size || part.failed ||
-            (columns && used + columns_of(part.data, part.size) + 3 > columns))
+        if (!part.size || part.failed || (columns && used + columns_since(&part, 0) + 3 > columns))
             continue;
         if (shown++)
             cli_print(out, " · ");

@@ -35,7 +35,7 @@ left_behind() {
     find "$T/place" "$T/tmp" /dev/shm "${XDG_RUNTIME_DIR:-$T/tmp}" -newer "$T/stamp" \
         \( -name '*.json' -o -name 'file-*' -o -name '*profile*' \) 2>/dev/null |
         while IFS= read -r left; do
-            recorder=$(printf '%s' "$left" | sed -n 's/.*\/inferogram-[0-9]*-\([0-9]*\)-.*/\1/p')
+            recorder=$(printf '%s' "$left" | sed -n 's/.*\/inferogram-[a-z0-9]*-\([0-9]*\)-.*/\1/p')
             [ -n "$recorder" ] && kill -0 "$recorder" 2>/dev/null || printf '%s\n' "$left"
         done
 }

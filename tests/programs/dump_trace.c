@@ -14,8 +14,8 @@
 #include "base/bytes.h"
 #include "trace/reader.h"
 
-static const char *const location_kinds[] = { "?",       "zone", "ml",    "op",   "stage",
-                                              "counter", "pool", "frame", "async" };
+static const char *const location_kinds[] = { "?",       "zone", "ml",    "op",    "stage",
+                                              "counter", "pool", "frame", "async", "flow" };
 static const char *const categories[] = { "-",    "prepare", "specialization",
                                           "load", "setup",   "inference" };
 static const char *const fates[] = { "unknown", "exited", "killed", "exec", "running" };
