@@ -4,6 +4,7 @@
 BUILD ?= build
 MESON_FLAGS ?=
 FUZZ_SECONDS ?= 60
+LEAVE_OUT ?=
 SANITIZE_CC ?= clang
 , := ,
 
@@ -51,10 +52,10 @@ bench: all ## measure our own overhead
 	@BUILD=$(BUILD) benchmarks/run
 
 asan: export CC = $(SANITIZE_CC)
-asan: ui ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching
+asan: ui ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching and LEAVE_OUT=SUITES
 	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-asan
-	@tools/run-tests -C build-asan --again --jobs 3 --slow 4 --no-aslr --no-suite attach-long --no-suite once
+	@tools/run-tests -C build-asan --again --jobs 3 --slow 4 --no-aslr --no-suite attach-long --no-suite once $(LEAVE_OUT:%=--no-suite %)
 
 tsan: export CC = $(SANITIZE_CC)
 tsan: ui ## the suites unit, client and record under ThreadSanitizer, in build-tsan/; not what has one thread
