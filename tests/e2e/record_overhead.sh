@@ -80,7 +80,7 @@ ok "nothing was written" test ! -e bad.ifg
 # ---- a model: the cost is measured while it runs ----
 
 if sanitized || ! command -v node >/dev/null || ! have ort-node-1.30.0 || ! have silero; then
-    skip "a model in node" "a sanitized build, no node, or $(tail -n 1 "$T/fetch")"
+    skip "a model in node" "a sanitized build, no node, or no runtime: $(tail -n 1 "$T/fetch" 2>/dev/null | grep . || echo "nothing was refused")"
 else
     NODE_PATH=$(cached ort-node-1.30.0)/node_modules
     export NODE_PATH
