@@ -11,7 +11,7 @@
 #include "record/session_internal.h"
 
 #define DRAIN_MOST_NS  20000000ull
-#define PATIENCE_NS    200000000ull /* with a drain on top: a killed recorder loses 250 ms at most */
+#define PATIENCE_NS    200000000ull /* and a drain: a killed recorder loses 250 ms at most */
 #define HZ_UNKNOWN     97u          /* a rate that is harmless wherever it is */
 #define ERROR_MOST_PCT 1.0          /* a cost that is known less well is not worth printing */
 #define DRAIN_SAMPLES  8ull         /* a ring holds 20 of them */
