@@ -14,7 +14,7 @@
 struct walk {
     struct model_thread_state now;
     bool known;     /* there is a state */
-    bool is_guess;  /* it began with a wake-up: only a thread that then comes in was waiting */
+    bool is_guess;  /* no switch was seen yet: who is woken and does not come in next ran unseen */
     bool was_woken; /* and has not come in since */
     uint64_t woken_ns;
     uint32_t waker;
@@ -63,7 +63,8 @@ size_t profile_walk_states(const struct trace_switch *switches, const uint32_t *
         note_waker(&walk, change);
         next = state_after(&walk, change);
         by_waker = next == MODEL_RUNNABLE && change->kind != TRACE_SWITCH_PREEMPTED;
-        if (walk.is_guess && change->kind != TRACE_SWITCH_IN && change->kind != TRACE_SWITCH_WOKEN)
+        if (walk.is_guess && walk.now.state == MODEL_RUNNABLE && change->kind != TRACE_SWITCH_IN &&
+            change->kind != TRACE_SWITCH_WOKEN)
             walk.known = false; /* it ran already */
         if (walk.known && next == walk.now.state) {
             walk.now.disk = walk.now.disk || change->kind == TRACE_SWITCH_DISK;
@@ -83,7 +84,8 @@ size_t profile_walk_states(const struct trace_switch *switches, const uint32_t *
             .woken = by_waker,
             .disk = next == MODEL_BLOCKED && change->kind == TRACE_SWITCH_DISK,
         };
-        walk.is_guess = !walk.known && change->kind == TRACE_SWITCH_WOKEN;
+        walk.is_guess = (!walk.known || walk.is_guess) &&
+                        (change->kind == TRACE_SWITCH_WOKEN || change->kind == TRACE_SWITCH_DISK);
         walk.known = true;
     }
     return made;

@@ -140,6 +140,19 @@ static void beginnings(void)
     at(1000, TRACE_SWITCH_BLOCKED, 0);
     at(1010, TRACE_SWITCH_IN, 0);
     CHECK_STR(walked(), "blocked? 10");
+    begin(); /* the scheduler's events begin before those of switches */
+    at(100, TRACE_SWITCH_DISK, 0);
+    at(120, TRACE_SWITCH_WOKEN, 5);
+    at(1700, TRACE_SWITCH_BLOCKED, 0);
+    at(1705, TRACE_SWITCH_WOKEN, 6);
+    at(1711, TRACE_SWITCH_IN, 0);
+    CHECK_STR(walked(), "blocked/disk 20, blocked 5, runnable<6 6");
+    begin(); /* the first switch is told twice, as always */
+    at(100, TRACE_SWITCH_DISK, 0);
+    at(101, TRACE_SWITCH_BLOCKED, 0);
+    at(120, TRACE_SWITCH_WOKEN, 5);
+    at(121, TRACE_SWITCH_IN, 0);
+    CHECK_STR(walked(), "blocked/disk 20, runnable<5 1");
 }
 
 TAP_MAIN(TAP_CASE(switches_alone), TAP_CASE(a_wake_up), TAP_CASE(a_race), TAP_CASE(disk_waits),
