@@ -161,19 +161,12 @@ static int unknown(const char *id)
 {
     char list[1024] = "";
     size_t used = 0;
-    const char *near = NULL;
-    unsigned best = NEAREST_FAR;
+    struct nearest best = { NULL, NEAREST_FAR };
 
-    for (unsigned i = 0; i < doctor_check_count; i++) {
-        unsigned distance = nearest_word(id, doctor_checks[i].id);
-
-        if (distance < best) {
-            best = distance;
-            near = doctor_checks[i].id;
-        }
-    }
-    if (near)
-        return cli_usage("doctor", "there is no check '%s' (did you mean '%s'?)", id, near);
+    for (unsigned i = 0; i < doctor_check_count; i++)
+        nearest_keep(&best, doctor_checks[i].id, nearest_word(id, doctor_checks[i].id));
+    if (best.name)
+        return cli_usage("doctor", "there is no check '%s' (did you mean '%s'?)", id, best.name);
     for (unsigned i = 0; i < doctor_check_count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  doctor_checks[i].id);

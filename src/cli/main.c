@@ -58,18 +58,11 @@ static void print_help(void)
 /* The command that the user may have meant; NULL: none is like it. */
 static const char *nearest(const char *given)
 {
-    const char *found = NULL;
-    unsigned best = NEAREST_FAR;
+    struct nearest best = { NULL, NEAREST_FAR };
 
-    for (size_t i = 0; i < COMMANDS; i++) {
-        unsigned distance = nearest_distance(given, commands[i].name);
-
-        if (distance < best) {
-            best = distance;
-            found = commands[i].name;
-        }
-    }
-    return found;
+    for (size_t i = 0; i < COMMANDS; i++)
+        nearest_keep(&best, commands[i].name, nearest_distance(given, commands[i].name));
+    return best.name;
 }
 
 static int run_command(int argc, char **argv)

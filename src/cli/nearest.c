@@ -81,3 +81,11 @@ unsigned nearest_word(const char *given, const char *name)
     nearest = least(nearest, nearest_of_words(given, name, letters));
     return least(nearest, nearest_of_words(given, name, letters + 1)); /* __memmove_avx */
 }
+
+void nearest_keep(struct nearest *best, const char *name, unsigned distance)
+{
+    if (distance >= best->distance)
+        return;
+    best->name = name;
+    best->distance = distance;
+}

@@ -12,4 +12,12 @@ unsigned nearest_distance(const char *given, const char *name);
 /* The same with the nearest word of a longer name: "Conf" is near to "onnxruntime::Conv<float>". */
 unsigned nearest_word(const char *given, const char *name);
 
+/* The best of many: begin with { NULL, NEAREST_FAR }. name stays NULL if all are far. */
+struct nearest {
+    const char *name;
+    unsigned distance;
+};
+
+void nearest_keep(struct nearest *best, const char *name, unsigned distance);
+
 #endif
