@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who a process belongs to, and becoming that user: see credentials.h. */
+#include "system/credentials.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/small_file.h"
+
+#define STATUS_BYTES   16384
+#define CAPABILITY_END 64
+
+/* The text behind `key` at the begin of a line, or NULL. */
+static const char *line_of(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+
+    while (text && strncmp(text, key, length) != 0) {
+        text = strchr(text, '\n');
+        if (text)
+            text++;
+    }
+    return text ? text + length : NULL;
+}
+
+/* Numbers until the line ends; returns how many there were, at most `max` of them stored. */
+static size_t numbers(const char *at, uint64_t *out, size_t max)
+{
+    size_t count = 0;
+    uint64_t value;
+
+    while (at && count < max && ifg_parse_number(at, &at, &value) && value <= UINT32_MAX)
+        out[count++] = value;
+    return count;
+}
+
+static bool hexadecimal(const char *at, uint64_t *out)
+{
+    size_t digits = 0;
+
+    *out = 0;
+    for (at += at ? strspn(at, " \t") : 0; at && *at; at++) {
+        static const char digits_of[] = "0123456789abcdef";
+        const char *digit = strchr(digits_of, *at);
+
+        if (!digit)
+            break;
+        if (++digits > 16)
+            return false;
+        *out = *out << 4 | (uint64_t)(digit - digits_of);
+    }
+    return digits > 0;
+}
+
+enum ifg_status credentials_parse(const char *text, struct credentials *out, struct ifg_error *err)
+{
+    const char *capabilities = line_of(text, "CapPrm:");
+    const char *effective = line_of(text, "CapEff:");
+    uint64_t users[4], groups[4], more[CREDENTIALS_GROUPS_MAX], number;
+
+    memset(out, 0, sizeof *out);
+    if (numbers(line_of(text, "Uid:"), users, 4) != 4 ||
+        numbers(line_of(text, "Gid:"), groups, 4) != 4 || !capabilities || !effective ||
+        !hexadecimal(capabilities, &out->permitted) || !hexadecimal(effective, &out->effective)) {
+        memset(out, 0, sizeof *out);
+        return ifg_fail(err, IFG_CORRUPT, "its status in /proc does not say whose it is");
+    }
+    out->uid = (uid_t)users[0];
+    out->gid = (gid_t)groups[0];
+    out->effective_uid = (uid_t)users[1];
+    out->effective_gid = (gid_t)groups[1];
+    for (size_t i = 1; i < 4; i++)
+        out->is_set_id |= users[i] != users[0] || groups[i] != groups[0];
+    out->group_count = numbers(line_of(text, "Groups:"), more, CREDENTIALS_GROUPS_MAX);
+    for (size_t i = 0; i < out->group_count; i++)
+        out->groups[i] = (gid_t)more[i];
+    number = ifg_find_number(text, "NoNewPrivs");
+    out->no_new_privs = number != IFG_NO_NUMBER && number != 0;
+    number = ifg_find_number(text, "Seccomp");
+    out->seccomp_mode = number <= 2 ? (unsigned)number : 0;
+    return IFG_OK;
+}
+
+enum ifg_status credentials_of(pid_t pid, struct credentials *out, struct ifg_error *err)
+{
+    char path[48], text[STATUS_BYTES];
+    enum ifg_status status;
+
+    memset(out, 0, sizeof *out);
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    if (!ifg_read_small(path, text, sizeof text))
+        return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", (int)pid);
+    status = credentials_parse(text, out, err);
+    if (status)
+        return ifg_fail_context(err, status, "process %d", (int)pid);
+    return IFG_OK;
+}
+
+void credentials_nobody(struct credentials *out)
+{
+    memset(out, 0, sizeof *out);
+    out->uid = out->effective_uid = CREDENTIALS_NOBODY;
+    out->gid = out->effective_gid = CREDENTIALS_NOBODY;
+}
+
+static bool own_permitted(uint64_t *out)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct sets[2] = { { 0 }, { 0 } };
+
+    if (syscall(SYS_capget, &header, sets) < 0)
+        return false;
+    *out = sets[0].permitted | (uint64_t)sets[1].permitted << 32;
+    return true;
+}
+
+bool credentials_are_raised(void)
+{
+    uint64_t permitted;
+
+    if (getuid() != geteuid() || getgid() != getegid())
+        return true;
+    return getuid() != 0 && (!own_permitted(&permitted) || permitted != 0);
+}
+
+bool credentials_can_become(const struct credentials *who)
+{
+    uint64_t permitted = 0;
+
+    if (getuid() == who->uid)
+        return true;
+    own_permitted(&permitted);
+    return permitted >> CAP_SETUID & 1 && permitted >> CAP_SETGID & 1;
+}
+
+static bool drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+
+    return syscall(SYS_capset, &header, none) == 0;
+}
+
+bool credentials_become(const struct credentials *who)
+{
+    uint64_t permitted = 0;
+
+    own_permitted(&permitted);
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    /* Without CAP_SETPCAP there is nothing to take from the bounding set that execve could give. */
+    for (int i = 0; i < CAPABILITY_END && permitted >> CAP_SETPCAP & 1; i++)
+        if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno == EINVAL)
+            break;
+    if (permitted >> CAP_SETGID & 1 && (syscall(SYS_setgroups, who->group_count, who->groups) < 0 ||
+                                        syscall(SYS_setresgid, who->gid, who->gid, who->gid) < 0))
+        return false;
+    if (permitted >> CAP_SETUID & 1 && syscall(SYS_setresuid, who->uid, who->uid, who->uid) < 0)
+        return false;
+    if (getuid() != geteuid() && syscall(SYS_setresuid, getuid(), getuid(), getuid()) < 0)
+        return false;
+    if (getgid() != getegid() && syscall(SYS_setresgid, getgid(), getgid(), getgid()) < 0)
+        return false;
+    /* An ordinary user may have another group than his own process has: both are his. */
+    return drop_capabilities() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           getuid() == who->uid && geteuid() == who->uid;
+}
