@@ -2,8 +2,8 @@
 /*
  * Who a process belongs to, as the kernel tells it, and becoming that user.
  *
- * "The user" of a process is its real user: for a set-user-id program that is the person who started
- * it, who is the one with fewer rights. A process that changes its mind later (seteuid) does not
+ * "The user" of a process is its real user: for a set-user-id program that is the person who
+ * started it, who is the one with fewer rights. A process that changes its mind later (seteuid) does not
  * gain anything by it here.
  */
 #ifndef IFG_SYSTEM_CREDENTIALS_H
@@ -43,10 +43,10 @@ enum ifg_status credentials_of(pid_t pid, struct credentials *out,
 enum ifg_status credentials_parse(const char *text, struct credentials *out,
                                   struct ifg_error *err) IFG_MUST_CHECK;
 
-/* The user without any right of its own: for code that is run and belongs to nobody in particular. */
+/* The user without any right of its own: for code that belongs to nobody in particular. */
 void credentials_nobody(struct credentials *out);
 
-/* Whether this process holds rights that its real user does not have (set-uid, file capabilities). */
+/* Whether this process has rights that its real user lacks (set-uid, file capabilities). */
 bool credentials_are_raised(void);
 
 /* Whether this process could take the identity of another user. */

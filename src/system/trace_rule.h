@@ -20,7 +20,7 @@
 
 #include "base/status.h"
 
-/* Root who is root by user id is asked nothing; without raised rights the kernel refuses by itself. */
+/* Real root may look at everything; without raised rights the kernel refuses by itself. */
 bool trace_rule_applies(void);
 
 /* IFG_PERMISSION with the reason and the way out; IFG_NOT_FOUND if it has ended. */
