@@ -3,8 +3,8 @@
  * Who a process belongs to, as the kernel tells it, and becoming that user.
  *
  * "The user" of a process is its real user: for a set-user-id program that is the person who
- * started it, who is the one with fewer rights. A process that changes its mind later (seteuid) does not
- * gain anything by it here.
+ * started it, who is the one with fewer rights. A process that changes its mind later (seteuid)
+ * does not gain anything by it here.
  */
 #ifndef IFG_SYSTEM_CREDENTIALS_H
 #define IFG_SYSTEM_CREDENTIALS_H
