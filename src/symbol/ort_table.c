@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ort_abi/versions.h"
 #include "symbol/code.h"
 
 #define BASE_WINDOW                                                                                \
@@ -20,53 +21,6 @@ struct search {
     char text[32];    /* what GetVersionString returns, or "" */
     size_t best_run;  /* of the places that GetApi loads, the most functions in a row */
 };
-
-unsigned ort_table_slots_of(unsigned minor)
-{
-    static const uint16_t slots[ORT_TABLE_NEWEST + 1] = {
-        [8] = 170,
-        [9] = 192,
-        [10] = 204,
-        [11] = 210,
-        [12] = 219,
-        [13] = 225,
-        [14] = 239,
-        [15] = 255,
-        [16] = 266,
-        [17] = 276,
-        [18] = 280,
-        [19] = 280,
-        [20] = 285,
-        [21] = 285,
-        [22] = 318,
-        [23] = 390,
-        [24] = 415,
-        [25] = 419,
-        [26] = 419,
-        [27] = 422,
-        [28] = 424,
-        [29] = 425,
-        [30] = ORT_TABLE_SLOTS_MAX,
-    };
-
-    return minor >= ORT_TABLE_OLDEST && minor <= ORT_TABLE_NEWEST ? slots[minor] : 0;
-}
-
-/* 1.MINOR followed by nothing or a dot. */
-static bool parse_version(const char *text, unsigned *out_minor)
-{
-    unsigned long minor;
-    char *end;
-
-    *out_minor = 0;
-    if (strncmp(text, "1.", 2) != 0 || text[2] < '0' || text[2] > '9')
-        return false;
-    minor = strtoul(text + 2, &end, 10);
-    if (minor > 999 || (*end && *end != '.'))
-        return false;
-    *out_minor = (unsigned)minor;
-    return true;
-}
 
 static bool is_code(const struct elf_file *elf, uint64_t vaddr)
 {
@@ -89,7 +43,7 @@ static bool read_version_text(struct elf_file *elf, uint64_t vaddr, char *out, s
 
     for (size_t i = 0; i < got; i++) {
         if (!out[i])
-            return parse_version(out, &minor);
+            return ort_abi_parse_version(out, &minor);
         if (out[i] <= ' ' || out[i] > '~')
             break;
     }
@@ -138,14 +92,14 @@ static enum ifg_status find_version(struct search *search, const struct elf_symb
     unsigned minor = 0;
 
     if (elf_file_symbol_version(search->elf, entry->index, exported, sizeof exported) &&
-        strncmp(exported, "VERS_", 5) == 0 && parse_version(exported + 5, &minor))
+        strncmp(exported, "VERS_", 5) == 0 && ort_abi_parse_version(exported + 5, &minor))
         snprintf(out->version, sizeof out->version, "%.31s", exported + 5);
     else
         minor = 0;
     if (search->text[0]) {
         unsigned other;
 
-        if (parse_version(search->text, &other) && minor && other != minor)
+        if (ort_abi_parse_version(search->text, &other) && minor && other != minor)
             return ifg_fail(err, IFG_UNSUPPORTED, "%s says both that it is ONNX Runtime %s and %s",
                             name, out->version, search->text);
         minor = other;
@@ -157,12 +111,13 @@ static enum ifg_status find_version(struct search *search, const struct elf_symb
                         "which ONNX Runtime it is",
                         name);
     out->minor = minor;
-    out->slot_count = ort_table_slots_of(minor);
+    out->slot_count = ort_abi_slots_of(minor);
     if (!out->slot_count)
         return ifg_fail(err, IFG_UNSUPPORTED,
-                        "%s is ONNX Runtime %s; this Inferogram knows the functions of 1.%d to "
-                        "1.%d",
-                        name, out->version, ORT_TABLE_OLDEST, ORT_TABLE_NEWEST);
+                        "%s is ONNX Runtime %s; this Inferogram knows the functions of 1.%d and "
+                        "later",
+                        name, out->version, ORT_ABI_OLDEST);
+    out->untried = ort_abi_is_untried(minor);
     return IFG_OK;
 }
 
@@ -230,7 +185,7 @@ static enum ifg_status find_table(struct search *search, struct ort_table *out,
 
     if (find_by_code(search, out))
         return IFG_OK;
-    runs = find_by_length(search, out);
+    runs = ort_abi_is_longer(out->minor) ? 0 : find_by_length(search, out);
     if (runs == 1)
         return IFG_OK;
     if (!search->get_api)

@@ -11,11 +11,8 @@
 #ifndef IFG_SYMBOL_ORT_TABLE_H
 #define IFG_SYMBOL_ORT_TABLE_H
 
+#include "ort_abi/versions.h"
 #include "symbol/elf_file.h"
-
-#define ORT_TABLE_OLDEST    8
-#define ORT_TABLE_NEWEST    30
-#define ORT_TABLE_SLOTS_MAX 425
 
 enum ort_table_method {
     ORT_TABLE_DECODED, /* by the code of OrtGetApiBase and GetApi */
@@ -32,17 +29,15 @@ struct ort_table_slot {
 struct ort_table {
     char version[32]; /* 1.20.1 */
     unsigned minor;
-    unsigned slot_count;
+    unsigned slot_count; /* of those that are known; a newer library may have more */
+    bool untried;        /* newer than any that was tested */
     enum ort_table_method method;
     uint64_t vaddr;
-    struct ort_table_slot slots[ORT_TABLE_SLOTS_MAX]; /* by number, as in ONNX Runtime's header */
+    struct ort_table_slot slots[ORT_ABI_SLOTS_MAX]; /* by number, as in ONNX Runtime's header */
 };
 
 /* IFG_NOT_FOUND: this is no ONNX Runtime. IFG_UNSUPPORTED: it is, but not one we know. */
 enum ifg_status ort_table_find(struct elf_file *elf, struct ort_table *out_table,
                                struct ifg_error *err) IFG_MUST_CHECK;
-
-/* How many slots the table of 1.minor has; 0 = unknown. */
-unsigned ort_table_slots_of(unsigned minor);
 
 #endif

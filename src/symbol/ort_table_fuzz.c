@@ -41,7 +41,7 @@ static void check_table(struct elf_file *elf, size_t size)
             abort();
         return;
     }
-    if (!table.slot_count || table.slot_count != ort_table_slots_of(table.minor) ||
+    if (!table.slot_count || table.slot_count != ort_abi_slots_of(table.minor) ||
         strnlen(table.version, sizeof table.version) == sizeof table.version)
         abort();
     for (unsigned i = 0; i < table.slot_count; i++)

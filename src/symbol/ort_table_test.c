@@ -103,6 +103,24 @@ static void newest(void)
     fixture_fini(&fixture);
 }
 
+/* Releases only append: of a longer table the known part is known. */
+static void newer(void)
+{
+    struct fixture_plan plan = { ELF_X86_64, "VERS_1.99.0", "1.99.0", .slots = 600 };
+    struct fixture fixture;
+    struct ort_table table;
+
+    REQUIRE_INT(find(&plan, &fixture, &table, NULL), IFG_OK);
+    CHECK_UINT(table.slot_count, 425);
+    CHECK(table.untried);
+    fixture_fini(&fixture);
+    plan = (struct fixture_plan){ ELF_X86_64, "VERS_1.31.0", "1.31.0", .slots = 441 };
+    REQUIRE_INT(find(&plan, &fixture, &table, NULL), IFG_OK);
+    CHECK_UINT(table.slot_count, 425);
+    CHECK(!table.untried);
+    fixture_fini(&fixture);
+}
+
 static void check_refused(struct fixture_plan plan, enum ifg_status status, const char *part)
 {
     struct ifg_error err = { 0 };
@@ -119,8 +137,8 @@ static void check_refused(struct fixture_plan plan, enum ifg_status status, cons
 
 static void refused(void)
 {
-    check_refused(PLAN(ELF_X86_64, "VERS_1.31.0", "1.31.0", .slots = 425), IFG_UNSUPPORTED,
-                  "ONNX Runtime 1.31.0; this Inferogram knows the functions of 1.8 to 1.30");
+    check_refused(PLAN(ELF_X86_64, "VERS_1.99.0", "1.99.0", .slots = 424), IFG_UNSUPPORTED,
+                  "no table of 425 functions (longest: 424)");
     check_refused(PLAN(ELF_X86_64, "VERS_1.7.2", "1.7.2", .slots = 170), IFG_UNSUPPORTED, "1.7.2");
     check_refused(PLAN(ELF_X86_64, "VERS_1.8.0", "1.9.0", .slots = 170), IFG_UNSUPPORTED,
                   "both that it is ONNX Runtime 1.8.0 and 1.9.0");
@@ -200,8 +218,8 @@ static int write_corpus(const char *folder)
 }
 
 static const struct tap_case cases[] = {
-    TAP_CASE(every_form), TAP_CASE(newest),         TAP_CASE(refused),
-    TAP_CASE(no_runtime), TAP_CASE(empty_function),
+    TAP_CASE(every_form), TAP_CASE(newest),     TAP_CASE(newer),
+    TAP_CASE(refused),    TAP_CASE(no_runtime), TAP_CASE(empty_function),
 };
 
 int main(int argc, char **argv)

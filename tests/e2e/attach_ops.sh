@@ -62,8 +62,8 @@ done
 
 # ---- kernels that fail -------------------------------------------------------------------------------------
 record_options="--hook uprobe --ops=1"
-for version in 1.14.0 1.17.0 1.20.1 1.24.3 1.30.0; do
-    if ! have "ort-node-$version"; then
+for version in 1.14.0 1.17.0 1.20.1 1.24.3 1.30.0 1.31.1; do
+    if ! have "ort-node-$version" && ! have "python-$version"; then
         skip "kernels that fail, $version" "$(tail -n 1 "$T/fetch")"
         continue
     fi

@@ -7,7 +7,7 @@
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
 . "$SOURCE_DIR/tests/e2e/attach_lib.sh"
 need_probes
-need ort-node-1.20.1 ort-node-1.30.0
+need ort-node-1.20.1 ort-node-1.30.0 python-1.31.1
 cd "$T" || exit 1
 work=$PROGRAMS/ort_steady
 relu=$models/relu.onnx
@@ -342,17 +342,16 @@ matches "one's own process without rights: which" "$(cat stderr)" "CAP_BPF and C
 contains "one's own process without rights: the alternative" "$(cat stderr)" "inferogram record -- "
 is "nothing is left by any of these" "$(find . -name 'inferogram-*'; find open -name '*.ifg')" ""
 matches "ls without rights" "$(as_nobody "$INFEROGRAM" ls 2>&1)" "^ *$spawned .* needs rights +ONNX Runtime 1.20.1 "
-if have python-1.31.1; then
-    wheel=$(find "$(cached python-1.31.1)" -name 'libonnxruntime.so.1.31.1' | head -n 1)
-    spawn python3 -c 'import ctypes, sys, time
-ctypes.CDLL(sys.argv[1]); print("ready", flush=True); time.sleep(60)' "$wheel" >py.out
-    until_true 30 grep -q ready py.out
-    exits "a version that is not known" 1 attach --duration 100ms --pid "$spawned"
-    contains "a version that is not known: said" "$(cat stderr)" "is ONNX Runtime 1.31.1; this Inferogram knows"
-else
-    skip "a version that is not known" "$(tail -n 1 "$T/fetch")"
-fi
 settle "$steady"
+
+# ---- a table that is longer than any we have counted -----------------------------------------------
+rm -f newest.log
+steady newest.log "$work" newest.log 500 "$(ort 1.31.1)" "$relu"
+ok "1.31.1" attach --duration 2 --pid "$steady"
+settle "$steady"
+all_there "1.31.1" newest.log 100
+is "1.31.1: the model" "$(rows "SELECT name, runtime FROM model")" "relu,ONNX Runtime 1.31.1"
+matches "1.31.1: nothing to be said of it" "$(instrument "ONNX Runtime 1.31.1")" '^on: attached by uprobes \((BPF|perf)\)$'
 
 # ---- a command that is launched, watched from outside ---------------------------------------------------------
 record_options="--hook uprobe"

@@ -45,7 +45,14 @@ need() {
 }
 
 cached() { printf '%s/%s' "$cache" "$1"; }
-ort() { printf '%s/ort-node-%s/libonnxruntime.so' "$cache" "$1"; }
+# From the node package, or else from the wheel, which has the library for programs too.
+ort() {
+    if [ -e "$cache/ort-node-$1" ]; then
+        printf '%s/ort-node-%s/libonnxruntime.so' "$cache" "$1"
+    else
+        find "$cache/python-$1/" -name "libonnxruntime.so.$1" | head -n 1
+    fi
+}
 app() { "$PROGRAMS/ort_app" "$@"; }
 
 same() {

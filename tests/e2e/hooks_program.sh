@@ -3,14 +3,14 @@
 # A C program with ONNX Runtime by dlopen: every way to load and to run a model, on the oldest and the newest.
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
-need ort-node-1.14.0 ort-node-1.30.0
+need ort-node-1.14.0 ort-node-1.30.0 python-1.31.1
 new=$(ort 1.30.0)
 old=$(ort 1.14.0)
 app=$PROGRAMS/ort_app
 relu=$models/relu.onnx
 chain=$models/chain.onnx
 
-for version in 1.14.0 1.30.0; do
+for version in 1.14.0 1.30.0 1.31.1; do
     library=$(ort $version)
     same "$version: runs" "$app" --ort "$library" --model "$relu" --runs 50 --status 7
     is "$version: counted" "$(counts)" "inference 50, load 1, specialization 1"

@@ -7,8 +7,18 @@ need_plain_build
 
 same "a runtime of the future" "$PROGRAMS/ort_app" --ort "$PROGRAMS/ort_unknown.so" --model nothing.onnx --runs 5 --loads 2
 contains "it ran" "$(cat "$T/recorded.out")" "unknown runtime: 2 sessions, 10 runs, 2 released"
-matches "it is named, with the reason" "$(instrument 'ONNX Runtime%')" '^unavailable: .*1\.99'
+matches "it is watched, and marked" "$(instrument 'ONNX Runtime 1.99.0')" '^on: launch hooks; newer than 1\.31'
 contains "for people" "$("$INFEROGRAM" info "$trace")" "1.99"
+is "its loads and runs" "$(counts)" "inference 10, load 2"
+record_options=--ops
+same "operators of it" "$PROGRAMS/ort_app" --ort "$PROGRAMS/ort_unknown.so" --model nothing.onnx --runs 5
+matches "are not asked for" "$(instrument operators)" '^unavailable: .*newer than the tested ones'
+record_options=
+
+# A function that we wrap leads out of the library: whatever this is, it is not what we know.
+same "a strange runtime of the future" env ORT_UNKNOWN_FOREIGN=1 "$PROGRAMS/ort_app" --ort "$PROGRAMS/ort_unknown.so" \
+    --model nothing.onnx --runs 5
+matches "it is left alone" "$(instrument 'ONNX Runtime 1.99.0')" '^unavailable: its table of functions is not as expected'
 is "no events of it" "$(rows "SELECT count(*) FROM ml_event")" 0
 
 cat >"$T/hello.c" <<'EOC'

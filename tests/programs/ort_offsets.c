@@ -83,7 +83,7 @@ static int print_live(void *library)
     memcpy(&get_base, &symbol, sizeof get_base);
     base = get_base();
     minor = (unsigned)strtoul(base->get_version() + 2, NULL, 10);
-    slots = ort_table_slots_of(minor);
+    slots = ort_abi_slots_of(minor);
     api = base->get_api(minor);
     for (unsigned i = 0; api && i < slots; i++)
         printf("%u 0x%" PRIx64 "\n", i, file_offset_of((const void *)(uintptr_t)api[i]));

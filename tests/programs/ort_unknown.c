@@ -2,7 +2,8 @@
 /*
  * A library that looks like an ONNX Runtime of the future: version 1.99.0, a longer table. As much
  * of it works as ort_app calls for a model without inputs; anything else ends the program: a hook
- * that trusts a table it does not know is found out. It tells how often it was called.
+ * that calls more than it has to in a version that nobody tested is found out. It tells how often
+ * it was called. With ORT_UNKNOWN_FOREIGN one of its functions is not its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 
 #include "ort_min.h"
 
-#define SLOTS 600
+#define SLOTS       600
+#define SLOT_UNUSED 400
 
 const struct ort_base *OrtGetApiBase(void);
 
@@ -119,6 +121,8 @@ static ort_table get_api(uint32_t wanted)
     set(ORT_RELEASE_MEMORY_INFO, (ort_function)nothing);
     set(ORT_RELEASE_SESSION, (ort_function)release_session);
     set(ORT_RELEASE_SESSION_OPTIONS, (ort_function)nothing);
+    if (getenv("ORT_UNKNOWN_FOREIGN"))
+        table[SLOT_UNUSED] = (ort_function)abort;
     return table;
 }
 

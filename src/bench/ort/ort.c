@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "bench/ort/ort_internal.h"
+#include "ort_abi/versions.h"
 
 static void close_library(ifg_bench_context *context)
 {
@@ -30,21 +31,6 @@ static void close_library(ifg_bench_context *context)
         ORT(context->api, ORT_RELEASE_ENV, void, (void *))(context->env);
     /* The library stays: threads and destructors of its own may still need it. */
     ifg_free(context);
-}
-
-/* "1.30.0" has the minor version 30; false if it does not look like that. */
-static bool minor_of(const char *version, unsigned *out_minor)
-{
-    char *end;
-    unsigned long minor;
-
-    if (strncmp(version, "1.", 2) != 0)
-        return false;
-    minor = strtoul(version + 2, &end, 10);
-    if (end == version + 2 || minor > 1000 || (*end && *end != '.'))
-        return false;
-    *out_minor = (unsigned)minor;
-    return true;
 }
 
 static int find_table(ifg_bench_context *context, const char *library,
@@ -71,12 +57,12 @@ static int find_table(ifg_bench_context *context, const char *library,
     slash = strrchr(context->folder, '/');
     if (slash)
         *slash = '\0';
-    if (!minor_of(version, &context->minor) || context->minor < ORT_OLDEST_MINOR)
+    if (!ort_abi_parse_version(version, &context->minor) || context->minor < ORT_OLDEST_MINOR)
         return ort_say(error, IFG_BENCH_UNAVAILABLE,
                        "ONNX Runtime 1.%d or newer is needed; %s is %s", ORT_OLDEST_MINOR, library,
                        version);
-    if (context->minor > ORT_NEWEST_MINOR)
-        context->minor = ORT_NEWEST_MINOR;
+    if (context->minor > ORT_ABI_TRIED) /* a newer library has the older interfaces too */
+        context->minor = ORT_ABI_TRIED;
     context->api = base->get_api(context->minor);
     if (!context->api)
         return ort_say(error, IFG_BENCH_UNAVAILABLE,

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #define ORT_OLDEST_MINOR 14
-#define ORT_NEWEST_MINOR 30 /* a newer library is asked for this version of the table */
 
 typedef void (*ort_function)(void);
 typedef const ort_function *ort_table;

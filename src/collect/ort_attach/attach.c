@@ -269,13 +269,18 @@ void attach_define(struct attach_process *process)
     }
     for (size_t i = 0; i < process->watched_count; i++) {
         char name[64];
+        char how[160];
 
         /* "ONNX Runtime 1.20.1", as the models say it, or "onnxruntime (Python) 1.20.1". */
         snprintf(name, sizeof name, "%s%s", process->is_python[i] ? "onnxruntime (Python) " : "",
                  process->runtimes[i] + (process->is_python[i] ? strlen("ONNX Runtime ") : 0));
-        sink->instrument(sink->user, name, TRACE_INSTRUMENT_ON,
-                         uprobe_way(attach->engine) == UPROBE_BPF ? "attached by uprobes (BPF)"
-                                                                  : "attached by uprobes (perf)");
+        snprintf(how, sizeof how, "attached by uprobes (%s)",
+                 uprobe_way(attach->engine) == UPROBE_BPF ? "BPF" : "perf");
+        if (process->is_untried[i])
+            snprintf(how + strlen(how), sizeof how - strlen(how),
+                     "; newer than 1.%d, the newest that this Inferogram was tested with",
+                     ORT_ABI_TRIED);
+        sink->instrument(sink->user, name, TRACE_INSTRUMENT_ON, how);
     }
     attach_ops_tell(process);
 }
@@ -360,6 +365,7 @@ static void watch(struct attach_process *process, const struct ort_library *libr
         if (!process->slot)
             process->slot = ++attach->next_slot;
         process->watched[process->watched_count] = library->key;
+        process->is_untried[process->watched_count] = table->untried;
         snprintf(process->runtimes[process->watched_count++], sizeof process->runtimes[0],
                  "ONNX Runtime %s", table->version);
         process->sight.watched++;

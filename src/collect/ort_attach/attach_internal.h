@@ -192,6 +192,7 @@ struct attach_process {
     struct file_key watched[ORT_LIBRARIES_MAX];
     char runtimes[ORT_LIBRARIES_MAX][48]; /* "ONNX Runtime 1.20.1" */
     bool is_python[ORT_LIBRARIES_MAX];
+    bool is_untried[ORT_LIBRARIES_MAX]; /* newer than any that was tested */
     struct attach_kernels kernels[ORT_LIBRARIES_MAX];
     struct attach_nodes nodes;
     struct attach_turn turns[ATTACH_TURNS];

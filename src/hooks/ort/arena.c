@@ -306,13 +306,13 @@ void arena_created(struct ort_session_state *session, const char *model_name,
     struct ort_runtime *rt = session->rt;
     char reason[128];
     char name[64];
-    bool has = rt->minor >= ARENA_OLDEST && ort_has(rt, ORT_SessionGetMemoryInfoForOutputs);
+    bool has = rt->minor >= ARENA_OLDEST && !rt->untried &&
+               ort_has(rt, ORT_SessionGetMemoryInfoForOutputs);
 
     if (!__atomic_exchange_n(&rt->arena_said, true, __ATOMIC_RELAXED)) {
         snprintf(name, sizeof name, "arena of %s", rt->name);
-        snprintf(reason, sizeof reason,
-                 "%s cannot tell of its allocators: 1.%d and later versions can", rt->name,
-                 ARENA_OLDEST);
+        snprintf(reason, sizeof reason, "%s cannot tell of its allocators: 1.%d to 1.%d can",
+                 rt->name, ARENA_OLDEST, ORT_ABI_TRIED);
         ifg_instrument_report(name, has ? IFG_INSTRUMENT_ON : IFG_INSTRUMENT_UNAVAILABLE,
                               has ? "asked after a run, at most once a second for each session"
                                   : reason);

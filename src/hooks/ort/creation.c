@@ -92,6 +92,13 @@ static void ask_for_parts(struct creation *creation)
                                     ort_text)(creation->ours, prefix));
 }
 
+void creation_ask_nothing(void)
+{
+    if (ops_every)
+        ifg_instrument_report("operators", IFG_INSTRUMENT_UNAVAILABLE,
+                              "this version of ONNX Runtime is newer than the tested ones");
+}
+
 void creation_ask(struct creation *creation)
 {
     struct ort_runtime *rt = creation->rt;

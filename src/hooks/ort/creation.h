@@ -45,6 +45,9 @@ struct creation {
     struct creation_time end;
 };
 
+/* A version that nobody tested is given the options of the program, unchanged. */
+void creation_ask_nothing(void);
+
 /* Adds questions to creation->ours. */
 void creation_ask(struct creation *creation);
 

@@ -19,7 +19,7 @@
 /* ---- the interface of providers: fields in ONNX Runtime's order; it reads as many of them as the
  * version at the beginning says ---- */
 
-#define INTERFACE_VERSION ORT_NEWEST
+#define INTERFACE_VERSION ORT_ABI_COUNTED
 
 struct ort_ep_profiler {
     uint32_t version;

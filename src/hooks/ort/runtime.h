@@ -21,11 +21,10 @@
 
 #include "hooks/ort/api.h"
 #include "hooks/ort/map.h"
+#include "ort_abi/versions.h"
 
 #define ORT_RUNTIMES_MAX 4
-#define ORT_SLOTS_MAX    425
-#define ORT_OLDEST       8  /* the order of the table before 1.8 differs */
-#define ORT_NEWEST       30 /* 1.30; an unknown table is left alone */
+#define ORT_TABLE_WORDS  1024 /* of a table whose length is not known, as much as is copied */
 
 #define ORT_TEXT      256
 #define ORT_PREPARES  8
@@ -54,6 +53,7 @@ struct ort_runtime {
     const ort_slot *api; /* the real table */
     unsigned slots;
     unsigned minor;
+    bool untried;                       /* newer than any that was tested: watch, add nothing */
     int log_level;                      /* of its environment; 2: warnings */
     const struct ort_env *observed_env; /* where the observer is registered */
     const struct ort_ep_device *const *shown_devices;
@@ -61,7 +61,7 @@ struct ort_runtime {
     char version[32];
     char name[48]; /* "ONNX Runtime 1.30.0" */
     struct ort_api_base base;
-    ort_slot table[ORT_SLOTS_MAX];
+    ort_slot table[ORT_TABLE_WORDS];
     bool arena_said;            /* whether it tells of its arenas */
     const ort_slot *editor_api; /* the real one */
     ort_slot editor_table[ORT_EDITOR_SLOTS];
@@ -73,7 +73,7 @@ struct ort_runtime {
     bool patched;  /* they are in it now */
     void *library; /* kept open */
     ort_slot *real_table;
-    ort_slot original[ORT_SLOTS_MAX];
+    ort_slot original[ORT_ABI_SLOTS_MAX];
 };
 
 extern struct ort_runtime ort_runtimes[ORT_RUNTIMES_MAX];

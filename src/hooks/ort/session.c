@@ -267,7 +267,10 @@ static struct ort_status *create(struct creation *creation, struct ort_session *
     if (ifg_is_recording()) {
         write_prepares(creation);
         ifg_ort_observe(creation->model);
-        creation->ours = copy_options(creation);
+        if (creation->rt->untried)
+            creation_ask_nothing();
+        else
+            creation->ours = copy_options(creation);
         if (creation->ours)
             creation_ask(creation);
         load = ifg_event_begin(creation->model, NULL, IFG_LOAD);

@@ -2,12 +2,12 @@
 /*
  * libinferogram-ort.so: hands out a table of ONNX Runtime's functions in which some are ours.
  *
- * A table is taken only if everything about it is as known: its version, the number of its slots,
- * and that each slot leads into one and the same library. Otherwise the program gets the real one,
- * and the trace says why.
+ * A table is taken only if everything about it is as known: its version, and that each slot leads
+ * into one and the same library. Otherwise the program gets the real one, and the trace says why.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,31 +26,6 @@ struct ort_map ort_bindings = ORT_MAP_INIT;
 static pthread_mutex_t runtimes_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned runtime_count;
 
-/* How many slots the table of 1.N has. */
-static unsigned slots_of(unsigned minor)
-{
-    static const uint16_t slots[ORT_NEWEST + 1] = {
-        [8] = 170,  [9] = 192,  [10] = 204, [11] = 210, [12] = 219, [13] = 225,
-        [14] = 239, [15] = 255, [16] = 266, [17] = 276, [18] = 280, [19] = 280,
-        [20] = 285, [21] = 285, [22] = 318, [23] = 390, [24] = 415, [25] = 419,
-        [26] = 419, [27] = 422, [28] = 424, [29] = 425, [30] = 425,
-    };
-
-    return minor >= ORT_OLDEST && minor <= ORT_NEWEST ? slots[minor] : 0;
-}
-
-static bool parse_version(const char *text, unsigned *out_minor)
-{
-    char *end;
-    unsigned long minor;
-
-    if (!text || strncmp(text, "1.", 2) != 0)
-        return false;
-    minor = strtoul(text + 2, &end, 10);
-    *out_minor = (unsigned)minor;
-    return end != text + 2 && minor < 1000;
-}
-
 /* Whether every slot leads into the library that the base came from. */
 static bool is_one_library(const struct ort_api_base *base, const ort_slot *api, unsigned slots)
 {
@@ -64,6 +39,45 @@ static bool is_one_library(const struct ort_api_base *base, const ort_slot *api,
             there.dli_fbase != home.dli_fbase)
             return false;
     return true;
+}
+
+/* Finds the segment that `at` is in. */
+struct segment {
+    uintptr_t at;
+    uintptr_t end;
+};
+
+static int find_segment(struct dl_phdr_info *info, size_t size, void *user)
+{
+    struct segment *segment = user;
+
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        uintptr_t end = begin + info->dlpi_phdr[i].p_memsz;
+
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && segment->at >= begin && segment->at < end) {
+            segment->end = end;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * A program that was built for a newer version may call functions behind those that we know. What
+ * lies there is copied as it is, whether or not it still belongs to the table.
+ */
+static void copy_table(struct ort_runtime *rt)
+{
+    struct segment segment = { .at = (uintptr_t)rt->api };
+    size_t words = rt->slots;
+
+    if (ort_abi_is_longer(rt->minor) && dl_iterate_phdr(find_segment, &segment))
+        words = (segment.end - segment.at) / sizeof *rt->api;
+    if (words > ORT_TABLE_WORDS)
+        words = ORT_TABLE_WORDS;
+    memcpy(rt->table, rt->api, (words > rt->slots ? words : rt->slots) * sizeof *rt->api);
 }
 
 static void stand_aside(const char *version, const char *reason)
@@ -81,12 +95,13 @@ static struct ort_runtime *take(const struct ort_api_base *real, const char *how
     struct ort_runtime *rt;
     const ort_slot *api;
     unsigned minor = 0;
-    char reason[160];
+    char reason[192];
 
-    if (!parse_version(version, &minor) || !slots_of(minor)) {
+    if (!ort_abi_parse_version(version, &minor) || !ort_abi_slots_of(minor)) {
         snprintf(reason, sizeof reason,
-                 "this Inferogram knows the functions of 1.%d to 1.%d; version %.24s is left alone",
-                 ORT_OLDEST, ORT_NEWEST, version ? version : "?");
+                 "this Inferogram knows the functions of 1.%d and later; version %.24s is left "
+                 "alone",
+                 ORT_ABI_OLDEST, version ? version : "?");
         stand_aside(version, reason);
         return NULL;
     }
@@ -95,20 +110,26 @@ static struct ort_runtime *take(const struct ort_api_base *real, const char *how
         return NULL;
     }
     api = real->get_api(minor);
-    if (!api || !is_one_library(real, api, slots_of(minor))) {
+    if (!api || !is_one_library(real, api, ort_abi_slots_of(minor))) {
         stand_aside(version, "its table of functions is not as expected for this version");
         return NULL;
     }
     rt = &ort_runtimes[runtime_count];
     rt->real_base = real;
     rt->api = api;
-    rt->slots = slots_of(minor);
+    rt->slots = ort_abi_slots_of(minor);
     rt->minor = minor;
+    rt->untried = ort_abi_is_untried(minor);
     snprintf(rt->version, sizeof rt->version, "%s", version);
     snprintf(rt->name, sizeof rt->name, "ONNX Runtime %.31s", version);
-    memcpy(rt->table, api, rt->slots * sizeof *api);
+    copy_table(rt);
     ort_wrap_table(rt, runtime_count);
-    ifg_instrument_report(rt->name, IFG_INSTRUMENT_ON, how);
+    snprintf(
+        reason, sizeof reason,
+        "%s; newer than 1.%d, the newest that this Inferogram was tested with: watched without "
+        "operators and parts of loads",
+        how, ORT_ABI_TRIED);
+    ifg_instrument_report(rt->name, IFG_INSTRUMENT_ON, rt->untried ? reason : how);
     return rt;
 }
 
