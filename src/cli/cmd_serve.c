@@ -100,6 +100,7 @@ int cmd_serve(int argc, char **argv)
 {
     struct serve serve = { 0 };
     struct server *server = NULL;
+    struct browser_visit *visit = NULL;
     struct ifg_error err = { 0 };
     enum ifg_status status;
     sigset_t stop;
@@ -141,13 +142,14 @@ int cmd_serve(int argc, char **argv)
     if (!serve.quiet)
         cli_say("serving until Ctrl-C");
     if (serve.open)
-        browser_open(server_url(server));
+        visit = browser_open(server_url(server), server_was_visited, server);
     while (sigwait(&stop, &signal_number) != 0)
         ;
     /* What is being loaded or answered ends first; who cannot wait for it presses Ctrl-C again. */
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &stop, NULL);
+    browser_close(visit);
     server_stop(server);
     return CLI_YES;
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Folders of temporary traces. Whoever made one holds a lock on it until it ends, however it ends:
- * one that is not locked belongs to nobody any more, and the next that needs one removes it.
- */
+/* Folders of temporary traces: own_folder.h tells how they are kept apart and removed. */
 #ifndef IFG_CLI_LIVE_FOLDER_H
 #define IFG_CLI_LIVE_FOLDER_H
 

@@ -110,7 +110,7 @@ static void start_page(struct live_view *view, const struct session_start *start
     if (!server_has_page())
         cli_say("this program was built without its page: only the interface under /api/ works");
     if (view->open)
-        browser_open(server_url(view->server));
+        view->visit = browser_open(server_url(view->server), server_was_visited, view->server);
 }
 
 static void start_gauge(struct live_view *view, const struct session_start *start)
@@ -237,6 +237,8 @@ void live_view_finish(struct live_view *view, const struct session_result *resul
         (result->end == SESSION_PROGRAM_ENDED || result->end == SESSION_DURATION_OVER))
         serve_on(view);
     keep = view->server && server_is_to_be_kept(view->server);
+    browser_close(view->visit);
+    view->visit = NULL;
     server_stop(view->server);
     view->server = NULL;
     if (view->directory[0])

@@ -11,6 +11,7 @@
 
 #include "record/session.h"
 
+struct browser_visit;
 struct live_gauge;
 struct server;
 
@@ -32,6 +33,7 @@ struct live_view {
     int saved_err;
     struct live_gauge *gauge_running;
     struct server *server;
+    struct browser_visit *visit;
 };
 
 /* A temporary file if the user gave none (options->output is set then), and the program's output.

@@ -14,22 +14,22 @@
 
 #include "base/alloc.h"
 #include "server/assets.h"
+#include "server/door.h"
 #include "server/guard.h"
 #include "server/handler.h"
 #include "server/live.h"
 #include "server/routes.h"
 #include "server/traces.h"
 
-#define CONNECTIONS_MOST   128u
 #define CONNECTION_SECONDS 120u
-#define CONNECTION_BYTES   (32u << 10) /* headers of a request, and of its answer */
-#define ANSWERS_AT_ONCE    16u         /* so much memory they can take together */
+#define ANSWERS_AT_ONCE    16u /* so much memory they can take together */
 #define CONTENT_POLICY                                                                             \
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' "     \
     "data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 struct server {
     struct MHD_Daemon *daemon;
+    struct door *door;
     struct guard guard;
     struct traces traces;
     struct live_server *live; /* NULL: nothing is being recorded */
@@ -81,6 +81,24 @@ static void end_exchange(void *cls, struct MHD_Connection *connection, void **ex
     (void)how;
     ifg_free(*exchange);
     *exchange = NULL;
+}
+
+static int connection_socket(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    return info ? info->connect_fd : -1;
+}
+
+static void note_end(void *cls, struct MHD_Connection *connection, void **socket_context,
+                     enum MHD_ConnectionNotificationCode what)
+{
+    const struct server *server = cls;
+
+    (void)socket_context;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+        door_left(server->door, connection_socket(connection));
 }
 
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
@@ -267,6 +285,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         return send_error(connection, 401,
                           "the token is missing or wrong: open the address that inferogram serve "
                           "has printed");
+    door_know(server->door, connection_socket(connection));
     if (!is_get && !guard_origin(&server->guard, MHD_lookup_connection_value(
                                                      connection, MHD_HEADER_KIND, "Origin")))
         return send_error(connection, 403, "requests of other pages are refused");
@@ -316,11 +335,12 @@ static enum ifg_status listen_on(struct server *server, const struct server_opti
 
     if (status)
         return status;
-    server->socket = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    server->socket = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (server->socket < 0)
         return ifg_fail_errno(err, "cannot make a socket");
     setsockopt(server->socket, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(server->socket, &address.any, address.size) != 0 || listen(server->socket, 64) != 0)
+    if (bind(server->socket, &address.any, address.size) != 0 ||
+        listen(server->socket, SOMAXCONN) != 0)
         return ifg_fail_errno(err, "cannot listen on %s port %u", text, (unsigned)options->port);
     if (getsockname(server->socket, &address.any, &address.size) != 0)
         return ifg_fail_errno(err, "cannot learn the port");
@@ -334,17 +354,22 @@ static enum ifg_status listen_on(struct server *server, const struct server_opti
 
 static enum ifg_status start_daemon(struct server *server, struct ifg_error *err)
 {
+    enum ifg_status status = door_create(server->socket, &server->guard, &server->door, err);
+
+    if (status)
+        return status;
+    server->socket = -1; /* the door's from now on */
     server->daemon = MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC, 0, NULL,
-        NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, server->socket,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST,
-        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_BYTES, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, NULL,
-        MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL, MHD_OPTION_END);
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_ITC |
+            MHD_USE_NO_LISTEN_SOCKET,
+        0, NULL, NULL, handle, server, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_CONNECTION_LIMIT,
+        2 * DOOR_INSIDE_MOST, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)DOOR_REQUEST_BYTES, MHD_OPTION_URI_LOG_CALLBACK,
+        begin_exchange, NULL, MHD_OPTION_NOTIFY_COMPLETED, end_exchange, NULL,
+        MHD_OPTION_NOTIFY_CONNECTION, note_end, server, MHD_OPTION_END);
     if (!server->daemon)
         return ifg_fail_errno(err, "cannot start the server");
-    server->socket = -1; /* the daemon's from now on */
-    return IFG_OK;
+    return door_open(server->door, server->daemon, err);
 }
 
 enum ifg_status server_start(const struct server_options *options, struct server **out_server,
@@ -391,8 +416,10 @@ void server_stop(struct server *server)
     if (!server)
         return;
     live_server_hush(server->live);
+    door_close(server->door);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
+    door_destroy(server->door);
     if (server->socket >= 0)
         close(server->socket);
     live_server_stop(server->live);
@@ -405,6 +432,11 @@ void server_stop(struct server *server)
 const char *server_url(const struct server *server)
 {
     return server->url;
+}
+
+bool server_was_visited(const void *server)
+{
+    return door_was_used(((const struct server *)server)->door);
 }
 
 bool server_is_to_be_kept(const struct server *server)

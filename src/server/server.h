@@ -3,7 +3,8 @@
  * The page and what it asks for, over HTTP on this machine: docs/server.md.
  *
  * A connection has a thread of its own, so that an answer that takes long keeps nobody waiting; how
- * many connections there are and how many answers are made at once is limited.
+ * many connections there are and how many answers are made at once is limited, and who has not
+ * shown the token has to give way to who has: door.h.
  */
 #ifndef IFG_SERVER_SERVER_H
 #define IFG_SERVER_SERVER_H
@@ -36,6 +37,9 @@ void server_stop(struct server *server); /* accepts NULL */
 
 /* "http://127.0.0.1:4711/#token=..." */
 const char *server_url(const struct server *server);
+
+/* Whether somebody with the token has come in. The argument is a struct server. */
+bool server_was_visited(const void *server);
 
 /* Whether a page asked for a temporary recording to be kept. */
 bool server_is_to_be_kept(const struct server *server);

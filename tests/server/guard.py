@@ -2,9 +2,13 @@
 """Who is refused, and how: guard.py URL CASE"""
 
 import concurrent.futures
+import http.client
 import json
+import os
 import socket
+import subprocess
 import sys
+import time
 
 from client import Server, decode
 
@@ -148,6 +152,81 @@ def idle(server):
     assert server.ask('/api/traces')[0] == 200
     for connection in silent:
         connection.close()
+
+
+NOBODY = 65534
+
+
+def keep_out(server, *crowds, page=False):
+    """Who has the token works on while crowds without it (HOW, COUNT) do what they can; so does who loads the page, if they are another user."""
+    script = os.path.join(os.path.dirname(__file__), 'crowd.py')
+    as_other = [str(NOBODY)] if os.geteuid() == 0 else []
+    processes = []
+    try:
+        for how, count in crowds:
+            processes.append(subprocess.Popen([sys.executable, script, server.host, str(server.port), how, str(count)] + as_other,
+                                              stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        for process in processes:
+            assert process.stdout.readline() == b'ready\n'
+        kept = http.client.HTTPConnection(server.host, server.port, timeout=30)
+        for _ in range(20):
+            connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
+            for client in (connection, kept):
+                client.request('GET', '/api/traces', headers={'Authorization': 'Bearer ' + server.token})
+                answer = client.getresponse()
+                assert answer.status == 200 and answer.read(), answer.status
+            connection.close()
+            if page and as_other:
+                assert server.ask('/app.js', token=False)[0] == 200
+        kept.close()
+    finally:
+        for process in processes:
+            process.stdin.close()
+            process.wait(60)
+
+
+def idle_crowd(server):
+    keep_out(server, ('idle', 400), page=True)
+
+
+def slow_headers(server):
+    keep_out(server, ('headers', 200), page=True)
+
+
+def slow_bodies(server):
+    keep_out(server, ('body', 200), page=True)
+
+
+def slow_readers(server):
+    keep_out(server, ('readers', 200), page=True)
+
+
+def all_crowds(server):
+    keep_out(server, ('idle', 400), ('headers', 200), ('body', 200), ('readers', 200))
+
+
+def until_closed(connection):
+    received = b''
+    try:
+        while part := connection.recv(65536):
+            received += part
+    except ConnectionResetError:
+        pass
+    return received
+
+
+def unknown_are_closed(server):
+    """Who shows no token is not kept: after 5 seconds before it has asked, after 20 seconds behind it."""
+    name = f'Host: 127.0.0.1:{server.port}\r\n'.encode()
+    silent, slow, kept = (socket.create_connection((server.host, server.port), timeout=60) for _ in range(3))
+    slow.sendall(b'GET / HTTP/1.1\r\n')
+    kept.sendall(b'GET /favicon.svg HTTP/1.1\r\n' + name + b'\r\n')
+    began = time.monotonic()
+    for connection in (silent, slow):
+        assert until_closed(connection) == b''
+    assert time.monotonic() - began >= 4
+    assert until_closed(kept).startswith(b'HTTP/1.1 200')
+    assert time.monotonic() - began >= 15
 
 
 if __name__ == '__main__':

@@ -36,7 +36,8 @@ port=${url#http://127.0.0.1:}
 port=${port%%/*}
 listening=$(awk -v port="$(printf '%04X' "$port")" '$4 == "0A" && $2 ~ ":" port "$" { print $2 }' /proc/net/tcp /proc/net/tcp6)
 is "it listens on the loopback only" "$listening" "0100007F:$(printf '%04X' "$port")"
-for case in token host methods headers paths parameters malformed oversized parallel idle; do
+for case in token host methods headers paths parameters malformed oversized parallel idle idle_crowd \
+    slow_headers slow_bodies slow_readers all_crowds unknown_are_closed; do
     ok "guard: $case" python3 "$SOURCE_DIR/tests/server/guard.py" "$url" "$case"
 done
 first=$url
@@ -104,22 +105,106 @@ serve --listen 0.0.0.0 "$T/traces/a.ifg"
 contains "what others can reach is told" "$(cat "$T/serve.err")" "others can reach this server"
 stop_serving
 
-mkdir "$T/bin"
+# ---- the browser
+
+# What it was given, what everybody can read of every process then, and what is in the file. It reads the file as a browser
+# would: the address that it leads to.
+mkdir -m 700 "$T/home" "$T/bin"
 cat >"$T/bin/xdg-open" <<END
 #!/bin/sh
-echo "\$1" >"$T/opened"
+echo "\$*" >"$T/opened.new"
+cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' >"$T/commands"
+file=\${1#file://}
+stat -c '%a %u' "\$file" "\${file%/*}" >"$T/modes"
+cp "\$file" "$T/page"
+mv "$T/opened.new" "$T/opened"
 END
 chmod +x "$T/bin/xdg-open"
-path=$PATH
-PATH=$T/bin:$PATH
-serve -q --open "$T/traces/a.ifg"
-PATH=$path
-tries=0
-until [ -s "$T/opened" ] || [ "$tries" -gt 500 ]; do
-    sleep 0.02
-    tries=$((tries + 1))
-done
-is "--open gives the address to the browser" "$(cat "$T/opened")" "$url"
+
+# opened_by OPTIONS...: serves with a browser; waits until it was opened
+opened_by() {
+    rm -f "$T/opened"
+    path=$PATH
+    PATH=$T/bin:$PATH
+    HOME=$1
+    shift
+    serve -q --open "$@" "$T/traces/a.ifg"
+    PATH=$path
+    HOME=$home
+    tries=0
+    until [ -s "$T/opened" ] || [ "$tries" -gt 1000 ]; do
+        sleep 0.02
+        tries=$((tries + 1))
+    done
+}
+until_empty() {
+    tries=0
+    while [ -n "$(ls "$1")" ] && [ "$tries" -lt 1500 ]; do
+        sleep 0.02
+        tries=$((tries + 1))
+    done
+}
+home=$HOME
+opened_by "$T/home"
+matches "--open gives a file in the home directory to the browser" "$(cat "$T/opened")" "^file://$T/home/inferogram-open-[A-Za-z0-9]*/open.html\$"
+lacks "the token is in the arguments of no process" "$(cat "$T/commands")" "${url##*=}"
+contains "while the server is among them" "$(cat "$T/commands")" "--open"
+contains "the file leads to the address" "$(cat "$T/page")" "url=$url\""
+is "only this user can read it" "$(cat "$T/modes")" "600 $(id -u)
+700 $(id -u)"
+is "it stays until the page is open" "$(find "$T/home" -type f | wc -l)" 1
+exits "the page asks for something" 0 python3 -c "
+import sys
+sys.path.insert(0, '$SOURCE_DIR/tests/server')
+from client import Server
+assert Server('$url').ask('/api/traces')[0] == 200"
+until_empty "$T/home"
+is "and then it is removed" "$(ls -A "$T/home")" ""
 stop_serving
 is "and it ends" "$status" 0
+opened_by "$T/home"
+stop_serving
+is "the end removes it, too" "$status:$(ls -A "$T/home")" "0:"
+opened_by "$T/home"
+kill -9 "$spawned"
+wait "$spawned"
+is "but not kill -9" "$(find "$T/home" -type f | wc -l)" 1
+opened_by "$T/home"
+is "the next one removes what nobody holds" "$(find "$T/home" -type f | wc -l)" 1
+stop_serving
+# With a real browser: it comes with the token, which the file alone has told it.
+if ! "${CHROMIUM:=chromium}" --version >/dev/null 2>&1 || [ ! -s "$SOURCE_DIR/ui/dist/app.js" ]; then
+    skip "Chromium opens the page by the file" "no Chromium here, or the page is not built"
+else
+    cat >"$T/bin/xdg-open" <<END
+#!/bin/sh
+echo "\$*" >"$T/opened"
+exec "$CHROMIUM" --headless --no-sandbox --disable-gpu --user-data-dir="$T/chromium" --remote-debugging-port=0 "\$1"
+END
+    opened_by "$T/home"
+    until_empty "$T/home"
+    is "Chromium opens the page by the file" "$(ls "$T/home")" ""
+    cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' '\n' >"$T/commands"
+    contains "it is still there" "$(cat "$T/commands")" "$T/chromium"
+    lacks "and none of its processes has the token in its arguments" "$(cat "$T/commands")" "${url##*=}"
+    stop_serving
+    tries=0
+    while ids=$(grep -la "$T/chromium" /proc/[0-9]*/cmdline 2>/dev/null) && [ "$tries" -lt 200 ]; do
+        for id in $ids; do
+            kill "$(echo "$id" | sed 's/[^0-9]//g')" 2>/dev/null
+        done
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    rm -rf "$T/home/.cache" "$T/home/.config"
+fi
+# A home directory in which others can put things is none.
+mkdir -m 777 "$T/shared"
+chmod 777 "$T/shared"
+XDG_RUNTIME_DIR=$T/home
+export XDG_RUNTIME_DIR
+opened_by "$T/shared"
+contains "a folder of others is not used" "$(cat "$T/opened")" "file://$T/home/"
+stop_serving
+unset XDG_RUNTIME_DIR
 done_testing
