@@ -271,6 +271,8 @@ static void show_end(const struct session_result *result, const struct screen *s
         cli_say("the program's calls still go through our hooks, which record nothing now: %s; a "
                 "further 'record --pid %d --hook inject' puts them back",
                 result->still_injected, (int)result->pid);
+    if (result->let_go[0])
+        cli_say("recording ended early: %s", result->let_go);
     if (result->left_running && !waited)
         cli_say("%u of its processes go%s on without being recorded", result->left_running,
                 result->left_running == 1 ? "es" : "");

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/nearest.h"
+#include "system/rights.h"
 
 static const struct cli_command commands[] = {
     { "record", "run a program, or attach to one, and record what it does", cmd_record },
@@ -100,7 +101,13 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    int code = run(argc, argv);
+    int code;
+
+    if (!rights_begin()) {
+        cli_say("cannot give up the rights that this program was given: %s", strerror(errno));
+        return CLI_NO;
+    }
+    code = run(argc, argv);
 
     /* Results that were only thought to be written; commands tell of their own. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_YES) {

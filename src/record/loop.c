@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -369,6 +370,20 @@ static void drain_all(struct session *session, uint64_t now_ns)
         session->sleep_ns += session->sleep_ns / 4 + 100000;
 }
 
+/* It executed a program with more rights than we have a right to look into. Nothing of that one was
+ * recorded: probes and samples ended with the old program. */
+static void let_go_if_forbidden(struct session *session)
+{
+    struct ifg_error err = { .message = "" };
+
+    if (session->root_ended || session_confirm(session, &err) != IFG_PERMISSION)
+        return;
+    session->root_ended = true;
+    snprintf(session->result->let_go, sizeof session->result->let_go, "%.500s", err.message);
+    instruments_report(&session->result->instruments, session->writer, "attach",
+                       TRACE_INSTRUMENT_UNAVAILABLE, session->result->let_go);
+}
+
 static void do_periodic_work(struct session *session, uint64_t now_ns)
 {
     if (now_ns >= session->next_clock_ns) {
@@ -376,6 +391,7 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
         session->next_clock_ns = now_ns + CLOCK_EVERY_NS;
     }
     if (now_ns >= session->next_scan_ns) {
+        let_go_if_forbidden(session);
         scan_descendants(session, now_ns);
         session->next_scan_ns = now_ns + SCAN_EVERY_NS;
     }

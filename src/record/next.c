@@ -72,7 +72,8 @@ static void on_mapping(const struct map_seen *seen, void *user)
     struct waiting *waiting = user;
     struct hold hold;
 
-    if (!ort_attach_may_be(waiting->session->attach, seen->pid, seen->path, seen->device,
+    if (trace_rule_check(seen->pid, NULL) ||
+        !ort_attach_may_be(waiting->session->attach, seen->pid, seen->path, seen->device,
                            seen->inode) ||
         !is_wanted(waiting->session->options, seen->pid))
         return;
@@ -189,6 +190,8 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     session->map_watch = NULL;
     ifg_free(waiting->earlier);
     ifg_free(waiting);
+    if (!status && trace_rule_applies())
+        status = traced_open(pid, &session->traced, err);
     if (status)
         return status;
     session->root = pid;

@@ -230,6 +230,11 @@ static void end_injection(struct session *session)
                  err.message);
 }
 
+enum ifg_status session_confirm(const struct session *session, struct ifg_error *err)
+{
+    return session->traced.pid ? traced_confirm(&session->traced, err) : IFG_OK;
+}
+
 static enum ifg_status begin_attach(struct session *session, struct ifg_error *err)
 {
     pid_t pid = session->options->pid;
@@ -240,6 +245,8 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     enum ifg_status status = process_describe(pid, &info, err);
     int fd = -1;
 
+    if (!status && trace_rule_applies())
+        status = traced_open(pid, &session->traced, err);
     if (status)
         return status;
     status = find_region(pid, &fd, &region, &no_region, err);
@@ -264,6 +271,8 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     session->result->pid = pid;
     snprintf(session->result->program, sizeof session->result->program, "%s",
              process_short_name(&info));
+    if (!status)
+        status = session_confirm(session, err);
     if (!status)
         status = session_open_output(session, session->result->program, pid, err);
     if (status) {
@@ -431,6 +440,7 @@ enum ifg_status session_run(const struct session_options *options,
         .result = out_result,
         .root_pidfd = -1,
         .signal_fd = -1,
+        .traced = TRACED_INIT,
         .context = { .lossless = options->lossless,
                      .flush_after_ns = options->prompt ? FLUSH_SOON_NS : FLUSH_AFTER_NS },
     };
@@ -481,6 +491,7 @@ out:
     resourced_close(&session);
     rendezvous_destroy(&session.rendezvous);
     hooks_fini(&session.hooks);
+    traced_close(&session.traced);
     if (session.root_pidfd >= 0)
         close(session.root_pidfd);
     if (session.signal_fd >= 0) {

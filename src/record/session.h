@@ -103,6 +103,7 @@ struct session_result {
     bool hooked;      /* all hooks were in place; if not, `started` was told why */
     struct instruments instruments;
     uint32_t left_running;
+    char let_go[512];         /* why recording ended though the process goes on; "": it did not */
     char still_injected[512]; /* why the program still calls through our hooks; "" if it does not */
     struct session_progress totals;
     double recorded_s; /* until it stopped; what was to be written then came on top */

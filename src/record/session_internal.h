@@ -15,6 +15,7 @@
 #include "record/runtime.h"
 #include "record/session.h"
 #include "record/target.h"
+#include "system/trace_rule.h"
 
 struct allocation_watch;
 struct overhead;
@@ -40,7 +41,8 @@ struct session {
     struct trace_writer *writer;
     struct target *targets;
     uint32_t target_count;
-    pid_t root; /* the launched command, or the process that was attached to */
+    struct traced traced; /* the process that was attached to, where not all may be */
+    pid_t root;           /* the launched command, or the process that was attached to */
     int root_pidfd;
     bool root_is_child;
     bool root_ended;
@@ -77,6 +79,8 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
 void session_close_target(struct session *session, struct target *target,
                           enum trace_process_fate fate, uint32_t code);
 void session_fill_progress(struct session *session, struct session_progress *out_progress);
+/* IFG_PERMISSION: the process that was attached to is now one that this user may not look into. */
+enum ifg_status session_confirm(const struct session *session, struct ifg_error *err);
 void session_note_command(struct session *session); /* whether the launched command has ended */
 void session_write_clock_pair(struct session *session);
 

@@ -25,6 +25,15 @@ bool trace_rule_applies(void)
     return credentials_are_raised();
 }
 
+bool trace_rule_is_own(pid_t pid)
+{
+    struct stat entry;
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return stat(path, &entry) == 0 && entry.st_uid == getuid();
+}
+
 /*
  * Capabilities and users belong to threads in the kernel, and raw system calls change only those of
  * the calling one. Reading the memory at address 0 is refused before the address is looked at.

@@ -26,6 +26,9 @@ bool trace_rule_applies(void);
 /* IFG_PERMISSION with the reason and the way out; IFG_NOT_FOUND if it has ended. */
 enum ifg_status trace_rule_check(pid_t pid, struct ifg_error *err) IFG_MUST_CHECK;
 
+/* Whether a process belongs to the real user: cheap, and no permission. For what is only shown. */
+bool trace_rule_is_own(pid_t pid);
+
 /* A process that was checked, held so that its number stays its own. */
 struct traced {
     pid_t pid;

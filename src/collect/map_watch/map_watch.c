@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "system/rights.h"
+#include "system/trace_rule.h"
 
 #define PROCESSORS_MAX 4096
 #define RING_BYTES     ((size_t)256 << 10)
@@ -73,12 +75,17 @@ static enum ifg_status open_ring(struct map_watch *watch, int cpu, struct ifg_er
         .wakeup_watermark = 1,
     };
     struct epoll_event wanted = { .events = EPOLLIN };
-    int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     void *page;
+    int fd;
 
+    rights_raise();
+    fd = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    rights_lower();
     if (fd < 0)
         return errno == ENODEV ? IFG_OK : refused(err);
+    rights_raise();
     page = mmap(NULL, watch->page_bytes + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    rights_lower();
     if (page == MAP_FAILED) {
         enum ifg_status status = refused(err);
 
@@ -142,7 +149,9 @@ static void deliver(const char *record, size_t bytes, map_watch_seen *seen, void
         .inode = head.inode,
         .path = record + sizeof head,
     };
-    if (memchr(what.path, '\0', bytes - sizeof head) && what.path[0] == '/' && what.pid > 0)
+    /* What other users' processes map is nobody's business here, and goes no further. */
+    if (memchr(what.path, '\0', bytes - sizeof head) && what.path[0] == '/' && what.pid > 0 &&
+        (!trace_rule_applies() || trace_rule_is_own(what.pid)))
         seen(&what, user);
 }
 

@@ -575,6 +575,8 @@ static void report_losses(struct ort_attach *attach)
         if (losses.out_of_order)
             trace_writer_loss(attach->sink.writer, process->index,
                               "calls that came too late to be sorted", losses.out_of_order);
+        if (losses.let_go)
+            trace_writer_loss(attach->sink.writer, process->index, UPROBE_LET_GO, losses.let_go);
         return; /* they are of all processes together */
     }
 }

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "symbol/names.h"
+#include "system/rights.h"
 
 #define ANSWER_MAX ((size_t)512 << 20)
 #define TELL_BYTES ((size_t)64 << 10) /* the child writes when it has so much */
@@ -110,8 +111,11 @@ static void tell_made(struct teller *teller, const struct module *module,
 static void tell_kernel(struct teller *teller, const struct module *module,
                         const struct trace_frame *frames, size_t count)
 {
-    struct name_list *list = name_list_read("/proc/kallsyms", NAME_LIST_KALLSYMS);
+    struct name_list *list;
 
+    rights_raise();
+    list = name_list_read("/proc/kallsyms", NAME_LIST_KALLSYMS);
+    rights_lower();
     for (size_t i = 0; list && i < count; i++) {
         struct names_place place = { .file = "" };
         uint64_t start, size;

@@ -13,6 +13,7 @@
 #include "collect/perf/sched.h"
 #include "collect/perf/stacks.h"
 #include "collect/perf/threads.h"
+#include "system/trace_rule.h"
 
 #define BATCH 4096u /* samples or switches that wait to be written */
 
@@ -21,6 +22,8 @@
 #define RAISE_PERCENT 5u          /* of them are cut */
 #define RAISE_WAIT_NS 10000000ull /* for threads that were just being made */
 #define RAISE_TRIES   5u
+
+#define OTHERS_TID 0x7fffffffu /* no thread has this number */
 
 #define LOOKS         1024u         /* processes whose maps are read again, more or less */
 #define LOOK_MISS_NS  20000000ull   /* not more often when an address is not mapped */
@@ -131,14 +134,28 @@ static void on_switch(const struct sampler_switch *change, void *user)
     };
 }
 
+/* With capabilities, processes of other users are shown as one, which has no name but this. */
+static void hide_others(struct profile *profile, struct sched_change *change)
+{
+    if (!change->waker_tid || !trace_rule_applies() ||
+        threads_process(profile->threads, change->waker_tid) ||
+        trace_rule_is_own((pid_t)change->waker_pid))
+        return;
+    change->waker_pid = change->waker_tid = OTHERS_TID;
+    threads_name(profile->threads, OTHERS_TID, OTHERS_TID, "other users");
+}
+
 /* Of all wake-ups of the machine, those of threads that are recorded. */
-static void on_change(const struct sched_change *change, void *user)
+static void on_change(const struct sched_change *told, void *user)
 {
     struct profile *profile = user;
+    struct sched_change shown = *told;
+    const struct sched_change *change = &shown;
     uint32_t pid = threads_process(profile->threads, change->tid);
 
     if (!pid)
         return;
+    hide_others(profile, &shown);
     if (profile->switch_count == BATCH)
         write_waiting(profile);
     profile->switches[profile->switch_count++] = (struct trace_switch){

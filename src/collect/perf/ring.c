@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/perf/refusal.h"
+#include "system/rights.h"
 
 #define WAITING_MAX ((size_t)256 << 20)
 #define LEAST_BYTES ((size_t)64 << 10)
@@ -20,7 +21,9 @@ enum ifg_status ring_map(struct ring *ring, int fd, size_t bytes, struct ifg_err
     memset(ring, 0, sizeof *ring);
     ring->fd = -1;
     for (; bytes >= LEAST_BYTES; bytes /= 2) {
+        rights_raise(); /* more memory may be locked */
         memory = mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        rights_lower();
         if (memory != MAP_FAILED || errno != EPERM)
             break;
     }

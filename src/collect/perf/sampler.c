@@ -25,6 +25,8 @@
 #include "collect/perf/refusal.h"
 #include "collect/perf/ring.h"
 #include "collect/perf/task_list.h"
+#include "system/rights.h"
+#include "system/trace_rule.h"
 
 #define RING_BYTES   ((size_t)512 << 10)
 #define CPUS_MAX     4096
@@ -32,6 +34,7 @@
 #define SPARE_FILES  64  /* descriptors that are left for everything else */
 #define RING_SAMPLES 4   /* that a ring holds at least */
 #define MANY         128 /* samples that wait for no others */
+#define OPEN_TRIES   5   /* where threads end while they are asked for */
 
 struct sampler {
     struct ring *rings; /* one per CPU */
@@ -58,7 +61,12 @@ struct sampler {
 
 static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
-    return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd;
+
+    rights_raise();
+    fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    rights_lower();
+    return fd;
 }
 
 static void fill_common(struct perf_event_attr *attr, const struct sampler_options *options)
@@ -234,6 +242,19 @@ static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr
     return IFG_OK;
 }
 
+/*
+ * Before and after events are opened for a thread, which is not before they are switched on: with
+ * capabilities the kernel does not ask whose thread it is. Later, it takes events away from who
+ * executes a program with other rights. IFG_BUSY: it ended meanwhile, and its number may have been
+ * given to somebody else.
+ */
+static enum ifg_status still_may_watch(pid_t tid, struct ifg_error *err)
+{
+    enum ifg_status status = trace_rule_check(tid, err);
+
+    return status == IFG_NOT_FOUND ? IFG_BUSY : status;
+}
+
 static enum ifg_status add_thread(struct sampler *sampler, struct perf_event_attr *attr,
                                   struct perf_event_attr *side, pid_t tid, struct ifg_error *err)
 {
@@ -269,7 +290,12 @@ static enum ifg_status add_threads(struct sampler *sampler, struct perf_event_at
 
         if (tid <= 0)
             continue;
-        status = add_thread(sampler, attr, side, (pid_t)tid, &why);
+        status = trace_rule_check((pid_t)tid, &why);
+        if (!status) {
+            status = add_thread(sampler, attr, side, (pid_t)tid, &why);
+            if (still_may_watch((pid_t)tid, &why))
+                status = why.status == IFG_NOT_FOUND ? IFG_BUSY : why.status;
+        }
         if (!status)
             added++;
         else if (status == IFG_NOT_FOUND || (status == IFG_NO_MEMORY && added))
@@ -310,7 +336,9 @@ static enum ifg_status open_all(struct sampler *sampler, const struct sampler_op
         return ifg_fail(err, IFG_NO_MEMORY, "no memory for the rings of samples");
     fill_sampling(&attr, options);
     fill_side(&side, options);
-    status = settle(&attr, &side, options->pid, facts, err);
+    status = options->launched ? IFG_OK : trace_rule_check(options->pid, err);
+    if (!status)
+        status = settle(&attr, &side, options->pid, facts, err);
     if (status)
         return status;
     facts->hz = options->hz;
@@ -326,8 +354,9 @@ static enum ifg_status open_all(struct sampler *sampler, const struct sampler_op
     return status;
 }
 
-enum ifg_status sampler_open(const struct sampler_options *options, struct sampler **out_sampler,
-                             struct sampler_facts *out_facts, struct ifg_error *err)
+static enum ifg_status open_once(const struct sampler_options *options,
+                                 struct sampler **out_sampler, struct sampler_facts *out_facts,
+                                 struct ifg_error *err)
 {
     struct sampler *sampler = ifg_alloc(1, sizeof *sampler);
     enum ifg_status status;
@@ -349,6 +378,16 @@ enum ifg_status sampler_open(const struct sampler_options *options, struct sampl
         sampler_close(sampler);
     else
         *out_sampler = sampler;
+    return status;
+}
+
+enum ifg_status sampler_open(const struct sampler_options *options, struct sampler **out_sampler,
+                             struct sampler_facts *out_facts, struct ifg_error *err)
+{
+    enum ifg_status status = IFG_BUSY;
+
+    for (int i = 0; i < OPEN_TRIES && status == IFG_BUSY; i++)
+        status = open_once(options, out_sampler, out_facts, err);
     return status;
 }
 
@@ -502,18 +541,21 @@ static void close_samplers(struct sampler *sampler, size_t from, size_t to)
 static enum ifg_status open_beside(struct sampler *sampler, struct perf_event_attr *attr,
                                    struct ifg_error *err)
 {
-    for (size_t i = 0; i < sampler->last.count; i++)
-        for (size_t cpu = 0; cpu < sampler->ring_count; cpu++) {
-            enum ifg_status status = IFG_OK;
+    for (size_t i = 0; i < sampler->last.count; i++) {
+        enum ifg_status status = trace_rule_check((pid_t)sampler->last.tids[i], err);
 
+        for (size_t cpu = 0; cpu < sampler->ring_count && !status; cpu++) {
             if (sampler->rings[cpu].size >= (size_t)attr->sample_stack_user * RING_SAMPLES)
                 status =
                     add_event(sampler, attr, (pid_t)sampler->last.tids[i], (int)cpu, true, err);
             else if (sampler->rings[cpu].page)
                 return ifg_fail(err, IFG_NO_MEMORY, "the rings for samples are too small for that");
-            if (status && status != IFG_NOT_FOUND) /* it may have ended meanwhile */
-                return status;
         }
+        if (!status)
+            status = still_may_watch((pid_t)sampler->last.tids[i], err);
+        if (status && status != IFG_NOT_FOUND) /* it may have ended meanwhile */
+            return status;
+    }
     return IFG_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "collect/perf/refusal.h"
 #include "collect/perf/ring.h"
+#include "system/rights.h"
 
 #define RING_BYTES ((size_t)256 << 10) /* 3,600 wake-ups */
 #define CPUS_MAX   4096
@@ -159,7 +160,12 @@ static int open_event(uint64_t id, int cpu)
         .wakeup_watermark = RING_BYTES / 2,
     };
 
-    return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd;
+
+    rights_raise(); /* for all threads of the machine: whose they are is asked in profile.c */
+    fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    rights_lower();
+    return fd;
 }
 
 /* Of all switches the kernel hands out only those into a disk wait: the rest is known. */

@@ -615,6 +615,7 @@ static void report_losses(struct probe_watch *watch)
         { "calls of more threads than probes can follow", lost.too_many },
         { "calls whose end was seen too late", lost.out_of_order },
         { "calls for which there was no place or no memory", watch->unnamed },
+        { UPROBE_LET_GO, lost.let_go },
     };
 
     for (size_t i = 0; watch->counts.processes && i < sizeof losses / sizeof *losses; i++)

@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "collect/proc/proc_internal.h"
+#include "system/trace_rule.h"
 
 #define EVERY_NS   (5 * SECOND_NS)
 #define LEAST_NS   (SECOND_NS / 2) /* between two that are compared */
@@ -61,6 +63,15 @@ static bool read_stat(int folder, const char *pid, struct process_stat *out)
     close(fd);
     text[got > 0 ? got : 0] = '\0';
     return proc_parse_process(text, out);
+}
+
+/* With capabilities, those of other users count, and are not named. */
+static bool may_be_named(int folder, const char *pid)
+{
+    struct stat entry;
+
+    return !trace_rule_applies() ||
+           (fstatat(folder, pid, &entry, AT_SYMLINK_NOFOLLOW) == 0 && entry.st_uid == getuid());
 }
 
 static const struct proc_other *find(const struct proc_others *others, uint32_t pid, size_t *hint)
@@ -144,7 +155,8 @@ void proc_others_look(struct proc_others *others, const struct proc_roots *roots
                             before && before->start_ticks == stat.start_ticks ? before->ticks : 0) /
                   (double)(per_second > 0 ? per_second : 100) / elapsed_s;
         all += percent;
-        note(top, percent, (uint32_t)pid, stat.name);
+        if (may_be_named(dirfd(folder), entry->d_name))
+            note(top, percent, (uint32_t)pid, stat.name);
     }
     if (folder)
         closedir(folder);

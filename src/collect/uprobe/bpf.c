@@ -22,11 +22,13 @@
 #include "base/ticks.h"
 #include "collect/uprobe/record_internal.h"
 #include "collect/uprobe/uprobe_internal.h"
+#include "system/rights.h"
 
 #define INITIAL_PID_NAMESPACE 0xeffffffcu /* its inode: part of the kernel's interface */
 #define COUNTS_BYTES          sizeof(struct probe_counts) /* mmap takes the whole page */
 #define SWEEP_FROM            (PROBE_THREADS / 2)
 #define SWEEP_IDLE_NS         1000000000ull
+#define PERMIT_TRIES          8
 
 /* The compiled program: generated from probe.bpf.c. */
 extern const unsigned char uprobe_program[];
@@ -54,10 +56,14 @@ struct attachment {
 struct bpf_state {
     struct bpf_object *object;
     struct bpf_program *point, *enter, *leave;
+    struct bpf_link *execs; /* where only permitted processes are watched */
     struct ring_buffer *ring;
     const struct probe_counts *counts; /* in the kernel's memory */
     int stacks_fd;
     int namespaces_fd;
+    int permitted_fd;
+    uint64_t executed; /* as counted when it was looked at who is still permitted */
+    uint64_t let_go;
     bool many_at_once;
     struct attachment *attachments;
     size_t count, capacity;
@@ -79,6 +85,7 @@ static void bpf_close(void *opaque)
     if (!state)
         return;
     bpf_remove(state, 0, true);
+    bpf_link__destroy(state->execs);
     ring_buffer__free(state->ring);
     if (state->counts)
         munmap((void *)(uintptr_t)state->counts, COUNTS_BYTES);
@@ -191,7 +198,10 @@ static enum ifg_status prepare(struct bpf_state *state, const struct uprobe_opti
     LIBBPF_OPTS(bpf_object_open_opts, open_options, .object_name = "inferogram");
     struct bpf_map *settings_map;
     struct bpf_map *counts_map;
-    struct probe_settings settings = { .wake_bytes = options->wake_bytes };
+    struct bpf_program *execs;
+    struct probe_settings settings = { .wake_bytes = options->wake_bytes,
+                                       .only_permitted = trace_rule_applies() };
+    struct probe_namespace ours = { 0 };
     int failed;
 
     state->object = bpf_object__open_mem(uprobe_program, uprobe_program_size, &open_options);
@@ -200,9 +210,15 @@ static enum ifg_status prepare(struct bpf_state *state, const struct uprobe_opti
     state->point = bpf_object__find_program_by_name(state->object, "probe_point");
     state->enter = bpf_object__find_program_by_name(state->object, "probe_enter");
     state->leave = bpf_object__find_program_by_name(state->object, "probe_leave");
+    execs = bpf_object__find_program_by_name(state->object, "process_execs");
+    if (!state->in_initial_namespace && pid_namespace(0, &ours)) {
+        settings.device = ours.device;
+        settings.inode = ours.inode;
+    }
     settings_map = bpf_object__find_map_by_name(state->object, ".rodata.settings");
     counts_map = bpf_object__find_map_by_name(state->object, ".bss.counts");
-    if (!state->point || !state->enter || !state->leave || !settings_map || !counts_map ||
+    if (!state->point || !state->enter || !state->leave || !execs || !settings_map || !counts_map ||
+        bpf_program__set_autoload(execs, settings.only_permitted) ||
         bpf_map__set_initial_value(settings_map, &settings, sizeof settings))
         return ifg_fail(err, IFG_INTERNAL, "the BPF program of this build lacks a part");
     failed = bpf_map__set_max_entries(bpf_object__find_map_by_name(state->object, "events"),
@@ -213,7 +229,14 @@ static enum ifg_status prepare(struct bpf_state *state, const struct uprobe_opti
     for (size_t i = 0; state->many_at_once && i < STEPS; i++)
         bpf_program__set_expected_attach_type(program_of(state, (enum step)i),
                                               (enum bpf_attach_type)MANY_PROBES);
+    rights_raise();
     failed = bpf_object__load(state->object);
+    if (!failed && settings.only_permitted) {
+        state->execs = bpf_program__attach_raw_tracepoint(execs, "sched_process_exec");
+        if (!state->execs)
+            failed = -errno;
+    }
+    rights_lower();
     if (failed)
         return uprobe_refused(err, UPROBE_LOAD, -failed, "cannot load a BPF program");
     state->counts = mmap(NULL, COUNTS_BYTES, PROT_READ, MAP_SHARED, bpf_map__fd(counts_map), 0);
@@ -223,8 +246,11 @@ static enum ifg_status prepare(struct bpf_state *state, const struct uprobe_opti
     }
     state->stacks_fd = bpf_object__find_map_fd_by_name(state->object, "stacks");
     state->namespaces_fd = bpf_object__find_map_fd_by_name(state->object, "namespaces");
+    state->permitted_fd = bpf_object__find_map_fd_by_name(state->object, "permitted");
+    rights_raise(); /* older kernels want them for each look at a map */
     state->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(state->object, "events"),
                                    on_record, state, NULL);
+    rights_lower();
     if (!state->ring)
         return ifg_fail_errno(err, "cannot map the ring of a BPF program");
     return IFG_OK;
@@ -258,6 +284,16 @@ static enum ifg_status bpf_open(const struct uprobe_options *options, void **out
     return IFG_OK;
 }
 
+static bool put(int map, uint32_t key, const void *value, uint64_t flags)
+{
+    int failed;
+
+    rights_raise();
+    failed = bpf_map_update_elem(map, &key, value, flags);
+    rights_lower();
+    return !failed;
+}
+
 /* The number under which the program finds the pid namespace of a process. */
 static uint32_t namespace_of(struct bpf_state *state, pid_t pid)
 {
@@ -271,8 +307,7 @@ static uint32_t namespace_of(struct bpf_state *state, pid_t pid)
     for (index = 1; index < state->space_count; index++)
         if (state->spaces[index].inode == space.inode)
             return index;
-    if (index == PROBE_NAMESPACES ||
-        bpf_map_update_elem(state->namespaces_fd, &index, &space, BPF_ANY))
+    if (index == PROBE_NAMESPACES || !put(state->namespaces_fd, index, &space, BPF_ANY))
         return NAMESPACE_UNKNOWN;
     state->spaces[index] = space;
     state->space_count++;
@@ -374,6 +409,7 @@ static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_plac
         state->attachments = more;
         state->capacity = wanted;
     }
+    rights_raise();
     for (enum step step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < count && !status; i++) {
             if (!state->many_at_once && takes_part(&places[i], step))
@@ -382,9 +418,71 @@ static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_plac
                 status = add_many(state, pid, places + i, count - i, space, step, err);
         }
     }
+    rights_lower();
     while (status && state->count > before)
         drop(&state->attachments[--state->count]);
     return status;
+}
+
+/*
+ * The kernel takes a process out of the map when it executes a program, before that runs. So it is
+ * put there first, then looked at, and only what is still there becomes permitted: whatever it
+ * executes meanwhile is not.
+ */
+static enum ifg_status bpf_permit(void *opaque, const struct traced *traced, struct ifg_error *err)
+{
+    struct bpf_state *state = opaque;
+    const uint32_t asked = PROBE_ASKED;
+    const uint32_t permitted = PROBE_PERMITTED;
+
+    for (int i = 0; i < PERMIT_TRIES; i++) {
+        enum ifg_status status;
+
+        if (!put(state->permitted_fd, (uint32_t)traced->pid, &asked, BPF_ANY))
+            return uprobe_refused(err, UPROBE_LOAD, errno, "cannot permit probes of a process");
+        status = traced_confirm(traced, err);
+        if (status)
+            return status;
+        if (put(state->permitted_fd, (uint32_t)traced->pid, &permitted, BPF_EXIST))
+            return IFG_OK;
+    }
+    return ifg_fail(err, IFG_BUSY, "process %d executes one program after the other",
+                    (int)traced->pid);
+}
+
+static void forbid(struct bpf_state *state, uint32_t pid)
+{
+    rights_raise();
+    bpf_map_delete_elem(state->permitted_fd, &pid);
+    rights_lower();
+}
+
+/* Whoever executed another program is asked for again, or let go. */
+static void renew_permits(struct bpf_state *state)
+{
+    uint64_t executed = __atomic_load_n(&state->counts->executed, __ATOMIC_RELAXED);
+    size_t i = 0;
+
+    if (executed == state->executed)
+        return;
+    state->executed = executed;
+    while (i < state->count) {
+        pid_t pid = state->attachments[i].pid;
+        struct traced traced = TRACED_INIT;
+        enum ifg_status status = traced_open(pid, &traced, NULL);
+
+        if (!status)
+            status = bpf_permit(state, &traced, NULL);
+        traced_close(&traced);
+        if (!status) { /* the others of this process as well */
+            while (i < state->count && state->attachments[i].pid == pid)
+                i++;
+            continue;
+        }
+        bpf_remove(state, pid, false);
+        state->let_go += status == IFG_PERMISSION;
+        i = 0;
+    }
 }
 
 /* Entries go before returns: the other way round, calls would be left open. */
@@ -393,9 +491,13 @@ static void bpf_remove(void *opaque, pid_t pid, bool all)
     struct bpf_state *state = opaque;
     size_t kept = 0;
 
-    for (size_t i = state->count; i-- > 0;)
-        if (all || state->attachments[i].pid == pid)
-            drop(&state->attachments[i]);
+    for (size_t i = state->count; i-- > 0;) {
+        if (!all && state->attachments[i].pid != pid)
+            continue;
+        if (state->execs)
+            forbid(state, (uint32_t)state->attachments[i].pid);
+        drop(&state->attachments[i]);
+    }
     for (size_t i = 0; i < state->count; i++)
         if (!all && state->attachments[i].pid != pid)
             state->attachments[kept++] = state->attachments[i];
@@ -428,6 +530,7 @@ static void sweep(struct bpf_state *state)
     if (!stack)
         return;
     state->swept_at = made;
+    rights_raise();
     more = bpf_map_get_next_key(state->stacks_fd, NULL, &next) == 0;
     for (uint32_t looked = 0; more && looked < 2 * PROBE_THREADS; looked++) {
         uint32_t tid = next;
@@ -437,6 +540,7 @@ static void sweep(struct bpf_state *state)
             is_gone(state, tid, stack, now_ns))
             bpf_map_delete_elem(state->stacks_fd, &tid);
     }
+    rights_lower();
     ifg_free(stack);
 }
 
@@ -448,6 +552,7 @@ static size_t bpf_read(void *opaque, uprobe_seen *seen, void *user)
     state->user = user;
     state->delivered = 0;
     ring_buffer__consume(state->ring);
+    renew_permits(state);
     sweep(state);
     return state->delivered;
 }
@@ -467,12 +572,14 @@ static struct uprobe_losses bpf_lost(const void *opaque)
         .ring_full = __atomic_load_n(&state->counts->ring_full, __ATOMIC_RELAXED),
         .too_deep = __atomic_load_n(&state->counts->too_deep, __ATOMIC_RELAXED),
         .too_many = __atomic_load_n(&state->counts->too_many, __ATOMIC_RELAXED),
+        .let_go = state->let_go,
     };
 }
 
 const struct uprobe_backend uprobe_bpf_backend = {
     .open = bpf_open,
     .add = bpf_add,
+    .permit = bpf_permit,
     .remove = bpf_remove,
     .read = bpf_read,
     .fd = bpf_fd,

@@ -40,6 +40,14 @@ struct {
     __type(value, struct probe_namespace);
 } namespaces SEC(".maps");
 
+/* Who may be watched, by process number; only with settings.only_permitted. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, PROBE_PROCESSES);
+    __type(key, __u32);
+    __type(value, __u32);
+} permitted SEC(".maps");
+
 const volatile struct probe_settings settings SEC(".rodata.settings") = { 0 };
 struct probe_counts counts SEC(".bss.counts") = { 0 };
 
@@ -236,6 +244,45 @@ static __always_inline struct call_stack *stack_of(__u64 ids)
     return stack;
 }
 
+/* The number of this process where the recorder lives; 0: it has none there. */
+static __always_inline __u32 own_process(void)
+{
+    struct bpf_pidns_info own = { 0 };
+
+    if (!settings.inode)
+        return (__u32)(bpf_get_current_pid_tgid() >> 32);
+    if (bpf_get_ns_current_pid_tgid(settings.device, settings.inode, &own, sizeof own))
+        return 0;
+    return own.tgid;
+}
+
+static __always_inline int is_permitted(void)
+{
+    __u32 process = settings.only_permitted ? own_process() : 0;
+    const __u32 *state;
+
+    if (!settings.only_permitted)
+        return 1;
+    state = process ? bpf_map_lookup_elem(&permitted, &process) : 0;
+    return state && *state == PROBE_PERMITTED;
+}
+
+/*
+ * A probe stays in a process that executes another program, which may have rights that the
+ * recorder's user lacks. This runs before the first instruction of the new program: it is not
+ * permitted until somebody has asked again.
+ */
+SEC("raw_tp/sched_process_exec")
+int process_execs(void *context)
+{
+    __u32 process = own_process();
+
+    (void)context;
+    if (process && bpf_map_delete_elem(&permitted, &process) == 0)
+        __sync_fetch_and_add(&counts.executed, 1);
+    return 0;
+}
+
 SEC("uprobe")
 int probe_point(struct registers *regs)
 {
@@ -247,6 +294,8 @@ int probe_point(struct registers *regs)
     struct call_frame frame = { .cookie = cookie };
     __u64 key = (__u64)tid << 32 | 0xffffffff;
 
+    if (!is_permitted())
+        return 0;
     take_arguments(&frame, regs);
     if (COOKIE_TEXT(cookie))
         text = take_text(key, argument(&frame, COOKIE_TEXT(cookie)), cookie);
@@ -260,7 +309,7 @@ int probe_enter(struct registers *regs)
 {
     __u64 ids = bpf_get_current_pid_tgid();
     __u64 cookie = bpf_get_attach_cookie(regs);
-    struct call_stack *stack = stack_of(ids);
+    struct call_stack *stack = is_permitted() ? stack_of(ids) : 0;
     struct probe_text *text = 0;
     struct call_frame *frame;
     __u32 depth;
@@ -295,7 +344,7 @@ int probe_leave(struct registers *regs)
     __u32 depth = 0;
     __u64 key;
 
-    if (!stack || stack->pid != ids >> 32)
+    if (!stack || stack->pid != ids >> 32 || !is_permitted())
         return 0;
     frame = call_leave(stack, bpf_get_attach_cookie(regs), LEAVE_SP(regs), &depth);
     if (!frame)

@@ -10,6 +10,11 @@
 #define PROBE_TEXT_MAX   256
 #define PROBE_THREADS    1024 /* with an entry in the map of stacks */
 #define PROBE_NAMESPACES 64
+#define PROBE_PROCESSES  1024 /* that may be watched, where not all may */
+
+/* Values of the map of processes: see process_execs in probe.bpf.c. */
+#define PROBE_ASKED     1u
+#define PROBE_PERMITTED 2u
 
 enum probe_kind {
     PROBE_POINT,
@@ -48,7 +53,9 @@ struct probe_namespace {
 };
 
 struct probe_settings {
-    __u64 wake_bytes; /* 0: at once */
+    __u64 wake_bytes;     /* 0: at once */
+    __u64 only_permitted; /* processes in the map of them, and no others */
+    __u64 device, inode;  /* the pid namespace of that map's numbers; 0: the initial one */
 };
 
 struct probe_counts {
@@ -56,6 +63,7 @@ struct probe_counts {
     __u64 too_deep;
     __u64 too_many;
     __u64 stacks_made;
+    __u64 executed; /* permitted processes that ran another program, and are permitted no more */
 };
 
 #endif

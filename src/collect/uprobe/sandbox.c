@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "collect/uprobe/uprobe_internal.h"
+#include "system/rights.h"
 
 #define URETPROBE_CALL  335
 #define SURVIVED_STATUS 42
@@ -110,8 +111,13 @@ static int probe_return_of(pid_t pid, int file, uint64_t offset, int type)
         .sample_period = 1,
     };
 
+    int fd;
+
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    return (int)syscall(SYS_perf_event_open, &attributes, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    rights_raise(); /* for a child of ours */
+    fd = (int)syscall(SYS_perf_event_open, &attributes, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    rights_lower();
+    return fd;
 }
 
 enum ifg_status uprobe_sandbox_trial(struct ifg_error *err)

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "collect/uprobe/calls_internal.h"
 #include "collect/uprobe/uprobe_internal.h"
+#include "system/function_start.h"
 
 #define SPECS_MAX        4096
 #define RING_BYTES       ((size_t)4 << 20)
@@ -61,7 +62,15 @@ enum ifg_status uprobe_open(const struct uprobe_options *options, struct uprobe 
         if (status && chosen.way == UPROBE_BPF && err)
             *err = engine->why;
     }
-    if (status && chosen.way != UPROBE_BPF) {
+    if (status && chosen.way != UPROBE_BPF && trace_rule_applies()) {
+        /* Its probes hit every process that maps the file, and are sorted out in this one. */
+        if (chosen.way == UPROBE_ANY && err)
+            *err = engine->why;
+        else
+            ifg_fail(err, status = IFG_PERMISSION,
+                     "probes without BPF are in the processes of all users, and the capabilities "
+                     "of this program are for your own only; use sudo");
+    } else if (status && chosen.way != UPROBE_BPF) {
         engine->backend = &uprobe_perf_backend;
         engine->way = UPROBE_PERF;
         status = engine->backend->open(&chosen, &engine->state, err);
@@ -138,6 +147,11 @@ static enum ifg_status find_place(const struct uprobe_spec *spec, struct uprobe_
     if (spec->offset >= (uint64_t)information.st_size)
         return ifg_fail(err, IFG_INVALID, "%s has no byte %#llx: another version of the file?",
                         spec->file, (unsigned long long)spec->offset);
+    if (trace_rule_applies() && !function_start_may_be_probed(place->fd, spec->offset))
+        return ifg_fail(err, IFG_PERMISSION,
+                        "%s+%#llx is not the beginning of a function: in files that are not yours, "
+                        "probes elsewhere need sudo",
+                        spec->file, (unsigned long long)spec->offset);
     place->offset = spec->offset;
     if (!(spec->flags & UPROBE_EXACT))
         place->offset = past_landing_pad(place->fd, spec->offset);
@@ -150,10 +164,23 @@ static enum ifg_status find_place(const struct uprobe_spec *spec, struct uprobe_
     return IFG_OK;
 }
 
+/* Holds the process, if this recorder may not look into all of them. */
+static enum ifg_status may_watch(pid_t pid, struct traced *out, struct ifg_error *err)
+{
+    if (!trace_rule_applies())
+        return IFG_OK;
+    if (pid == UPROBE_EVERYONE)
+        return ifg_fail(err, IFG_PERMISSION,
+                        "probes in all processes need sudo: the capabilities of this program are "
+                        "for your own only");
+    return traced_open(pid, out, err);
+}
+
 enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe_spec *specs,
                            size_t count, struct ifg_error *err)
 {
     struct uprobe_place *places = NULL;
+    struct traced traced = TRACED_INIT;
     enum ifg_status status = IFG_OK;
     bool returns = false;
     size_t found = 0;
@@ -163,9 +190,12 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
                         (int)pid);
     if (pid != UPROBE_EVERYONE && kill(pid, 0) < 0 && errno == ESRCH)
         return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)pid);
+    status = may_watch(pid, &traced, err);
+    if (status)
+        return status;
     places = ifg_alloc(count, sizeof *places);
     if (!places)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
     while (found < count && !status) {
         places[found].fd = -1;
         status = find_place(&specs[found], &places[found], err);
@@ -176,6 +206,12 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
         status = uprobe_returns_are_safe(engine->way == UPROBE_PERF ? UPROBE_EVERYONE : pid, err);
     if (!status)
         status = engine->backend->add(engine->state, pid, places, count, err);
+    if (!status && trace_rule_applies()) {
+        status = engine->backend->permit(engine->state, &traced, err);
+        if (status)
+            uprobe_remove(engine, pid);
+    }
+    traced_close(&traced);
     for (size_t i = 0; i < found; i++)
         if (places[i].fd >= 0)
             close(places[i].fd);

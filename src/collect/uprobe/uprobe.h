@@ -98,7 +98,10 @@ struct uprobe_losses {
     uint64_t too_deep;     /* calls beyond UPROBE_DEPTH_MAX */
     uint64_t too_many;     /* calls of threads beyond those that can be followed */
     uint64_t out_of_order; /* perf: returns that were older than what had been delivered */
+    uint64_t let_go;       /* processes that ran a program which this user may not look into */
 };
+
+#define UPROBE_LET_GO "processes that ran a program with more rights than you, and were let go"
 
 struct uprobe;
 typedef void uprobe_seen(const struct uprobe_event *event, void *user);

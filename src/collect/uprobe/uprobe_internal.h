@@ -4,6 +4,7 @@
 #define IFG_COLLECT_UPROBE_UPROBE_INTERNAL_H
 
 #include "collect/uprobe/uprobe.h"
+#include "system/trace_rule.h"
 
 /* A description that was looked at: the file is open, and the offset lies in it. */
 struct uprobe_place {
@@ -20,6 +21,9 @@ struct uprobe_backend {
     /* All places or none. */
     enum ifg_status (*add)(void *state, pid_t pid, const struct uprobe_place *places, size_t count,
                            struct ifg_error *err);
+    /* Where not every process may be watched: from here on this one is, until it executes another
+     * program. NULL: the way cannot tell processes apart in the kernel. */
+    enum ifg_status (*permit)(void *state, const struct traced *traced, struct ifg_error *err);
     void (*remove)(void *state, pid_t pid, bool all);
     size_t (*read)(void *state, uprobe_seen *seen, void *user);
     int (*fd)(const void *state);
