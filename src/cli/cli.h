@@ -85,7 +85,9 @@ int cli_load(const char *path, struct trace_reader **out_reader, const struct mo
 /* Bold and plain again if out is a terminal, else "". */
 const char *cli_bold(bool on, int fd);
 
-/* Seconds such as 1.5, "2m", "500ms"; false if it is none. */
+/* Seconds such as 1.5, "2m", "500ms", "15us"; false if it is none. Every option that is a time is
+ * read by one of these two. */
 bool cli_parse_seconds(const char *text, double *out_seconds);
+bool cli_parse_ns(const char *text, uint64_t *out_ns);
 
 #endif

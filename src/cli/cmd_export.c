@@ -36,7 +36,7 @@ static const char help[] =
     "  --model NAME      only events of this model and what lies inside them\n"
     "  --thread T        only the thread with this number or name\n"
     "  --name REGEX      only names that contain a match (PCRE2, ECMAScript-like)\n"
-    "  --from T, --to T  only what begins in this part of the trace (0.5, 200ms; 0 is its begin)\n"
+    "  --from T, --to T  only what begins in this part of the trace (1.5s, 200ms, 15us)\n"
     "  --help            this text\n"
     "\n"
     "Exit status: 0; 1 if OUT cannot be written; 2 if FILE cannot be read or an option is wrong.\n";
@@ -88,7 +88,6 @@ static int take_option(int option, struct request *request)
 {
     struct export_options *options = &request->options;
     struct ifg_error err;
-    double seconds;
 
     switch (option) {
     case 'F':
@@ -142,9 +141,8 @@ static int take_option(int option, struct request *request)
         break;
     case 'a':
     case 'b':
-        if (!cli_parse_seconds(optarg, &seconds))
-            return cli_usage("export", "'%s' is not a time (0.5, 200ms, 1m)", optarg);
-        *(option == 'a' ? &options->from_ns : &options->to_ns) = (uint64_t)(seconds * 1e9);
+        if (!cli_parse_ns(optarg, option == 'a' ? &options->from_ns : &options->to_ns))
+            return cli_usage("export", "'%s' is not a time (1.5s, 200ms, 15us)", optarg);
         break;
     }
     return CLI_YES;

@@ -26,7 +26,7 @@ static const char help[] =
     "  --model NAME      only events of this model\n"
     "  --op, --zone NAME only samples inside this operator, this zone (--by function)\n"
     "  --thread T        only the thread with this number or name\n"
-    "  --from T, --to T  only what begins in this part of the trace (0.5, 200ms; 0 is its begin)\n"
+    "  --from T, --to T  only what begins in this part of the trace (1.5s, 200ms, 15us)\n"
     "  --percentile HOW  linear (default; as numpy) or nearest (element floor(n * p))\n"
     "  --sort COLUMN     total (default), self, count, mean, p50, p99, max or name\n"
     "  --limit N         at most N rows (0 for all; default 40 in tables, all in JSON and CSV)\n"
@@ -39,7 +39,6 @@ static const char help[] =
 #define OUTPUT_MAX   (1u << 30)
 #define TABLE_LIMIT  40
 #define NAME_COLUMNS 40
-#define NANO         1000000000.0
 
 enum column {
     SORT_TOTAL,
@@ -87,16 +86,6 @@ static int choose(const char *text, const char *what, const char *const *names, 
                                  names[i]);
     }
     return cli_usage("stats", "%s is %s, not '%s'", what, list, text);
-}
-
-static bool parse_time(const char *text, uint64_t *out_ns)
-{
-    double seconds;
-
-    if (!cli_parse_seconds(text, &seconds))
-        return false;
-    *out_ns = (uint64_t)(seconds * NANO);
-    return true;
 }
 
 static int take_option(int option, struct request *request)
@@ -154,9 +143,9 @@ static int take_option(int option, struct request *request)
         break;
     case 'F':
     case 'T':
-        if (!parse_time(optarg, option == 'F' ? &request->options.filter.from_ns
-                                              : &request->options.filter.to_ns))
-            return cli_usage("stats", "'%s' is not a time (0.5, 200ms, 1m)", optarg);
+        if (!cli_parse_ns(optarg, option == 'F' ? &request->options.filter.from_ns
+                                                : &request->options.filter.to_ns))
+            return cli_usage("stats", "'%s' is not a time (1.5s, 200ms, 15us)", optarg);
         break;
     case 'l':
         request->limit = strtoul(optarg, &end, 10);

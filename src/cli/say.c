@@ -213,7 +213,9 @@ bool cli_parse_seconds(const char *text, double *out_seconds)
         const char *suffix;
         double factor;
     } units[] = {
-        { "", 1 }, { "s", 1 }, { "ms", 1e-3 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }
+        { "", 1 },      { "s", 1 },     { "ms", 1e-3 }, { "us", 1e-6 },
+        { "µs", 1e-6 }, { "μs", 1e-6 }, /* the Greek letter looks the same */
+        { "ns", 1e-9 }, { "m", 60 },    { "min", 60 },  { "h", 3600 },
     };
     char *end;
     double value = strtod(text, &end);
@@ -227,4 +229,14 @@ bool cli_parse_seconds(const char *text, double *out_seconds)
         }
     }
     return false;
+}
+
+bool cli_parse_ns(const char *text, uint64_t *out_ns)
+{
+    double seconds;
+
+    if (!cli_parse_seconds(text, &seconds))
+        return false;
+    *out_ns = (uint64_t)llround(seconds * 1e9);
+    return true;
 }

@@ -2,6 +2,7 @@
 /* Numbers for people, foreign text for a terminal, durations from the command line. */
 #include "cli/cli.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,11 +74,20 @@ static void foreign_text_is_cut_between_characters(void)
 
 static void seconds_are_read(void)
 {
+    uint64_t ns;
     double seconds = -1;
 
     CHECK(cli_parse_seconds("2", &seconds) && seconds == 2);
     CHECK(cli_parse_seconds("1.5s", &seconds) && seconds == 1.5);
     CHECK(cli_parse_seconds("500ms", &seconds) && seconds == 0.5);
+    CHECK(cli_parse_seconds("15us", &seconds) && fabs(seconds / 15e-6 - 1) < 1e-12);
+    CHECK(cli_parse_seconds("15µs", &seconds) && fabs(seconds / 15e-6 - 1) < 1e-12);
+    CHECK(cli_parse_seconds("7ns", &seconds) && fabs(seconds / 7e-9 - 1) < 1e-12);
+    CHECK(cli_parse_ns("15us", &ns) && ns == 15000);
+    CHECK(cli_parse_ns("0.3ms", &ns) && ns == 300000); /* not 299999 */
+    CHECK(cli_parse_ns("3ms", &ns) && ns == 3000000);
+    CHECK(cli_parse_ns("1.5", &ns) && ns == 1500000000);
+    CHECK(!cli_parse_ns("us", &ns));
     CHECK(cli_parse_seconds("3m", &seconds) && seconds == 180);
     CHECK(cli_parse_seconds("1h", &seconds) && seconds == 3600);
     CHECK(!cli_parse_seconds("", &seconds));
