@@ -67,6 +67,13 @@ uint32_t builder_clock(const struct model_builder *builder, uint32_t thread);
 /* Each does one part and returns IFG_NO_MEMORY if it cannot. */
 enum ifg_status build_tables(struct model_builder *builder);
 enum ifg_status build_slices(struct model_builder *builder);
+
+/* Sorts the slices of one block by start, the longer ones first. False: no memory. */
+bool order_slices(struct model_builder *builder, size_t first, size_t end);
+
+/* Depths of one thread from its times alone: late slices lie anywhere, and some overlap. */
+enum ifg_status walk_depths(struct model_builder *builder, const struct model_thread *thread);
+
 enum ifg_status build_events(struct model_builder *builder);
 enum ifg_status build_flows(struct model_builder *builder, struct taken_flow_point *points,
                             size_t count);

@@ -212,6 +212,60 @@ static void late_operators(void)
     unload(model, reader);
 }
 
+static int by_end(const void *a, const void *b)
+{
+    const struct written *left = a;
+    const struct written *right = b;
+
+    if (left->end != right->end)
+        return left->end < right->end ? -1 : 1;
+    return left->start > right->start ? -1 : left->start < right->start;
+}
+
+/* Zones that overlap without nesting, as imported ones may: they are sorted by start all the same,
+ * each has its attribute, and depths make a tree in which nothing is longer than what it lies in. */
+static void overlapping_zones(void)
+{
+    struct trace_writer *writer = begin_trace();
+    struct trace_stream *stream = trace_stream_create(writer, 0);
+    struct trace_reader *reader;
+    const struct model *model;
+    size_t wrong = 0;
+
+    zone_count = 40000;
+    for (size_t i = 0; i < zone_count; i++) {
+        zones[i].start = 1000 + 7 * i + dice(5); /* each begins at another time */
+        zones[i].end = zones[i].start + dice(dice(20) ? 40 : 4000);
+        zones[i].location = 2 + dice(8);
+    }
+    qsort(zones, zone_count, sizeof zones[0], by_end);
+    for (size_t i = 0; i < zone_count; i++) {
+        int64_t number = (int64_t)zones[i].end;
+
+        trace_stream_attribute(stream, zones[i].start, zones[i].location, TRACE_VALUE_SIGNED,
+                               "number", 6, &number, sizeof number);
+        trace_stream_zone(stream, zones[i].start, zones[i].end - zones[i].start, zones[i].location);
+        if (dice(3000) == 0)
+            trace_stream_flush(stream, NULL, 0, 0);
+    }
+    REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
+    qsort(zones, zone_count, sizeof zones[0], by_start);
+    model = load(&reader, 3);
+    REQUIRE(model->slice_count == zone_count);
+    CHECK_UINT(model->attributes_without_slice, 0);
+    for (size_t i = 0; i < zone_count; i++) {
+        const struct model_attribute *number = model_find_attribute(model, i, "number");
+        size_t parent = model_parent(model, i);
+
+        wrong += model->start_ns[i] != zones[i].start || model_end_ns(model, i) != zones[i].end ||
+                 !number || number->signed_value != (int64_t)zones[i].end ||
+                 (parent != SIZE_MAX &&
+                  (zones[parent].end < zones[i].end || zones[parent].start > zones[i].start));
+    }
+    CHECK_UINT(wrong, 0);
+    unload(model, reader);
+}
+
 /* A trace may begin at time 0, and hold nothing at all. */
 static void time_zero_and_nothing(void)
 {
@@ -417,6 +471,7 @@ static void out_of_memory(void)
 }
 
 TAP_MAIN(TAP_CASE(random_trees_one_thread), TAP_CASE(random_trees_many_threads),
-         TAP_CASE(random_trees_with_late_zones), TAP_CASE(late_operators), TAP_CASE(parents),
-         TAP_CASE(time_zero_and_nothing), TAP_CASE(long_and_unfinished), TAP_CASE(everything_else),
-         TAP_CASE(damaged_block), TAP_CASE(out_of_memory))
+         TAP_CASE(random_trees_with_late_zones), TAP_CASE(late_operators),
+         TAP_CASE(overlapping_zones), TAP_CASE(parents), TAP_CASE(time_zero_and_nothing),
+         TAP_CASE(long_and_unfinished), TAP_CASE(everything_else), TAP_CASE(damaged_block),
+         TAP_CASE(out_of_memory))

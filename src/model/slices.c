@@ -8,7 +8,7 @@
  * aside, and one pass from right to left inserts them where they belong. Then depths follow from
  * times. "Late" zones were written when others around them had long been (operators that a runtime
  * tells of when it is through with all of them); they go the same way, and their threads are walked
- * through once more for the depths.
+ * through once more for the depths. So are threads whose zones overlap (slice_order.c).
  */
 #include "model/model_internal.h"
 
@@ -47,7 +47,8 @@ struct slice_block {
     uint64_t earlier_end; /* ticks at which everything before it on the thread had ended */
     size_t first;         /* its slots in the columns: first .. first + count */
     size_t count;
-    size_t kept; /* slots in use, at the right end; the rest are holes */
+    size_t kept;   /* slots in use, at the right end; the rest are holes */
+    bool overlaps; /* some of its zones overlap others without lying inside them */
     bool has_open;
     struct loose_slice *open; /* zones that were open when the block was written */
     size_t open_count;
@@ -132,8 +133,9 @@ static size_t set_early_aside(struct worker *worker, const struct slice_block *b
 }
 
 /* Puts zones in the order of their starts: a zone's place in that order is its place in the order
- * of ends, plus the zones around it, minus the zones inside it. */
-static void scatter(struct worker *worker, const struct slice_block *block, size_t count,
+ * of ends, plus the zones around it, minus the zones inside it. False where that may not be the
+ * order: some begin before the last one that is not inside them had ended. */
+static bool scatter(struct worker *worker, const struct slice_block *block, size_t count,
                     uint32_t process)
 {
     struct model_builder *builder = worker->work->builder;
@@ -141,6 +143,7 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
     size_t base = block->first + (block->count - count);
     uint32_t *bounds = worker->bounds; /* the first zone inside each zone around this one */
     size_t depth = 0;
+    bool nested = true;
     const struct place_map *map = &builder->maps[process];
 
     for (size_t i = count; i-- > 0;) {
@@ -161,6 +164,7 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
         if (__builtin_expect(inside > i, 0))
             inside =
                 (uint32_t)i; /* only where a damaged file has parents that begin after children */
+        nested &= inside == i || zones->durations[i - inside - 1] <= zones->starts[i];
         to = base + i + depth - inside;
         if (__builtin_expect(to - base >= count, 0))
             to = base + i; /* likewise */
@@ -183,6 +187,7 @@ static void scatter(struct worker *worker, const struct slice_block *block, size
                 atomic_store(&worker->work->out_of_memory, true);
         }
     }
+    return nested;
 }
 
 /* Keeps what a block says of zones that were open then; only the last such block of a thread
@@ -245,7 +250,10 @@ static void take_block(struct worker *worker, struct slice_block *block)
     if (earlier_ns)
         trace_clock_convert(builder->model.reader, clock, &earlier_ns, 1);
     block->kept = set_early_aside(worker, block, earlier_ns, process);
-    scatter(worker, block, block->kept, process);
+    block->overlaps = !scatter(worker, block, block->kept, process);
+    if (block->overlaps && !order_slices(builder, block->first + (block->count - block->kept),
+                                         block->first + block->count))
+        atomic_store(&work->out_of_memory, true);
 }
 
 static void *work_on_blocks(void *argument)
@@ -598,37 +606,6 @@ static void deepen(struct model_builder *builder, const struct boundary *boundar
     }
 }
 
-/* Depths of one thread from its times alone: late slices lie anywhere. */
-static enum ifg_status walk_depths(struct model_builder *builder, const struct model_thread *thread)
-{
-    uint64_t *ends = NULL; /* of the slices around */
-    size_t depth = 0;
-    size_t capacity = 0;
-
-    for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        uint64_t start = builder->start_ns[i];
-        uint64_t end = model_end_ns(&builder->model, i);
-
-        while (depth && (ends[depth - 1] <= start || ends[depth - 1] < end))
-            depth--;
-        builder->depth[i] = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
-        if (depth == capacity) {
-            size_t larger = capacity ? 2 * capacity : 64;
-            uint64_t *grown = ifg_realloc(ends, larger, sizeof *ends);
-
-            if (!grown) {
-                ifg_free(ends);
-                return IFG_NO_MEMORY;
-            }
-            ends = grown;
-            capacity = larger;
-        }
-        ends[depth++] = end;
-    }
-    ifg_free(ends);
-    return IFG_OK;
-}
-
 /* Of the loose slices of one thread; the number of boundaries is added to. */
 static void note_boundaries(const struct model_builder *builder, const struct loose_slice *slices,
                             size_t count, struct boundary *out, size_t *out_count)
@@ -645,23 +622,33 @@ static void note_boundaries(const struct model_builder *builder, const struct lo
     }
 }
 
-/* loose is sorted by thread and start. */
-static enum ifg_status find_depths(struct model_builder *builder, const struct loose_list *loose)
+/* The threads whose depths cannot be put together from those of their blocks. */
+static void mark_walked(const struct slice_work *work, const struct loose_list *loose, bool *walked)
 {
+    for (size_t i = 0; i < work->block_count; i++)
+        walked[work->blocks[i].thread] |= work->blocks[i].overlaps;
+    for (size_t i = 0; i < loose->count; i++)
+        walked[loose->items[i].thread] |= loose->items[i].late;
+}
+
+/* loose is sorted by thread and start. */
+static enum ifg_status find_depths(const struct slice_work *work, const struct loose_list *loose)
+{
+    struct model_builder *builder = work->builder;
     struct boundary *boundaries = ifg_alloc(2 * loose->count, sizeof *boundaries);
-    enum ifg_status status = boundaries ? IFG_OK : IFG_NO_MEMORY;
+    bool *walked = ifg_alloc(builder->model.thread_count, sizeof *walked);
+    enum ifg_status status = boundaries && walked ? IFG_OK : IFG_NO_MEMORY;
     size_t count = 0;
     size_t end;
 
+    if (!status)
+        mark_walked(work, loose, walked);
     for (size_t i = 0; i < loose->count && !status; i = end) {
         uint32_t thread = loose->items[i].thread;
-        bool late = false;
 
-        for (end = i; end < loose->count && loose->items[end].thread == thread; end++)
-            late |= loose->items[end].late;
-        if (late)
-            status = walk_depths(builder, &builder->threads[thread]);
-        else
+        for (end = i; end < loose->count && loose->items[end].thread == thread;)
+            end++;
+        if (!walked[thread])
             note_boundaries(builder, &loose->items[i], end - i, boundaries, &count);
     }
     if (!status) {
@@ -669,7 +656,11 @@ static enum ifg_status find_depths(struct model_builder *builder, const struct l
             qsort(boundaries, count, sizeof *boundaries, by_boundary);
         deepen(builder, boundaries, count);
     }
+    for (size_t t = 0; t < builder->model.thread_count && !status; t++)
+        if (walked[t])
+            status = walk_depths(builder, &builder->threads[t]);
     ifg_free(boundaries);
+    ifg_free(walked);
     return status;
 }
 
@@ -745,7 +736,7 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
     if (!status)
         status = find_unfinished(builder, unfinished);
     if (!status)
-        status = find_depths(builder, loose);
+        status = find_depths(work, loose);
     return status;
 }
 
