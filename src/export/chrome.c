@@ -81,9 +81,9 @@ static void put_head(struct ifg_bytes *out, const char *name, const char *catego
 {
     export_bytes_text(out, ",\n{\"name\":");
     export_bytes_json(out, name);
-    export_bytes_text(out, ",\"cat\":\"");
-    export_bytes_text(out, category);
-    export_bytes_text(out, "\",");
+    export_bytes_text(out, ",\"cat\":");
+    export_bytes_json(out, category);
+    export_bytes_text(out, ",");
 }
 
 static void put_thread(struct ifg_bytes *out, const struct chrome *chrome, uint32_t thread)
@@ -120,14 +120,38 @@ static bool is_ours(const char *key)
     return false;
 }
 
-static void put_attributes(struct ifg_bytes *out, const struct export_slice *slice)
+/* The category that an imported zone had in its file, else NULL. ML events, operators and stages
+ * are told apart by theirs. */
+static const struct model_attribute *own_category(const struct model *model,
+                                                  const struct export_slice *slice)
 {
+    if (model->places[slice->place].kind != TRACE_LOCATION_ZONE)
+        return NULL;
+    for (size_t i = 0; i < slice->attribute_count; i++)
+        if (strcmp(slice->attributes[i].key, "cat") == 0 &&
+            slice->attributes[i].type == TRACE_VALUE_STRING)
+            return &slice->attributes[i];
+    return NULL;
+}
+
+static const char *slice_category(const struct model *model, const struct export_slice *slice)
+{
+    const struct model_attribute *own = own_category(model, slice);
+
+    return own ? own->text : category_of(&model->places[slice->place]);
+}
+
+static void put_attributes(struct ifg_bytes *out, const struct model *model,
+                           const struct export_slice *slice)
+{
+    const struct model_attribute *category = own_category(model, slice);
+
     for (size_t i = 0; i < slice->attribute_count; i++) {
         const struct model_attribute *attribute = &slice->attributes[i];
 
         if (attribute->text == slice->name && slice->name && attribute->type == TRACE_VALUE_STRING)
             continue; /* it is the event's name */
-        if (export_attribute_repeats(slice, i))
+        if (attribute == category || export_attribute_repeats(slice, i))
             continue;
         export_bytes_text(out, ",");
         if (is_ours(attribute->key)) {
@@ -162,7 +186,7 @@ static void put_args(struct chrome *chrome, struct ifg_bytes *out, uint32_t plac
 
     export_bytes_text(out, ",\"args\":{");
     ifg_bytes_put(out, chrome->args.bytes.data + text->offset, text->size);
-    put_attributes(out, slice);
+    put_attributes(out, chrome->model, slice);
     if (out->failed)
         return;
     if (out->size == at) {
@@ -268,7 +292,7 @@ static void write_overlapping(struct chrome *chrome, uint32_t thread,
                               const struct export_cursor *cursor, const struct export_slice *slice)
 {
     struct ifg_bytes *line = &chrome->line;
-    const char *category = category_of(&chrome->model->places[slice->place]);
+    const char *category = slice_category(chrome->model, slice);
     uint64_t id = OVERLAP_ID | ++chrome->overlapping;
 
     for (int end = 0; end < 2; end++) {
@@ -292,7 +316,7 @@ static void write_special(struct chrome *chrome, uint32_t thread,
     char digits[EXPORT_DIGITS];
 
     ifg_bytes_clear(line);
-    put_head(line, export_name(cursor, slice), category_of(&chrome->model->places[slice->place]));
+    put_head(line, export_name(cursor, slice), slice_category(chrome->model, slice));
     export_bytes_text(line, "\"ph\":\"X\",");
     put_thread(line, chrome, thread);
     put_ts(line, chrome, slice->start_ns);

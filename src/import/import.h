@@ -2,7 +2,8 @@
 /*
  * Turning a foreign trace into a trace file.
  *
- * Memory is bounded by 32 bytes per event (IMPORT_RECORD_BYTES) plus the distinct names; the
+ * Memory is bounded by 32 bytes per event (IMPORT_RECORD_BYTES), 8 more for those of the thread
+ * with the most (14 where they overlap), plus the distinct names; the
  * details of events wait in an unlinked temporary file beside the output. Nothing is dropped
  * silently: what could not be taken over is counted under a reason, in the result and as losses and
  * facts in the trace.
@@ -62,6 +63,7 @@ enum import_reason {
     IMPORT_NO_NAME,
     IMPORT_NO_DURATION,
     IMPORT_UNFINISHED,
+    IMPORT_OVERLAPPING,
     IMPORT_TIMES_SHIFTED,
     IMPORT_NO_CLOSING_BRACKET,
     IMPORT_ORT_LIMIT,

@@ -40,6 +40,8 @@ static const char *const reason_texts[IMPORT_REASONS] = {
     [IMPORT_NO_NAME] = "zones without a name, kept as (no name)",
     [IMPORT_NO_DURATION] = "complete events without a duration, kept with length 0",
     [IMPORT_UNFINISHED] = "zones that had not ended, kept as unfinished",
+    [IMPORT_OVERLAPPING] =
+        "zones that overlap others of their thread without nesting, kept in rows of their own",
     [IMPORT_TIMES_SHIFTED] = "traces with negative times, moved to begin at 0",
     [IMPORT_NO_CLOSING_BRACKET] = "files that end without their closing bracket",
     [IMPORT_ORT_LIMIT] = "signs that ONNX Runtime stopped at its limit of 1000000 events",
@@ -76,6 +78,7 @@ static const char *const reason_keys[IMPORT_REASONS] = {
     [IMPORT_NO_NAME] = "no_name",
     [IMPORT_NO_DURATION] = "no_duration",
     [IMPORT_UNFINISHED] = "unfinished",
+    [IMPORT_OVERLAPPING] = "overlapping",
     [IMPORT_TIMES_SHIFTED] = "times_shifted",
     [IMPORT_NO_CLOSING_BRACKET] = "no_closing_bracket",
     [IMPORT_ORT_LIMIT] = "ort_limit",

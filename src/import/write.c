@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "import/lanes.h"
 
 /* Linux never gives a higher pid or tid; ids that were texts get numbers from here on. */
 #define MADE_UP_IDS ((1u << 22) + 1)
@@ -15,8 +16,31 @@ struct writing {
     struct importer *importer;
     struct trace_writer *writer;
     struct names models; /* (process, model) pairs that are defined */
+    struct names twins;  /* (location, number) pairs: see id_of */
+    uint32_t threads;    /* that are defined; lanes are threads */
     uint64_t base;       /* time that becomes 0 */
 };
+
+/* The zones of a lane that ended and that nothing lies around yet. */
+struct ended_zone {
+    uint64_t start;
+    uint32_t record;
+};
+
+/* One lane while it is written. */
+struct writing_lane {
+    struct trace_stream *stream;
+    const struct record *records;
+    const uint32_t *order;
+    size_t count;
+    struct ended_zone *ended;
+    size_t ended_count;
+    size_t ended_capacity;
+    uint32_t *twin; /* of each record: a zone before it that begins with it, or NO_TWIN */
+};
+
+#define NO_TWIN   UINT32_MAX
+#define TWINS_MAX 64u /* zones of one location that begin together */
 
 static const char *text_of(const struct importer *importer, uint32_t number)
 {
@@ -55,6 +79,7 @@ static void define_processes(struct writing *writing)
         trace_writer_thread(writing->writer, i, known->process, make_id(known->tid, i),
                             text_of(importer, known->name));
     }
+    writing->threads = importer->thread_keys.count;
 }
 
 static void define_model(struct writing *writing, const struct identity *identity)
@@ -72,29 +97,32 @@ static void define_model(struct writing *writing, const struct identity *identit
         trace_writer_model(writing->writer, &model);
 }
 
-static void define_locations(struct writing *writing)
+static void define_location(struct writing *writing, uint32_t number, uint32_t id)
 {
     struct importer *importer = writing->importer;
+    struct identity identity;
+    const char *name = import_location_get(importer, number, &identity);
+    struct trace_location location = {
+        .process = identity.process,
+        .id = id,
+        .kind = (enum trace_location_kind)identity.kind,
+        .category = (enum trace_category)identity.category,
+        .line = identity.line,
+        .model = identity.model == NAMES_FULL ? 0 : identity.model + 1,
+        .name = name,
+        .function = text_of(importer, identity.function),
+        .file = text_of(importer, identity.file),
+    };
 
-    for (uint32_t i = 0; i < importer->location_keys.count; i++) {
-        struct identity identity;
-        const char *name = import_location_get(importer, i, &identity);
-        struct trace_location location = {
-            .process = identity.process,
-            .id = i + 1,
-            .kind = (enum trace_location_kind)identity.kind,
-            .category = (enum trace_category)identity.category,
-            .line = identity.line,
-            .model = identity.model == NAMES_FULL ? 0 : identity.model + 1,
-            .name = name,
-            .function = text_of(importer, identity.function),
-            .file = text_of(importer, identity.file),
-        };
+    if (identity.model != NAMES_FULL)
+        define_model(writing, &identity);
+    trace_writer_location(writing->writer, &location);
+}
 
-        if (identity.model != NAMES_FULL)
-            define_model(writing, &identity);
-        trace_writer_location(writing->writer, &location);
-    }
+static void define_locations(struct writing *writing)
+{
+    for (uint32_t i = 0; i < writing->importer->location_keys.count; i++)
+        define_location(writing, i, i + 1);
 }
 
 static void define_clock(struct writing *writing)
@@ -198,7 +226,7 @@ static enum ifg_status write_details(struct writing *writing, struct trace_strea
 /* A zone's category as the file had it is the same for its whole location, so no event carries it.
  */
 static void write_cat(struct writing *writing, struct trace_stream *stream, uint64_t start,
-                      uint32_t location)
+                      uint32_t location, uint32_t id)
 {
     struct identity identity;
     const char *cat;
@@ -207,21 +235,19 @@ static void write_cat(struct writing *writing, struct trace_stream *stream, uint
     if (identity.cat == NAMES_FULL)
         return;
     cat = text_of(writing->importer, identity.cat);
-    trace_stream_attribute(stream, start, location + 1, TRACE_VALUE_STRING, "cat", 3, cat,
-                           strlen(cat));
+    trace_stream_attribute(stream, start, id, TRACE_VALUE_STRING, "cat", 3, cat, strlen(cat));
     writing->importer->result->details++;
 }
 
 /* Everything about a zone but the zone. */
 static enum ifg_status write_about(struct writing *writing, struct trace_stream *stream,
-                                   const struct record *record, uint64_t start,
+                                   const struct record *record, uint64_t start, uint32_t id,
                                    uint64_t more_details)
 {
     uint64_t ticks = ticks_of(writing, start);
-    uint32_t id = record->location + 1;
     enum ifg_status status;
 
-    write_cat(writing, stream, ticks, record->location);
+    write_cat(writing, stream, ticks, record->location, id);
     status = write_details(writing, stream, record->details >> 8, ticks, id);
     if (!status)
         status = write_details(writing, stream, more_details, ticks, id);
@@ -271,98 +297,207 @@ static enum ifg_status write_event(struct writing *writing, struct trace_stream 
     return status;
 }
 
-/* Begins that found no end, outermost first. They are linked through `start`, innermost first. */
-static enum ifg_status write_open(struct writing *writing, struct trace_stream *stream,
-                                  const struct record *records, uint64_t top, uint64_t depth)
+/* Begins that found no end, outermost first. */
+static enum ifg_status write_open(struct writing *writing, const struct writing_lane *lane)
 {
     struct importer *importer = writing->importer;
-    struct trace_open_zone *open;
+    struct trace_open_zone *open = ifg_alloc(TRACE_OPEN_MAX, sizeof *open);
     enum ifg_status status = IFG_OK;
+    size_t count = 0;
 
-    if (!depth)
-        return IFG_OK;
-    for (; depth > TRACE_OPEN_MAX; depth--) {
-        import_count(importer, IMPORT_OPEN_TOO_DEEP, 1);
-        top = records[top].start;
-    }
-    import_count(importer, IMPORT_UNFINISHED, depth);
-    open = ifg_alloc(depth, sizeof *open);
     if (!open)
         return ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory");
-    for (uint64_t i = depth; i-- > 0 && !status;) {
-        const struct record *record = &records[top];
+    for (size_t i = 0; i < lane->count && !status; i++) {
+        const struct record *record = &lane->records[lane->order[i]];
 
-        open[i].start = ticks_of(writing, record->end);
-        open[i].location = record->location + 1;
-        status = write_about(writing, stream, record, record->end, 0);
-        top = record->start;
+        if (record_kind(record) != RECORD_BEGIN || record->start != LANES_NOBODY)
+            continue;
+        if (count == TRACE_OPEN_MAX) {
+            import_count(importer, IMPORT_OPEN_TOO_DEEP, 1);
+            continue;
+        }
+        open[count].start = ticks_of(writing, record->end);
+        open[count++].location = record->location + 1;
+        status = write_about(writing, lane->stream, record, record->end, record->location + 1, 0);
     }
-    if (!status)
-        trace_stream_flush(stream, open, depth, ticks_of(writing, importer->last));
+    import_count(importer, IMPORT_UNFINISHED, count);
+    if (!status && count)
+        trace_stream_flush(lane->stream, open, count, ticks_of(writing, importer->last));
     ifg_free(open);
     return status;
 }
 
-static enum ifg_status write_records(struct writing *writing, struct trace_stream *stream,
-                                     struct record *records, size_t count)
+static bool push_ended(struct writing_lane *lane, struct ended_zone zone)
 {
-    uint64_t top = 0;
-    uint64_t depth = 0;
+    if (lane->ended_count == lane->ended_capacity) {
+        size_t capacity = lane->ended_capacity ? 2 * lane->ended_capacity : 64;
+        struct ended_zone *ended = ifg_realloc(lane->ended, capacity, sizeof *ended);
+
+        if (!ended)
+            return false;
+        lane->ended = ended;
+        lane->ended_capacity = capacity;
+    }
+    lane->ended[lane->ended_count++] = zone;
+    return true;
+}
+
+static bool end_zone(struct writing_lane *lane, uint64_t start, uint64_t end, uint32_t record)
+{
+    struct ended_zone point = { 0, NO_TWIN }; /* of no length, at the very end: stays visible */
+
+    lane->twin[record] = NO_TWIN;
+    if (start < end && lane->ended_count && lane->ended[lane->ended_count - 1].start >= end)
+        point = lane->ended[--lane->ended_count];
+    while (lane->ended_count && lane->ended[lane->ended_count - 1].start >= start) {
+        const struct ended_zone *inside = &lane->ended[--lane->ended_count];
+
+        if (inside->start == start)
+            lane->twin[record] = inside->record;
+    }
+    return push_ended(lane, (struct ended_zone){ start, record }) &&
+           (point.record == NO_TWIN || push_ended(lane, point));
+}
+
+static uint32_t location_of(const struct record *records, uint32_t number)
+{
+    const struct record *record = &records[number];
+
+    return record_kind(record) == RECORD_END ? records[record->start].location : record->location;
+}
+
+/* The id under which a zone is written. Details find their zone by its start and its location: a
+ * second zone of a location that begins at the same time gets a location like it. */
+static uint32_t id_of(struct writing *writing, const struct writing_lane *lane, uint32_t record)
+{
+    uint32_t location = location_of(lane->records, record);
+    uint32_t key[2] = { location, 0 };
+    uint32_t before = writing->twins.count;
+    uint32_t twin = lane->twin[record];
+    uint32_t number;
+
+    for (unsigned i = 0; i < TWINS_MAX && twin != NO_TWIN; i++, twin = lane->twin[twin])
+        key[1] += location_of(lane->records, twin) == location;
+    if (!key[1])
+        return location + 1;
+    number = names_add(&writing->twins, key, sizeof key);
+    if (number == NAMES_FULL)
+        return location + 1;
+    number += writing->importer->location_keys.count + 1;
+    if (writing->twins.count > before)
+        define_location(writing, location, number);
+    return number;
+}
+
+static enum ifg_status write_zone(struct writing *writing, struct writing_lane *lane,
+                                  uint32_t number)
+{
+    const struct record *record = &lane->records[number];
+    const struct record *begin = record;
+    uint64_t more_details = 0;
+    uint64_t start, end;
+    enum ifg_status status;
+    uint32_t id;
+
+    if (record_kind(record) == RECORD_BEGIN || !lanes_zone(lane->records, number, &start, &end))
+        return IFG_OK;
+    if (!end_zone(lane, start, end, number))
+        return ifg_fail(writing->importer->err, IFG_NO_MEMORY, "not enough memory");
+    if (record_kind(record) == RECORD_END) {
+        begin = &lane->records[record->start];
+        more_details = record->details >> 8;
+    }
+    id = id_of(writing, lane, number);
+    status = write_about(writing, lane->stream, begin, start, id, more_details);
+    trace_stream_zone(lane->stream, ticks_of(writing, start), end - start, id);
+    return status;
+}
+
+static enum ifg_status write_records(struct writing *writing, struct writing_lane *lane)
+{
     enum ifg_status status = IFG_OK;
 
-    for (size_t i = 0; i < count && !status; i++) {
-        struct record *record = &records[i];
+    for (size_t i = 0; i < lane->count && !status; i++) {
+        const struct record *record = &lane->records[lane->order[i]];
 
         switch (record_kind(record)) {
         case RECORD_BEGIN:
-            record->start = top;
-            top = i;
-            depth++;
-            break;
         case RECORD_END:
-            if (!depth) {
-                import_count(writing->importer, IMPORT_END_WITHOUT_BEGIN, 1);
-                break;
-            }
-            status =
-                write_about(writing, stream, &records[top], records[top].end, record->details >> 8);
-            trace_stream_zone(stream, ticks_of(writing, records[top].end),
-                              record->end - records[top].end, records[top].location + 1);
-            top = records[top].start;
-            depth--;
-            break;
         case RECORD_INNER_ZONE:
         case RECORD_ZONE:
         case RECORD_OUTER_ZONE:
-            status = write_about(writing, stream, record, record->start, 0);
-            trace_stream_zone(stream, ticks_of(writing, record->start), record->end - record->start,
-                              record->location + 1);
+            status = write_zone(writing, lane, lane->order[i]);
             break;
         default:
-            status = write_event(writing, stream, record);
+            status = write_event(writing, lane->stream, record);
         }
     }
-    return status ? status : write_open(writing, stream, records, top, depth);
+    return status ? status : write_open(writing, lane);
+}
+
+/* Lanes but the first are threads with the number and the name of theirs. */
+static uint32_t define_lane(struct writing *writing, uint32_t thread, unsigned lane)
+{
+    const struct known_thread *known = &writing->importer->threads[thread];
+
+    if (!lane)
+        return thread;
+    trace_writer_thread(writing->writer, writing->threads, known->process,
+                        make_id(known->tid, thread), text_of(writing->importer, known->name));
+    return writing->threads++;
+}
+
+static enum ifg_status write_lanes(struct writing *writing, uint32_t thread,
+                                   const struct record *records, const struct lanes *lanes,
+                                   uint32_t *twin)
+{
+    struct importer *importer = writing->importer;
+    enum ifg_status status = IFG_OK;
+
+    for (unsigned i = 0; i < lanes->count && !status; i++) {
+        struct writing_lane lane = {
+            .records = records,
+            .order = lanes->order + lanes->first[i],
+            .count = lanes->first[i + 1] - lanes->first[i],
+            .twin = twin,
+        };
+
+        lane.stream = trace_stream_create(writing->writer, define_lane(writing, thread, i));
+        if (!lane.stream)
+            break; /* the writer knows why */
+        status = write_records(writing, &lane);
+        trace_stream_destroy(lane.stream);
+        ifg_free(lane.ended);
+    }
+    return status ? status : trace_writer_status(writing->writer, importer->err);
 }
 
 static enum ifg_status write_thread(struct writing *writing, uint32_t thread)
 {
     struct importer *importer = writing->importer;
-    struct trace_stream *stream = NULL;
+    unsigned most = THREADS_MAX > writing->threads ? THREADS_MAX - writing->threads + 1 : 1;
     struct record *records = NULL;
+    struct lanes lanes = { 0 };
+    uint32_t *twin = NULL;
     enum ifg_status status;
     size_t count;
 
     status = store_take_sorted(importer->store, thread, &records, &count, importer->err);
     if (status || !count)
         return status;
-    stream = trace_stream_create(writing->writer, thread);
-    if (stream) {
-        status = write_records(writing, stream, records, count);
-        trace_stream_destroy(stream);
+    import_count(importer, IMPORT_END_WITHOUT_BEGIN, lanes_match(records, count));
+    status =
+        lanes_split(records, count, most < LANES_MAX ? most : LANES_MAX, &lanes, importer->err);
+    if (!status) {
+        import_count(importer, IMPORT_OVERLAPPING, lanes.moved);
+        twin = ifg_alloc(count, sizeof *twin);
+        status = twin ? write_lanes(writing, thread, records, &lanes, twin)
+                      : ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory to import");
     }
+    lanes_fini(&lanes);
+    ifg_free(twin);
     ifg_free(records);
-    return status ? status : trace_writer_status(writing->writer, importer->err);
+    return status;
 }
 
 enum ifg_status import_write(struct importer *importer)
@@ -375,6 +510,7 @@ enum ifg_status import_write(struct importer *importer)
     if (status)
         return status;
     names_init(&writing.models, LOCATIONS_MAX);
+    names_init(&writing.twins, LOCATIONS_MAX);
     if (importer->first < TIME_ZERO) {
         writing.base = importer->first;
         import_count(importer, IMPORT_TIMES_SHIFTED, 1);
@@ -391,6 +527,7 @@ enum ifg_status import_write(struct importer *importer)
     importer->result->processes = importer->process_keys.count;
     importer->result->threads = importer->thread_keys.count;
     names_fini(&writing.models);
+    names_fini(&writing.twins);
     if (status)
         (void)trace_writer_close(writing.writer, NULL);
     else

@@ -28,7 +28,7 @@ imported "all phases" "$samples/phases.json"
 is "counts" "$(value '[d[k] for k in ("events","zones","async","counters","messages","threads")]' <t.json)" "[26, 5, 5, 3, 4, 3]"
 is "what was lost, by reason" "$(losses)" \
     "end_without_begin:1 counter_not_number:1 async_without_id:1 async_details:1 stacks:2 display_hints:1 other_phases:1 unknown_phase:1"
-is "what was kept but odd" "$(changes)" "unfinished:1"
+is "what was kept but odd" "$(changes)" "unfinished:1 overlapping:1"
 is "the trace tells of the losses too" "$(value 'sum(l["count"] for l in d["losses"])' <info.json)" 9
 is "zones" "$(names)" "inner|late in the file|never ends|outer|overlap"
 is "the trace agrees" "$(value '[d["events"][k] for k in ("zones","async","counters","messages")]' <info.json)" "[4, 3, 3, 4]"
