@@ -197,7 +197,7 @@ static bool list_wanted(struct splitting *splitting, size_t count)
     return true;
 }
 
-/* The lane in which a zone lies in the innermost one; else the first that is free; else a new one. */
+/* The lane in which it lies inside the innermost zone; else the first free one; else a new one. */
 static unsigned choose_lane(struct splitting *splitting, struct span zone)
 {
     unsigned free_lane = splitting->lane_count;

@@ -223,7 +223,7 @@ static int by_end(const void *a, const void *b)
 }
 
 /* Zones that overlap without nesting, as imported ones may: they are sorted by start all the same,
- * each has its attribute, and depths make a tree in which nothing is longer than what it lies in. */
+ * each has its attribute, and depths make a tree in which nothing sticks out of its parent. */
 static void overlapping_zones(void)
 {
     struct trace_writer *writer = begin_trace();

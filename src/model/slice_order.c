@@ -3,9 +3,9 @@
  * Slices of one thread that do not nest.
  *
  * Everybody who reads slices relies on two things: the slices of a thread are sorted by start, and
- * depths make a tree of them, parents first. Zones of a program nest, and both follow from the order
- * in which they ended. Imported zones, and those that a device reports, may overlap; then both have
- * to be made.
+ * depths make a tree of them, parents first. Zones of a program nest, and both follow from the
+ * order in which they ended. Imported zones, and those that a device reports, may overlap; then
+ * both have to be made.
  */
 #include <stdlib.h>
 
