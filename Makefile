@@ -71,9 +71,9 @@ clang: ui ## compiled by clang, in build-clang/: the suites unit, fuzz-replay, c
 	@tools/run-tests -C build-clang --again --jobs 3 --suite unit --suite fuzz-replay --suite client --suite cli --no-suite attach-long --no-suite once
 
 fuzz: export CC = clang
-fuzz: ## every fuzz target for FUZZ_SECONDS (60), in build-fuzz/
+fuzz: ui ## every fuzz target for FUZZ_SECONDS (60), in build-fuzz/
 	$(call configure,build-fuzz,-Dfuzz=true -Db_sanitize=address$(,)undefined -Db_lundef=false)
-	@ninja -C build-fuzz
+	@ninja -C build-fuzz fuzz
 	@tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
 
 format: ## put all C files in form
