@@ -35,8 +35,9 @@ int main(void)
     return 0;
 }
 C
-if ! { "$CC" -shared -fPIC -o libfirst.so first.c -ldl && "$CC" -shared -fPIC -o libsecond.so second.c &&
-    "$CC" -rdynamic -Wl,--no-as-needed -o program program.c ./libfirst.so ./libsecond.so -ldl; } 2>build.log; then
+# shellcheck disable=SC2086 # a command and its options
+if ! { $CC -shared -fPIC -o libfirst.so first.c -ldl && $CC -shared -fPIC -o libsecond.so second.c &&
+    $CC -rdynamic -Wl,--no-as-needed -o program program.c ./libfirst.so ./libsecond.so -ldl; } 2>build.log; then
     fail "the program is built" "$(cat build.log)"
     done_testing
     exit
