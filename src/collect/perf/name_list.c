@@ -62,7 +62,8 @@ static void take_kernel_line(struct name_list *list, const char *line)
 {
     uint64_t start;
 
-    if (!take_hex(&line, &start) || !start || !*line || !strchr("tTwW", line[0]) || line[1] != ' ')
+    if (!take_hex(&line, &start) || !start || !*line || !strchr("tTwW", line[0]) ||
+        line[1] != ' ' || !line[2])
         return;
     add(list, start, 0, line + 2);
 }
