@@ -3,12 +3,10 @@
 #include "record/remote_elf.h"
 
 #include <elf.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "collect/ort_attach/maps.h"
 
 #define HEADERS_MAX    64u
 #define TABLES_MAX     256u
@@ -21,20 +19,18 @@ static const unsigned char restorer_code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 
 
 /* ---- what is where ---- */
 
-/* "libc.so.6" is "libc-2.31.so" in older systems; " (deleted)" follows if it was replaced. */
+/* "libc.so.6" is "libc-2.31.so" in older systems. */
 static bool is_called(const char *path, const char *name, const char *old_name)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash ? slash + 1 : path;
-    size_t bytes = strlen(name);
 
-    if (strncmp(base, name, bytes) == 0 && (!base[bytes] || base[bytes] == ' '))
+    if (strcmp(base, name) == 0)
         return true;
     return strncmp(base, old_name, strlen(old_name)) == 0 && strstr(base, ".so");
 }
 
-/* The dynamic section of a library whose first page is at `start`. */
-static bool read_headers(const struct remote *remote, uint64_t start, struct remote_library *out)
+bool remote_library_read(const struct remote *remote, uint64_t start, struct remote_library *out)
 {
     Elf64_Ehdr head;
     Elf64_Phdr parts[HEADERS_MAX];
@@ -59,50 +55,39 @@ static bool read_headers(const struct remote *remote, uint64_t start, struct rem
     return true;
 }
 
-static void see_mapping(const struct remote *remote, const char *line, struct remote_world *world)
+static void see_mapping(const struct remote *remote, const struct map_line *map,
+                        struct remote_world *world)
 {
-    const char *path = strchr(line, '/');
-    char *end;
-    uint64_t start = strtoull(line, &end, 16);
-    uint64_t last = *end == '-' ? strtoull(end + 1, &end, 16) : 0;
-    const char *rights = end; /* " r-xp offset ..." */
-    uint64_t offset = strlen(rights) > 6 ? strtoull(rights + 6, NULL, 16) : 1;
-
-    if (!path || last <= start)
-        return;
-    if (strstr(path, "/ld-musl-"))
+    if (strstr(map->path, "/ld-musl-"))
         world->has_musl = true;
-    if (is_called(path, "libc.so.6", "libc-2.")) {
-        if (!offset && !world->libc.base)
-            read_headers(remote, start, &world->libc);
-        if (rights[3] == 'x' && !world->libc_code) {
-            world->libc_code = start;
-            world->libc_code_bytes = last - start;
+    if (is_called(map->path, "libc.so.6", "libc-2.")) {
+        if (!map->offset && !world->libc.base)
+            remote_library_read(remote, map->start, &world->libc);
+        if (map->executable && !world->libc_code) {
+            world->libc_code = map->start;
+            world->libc_code_bytes = map->end - map->start;
         }
-    } else if (!offset && !world->libdl.base && is_called(path, "libdl.so.2", "libdl-2.")) {
-        read_headers(remote, start, &world->libdl);
-    } else if (!offset && !world->loader.base && is_called(path, "ld-linux-x86-64.so.2", "ld-2.")) {
-        read_headers(remote, start, &world->loader);
+    } else if (!map->offset && !world->libdl.base &&
+               is_called(map->path, "libdl.so.2", "libdl-2.")) {
+        remote_library_read(remote, map->start, &world->libdl);
+    } else if (!map->offset && !world->loader.base &&
+               is_called(map->path, "ld-linux-x86-64.so.2", "ld-2.")) {
+        remote_library_read(remote, map->start, &world->loader);
     }
 }
 
 enum ifg_status remote_world_read(const struct remote *remote, struct remote_world *out,
                                   struct ifg_error *err)
 {
-    char path[64];
-    char line[PATH_MAX + 128];
-    FILE *maps;
+    struct map_line map;
+    struct maps maps;
 
     memset(out, 0, sizeof *out);
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)remote->pid);
-    maps = fopen(path, "re");
-    if (!maps)
+    if (!maps_open(remote->pid, &maps))
         return ifg_fail_errno(err, "cannot read the mappings of process %d", (int)remote->pid);
-    while (fgets(line, sizeof line, maps)) {
-        line[strcspn(line, "\n")] = '\0';
-        see_mapping(remote, line, out);
-    }
-    fclose(maps);
+    while (maps_next(&maps, &map))
+        see_mapping(remote, &map, out);
+    maps_close(&maps);
     return IFG_OK;
 }
 

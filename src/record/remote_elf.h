@@ -28,6 +28,9 @@ struct remote_world {
 enum ifg_status remote_world_read(const struct remote *remote, struct remote_world *out,
                                   struct ifg_error *err) IFG_MUST_CHECK;
 
+/* The library whose first page is at `start`; false if there is none. */
+bool remote_library_read(const struct remote *remote, uint64_t start, struct remote_library *out);
+
 /* Where the C library returns to from a signal; 0 if it is not found. */
 uint64_t remote_restorer(const struct remote *remote, const struct remote_world *world);
 
