@@ -432,7 +432,7 @@ size_t made_code(const struct made *made, uint64_t address, uint64_t from, uint6
     }
     while (from < end) {
         uint64_t page = from & ~(uint64_t)(PAGE - 1);
-        uint64_t page_end = page + PAGE < end ? page + PAGE : end;
+        uint64_t page_end = end - page > PAGE ? page + PAGE : end; /* also of the last page */
         uint8_t bytes[PAGE];
 
         if (get_page(made, page, bytes)) {
