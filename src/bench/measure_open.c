@@ -9,17 +9,12 @@
 
 #include "base/alloc.h"
 #include "bench/measure_internal.h"
+#include "bench/rate_search.h"
 
-#define MS             1e-6
-#define LATE_MS        0.1
-#define OVERLOADED     0.98
-#define PROMISED_SHARE 0.01 /* p99 */
-#define CONFIDENCE     0.95
-/* One query of so many may be too slow, and still the bound on the share is below 1 %. */
-#define SEARCH_QUERIES 480u
-#define LAST_TIMES     20u
-#define SEARCH_STEPS   7
-#define SEARCH_LEAST   0.05 /* of what the workers could do at best */
+#define MS         1e-6
+#define LATE_MS    0.1
+#define OVERLOADED 0.98
+#define LAST_TIMES 20u
 
 static enum ifg_status no_memory(struct ifg_error *err)
 {
@@ -181,33 +176,33 @@ enum ifg_status measure_open_loop(struct measure_process *process, struct ifg_er
     return status ? status : added;
 }
 
-/* Whether the promise is kept at this rate, certain enough. */
-static enum ifg_status try_rate(struct measure_process *process, double rate_hz, uint64_t seed,
-                                bool *out_kept, struct ifg_error *err)
+/* How many of the queries at this rate were too slow; those that were given up are. */
+static enum ifg_status try_rate(void *user, double rate_hz, double seconds, uint32_t number,
+                                struct rate_trial *out_trial, struct ifg_error *err)
 {
+    struct measure_process *process = user;
     const struct bench_options *options = process->all->options;
-    uint64_t queries = options->iterations > SEARCH_QUERIES ? options->iterations : SEARCH_QUERIES;
     struct runner_samples samples = { 0 };
-    uint64_t too_slow = 0;
-    enum ifg_status status = run_open(process, rate_hz, queries, 0, seed, &samples, err);
+    enum ifg_status status;
 
+    measure_show(process, "looking for the rate, run", (uint64_t)number + 1, 0, 0, seconds, NAN);
+    status = run_open(process, rate_hz, 0, seconds, options->inputs.seed + number, &samples, err);
     for (size_t i = 0; i < samples.count; i++)
-        too_slow += MS * (double)(samples.end_ns[i] - samples.due_ns[i]) > options->slo_ms;
-    *out_kept =
-        samples.count && samples_share_bound(too_slow, samples.count, CONFIDENCE) <= PROMISED_SHARE;
+        out_trial->too_slow +=
+            MS * (double)(samples.end_ns[i] - samples.due_ns[i]) > options->slo_ms;
+    out_trial->too_slow += samples.unserved;
+    out_trial->queries = samples.count + samples.unserved;
     runner_samples_fini(&samples);
     return status;
 }
 
-enum ifg_status measure_find_rate(struct measure_process *process, struct ifg_error *err)
+/* How fast it can be at best, from the last of the warm-up; -w 0 leaves none. */
+static enum ifg_status best_service(struct measure_process *process, double *out_ms,
+                                    struct ifg_error *err)
 {
-    struct measurement *all = process->all;
     struct runner_samples few = { 0 };
-    double sorted[LAST_TIMES];
     size_t from, count;
-    double service_ms, most_hz, low_hz, high_hz;
 
-    /* How fast it can be at best, from the last of the warm-up; -w 0 leaves none. */
     if (!process->time_count) {
         enum ifg_status status = measure_run_closed(process, LAST_TIMES, 0, &few, err);
 
@@ -219,34 +214,35 @@ enum ifg_status measure_find_rate(struct measure_process *process, struct ifg_er
     count = process->time_count - from;
     if (!count)
         return ifg_fail(err, IFG_INTERNAL, "no inference was made");
-    memcpy(sorted, process->times_ms + from, count * sizeof *sorted);
-    samples_sort(sorted, count);
-    service_ms = samples_quantile(sorted, count, 0.5, SAMPLES_LINEAR);
-    most_hz = 1e3 * process->workers / fmax(service_ms, 1e-3);
-    low_hz = 0;
-    high_hz = most_hz;
-    /* Halves between what is kept and what is not, down to the least rate worth having. */
-    for (int step = 0; step < SEARCH_STEPS; step++) {
-        double rate_hz = 0.5 * (low_hz + high_hz);
-        bool kept = false;
-        enum ifg_status status;
+    *out_ms = fmax(median_of(process->times_ms + from, count), 1e-3);
+    return IFG_OK;
+}
 
-        measure_show(process, "looking for the rate, step", (uint64_t)step + 1, SEARCH_STEPS, 0, 0,
-                     NAN);
-        if (rate_hz < SEARCH_LEAST * most_hz || service_ms > all->options->slo_ms)
-            break; /* one alone is too slow already */
-        status = try_rate(process, rate_hz, all->options->inputs.seed + (uint64_t)step, &kept, err);
-        if (status)
-            return status;
-        if (kept)
-            low_hz = rate_hz;
-        else
-            high_hz = rate_hz;
-    }
-    process->row->row->open.found_hz = low_hz;
+enum ifg_status measure_find_rate(struct measure_process *process, struct ifg_error *err)
+{
+    const struct bench_options *options = process->all->options;
+    struct bench_open_loop *open = &process->row->row->open;
+    struct rate_found found = { 0 };
+    double service_ms = 0;
+    double most_hz;
+    enum ifg_status status = best_service(process, &service_ms, err);
+
+    if (status)
+        return status;
+    most_hz = 1e3 * process->workers / service_ms;
+    if (service_ms <= options->slo_ms) /* else one alone is too slow already */
+        status = rate_search(most_hz, options->duration_s * options->processes, try_rate, process,
+                             &found, err);
+    if (status)
+        return status;
+    open->found_hz = found.rate_hz;
+    open->confirmed_s = found.confirmed_s;
+    open->confirmed_queries = found.confirmed.queries;
+    open->confirmed_too_slow = found.confirmed.too_slow;
+    open->missed_hz = found.missed_hz;
     process->row->rate_found = true;
     /* Without one: what happens at half of what it could do shows why. */
-    process->row->rate_hz = low_hz > 0 ? low_hz : 0.5 * most_hz;
+    process->row->rate_hz = found.rate_hz > 0 ? found.rate_hz : 0.5 * most_hz;
     return IFG_OK;
 }
 

@@ -61,6 +61,9 @@ struct bench_open_loop {
     double *service_ms; /* from the moment it began; as many as samples */
     bool overloaded;    /* achieved / asked < 0.98, and the queue grew to the end */
     double found_hz;    /* --find-rate: the highest that met the SLO; 0: none; NAN: not asked */
+    double confirmed_s; /* ... in runs of so many seconds */
+    uint64_t confirmed_queries, confirmed_too_slow;
+    double missed_hz; /* the lowest rate that was seen to miss it; 0: none */
 };
 
 struct bench_row {

@@ -109,6 +109,10 @@ static const struct field open_loop_fields[] = {
     FIELD("late", U64, W(open.late)),
     FIELD("lateness_p99_ms", TIME, W(open.lateness_p99_ms)),
     FIELD("found_hz", TIME, W(open.found_hz)),
+    FIELD("confirmed_s", TIME, W(open.confirmed_s)),
+    FIELD("confirmed_queries", U64, W(open.confirmed_queries)),
+    FIELD("confirmed_too_slow", U64, W(open.confirmed_too_slow)),
+    FIELD("missed_hz", TIME, W(open.missed_hz)),
     { .key = "service_ms", .type = TIMES, .offset = W(open.service_ms), .count = SIZE_MAX },
     { .key = NULL },
 };

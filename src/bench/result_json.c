@@ -288,6 +288,15 @@ static enum ifg_status put_open_loop(struct ifg_json *json, const struct bench_r
     ifg_json_put_uint(json, "late", open->late);
     ifg_json_put_double(json, "lateness_p99_ms", open->lateness_p99_ms);
     ifg_json_put_double(json, "found_hz", open->found_hz);
+    ifg_json_put_double(json, "confirmed_s", open->confirmed_s > 0 ? open->confirmed_s : NAN);
+    ifg_json_put_uint(json, "confirmed_queries", open->confirmed_queries);
+    ifg_json_put_uint(json, "confirmed_too_slow", open->confirmed_too_slow);
+    ifg_json_put_double(json, "confirmed_bound",
+                        open->confirmed_queries
+                            ? samples_share_bound(open->confirmed_too_slow, open->confirmed_queries,
+                                                  SAMPLES_CONFIDENCE)
+                            : NAN);
+    ifg_json_put_double(json, "missed_hz", open->missed_hz > 0 ? open->missed_hz : NAN);
     ifg_json_put_double(json, "service_mean_ms", measured ? service.mean : NAN);
     for (int i = 0; i < SAMPLES_QUANTILES; i++)
         ifg_json_put_double(json, keys[i], measured ? service.p[i] : NAN);

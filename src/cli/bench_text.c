@@ -339,6 +339,41 @@ static void write_latency(const struct bench_options *options, const struct benc
     }
 }
 
+/* The rate that --find-rate found, and what makes it believable. */
+static void write_found(const struct bench_row *row, struct ifg_bytes *out)
+{
+    const struct bench_open_loop *open = &row->open;
+    struct line line = { 0 };
+    char text[3][32], count[32];
+
+    if (!isfinite(open->found_hz))
+        return;
+    if (!(open->found_hz > 0)) {
+        add(&line, "none: at no rate that was tried the p99 stays within %s",
+            time_text(row->slo_ms, text[1]));
+        if (open->missed_hz > 0)
+            add(&line, ", not even at %s/s", number(open->missed_hz, text[0]));
+        put(out, "found rate", &line);
+        return;
+    }
+    add(&line, "%s/s is the highest rate whose p99 stays within %s",
+        number(open->found_hz, text[0]), time_text(row->slo_ms, text[1]));
+    if (open->confirmed_s > 0) {
+        add(&line, ": in %.0f s %.2f %% of %s queries took longer", open->confirmed_s,
+            100 * (double)open->confirmed_too_slow / (double)open->confirmed_queries,
+            cli_count(open->confirmed_queries, count));
+        if (open->missed_hz > 0)
+            add(&line, "; %s/s misses it", number(open->missed_hz, text[2]));
+    }
+    put(out, "found rate", &line);
+    if (row->summary.p[SAMPLES_P99] > row->slo_ms) {
+        line.used = 0;
+        add(&line, "afterwards, in other processes, the p99 was %s: the rate is at its limit",
+            time_text(row->summary.p[SAMPLES_P99], text[0]));
+        put(out, "", &line);
+    }
+}
+
 /* What an open loop adds: how many were late, and what a closed loop would have shown. */
 static void write_open(const struct bench_row *row, struct ifg_bytes *out)
 {
@@ -347,17 +382,7 @@ static void write_open(const struct bench_row *row, struct ifg_bytes *out)
     struct line line = { 0 };
     char text[3][32], count[32], late[32];
 
-    if (isfinite(open->found_hz) && open->found_hz > 0) {
-        add(&line, "%s/s is the highest rate whose p99 stays within %s",
-            number(open->found_hz, text[0]), time_text(row->slo_ms, text[1]));
-        put(out, "found rate", &line);
-        line.used = 0;
-    } else if (isfinite(open->found_hz)) {
-        add(&line, "none: at no rate that was tried the p99 stays within %s",
-            time_text(row->slo_ms, text[1]));
-        put(out, "found rate", &line);
-        line.used = 0;
-    }
+    write_found(row, out);
     add(&line, "%s/s asked, %s/s achieved · %s scheduled · %s late · lateness p99 %s",
         number(open->asked_hz, text[0]), number(open->achieved_hz, text[1]),
         cli_count(row->sample_count, count), cli_count(open->late, late),

@@ -34,6 +34,14 @@ fake brisk run_us=500 how=sleep
 measure "$T/brisk" --scenario server --find-rate --slo 200ms --concurrency 1 -n 50
 is "--find-rate finds one" "$(value '50 < d["open_loop"]["found_hz"] < 2000')" True
 is "and measures at it" "$(value 'd["open_loop"]["asked_hz"] == d["open_loop"]["found_hz"]')" True
+is "which a long run confirms" "$(value 'd["open_loop"]["confirmed_s"] >= 10 and d["open_loop"]["confirmed_too_slow"] <= 0.01 * d["open_loop"]["confirmed_queries"]')" True
+ok "what confirms it, recomputed" python3 "$SOURCE_DIR/tests/e2e/bench_statistics.py" "$T/result.json"
+# It stands still for 300 ms of each second: a quarter of all queries misses 20 ms, whatever the rate. Short runs do not
+# meet that.
+fake halting run_us=200 how=sleep stall_every_ms=1000 stall_ms=300
+ok "--find-rate where stalls leave no rate" bench --processes 1 "$T/halting" --scenario server --find-rate --slo 20ms --concurrency 1 -n 50 -o "$T/result.json"
+is "finds none" "$(value 'd["open_loop"]["found_hz"], d["open_loop"]["confirmed_s"], d["open_loop"]["missed_hz"] > 0')" "(0, None, True)"
+matches "and says so" "$(cat "$T/stdout")" '^found rate +none: at no rate that was tried the p99 stays within 20.0 ms, not even at [0-9.]+/s$'
 measure "$T/slow" --scenario server --find-rate --slo 1ms --concurrency 1 -n 20
 is "no rate makes a slow model fast" "$(value 'd["open_loop"]["found_hz"]')" 0
 

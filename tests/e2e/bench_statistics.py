@@ -79,6 +79,18 @@ def order_interval(ordered, q):
     return ordered[low - 1], ordered[high - 1], 0
 
 
+def share_bound(hits, n):
+    """Clopper and Pearson's upper bound: the share at which so few hits have a chance of 5 %."""
+    low, high = hits / n, 1.0
+    if hits == n:
+        return 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        chance = math.fsum(math.exp(log_binomial(n, k, middle)) for k in range(hits + 1)) if middle > 0 else 1.0
+        low, high = (middle, high) if chance > 0.05 else (low, middle)
+    return high
+
+
 # ---- bootstrap
 
 
@@ -313,6 +325,10 @@ def open_loop_numbers(row, samples, rule):
     }
     for name, q in QUANTILES.items():
         expected[f'service_{name}_ms'] = quantile(ordered, q, rule)
+    if loop['found_hz']:  # asked for, and there is one: what confirms it must do so
+        bound = share_bound(loop['confirmed_too_slow'], loop['confirmed_queries'])
+        expected['confirmed_bound'] = bound if bound <= 0.01 and loop['confirmed_s'] >= 10 else 'a rate confirmed in 10 s'
+        expected['asked_hz'] = loop['found_hz']
     return expected
 
 

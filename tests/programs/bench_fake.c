@@ -8,6 +8,7 @@
  *   jitter_us             up to so much more, by chance (the same in every process)
  *   warm_runs, warm_us    the first N inferences take warm_us longer (default: ten times run_us)
  *   stall_at, stall_ms    inference N (from 1) takes so much longer
+ *   stall_every_ms        it stands still for stall_ms at the beginning of each such period
  *   crash_at, exit_at, hang_at, fail_at   inference N does that
  *   crash_in, hang_in, fail_in            load, bind, run, results
  *   finish_us             what finish takes; it is not to be counted
@@ -44,7 +45,7 @@ struct text {
 struct ifg_bench_model {
     struct text texts[64];
     size_t text_count;
-    long run_us, jitter_us, warm_runs, warm_us, stall_at, stall_ms, finish_us;
+    long run_us, jitter_us, warm_runs, warm_us, stall_at, stall_ms, stall_every_ms, finish_us;
     long crash_at, exit_at, hang_at, fail_at, print, special_us;
     double scale;
     int sleeps;
@@ -172,10 +173,10 @@ static int misbehave(const ifg_bench_model *model, const char *phase, char *erro
 static int is_known(const char *key)
 {
     static const char *const known[] = {
-        "run_us",    "load_us",  "how",       "jitter_us", "warm_runs", "warm_us",  "stall_at",
-        "stall_ms",  "crash_at", "exit_at",   "hang_at",   "fail_at",   "crash_in", "hang_in",
-        "fail_in",   "outputs",  "output_mb", "scale",     "alloc_mb",  "print",    "special_us",
-        "finish_us", "threads",  "ep",        "opt",       "policy",
+        "run_us",         "load_us",   "how",      "jitter_us", "warm_runs", "warm_us",  "stall_at",
+        "stall_every_ms", "stall_ms",  "crash_at", "exit_at",   "hang_at",   "fail_at",  "crash_in",
+        "hang_in",        "fail_in",   "outputs",  "output_mb", "scale",     "alloc_mb", "print",
+        "special_us",     "finish_us", "threads",  "ep",        "opt",       "policy",
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -238,6 +239,7 @@ static void take_numbers(ifg_bench_model *model)
     model->warm_us = number(model, "warm_us", 10 * model->run_us);
     model->stall_at = number(model, "stall_at", 0);
     model->stall_ms = number(model, "stall_ms", 0);
+    model->stall_every_ms = number(model, "stall_every_ms", 0);
     model->crash_at = number(model, "crash_at", 0);
     model->exit_at = number(model, "exit_at", 0);
     model->hang_at = number(model, "hang_at", 0);
@@ -361,6 +363,18 @@ static long by_chance(const ifg_bench_model *model, long run)
     return model->jitter_us ? (long)((z >> 33) % (uint64_t)model->jitter_us) : 0;
 }
 
+/* Like a garbage collector: by the clock, and not by the number of inferences. */
+static void stand_still(const ifg_bench_model *model)
+{
+    uint64_t into_us;
+
+    if (model->stall_every_ms <= 0)
+        return;
+    into_us = now_ns() / 1000 % (uint64_t)(1000 * model->stall_every_ms);
+    if (into_us < (uint64_t)(1000 * model->stall_ms))
+        take_time(1000 * model->stall_ms - (long)into_us, 1);
+}
+
 static int fake_run(ifg_bench_model *model, size_t number_of_set, uint32_t worker, char *error,
                     size_t error_size)
 {
@@ -380,6 +394,7 @@ static int fake_run(ifg_bench_model *model, size_t number_of_set, uint32_t worke
         hang();
     if (run == model->fail_at)
         return refuse(IFG_BENCH_FAILED, "no more today", error, error_size);
+    stand_still(model);
     if (run == model->stall_at)
         take_time(model->stall_ms * 1000, 1);
     take_time(model->run_us + by_chance(model, run) +
