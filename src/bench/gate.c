@@ -51,6 +51,21 @@ enum gate_verdict gate_judge(const struct gate_estimate *estimate, bool at_least
     return estimate->low_known && estimate->low > limit ? GATE_FAIL : GATE_UNSURE;
 }
 
+bool gate_beyond_noise(const struct gate_estimate *estimate, bool at_least, double limit,
+                       enum gate_verdict verdict)
+{
+    if (verdict == GATE_FAIL)
+        return at_least ? GATE_NOISE_FACTOR * estimate->most < limit
+                        : estimate->least > GATE_NOISE_FACTOR * limit;
+    if (verdict != GATE_PASS)
+        return false;
+    if (at_least)
+        return estimate->least >= limit ||
+               (estimate->low_known && estimate->low >= GATE_NOISE_FACTOR * limit);
+    return estimate->most <= limit ||
+           (estimate->high_known && GATE_NOISE_FACTOR * estimate->high <= limit);
+}
+
 /* So that a share of `count` is told from `target` at the confidence: normal approximation. */
 static double needs_for_share(double share, double target, double confidence)
 {
@@ -157,7 +172,7 @@ enum gate_verdict gate_overall(const struct gate_check *checks, size_t count,
         return GATE_UNFIT;
     if (seen[GATE_LACKS])
         return GATE_LACKS;
-    return seen[GATE_UNSURE] && on_unsure == GATE_UNSURE_STAYS ? GATE_UNSURE : GATE_PASS;
+    return seen[GATE_UNSURE] && on_unsure != GATE_UNSURE_PASSES ? GATE_UNSURE : GATE_PASS;
 }
 
 /* ---- changes ---- */
@@ -177,6 +192,7 @@ void gate_estimate_change(const struct samples_change *change, double threshold,
 {
     memset(out_estimate, 0, sizeof *out_estimate);
     out_estimate->rule = GATE_BY_CHANGE;
+    out_estimate->least = out_estimate->most = NAN;
     out_estimate->value = change->change;
     out_estimate->low_known = out_estimate->high_known = change->known;
     out_estimate->low = change->low;

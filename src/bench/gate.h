@@ -59,6 +59,7 @@ struct gate_estimate {
     double value;
     bool low_known, high_known;
     double low, high;
+    double least, most;    /* of the single values it comes from; NAN: there are none */
     double quantile;       /* by order */
     double confidence;     /* of `high` for a limit from above, of `low` for one from below */
     uint64_t count;        /* samples, processes, tries, units */
@@ -137,6 +138,14 @@ enum ifg_status gate_estimate_trace(const struct gate_budget *budget, const stru
                                     uint64_t *out_unfinished, struct ifg_error *err) IFG_MUST_CHECK;
 
 enum gate_verdict gate_judge(const struct gate_estimate *estimate, bool at_least, double limit);
+
+/* A bad machine, or one that was not steady, makes times uncertain, but not without bound. Whether
+ * the verdict (PASS or FAIL) is so clear that it stands all the same: PASS if every single value is
+ * within the limit, or the end that passes is within it by a factor; FAIL if even the best single
+ * value is beyond it by that factor. */
+#define GATE_NOISE_FACTOR 2.0
+bool gate_beyond_noise(const struct gate_estimate *estimate, bool at_least, double limit,
+                       enum gate_verdict verdict);
 /* How many would decide; 0 if that cannot be said. */
 uint64_t gate_needs(const struct gate_estimate *estimate, double limit);
 
@@ -162,6 +171,7 @@ struct gate_check {
     enum gate_verdict looks[GATE_RETRIES_MAX + 1];
     uint32_t look_count;
     bool settled;
+    double needs_s; /* UNSURE: with about so many seconds of measuring it would be decided; 0 */
     char reason[GATE_TEXT]; /* why it is UNSURE, UNFIT, LACKS; or "" */
     /* GATE_RELATIVE */
     const char *against;
@@ -184,7 +194,12 @@ enum gate_verdict gate_verdict_of_change(const struct samples_change *change, do
 void gate_estimate_change(const struct samples_change *change, double threshold, double confidence,
                           struct gate_estimate *out_estimate);
 
-enum gate_on_unsure { GATE_UNSURE_STAYS, GATE_UNSURE_PASSES, GATE_UNSURE_FAILS };
+enum gate_on_unsure {
+    GATE_UNSURE_STAYS, /* a status of its own */
+    GATE_UNSURE_PASSES,
+    GATE_UNSURE_FAILS,
+    GATE_UNSURE_WARNS, /* passes, but is called unsure */
+};
 /* What all checks say together: FAIL, then UNFIT or LACKS, then UNSURE, then PASS. */
 enum gate_verdict gate_overall(const struct gate_check *checks, size_t count,
                                enum gate_on_unsure on_unsure);

@@ -180,6 +180,8 @@ static enum ifg_status by_process(const struct gate_budget *budget, const struct
     gate_by_order(values, count, 0.5, budget->at_least, budget->limit, alpha, &ends);
     ifg_free(values);
     out->value = median;
+    out->least = least;
+    out->most = most;
     out->count = count;
     out->beyond = ends.beyond;
     out->confidence = 1 - alpha;
@@ -271,7 +273,7 @@ static enum ifg_status by_throughput(const struct bench_row *row, double alpha, 
     struct samples_block *blocks = NULL;
     struct samples_interval interval = { 0 };
     double *each = NULL;
-    double mean = 0;
+    double mean = 0, fastest = INFINITY, slowest = 0;
     enum ifg_status status = copy_blocks(row, &blocks, err);
 
     out->rule = GATE_BY_INTERVAL;
@@ -291,9 +293,13 @@ static enum ifg_status by_throughput(const struct bench_row *row, double alpha, 
     for (size_t i = 0; i < row->block_count; i++) {
         each[i] = block_wall_ms(row, &row->blocks[i]) / (double)row->blocks[i].where.count;
         mean += each[i] / (double)row->block_count;
+        fastest = fmin(fastest, each[i]);
+        slowest = fmax(slowest, each[i]);
     }
     if (!isfinite(mean) || mean <= 0)
         goto out;
+    out->least = row->throughput * mean / slowest;
+    out->most = row->throughput * mean / fastest;
     status =
         samples_block_interval(each, blocks, row->block_count, 1 - alpha, seed, &interval, err);
     if (!status && interval.known && interval.low > 0) {
@@ -401,6 +407,8 @@ static enum ifg_status by_samples(const struct gate_budget *budget, const struct
         status = copy_blocks(row, &blocks, err);
     if (status)
         goto out;
+    out->least = sorted[0];
+    out->most = sorted[row->sample_count - 1];
     switch (budget->of->source) {
     case FROM_QUANTILE:
         out->value = row->summary.p[budget->of->which];
@@ -440,6 +448,7 @@ enum ifg_status gate_estimate_result(const struct gate_budget *budget,
     enum ifg_status status = IFG_OK;
 
     memset(out_estimate, 0, sizeof *out_estimate);
+    out_estimate->least = out_estimate->most = NAN;
     switch (budget->of->source) {
     case FROM_PROCESS:
         status = by_process(budget, row, alpha, out_estimate, err);

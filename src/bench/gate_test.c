@@ -441,6 +441,7 @@ static void together(void)
         { "PU", GATE_UNSURE_PASSES, GATE_PASS },   { "PU", GATE_UNSURE_FAILS, GATE_FAIL },
         { "FUXL", GATE_UNSURE_PASSES, GATE_FAIL }, { "PUX", GATE_UNSURE_STAYS, GATE_UNFIT },
         { "PUL", GATE_UNSURE_STAYS, GATE_LACKS },  { "PUX", GATE_UNSURE_PASSES, GATE_UNFIT },
+        { "PU", GATE_UNSURE_WARNS, GATE_UNSURE },  { "PUX", GATE_UNSURE_WARNS, GATE_UNFIT },
         { "", GATE_UNSURE_STAYS, GATE_PASS },
     };
 
@@ -455,6 +456,40 @@ static void together(void)
     }
 }
 
+/* A minimum of 77 us fails a budget of 10 us, and 38 to 55 ms pass one of 10 s, on any machine. */
+static void beyond_noise(void)
+{
+    const struct gate_estimate fast = { .value = 0.08,
+                                        .low = 0.079,
+                                        .high = 0.081,
+                                        .low_known = true,
+                                        .high_known = true,
+                                        .least = 0.077,
+                                        .most = 12000 };
+    struct gate_estimate wide = { .low = 38, .high = 55, .low_known = true, .high_known = true };
+    struct gate_estimate unknown = { .least = NAN, .most = NAN };
+
+    wide.least = 30;
+    wide.most = 200;
+    CHECK(gate_beyond_noise(&fast, false, 0.010, GATE_FAIL));
+    CHECK(gate_beyond_noise(&fast, false, 0.038, GATE_FAIL));
+    CHECK(!gate_beyond_noise(&fast, false, 0.039, GATE_FAIL)); /* noise may double a time */
+    CHECK(gate_beyond_noise(&wide, false, 10000, GATE_PASS));
+    CHECK(gate_beyond_noise(&wide, false, 110, GATE_PASS));
+    CHECK(!gate_beyond_noise(&wide, false, 109, GATE_PASS));
+    wide.most = 56; /* all of them */
+    CHECK(gate_beyond_noise(&wide, false, 56, GATE_PASS));
+    CHECK(!gate_beyond_noise(&wide, false, 10000, GATE_UNSURE));
+    CHECK(gate_beyond_noise(&wide, true, 113, GATE_FAIL));
+    CHECK(!gate_beyond_noise(&wide, true, 112, GATE_FAIL));
+    CHECK(gate_beyond_noise(&wide, true, 19, GATE_PASS));
+    CHECK(gate_beyond_noise(&wide, true, 30, GATE_PASS));
+    CHECK(!gate_beyond_noise(&wide, true, 31, GATE_PASS));
+    CHECK(!gate_beyond_noise(&unknown, false, 1, GATE_FAIL));
+    CHECK(!gate_beyond_noise(&unknown, true, 1, GATE_FAIL));
+    CHECK(!gate_beyond_noise(&unknown, false, 1, GATE_PASS));
+}
+
 /* The whole plan on noise alone: the true median is the limit exactly, the hardest case there is. A
  * look has 5 more processes. How often does it fail? */
 #define TRIALS 120u
@@ -463,7 +498,7 @@ static void plan_on_noise(const char *metric, double limit, uint64_t seed, unsig
                           unsigned *out_passed)
 {
     static struct made made[3];
-    struct gate_plan plan = { GATE_ALPHA, GATE_RETRIES, 0 };
+    struct gate_plan plan = { GATE_ALPHA, GATE_RETRIES, GATE_RETRIES };
     uint64_t random = seed;
     struct ifg_error err = { 0 };
     struct gate_budget budget;
@@ -530,7 +565,7 @@ static void false_alarms_p99(void)
 static void false_alarms_relative(void)
 {
     enum { PAIRS = 40, PER_PROCESS = 4, TRIES = 400 };
-    struct gate_plan plan = { GATE_ALPHA, GATE_RETRIES, 0 };
+    struct gate_plan plan = { GATE_ALPHA, GATE_RETRIES, GATE_RETRIES };
     static const double thresholds[] = { 0.02, 0.02 };
     static const double truths[] = { 0.02, 0.05 };
 
@@ -699,6 +734,6 @@ static void on_trace(void)
 
 TAP_MAIN(TAP_CASE(units), TAP_CASE(budgets), TAP_CASE(places), TAP_CASE(ends_decide),
          TAP_CASE(the_rest), TAP_CASE(ranks), TAP_CASE(one_process), TAP_CASE(pooling),
-         TAP_CASE(plan_rules), TAP_CASE(together), TAP_CASE_TIMEOUT(false_alarms_p50, 120),
-         TAP_CASE_TIMEOUT(false_alarms_p99, 120), TAP_CASE_TIMEOUT(false_alarms_relative, 120),
-         TAP_CASE(changes), TAP_CASE(on_trace))
+         TAP_CASE(plan_rules), TAP_CASE(together), TAP_CASE(beyond_noise),
+         TAP_CASE_TIMEOUT(false_alarms_p50, 120), TAP_CASE_TIMEOUT(false_alarms_p99, 120),
+         TAP_CASE_TIMEOUT(false_alarms_relative, 120), TAP_CASE(changes), TAP_CASE(on_trace))

@@ -323,6 +323,7 @@ enum ifg_status gate_estimate_trace(const struct gate_budget *budget, const stru
     enum ifg_status status;
 
     memset(out_estimate, 0, sizeof *out_estimate);
+    out_estimate->least = out_estimate->most = NAN;
     status = collect(budget, model, &found, &count, out_unfinished, err);
     if (!status)
         status = estimate(budget, found, count, alpha, seed, out_estimate, err);

@@ -28,14 +28,15 @@ static const char help[] =
     "after\n"
     "                   a pass; compare what is not the same work\n"
     "  --threshold PCT  that much slower is allowed (in turns 2, an earlier result 10)\n"
-    "  --retries N, --on-unsure pass|fail|retry:N, --allow-noisy  repeats of what failed (2); "
-    "what\n"
-    "                   to make of what is not certain; judge also on an unfit machine\n"
+    "  --retries N      how often what failed or is unsure is measured again (2)\n"
+    "  --on-unsure W    what to make of what stays unsure: unsure (status 3), warn, pass, fail, "
+    "retry:N\n"
+    "  --max-time T     of all measuring: what is unsure is measured again until then (5m)\n"
+    "  --allow-noisy    judge also on an unfit machine\n"
     "  --history DIR, --drift PCT, --fail-on-drift  keep every result; look for slow changes (2)\n"
     "  --json, --junit FILE, --markdown FILE, --github, --explain  outputs; FILE - is stdout\n"
     "  -n, --iterations N, -w, --warmup N, --warmup-max T, --duration T, --processes N, --slo T\n"
-    "  --pairs N, --max-time T, --patience T, --row NAME, --ep LIST   of comparisons; a hang; a "
-    "row\n"
+    "  --pairs N, --patience T, --row NAME, --ep LIST   of comparisons; a hang; a row\n"
     "  --ort PATH, --runtime FILE, --threads N, --opt L, --policy P, --set K=V, --session-config "
     "K=V\n"
     "  --batch N, --dim D=N, --shape I:1x3x8x8, --value I=X, --input-data PATH, --seed N, --pin "
@@ -135,13 +136,18 @@ static int take_on_unsure(const char *text, struct gate_request *request)
 {
     if (strcmp(text, "pass") == 0)
         request->on_unsure = GATE_UNSURE_PASSES;
+    else if (strcmp(text, "warn") == 0)
+        request->on_unsure = GATE_UNSURE_WARNS;
+    else if (strcmp(text, "unsure") == 0)
+        request->on_unsure = GATE_UNSURE_STAYS;
     else if (strcmp(text, "fail") == 0)
         request->on_unsure = GATE_UNSURE_FAILS;
     else if (strncmp(text, "retry:", 6) == 0)
         return take_count("--on-unsure retry:N", text + 6, 1, GATE_RETRIES_MAX,
                           &request->plan.unsure);
     else
-        return cli_usage("gate", "--on-unsure is pass, fail or retry:N, not '%s'", text);
+        return cli_usage("gate", "--on-unsure is unsure, warn, pass, fail or retry:N, not '%s'",
+                         text);
     return CLI_YES;
 }
 
@@ -465,6 +471,8 @@ static int parse(int argc, char **argv, struct command *command, bool *out_done)
         if (code)
             return code;
     }
+    if (request->plan.unsure == UINT32_MAX) /* as often as what failed: that costs no certainty */
+        request->plan.unsure = request->plan.retries;
     code = check_together(command);
     if (!code)
         code = read_budgets(command);
@@ -571,7 +579,7 @@ int cmd_gate(int argc, char **argv)
     }
     command->request.threshold = NAN;
     command->request.drift = GATE_DRIFT;
-    command->request.plan = (struct gate_plan){ GATE_ALPHA, GATE_RETRIES, 0 };
+    command->request.plan = (struct gate_plan){ GATE_ALPHA, GATE_RETRIES, UINT32_MAX };
     bench_arguments_init(&command->request.arguments, argc, argv);
     code = parse(argc, argv, command, &done);
     if (!code && !done) {

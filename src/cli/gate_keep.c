@@ -25,11 +25,8 @@ int gate_read_baseline(struct gate_work *run)
     struct ifg_error err = { 0 };
 
     if (access(request->baseline, F_OK) != 0 && errno == ENOENT) {
-        if (request->update_baseline) {
-            gate_warn(run->report, false, false,
-                      "there is no baseline %s yet: this result becomes it", request->baseline);
+        if (request->update_baseline) /* what becomes of it is told when it is known */
             return CLI_YES;
-        }
         cli_say("there is no baseline %s; make it with: inferogram bench %s --json > %s (or add "
                 "--update-baseline)",
                 request->baseline, request->model ? request->model : "MODEL", request->baseline);
@@ -61,22 +58,48 @@ static int write_result(const struct bench_result *result, struct ifg_bytes *out
     return CLI_USAGE;
 }
 
-int gate_update_baseline(const struct gate_work *run)
+/* Why nothing can be written, or NULL. */
+static const char *why_not(const struct gate_work *run)
+{
+    if (run->report->verdict != GATE_PASS)
+        return "nothing passed that could replace it";
+    if (run->interrupted)
+        return "the measurement was stopped";
+    if (!to_keep(run))
+        return "the machine was not fit for measuring (--allow-noisy writes it all the same)";
+    return NULL;
+}
+
+int gate_update_baseline(struct gate_work *run)
 {
     const struct gate_request *request = run->request;
-    const struct bench_result *result = to_keep(run);
+    struct gate_report *report = run->report;
+    const char *reason = why_not(run);
     struct ifg_error err = { 0 };
     struct ifg_bytes document;
     int code;
 
-    if (!request->update_baseline || run->report->status != CLI_YES || !result)
+    if (!request->update_baseline)
         return CLI_YES;
-    code = write_result(result, &document);
+    if (reason) {
+        gate_warn(report, false, false, "%s was not written: %s", request->baseline, reason);
+        /* There is still none: whoever goes on as if there was one, goes wrong. */
+        if (!run->baseline && report->status == CLI_YES) {
+            report->status = report->verdict == GATE_PASS ? CLI_LACKS : CLI_UNSURE;
+            report->verdict = report->verdict == GATE_PASS ? GATE_UNFIT : report->verdict;
+        }
+        return CLI_YES;
+    }
+    code = write_result(to_keep(run), &document);
     if (code)
         return code;
     if (gate_write_file(request->baseline, document.data, document.size, &err))
         code = say_error(&err, CLI_USAGE);
     ifg_bytes_fini(&document);
+    report->baseline_written = !code;
+    if (!code)
+        gate_warn(report, false, false, "this result is the baseline %s now%s", request->baseline,
+                  run->baseline ? "" : "; there was none");
     return code;
 }
 

@@ -18,7 +18,8 @@
 static bool is_green(const struct gate_report *report, const struct gate_check *check)
 {
     return check->verdict == GATE_PASS ||
-           (check->verdict == GATE_UNSURE && report->on_unsure == GATE_UNSURE_PASSES);
+           (check->verdict == GATE_UNSURE &&
+            (report->on_unsure == GATE_UNSURE_PASSES || report->on_unsure == GATE_UNSURE_WARNS));
 }
 
 static const char *title_of(const struct gate_report *report)
@@ -58,6 +59,7 @@ static void json_check(const struct gate_report *report, const struct gate_check
     ifg_json_put_double(json, "confidence", estimate->confidence > 0 ? estimate->confidence : NAN);
     ifg_json_put_uint(json, "count", estimate->count);
     ifg_json_put_uint(json, "needs", check->verdict == GATE_UNSURE ? estimate->needs : 0);
+    ifg_json_put_double(json, "needs_s", check->needs_s > 0 ? check->needs_s : NAN);
     ifg_json_put_string(json, "against", budget || !check->against ? "" : check->against);
     ifg_json_put_string(json, "compared", budget ? "" : units[check->unit]);
     ifg_json_put_string(json, "reason", check->reason);
@@ -125,6 +127,13 @@ void gate_write_json(const struct gate_report *report, struct ifg_bytes *out)
     for (size_t i = 0; i < report->warning_count; i++)
         ifg_json_string(&json, report->warnings[i].text);
     ifg_json_close(&json, ']');
+    if (report->baseline) {
+        ifg_json_key(&json, "update_baseline");
+        ifg_json_open(&json, '{');
+        ifg_json_put_string(&json, "file", report->baseline);
+        ifg_json_put_bool(&json, "written", report->baseline_written);
+        ifg_json_close(&json, '}');
+    }
     if (report->history)
         json_history(report, &json);
     ifg_json_close(&json, '}');
@@ -186,7 +195,7 @@ static void junit_case(const struct gate_report *report, const struct gate_check
 
     gate_check_text(check, text, sizeof text);
     name_check(check, name, sizeof name);
-    if (check->verdict == GATE_UNSURE && report->on_unsure == GATE_UNSURE_PASSES)
+    if (check->verdict == GATE_UNSURE && is_green(report, check))
         element = "skipped";
     else if (check->verdict == GATE_UNSURE && report->on_unsure == GATE_UNSURE_FAILS)
         element = "failure";
@@ -232,7 +241,7 @@ void gate_write_junit(const struct gate_report *report, struct ifg_bytes *out)
 
         if (verdict == GATE_FAIL || (unsure && report->on_unsure == GATE_UNSURE_FAILS))
             failures++;
-        else if (unsure && report->on_unsure == GATE_UNSURE_PASSES)
+        else if (unsure && is_green(report, &report->checks[i]))
             skipped++;
         else if (verdict != GATE_PASS)
             errors++;

@@ -32,7 +32,9 @@ struct gate_report {
     char trust[640];    /* a sentence, or "" */
     struct gate_drift drifts[GATE_SERIES];
     size_t drift_count;
-    const char *history; /* directory, or NULL */
+    const char *history;  /* directory, or NULL */
+    const char *baseline; /* that was to be written, or NULL */
+    bool baseline_written;
     size_t history_runs;
 };
 

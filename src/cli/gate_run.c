@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -15,6 +16,10 @@
 #define THRESHOLD_IN_TURNS 0.02
 #define THRESHOLD_BASELINE 0.10
 #define PROCESSES_PER_SIDE 12
+#define PROCESSES_MOST     1000
+#define NEEDS_MARGIN       1.25 /* what is needed is itself an estimate */
+#define GROWTH_MAX         8.0
+#define TURNS_LEAST_S      5.0 /* of a comparison in turns */
 
 static void run_fini(struct gate_work *run)
 {
@@ -80,14 +85,18 @@ static void set_reason(struct gate_check *check, const char *reason)
     snprintf(check->reason, sizeof check->reason, "%s", reason);
 }
 
+static bool is_in_turns(const struct gate_check *check)
+{
+    return check->kind == GATE_RELATIVE && check->unit != COMPARE_NOT_INTERLEAVED;
+}
+
 /* Open ones that this kind of measurement could settle. */
 static bool is_open(const struct gate_work *run, bool in_turns)
 {
     for (size_t i = 0; i < run->report->check_count; i++) {
         const struct gate_check *check = &run->report->checks[i];
-        bool is_turns = check->kind == GATE_RELATIVE && check->unit != COMPARE_NOT_INTERLEAVED;
 
-        if (!check->settled && is_turns == in_turns)
+        if (!check->settled && is_in_turns(check) == in_turns)
             return true;
     }
     return false;
@@ -144,12 +153,19 @@ static int pool(const struct gate_work *run, struct pooled *out)
     bool nearest = run->results[0]->percentile_nearest;
     uint64_t seed = run->results[0]->seed;
     struct ifg_error err = { 0 };
+    bool any_steady = false;
 
     memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < run->result_count; i++)
+        any_steady =
+            any_steady || (run->fit[i] && choose_row(run->results[i], request->row)->steady);
     for (size_t i = 0; i < run->result_count; i++) {
-        all[out->all_count++] = choose_row(run->results[i], request->row);
-        if (run->fit[i])
-            fit[out->fit_count++] = choose_row(run->results[i], request->row);
+        const struct bench_row *row = choose_row(run->results[i], request->row);
+
+        all[out->all_count++] = row;
+        /* One that was not steady is no help to those that were. */
+        if (run->fit[i] && (row->steady || !any_steady))
+            fit[out->fit_count++] = row;
     }
     if (gate_pool_rows(all, out->all_count, nearest, seed, &out->all, &err))
         return say_trouble(&err);
@@ -176,6 +192,9 @@ static bool knows_both_ends(const struct gate_estimate *estimate)
     return estimate->low_known && estimate->high_known;
 }
 
+static const char beyond_noise[] =
+    "whatever the machine did: even the best of all is beyond twice the limit";
+
 static int judge_budget(const struct gate_work *run, const struct pooled *pooled,
                         struct gate_check *check)
 {
@@ -183,7 +202,11 @@ static int judge_budget(const struct gate_work *run, const struct pooled *pooled
     bool timing = gate_budget_is_timing(check->budget);
     const struct bench_row *row = timing && pooled->fit_count ? &pooled->fit : &pooled->all;
     struct ifg_error err = { 0 };
+    bool unfit = timing && !pooled->fit_count;
+    bool unsteady = gate_budget_is_steady(check->budget) && !row->steady && row->process_count &&
+                    !request->allow_noisy;
     enum gate_verdict verdict;
+    bool clear;
 
     if (gate_estimate_result(check->budget, run->results[0], row, request->slo_ms,
                              run->report->alpha, request->arguments.options.inputs.seed,
@@ -191,13 +214,16 @@ static int judge_budget(const struct gate_work *run, const struct pooled *pooled
         return say_trouble(&err);
     verdict = gate_judge(&check->estimate, check->budget->at_least, check->limit);
     set_reason(check, verdict == GATE_LACKS ? check->estimate.missing : "");
+    clear = gate_beyond_noise(&check->estimate, check->budget->at_least, check->limit, verdict);
+    if (clear && verdict == GATE_FAIL && (unfit || unsteady))
+        set_reason(check, beyond_noise);
     /* Noise makes things slower, never faster: what is within its limit all the same, is. */
-    if (timing && !pooled->fit_count &&
+    if (unfit && !clear &&
         (verdict == GATE_FAIL || (verdict == GATE_UNSURE && knows_both_ends(&check->estimate)))) {
         verdict = GATE_UNFIT;
         set_reason(check, not_fit);
-    } else if (verdict != GATE_LACKS && gate_budget_is_steady(check->budget) && !row->steady &&
-               row->process_count && !request->allow_noisy) {
+    } else if (verdict != GATE_LACKS && unsteady && !clear &&
+               (verdict != GATE_UNSURE || knows_both_ends(&check->estimate))) {
         verdict = GATE_UNSURE;
         set_reason(check, no_steady);
     }
@@ -242,6 +268,19 @@ static bool is_unfit(const struct bench_result *result, const struct gate_reques
     return row && row->trust.level == TRUST_BAD && !request->allow_noisy;
 }
 
+/* What noise on either side cannot have done: every inference is twice as fast as the fastest of
+ * the baseline (and what is allowed), or more than twice as slow as its slowest. */
+static bool change_beyond_noise(const struct bench_row *base, const struct bench_row *row,
+                                double limit, enum gate_verdict verdict)
+{
+    if (!base || !base->sample_count || !row->sample_count)
+        return false;
+    if (verdict == GATE_PASS)
+        return GATE_NOISE_FACTOR * row->summary.max <= (1 + limit) * base->summary.min;
+    return verdict == GATE_FAIL &&
+           row->summary.min > GATE_NOISE_FACTOR * (1 + limit) * base->summary.max;
+}
+
 static int judge_baseline(const struct gate_work *run, struct pooled *pooled,
                           struct gate_check *check)
 {
@@ -254,6 +293,7 @@ static int judge_baseline(const struct gate_work *run, struct pooled *pooled,
     struct compare *compare = NULL;
     struct ifg_error err = { 0 };
     enum gate_verdict verdict;
+    bool clear;
 
     shown.rows = row;
     shown.row_count = 1;
@@ -267,12 +307,13 @@ static int judge_baseline(const struct gate_work *run, struct pooled *pooled,
     gate_estimate_change(&check->change, check->limit, compare->confidence, &check->estimate);
     verdict = gate_verdict_of_change(&check->change, check->limit);
     set_reason(check, "");
+    clear = change_beyond_noise(bench_result_main(run->baseline), row, check->limit, verdict);
     /* The same, and the new one is not excused by noise in the old one. */
-    if ((!pooled->fit_count && verdict != GATE_PASS) ||
-        (is_unfit(run->baseline, request) && verdict != GATE_FAIL)) {
+    if (!clear && ((!pooled->fit_count && verdict != GATE_PASS) ||
+                   (is_unfit(run->baseline, request) && verdict != GATE_FAIL))) {
         verdict = GATE_UNFIT;
         set_reason(check, not_fit);
-    } else if (!row->steady && row->process_count && !request->allow_noisy) {
+    } else if (!clear && !row->steady && row->process_count && !request->allow_noisy) {
         verdict = GATE_UNSURE;
         set_reason(check, no_steady);
     }
@@ -329,13 +370,64 @@ static int add_result(struct gate_work *run, struct bench_result *result, const 
 
 /* ---- measuring ---- */
 
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* By how much the next measurement should be larger than the first, so that what is unsure now is
+ * decided with some room: at most by what the time allows. Below 1: not even the same fits in. */
+static double wanted_growth(const struct gate_work *run)
+{
+    double growth = 1;
+
+    for (size_t i = 0; i < run->report->check_count; i++) {
+        const struct gate_check *check = &run->report->checks[i];
+        double count = (double)check->estimate.count;
+        double needs = NEEDS_MARGIN * (double)check->estimate.needs;
+
+        if (!check->settled && check->verdict == GATE_UNSURE && !is_in_turns(check) &&
+            needs > count && count > 0)
+            growth = fmax(growth, (needs / count - 1) * run->alone_s / run->last_s);
+    }
+    growth = fmin(growth, GROWTH_MAX);
+    return fmin(growth, (run->deadline_s - now_s()) / run->last_s);
+}
+
+/* Failures are confirmed, and what the machine spoilt is measured again, whatever the time. */
+static bool must_look_again(const struct gate_work *run)
+{
+    for (size_t i = 0; i < run->report->check_count; i++) {
+        const struct gate_check *check = &run->report->checks[i];
+
+        if (!check->settled && (check->verdict == GATE_FAIL || check->verdict == GATE_UNFIT))
+            return true;
+    }
+    return false;
+}
+
 static int measure(struct gate_work *run)
 {
     struct gate_request *request = run->request;
+    struct bench_options options = request->arguments.options;
     struct bench_result *result = NULL;
     struct ifg_error err = { 0 };
-    enum ifg_status status = bench_measure(&request->arguments.options, &result, &err);
+    double growth = run->result_count ? fmax(1, wanted_growth(run)) : 1;
+    double began_s = now_s();
+    enum ifg_status status;
 
+    for (size_t i = 0; i < run->report->check_count && run->result_count; i++)
+        if (strcmp(run->report->checks[i].reason, no_steady) == 0)
+            options.warmup_max_s =
+                request->arguments.options.warmup_max_s * (double)(1u << run->result_count);
+    /* More processes, as they are what an interval rests on. */
+    options.processes = (uint32_t)fmin(round(options.processes * growth), PROCESSES_MOST);
+    status = bench_measure(&options, &result, &err);
+    run->last_s = (now_s() - began_s) * request->arguments.options.processes / options.processes;
+    run->alone_s += now_s() - began_s;
     bench_clear_progress();
     if (status)
         return say_error(&err, bench_exit_for(status));
@@ -391,6 +483,7 @@ static int compare_in_turns(struct gate_work *run)
     struct compare_options options;
     struct compare *compare = NULL;
     struct ifg_error err = { 0 };
+    double began_s = now_s();
     enum ifg_status status;
     int code;
 
@@ -403,8 +496,9 @@ static int compare_in_turns(struct gate_work *run)
     options.accuracy = false;
     options.force = true;
     options.pairs = request->pairs ? request->pairs : request->command ? PROCESSES_PER_SIDE : 0;
-    options.max_s = request->max_s;
+    options.max_s = fmax(run->deadline_s - began_s, TURNS_LEAST_S);
     status = compare_once(run, &options, &compare, &err);
+    run->turns_s += now_s() - began_s;
     bench_clear_progress();
     if (status) { /* 1 is a verdict, and there is none */
         code = bench_exit_for(status);
@@ -441,6 +535,28 @@ static void plan_iterations(struct gate_work *run)
         options->iterations = (uint32_t)needed;
 }
 
+/* How long it would take until what is unsure is certain. */
+static void estimate_time(struct gate_work *run)
+{
+    for (size_t i = 0; i < run->report->check_count; i++) {
+        struct gate_check *check = &run->report->checks[i];
+        double spent_s = is_in_turns(check) ? run->turns_s : run->alone_s;
+
+        if (check->verdict == GATE_UNSURE && check->estimate.needs > check->estimate.count &&
+            check->estimate.count)
+            check->needs_s = NEEDS_MARGIN * spent_s * (double)check->estimate.needs /
+                             (double)check->estimate.count;
+    }
+}
+
+static bool has_time(struct gate_work *run, bool alone)
+{
+    if (must_look_again(run))
+        return true;
+    run->out_of_time = alone ? wanted_growth(run) < 1 : run->deadline_s - now_s() < TURNS_LEAST_S;
+    return !run->out_of_time;
+}
+
 static int run_measured(struct gate_work *run)
 {
     struct gate_request *request = run->request;
@@ -455,11 +571,14 @@ static int run_measured(struct gate_work *run)
     bench_catch_interrupt(&request->arguments);
     options->progress = bench_show_progress;
     plan_iterations(run);
+    run->deadline_s = now_s() + (request->max_s > 0 ? request->max_s : GATE_MAX_S);
     for (uint32_t look = 0; !code && look < looks && !run->interrupted; look++) {
         bool in_turns = is_open(run, true);
         bool alone = is_open(run, false) || (keeps_result && !look);
 
         if (!in_turns && !alone)
+            break;
+        if (look && !has_time(run, !in_turns))
             break;
         run->report->measurements++;
         if (in_turns)
@@ -469,6 +588,7 @@ static int run_measured(struct gate_work *run)
         if (!code && run->result_count && alone)
             code = judge_results(run);
     }
+    estimate_time(run);
     return code;
 }
 
@@ -548,6 +668,9 @@ static void conclude(struct gate_work *run)
     if (run->interrupted && report->verdict != GATE_FAIL)
         report->verdict = GATE_UNSURE;
     report->status = status_of(report->verdict);
+    if (report->verdict == GATE_UNSURE && report->on_unsure == GATE_UNSURE_WARNS &&
+        !run->interrupted)
+        report->status = CLI_YES;
     for (size_t i = 0; i < report->warning_count; i++) {
         if (report->warnings[i].fatal) {
             report->verdict = GATE_FAIL;
@@ -562,6 +685,7 @@ int gate_run(struct gate_request *request, struct gate_report *report)
     int code = CLI_YES;
 
     report->on_unsure = request->on_unsure;
+    report->baseline = request->update_baseline ? request->baseline : NULL;
     report->planned = request->model || request->command;
     if (!report->planned) /* there is nothing to measure again */
         request->plan.retries = request->plan.unsure = 0;

@@ -6,6 +6,8 @@
 #include "cli/bench_options.h"
 #include "cli/gate_output.h"
 
+#define GATE_MAX_S 300.0
+
 struct gate_request {
     struct bench_arguments arguments;
     /* one of these */
@@ -21,7 +23,7 @@ struct gate_request {
     enum compare_measure measure;
     const char *measure_key;
     uint32_t pairs; /* 0: as compare does */
-    double max_s;   /* of one comparison; 0: as compare does */
+    double max_s;   /* of all measuring together; 0: GATE_MAX_S */
     const char *baseline;
     bool update_baseline, force;
     double threshold; /* NAN: by the kind of comparison */
@@ -48,12 +50,16 @@ struct gate_work {
     struct bench_result *baseline;
     struct gate_history *history;
     bool interrupted;
+    double deadline_s;       /* nothing new is begun after it, unless a failure waits for it */
+    double turns_s, alone_s; /* that measuring took so far */
+    double last_s;           /* the last one that was not in turns */
+    bool out_of_time;
     char in_turns[120], alone[120]; /* what was measured */
 };
 
 /* CLI_YES, or the exit status after a message. */
 int gate_read_baseline(struct gate_work *run);
-int gate_update_baseline(const struct gate_work *run);
+int gate_update_baseline(struct gate_work *run); /* after the verdict; may change the status */
 int gate_keep_in_history(struct gate_work *run);
 
 /* CLI_YES: the report is filled, with the exit status in it. Else the exit status, and it has been

@@ -241,6 +241,10 @@ static void add_needs(struct words *words)
     else
         add(words, "; about %s %s would decide, there are %s", cli_count(estimate->needs, needs),
             what, cli_count(estimate->count, count));
+    if (words->check->needs_s > 0)
+        add(words, ": give it --max-time %.0fm", ceil(words->check->needs_s / 60));
+    if (estimate->rule == GATE_BY_CHANGE && estimate->high_known)
+        add(words, "; --threshold %.0f would pass", ceil(100 * estimate->high));
 }
 
 const char *gate_check_text(const struct gate_check *check, char *out, size_t size)

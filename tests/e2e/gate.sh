@@ -59,15 +59,37 @@ matches "its numbers" "$(cat stdout)" 'q 0\.99, n 300, 0 beyond the limit'
 # ---- statuses 3 and 4, and what to make of them ------------------------------------------------------------------
 exits "unsure passes" 0 gate --result few.json --max p99=50ms --on-unsure pass
 exits "unsure fails" 1 gate --result few.json --max p99=50ms --on-unsure fail
-exits "no steady state" 3 gate --result wild.json --max p99=50ms
+exits "unsure warns" 0 gate --result few.json --max p99=50ms --on-unsure warn
+matches "and is still called unsure" "$(cat stdout)" '^UNSURE: 1 unsure'
+exits "unsure by name" 3 gate --result few.json --max p99=50ms --on-unsure unsure
+exits "no steady state" 3 gate --result wild.json --max p99=10.08ms
 matches "that is said" "$(cat stdout)" 'UNSURE p99 .*no steady state'
 exits "no steady state is nothing to memory" 0 gate --result wild.json --max peak_rss=1GB
-exits "no steady state, judged anyway" 0 gate --result wild.json --max p99=50ms --allow-noisy
-exits "an unfit machine does not fail" 4 gate --result bad.json --max p99=1ms
+exits "no steady state, judged anyway" 0 gate --result wild.json --max p99=10.1ms --allow-noisy
+exits "an unfit machine does not fail" 4 gate --result bad.json --max p99=6ms
 matches "that is said" "$(cat stdout)" 'UNFIT +p99 .*not fit'
 contains "and what was wrong with it" "$(cat stdout)" "machine: BAD: steal 9 %"
 exits "what passes on an unfit machine, passes" 0 gate --result bad.json --max p99=50ms
-exits "an unfit machine, judged anyway" 1 gate --result bad.json --max p99=1ms --allow-noisy
+exits "an unfit machine, judged anyway" 1 gate --result bad.json --max p99=6ms --allow-noisy
+# What is so clear that no machine can be blamed has an answer, whatever the machine and however unsteady.
+result worse.json trust=BAD steady=0
+for metric in p50 p99 mean; do
+    exits "$metric far beyond the limit fails on an unfit machine" 1 gate --result bad.json --max "$metric=4ms"
+    exits "$metric far beyond the limit fails if nothing was steady" 1 gate --result worse.json --max "$metric=4ms"
+    exits "$metric far within the limit passes if nothing was steady" 0 gate --result worse.json --max "$metric=10s"
+done
+exits "the reason is told" 1 gate --result bad.json --max p99=4ms
+matches "which is the best of all" "$(cat stdout)" 'FAIL +p99 .*whatever the machine did: even the best of all is beyond twice the limit'
+exits "no process was that fast" 1 gate --result bad.json --max load=45ms
+exits "twice as many per second as the best block" 1 gate --result bad.json --min fps=210
+exits "not twice as many" 4 gate --result bad.json --min fps=150
+exits "twice as many as needed in an unsteady run" 0 gate --result wild.json --min fps=49
+exits "all within the limit in an unsteady run" 0 gate --result wild.json --max p99=10.2ms
+exits "not all within it" 3 gate --result wild.json --max p50=10.05ms
+result gone.json median=25 trust=BAD steady=0
+exits "slower than twice the slowest of the baseline" 1 gate --result gone.json --baseline good.json
+result fast.json median=5 steady=0
+exits "twice as fast as the fastest of an unfit baseline" 0 gate --result fast.json --baseline bad.json
 exits "an unfit baseline excuses nothing" 4 gate --result good.json --baseline bad.json
 exits "what cannot be measured" 4 gate --result good.json --max energy=1J
 exits "nor this" 4 gate --result good.json --max specialization=1s
@@ -111,8 +133,23 @@ exits "budgets for commands" 2 gate --max p99=5ms --run -- true --- true
 exits "no baseline yet" 2 gate --result good.json --baseline base.json
 contains "how to make it" "$(cat stderr)" "inferogram bench MODEL --json > base.json"
 exits "no baseline yet, so it is written" 0 gate --result good.json --baseline base.json --update-baseline
+contains "which is said after it was done" "$(cat stdout)" "NOTE   this result is the baseline base.json now; there was none"
 exits "it is as good as itself" 0 gate --result good.json --baseline base.json
+exits "a noisy result becomes no baseline" 4 gate --result bad.json --baseline noisy.json --update-baseline
+contains "that and why is said" "$(cat stdout)" "NOTE   noisy.json was not written: the machine was not fit for measuring (--allow-noisy writes it all the same)"
+matches "what it comes to" "$(cat stdout)" '^UNFIT: nothing was to be judged'
+ok "nothing was written" test ! -e noisy.json
+exits "the same in JSON" 4 gate --result bad.json --baseline noisy.json --update-baseline --json
+is "written or not" "$(value 'd["verdict"], d["status"], d["update_baseline"]' <stdout)" "('UNFIT', 4, {'file': 'noisy.json', 'written': False})"
+exits "unless it is wanted" 0 gate --result bad.json --baseline noisy.json --update-baseline --allow-noisy
+is "and its mark is kept" "$(value 'd["trust"]["level"]' <noisy.json)" BAD
+exits "so that it is no yardstick" 4 gate --result good.json --baseline noisy.json
+cp good.json kept.json
+exits "a noisy result does not replace a baseline" 0 gate --result bad.json --baseline kept.json --update-baseline
+contains "that and why is said" "$(cat stdout)" "NOTE   kept.json was not written: the machine was not fit"
+ok "it is the old one" cmp good.json kept.json
 exits "it is not written after a failure" 1 gate --result slow.json --baseline base.json --update-baseline
+contains "that is said" "$(cat stdout)" "NOTE   base.json was not written: nothing passed that could replace it"
 exits "so it still fails" 1 gate --result slow.json --baseline base.json
 exits "a slower one is allowed" 0 gate --result slow.json --baseline base.json --threshold 30% --update-baseline
 exits "then it is the new one" 0 gate --result slow.json --baseline base.json
@@ -212,6 +249,23 @@ matches "the failure was confirmed" "$(cat stdout)" '^FAIL +wall +\+[0-9.]+ % .*
 matches "alpha is split" "$(cat stdout)" 'alpha 0\.05, 0\.0167 at each of up to 3 looks'
 exits "a faster command, --against" 0 gate --pairs 6 --retries 0 --against 'sleep 0.1' -- sleep 0.01
 exits "a command that is not there" 2 gate --run -- ./absent --- true
+
+# ---- the time that is allowed -------------------------------------------------------------------------------------
+# 100 inferences say nothing of a p99; a look again costs no certainty, and the next one is as large as it has to be.
+printf 'fake\nrun_us=200\nhow=sleep\n' >fake
+few="--runtime $BENCH_FAKE --processes 2 -n 50 -w 5"
+# shellcheck disable=SC2086 # options
+exits "unsure at first, certain in the time allowed" 0 gate fake $few --max p99=10s --json
+is "two looks" "$(value 'd["checks"][0]["looks"], d["measurements"]' <stdout)" "(['UNSURE', 'PASS'], 2)"
+is "the second as large as needed" "$(value 'd["checks"][0]["count"] >= 408' <stdout)" True
+# shellcheck disable=SC2086 # options
+exits "unsure, and no time left" 3 gate fake $few --max p99=10s --max-time 10ms
+matches "what would make it certain" "$(cat stdout)" 'UNSURE p99 .*needs 408 samples, there are 100: give it --max-time 1m'
+# shellcheck disable=SC2086 # options
+exits "unsure, and not to be looked at again" 3 gate fake $few --max p99=10s --retries 0
+# shellcheck disable=SC2086 # options
+exits "a failure is confirmed whatever the time" 1 gate fake $few --max p50=1us --max-time 10ms --json
+is "it was" "$(value 'd["checks"][0]["looks"]' <stdout)" "['FAIL', 'FAIL']"
 
 # ---- a model, really ----------------------------------------------------------------------------------------------
 if have ort-node-1.30.0; then
