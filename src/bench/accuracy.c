@@ -133,7 +133,10 @@ static void compare_numbers(const struct tensor *left, const struct tensor *righ
         double difference = fabs(a - b);
 
         if (!isfinite(a) || !isfinite(b)) {
-            out->not_finite += !same_not_finite(a, b);
+            if (same_not_finite(a, b))
+                out->neither_finite++;
+            else
+                out->not_finite++;
             continue;
         }
         out->compared++;
@@ -165,9 +168,11 @@ static void compare_one(const struct tensor *left, const struct tensor *right, s
         snprintf(out->reason, sizeof out->reason, "the other model has no such output");
     } else if (left->type == IFG_BENCH_STRING || right->type == IFG_BENCH_STRING) {
         snprintf(out->reason, sizeof out->reason, "strings");
+        out->no_numbers = true;
     } else if (!tensor_type_bytes(left->type) || !tensor_type_bytes(right->type)) {
         snprintf(out->reason, sizeof out->reason, "%.30s: not comparable as numbers",
                  tensor_type_name(tensor_type_bytes(left->type) ? right->type : left->type));
+        out->no_numbers = true;
     } else if (!same_shape(left, right)) {
         snprintf(out->reason, sizeof out->reason, "shape %s, the other has %s",
                  tensor_shape_text(left->dims, NULL, left->rank, here, sizeof here),
@@ -229,12 +234,55 @@ void accuracy_combine(struct accuracy *into, const struct accuracy *more, size_t
         to->compared += from->compared;
         to->rows += from->rows;
         to->not_finite += from->not_finite;
+        to->neither_finite += from->neither_finite;
         to->product += from->product;
         to->square_a += from->square_a;
         to->square_b += from->square_b;
         to->square_difference += from->square_difference;
         finish(to);
     }
+}
+
+static bool one_within(const struct accuracy *one, const struct accuracy_limits *limits,
+                       char *reason, size_t size)
+{
+    const char *name = one->output ? one->output : "";
+    double apart = one->square_a > 0 ? sqrt(one->square_difference / one->square_a) : 0;
+    double most = sqrt(2 * (1 - limits->min_cosine));
+
+    if (!one->comparable && one->no_numbers)
+        return true;
+    if (!one->comparable)
+        snprintf(reason, size, "output '%.60s' cannot be compared: %s", name, one->reason);
+    else if (one->not_finite)
+        snprintf(reason, size,
+                 "output '%.60s' has %llu of %llu elements NaN or infinite on one side", name,
+                 (unsigned long long)one->not_finite, (unsigned long long)one->elements);
+    else if (one->max_abs > limits->max_abs)
+        snprintf(reason, size, "output '%.60s' is off by up to %.4g, at most %.4g is allowed", name,
+                 one->max_abs, limits->max_abs);
+    else if (one->square_a == 0 && one->square_b > 0)
+        snprintf(reason, size, "output '%.60s' is not all zero as the baseline's", name);
+    else if (one->square_a > 0 && !(one->cosine >= limits->min_cosine))
+        snprintf(reason, size, "output '%.60s' has cosine %.4g, at least %.4g is wanted", name,
+                 isnan(one->cosine) ? 0 : one->cosine, limits->min_cosine);
+    else if (apart > most)
+        snprintf(reason, size,
+                 "output '%.60s' is off by %.3g %% of its length, at most %.3g %% is "
+                 "allowed",
+                 name, 100 * apart, 100 * most);
+    else
+        return true;
+    return false;
+}
+
+bool accuracy_within(const struct accuracy *list, size_t count,
+                     const struct accuracy_limits *limits, char *reason, size_t size)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!one_within(&list[i], limits, reason, size))
+            return false;
+    return true;
 }
 
 void accuracy_free(struct accuracy *list)

@@ -396,7 +396,58 @@ static void halves_are_widened(void)
     CHECK(isnan(tensor_value(&tensor, 0)));
 }
 
-TAP_MAIN(TAP_CASE(numbers_are_those_of_numpy), TAP_CASE(the_same_twice_differs_by_nothing),
+/* What is still the same answer. */
+static void limits_decide(void)
+{
+    const struct accuracy_limits usual = { INFINITY, ACCURACY_MIN_COSINE };
+    const struct accuracy good = { .output = "y",
+                                   .comparable = true,
+                                   .elements = 4,
+                                   .compared = 4,
+                                   .max_abs = 0.5,
+                                   .cosine = 0.99,
+                                   .square_a = 100,
+                                   .square_b = 100,
+                                   .square_difference = 1 };
+    struct accuracy one[2] = { good, good };
+    struct accuracy_limits own = usual;
+    char reason[200] = "";
+
+    CHECK(accuracy_within(one, 2, &usual, reason, sizeof reason));
+    CHECK(accuracy_within(one, 0, &usual, reason, sizeof reason));
+    one[1].cosine = 0.03;
+    CHECK(!accuracy_within(one, 2, &usual, reason, sizeof reason));
+    CHECK_STR(reason, "output 'y' has cosine 0.03, at least 0.95 is wanted");
+    own.min_cosine = 0.02;
+    CHECK(accuracy_within(one, 2, &own, reason, sizeof reason));
+    one[1] = good;
+    one[1].square_difference = 10.1; /* all too large: the cosine does not see it */
+    one[1].cosine = 1;
+    CHECK(!accuracy_within(one, 2, &usual, reason, sizeof reason));
+    CHECK_STR(reason, "output 'y' is off by 31.8 % of its length, at most 31.6 % is allowed");
+    one[1] = good;
+    one[1].not_finite = 1;
+    CHECK(!accuracy_within(one, 2, &usual, reason, sizeof reason));
+    CHECK_STR(reason, "output 'y' has 1 of 4 elements NaN or infinite on one side");
+    one[1] = good;
+    own = (struct accuracy_limits){ 0.4, 0.95 };
+    CHECK(!accuracy_within(one, 2, &own, reason, sizeof reason));
+    CHECK_STR(reason, "output 'y' is off by up to 0.5, at most 0.4 is allowed");
+    one[1].square_a = 0;
+    one[1].cosine = NAN;
+    CHECK(!accuracy_within(one, 2, &usual, reason, sizeof reason));
+    one[1].square_b = one[1].square_difference = 0;
+    one[1].cosine = 1;
+    CHECK(accuracy_within(one, 2, &usual, reason, sizeof reason));
+    one[1] = (struct accuracy){ .output = "s", .reason = "strings", .no_numbers = true };
+    CHECK(accuracy_within(one, 2, &usual, reason, sizeof reason));
+    one[1] = (struct accuracy){ .output = "s", .reason = "shape 1, the other has 2" };
+    CHECK(!accuracy_within(one, 2, &usual, reason, sizeof reason));
+    CHECK_CONTAINS(reason, "cannot be compared: shape 1");
+}
+
+TAP_MAIN(TAP_CASE(limits_decide), TAP_CASE(numbers_are_those_of_numpy),
+         TAP_CASE(the_same_twice_differs_by_nothing),
          TAP_CASE(sets_combine_to_what_all_of_them_give), TAP_CASE(what_is_not_finite_is_counted),
          TAP_CASE(zeros_have_a_cosine_only_with_zeros),
          TAP_CASE(outputs_match_by_name_then_by_place), TAP_CASE(what_cannot_be_compared_says_why),

@@ -24,6 +24,11 @@ const char *compare_unit_name(enum compare_unit unit)
     return "";
 }
 
+const char *compare_verdict_name(const struct compare_row *row)
+{
+    return row->outputs_differ ? "DIFFERS" : samples_verdict_name(row->verdict);
+}
+
 void compare_options_init(struct compare_options *options)
 {
     memset(options, 0, sizeof *options);
@@ -31,6 +36,7 @@ void compare_options_init(struct compare_options *options)
     options->threshold = 0.02;
     options->alpha = 0.05;
     options->accuracy = true;
+    options->limits = (struct accuracy_limits){ INFINITY, ACCURACY_MIN_COSINE };
 }
 
 double compare_now(void)
@@ -96,6 +102,8 @@ enum ifg_status compare_create(enum compare_unit unit, const struct compare_opti
         return compare_no_memory(err);
     compare->unit = unit;
     compare->threshold = options->threshold;
+    compare->one_sided = options->one_sided;
+    compare->limits = options->limits;
     compare->alpha = options->alpha;
     compare->looks = unit == COMPARE_NOT_INTERLEAVED ? 1 : COMPARE_LOOKS;
     compare->confidence = 1 - options->alpha / compare->looks;
@@ -138,6 +146,7 @@ static void free_row(struct compare_row *row)
     ifg_free(row->model_hash);
     accuracy_free(row->accuracy);
     ifg_free(row->accuracy_reason);
+    ifg_free(row->outputs_reason);
     free_ops(row->ops, row->op_count);
     ifg_free(row->ops_reason);
     ifg_free(row->unit_ms);
@@ -345,7 +354,8 @@ enum ifg_status compare_judge(struct compare *compare, bool *out_open, struct if
         status = judge_row(compare, i, err);
         if (status)
             return status;
-        if (row->verdict != SAMPLES_UNSURE)
+        if (row->verdict != SAMPLES_UNSURE ||
+            (compare->one_sided && row->change.known && row->change.high <= compare->threshold))
             row->look = compare->looks_taken;
         else
             *out_open = true;

@@ -43,6 +43,8 @@ struct compare_row {
     struct accuracy *accuracy; /* per output of the baseline; NULL: not measured */
     size_t accuracy_count;
     char *accuracy_reason;
+    bool outputs_differ; /* beyond the limits: it is no faster way to the same answer */
+    char *outputs_reason;
     struct compare_op *ops;
     size_t op_count;
     double *unit_ms;        /* its units, in order; of the baseline all that it took part in */
@@ -64,6 +66,8 @@ struct compare {
     enum compare_unit unit;
     struct compare_row *rows; /* the baseline first */
     size_t row_count;
+    bool one_sided;
+    struct accuracy_limits limits;
     double threshold, alpha; /* alpha: of this comparison; each look spends looks'th of it */
     uint32_t looks;          /* planned */
     uint32_t looks_taken;
@@ -94,6 +98,8 @@ struct compare_options {
     uint32_t pairs_max; /* stop there and be unsure; 0: 16 times that, of processes 4 */
     double max_s;       /* nor go on longer than this; 0: 300 */
     bool accuracy;      /* compare outputs */
+    struct accuracy_limits limits;
+    bool one_sided; /* that it is no slower is enough: stop as soon as that is certain */
     bool ops;
     bool force;         /* compare what is not the same work */
     uint32_t processes; /* block pairs: that the first look's are split among; 0: 10 */
@@ -135,6 +141,9 @@ enum ifg_status compare_block_pairs(const double *a, const double *b, const uint
                                     struct ifg_error *err) IFG_MUST_CHECK;
 
 void compare_destroy(struct compare *compare);
+
+/* "DIFFERS" if the outputs do, whatever the time; else the verdict on time: "IMPROVED", ... */
+const char *compare_verdict_name(const struct compare_row *row);
 
 const char *compare_unit_name(enum compare_unit unit); /* "block pairs in one process", ... */
 

@@ -156,6 +156,29 @@ static enum ifg_status keep_output_names(struct model_job *job, struct ifg_error
     return IFG_OK;
 }
 
+static enum ifg_status judge_outputs(struct model_job *job, struct compare_row *row,
+                                     struct ifg_error *err)
+{
+    char reason[200];
+
+    for (size_t i = 0; i < row->accuracy_count; i++) {
+        const struct accuracy *output = &row->accuracy[i];
+
+        if (output->neither_finite &&
+            !compare_warn(job->compare,
+                          "%s: %llu of %llu elements of output '%s' are NaN or infinite, in the "
+                          "baseline too; inputs like real ones (--input-data) may help",
+                          row->name, (unsigned long long)output->neither_finite,
+                          (unsigned long long)output->elements, output->output))
+            return compare_no_memory(err);
+    }
+    if (accuracy_within(row->accuracy, row->accuracy_count, &job->options->limits, reason,
+                        sizeof reason))
+        return IFG_OK;
+    row->outputs_differ = true;
+    return compare_set(&row->outputs_reason, reason) ? IFG_OK : compare_no_memory(err);
+}
+
 /* The baseline's outputs are kept, the others' compared with them: set by set. */
 static enum ifg_status look_at_outputs(struct model_job *job, struct contender *contender,
                                        struct ifg_error *err)
@@ -188,7 +211,7 @@ static enum ifg_status look_at_outputs(struct model_job *job, struct contender *
     }
     for (size_t i = 0; i < row->accuracy_count && i < job->compare->output_count; i++)
         row->accuracy[i].output = job->compare->outputs[i];
-    return baseline ? keep_output_names(job, err) : IFG_OK;
+    return baseline ? keep_output_names(job, err) : judge_outputs(job, row, err);
 }
 
 static enum ifg_status try_outputs(struct model_job *job, struct contender *contender,

@@ -159,7 +159,11 @@ struct gate_plan {
 uint32_t gate_plan_looks(const struct gate_plan *plan);
 double gate_plan_alpha(const struct gate_plan *plan); /* of one look */
 
-enum gate_kind { GATE_BUDGET, GATE_RELATIVE };
+enum gate_kind {
+    GATE_BUDGET,
+    GATE_RELATIVE,
+    GATE_OUTPUTS, /* of what is compared in turns: value and limit are cosines, reason says more */
+};
 
 struct gate_check {
     enum gate_kind kind;

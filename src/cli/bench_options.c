@@ -303,6 +303,20 @@ int bench_take_providers(const char *command, char *list, bool sets,
     return CLI_YES;
 }
 
+int bench_take_accuracy(const char *command, bool cosine, const char *text,
+                        struct accuracy_limits *limits)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end == text || *end || isnan(value) || (cosine ? value < -1 || value > 1 : value < 0))
+        return cosine
+                   ? cli_usage(command, "'%s' is not a cosine from -1 to 1 (--min-cosine)", text)
+                   : cli_usage(command, "'%s' is not a difference of 0 or more (--max-diff)", text);
+    *(cosine ? &limits->min_cosine : &limits->max_abs) = value;
+    return CLI_YES;
+}
+
 /* ---- interrupting ---- */
 
 static volatile sig_atomic_t stopped;

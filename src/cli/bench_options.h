@@ -10,6 +10,7 @@
 #include <getopt.h>
 #include <limits.h>
 
+#include "bench/accuracy.h"
 #include "bench/measure.h"
 
 #define BENCH_LISTS_MAX 64
@@ -81,6 +82,10 @@ int bench_take_providers(const char *command, char *list, bool sets,
 /* A new row, empty; NULL after a message: too many, or out of memory. */
 struct bench_variant *bench_add_variant(const char *command, const char *name,
                                         struct bench_arguments *arguments);
+
+/* --min-cosine C and --max-diff X. */
+int bench_take_accuracy(const char *command, bool cosine, const char *text,
+                        struct accuracy_limits *limits);
 
 /* Keeps a copy until fini; NULL after a message. */
 const char *bench_keep_text(const char *text, struct bench_arguments *arguments);

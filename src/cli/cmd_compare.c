@@ -28,6 +28,8 @@ static const char help[] =
     "  --pairs N            pairs of the first look (default 40; of processes 8)\n"
     "  --pairs-max N        of the last look (default 16 times that; of processes 4 times)\n"
     "  --processes N, --max-time T  spread the first look's pairs over (10); stop after (5m)\n"
+    "  --min-cosine C       outputs less alike than this are no improvement (default 0.95)\n"
+    "  --max-diff X         nor those with an element that is off by more (default: any)\n"
     "  --no-accuracy, --ops, --force  no outputs; operators too; even what is not the same work\n"
     "  --ort PATH, --runtime FILE, --threads N, --opt LEVEL, --policy P, --pin CPU, --patience T\n"
     "  --session-config K=V, --set K=V, --seed N, --batch N, --dim D=N\n"
@@ -35,8 +37,9 @@ static const char help[] =
     "  --json, --csv, --explain, -q, --quiet  for scripts; why a verdict is so; verdicts only\n"
     "  --help               this text\n"
     "\n"
-    "Exit status: 0 nothing regressed; 1 something did; 2 wrong or unreadable input; 3 unsure or\n"
-    "interrupted; 4 the baseline, or all else, is not available here.\n";
+    "Exit status: 0 nothing regressed; 1 something did, or outputs differ; 2 wrong or unreadable "
+    "input;\n"
+    "3 unsure or interrupted; 4 the baseline, or all else, is not available here.\n";
 
 #define OUTPUT_MAX     (1u << 30)
 #define NAME_MAX_BYTES 60u
@@ -52,6 +55,8 @@ enum {
     OPTION_PROCESSES,
     OPTION_MAX_TIME,
     OPTION_NO_ACCURACY,
+    OPTION_MIN_COSINE,
+    OPTION_MAX_DIFF,
     OPTION_OPS,
     OPTION_FORCE,
     OPTION_JSON,
@@ -156,6 +161,10 @@ static int take_option(int option, char **argv, struct request *request)
     case OPTION_NO_ACCURACY:
         request->compare.accuracy = false;
         return CLI_YES;
+    case OPTION_MIN_COSINE:
+    case OPTION_MAX_DIFF:
+        return bench_take_accuracy("compare", option == OPTION_MIN_COSINE, optarg,
+                                   &request->compare.limits);
     case OPTION_OPS:
         request->compare.ops = request->output.ops = true;
         return CLI_YES;
@@ -194,6 +203,8 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
         { "processes", required_argument, NULL, OPTION_PROCESSES },
         { "max-time", required_argument, NULL, OPTION_MAX_TIME },
         { "no-accuracy", no_argument, NULL, OPTION_NO_ACCURACY },
+        { "min-cosine", required_argument, NULL, OPTION_MIN_COSINE },
+        { "max-diff", required_argument, NULL, OPTION_MAX_DIFF },
         { "ops", no_argument, NULL, OPTION_OPS },
         { "force", no_argument, NULL, OPTION_FORCE },
         { "json", no_argument, NULL, OPTION_JSON },
@@ -427,19 +438,20 @@ static int check_words(struct request *request)
 static int exit_for(const struct compare *compare)
 {
     size_t counts[SAMPLES_UNSURE + 1] = { 0 };
-    size_t available = 0;
+    size_t available = 0, differ = 0;
 
     for (size_t i = 1; i < compare->row_count; i++) {
         if (!compare->rows[i].available)
             continue;
         available++;
+        differ += compare->rows[i].outputs_differ;
         counts[compare->rows[i].verdict]++;
     }
     if (compare->interrupted)
         return CLI_UNSURE;
     if (!available || !compare->rows[0].available)
         return CLI_LACKS;
-    if (counts[SAMPLES_REGRESSED])
+    if (counts[SAMPLES_REGRESSED] || differ)
         return CLI_NO;
     return counts[SAMPLES_SAME] || counts[SAMPLES_IMPROVED] ? CLI_YES : CLI_UNSURE;
 }

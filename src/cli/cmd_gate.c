@@ -27,12 +27,14 @@ static const char help[] =
     "  --baseline FILE, --update-baseline, --force  no slower than an earlier result; write it "
     "after\n"
     "                   a pass; compare what is not the same work\n"
+    "  --min-cosine C, --max-diff X, --no-accuracy  outputs less alike than this fail (0.95)\n"
     "  --threshold PCT  that much slower is allowed (in turns 2, an earlier result 10)\n"
-    "  --retries N      how often what failed or is unsure is measured again (2)\n"
     "  --on-unsure W    what to make of what stays unsure: unsure (status 3), warn, pass, fail, "
     "retry:N\n"
-    "  --max-time T     of all measuring: what is unsure is measured again until then (5m)\n"
-    "  --allow-noisy    judge also on an unfit machine\n"
+    "  --retries N, --max-time T, --allow-noisy  measure what failed or is unsure again (2), for "
+    "so "
+    "long\n"
+    "                   at most (5m); judge also on an unfit machine\n"
     "  --history DIR, --drift PCT, --fail-on-drift  keep every result; look for slow changes (2)\n"
     "  --json, --junit FILE, --markdown FILE, --github, --explain  outputs; FILE - is stdout\n"
     "  -n, --iterations N, -w, --warmup N, --warmup-max T, --duration T, --processes N, --slo T\n"
@@ -78,6 +80,9 @@ enum {
     OPTION_MAX_TIME,
     OPTION_ROW,
     OPTION_EP,
+    OPTION_MIN_COSINE,
+    OPTION_MAX_DIFF,
+    OPTION_NO_ACCURACY,
 };
 
 struct outputs {
@@ -271,6 +276,13 @@ static int take_option(int option, char **argv, struct command *command)
         return CLI_YES;
     case OPTION_THRESHOLD:
         return take_percent("--threshold", optarg, &request->threshold);
+    case OPTION_MIN_COSINE:
+    case OPTION_MAX_DIFF:
+        request->limits_given = true;
+        return bench_take_accuracy("gate", option == OPTION_MIN_COSINE, optarg, &request->limits);
+    case OPTION_NO_ACCURACY:
+        request->no_accuracy = true;
+        return CLI_YES;
     case OPTION_ON_UNSURE:
         return take_on_unsure(optarg, request);
     case OPTION_HISTORY:
@@ -371,6 +383,9 @@ static int check_together(const struct command *command)
     if (request->command && command->budget_count)
         return cli_usage("gate", "commands are only compared; for budgets give a MODEL, a --result "
                                  "or a --trace");
+    if ((request->limits_given || request->no_accuracy) && !(request->model && request->against))
+        return cli_usage("gate", "--min-cosine, --max-diff and --no-accuracy are for a MODEL with "
+                                 "--against BASE_MODEL: a result has no outputs");
     if (request->update_baseline && !request->baseline)
         return cli_usage("gate", "--update-baseline needs --baseline FILE");
     if (!command->budget_count && !request->against && !request->base_command &&
@@ -411,6 +426,9 @@ static const struct option long_options[] = {
     { "update-baseline", no_argument, NULL, OPTION_UPDATE_BASELINE },
     { "force", no_argument, NULL, OPTION_FORCE },
     { "threshold", required_argument, NULL, OPTION_THRESHOLD },
+    { "min-cosine", required_argument, NULL, OPTION_MIN_COSINE },
+    { "max-diff", required_argument, NULL, OPTION_MAX_DIFF },
+    { "no-accuracy", no_argument, NULL, OPTION_NO_ACCURACY },
     { "retries", required_argument, NULL, OPTION_RETRIES },
     { "on-unsure", required_argument, NULL, OPTION_ON_UNSURE },
     { "allow-noisy", no_argument, NULL, OPTION_ALLOW_NOISY },
@@ -579,6 +597,7 @@ int cmd_gate(int argc, char **argv)
     }
     command->request.threshold = NAN;
     command->request.drift = GATE_DRIFT;
+    command->request.limits = (struct accuracy_limits){ INFINITY, ACCURACY_MIN_COSINE };
     command->request.plan = (struct gate_plan){ GATE_ALPHA, GATE_RETRIES, UINT32_MAX };
     bench_arguments_init(&command->request.arguments, argc, argv);
     code = parse(argc, argv, command, &done);

@@ -110,12 +110,15 @@ static void put_row(struct sink *sink, const struct compare_row *row, bool basel
     put_number(sink, "half_width", known_or_nan(certain, row->change.half_width));
     put_number(sink, "p", known_or_nan(certain, row->change.p));
     put_number(sink, "drift", row->drift);
-    put_text(sink, "verdict", compared ? samples_verdict_name(row->verdict) : "");
+    put_text(sink, "verdict", compared ? compare_verdict_name(row) : "");
     put_count(sink, "more", row->more);
     put_count(sink, "look", row->look);
     put_number(sink, "u_p", known_or_nan(compared, row->second.u_p));
     put_number(sink, "shift_ms", known_or_nan(compared, row->second.shift));
     put_number(sink, "cliffs_delta", known_or_nan(compared, row->second.cliffs_delta));
+    put_text(sink, "time_verdict", compared ? samples_verdict_name(row->verdict) : "");
+    put_flag(sink, "outputs_differ", row->outputs_differ);
+    put_text(sink, "outputs_reason", row->outputs_reason);
 }
 
 void compare_write_csv(const struct compare *compare, struct ifg_bytes *out)
@@ -166,6 +169,7 @@ static void put_accuracy(struct ifg_json *json, const struct compare_row *row)
         ifg_json_put_double(json, "argmax_agreement",
                             known_or_nan(comparable, output->argmax_agreement));
         ifg_json_put_uint(json, "not_finite", output->not_finite);
+        ifg_json_put_uint(json, "neither_finite", output->neither_finite);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -250,6 +254,14 @@ static const char *unit_word(enum compare_unit unit)
     return words[unit];
 }
 
+static bool differs(const struct compare *compare)
+{
+    for (size_t i = 1; i < compare->row_count; i++)
+        if (compare->rows[i].outputs_differ)
+            return true;
+    return false;
+}
+
 static void put_head(struct ifg_json *json, const struct compare *compare,
                      const struct compare_output *output)
 {
@@ -259,7 +271,11 @@ static void put_head(struct ifg_json *json, const struct compare *compare,
     ifg_json_put_uint(json, "schema", 1);
     ifg_json_put_string(json, "command_line", output->command_line);
     ifg_json_put_string(json, "tool_version", output->tool_version);
-    ifg_json_put_string(json, "verdict", verdicts[output->code]);
+    ifg_json_put_string(json, "verdict",
+                        differs(compare) ? "outputs differ" : verdicts[output->code]);
+    ifg_json_put_double(json, "min_cosine", compare->limits.min_cosine);
+    ifg_json_put_double(json, "max_diff",
+                        isfinite(compare->limits.max_abs) ? compare->limits.max_abs : NAN);
     ifg_json_put_bool(json, "interrupted", compare->interrupted);
     ifg_json_put_string(json, "unit", unit_word(compare->unit));
     ifg_json_put_string(json, "method", compare_unit_name(compare->unit));

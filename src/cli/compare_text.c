@@ -138,7 +138,7 @@ static void fill_line(const struct compare *compare, size_t i, struct line *line
         return;
     }
     print_accuracy(row, line->cells[ACCURACY], CELL);
-    snprintf(line->cells[VERDICT], CELL, "%s", samples_verdict_name(row->verdict));
+    snprintf(line->cells[VERDICT], CELL, "%s", compare_verdict_name(row));
 }
 
 static void name_columns(const struct compare *compare, struct line *line)
@@ -189,7 +189,8 @@ static void write_table(const struct compare *compare, struct ifg_bytes *out)
             used[column] = used[column] || (i > 0 && columns > 0);
         }
     for (size_t i = 0; i <= compare->row_count; i++) {
-        bool last_bold = i > 1 && compare->rows[i - 1].verdict == SAMPLES_REGRESSED;
+        bool last_bold = i > 1 && (compare->rows[i - 1].verdict == SAMPLES_REGRESSED ||
+                                   compare->rows[i - 1].outputs_differ);
 
         for (int column = 0; column < COLUMNS; column++) {
             const char *text = lines[i].cells[column];
@@ -233,15 +234,19 @@ static void write_answer(const struct compare *compare, struct ifg_bytes *out)
         if (!row->available)
             cli_print(out, "unavailable %s", name);
         else if (!change->units)
-            cli_print(out, "UNSURE     %s: nothing was measured", name);
+            cli_print(out, "%-9s  %s: nothing was measured", compare_verdict_name(row), name);
         else if (!change->known)
-            cli_print(out, "UNSURE     %s: %zu %s are too few for an interval", name, change->units,
+            cli_print(out, "%-9s  %s: %zu %s are too few for an interval",
+                      compare_verdict_name(row), name, change->units,
                       row->by_process ? "processes" : unit_words(compare, true));
         else
             cli_print(out, "%-9s  %s: %+.1f %% [%+.1f, %+.1f] against %s",
-                      samples_verdict_name(row->verdict), name, 100 * change->change,
-                      100 * change->low, 100 * change->high, base);
+                      compare_verdict_name(row), name, 100 * change->change, 100 * change->low,
+                      100 * change->high, base);
         cli_print(out, "%s", cli_bold(false, STDOUT_FILENO));
+        if (row->available && row->outputs_differ)
+            cli_print(out, "; but %s (--min-cosine, --max-diff, --no-accuracy)",
+                      cli_clean(row->outputs_reason, reason, sizeof reason));
         if (!row->available)
             cli_print(out, ": %s",
                       cli_clean(row->reason ? row->reason : "", reason, sizeof reason));
@@ -287,8 +292,11 @@ static void write_accuracy(const struct compare *compare, struct ifg_bytes *out)
                       output->cosine, isinf(output->sqnr_db) ? "equal" : sqnr,
                       isnan(output->argmax_agreement) ? "-" : argmax);
             if (output->not_finite)
-                cli_print(out, "  %llu not finite on one side",
+                cli_print(out, "  %llu NaN or infinite on one side",
                           (unsigned long long)output->not_finite);
+            if (output->neither_finite)
+                cli_print(out, "  %llu NaN or infinite on both sides",
+                          (unsigned long long)output->neither_finite);
             cli_print(out, "\n");
         }
     }
@@ -466,6 +474,13 @@ static void explain_rule(const struct compare *compare, struct ifg_bytes *out)
               "  REGRESSED if low > +%g %%, IMPROVED if high < -%g %%, SAME if all of it lies "
               "between, else UNSURE\n",
               100 * compare->confidence, compare->alpha, compare->looks, threshold, threshold);
+    cli_print(out,
+              "  DIFFERS, whatever the time, if the cosine of an output is below %g or its "
+              "difference longer than %.3g %%\n  of it",
+              compare->limits.min_cosine, 100 * sqrt(2 * (1 - compare->limits.min_cosine)));
+    if (isfinite(compare->limits.max_abs))
+        cli_print(out, ", or an element off by more than %g", compare->limits.max_abs);
+    cli_print(out, ", or if its shape or what is NaN differs\n");
 }
 
 static void explain_row(const struct compare *compare, const struct compare_row *row,

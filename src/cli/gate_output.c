@@ -42,16 +42,21 @@ static void json_check(const struct gate_report *report, const struct gate_check
                                          [COMPARE_NOT_INTERLEAVED] = "not interleaved" };
     const struct gate_estimate *estimate = &check->estimate;
     bool budget = check->kind == GATE_BUDGET;
+    bool outputs = check->kind == GATE_OUTPUTS;
     char text[GATE_MESSAGE];
 
     ifg_json_open(json, '{');
-    ifg_json_put_string(json, "kind", budget ? "budget" : "relative");
+    ifg_json_put_string(json, "kind", budget ? "budget" : outputs ? "outputs" : "relative");
     ifg_json_put_string(json, "metric", check->metric);
     ifg_json_put_string(json, "verdict", gate_verdict_name(check->verdict));
     ifg_json_put_bool(json, "green", is_green(report, check));
-    ifg_json_put_string(json, "bound", budget && check->budget->at_least ? "min" : "max");
+    ifg_json_put_string(json, "bound",
+                        outputs || (budget && check->budget->at_least) ? "min" : "max");
     ifg_json_put_double(json, "limit", check->limit);
-    ifg_json_put_string(json, "unit", budget ? gate_unit_name(check->budget->unit) : "change");
+    ifg_json_put_string(json, "unit",
+                        budget    ? gate_unit_name(check->budget->unit)
+                        : outputs ? "cosine"
+                                  : "change");
     ifg_json_put_double(json, "value", estimate->missing ? NAN : estimate->value);
     put_end(json, "low", estimate->low_known && !estimate->missing, estimate->low);
     put_end(json, "high", estimate->high_known && !estimate->missing, estimate->high);
@@ -61,7 +66,7 @@ static void json_check(const struct gate_report *report, const struct gate_check
     ifg_json_put_uint(json, "needs", check->verdict == GATE_UNSURE ? estimate->needs : 0);
     ifg_json_put_double(json, "needs_s", check->needs_s > 0 ? check->needs_s : NAN);
     ifg_json_put_string(json, "against", budget || !check->against ? "" : check->against);
-    ifg_json_put_string(json, "compared", budget ? "" : units[check->unit]);
+    ifg_json_put_string(json, "compared", budget || outputs ? "" : units[check->unit]);
     ifg_json_put_string(json, "reason", check->reason);
     ifg_json_put_string(json, "message", gate_check_text(check, text, sizeof text));
     ifg_json_key(json, "looks");
@@ -179,7 +184,7 @@ static void name_check(const struct gate_check *check, char *out, size_t size)
 {
     char limit[48];
 
-    if (check->kind == GATE_RELATIVE)
+    if (check->kind != GATE_BUDGET)
         snprintf(out, size, "%s against %s", check->metric, check->against);
     else
         snprintf(out, size, "%s %s %s", check->metric, check->budget->at_least ? ">=" : "<=",

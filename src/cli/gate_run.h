@@ -22,8 +22,10 @@ struct gate_request {
     char **base_command; /* NULL: against, or none */
     enum compare_measure measure;
     const char *measure_key;
-    uint32_t pairs; /* 0: as compare does */
-    double max_s;   /* of all measuring together; 0: GATE_MAX_S */
+    uint32_t pairs;                /* 0: as compare does */
+    double max_s;                  /* of all measuring together; 0: GATE_MAX_S */
+    struct accuracy_limits limits; /* of the outputs of what is compared in turns */
+    bool no_accuracy, limits_given;
     const char *baseline;
     bool update_baseline, force;
     double threshold; /* NAN: by the kind of comparison */

@@ -257,6 +257,16 @@ const char *gate_check_text(const struct gate_check *check, char *out, size_t si
         add(&words, "not known: %s", cli_clean(check->reason, reason, sizeof reason));
         return out;
     }
+    if (check->kind == GATE_OUTPUTS) {
+        if (check->reason[0])
+            add(&words, "%s", cli_clean(check->reason, reason, sizeof reason));
+        else
+            add(&words, "cosine %.6g", check->estimate.value);
+        add(&words, " against %s", cli_clean(check->against, reason, sizeof reason));
+        if (check->verdict == GATE_FAIL)
+            add(&words, " (--min-cosine, --max-diff, --no-accuracy)");
+        return out;
+    }
     switch (check->estimate.rule) {
     case GATE_BY_ORDER:
     case GATE_BY_SHARE:
@@ -326,7 +336,7 @@ void gate_explain(const struct gate_report *report, const struct gate_check *che
     const struct gate_estimate *estimate = &check->estimate;
     bool at_least = check->kind == GATE_BUDGET && check->budget->at_least;
 
-    if (estimate->missing || !check->look_count)
+    if (estimate->missing || !check->look_count || check->kind == GATE_OUTPUTS)
         return;
     cli_print(out, "      %s\n", formula(check));
     cli_print(out, "      value %.9g", estimate->value);

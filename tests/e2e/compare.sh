@@ -27,6 +27,41 @@ contains "with a second opinion" "$out" "Hodges-Lehmann"
 exits "the other way round is IMPROVED" 0 few "$b" "$a" -q
 matches "and says so" "$(cat "$T/stdout")" '^IMPROVED '
 
+# ---- a faster way to another answer is no improvement ----
+printf 'fake\nrun_us=1500\n' >"$T/right.fake"
+for scale in -1 2 0 nan inf 0.5; do
+    printf 'fake\nrun_us=500\nscale=%s\n' "$scale" >"$T/wrong.fake"
+    exits "outputs times $scale are not IMPROVED" 1 few "$T/right.fake" "$T/wrong.fake" -q
+    matches "they differ" "$(cat "$T/stdout")" "^DIFFERS +wrong.fake: -[0-9.]+ % .*; but output 'y' .*--min-cosine"
+done
+few "$T/right.fake" "$T/wrong.fake" --json >"$T/wrong.json" 2>"$T/stderr"
+is "in JSON too" "$(value "$T/wrong.json" 'r[1]["verdict"], r[1]["time_verdict"], r[1]["outputs_differ"], d["verdict"], d["min_cosine"], d["max_diff"]')" \
+    "('DIFFERS', 'IMPROVED', True, 'outputs differ', 0.95, None)"
+is "with the reason" "$(value "$T/wrong.json" '"50 % of its length" in r[1]["outputs_reason"]')" True
+exits "a limit of one's own" 0 few "$T/right.fake" "$T/wrong.fake" -q --min-cosine 0.8
+matches "makes it faster again" "$(cat "$T/stdout")" '^IMPROVED +wrong.fake'
+exits "not asked for" 0 few "$T/right.fake" "$T/wrong.fake" -q --no-accuracy
+printf 'fake\nrun_us=500\nscale=1.01\n' >"$T/near.fake"
+exits "near enough" 0 few "$T/right.fake" "$T/near.fake" -q
+exits "but for a small --max-diff" 1 few "$T/right.fake" "$T/near.fake" -q --max-diff 1e-6
+contains "which is named" "$(cat "$T/stdout")" "at most 1e-06 is allowed"
+printf 'fake\nrun_us=500\nscale=nan\n' >"$T/nan.fake"
+few "$T/nan.fake" "$T/nan.fake" >"$T/stdout" 2>"$T/stderr"
+matches "NaN on both sides is told" "$(cat "$T/stdout")" "^! nan.fake .2.: [0-9]+ of [0-9]+ elements of output 'y' are NaN or infinite, in the baseline too"
+for wrong in '--min-cosine 2' '--min-cosine x' '--max-diff -1' '--max-diff nan'; do
+    # shellcheck disable=SC2086 # two words
+    exits "$wrong" 2 few "$a" "$b" $wrong
+done
+gate() { "$INFEROGRAM" gate --runtime "$fake" --pairs 14 --retries 0 --threshold 50 "$@"; }
+exits "a gate fails too" 1 gate "$T/wrong.fake" --against "$T/right.fake"
+matches "by a check of its own" "$(cat "$T/stdout")" "^FAIL +outputs +output 'y' is off by 50 % of its length, at most 31.6 % is allowed against .*right.fake"
+matches "beside the time" "$(cat "$T/stdout")" '^PASS +p50 '
+gate "$T/near.fake" --against "$T/right.fake" --json >"$T/gate.json"
+is "and passes what is near enough" "$(python3 -c 'import json,sys; print([(c["kind"], c["verdict"], c["unit"]) for c in json.load(open(sys.argv[1]))["checks"]])' "$T/gate.json")" \
+    "[('relative', 'PASS', 'change'), ('outputs', 'PASS', 'cosine')]"
+exits "a gate without outputs" 0 gate "$T/wrong.fake" --against "$T/right.fake" --no-accuracy
+exits "limits without a base model" 2 gate "$T/wrong.fake" --max p50=1s --min-cosine 0.9
+
 few "$a" "$a" --json >"$T/same.json" 2>"$T/stderr"
 status=$?
 is "itself is neither slower nor faster" "$(value "$T/same.json" 'r[1]["verdict"] in ("SAME", "UNSURE")')" True

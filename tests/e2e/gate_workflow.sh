@@ -47,7 +47,7 @@ is "its steps" "$(grep -E '^(passed|skipped|failed)' "$T/stdout" | tr '\n' ';')"
 is "two tables in the summary" "$(grep -c '^### Inferogram gate: PASS' "$T/summary.md")" 2
 is "JUnit files" "$(cd "$project" && python3 -c 'import xml.etree.ElementTree as t
 for f in ("gate-base.xml", "gate-budgets.xml"): print(f, len(list(t.parse(f).iter("testcase"))), end=" ")')" \
-    "gate-base.xml 1 gate-budgets.xml 5 "
+    "gate-base.xml 2 gate-budgets.xml 5 "
 contains "the outputs of the steps" "$(cat "$T/outputs")" "verdict=PASS"
 
 cp "$T/slow.onnx" "$project/models/model.onnx"
