@@ -131,6 +131,12 @@ enum ifg_instrument_state {
     IFG_INSTRUMENT_UNAVAILABLE = 2
 };
 
+/** What a program is about to forbid itself; see ifg_confine(). */
+enum ifg_confine_how {
+    IFG_CONFINE_CALLS = 1, /**< system calls: a seccomp filter */
+    IFG_CONFINE_CLOCK = 2  /**< the processor's clock as well: strict mode, PR_SET_TSC */
+};
+
 #define IFG_LOCATION_ZONE     1
 #define IFG_LOCATION_OPERATOR 3
 #define IFG_LOCATION_STAGE    4
@@ -267,6 +273,15 @@ IFG_API const char *ifg_session_directory(void);
  */
 IFG_API void ifg_file_hand_over(ifg_model *model, const char *kind, const char *path);
 
+/** Call this before the program confines itself in a way that the library cannot notice: it notices
+ *  calls of libc's prctl() and syscall(), but not a system call instruction of the program's own.
+ *  From then on the library makes no system calls (IFG_CONFINE_CALLS: recording goes on), or does
+ *  nothing at all (IFG_CONFINE_CLOCK). There is no way back. */
+IFG_API void ifg_confine(enum ifg_confine_how how);
+
+/** Not 0 once the program has confined itself: who writes events must make no system calls. */
+IFG_API int ifg_is_confined(void);
+
 #else /* IFG_DISABLE: the same names, nothing behind them */
 
 static inline int ifg_is_recording(void)
@@ -321,6 +336,14 @@ static inline void ifg_file_hand_over(ifg_model *model, const char *kind, const 
     (void)model;
     (void)kind;
     (void)path;
+}
+static inline void ifg_confine(enum ifg_confine_how how)
+{
+    (void)how;
+}
+static inline int ifg_is_confined(void)
+{
+    return 0;
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include <inferogram/inferogram.h>
 
 #include "base/ticks.h"
+#include "wire/confine.h"
 #include "wire/wire.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -23,6 +24,13 @@
  */
 #define SIGNAL_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
+/* Where a program's time usually comes from. */
+#if defined(__aarch64__)
+#define CLIENT_COUNTER IFG_TICKS_CNTVCT
+#else
+#define CLIENT_COUNTER IFG_TICKS_TSC
+#endif
+
 /* The shared region, or NULL: the library could not start, or was told not to. */
 extern struct ifg_wire_control *client_control;
 extern enum ifg_tick_source client_ticks;
@@ -31,14 +39,35 @@ extern enum ifg_tick_source client_ticks;
  * loaded by dlopen (glibc keeps room for that). */
 extern __thread struct ifg_wire_ring *client_ring __attribute__((tls_model("initial-exec")));
 
+/* confine.c: what the program did to itself. From IFG_CONFINED_CALLS on, no system call of ours; at
+ * IFG_CONFINED_CLOCK, nothing at all. */
+extern enum ifg_confinement client_confinement;
+uint64_t client_now_slowly(void);
+
 static inline uint64_t client_now(void)
 {
-    return LIKELY(client_ticks != IFG_TICKS_MONOTONIC) ? ifg_counter_read() : ifg_monotonic_ns();
+    return LIKELY(client_ticks == CLIENT_COUNTER) ? ifg_counter_read() : client_now_slowly();
 }
 
-/* region.c: makes the memory of a range present, so that touching it later neither faults nor, on a
- * full file system, kills. False: it cannot be had. */
+/* Whether a system call can be made: as the program knows it, or as the recorder sees it. */
+static inline bool client_may_call(void)
+{
+    return client_confinement == IFG_CONFINED_NOT &&
+           !(client_control && __atomic_load_n(&client_control->confined, __ATOMIC_RELAXED));
+}
+
+/* The thread's number, without a system call where libc tells. */
+uint32_t client_thread_id(void);
+/* Once, while system calls are free. Launched by a recorder: it has so many seccomp filters, and a
+ * program that has more was confined by whoever started it. */
+void client_confine_start(bool launched, unsigned recorder_filters);
+/* region.c: no events any more, neither of this process nor of its children. */
+void client_leave_alone(void);
+
+/* region.c: makes the memory of a range present, so that touching it later does not kill on a full
+ * file system. False: it cannot be had. */
 bool client_populate(void *start, size_t bytes);
+bool client_needs_memory(void); /* whether that is needed at all: a memfd's is always there */
 
 /* region.c: whether a recorder holds the region; -1: the program has closed its descriptor. */
 int client_region_locked(void);
@@ -53,6 +82,7 @@ enum client_take {
 enum client_take client_ring_take_slow(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots,
                                        bool *out_outermost);
 void client_rings_start(void);
+void client_ring_abandon(void); /* this thread writes nothing any more */
 bool client_rings_forked(void);
 
 /*
@@ -160,7 +190,7 @@ void client_define_instrument(uint32_t state, const char *name, const char *reas
 void client_define_file(uint32_t model, const char *kind, const char *path);
 uint32_t client_location_id_slow(ifg_location *location);
 void client_definitions_inherit(struct ifg_wire_control *parent);
-void client_definitions_warm(void); /* memory for the first definitions */
+void client_definitions_warm(void); /* memory for the next definitions */
 
 static inline uint32_t client_location_id(ifg_location *location)
 {

@@ -27,6 +27,14 @@ static bool populate_up_to(uint64_t end)
     char *log = (char *)client_control + IFG_WIRE_DEFINITIONS_OFFSET;
     uint64_t have = __atomic_load_n(&populated_bytes, __ATOMIC_ACQUIRE);
 
+    if (!client_needs_memory())
+        return true;
+    if (!client_may_call()) { /* what there is, and what the recorder has added to it */
+        uint64_t prepared =
+            __atomic_load_n(&client_control->definitions_prepared, __ATOMIC_ACQUIRE);
+
+        return end <= (have > prepared ? have : prepared);
+    }
     while (have < end) {
         if (!client_populate(log + have, POPULATE_BYTES))
             return false;
@@ -38,10 +46,17 @@ static bool populate_up_to(uint64_t end)
 
 void client_definitions_warm(void)
 {
+    uint64_t next = __atomic_load_n(&client_control->definitions_reserved, __ATOMIC_RELAXED);
     int saved_errno = errno;
 
-    if (!populate_up_to(1))
+    if (next >= IFG_WIRE_DEFINITIONS_BYTES)
+        return;
+    if (!populate_up_to(next + 1))
         client_debug("inferogram: no memory for definitions");
+    else /* the page, without a system call; nothing changes in it */
+        __atomic_fetch_or(
+            (uint64_t *)(void *)((char *)client_control + IFG_WIRE_DEFINITIONS_OFFSET + next), 0,
+            __ATOMIC_RELAXED);
     errno = saved_errno;
 }
 

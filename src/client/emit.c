@@ -21,6 +21,8 @@ void client_emit(enum ifg_wire_kind kind, uint64_t ticks, uint32_t reference, co
     bool outermost;
     uint64_t at;
 
+    if (UNLIKELY(client_confinement == IFG_CONFINED_CLOCK))
+        return; /* there is no time any more */
     if (UNLIKELY(!ring)) {
         ring = client_ring_acquire();
         if (!ring)

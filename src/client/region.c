@@ -53,9 +53,13 @@ static struct {
     bool debug;
     bool off;
     unsigned wait_seconds;
+    unsigned filters; /* seccomp filters that the recorder has itself */
 } settings;
 
 static bool populate_works = true;
+
+/* The region is a file of a file system that may be full one day. */
+static bool region_is_file;
 
 /* The region's descriptor, kept so that a recorder finds it through /proc. It is remembered with
  * its identity: the program may close it and open something else in its place. */
@@ -69,7 +73,7 @@ void client_debug(const char *format, ...)
     va_list args;
     int length;
 
-    if (!settings.debug)
+    if (!settings.debug || !client_may_call())
         return;
     va_start(args, format);
     length = vsnprintf(line, sizeof line - 1, format, args);
@@ -83,10 +87,17 @@ void client_debug(const char *format, ...)
         return;
 }
 
+bool client_needs_memory(void)
+{
+    return region_is_file;
+}
+
 bool client_populate(void *start, size_t bytes)
 {
-    if (!populate_works)
+    if (!region_is_file || !populate_works)
         return true; /* pages come when they are touched; only a memfd is used then */
+    if (!client_may_call())
+        return false;
     if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0)
         return true;
     if (errno == EINVAL) {
@@ -103,7 +114,8 @@ static int open_session_file(const struct session *session)
 
     if (!session->directory[0])
         return -1;
-    if (!session->recorder_pid_ns && kill((pid_t)session->recorder_pid, 0) < 0 && errno == ESRCH)
+    if (client_may_call() && !session->recorder_pid_ns &&
+        kill((pid_t)session->recorder_pid, 0) < 0 && errno == ESRCH)
         return -1; /* it died; nobody would ever look there */
     snprintf(path, sizeof path, "%s/%d-%llx", session->directory, (int)getpid(),
              (unsigned long long)ifg_monotonic_ns());
@@ -156,7 +168,10 @@ static void *adopt_region(int fd)
 static void *create_in_session(const struct session *session)
 {
     int fd = open_session_file(session);
-    void *region = fd < 0 ? NULL : adopt_region(fd);
+    void *region;
+
+    region_is_file = true;
+    region = fd < 0 ? NULL : adopt_region(fd);
 
     if (region && !populate_works) {
         /* An old kernel. A full tmpfs would kill us at some later store: use a memfd instead. */
@@ -170,13 +185,19 @@ static void *create_in_session(const struct session *session)
 
 static void *create_in_memfd(void)
 {
-    int fd = memfd_create(IFG_WIRE_NAME, MFD_CLOEXEC);
+    int fd = memfd_create(IFG_WIRE_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    void *region;
 
+    region_is_file = false;
     if (fd < 0) {
         client_debug("inferogram: cannot create shared memory (errno %d): not recordable", errno);
         return NULL;
     }
-    return adopt_region(fd);
+    region = adopt_region(fd);
+    /* Whoever maps it can rely on its size. An old kernel may refuse: then it is watched for. */
+    if (region)
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return region;
 }
 
 static bool region_fd_is_ours(void)
@@ -189,7 +210,7 @@ static bool region_fd_is_ours(void)
 
 int client_region_locked(void)
 {
-    if (!region_fd_is_ours())
+    if (!client_may_call() || !region_fd_is_ours())
         return -1;
     if (flock(region_fd, LOCK_SH | LOCK_NB) < 0)
         return errno == EWOULDBLOCK ? 1 : -1;
@@ -236,6 +257,8 @@ static void start_region(struct ifg_wire_control *parent)
     control->parent_pid = (uint32_t)getppid();
     control->region_bytes = ifg_wire_region_bytes();
     control->tick_source = (uint32_t)client_ticks;
+    control->abilities = IFG_WIRE_CAN_CONFINE | (region_is_file ? 0 : IFG_WIRE_IS_MEMFD);
+    control->confinement = (uint32_t)client_confinement;
     control->next_location = 2; /* 1 stands for "the definition log was full" */
     control->next_model = 2;
     control->start_ns = ifg_monotonic_ns();
@@ -267,9 +290,12 @@ static void parse_session(const char *value)
 
     if (end == value || *end != ':' || pid == 0 || pid > INT32_MAX)
         return;
-    for (end++; *end && *end != ':'; end++)
+    for (end++; *end && *end != ':'; end++) {
         if (*end == 'L')
             settings.session.lossless = true;
+        else if (*end == 'F' && end[1] >= '0' && end[1] <= '9')
+            settings.filters = (unsigned)strtoul(end + 1, NULL, 10);
+    }
     if (*end != ':' || end[1] != '/' || strlen(end + 1) >= sizeof settings.session.directory)
         return;
     settings.session.recorder_pid = (uint32_t)pid;
@@ -302,6 +328,24 @@ static void read_settings(void)
         client_ticks = IFG_TICKS_MONOTONIC;
 }
 
+void client_leave_alone(void)
+{
+    __atomic_store_n(&ifg_recording_word, &never_recording, __ATOMIC_RELEASE);
+    client_ring_abandon();
+    client_ticks = 0; /* nobody reads a clock any more */
+}
+
+/* The child of a confined process cannot have a region of its own, and must not use that of its
+ * parent. */
+static void leave_child_alone(void)
+{
+    client_rings_forked();
+    __atomic_store_n(&ifg_recording_word, &never_recording, __ATOMIC_RELEASE);
+    client_confinement = IFG_CONFINED_CALLS;
+    client_control = NULL;
+    region_fd = -1;
+}
+
 static void before_fork(void)
 {
     client_models_lock();
@@ -327,11 +371,16 @@ static void discard_region(void *region, bool still_written)
 static void after_fork_in_child(void)
 {
     struct ifg_wire_control *parent = client_control;
-    int parent_fd = region_fd_is_ours() ? region_fd : -1;
     int saved_errno = errno;
+    int parent_fd;
     bool interrupted;
 
     client_models_unlock();
+    if (!client_may_call()) {
+        leave_child_alone();
+        return;
+    }
+    parent_fd = region_fd_is_ours() ? region_fd : -1;
     region_fd = -1;
     interrupted = client_rings_forked();
     if (parent) {
@@ -349,6 +398,7 @@ static __attribute__((constructor)) void library_starts(void)
 
     read_settings();
     if (!settings.off) {
+        client_confine_start(settings.session.directory[0] != '\0', settings.filters);
         client_rings_start();
         start_region(NULL);
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -388,7 +438,8 @@ static __attribute__((destructor)) void library_ends(void)
     uint32_t drained;
     char line[192];
 
-    if (!client_control || !settings.wait || client_control->pid != (uint32_t)getpid())
+    if (!client_control || !settings.wait || !client_may_call() ||
+        client_control->pid != (uint32_t)getpid())
         return;
     __atomic_store_n(&client_control->waiting, 1, __ATOMIC_RELEASE);
     snprintf(line, sizeof line,

@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +23,13 @@
 #define WAIT_NS           50000
 #define CHECK_EVERY_WAITS 200u
 #define CHECK_EVERY_DROPS (1u << 20)
+
+#define SPINS 1000
+#if defined(__x86_64__)
+#define SPIN() __builtin_ia32_pause()
+#else
+#define SPIN() SIGNAL_FENCE()
+#endif
 
 /* More than handlers can plausibly emit between two instructions of the record that they
  * interrupted. */
@@ -92,11 +98,34 @@ bool client_rings_forked(void)
     return interrupted;
 }
 
+void client_ring_abandon(void)
+{
+    struct ifg_wire_ring *ring = client_ring;
+
+    if (!ring)
+        return;
+    if (exit_key_usable)
+        pthread_setspecific(exit_key, NULL);
+    thread_ends(ring);
+}
+
+/* Rings that can be had: those that need memory are left to the recorder in a confined program. */
+static uint32_t rings_to_have(void)
+{
+    uint32_t prepared;
+
+    if (!client_needs_memory() || client_may_call())
+        return IFG_WIRE_RINGS;
+    prepared = __atomic_load_n(&client_control->rings_prepared, __ATOMIC_ACQUIRE);
+    return prepared < IFG_WIRE_RINGS ? prepared : IFG_WIRE_RINGS;
+}
+
 static struct ifg_wire_ring *take_free_ring(void)
 {
     uint32_t *states = ifg_wire_states(client_control);
+    uint32_t count = rings_to_have();
 
-    for (uint32_t i = 0; i < IFG_WIRE_RINGS; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t expected = IFG_WIRE_FREE_RING;
         uint32_t used;
         uint32_t slots;
@@ -116,6 +145,15 @@ static struct ifg_wire_ring *take_free_ring(void)
     return NULL;
 }
 
+/* Slots that can be written without fear of a full file system. */
+static uint64_t populated_slots(const struct ifg_wire_ring *ring, uint64_t size)
+{
+    uint64_t prepared = __atomic_load_n(&ring->prepared, __ATOMIC_ACQUIRE);
+    uint64_t populated = ring->populated > prepared ? ring->populated : prepared;
+
+    return client_needs_memory() && populated < size ? populated : size;
+}
+
 /* Raises ring->limit as far as tail and the populated memory allow; true when `slots` fit behind
  * head. */
 static bool refresh_limit(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots)
@@ -123,12 +161,15 @@ static bool refresh_limit(struct ifg_wire_ring *ring, uint64_t at, uint32_t slot
     uint64_t size = (uint64_t)ring->mask + 1;
     uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
     uint64_t limit = tail + size;
-    uint64_t populated = ring->populated;
+    uint64_t populated = populated_slots(ring, size);
 
     if (tail > at)
         return false; /* not ours to repair: the consumer wrote nonsense */
     while (UNLIKELY(populated < size) && at + slots > populated) {
         uint64_t step = size - populated;
+
+        if (!client_may_call())
+            break; /* the recorder will see to it */
 
         if (step > POPULATE_SLOTS)
             step = POPULATE_SLOTS;
@@ -143,12 +184,21 @@ static bool refresh_limit(struct ifg_wire_ring *ring, uint64_t at, uint32_t slot
     return at + slots <= limit;
 }
 
+/* A page's memory, without a system call. Nothing changes in it. */
+static void touch(void *address)
+{
+    __atomic_fetch_or((uint64_t *)address, 0, __ATOMIC_RELAXED);
+}
+
 static bool prepare_ring(struct ifg_wire_ring *ring)
 {
+    uint32_t index = ring_index(ring);
     uint32_t slots;
 
-    ifg_wire_ring_offset(ring_index(ring), &slots);
-    if (!client_populate(ring, IFG_WIRE_PAGE)) /* even reading a page that is not there may kill */
+    ifg_wire_ring_offset(index, &slots);
+    /* Even reading a page that is not there may kill. */
+    if (!client_populate(ring, IFG_WIRE_PAGE) &&
+        index >= __atomic_load_n(&client_control->rings_prepared, __ATOMIC_ACQUIRE))
         return false;
     ring->mask = slots - 1;
     ring->depth = 0;
@@ -156,7 +206,7 @@ static bool prepare_ring(struct ifg_wire_ring *ring)
     ring->dropped_before = 0; /* the consumer's, but a free ring has none */
     ring->unbalanced = 0;
     ring->unbalanced_before = 0;
-    ring->tid = (uint32_t)syscall(SYS_gettid);
+    ring->tid = client_thread_id();
     memcpy(ring->name, thread_name, sizeof ring->name);
     ring->taken = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
     ring->writing = 0;
@@ -165,6 +215,8 @@ static bool prepare_ring(struct ifg_wire_ring *ring)
     ring->limit = ring->taken;
     if (!refresh_limit(ring, ring->taken, 1))
         ring->limit = ring->taken; /* full, or no memory: looked at again before the first slot */
+    else
+        touch(&ifg_wire_slots(ring)[ring->taken & ring->mask]);
     client_definitions_warm();
     __atomic_store_n(&ring->generation, ring->generation + 1, __ATOMIC_RELEASE);
     return true;
@@ -175,7 +227,7 @@ struct ifg_wire_ring *client_ring_acquire(void)
     int saved_errno = errno;
     struct ifg_wire_ring *ring = NULL;
 
-    if (!client_control)
+    if (!client_control || client_confinement == IFG_CONFINED_CLOCK)
         return NULL;
     if (!acquiring) { /* set: we are in a signal handler that interrupted this very function */
         acquiring = 1;
@@ -211,7 +263,7 @@ static bool recorder_is_gone(void)
     uint32_t pid = __atomic_load_n(&client_control->recorder_pid, __ATOMIC_RELAXED);
     int locked = client_region_locked();
 
-    if (!pid || locked > 0)
+    if (!pid || locked > 0 || !client_may_call())
         return false;
     if (locked == 0)
         return true;
@@ -237,10 +289,40 @@ static void drop(struct ifg_wire_ring *ring)
     }
 }
 
+/* About two seconds. */
+static uint64_t patience_ticks(void)
+{
+#if defined(__aarch64__)
+    uint64_t per_second;
+
+    __asm__("mrs %0, cntfrq_el0" : "=r"(per_second));
+    if (client_ticks == CLIENT_COUNTER)
+        return 2 * per_second;
+#endif
+    return client_ticks == CLIENT_COUNTER ? 6000000000u : 2000000000u;
+}
+
+/* In a program that cannot sleep. A recorder that does not move any more is as good as gone. */
+static bool recorder_moves(uint32_t *drained, uint64_t *since)
+{
+    uint32_t now = __atomic_load_n(&client_control->drained, __ATOMIC_RELAXED);
+    uint64_t ticks = client_now();
+
+    if (!*since || now != *drained) {
+        *drained = now;
+        *since = ticks;
+    }
+    for (int i = 0; i < SPINS; i++)
+        SPIN();
+    return ticks - *since < patience_ticks();
+}
+
 static bool has_room(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots)
 {
     int saved_errno;
     unsigned waits = 0;
+    uint64_t since = 0;
+    uint32_t drained = 0;
     bool room;
 
     if (at + slots <= ring->limit)
@@ -254,11 +336,13 @@ static bool has_room(struct ifg_wire_ring *ring, uint64_t at, uint32_t slots)
             break;
         if (ring->writing)
             break; /* a handler in the middle of a record: what it waits for cannot come */
-        if (++waits % CHECK_EVERY_WAITS == 0 && recorder_is_gone()) {
+        if (client_may_call() ? ++waits % CHECK_EVERY_WAITS == 0 && recorder_is_gone()
+                              : !recorder_moves(&drained, &since)) {
             forget_recorder();
             break;
         }
-        nanosleep(&nap, NULL);
+        if (client_may_call())
+            nanosleep(&nap, NULL);
     }
     errno = saved_errno;
     return room;

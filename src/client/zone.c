@@ -108,7 +108,7 @@ static __attribute__((noinline)) void zone_end_slow(ifg_zone zone, uint64_t end)
     struct ifg_wire_ring *ring = client_ring;
     enum client_take take;
 
-    if (!ring)
+    if (!ring || client_confinement == IFG_CONFINED_CLOCK)
         return; /* begun before a fork, ended in the child: it belongs to the parent */
     if (zone.depth > ring->depth) {
         if (zone.start >=

@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/perf/profile.h"
+#include "record/confined.h"
+#include "record/fault.h"
 #include "record/process.h"
 #include "record/program.h"
 #include "record/session_internal.h"
@@ -38,13 +39,16 @@ struct position {
 
 struct allocation_watch {
     struct ifg_heap *heap; /* NULL: they are not followed */
-    struct profile *own;   /* for stacks, if there are no samples */
+    int fd;
+    struct fault_guard guard; /* a program may cut the file short */
+    struct profile *own;      /* for stacks, if there are no samples */
     struct position stacks, frees;
     struct trace_allocation waiting[BATCH];
     size_t waiting_count;
     uint64_t picked, ended, rooted;
     uint64_t bytes;    /* that the picked ones stand for */
     uint64_t given_up; /* cells whose producer died */
+    bool cut;          /* the file was found shorter than it was made */
     uint64_t window_ns, window_picked;
     uint64_t interval, widest; /* between picks: now, and the most so far */
     char reason[512];
@@ -63,9 +67,9 @@ static uint32_t can_read_itself(void)
 
 /* All of its memory is taken now: later there might be none, and it would be the program that dies
  * of that. */
-static struct ifg_heap *create_ring(const char *path, char *reason, size_t size)
+static struct ifg_heap *create_ring(const char *path, int *out_fd, char *reason, size_t size)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     struct ifg_heap *heap = NULL;
     void *memory;
     int trouble = fd < 0 ? errno : posix_fallocate(fd, 0, sizeof *heap);
@@ -77,12 +81,13 @@ static struct ifg_heap *create_ring(const char *path, char *reason, size_t size)
         else
             heap = memory;
     }
-    if (fd >= 0)
-        close(fd);
     if (!heap) {
         snprintf(reason, size, "%s cannot be made: %s", path, strerror(trouble));
+        if (fd >= 0)
+            close(fd);
         return NULL;
     }
+    *out_fd = fd;
     for (uint32_t i = 0; i < IFG_HEAP_STACKS; i++)
         heap->stacks[i].turn = i;
     for (uint32_t i = 0; i < IFG_HEAP_FREES; i++)
@@ -90,10 +95,20 @@ static struct ifg_heap *create_ring(const char *path, char *reason, size_t size)
     heap->head.version = IFG_HEAP_VERSION;
     heap->head.open = 1;
     heap->head.interval = IFG_HEAP_INTERVAL;
-    heap->head.seccomp = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+    heap->head.filters = confined_own_filters();
     heap->head.can_read = can_read_itself();
     __atomic_store_n(&heap->head.magic, IFG_HEAP_MAGIC, __ATOMIC_RELEASE);
     return heap;
+}
+
+static void forget_ring(struct allocation_watch *watch)
+{
+    if (!watch->heap)
+        return;
+    fault_guard_remove(&watch->guard);
+    munmap(watch->heap, sizeof *watch->heap);
+    close(watch->fd);
+    watch->heap = NULL;
 }
 
 static void follow(struct session *session, struct allocation_watch *watch)
@@ -107,12 +122,12 @@ static void follow(struct session *session, struct allocation_watch *watch)
         return; /* whoever starts it will say so */
     program_probe(path, &program);
     snprintf(ring, sizeof ring, "%s/" RING_NAME, session->rendezvous.directory);
-    watch->heap = create_ring(ring, watch->reason, sizeof watch->reason);
+    watch->heap = create_ring(ring, &watch->fd, watch->reason, sizeof watch->reason);
+    if (watch->heap)
+        fault_guard_add(&watch->guard, watch->heap, sizeof *watch->heap, watch->fd);
     if (watch->heap &&
-        !hooks_add_memory(&session->hooks, &program, ring, watch->reason, sizeof watch->reason)) {
-        munmap(watch->heap, sizeof *watch->heap);
-        watch->heap = NULL;
-    }
+        !hooks_add_memory(&session->hooks, &program, ring, watch->reason, sizeof watch->reason))
+        forget_ring(watch);
 }
 
 /* ---- beginning ---- */
@@ -317,6 +332,8 @@ bool allocated_work(struct session *session, uint64_t now_ns)
     if (!watch || !watch->heap)
         return false;
     before = watch->picked;
+    if (fault_guard_mend(&watch->guard))
+        watch->cut = true; /* what comes now is zeros: nothing */
     take_all(session, now_ns);
     adapt(watch, now_ns);
     if (watch->waiting_count >= BATCH / 2)
@@ -339,8 +356,22 @@ static void report_end(struct session *session)
 {
     const struct allocation_watch *watch = session->allocations;
     const struct ifg_heap_head *head = &watch->heap->head;
+    const char *rest = watch->cut       ? "; then a program cut the shared memory short"
+                       : head->confined ? "; programs that confine themselves (seccomp) are left "
+                                          "alone from then on"
+                       : head->foreign  ? "; some programs have a malloc of their own"
+                                        : "";
     char text[256];
 
+    if (watch->cut && !watch->picked) {
+        report(session, TRACE_INSTRUMENT_UNAVAILABLE, "a program cut the shared memory short");
+        return;
+    }
+    if (watch->cut) {
+        snprintf(text, sizeof text, "with stacks%s", rest);
+        report(session, TRACE_INSTRUMENT_ON, text);
+        return;
+    }
     if (!head->processes)
         report(session, TRACE_INSTRUMENT_UNAVAILABLE,
                "the program did not load the library that follows them");
@@ -350,13 +381,11 @@ static void report_end(struct session *session)
     if (!head->processes || head->foreign >= head->processes)
         return;
     snprintf(text, sizeof text, "about one of every %llu KiB, with stacks%s",
-             (unsigned long long)(IFG_HEAP_INTERVAL >> 10),
-             head->foreign ? "; some programs have a malloc of their own" : "");
+             (unsigned long long)(IFG_HEAP_INTERVAL >> 10), rest);
     if (watch->widest > IFG_HEAP_INTERVAL)
         snprintf(text, sizeof text, "one of every %llu to %llu KiB, with stacks%s",
                  (unsigned long long)(IFG_HEAP_INTERVAL >> 10),
-                 (unsigned long long)(watch->widest >> 10),
-                 head->foreign ? "; some programs have a malloc of their own" : "");
+                 (unsigned long long)(watch->widest >> 10), rest);
     report(session, TRACE_INSTRUMENT_ON, text);
 }
 
@@ -400,8 +429,7 @@ void allocated_close(struct session *session)
     if (!watch)
         return;
     profile_close(watch->own);
-    if (watch->heap)
-        munmap(watch->heap, sizeof *watch->heap);
+    forget_ring(watch);
     ifg_free(watch);
     session->allocations = NULL;
 }

@@ -17,6 +17,7 @@
 #include "base/ticks.h"
 #include "record/allocated.h"
 #include "record/attached.h"
+#include "record/confined.h"
 #include "record/fault.h"
 #include "record/host.h"
 #include "record/probed.h"
@@ -99,7 +100,8 @@ static enum ifg_status prepare_environment(struct session *session, const char *
     char value[256];
     enum ifg_status status;
 
-    snprintf(value, sizeof value, "%d:%s:%s", (int)getpid(), session->options->lossless ? "L" : "",
+    snprintf(value, sizeof value, "%d:%sF%u:%s", (int)getpid(),
+             session->options->lossless ? "L" : "", confined_own_filters(),
              session->rendezvous.directory);
     status = hooks_add_variable(hooks, IFG_ENV_SESSION, value, err);
     if (status || session->options->hook == SESSION_HOOK_NONE ||
@@ -203,6 +205,11 @@ static enum ifg_status begin_injection(struct session *session, pid_t pid, int *
 
     if (!hooks_find_directory(directory, reason, sizeof reason))
         return ifg_fail(err, IFG_UNSUPPORTED, "cannot inject into pid %d: %s", (int)pid, reason);
+    if (confined_more_than_born(pid))
+        return ifg_fail(err, IFG_UNSUPPORTED,
+                        "cannot inject into pid %d: it has confined itself (seccomp), and what is "
+                        "injected makes system calls; leave --hook inject out",
+                        (int)pid);
     status = inject_begin(&(struct inject_options){ .pid = pid, .hooks_dir = directory },
                           &session->injection, err);
     if (!status && *fd < 0)
@@ -285,7 +292,13 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     attached_write(session, 0);
     sampled_begin(session, pid, false);
     allocated_begin(session);
-    return fd >= 0 ? session_add_target(session, fd, pid, err) : IFG_OK;
+    if (fd < 0)
+        return IFG_OK;
+    status = session_add_target(session, fd, pid, err);
+    /* Left alone: what is seen from outside does it no harm. */
+    if (status == IFG_UNSUPPORTED && (session->profile || sight.watched || session->probed))
+        status = IFG_OK;
+    return status;
 }
 
 static bool is_ignored(int number)

@@ -85,13 +85,19 @@ static void describe_process(struct target *target)
     trace_writer_process(target->context->writer, &process);
 }
 
-/* Prepares the region for us. What an earlier recorder left in the rings is passed over; what a
- * program kept from its start for its first recorder (IFG_WAIT, launched by us) is not. */
+/* Whether the program has kept events from its start for its first recorder (IFG_WAIT, launched by
+ * us). */
+static bool keeps_events(const struct ifg_wire_control *control)
+{
+    return control->recording &&
+           (!control->recorder_pid || control->recorder_pid == (uint32_t)getpid());
+}
+
+/* Prepares the region for us. What an earlier recorder left in the rings is passed over. */
 static void begin_recording(struct target *target)
 {
     struct ifg_wire_control *control = target->control;
-    bool keep = control->recording &&
-                (!control->recorder_pid || control->recorder_pid == (uint32_t)getpid());
+    bool keep = keeps_events(control);
     uint32_t used = __atomic_load_n(&control->rings_used, __ATOMIC_ACQUIRE);
 
     control->recorder_pid_ns = foreign_pid_namespace(target->pid);
@@ -165,6 +171,7 @@ enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
 {
     struct target *target = ifg_alloc(1, sizeof *target);
     enum ifg_status status = IFG_OK;
+    const char *why;
     void *region;
 
     *out_target = NULL;
@@ -199,10 +206,15 @@ enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
     status = lock_region(fd, pid, err);
     if (status)
         goto out;
-    target->pidfd = open_pidfd(pid);
-    target->process = context->next_process++;
     target->start_ticks = target->control->start_ticks;
     target->start_ns = target->control->start_ns;
+    why = keeps_events(target->control) ? NULL : target_refuses(target);
+    if (why) {
+        status = ifg_fail(err, IFG_UNSUPPORTED, "process %d %s", (int)pid, why);
+        goto out;
+    }
+    target->pidfd = open_pidfd(pid);
+    target->process = context->next_process++;
     describe_process(target);
     begin_recording(target);
     *out_target = target;
@@ -373,6 +385,7 @@ unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any)
         used = IFG_WIRE_RINGS;
     if (!grow_readers(target, used))
         used = target->ring_count;
+    target_watch_confinement(target, now_ns);
     /* Heads first, definitions second: then every id that is drained below has its definition. */
     look_at_heads(target, used, now_ns);
     target_read_definitions(target, now_ns);

@@ -82,7 +82,21 @@ struct target {
     size_t file_capacity;
     uint64_t files_lost;
     uint64_t ops_lost;
+    bool seen_confined; /* from outside */
+    bool told_confined;
+    bool left_alone; /* nothing is recorded of it any more */
+    bool definitions_given;
+    uint64_t next_confined_look_ns;
+    uint8_t ring_memory[IFG_WIRE_RINGS]; /* given to a confined program: 0 none, 1 some, 2 all */
 };
+
+#define CONFINED_INSTRUMENT "confined programs"
+
+/* confined.c: why the process cannot be recorded without harm; NULL: it can. Before the first
+ * event. */
+const char *target_refuses(struct target *target);
+/* While it is recorded: leaves it alone if need be, gives it memory that it cannot ask for. */
+void target_watch_confinement(struct target *target, uint64_t now_ns);
 
 /* Inferences at places with higher numbers are not counted while they are recorded. */
 #define INFERENCE_LOCATIONS (1u << 20)

@@ -44,10 +44,11 @@ struct ifg_heap_head {
     uint32_t version;
     uint32_t open;      /* 0: nobody takes anything any more */
     uint64_t interval;  /* bytes between two picks, in the mean; the recorder changes it */
-    int32_t seccomp;    /* the recorder's PR_GET_SECCOMP: whoever has another may do less */
     uint32_t can_read;  /* process_vm_readv works where the recorder is */
     uint32_t processes; /* programs that have mapped this */
     uint32_t foreign;   /* of them, those whose allocations go to another malloc than ours */
+    uint32_t confined;  /* of them, those that confined themselves and are left alone since */
+    uint32_t filters;   /* seccomp filters that the recorder has itself */
     struct ifg_heap_queue stacks;
     struct ifg_heap_queue frees;
 };

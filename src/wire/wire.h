@@ -111,7 +111,8 @@ struct ifg_wire_ring {
     _Alignas(64) uint64_t tail; /* slots ever consumed */
     uint64_t dropped_before;    /* of `dropped`: what this recorder has nothing to do with */
     uint64_t unbalanced_before; /* the same of `unbalanced` */
-    uint64_t reserved_consumer[5];
+    uint64_t prepared;          /* slots that the recorder has given memory to */
+    uint64_t reserved_consumer[4];
 
     /* written by the producer, rarely */
     _Alignas(64) char name[32]; /* the thread's name, if the program gave it one */
@@ -201,6 +202,10 @@ enum ifg_wire_ring_state {
 
 #define IFG_WIRE_SESSION_MAX 192u
 
+/* What a library can do; a recorder of a later version must not expect more. */
+#define IFG_WIRE_CAN_CONFINE 1u /* makes no system calls in a program that confined itself */
+#define IFG_WIRE_IS_MEMFD    2u /* the region needs no file system: its memory is always there */
+
 struct ifg_wire_control {
     uint64_t magic; /* stored last, with release */
     uint32_t version;
@@ -218,7 +223,11 @@ struct ifg_wire_control {
     uint32_t recorder_pid;
     uint32_t drained;         /* counts complete drains; a program that waits at exit watches it */
     uint64_t recorder_pid_ns; /* 0: recorder_pid means something here; else another namespace */
-    uint64_t reserved1[5];
+    uint32_t confined;        /* seen from outside: no system calls, please */
+    uint32_t rings_prepared;  /* so many rings, from the first on, have memory (ring->prepared) */
+    uint32_t definitions_prepared; /* bytes of the log that have */
+    uint32_t reserved0;
+    uint64_t reserved1[3];
     char session[IFG_WIRE_SESSION_MAX]; /* directory where children of a fork put their regions */
 
     /* written by the program */
@@ -227,9 +236,11 @@ struct ifg_wire_control {
     uint64_t ringless_dropped;                  /* records of threads that found no ring */
     uint32_t next_location;
     uint32_t next_model;
-    uint32_t rings_used; /* high-water mark of ring indices, so that a scan is short */
-    uint32_t waiting;    /* the program has ended and waits to be drained */
-    uint64_t reserved2[3];
+    uint32_t rings_used;  /* high-water mark of ring indices, so that a scan is short */
+    uint32_t waiting;     /* the program has ended and waits to be drained */
+    uint32_t abilities;   /* IFG_WIRE_CAN_... */
+    uint32_t confinement; /* enum ifg_confinement: what it did to itself, as far as we know */
+    uint64_t reserved2[2];
 };
 
 static_assert(sizeof(struct ifg_wire_control) <= IFG_WIRE_PAGE, "control fits its page");

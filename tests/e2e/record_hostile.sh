@@ -34,4 +34,24 @@ for way in indices slots records states definitions rings names open control eve
     ok "$way: it is JSON" python3 -m json.tool json /dev/null
 done
 
+# The ring of --memory is a file that every program of the tree can write to, and cut short.
+i=0
+while [ "$i" -lt 4 ]; do
+    i=$((i + 1))
+    # shellcheck disable=SC2016 # the shell that is recorded expands it
+    spawn "$INFEROGRAM" record -f -o heap.ifg --memory -- sh -c '
+        for bytes in 0 4096 100000 0 50000000 0; do
+            python3 -c "b = [bytearray(3000000) for i in range(20)]"
+            env -u LD_PRELOAD truncate -s $bytes "$IFG_MEMORY"
+        done
+        exit 3' >/dev/null 2>heap.err
+    ended "$spawned"
+    # The programs that look at what they cut may be killed by that; the recorder is not.
+    matches "heap cut short ($i): the recorder goes on" "$status" '^(3|135)$'
+    contains "heap cut short ($i): to its end" "$(cat heap.err)" "recorded"
+    exits "heap cut short ($i): the trace can be read" 0 timeout 60 "$INFEROGRAM" info heap.ifg
+done
+
+exits "a region in a memfd cannot be cut" 0 "$REC_HOSTILE" seal
+
 done_testing

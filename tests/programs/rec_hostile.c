@@ -5,7 +5,7 @@
  * 0.
  *
  *   rec_hostile WAY SECONDS     ways: indices slots records states definitions rings control names
- *                               open everything truncate
+ *                               open everything truncate; seal: only tries, and needs no time
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -181,6 +181,25 @@ static void truncate_region(void)
     }
 }
 
+/* A region in a memfd keeps its size, whatever the program tries. */
+static int try_to_cut_memfd(void)
+{
+    for (int fd = 3; fd < 64; fd++) {
+        char path[64];
+        char link[512];
+        ssize_t length;
+
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        length = readlink(path, link, sizeof link - 1);
+        if (length <= 0)
+            continue;
+        link[length] = '\0';
+        if (strstr(link, "memfd:inferogram"))
+            return ftruncate(fd, 0) < 0 && ftruncate(fd, (off_t)1 << 40) < 0 ? 0 : 98;
+    }
+    return 97;
+}
+
 static double seconds_now(void)
 {
     struct timespec now;
@@ -196,6 +215,8 @@ int main(int argc, char **argv)
 
     if (argc < 2 || !region)
         return 99;
+    if (strcmp(argv[1], "seal") == 0)
+        return try_to_cut_memfd();
     for (int i = 0; i < 100; i++) {
         IFG_ZONE("sane");
     }

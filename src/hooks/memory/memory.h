@@ -51,6 +51,10 @@ MEMORY_HIDDEN void memory_note(void *block, size_t bytes, const struct memory_ca
 MEMORY_HIDDEN void memory_note_end(const void *block, uint64_t time_ns);
 MEMORY_HIDDEN uint64_t memory_now_ns(void);
 
+/* The program has confined itself, or was confined when it began: it is left alone. */
+extern MEMORY_HIDDEN bool memory_confined;
+MEMORY_HIDDEN void memory_confine(void); /* from now on */
+
 /* early.c: memory for whom malloc cannot be found yet. It is never given back. NULL: no more. */
 MEMORY_HIDDEN void *early_alloc(size_t alignment, size_t bytes);
 MEMORY_HIDDEN bool early_has(const void *block, size_t *out_bytes);

@@ -26,7 +26,7 @@ extern uint32_t ops_every; /* 0: not wanted */
 
 static inline bool ops_wanted(const struct ort_session_state *session)
 {
-    return ops_every && (session->observed || session->profile);
+    return ops_every && (session->observed || session->profile) && !ifg_is_confined();
 }
 
 /* May replace *options. */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "hooks/ort/api.h"
+#include "wire/confine_door.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -26,10 +27,12 @@
 #define SESSION        "IFG_SESSION"
 #define HOOKS_LIBRARY  "libinferogram-ort.so"
 #define HOOKS_FUNCTION "ifg_ort_wrap_base"
+#define TELL_FUNCTION  "ifg_confine" /* of libinferogram, which the hooks bring with them */
 
 typedef const struct ort_api_base *door_function(void);
 typedef void *dlsym_function(void *handle, const char *name);
 typedef const struct ort_api_base *wrap_function(const struct ort_api_base *real);
+typedef void tell_function(int how);
 
 EXPORT door_function OrtGetApiBase;
 EXPORT dlsym_function dlsym;
@@ -142,6 +145,8 @@ static const struct ort_api_base *unchanged(const struct ort_api_base *real)
 }
 
 static wrap_function *hooks;
+static tell_function *tell;
+static bool confined; /* the program may not expect our system calls: load nothing any more */
 static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
 
 static void load_hooks(void)
@@ -161,6 +166,8 @@ static void load_hooks(void)
                  self.dli_fname) >= (int)sizeof path)
         return;
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    found = library ? find(library, TELL_FUNCTION) : NULL;
+    memcpy(&tell, &found, sizeof tell);
     found = library ? find(library, HOOKS_FUNCTION) : NULL;
     if (found)
         memcpy(&hooks, &found, sizeof hooks);
@@ -173,6 +180,8 @@ static const struct ort_api_base *enter(door_function *real)
     const struct ort_api_base *base = real();
     int saved_errno = errno;
 
+    if (!hooks && __atomic_load_n(&confined, __ATOMIC_RELAXED))
+        return base;
     pthread_once(&hooks_once, load_hooks);
     if (base)
         base = hooks(base);
@@ -296,4 +305,26 @@ void *preload_dlsym_ort(void *handle, const char *name)
     door = door_for(door);
     memcpy(&found, &door, sizeof found);
     return found;
+}
+
+/* ---- programs that confine themselves ---- */
+
+static void confine_begins(enum ifg_confinement confinement)
+{
+    __atomic_store_n(&confined, true, __ATOMIC_RELAXED);
+    if (tell)
+        tell((int)confinement);
+}
+
+static void *confine_next(const char *name)
+{
+    return find(RTLD_NEXT, name);
+}
+
+static __attribute__((constructor)) void doors_start(void)
+{
+    int saved_errno = errno;
+
+    confine_find();
+    errno = saved_errno;
 }

@@ -23,7 +23,7 @@ static inline struct ort_session_state *find_state(struct ort_runtime *rt,
 {
     struct ort_session_state *state = ort_map_find(&ort_sessions, session);
 
-    if (UNLIKELY(!state && rt->patched))
+    if (UNLIKELY(!state && rt->patched && !ifg_is_confined()))
         state = ort_rundown(rt, session);
     return state;
 }
@@ -53,7 +53,7 @@ static void tell(struct ort_session_state *session, ifg_zone zone, uint64_t end,
 {
     char text[ORT_TEXT];
 
-    if (UNLIKELY(session->cache_watch.fd >= 0))
+    if (UNLIKELY(session->cache_watch.fd >= 0 && !ifg_is_confined()))
         tell_caches(session, zone, end);
 
     ifg_zone_detail_int(zone, "session", session->number);
@@ -100,7 +100,7 @@ struct ort_status *ort_Run(struct ort_runtime *rt, struct ort_session *session,
     if (UNLIKELY(ops.active))
         ops_end(&ops, zone, end, status != NULL);
     ifg_zone_end_at(zone, end);
-    if (UNLIKELY(arena_wanted))
+    if (UNLIKELY(arena_wanted && !ifg_is_confined()))
         arena_look(state, session);
     return status;
 }
@@ -129,7 +129,7 @@ struct ort_status *ort_RunWithBinding(struct ort_runtime *rt, struct ort_session
     if (UNLIKELY(ops.active))
         ops_end(&ops, zone, end, status != NULL);
     ifg_zone_end_at(zone, end);
-    if (UNLIKELY(arena_wanted))
+    if (UNLIKELY(arena_wanted && !ifg_is_confined()))
         arena_look(state, session);
     return status;
 }
@@ -178,7 +178,9 @@ struct ort_status *ort_RunAsync(struct ort_runtime *rt, struct ort_session *sess
         run = malloc(sizeof *run);
     if (run) {
         ort_setup_flush(state, inputs, input_count, NULL);
-        if (UNLIKELY(arena_wanted)) /* not in the callback: that is a thread of ONNX Runtime */
+        if (UNLIKELY(
+                arena_wanted &&
+                !ifg_is_confined())) /* not in the callback: that is a thread of ONNX Runtime */
             arena_look(state, session);
         start = ifg_ticks();
         *run = (struct async_run){ callback, user, state, start };

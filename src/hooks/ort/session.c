@@ -260,6 +260,8 @@ static struct ort_status *create(struct creation *creation, struct ort_session *
     ifg_zone load = { 0, 0, 0 };
     struct ort_cache_watch watch;
 
+    if (ifg_is_confined()) /* files and directories would be looked at, which may kill */
+        return call(creation, creation->options, out);
     creation->asked = ort_options_of(creation->options);
     creation->number = __atomic_add_fetch(&session_count, 1, __ATOMIC_RELAXED);
     name_model(creation);
@@ -304,7 +306,8 @@ struct ort_status *ort_CreateSession(struct ort_runtime *rt, const struct ort_en
         .rt = rt, .how = FROM_PATH, .env = env, .path = path, .options = options
     };
 
-    model_identify_file(path, &creation.identity);
+    if (!ifg_is_confined())
+        model_identify_file(path, &creation.identity);
     return create(&creation, out);
 }
 
@@ -333,7 +336,8 @@ struct ort_status *ort_CreateSessionWithContainer(struct ort_runtime *rt, const 
                                  .options = options,
                                  .container = container };
 
-    model_identify_file(path, &creation.identity);
+    if (!ifg_is_confined())
+        model_identify_file(path, &creation.identity);
     return create(&creation, out);
 }
 
@@ -371,7 +375,7 @@ void ort_ReleaseSession(struct ort_runtime *rt, struct ort_session *session)
 
     if (state) {
         ops_release(state);
-        if (arena_wanted && ifg_is_recording())
+        if (arena_wanted && ifg_is_recording() && !ifg_is_confined())
             arena_ending(state, session);
     }
     {

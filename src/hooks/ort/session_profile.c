@@ -193,7 +193,7 @@ static void end_profile(struct ort_profile *profile)
                            char **)(profile->session, allocator, &file)) ||
         !file)
         return;
-    if (!ifg_is_recording() || !write_runs(profile, file))
+    if (!ifg_is_recording() || ifg_is_confined() || !write_runs(profile, file))
         unlink(file); /* nobody would */
     ort_ok(rt, ORT_FN(rt, AllocatorFree, struct ort_allocator *, void *)(allocator, file));
 }

@@ -98,6 +98,8 @@ class Library:
             function = getattr(dll, 'ifg_' + name)
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
+        # Not 0 once the program has confined itself (seccomp): no files, no directories then.
+        self.is_confined = getattr(dll, 'ifg_is_confined', lambda: 0)
         # A view of the library's own pointer, which moves when the process forks: recording[0].
         self.recording = ctypes.POINTER(U32).in_dll(dll, 'ifg_recording_word')
         self.places = {}

@@ -161,6 +161,8 @@ class Profile:
         if not json_path:
             return
         library, path = self.owner.library, self.prefix + '.runs'
+        if library.is_confined():
+            return
         if not library.recording[0] or not self.runs:
             os.unlink(json_path)  # nobody else would
             return
