@@ -166,7 +166,7 @@ static void memory_growth(void)
     rules_run(&test);
     REQUIRE(rules_find(&test, "memory-growth") != NULL);
     CHECK_CONTAINS(rules_find(&test, "memory-growth")->title, "grows by 2.");
-    CHECK_CONTAINS(rules_find(&test, "memory-growth")->title, "to 140 MB");
+    CHECK_CONTAINS(rules_find(&test, "memory-growth")->title, "over 15 s, to 140 MB");
     CHECK_CONTAINS(rules_find(&test, "memory-growth")->evidence, "for each inference");
     CHECK_INT(rules_find(&test, "memory-growth")->severity, FINDING_MEDIUM);
     rules_end(&test);
@@ -196,6 +196,30 @@ static void memory_that_settles(void)
     for (unsigned i = 0; i <= 20; i++)
         ml_trace_resource(&test.trace, 0, "rss bytes", i * (uint64_t)ML_S + 1,
                           100e6 + 30e6 * (i % 5));
+    rules_run(&test);
+    CHECK(!rules_find(&test, "memory-growth"));
+    rules_end(&test);
+
+    begin(&test, 30); /* levels off after 20 s */
+    for (unsigned i = 0; i <= 30; i++)
+        ml_trace_resource(&test.trace, 0, "rss bytes", i * (uint64_t)ML_S + 1,
+                          100e6 + 4e6 * (i < 20 ? i : 20));
+    rules_run(&test);
+    CHECK(!rules_find(&test, "memory-growth"));
+    rules_end(&test);
+
+    begin(&test, 24); /* the same, ended soon after */
+    for (unsigned i = 0; i <= 24; i++)
+        ml_trace_resource(&test.trace, 0, "rss bytes", i * (uint64_t)ML_S + 1,
+                          100e6 + 4e6 * (i < 20 ? i : 20));
+    rules_run(&test);
+    CHECK(!rules_find(&test, "memory-growth"));
+    rules_end(&test);
+
+    begin(&test, 30); /* slower and slower: a cache that fills */
+    for (unsigned i = 0; i <= 30; i++)
+        ml_trace_resource(&test.trace, 0, "rss bytes", i * (uint64_t)ML_S + 1,
+                          100e6 + 200e6 * (1 - exp(-(double)i / 8)));
     rules_run(&test);
     CHECK(!rules_find(&test, "memory-growth"));
     rules_end(&test);

@@ -6,7 +6,8 @@
 
 /* The first quarter is the start, when everything grows. The rest is cut into four parts: growth is
  * steady if each part has its share of it. 5 % and 8 MB are more than caches and pools that settle;
- * a third more is on its way to the end of memory. */
+ * a third more is on its way to the end of memory. Caches fill up and level off: in the last third
+ * it must grow half as fast as before, and at its very end still a quarter. */
 #define START_SHARE  0.25
 #define PARTS        4u
 #define LEAST_VALUES 8u
@@ -15,6 +16,9 @@
 #define LEAST_BYTES  8e6
 #define PART_SHARE   0.1
 #define HIGH_GROWTH  0.33
+#define TAIL_SHARE   0.333
+#define TAIL_RATE    0.5
+#define END_RATE     0.25
 #define MB           1e6
 
 struct growth {
@@ -23,6 +27,52 @@ struct growth {
     double seconds; /* between the first part and the last */
     uint64_t from_ns, to_ns;
 };
+
+/* Bytes a second from a time on, by least squares; 0 for fewer than three values. */
+static double rate_since(const struct resource_series *series, uint64_t from_ns)
+{
+    double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0;
+
+    for (size_t i = 0; i < series->count; i++) {
+        double x = ((double)series->points[i].ns - (double)from_ns) / 1e9;
+        double y = series->points[i].value - series->points[0].value;
+
+        if (series->points[i].ns < from_ns)
+            continue;
+        n++;
+        x_sum += x;
+        y_sum += y;
+        xx += x * x;
+        xy += x * y;
+    }
+    return n < 3 || !(n * xx > x_sum * x_sum) ? 0
+                                              : (n * xy - x_sum * y_sum) / (n * xx - x_sum * x_sum);
+}
+
+/* What grew between two times, the last values before each. */
+static double grown_between(const struct resource_series *series, uint64_t from_ns, uint64_t to_ns)
+{
+    double from = series->points[0].value, to = from;
+
+    for (size_t i = 0; i < series->count; i++) {
+        if (series->points[i].ns <= from_ns)
+            from = series->points[i].value;
+        if (series->points[i].ns <= to_ns)
+            to = series->points[i].value;
+    }
+    return to - from;
+}
+
+static bool flattens(const struct resource_series *series, const struct growth *growth)
+{
+    double rate = growth->bytes / growth->seconds;
+    uint64_t tail_ns = (uint64_t)(TAIL_SHARE * (double)(growth->to_ns - growth->from_ns));
+    uint64_t end_ns = tail_ns / 3;
+
+    return rate_since(series, growth->to_ns - tail_ns) < TAIL_RATE * rate ||
+           grown_between(series, growth->to_ns - end_ns, growth->to_ns) <
+               END_RATE * rate * (double)end_ns / 1e9;
+}
 
 static bool measure(const struct resource_series *series, struct growth *out)
 {
@@ -57,7 +107,7 @@ static bool measure(const struct resource_series *series, struct growth *out)
     for (size_t i = 1; i < PARTS; i++)
         if (out->parts[i] - out->parts[i - 1] < PART_SHARE * out->bytes)
             return false;
-    return true;
+    return !flattens(series, out);
 }
 
 /* Inferences of a process that began in this time. */
@@ -91,9 +141,12 @@ static void report(const struct ml_input *input, const struct resource_series *s
 
     if (!finding)
         return;
-    finding_title(finding, "memory grows by %.2f MB a second, to %.0f MB", rate / MB, whole / MB);
-    finding_sentence(finding, "Memory of the program grows by %.2f MB a second, to %.0f MB.",
-                     rate / MB, whole / MB);
+    finding_title(finding, "memory grows by %.2f MB a second over %.0f s, to %.0f MB", rate / MB,
+                  (double)(growth->to_ns - growth->from_ns) / 1e9, whole / MB);
+    finding_sentence(finding,
+                     "Memory of the program grows by %.2f MB a second, to %.0f MB, and has not "
+                     "levelled off after %.0f s.",
+                     rate / MB, whole / MB, (double)(growth->to_ns - series->points[0].ns) / 1e9);
     if (runs >= 1)
         finding_evidence(finding,
                          "rss of pid %u without its first quarter: %.0f, %.0f, %.0f, %.0f MB in "
@@ -112,6 +165,7 @@ static void report(const struct ml_input *input, const struct resource_series *s
                 "memory.enable_memory_arena_shrinkage (run option) or arena_extend_strategy="
                 "kSameAsRequested");
     finding_number(finding, "mb_per_s", rate / MB);
+    finding_number(finding, "seconds", (double)(growth->to_ns - growth->from_ns) / 1e9);
     finding_number(finding, "grown_mb", growth->bytes / MB);
     finding_number(finding, "rss_mb", whole / MB);
     if (runs >= 1)
