@@ -33,7 +33,7 @@ static bool choose_places(struct hot_wanted *wanted, const struct hot_filter *fi
         bool of_model =
             (!filter->net || place->net == filter->net - 1) &&
             (!filter->model || (place->net < model->net_count &&
-                                strcmp(model->nets[place->net].name, filter->model) == 0));
+                                model_net_is_called(&model->nets[place->net], filter->model)));
 
         wanted->ml[i] = of_model && (!filter->category || place->category == filter->category);
         wanted->op[i] = filter->op ? strcmp(place->name, filter->op) == 0 : of_model;

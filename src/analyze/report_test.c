@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/stats.h"
 #include "base/alloc.h"
 #include "ml_trace.h"
 #include "sample_trace.h"
@@ -213,6 +214,48 @@ static void all_is_well(void)
     done(report);
 }
 
+/* Files of one name in several folders: the folder tells them apart, wherever a model is named. */
+static void models_of_one_name(void)
+{
+    static const char *const paths[] = { "/srv/en/v1/model.onnx", "/srv/de/v1/model.onnx",
+                                         "/srv/de/v2/model.onnx", "/srv/de/v2/model.ort",
+                                         "/srv/de/v2/model.onnx" };
+    static const char *const names[] = { "en/v1/model", "de/v1/model", "v2/model", "model.ort",
+                                         "v2/model" };
+    struct stats_options options = { .by = STATS_BY_MODEL };
+    struct stats *stats = NULL;
+    struct report *report;
+
+    ml_trace_begin(&trace, NULL);
+    for (size_t i = 0; i < 5; i++) {
+        uint32_t model =
+            ml_trace_model(&trace, &(struct ml_trace_model){ .name = "model", .path = paths[i] });
+
+        ml_trace_event(&trace, 0, model, TRACE_CATEGORY_INFERENCE, (i + 1) * ML_MS);
+    }
+    report = make();
+    REQUIRE(trace.model->net_count == 5);
+    for (size_t i = 0; i < 5; i++) {
+        CHECK_STR(trace.model->nets[i].name, names[i]);
+        CHECK_STR(trace.model->nets[i].given_name, "model");
+    }
+    REQUIRE(stats_create(trace.model, &options, &stats, NULL) == IFG_OK);
+    REQUIRE(stats->row_count == 4);
+    CHECK_STR(stats->rows[0].name, "v2/model"); /* 3 ms and 5 ms: the same file */
+    CHECK_UINT(stats->rows[0].count, 2);
+    CHECK_STR(stats->rows[3].name, "en/v1/model");
+    stats_destroy(stats);
+    options.filter.model = "en/v1/model";
+    REQUIRE(stats_create(trace.model, &options, &stats, NULL) == IFG_OK);
+    CHECK_UINT(stats->row_count, 1);
+    stats_destroy(stats);
+    options.filter.model = "model"; /* all of them */
+    REQUIRE(stats_create(trace.model, &options, &stats, NULL) == IFG_OK);
+    CHECK_UINT(stats->row_count, 4);
+    stats_destroy(stats);
+    done(report);
+}
+
 static void partly_placed(void)
 {
     struct report *report;
@@ -371,7 +414,7 @@ static void out_of_memory(void)
     ml_trace_end(&trace);
 }
 
-TAP_MAIN(TAP_CASE(timings), TAP_CASE(perturbed), TAP_CASE(operators), TAP_CASE(async_inferences),
-         TAP_CASE(order_and_sentences), TAP_CASE(all_is_well), TAP_CASE(partly_placed),
-         TAP_CASE(titles), TAP_CASE(nothing_there), TAP_CASE(odd_properties),
-         TAP_CASE(random_traces), TAP_CASE(out_of_memory))
+TAP_MAIN(TAP_CASE(timings), TAP_CASE(models_of_one_name), TAP_CASE(perturbed), TAP_CASE(operators),
+         TAP_CASE(async_inferences), TAP_CASE(order_and_sentences), TAP_CASE(all_is_well),
+         TAP_CASE(partly_placed), TAP_CASE(titles), TAP_CASE(nothing_there),
+         TAP_CASE(odd_properties), TAP_CASE(random_traces), TAP_CASE(out_of_memory))

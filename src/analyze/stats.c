@@ -136,7 +136,7 @@ static bool place_counts(const struct gathering *gathering, const struct model_p
         break;
     }
     if (filter->model && (place->net == MODEL_NONE ||
-                          strcmp(gathering->model->nets[place->net].name, filter->model) != 0))
+                          !model_net_is_called(&gathering->model->nets[place->net], filter->model)))
         return false;
     return !filter->name_matches || filter->name_matches(place->name, filter->user);
 }

@@ -120,7 +120,7 @@ static enum ifg_status filter_init(struct export_job *job)
     filter->active = options->from_ns || options->to_ns || options->model || options->thread ||
                      options->name_matches;
     for (size_t i = 0; options->model && i < job->model->net_count; i++)
-        if (filter->net == MODEL_NONE && strcmp(job->model->nets[i].name, options->model) == 0)
+        if (filter->net == MODEL_NONE && model_net_is_called(&job->model->nets[i], options->model))
             filter->net = (uint32_t)i;
     if (options->model && filter->net == MODEL_NONE)
         return ifg_fail(job->err, IFG_NOT_FOUND, "no model is called '%s'", options->model);
@@ -133,9 +133,7 @@ static enum ifg_status filter_init(struct export_job *job)
 
 static bool same_net(const struct export_job *job, uint32_t net)
 {
-    const struct model_net *nets = job->model->nets;
-
-    return net != MODEL_NONE && strcmp(nets[net].name, nets[job->filter.net].name) == 0;
+    return net != MODEL_NONE && model_net_is_called(&job->model->nets[net], job->options->model);
 }
 
 bool export_wants_slice(struct export_cursor *cursor, const struct export_slice *slice)

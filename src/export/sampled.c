@@ -26,15 +26,15 @@ static bool wants(const struct sampled *sampled, const struct model_sample *samp
 {
     const struct export_job *job = sampled->job;
     const struct export_filter *filter = &job->filter;
-    const char *net;
+    const struct model_net *net;
 
     if (sample->ns < filter->from_ns || sample->ns >= filter->to_ns)
         return false;
     if (job->options->thread && !is_thread(job, &sampled->profile->threads[sample->thread]))
         return false;
     if (job->options->model) {
-        net = model_sample_net(job->model, sample);
-        if (!net || strcmp(net, job->options->model) != 0)
+        net = model_sample_of(job->model, sample);
+        if (!net || !model_net_is_called(net, job->options->model))
             return false;
     }
     return !filter->places ||

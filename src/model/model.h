@@ -46,7 +46,8 @@ struct model_thread {
 struct model_net {
     uint32_t process;
     uint32_t id;
-    const char *name;
+    const char *name;       /* tells it from models of other files: "en/model" */
+    const char *given_name; /* as the program or its file has it: "model" */
     const char *path;
     const char *content_id;
     const char *runtime;
@@ -252,6 +253,10 @@ size_t model_attributes_of(const struct model *model, size_t slice,
                            const struct model_attribute **out_first);
 const struct model_attribute *model_find_attribute(const struct model *model, size_t slice,
                                                    const char *key);
+
+/* Is this what somebody may mean by a name: the one shown, the one given (several may have it), or
+ * the path? */
+bool model_net_is_called(const struct model_net *net, const char *name);
 
 /* A name for people: the attribute "name" if there is one, else the place's name. */
 const char *model_slice_name(const struct model *model, size_t slice);

@@ -68,6 +68,9 @@ uint32_t builder_clock(const struct model_builder *builder, uint32_t thread);
 enum ifg_status build_tables(struct model_builder *builder);
 enum ifg_status build_slices(struct model_builder *builder);
 
+/* Gives models of the same name and of different files names that tell them apart. */
+enum ifg_status name_nets(struct model_builder *builder, struct model_net *nets, size_t count);
+
 /* Sorts the slices of one block by start, the longer ones first. False: no memory. */
 bool order_slices(struct model_builder *builder, size_t first, size_t end);
 

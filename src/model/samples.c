@@ -611,7 +611,8 @@ enum ifg_status model_profile_get(const struct model *model,
     return status;
 }
 
-const char *model_sample_net(const struct model *model, const struct model_sample *sample)
+const struct model_net *model_sample_of(const struct model *model,
+                                        const struct model_sample *sample)
 {
     uint32_t net = MODEL_NONE;
 
@@ -619,7 +620,14 @@ const char *model_sample_net(const struct model *model, const struct model_sampl
         net = model->places[sample->ml].net;
     else if (sample->op != MODEL_NONE)
         net = model->places[sample->op].net;
-    return net < model->net_count ? model->nets[net].name : NULL;
+    return net < model->net_count ? &model->nets[net] : NULL;
+}
+
+const char *model_sample_net(const struct model *model, const struct model_sample *sample)
+{
+    const struct model_net *net = model_sample_of(model, sample);
+
+    return net ? net->name : NULL;
 }
 
 const char *model_state_name(enum model_state state)

@@ -123,6 +123,8 @@ const uint8_t *model_code_at(const struct model_profile *profile, uint32_t modul
                              size_t *out_size);
 
 /* The name of the model whose work a sample is, or NULL. */
+const struct model_net *model_sample_of(const struct model *model,
+                                        const struct model_sample *sample);
 const char *model_sample_net(const struct model *model, const struct model_sample *sample);
 
 const char *model_state_name(enum model_state state);

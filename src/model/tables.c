@@ -89,6 +89,7 @@ static enum ifg_status build_nets(struct model_builder *builder)
             .process = from->process,
             .id = from->id,
             .name = from->name,
+            .given_name = from->name,
             .path = from->path,
             .content_id = from->content_id,
             .runtime = from->runtime,
@@ -97,7 +98,7 @@ static enum ifg_status build_nets(struct model_builder *builder)
             .actual_devices = late_property(tables, from, "actual_devices", from->actual_devices),
         };
     }
-    return IFG_OK;
+    return name_nets(builder, nets, tables->model_count);
 }
 
 /* The function (net, name), added if it is new. */

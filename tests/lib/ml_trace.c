@@ -86,7 +86,7 @@ uint32_t ml_trace_model(struct ml_trace *trace, const struct ml_trace_model *mod
                            .process = model->process,
                            .id = id,
                            .name = model->name,
-                           .path = "/models/x.onnx",
+                           .path = model->path ? model->path : "/models/x.onnx",
                            .content_id = "0123456789abcdef-00000000",
                            .runtime = model->runtime ? model->runtime : "ONNX Runtime 1.30.0",
                            .requested_devices = requested,

@@ -32,6 +32,7 @@
 
 struct ml_trace_model {
     const char *name;
+    const char *path;      /* NULL: /models/x.onnx */
     const char *runtime;   /* NULL: ONNX Runtime 1.30.0 */
     const char *requested; /* NULL: CPUExecutionProvider */
     const char *actual;    /* NULL: the same */

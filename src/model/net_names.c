@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names that tell models apart.
+ *
+ * Programs call their files model.onnx and put them into folders that say which it is. Models of
+ * the same name that come from different files get as much of the path as it takes: en/model.
+ * Everybody shows and groups by model_net.name, so this is the only place that knows.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "model/model_internal.h"
+
+/* Nobody reads a list of more; the others are called by their whole path. */
+#define COMPARED_MAX 256u
+#define LABEL_MAX    8192u
+
+static int by_name_and_path(const void *a, const void *b, void *user)
+{
+    const struct model_net *nets = user;
+    const struct model_net *left = &nets[*(const uint32_t *)a];
+    const struct model_net *right = &nets[*(const uint32_t *)b];
+    int order = strcmp(left->given_name, right->given_name);
+
+    return order ? order : strcmp(left->path, right->path);
+}
+
+/* The last so many parts of a path; the whole, if it has no more. */
+static const char *last_parts(const char *path, size_t parts)
+{
+    const char *at = path + strlen(path);
+
+    while (at > path) {
+        while (at > path && at[-1] != '/')
+            at--;
+        if (!--parts || at == path)
+            break;
+        at--;
+    }
+    return at;
+}
+
+/* As much of a path as none of the others ends with. */
+static const char *distinct_part(const char *path, const char *const *others, size_t count)
+{
+    const char *part = path;
+
+    for (size_t parts = 1; count <= COMPARED_MAX; parts++) {
+        bool shared = false;
+
+        part = last_parts(path, parts);
+        for (size_t i = 0; i < count && !shared; i++)
+            shared = others[i] != path && strcmp(others[i], path) != 0 &&
+                     strcmp(last_parts(others[i], parts), part) == 0;
+        if (!shared || part == path)
+            break;
+    }
+    return part;
+}
+
+/* "en/model" of ".../en/model.onnx" and "model"; "decoder (en/model.onnx)" of a name of its own. */
+static const char *make_label(struct model_builder *builder, const char *name, const char *part)
+{
+    const char *file = strrchr(part, '/');
+    size_t length = strlen(name);
+    struct ifg_bytes text;
+    const char *label;
+
+    ifg_bytes_init(&text, LABEL_MAX);
+    if (file && strncmp(file + 1, name, length) == 0 &&
+        (!file[1 + length] || file[1 + length] == '.')) {
+        ifg_bytes_put(&text, part, (size_t)(file + 1 - part) + length);
+    } else if (!file && strncmp(part, name, length) == 0) {
+        ifg_bytes_put(&text, part, strlen(part)); /* only what follows the dot differs */
+    } else {
+        ifg_bytes_put(&text, name, length);
+        ifg_bytes_put(&text, " (", 2);
+        ifg_bytes_put(&text, part, strlen(part));
+        ifg_bytes_put(&text, ")", 1);
+    }
+    label = text.failed ? name
+                        : string_pool_intern(&builder->strings, (const char *)text.data, text.size);
+    ifg_bytes_fini(&text);
+    return label;
+}
+
+/* Models of one name, by path: order[0 .. count). */
+static bool name_alike(struct model_builder *builder, struct model_net *nets, const uint32_t *order,
+                       size_t count, const char **paths)
+{
+    size_t path_count = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (*nets[order[i]].path &&
+            (!path_count || strcmp(paths[path_count - 1], nets[order[i]].path) != 0))
+            paths[path_count++] = nets[order[i]].path;
+    if (path_count < 2)
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        struct model_net *net = &nets[order[i]];
+
+        if (!*net->path)
+            continue;
+        net->name =
+            make_label(builder, net->given_name, distinct_part(net->path, paths, path_count));
+        if (!net->name)
+            return false;
+    }
+    return true;
+}
+
+enum ifg_status name_nets(struct model_builder *builder, struct model_net *nets, size_t count)
+{
+    uint32_t *order = ifg_alloc(count, sizeof *order);
+    const char **paths = ifg_alloc(count, sizeof *paths);
+    bool memory = order && paths;
+    size_t end;
+
+    for (size_t i = 0; memory && i < count; i++)
+        order[i] = (uint32_t)i;
+    if (memory && count)
+        qsort_r(order, count, sizeof *order, by_name_and_path, nets);
+    for (size_t i = 0; memory && i < count; i = end) {
+        for (end = i;
+             end < count && strcmp(nets[order[end]].given_name, nets[order[i]].given_name) == 0;)
+            end++;
+        memory = name_alike(builder, nets, order + i, end - i, paths);
+    }
+    ifg_free(order);
+    ifg_free(paths);
+    return memory ? IFG_OK : IFG_NO_MEMORY;
+}
+
+bool model_net_is_called(const struct model_net *net, const char *name)
+{
+    return strcmp(net->name, name) == 0 || strcmp(net->given_name, name) == 0 ||
+           (*net->path && strcmp(net->path, name) == 0);
+}
