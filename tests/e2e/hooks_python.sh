@@ -4,12 +4,32 @@
 # shellcheck disable=SC2034,SC2154 # shared with hooks_lib.sh
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
+. "$SOURCE_DIR/tests/e2e/record_lib.sh"
 need_plain_build
 runs=$SOURCE_DIR/tests/runtimes/python/runs.py
 mkdir "$T/place" && cd "$T/place" || exit 99
 relu=$models/relu.onnx
 
 lines() { rows "$1" | tr -d '"' | tr '\n' ' ' | sed 's/ $//'; }
+
+finished() { ! "$INFEROGRAM" info "$1" 2>&1 | grep -q 'not finished\|cannot'; }
+
+# stuck NAME OPTIONS...: a program that is in the middle of a load; stuck_over NAME: and what was recorded of it.
+stuck() {
+    stuck=$1
+    shift
+    rm -f "$trace" stuck.out wait-here
+    mkfifo wait-here
+    exec 9<>wait-here
+    spawn "$INFEROGRAM" record -q "$@" -o "$trace" -- "$python" "$runs" stuck "$relu" 9>&- >stuck.out 2>stuck.err
+    until_true 60 grep -q loading stuck.out || fail "$version $stuck: it loads" "$(cat stuck.err)"
+}
+stuck_over() {
+    exec 9>&-
+    wait "$spawned"
+    is "$version $1 while loading: the load is open" "$(rows "SELECT model, category, unfinished FROM slice WHERE kind = 'ml'")" "relu,load,1"
+    is "$version $1 while loading: the model" "$(rows "SELECT name, requested_devices FROM model")" "relu,CPUExecutionProvider"
+}
 
 one_version() { # VERSION
     version=$1
@@ -95,6 +115,15 @@ print(s.run(None, {'x': numpy.zeros((2, 4), 'float32')}))"
     record_options='--duration 0.5s'
     same "$version not recorded to its end" "$python" "$runs" forever "$relu" 1200
     record_options=
+
+    # A load that lasts is in the trace while it does: of a program that is killed, and of a recording that ends before it.
+    stuck killed
+    kill -KILL "$(sed -n 's/^loading //p' stuck.out)"
+    stuck_over killed
+    stuck cut --duration 4s
+    until_true 60 finished "$trace"
+    stuck_over cut
+
     same "$version IFG_OFF" env IFG_OFF=1 "$python" "$runs" plain "$relu" 5
     is "$version IFG_OFF: nothing" "$(rows "SELECT count(*) FROM slice")" 0
 

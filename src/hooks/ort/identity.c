@@ -282,3 +282,13 @@ bool model_identify_file(const char *path, struct model_identity *out)
     errno = saved_errno;
     return source.bytes > 0;
 }
+
+void ifg_ort_identify(const void *data, size_t bytes, struct model_identity *out)
+{
+    model_identify(data, bytes, out);
+}
+
+void ifg_ort_identify_file(const char *path, struct model_identity *out)
+{
+    model_identify_file(path, out);
+}

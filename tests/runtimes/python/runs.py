@@ -219,5 +219,20 @@ def case_forever(model, count):
     print('still here')
 
 
+def case_stuck(model, count):
+    """A load that takes until nobody writes to the pipe any more."""
+    bindings = onnxruntime.capi._pybind_state.InferenceSession
+    initialize = bindings.initialize_session
+
+    def wait(*args):
+        print('loading', os.getpid(), flush=True)
+        with open('wait-here') as waiting:
+            waiting.read()
+        return initialize(*args)
+
+    bindings.initialize_session = wait
+    session(model)
+
+
 if __name__ == '__main__':
     globals()['case_' + sys.argv[1]](sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 1)

@@ -4,7 +4,7 @@ import functools
 import os
 import sys
 
-from . import calls, client, operators, sessions
+from . import calls, client, identity, operators, sessions
 
 COLLECTION = 'onnxruntime.capi.onnxruntime_inference_collection'
 BINDINGS = 'onnxruntime.capi._pybind_state'
@@ -19,7 +19,7 @@ def install(library, package, hooks_directory):
         library.report(name, client.UNAVAILABLE, 'this onnxruntime has no InferenceSession that '
                        'this Inferogram knows')
         return
-    known = sessions.Sessions(library, version, package)
+    known = sessions.Sessions(library, version, package, identity.Reader(hooks_directory))
     known.operators = operators.create(library, known, package, hooks_directory)
     sites = calls.Sites(library, os.path.dirname(package.__file__))
     recorder = calls.Recorder(library, known, sites)
@@ -59,10 +59,12 @@ def wrap_creation(recorder, inference_session):
 
     def begin(session, args, kwargs):
         try:
-            site = library.place_begin(recorder.sites.outside(sys._getframe(1).f_back))
-            return site, known.begin_load(
+            creation = known.prepare_load(
                 session, calls.argument(args, kwargs, 0, 'providers'),
                 calls.argument(args, kwargs, 1, 'provider_options'))
+            site = library.place_begin(recorder.sites.outside(sys._getframe(1).f_back))
+            known.begin_load(creation)
+            return site, creation
         except Exception as error:
             recorder.trouble(error)
             return None
@@ -70,9 +72,9 @@ def wrap_creation(recorder, inference_session):
     def end(session, begun, error):
         try:
             known.end_load(session, begun[1], error)
+            known.write_load(session, begun[1])
             if begun[0].depth:
                 library.zone_end(begun[0])
-            known.write_load(session, begun[1])
         except Exception as trouble:
             recorder.trouble(trouble)
 

@@ -13,9 +13,9 @@ import struct
 import threading
 
 from .client import ON, UNAVAILABLE
+from .identity import LIBRARY, find_library
 from .options import CPU, NO_CPU_FALLBACK, entry
 
-LIBRARY = 'libinferogram-ort.so'
 REGISTERED_AS = 'InferogramObserver'
 # A profile cannot be written there, which is the point: events reach the observer all the same.
 NO_DIRECTORY = b'/nonexistent/inferogram/run'
@@ -196,15 +196,6 @@ class Observer(Operators):
     def hide(self, devices):
         return [device for device in devices
                 if not self.provider or getattr(device, 'ep_name', device) != self.provider]
-
-
-def find_library(hooks_directory):
-    above = os.path.dirname(hooks_directory)
-    for folder in (os.environ.get('IFG_HOOKS_DIR'), above):
-        path = os.path.join(folder, LIBRARY) if folder else ''
-        if path and os.path.exists(path):
-            return path
-    return ''
 
 
 def is_default_cpu(package, creation):

@@ -11,13 +11,12 @@ import sys
 import threading
 import time
 
-from . import identity, placement
+from . import placement
 from .client import as_bytes
 from .operators import Operators, reason_against
 
 SESSION_RUNS_MAX = 64
 NODE_EVENTS_MAX = 20000
-HEAD_BYTES = 64 << 10
 GATE_S = 0.5
 
 
@@ -84,14 +83,7 @@ class SessionProfiles(Operators):
 
 def looks_loadable(creation):
     """ONNX Runtime complains on stderr about a profile whose model could not be loaded."""
-    try:
-        head = creation.data
-        if head is None:
-            with open(creation.path, 'rb') as file:
-                head = file.read(HEAD_BYTES)
-        return head[4:8] == b'ORTM' or identity.graph_outline(head[:HEAD_BYTES])[1] > 0
-    except OSError:
-        return False
+    return creation.content.is_ort_format or creation.content.node_count > 0
 
 
 class Profile:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sessions of this process: what is remembered of each, and the `load` event of its creation.
 
-A load is written after it has ended. Only then is it known what was loaded, and looking at the file
-earlier would have warmed it for the program.
+A load is open while it lasts: a model may take half a minute to load, or never get there. What is
+only known afterwards (cold or cached, where its nodes run) is added at its end.
 """
 import itertools
 import os
@@ -10,7 +10,7 @@ import threading
 import weakref
 import zlib
 
-from . import evidence, identity, options, placement
+from . import evidence, options, placement
 from .client import (COLD, INFERENCE, LOAD, PREPARE_EP, SETUP, SPECIALIZATION, UNKNOWN, as_bytes,
                      status_text)
 
@@ -43,16 +43,19 @@ class Creation:
         self.caches = evidence.cache_paths(settings)
         self.files_before = evidence.cache_files(self.caches)
         self.policy = ''
+        self.content = self.model = self.zone = None
+        self.number = 0
         self.initialize_start = self.initialize_end = self.start = self.end = 0
         self.error = None
 
 
 class Sessions:
-    def __init__(self, library, version, package):
+    def __init__(self, library, version, package, reader):
         self.library = library
         self.version = version
         self.runtime = 'ONNX Runtime ' + version
         self.package = package
+        self.reader = reader  # of models
         self.asked = options.Asked()
         self.states = {}
         self.numbers = itertools.count(1)
@@ -72,7 +75,10 @@ class Sessions:
         """A session that was created while nobody recorded."""
         names = list(session.get_providers())
         creation = Creation(session, names, [{} for _ in names])
-        return self.remember(session, self.model_of(creation, session, names), next(self.numbers))
+        creation.content = self.read(creation)
+        model = self.model_of(creation, names)
+        self.tell_placement(model, session, names)
+        return self.remember(session, model, next(self.numbers))
 
     def remember(self, session, model, number):
         state = State(self.library, number, model)
@@ -90,17 +96,20 @@ class Sessions:
 
     # ---- models ----
 
-    def model_of(self, creation, session, requested):
+    def read(self, creation):
         if creation.data is not None:
-            content = identity.of_bytes(creation.data)
+            return self.reader.of_bytes(creation.data)
+        return self.reader.of_file(creation.path)
+
+    def model_of(self, creation, requested):
+        content = creation.content
+        if creation.data is not None:
             name, path = content.graph_name or 'model', ''
         else:
-            content = identity.of_file(creation.path)
             path = os.path.abspath(creation.path)
             name = os.path.basename(path)
             for suffix in ('.onnx', '.ort'):
                 name = name[:-len(suffix)] if name.endswith(suffix) else name
-        creation.content = content
         text = options.as_text(creation.options or default_options(self.package), creation.names,
                                creation.settings)
         content_id = '%s-%08x' % (content.hash, zlib.crc32(text.encode('utf-8', 'replace')))
@@ -114,11 +123,13 @@ class Sessions:
             tell(model, 'graph_name', content.graph_name)
         if creation.policy:
             tell(model, 'policy', creation.policy)
-        if session is not None and model not in self.placed:
+        return model
+
+    def tell_placement(self, model, session, requested):
+        if model not in self.placed:
             self.placed.add(model)
             placement.tell(self.library, model, session, requested,
                            list(self.available_providers()), self.version)
-        return model
 
     def available_providers(self):
         try:
@@ -128,8 +139,8 @@ class Sessions:
 
     # ---- load ----
 
-    def begin_load(self, session, providers, provider_options):
-        """Before _create_inference_session."""
+    def prepare_load(self, session, providers, provider_options):
+        """Before _create_inference_session: what is going to be loaded."""
         names, settings = options.provider_list(providers, provider_options)
         creation = Creation(session, names, settings)
         creation.policy = self.asked.policy_of(creation.options)
@@ -138,11 +149,21 @@ class Sessions:
                 # The default is one object for the whole process: a fresh one is equal to it.
                 session._sess_options = creation.options = self.package.SessionOptions()
             placement.request_assignment(creation.options)
+        creation.content = self.read(creation)
         if self.operators is not None:
             self.operators.prepare(session, creation)
-        self.here.creation = creation
-        creation.start = self.library.ticks()
+        creation.requested = self.requested(session, creation)
+        creation.model = self.model_of(creation, creation.requested)
+        creation.number = next(self.numbers)
+        self.write_prepares(creation.model)
         return creation
+
+    def begin_load(self, creation):
+        self.here.creation = creation
+        creation.zone = self.library.place_begin(
+            self.library.event_place(creation.model, MAIN, LOAD))
+        creation.start = creation.zone.start or self.library.ticks()
+        self.library.zone_detail_int(creation.zone, b'session', creation.number)
 
     def end_load(self, session, creation, error):
         creation.end = self.library.ticks()
@@ -153,40 +174,33 @@ class Sessions:
         return creation
 
     def write_load(self, session, creation):
-        """After everything has been closed: this may take milliseconds for a large file."""
-        failed = creation.error is not None
-        requested = self.requested(session, creation, failed)
-        model = self.model_of(creation, None if failed else session, requested)
-        number = next(self.numbers)
-        self.write_prepares(model)
-        self.write_load_event(session, model, creation, number)
-        if failed:
+        """The end of the event, with what is known by now."""
+        model, requested = creation.model, creation.requested
+        self.write_load_event(session, creation)
+        if creation.error is not None:
             self.here.failed = (weakref.ref(session), requested, str(creation.error))
             return
+        self.tell_placement(model, session, requested)
         earlier = getattr(self.here, 'failed', None)
         if earlier is not None and earlier[0]() is session:
             for name in earlier[1]:
                 if name not in session.get_providers():
                     self.library.tell(model, 'requested_failed.' + name, earlier[2])
         self.here.failed = None
-        state = self.remember(session, model, number)
+        state = self.remember(session, model, creation.number)
         if self.operators is not None:
             self.operators.adopt(session, creation, state)
 
-    def requested(self, session, creation, failed):
+    def requested(self, session, creation):
         """What the program asked for, also when this is ONNX Runtime's second try without it."""
         earlier = getattr(self.here, 'failed', None)
         if earlier is not None and earlier[0]() is session:
             return earlier[1]
-        names = creation.names or self.asked.providers_of(creation.options)
-        if not names and not failed:
-            names = list(session.get_providers())
-        return options.with_cpu_last(names)
+        return options.with_cpu_last(creation.names or self.asked.providers_of(creation.options))
 
-    def write_load_event(self, session, model, creation, number):
-        library = self.library
-        zone = library.place_begin_at(library.event_place(model, MAIN, LOAD), creation.start)
-        details = [(b'session', number)]
+    def write_load_event(self, session, creation):
+        library, zone = self.library, creation.zone
+        details = []
         state = UNKNOWN
         if creation.error is not None:
             details.append((b'status', status_text(creation.error)))
@@ -199,16 +213,16 @@ class Sessions:
         library.event_load_state(zone, state)
         library.details(zone, details)
         if creation.initialize_start:
-            self.write_parts(model, creation, number, state)
+            self.write_parts(creation, state)
         if zone.depth:
             library.zone_end_at(zone, creation.end)
 
-    def write_parts(self, model, creation, number, state):
+    def write_parts(self, creation, state):
         library, middle = self.library, creation.initialize_start
         library.write_zone(library.place('read model', ''), creation.start, middle)
         if state == COLD:
-            place, details = library.event_place(model, MAIN, SPECIALIZATION), \
-                [(b'session', number)]
+            place, details = library.event_place(creation.model, MAIN, SPECIALIZATION), \
+                [(b'session', creation.number)]
         else:
             place, details = library.place('initialize', ''), ()
         library.write_zone(place, middle, creation.initialize_end or creation.end, details)
