@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,9 @@
 
 #define STATUS_BYTES   16384
 #define CAPABILITY_END 64
+
+/* What opens files that their user could not. */
+#define FILE_RIGHTS (UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1) << CAP_DAC_READ_SEARCH)
 
 /* The text behind `key` at the begin of a line, or NULL. */
 static const char *line_of(const char *text, const char *key)
@@ -86,6 +90,17 @@ enum ifg_status credentials_parse(const char *text, struct credentials *out, str
     return IFG_OK;
 }
 
+/* Anybody is almighty in a user namespace of his own. What cannot be told is taken for one. */
+static bool has_other_users(pid_t pid)
+{
+    struct stat own, other;
+    char path[48];
+
+    snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+    return stat("/proc/self/ns/user", &own) < 0 || stat(path, &other) < 0 ||
+           own.st_dev != other.st_dev || own.st_ino != other.st_ino;
+}
+
 enum ifg_status credentials_of(pid_t pid, struct credentials *out, struct ifg_error *err)
 {
     char path[48], text[STATUS_BYTES];
@@ -98,6 +113,7 @@ enum ifg_status credentials_of(pid_t pid, struct credentials *out, struct ifg_er
     status = credentials_parse(text, out, err);
     if (status)
         return ifg_fail_context(err, status, "process %d", (int)pid);
+    out->other_users = has_other_users(pid);
     return IFG_OK;
 }
 
@@ -138,15 +154,22 @@ bool credentials_can_become(const struct credentials *who)
     return permitted >> CAP_SETUID & 1 && permitted >> CAP_SETGID & 1;
 }
 
-static bool drop_capabilities(void)
+static bool drop_capabilities(uint64_t keep)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct none[2] = { { 0 }, { 0 } };
+    struct __user_cap_data_struct sets[2] = { { 0 }, { 0 } };
 
-    return syscall(SYS_capset, &header, none) == 0;
+    sets[0].effective = sets[0].permitted = (uint32_t)keep;
+    sets[1].effective = sets[1].permitted = (uint32_t)(keep >> 32);
+    return syscall(SYS_capset, &header, sets) == 0;
 }
 
-bool credentials_become(const struct credentials *who)
+uint64_t credentials_file_rights(const struct credentials *who)
+{
+    return who->uid == 0 && !who->other_users ? who->effective & FILE_RIGHTS : 0;
+}
+
+static bool become(const struct credentials *who, uint64_t keep)
 {
     uint64_t permitted = 0;
 
@@ -166,6 +189,16 @@ bool credentials_become(const struct credentials *who)
     if (getgid() != getegid() && syscall(SYS_setresgid, getgid(), getgid(), getgid()) < 0)
         return false;
     /* An ordinary user may have another group than his own process has: both are his. */
-    return drop_capabilities() && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+    return drop_capabilities(keep & permitted) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            getuid() == who->uid && geteuid() == who->uid;
+}
+
+bool credentials_become(const struct credentials *who)
+{
+    return become(who, 0);
+}
+
+bool credentials_become_reader(const struct credentials *who)
+{
+    return become(who, credentials_file_rights(who));
 }

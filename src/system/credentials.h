@@ -29,6 +29,7 @@ struct credentials {
     uint64_t permitted; /* capabilities, a bit each */
     uint64_t effective; /* capabilities */
     bool is_set_id;     /* its real, effective and saved users or groups differ */
+    bool other_users;   /* it is in another user namespace: its capabilities mean nothing here */
     bool no_new_privs;
     unsigned seccomp_mode; /* 0 none, 1 strict, 2 a filter */
     size_t group_count;
@@ -59,5 +60,14 @@ bool credentials_can_become(const struct credentials *who);
  * Calls nothing but system calls. False: end the process.
  */
 bool credentials_become(const struct credentials *who);
+
+/*
+ * The same for a child that goes on to read files: of root in our own user namespace it keeps those
+ * capabilities that open files and that `who` has, because its user could read them as well.
+ */
+bool credentials_become_reader(const struct credentials *who);
+
+/* The capabilities that let this user open files which belong to others; 0 for all but root. */
+uint64_t credentials_file_rights(const struct credentials *who);
 
 #endif

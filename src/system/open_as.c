@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "system/credentials.h"
@@ -18,15 +20,11 @@
 #define FLAGS     (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define PATH_SIZE 4096
 
-/* Capabilities that open files which their user could not. */
-#define FILE_CAPABILITIES                                                                          \
-    (UINT64_C(1) << CAP_CHOWN | UINT64_C(1) << CAP_DAC_OVERRIDE |                                  \
-     UINT64_C(1) << CAP_DAC_READ_SEARCH | UINT64_C(1) << CAP_FOWNER | UINT64_C(1) << CAP_FSETID)
-
 struct request {
     const struct credentials *who;
     int root_fd;
     const char *path;
+    uint64_t flags;
     int fd;
     int error;
     bool was_user; /* false: the thread could not become the user, and opened nothing */
@@ -34,23 +32,24 @@ struct request {
 
 /*
  * What the kernel asks when files are opened belongs to the thread that asks. Raw system calls
- * change this thread alone, and it ends right afterwards.
+ * change this thread alone, and it ends right afterwards. No other capability stays either: that
+ * to trace, for one, opens files of other processes below /proc.
  */
 static bool take_file_rights(const struct credentials *who)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct sets[2] = { { 0 }, { 0 } };
-    uint64_t keep = ~FILE_CAPABILITIES | who->effective;
+    uint64_t keep = credentials_file_rights(who);
 
     if (geteuid() == 0 || who->uid != getuid()) {
         if (syscall(SYS_setgroups, who->group_count, who->groups) < 0)
             return false;
         syscall(SYS_setfsgid, who->gid);
-        syscall(SYS_setfsuid, who->uid);
-        if ((uid_t)syscall(SYS_setfsuid, -1) != who->uid ||
-            (gid_t)syscall(SYS_setfsgid, -1) != who->gid)
-            return false;
     }
+    syscall(SYS_setfsuid, who->uid);
+    if ((uid_t)syscall(SYS_setfsuid, -1) != who->uid ||
+        (geteuid() == 0 && (gid_t)syscall(SYS_setfsgid, -1) != who->gid))
+        return false;
     if (syscall(SYS_capget, &header, sets) < 0)
         return false;
     sets[0].effective &= (uint32_t)keep;
@@ -59,9 +58,9 @@ static bool take_file_rights(const struct credentials *who)
 }
 
 /* Below `root_fd`, symbolic links and ".." too, and never through the links of /proc. */
-static int open_below(int root_fd, const char *path)
+static int open_below(int root_fd, const char *path, uint64_t flags)
 {
-    struct open_how how = { .flags = FLAGS, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+    struct open_how how = { .flags = FLAGS | flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 
     return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof how);
 }
@@ -75,10 +74,20 @@ static void *open_in_thread(void *user)
         request->error = errno ? errno : EPERM;
         return NULL;
     }
-    request->fd = open_below(request->root_fd, request->path);
+    request->fd = open_below(request->root_fd, request->path, request->flags);
     if (request->fd < 0)
         request->error = errno;
     return NULL;
+}
+
+/* Files that the kernel makes up as they are read tell about the one who reads, or about itself. */
+static bool is_made_up(int fd)
+{
+    struct statfs place;
+
+    return fstatfs(fd, &place) < 0 || place.f_type == PROC_SUPER_MAGIC ||
+           place.f_type == SYSFS_MAGIC || place.f_type == DEBUGFS_MAGIC ||
+           place.f_type == TRACEFS_MAGIC || place.f_type == SECURITYFS_MAGIC;
 }
 
 static enum ifg_status check_file(int fd, const char *path, uint64_t max_bytes,
@@ -88,7 +97,7 @@ static enum ifg_status check_file(int fd, const char *path, uint64_t max_bytes,
 
     if (fstat(fd, &found) < 0)
         return ifg_fail_errno(err, "%.300s", path);
-    if (!S_ISREG(found.st_mode))
+    if (!S_ISREG(found.st_mode) || is_made_up(fd))
         return ifg_fail(err, IFG_INVALID, "%.300s is not a regular file", path);
     if ((uint64_t)found.st_size > max_bytes)
         return ifg_fail(err, IFG_INVALID, "%.300s is too large (%llu bytes, at most %llu)", path,
@@ -96,10 +105,13 @@ static enum ifg_status check_file(int fd, const char *path, uint64_t max_bytes,
     return IFG_OK;
 }
 
-enum ifg_status open_as_user(const struct credentials *who, int root_fd, const char *path,
-                             uint64_t max_bytes, int *out_fd, struct ifg_error *err)
+static enum ifg_status open_with(const struct credentials *who, int root_fd, const char *path,
+                                 uint64_t flags, uint64_t max_bytes, int *out_fd,
+                                 struct ifg_error *err)
 {
-    struct request request = { .who = who, .root_fd = root_fd, .path = path, .fd = -1 };
+    struct request request = {
+        .who = who, .root_fd = root_fd, .path = path, .flags = flags, .fd = -1
+    };
     int own_root = -1;
     enum ifg_status status = IFG_OK;
     pthread_t thread;
@@ -136,6 +148,18 @@ enum ifg_status open_as_user(const struct credentials *who, int root_fd, const c
     if (own_root >= 0)
         close(own_root);
     return status;
+}
+
+enum ifg_status open_as_user(const struct credentials *who, int root_fd, const char *path,
+                             uint64_t max_bytes, int *out_fd, struct ifg_error *err)
+{
+    return open_with(who, root_fd, path, 0, max_bytes, out_fd, err);
+}
+
+enum ifg_status open_as_user_unlinked(const struct credentials *who, int root_fd, const char *path,
+                                      uint64_t max_bytes, int *out_fd, struct ifg_error *err)
+{
+    return open_with(who, root_fd, path, O_NOFOLLOW, max_bytes, out_fd, err);
 }
 
 int open_as_root(pid_t pid)

@@ -22,7 +22,8 @@ struct credentials;
 /*
  * A regular file, for reading, as process `pid` would see it. `path` is absolute. The descriptor is
  * closed on exec. Never waits: not for leases, not for the other end of a pipe.
- * IFG_PERMISSION: its user may not read it. IFG_INVALID: not a regular file, or too large.
+ * IFG_PERMISSION: its user may not read it. IFG_INVALID: not a regular file (nor one of those that
+ * the kernel makes up, as below /proc, which may tell about this process instead), or too large.
  */
 enum ifg_status open_as_process(pid_t pid, const char *path, uint64_t max_bytes, int *out_fd,
                                 struct ifg_error *err) IFG_MUST_CHECK;
@@ -33,6 +34,11 @@ enum ifg_status open_as_process(pid_t pid, const char *path, uint64_t max_bytes,
  */
 enum ifg_status open_as_user(const struct credentials *who, int root_fd, const char *path,
                              uint64_t max_bytes, int *out_fd, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* The same, but the path itself is no symbolic link (directories of it may be). */
+enum ifg_status open_as_user_unlinked(const struct credentials *who, int root_fd, const char *path,
+                                      uint64_t max_bytes, int *out_fd,
+                                      struct ifg_error *err) IFG_MUST_CHECK;
 
 /* The root directory of a process; -1 where it has ended. */
 int open_as_root(pid_t pid);

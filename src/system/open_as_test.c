@@ -123,6 +123,49 @@ static void links_lead_nowhere_else(void)
     tear_down();
 }
 
+static void a_path_that_must_not_be_a_link(void)
+{
+    int fd;
+
+    set_up();
+    put("own", 0600, SOMEBODY);
+    REQUIRE_INT(symlink("own", in_folder("link")), 0);
+    CHECK_INT(try_open(in_folder("link"), NULL), IFG_OK);
+    CHECK(open_as_user_unlinked(&somebody, -1, in_folder("link"), 0, &fd, NULL) != IFG_OK);
+    CHECK_INT(fd, -1);
+    CHECK_INT(open_as_user_unlinked(&somebody, -1, in_folder("own"), 0, &fd, NULL), IFG_OK);
+    close(fd);
+    tear_down();
+}
+
+/* What the kernel makes up below /proc is about the recorder, or was opened by its rights. */
+static void files_of_the_kernel_are_none(void)
+{
+    set_up();
+    CHECK_INT(try_open("/proc/self/maps", NULL), IFG_INVALID);
+    CHECK_INT(try_open("/proc/self/cmdline", NULL), IFG_INVALID);
+    CHECK(try_open("/proc/1/environ", NULL) != IFG_OK);
+    CHECK_INT(try_open("/sys/kernel/mm/transparent_hugepage/enabled", NULL), IFG_INVALID);
+    tear_down();
+}
+
+/* Root's rights go as far as those of the process, and a namespace of one's own gives none. */
+static void capabilities_are_those_of_the_process(void)
+{
+    set_up();
+    put("theirs", 0600, SOMEBODY + 1);
+    memset(&somebody, 0, sizeof somebody);
+    CHECK_INT(try_open(in_folder("theirs"), NULL), IFG_PERMISSION);
+    somebody.effective = UINT64_MAX;
+    CHECK_INT(try_open(in_folder("theirs"), NULL), IFG_OK);
+    somebody.other_users = true;
+    CHECK_INT(try_open(in_folder("theirs"), NULL), IFG_PERMISSION);
+    somebody.other_users = false;
+    somebody.uid = somebody.gid = SOMEBODY;
+    CHECK_INT(try_open(in_folder("theirs"), NULL), IFG_PERMISSION);
+    tear_down();
+}
+
 /* In a container, absolute links and ".." stay inside of it. */
 static void another_root_is_not_left(void)
 {
@@ -199,5 +242,6 @@ static void who_could_replace_a_file(void)
 
 TAP_MAIN(TAP_CASE(rights_are_those_of_the_user),
          TAP_CASE(only_regular_files_that_are_not_too_large), TAP_CASE(links_lead_nowhere_else),
-         TAP_CASE(another_root_is_not_left), TAP_CASE(a_process_opens_with_its_user),
+         TAP_CASE(a_path_that_must_not_be_a_link), TAP_CASE(files_of_the_kernel_are_none),
+         TAP_CASE(capabilities_are_those_of_the_process), TAP_CASE(another_root_is_not_left), TAP_CASE(a_process_opens_with_its_user),
          TAP_CASE(who_could_replace_a_file))
