@@ -60,7 +60,8 @@ static bool take_file_rights(const struct credentials *who)
 /* Below `root_fd`, symbolic links and ".." too, and never through the links of /proc. */
 static int open_below(int root_fd, const char *path, uint64_t flags)
 {
-    struct open_how how = { .flags = FLAGS | flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+    struct open_how how = { .flags = FLAGS | flags,
+                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 
     return (int)syscall(SYS_openat2, root_fd, path, &how, sizeof how);
 }

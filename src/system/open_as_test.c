@@ -243,5 +243,5 @@ static void who_could_replace_a_file(void)
 TAP_MAIN(TAP_CASE(rights_are_those_of_the_user),
          TAP_CASE(only_regular_files_that_are_not_too_large), TAP_CASE(links_lead_nowhere_else),
          TAP_CASE(a_path_that_must_not_be_a_link), TAP_CASE(files_of_the_kernel_are_none),
-         TAP_CASE(capabilities_are_those_of_the_process), TAP_CASE(another_root_is_not_left), TAP_CASE(a_process_opens_with_its_user),
-         TAP_CASE(who_could_replace_a_file))
+         TAP_CASE(capabilities_are_those_of_the_process), TAP_CASE(another_root_is_not_left),
+         TAP_CASE(a_process_opens_with_its_user), TAP_CASE(who_could_replace_a_file))

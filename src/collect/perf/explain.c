@@ -3,7 +3,6 @@
 #include "collect/perf/explain.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 #define TIMEOUT_S        60u
 #define FUNCTION_MAX     ((uint64_t)256 << 10)
 #define CODE_MAX         ((size_t)64 << 20)
-#define SOURCE_MAX       ((off_t)1 << 20)
+#define SOURCE_MAX       (1 << 20)
 #define SOURCES_MAX      2000u
 #define SOURCE_BYTES_MAX ((size_t)64 << 20)
 
@@ -102,29 +101,45 @@ static void explain_code(const struct modules *modules, const struct trace_frame
 
 /* ---- sources ---- */
 
-static int compare_paths(const void *left, const void *right)
-{
-    const char *const *a = left;
-    const char *const *b = right;
+/* A path, and whose program names it. */
+struct named_source {
+    const char *path;
+    uint32_t owner;
+    bool foreign; /* not the recorder's own user */
+};
 
-    return strcmp(*a, *b);
+/* A trace has one text of a path. What our own programs mean by it goes first. */
+static int compare_sources(const void *left, const void *right)
+{
+    const struct named_source *a = left;
+    const struct named_source *b = right;
+    int order = strcmp(a->path, b->path);
+
+    if (order)
+        return order;
+    if (a->foreign != b->foreign)
+        return a->foreign ? 1 : -1;
+    return a->owner < b->owner ? -1 : a->owner > b->owner;
 }
 
-/* Whole, if it is a text of ordinary size. */
-static char *read_source(const char *path, size_t *out_size)
+/* Whole, if it is a text of ordinary size. Debug information names any path: it is opened as the
+ * program's own user would, who sees nothing in the trace that he could not have read. */
+static char *read_source(const struct owners *owners, const struct named_source *source,
+                         size_t *out_size, enum ifg_status *out_status)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat facts;
     char *text = NULL;
     ssize_t got = -1;
+    int fd;
 
-    if (fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
-        facts.st_size <= SOURCE_MAX)
+    *out_status = owners_open(owners, source->owner, source->path, 0, SOURCE_MAX, &fd, NULL);
+    if (*out_status)
+        return NULL;
+    if (fstat(fd, &facts) == 0 && facts.st_size > 0 && facts.st_size <= SOURCE_MAX)
         text = ifg_alloc((size_t)facts.st_size, 1);
     if (text)
         got = pread(fd, text, (size_t)facts.st_size, 0);
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     if (got <= 0 || memchr(text, 0, (size_t)got)) {
         ifg_free(text);
         return NULL;
@@ -133,39 +148,70 @@ static char *read_source(const char *path, size_t *out_size)
     return text;
 }
 
-static void explain_sources(const struct lookup *lookup, struct trace_writer *writer,
-                            struct explain_counts *counts)
+static void write_source(struct trace_writer *writer, const char *path, const char *text,
+                         size_t size)
 {
-    const char **paths = ifg_alloc(lookup->count + 1, sizeof *paths);
-    size_t count = 0, bytes = 0;
+    struct trace_source source = { .path = path, .text = text, .size = size };
+    char digest[SHA256_DIGEST_STRING_LENGTH];
 
-    if (!paths)
-        return;
-    for (size_t i = 0; i < lookup->count; i++)
-        if (lookup->symbols[i].file[0] == '/')
-            paths[count++] = lookup->symbols[i].file;
-    if (count)
-        qsort(paths, count, sizeof *paths, compare_paths);
+    SHA256Data((const uint8_t *)text, size, digest);
+    source.sha256 = digest;
+    trace_writer_source(writer, &source);
+}
+
+static void write_sources(const struct owners *owners, const struct named_source *named,
+                          size_t count, struct trace_writer *writer, struct explain_counts *counts)
+{
+    const char *written = NULL;
+    size_t bytes = 0;
+
     for (size_t i = 0; i < count && counts->sources < SOURCES_MAX && bytes < SOURCE_BYTES_MAX;
          i++) {
-        struct trace_source source = { .path = paths[i] };
-        char digest[SHA256_DIGEST_STRING_LENGTH];
+        enum ifg_status status;
+        size_t size;
         char *text;
 
-        if (i && strcmp(paths[i], paths[i - 1]) == 0)
+        if ((written && strcmp(named[i].path, written) == 0) ||
+            (i && compare_sources(&named[i], &named[i - 1]) == 0))
             continue;
-        text = read_source(paths[i], &source.size);
+        text = read_source(owners, &named[i], &size, &status);
+        if (status == IFG_PERMISSION && !counts->problem[0])
+            snprintf(counts->problem, sizeof counts->problem,
+                     "the source %.90s is not in the trace: user %u, whose program names it, may "
+                     "not read it",
+                     named[i].path, (unsigned)owners_user(owners, named[i].owner));
         if (!text)
             continue;
-        SHA256Data((const uint8_t *)text, source.size, digest);
-        source.sha256 = digest;
-        source.text = text;
-        trace_writer_source(writer, &source);
+        write_source(writer, named[i].path, text, size);
+        written = named[i].path;
         counts->sources++;
-        bytes += source.size;
+        bytes += size;
         ifg_free(text);
     }
-    ifg_free(paths);
+}
+
+static void explain_sources(const struct modules *modules, const struct trace_frame *frames,
+                            const struct lookup *lookup, struct trace_writer *writer,
+                            struct explain_counts *counts)
+{
+    const struct owners *owners = modules_owners(modules);
+    struct named_source *named = ifg_alloc(lookup->count + 1, sizeof *named);
+    size_t count = 0;
+
+    if (!named)
+        return;
+    for (size_t i = 0; i < lookup->count; i++) {
+        const struct trace_symbol *symbol = &lookup->symbols[i];
+        uint32_t owner = modules_at(modules, frames[symbol->frame - 1].module - 1)->owner;
+
+        if (symbol->file[0] == '/')
+            named[count++] =
+                (struct named_source){ symbol->file, owner, !owners_is_own(owners, owner) };
+    }
+    if (count)
+        qsort(named, count, sizeof *named, compare_sources);
+    write_sources(owners, named, count, writer, counts);
+    ifg_free(named);
 }
 
 /* ---- all of it ---- */
@@ -222,6 +268,6 @@ void explain_frames(const struct modules *modules, const struct stacks *stacks,
     explain_unnamed(modules, frames, frame_count, &lookup, out_counts);
     explain_code(modules, frames, &lookup, writer, out_counts);
     if (options->sources)
-        explain_sources(&lookup, writer, out_counts);
+        explain_sources(modules, frames, &lookup, writer, out_counts);
     lookup_fini(&lookup);
 }

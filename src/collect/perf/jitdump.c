@@ -23,7 +23,6 @@
 #define LINE_SIZE       16u
 #define PADDED          8u /* records are a multiple of that */
 #define OTHER_CLOCK     1u /* a flag: times are those of a register */
-#define FILE_MAX        ((size_t)256 << 20)
 #define FUNCTION_MAX    ((uint64_t)64 << 20)
 #define ENTRIES_MAX     (4u << 20)
 #define LINES_MAX       (16u << 20)
@@ -437,7 +436,7 @@ struct jitdump *jitdump_read(int fd)
 
         if (size == room) {
             size_t more = room ? room * 2 : 1u << 20;
-            uint8_t *bigger = more > FILE_MAX ? NULL : ifg_realloc(bytes, more, 1);
+            uint8_t *bigger = more > JITDUMP_BYTES_MAX ? NULL : ifg_realloc(bytes, more, 1);
 
             if (!bigger)
                 break;

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of a file, so much is read. */
+#define JITDUMP_BYTES_MAX ((size_t)256 << 20)
+
 struct jitdump;
 
 /* Texts and bytes live as long as the dump does. */

@@ -1,30 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * See lookup.h. The child writes a stream of answers: varint frame, start, size, number of places;
- * of each place flags, line, function, file. The parent reads it as hostile bytes: the child has
- * read hostile files.
+ * of each place flags, line, function, file. Before the frames of a module come a 0 and its number.
+ * The parent reads it as hostile bytes: the child has read hostile files.
  */
 #include "collect/perf/lookup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/small_file.h"
 #include "base/ticks.h"
 #include "symbol/names.h"
 #include "system/rights.h"
 
-#define ANSWER_MAX ((size_t)512 << 20)
-#define TELL_BYTES ((size_t)64 << 10) /* the child writes when it has so much */
+#define ANSWER_MAX   ((size_t)512 << 20)
+#define TELL_BYTES   ((size_t)64 << 10)  /* the child writes when it has so much */
+#define MEMORY_MAX   ((uint64_t)8 << 30) /* of a child, with the files that it maps */
+#define STALL_NS     8000000000ull       /* it says nothing for so long, and hardly runs: a pipe? */
+#define STALL_CPU_NS 500000000ull
+#define CHILDREN_MAX 256u /* that end early, in all */
+
+#define KERNEL UINT32_MAX /* the owner of the kernel's code: nothing is opened by a foreign name */
+
+/* What one child has to do. */
+struct task {
+    const struct modules *modules;
+    const struct trace_frame *frames;
+    size_t count;
+    const bool *used; /* by number of the module: it has frames */
+    uint32_t owner;
+    size_t from; /* the first module */
+};
+
+static uint32_t owner_of(const struct module *module)
+{
+    return module->kind == TRACE_MODULE_KERNEL ? KERNEL : module->owner;
+}
+
+static bool is_of_task(const struct task *task, const struct module *module)
+{
+    return task->used[module->number] && owner_of(module) == task->owner;
+}
 
 /* ---- the child ---- */
+
+#define NOT_BECOME 3 /* how it ends if it cannot have its owner's rights */
 
 struct teller {
     int fd;
@@ -131,29 +163,102 @@ static void tell_kernel(struct teller *teller, const struct module *module,
     name_list_destroy(list);
 }
 
-static void be_child(int fd, const struct modules *modules, const struct trace_frame *frames,
-                     size_t count, pid_t parent)
+static int compare_numbers(const void *left, const void *right)
+{
+    const int *a = left;
+    const int *b = right;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Traces, samples and files of others are no business of who reads this one's. */
+static void close_others(const struct task *task, int fd)
+{
+    size_t modules = modules_count(task->modules), count = 0;
+    int *wanted = ifg_alloc(modules + 4, sizeof *wanted);
+    unsigned next = 3;
+
+    if (!wanted)
+        _exit(1);
+    wanted[count++] = fd;
+    for (size_t i = task->from; i < modules; i++) {
+        const struct module *module = modules_at(task->modules, i);
+
+        if (is_of_task(task, module) && module->elf)
+            wanted[count++] = elf_file_descriptor(module->elf);
+        else if (is_of_task(task, module) && module->made && made_list(module->made) >= 0)
+            wanted[count++] = made_list(module->made);
+    }
+    qsort(wanted, count, sizeof *wanted, compare_numbers);
+    for (size_t i = 0; i < count; i++) {
+        if ((unsigned)wanted[i] > next)
+            close_range(next, (unsigned)wanted[i] - 1, 0);
+        if ((unsigned)wanted[i] >= next)
+            next = (unsigned)wanted[i] + 1;
+    }
+    close_range(next, ~0u, 0);
+    ifg_free(wanted);
+}
+
+/* Debug information can be made to need any amount of both. If memory gets short, it is this
+ * process that ends. */
+static void set_limits(unsigned timeout_s)
+{
+    struct rlimit no_core = { 0, 0 };
+    struct rlimit cpu = { timeout_s + 1, timeout_s + 1 };
+    char text[8192];
+    uint64_t kilobytes;
+    int fd;
+
+    setrlimit(RLIMIT_CORE, &no_core);
+    setrlimit(RLIMIT_CPU, &cpu);
+    kilobytes = ifg_read_small("/proc/self/status", text, sizeof text)
+                    ? ifg_find_number(text, "VmData")
+                    : IFG_NO_NUMBER;
+    if (kilobytes < UINT64_MAX >> 11) {
+        struct rlimit memory = { kilobytes * 1024 + MEMORY_MAX, kilobytes * 1024 + MEMORY_MAX };
+
+        setrlimit(RLIMIT_DATA, &memory);
+    }
+    fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t wrote = write(fd, "1000", 4);
+
+        (void)wrote;
+        close(fd);
+    }
+}
+
+static void be_child(int fd, const struct task *task, unsigned timeout_s, pid_t parent)
 {
     static const int deadly[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM };
     struct teller teller = { .fd = fd };
-    struct rlimit no_core = { 0, 0 };
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
-    setrlimit(RLIMIT_CORE, &no_core);
+    set_limits(timeout_s);
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
         signal(deadly[i], SIG_DFL);
+    clearenv(); /* debuginfod would be asked in root's name, wherever the file says */
+    if (task->owner != KERNEL && !owners_become(modules_owners(task->modules), task->owner))
+        _exit(NOT_BECOME);
+    close_others(task, fd);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* after that: another user is another parent's child */
+    if (getppid() != parent)
+        _exit(1);
     ifg_bytes_init(&teller.bytes, TELL_BYTES * 16);
-    for (size_t i = 0; i < modules_count(modules); i++) {
-        const struct module *module = modules_at(modules, i);
+    for (size_t i = task->from; i < modules_count(task->modules); i++) {
+        const struct module *module = modules_at(task->modules, i);
 
+        if (!is_of_task(task, module))
+            continue;
+        ifg_bytes_put_varint(&teller.bytes, 0);
+        ifg_bytes_put_varint(&teller.bytes, module->number);
+        flush(&teller);
         if (module->kind == TRACE_MODULE_FILE || module->kind == TRACE_MODULE_VDSO)
-            tell_file(&teller, module, frames, count);
+            tell_file(&teller, module, task->frames, task->count);
         else if (module->kind == TRACE_MODULE_KERNEL)
-            tell_kernel(&teller, module, frames, count);
+            tell_kernel(&teller, module, task->frames, task->count);
         else if (module->made)
-            tell_made(&teller, module, frames, count);
+            tell_made(&teller, module, task->frames, task->count);
     }
     flush(&teller);
     _exit(0);
@@ -161,40 +266,58 @@ static void be_child(int fd, const struct modules *modules, const struct trace_f
 
 /* ---- the parent ---- */
 
-static void listen(struct lookup *lookup, int fd, pid_t child, unsigned timeout_s)
+/* What became of a child. */
+struct answer {
+    struct ifg_bytes words;
+    bool stalled, late;
+    int status;
+    uint32_t module; /* the last one that it began with; 0: none */
+};
+
+static uint64_t cpu_of(pid_t child)
 {
-    uint64_t end_ns = ifg_monotonic_ns() + timeout_s * 1000000000ull;
+    struct timespec used;
+    clockid_t clock;
+
+    if (clock_getcpuclockid(child, &clock) || clock_gettime(clock, &used))
+        return 0;
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static void listen(struct answer *answer, int fd, pid_t child, uint64_t end_ns)
+{
+    uint64_t spoke_ns = ifg_monotonic_ns(), spoke_cpu_ns = 0;
     uint8_t chunk[16384];
-    int status = 0;
 
     for (;;) {
         struct pollfd ready = { fd, POLLIN, 0 };
         uint64_t now_ns = ifg_monotonic_ns();
         ssize_t got;
 
-        if (now_ns >= end_ns || poll(&ready, 1, 100) < 0) {
-            if (now_ns < end_ns && errno == EINTR)
-                continue;
-            snprintf(lookup->problem, sizeof lookup->problem,
-                     "looking up names took more than %u s", timeout_s);
+        answer->late = now_ns >= end_ns;
+        answer->stalled =
+            now_ns - spoke_ns > STALL_NS && cpu_of(child) - spoke_cpu_ns < STALL_CPU_NS;
+        if (answer->late || answer->stalled) {
             kill(child, SIGKILL);
             break;
         }
-        if (!(ready.revents & (POLLIN | POLLHUP)))
+        if (now_ns - spoke_ns > STALL_NS) {
+            spoke_ns = now_ns; /* it works */
+            spoke_cpu_ns = cpu_of(child);
+        }
+        if (poll(&ready, 1, 100) <= 0 || !(ready.revents & (POLLIN | POLLHUP)))
             continue;
         got = read(fd, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             break;
-        ifg_bytes_put(&lookup->words, chunk, (size_t)got);
+        ifg_bytes_put(&answer->words, chunk, (size_t)got);
+        spoke_ns = now_ns;
+        spoke_cpu_ns = cpu_of(child);
     }
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    while (waitpid(child, &answer->status, 0) < 0 && errno == EINTR)
         ;
-    if (!lookup->problem[0] && WIFSIGNALED(status))
-        snprintf(lookup->problem, sizeof lookup->problem,
-                 "reading names ended with signal %d (%s); some are missing", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
 }
 
 static bool add_symbol(struct lookup *lookup, const struct trace_symbol *symbol)
@@ -228,24 +351,40 @@ static const char *take_text(struct ifg_cursor *cursor, char **free_at)
     return copy;
 }
 
-/* Copies never take more room than the answer: of each text the length goes and the NUL comes. */
-static void understand(struct lookup *lookup, size_t frame_count)
+static bool may_name(const struct task *task, uint64_t frame)
 {
-    struct ifg_cursor cursor = ifg_cursor_over(lookup->words.data, lookup->words.size);
-    struct ifg_bytes texts;
+    uint32_t module = frame && frame <= task->count ? task->frames[frame - 1].module : 0;
+
+    return module && is_of_task(task, modules_at(task->modules, module - 1));
+}
+
+/* Copies never take more room than the answer: of each text the length goes and the NUL comes. */
+static void understand(struct lookup *lookup, const struct task *task, struct answer *answer)
+{
+    struct ifg_cursor cursor = ifg_cursor_over(answer->words.data, answer->words.size);
+    struct ifg_bytes *lists =
+        ifg_realloc(lookup->texts, lookup->text_count + 1, sizeof *lookup->texts);
     char *free_at;
 
-    ifg_bytes_init(&texts, ANSWER_MAX + 1);
-    if (!ifg_bytes_reserve(&texts, lookup->words.size + 1))
+    if (!lists)
         return;
-    free_at = (char *)texts.data;
+    lookup->texts = lists;
+    ifg_bytes_init(&lists[lookup->text_count], ANSWER_MAX + 1);
+    if (!ifg_bytes_reserve(&lists[lookup->text_count], answer->words.size + 1))
+        return;
+    free_at = (char *)lists[lookup->text_count++].data;
     while (ifg_cursor_left(&cursor) && !cursor.failed) {
         uint64_t frame = ifg_cursor_varint(&cursor);
         uint64_t start = ifg_cursor_varint(&cursor);
-        uint64_t size = ifg_cursor_varint(&cursor);
-        uint64_t places = ifg_cursor_varint(&cursor);
+        uint64_t size, places;
 
-        if (!frame || frame > frame_count || places > NAMES_INLINED_MAX)
+        if (!frame && start && start <= modules_count(task->modules) && !cursor.failed) {
+            answer->module = (uint32_t)start;
+            continue;
+        }
+        size = ifg_cursor_varint(&cursor);
+        places = ifg_cursor_varint(&cursor);
+        if (!may_name(task, frame) || places > NAMES_INLINED_MAX)
             break;
         for (uint64_t i = 0; i < places; i++) {
             struct trace_symbol symbol = { .frame = (uint32_t)frame, .start = start, .size = size };
@@ -260,42 +399,109 @@ static void understand(struct lookup *lookup, size_t frame_count)
                 break;
         }
     }
-    ifg_bytes_fini(&lookup->words);
-    lookup->words = texts;
+}
+
+/* The first problem is the one that is told. */
+static void tell_problem(struct lookup *lookup, const struct task *task,
+                         const struct answer *answer, unsigned timeout_s)
+{
+    const char *path =
+        answer->module ? modules_at(task->modules, answer->module - 1)->path : "a program";
+    size_t size = sizeof lookup->problem;
+
+    if (lookup->problem[0])
+        return;
+    if (answer->late)
+        snprintf(lookup->problem, size, "looking up names took more than %u s", timeout_s);
+    else if (answer->stalled)
+        snprintf(lookup->problem, size,
+                 "%.80s has no names: a file that it names for them cannot be read", path);
+    else if (WIFSIGNALED(answer->status))
+        snprintf(lookup->problem, size,
+                 "reading names of %.80s ended with signal %d (%s); some are missing", path,
+                 WTERMSIG(answer->status), strsignal(WTERMSIG(answer->status)));
+    else if (WEXITSTATUS(answer->status) == NOT_BECOME)
+        snprintf(lookup->problem, size,
+                 "programs of user %u have no names: this process cannot take on that user's "
+                 "rights to files",
+                 (unsigned)owners_user(modules_owners(task->modules), task->owner));
+}
+
+/* One child. False: there is nothing left to do for this owner. */
+static bool run_child(struct lookup *lookup, struct task *task, uint64_t end_ns, unsigned timeout_s)
+{
+    struct answer answer = { .stalled = false };
+    pid_t parent = getpid();
+    int ends[2];
+    bool again;
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC)) {
+        snprintf(lookup->problem, sizeof lookup->problem, "no pipe for a process that reads names");
+        return false;
+    }
+    ifg_bytes_init(&answer.words, ANSWER_MAX - lookup->bytes);
+    child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        be_child(ends[1], task, timeout_s, parent);
+    }
+    close(ends[1]);
+    if (child > 0) {
+        listen(&answer, ends[0], child, end_ns);
+        understand(lookup, task, &answer);
+        tell_problem(lookup, task, &answer, timeout_s);
+    } else {
+        snprintf(lookup->problem, sizeof lookup->problem, "no process could be made to read names");
+    }
+    close(ends[0]);
+    again = child > 0 && !answer.late && (answer.stalled || WIFSIGNALED(answer.status)) &&
+            answer.module > task->from;
+    task->from = answer.module;
+    lookup->bytes += answer.words.size;
+    ifg_bytes_fini(&answer.words);
+    return again && lookup->bytes < ANSWER_MAX;
+}
+
+static void run_owner(struct lookup *lookup, struct task *task, unsigned *children, uint64_t end_ns,
+                      unsigned timeout_s)
+{
+    bool any = false;
+
+    task->from = 0;
+    for (size_t i = 0; i < modules_count(task->modules) && !any; i++)
+        any = is_of_task(task, modules_at(task->modules, i));
+    while (any && *children && run_child(lookup, task, end_ns, timeout_s))
+        --*children;
 }
 
 void lookup_run(struct lookup *lookup, const struct modules *modules,
                 const struct trace_frame *frames, size_t frame_count, unsigned timeout_s)
 {
-    int ends[2];
-    pid_t parent = getpid();
-    pid_t child;
+    const struct owners *owners = modules_owners(modules);
+    bool *used = ifg_alloc(modules_count(modules) + 1, sizeof *used);
+    struct task task = { modules, frames, frame_count, used, KERNEL, 0 };
+    uint64_t end_ns = ifg_monotonic_ns() + timeout_s * 1000000000ull;
+    unsigned children = CHILDREN_MAX;
 
     memset(lookup, 0, sizeof *lookup);
-    ifg_bytes_init(&lookup->words, ANSWER_MAX);
-    if (!frame_count)
-        return;
-    if (pipe(ends)) {
-        snprintf(lookup->problem, sizeof lookup->problem, "no pipe for a process that reads names");
-        return;
-    }
-    child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        be_child(ends[1], modules, frames, frame_count, parent);
-    }
-    close(ends[1]);
-    if (child > 0)
-        listen(lookup, ends[0], child, timeout_s);
-    else
-        snprintf(lookup->problem, sizeof lookup->problem, "no process could be made to read names");
-    close(ends[0]);
-    understand(lookup, frame_count);
+    for (size_t i = 0; used && i < frame_count; i++)
+        used[frames[i].module] = true;
+    if (used)
+        run_owner(lookup, &task, &children, end_ns, timeout_s);
+    /* Our own first: others may make us wait. */
+    for (int others = 0; used && others < 2; others++)
+        for (task.owner = 0; task.owner < owners_count(owners); task.owner++)
+            if (owners_is_own(owners, task.owner) == !others)
+                run_owner(lookup, &task, &children, end_ns, timeout_s);
+    ifg_free(used);
 }
 
 void lookup_fini(struct lookup *lookup)
 {
+    for (size_t i = 0; i < lookup->text_count; i++)
+        ifg_bytes_fini(&lookup->texts[i]);
+    ifg_free(lookup->texts);
     ifg_free(lookup->symbols);
-    ifg_bytes_fini(&lookup->words);
     memset(lookup, 0, sizeof *lookup);
 }

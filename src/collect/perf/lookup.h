@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Looking up names of many frames at once, in a child process; and the lists that people and
+ * Looking up names of many frames at once, in child processes; and the lists that people and
  * runtimes leave in text files: /proc/kallsyms, /tmp/perf-PID.map (see made.h).
+ *
+ * libdw opens what a file's debug information names: separate debug files, those shared by several
+ * (dwz), split ones. So for each owner of modules (owners.h) there is a child with his rights,
+ * below his root directory, which can name nothing but frames of his modules. If it dies of a file
+ * or waits for it, another child goes on with the next one.
  */
 #ifndef IFG_COLLECT_PERF_LOOKUP_H
 #define IFG_COLLECT_PERF_LOOKUP_H
@@ -10,11 +15,13 @@
 #include "collect/perf/modules.h"
 #include "trace/samples.h"
 
-/* Symbols of all frames, in the order of their numbers; texts live in `texts`. */
+/* Symbols of all frames, those of one frame together. */
 struct lookup {
     struct trace_symbol *symbols;
     size_t count, room;
-    struct ifg_bytes words; /* the child's answer, which texts point into */
+    struct ifg_bytes *texts; /* of each child's answer; symbols point into them */
+    size_t text_count;
+    size_t bytes; /* of all answers */
     char problem[200];
 };
 

@@ -17,12 +17,14 @@
 #include "base/ticks.h"
 #include "collect/perf/jitdump.h"
 #include "collect/perf/lookup.h"
+#include "collect/perf/owners.h"
 
 #define PAGE            4096u
 #define PAGES_MAX       4096u /* 16 MiB, of all processes */
 #define PLACES_MAX      (1u << 20)
 #define DESCRIPTORS_MAX 64u
-#define READS_MAX       400u /* in a tenth of a second */
+#define DUMP_BYTES_MAX  ((uint64_t)512 << 20) /* of all processes */
+#define READS_MAX       400u                  /* in a tenth of a second */
 #define WINDOW_NS       100000000ull
 #define TRY_NS          50000000ull /* the list is looked for again after so long */
 #define STALE_NS        200000000ull
@@ -47,7 +49,10 @@ struct made {
     uint32_t pid;
     uint32_t own_pid; /* as the process itself sees it */
     time_t started;   /* 0: not known */
+    uint64_t start_ticks;
     char program[64];
+    char refused[200]; /* why one of its files is not read; "" */
+    struct owners *owners;
     struct made_budget *budget;
     struct places seen;
     struct places pages;
@@ -130,23 +135,28 @@ static size_t read_text(const char *path, char *out, size_t size)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* When it began, by the clock that files have: a list from before is of another process. */
-static time_t start_of(uint32_t pid)
+/* When it began, as the kernel counts: two processes of one number differ in it. */
+static uint64_t start_ticks(uint32_t pid)
 {
-    struct timespec now, booted;
     char path[64], text[1024];
     const char *at;
     char *end;
-    unsigned long long ticks;
 
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
     read_text(path, text, sizeof text);
     at = strrchr(text, ')'); /* behind a name that may hold anything */
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    if (!at || clock_gettime(CLOCK_REALTIME, &now) || clock_gettime(CLOCK_BOOTTIME, &booted))
+    return at ? strtoull(at, &end, 10) : 0;
+}
+
+/* By the clock that files have: a list from before is of another process. */
+static time_t time_of(uint64_t ticks)
+{
+    struct timespec now, booted;
+
+    if (!ticks || clock_gettime(CLOCK_REALTIME, &now) || clock_gettime(CLOCK_BOOTTIME, &booted))
         return 0;
-    ticks = strtoull(at, &end, 10);
     return now.tv_sec - booted.tv_sec + (time_t)(ticks / (unsigned long long)sysconf(_SC_CLK_TCK));
 }
 
@@ -161,7 +171,8 @@ static void read_facts(struct made *made)
     made->own_pid = number_in(text, "\nNSpid:");
     if (!made->own_pid)
         made->own_pid = made->pid;
-    made->started = start_of(made->pid);
+    made->start_ticks = start_ticks(made->pid);
+    made->started = time_of(made->start_ticks);
     snprintf(path, sizeof path, "/proc/%u/exe", made->pid);
     length = readlink(path, text, sizeof text - 1);
     text[length > 0 ? length : 0] = '\0';
@@ -169,13 +180,14 @@ static void read_facts(struct made *made)
     snprintf(made->program, sizeof made->program, "%.60s", slash ? slash + 1 : "");
 }
 
-struct made *made_create(uint32_t pid, struct made_budget *budget)
+struct made *made_create(uint32_t pid, struct owners *owners, struct made_budget *budget)
 {
     struct made *made = ifg_alloc(1, sizeof *made);
 
     if (!made)
         return NULL;
     made->pid = pid;
+    made->owners = owners;
     made->budget = budget;
     made->dump_fd = made->list_fd = -1;
     read_facts(made);
@@ -209,15 +221,27 @@ void made_destroy(struct made *made)
 
 /* ---- its files ---- */
 
-static int open_file(const char *path, bool follow)
+/*
+ * A file of the process, by its name there or here; -1: none. It must be its user's or root's, as
+ * the names in it are believed. What is there and is not taken is worth a sentence.
+ */
+static int open_file(struct made *made, const char *path, unsigned flags)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW));
-    struct stat facts;
+    uint32_t owner = owners_of(made->owners, made->pid);
+    struct ifg_error err = { .message = "" };
+    enum ifg_status status;
+    int fd;
 
-    if (fd >= 0 && (fstat(fd, &facts) || !S_ISREG(facts.st_mode))) {
+    status = owners_open(made->owners, owner, path, flags, 0, &fd, &err);
+    if (!status && !owners_wrote(made->owners, owner, fd)) {
         close(fd);
         fd = -1;
+        status = ifg_fail(&err, IFG_PERMISSION, "%.100s is neither user %u's nor root's", path,
+                          (unsigned)owners_user(made->owners, owner));
     }
+    if (status && status != IFG_NOT_FOUND)
+        snprintf(made->refused, sizeof made->refused, "code made at run time has no names: %.150s",
+                 err.message);
     return fd;
 }
 
@@ -232,24 +256,22 @@ bool made_is_dump(const char *path)
 
 void made_take_dump(struct made *made, const char *path)
 {
-    char inside[PATH_MAX + 64];
     int fd;
 
     if (made->dump_fd >= 0 || made->budget->descriptors >= DESCRIPTORS_MAX)
         return;
-    snprintf(inside, sizeof inside, "/proc/%u/root%s", made->pid, path);
-    fd = open_file(inside, true);
+    fd = open_file(made, path, 0);
     if (fd < 0)
-        fd = open_file(path, true);
+        fd = open_file(made, path, OWNERS_HERE);
     if (fd >= 0)
         made->budget->descriptors++;
     made->dump_fd = fd;
 }
 
-/* Anybody may write to /tmp: it must be of the process's time. */
-static int open_list(const struct made *made, const char *path)
+/* It must be of the process's time, too. */
+static int open_list(struct made *made, const char *path, unsigned flags)
 {
-    int fd = open_file(path, false);
+    int fd = open_file(made, path, flags | OWNERS_UNLINKED);
     struct stat facts;
 
     if (fd >= 0 &&
@@ -260,16 +282,16 @@ static int open_list(const struct made *made, const char *path)
     return fd;
 }
 
-static int find_list(const struct made *made)
+static int find_list(struct made *made)
 {
-    char path[128];
+    char path[64];
     int fd;
 
-    snprintf(path, sizeof path, "/proc/%u/root/tmp/perf-%u.map", made->pid, made->own_pid);
-    fd = open_list(made, path);
+    snprintf(path, sizeof path, "/tmp/perf-%u.map", made->own_pid);
+    fd = open_list(made, path, 0);
     if (fd < 0) {
         snprintf(path, sizeof path, "/tmp/perf-%u.map", made->pid);
-        fd = open_list(made, path);
+        fd = open_list(made, path, OWNERS_HERE);
     }
     return fd;
 }
@@ -364,15 +386,38 @@ bool made_saw(struct made *made, uint64_t address, uint64_t time_ns)
 
 /* ---- at the end ---- */
 
+/* Dumps of all processes together are bounded: they are held while names are looked up. */
+static void load_dump(struct made *made)
+{
+    struct stat facts = { 0 };
+    uint64_t bytes;
+
+    fstat(made->dump_fd, &facts);
+    bytes = facts.st_size > (off_t)JITDUMP_BYTES_MAX ? JITDUMP_BYTES_MAX : (uint64_t)facts.st_size;
+    if (made->budget->dump_bytes + bytes > DUMP_BYTES_MAX) {
+        snprintf(made->refused, sizeof made->refused,
+                 "code made at run time has no names: there are more than %u MiB of jitdump files",
+                 (unsigned)(DUMP_BYTES_MAX >> 20));
+        return;
+    }
+    made->budget->dump_bytes += bytes;
+    made->dump = jitdump_read(made->dump_fd);
+}
+
 void made_load(struct made *made)
 {
     if (made->dump_fd >= 0 && !made->dump)
-        made->dump = jitdump_read(made->dump_fd);
+        load_dump(made);
     if (made->list_fd < 0 && (made->seen.count || made->dump_fd < 0)) {
         made->list_fd = find_list(made);
         if (made->list_fd >= 0)
             made->budget->descriptors++;
     }
+}
+
+int made_list(const struct made *made)
+{
+    return made->list_fd;
 }
 
 void made_load_names(struct made *made)
@@ -412,6 +457,9 @@ static bool get_page(const struct made *made, uint64_t address, uint8_t out[PAGE
 {
     const struct place *page = find_place(&made->pages, address);
 
+    /* Another process may have its number by now, and its memory is nobody's business. */
+    if (!page && start_ticks(made->pid) != made->start_ticks)
+        return false;
     if (!page)
         return read_memory(made->pid, address, out, PAGE) == PAGE;
     memcpy(out, page->bytes, PAGE);
@@ -461,10 +509,11 @@ const char *made_hint(const struct made *made)
         { "bun", "JavaScript has no names: set BUN_JSC_useJITDump=1" },
     };
 
+    if (made->refused[0])
+        return made->refused;
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
         if (strncmp(made->program, hints[i].program, strlen(hints[i].program)) == 0)
             return hints[i].hint;
     return "code made at run time has no names: its runtime has to write /tmp/perf-PID.map or map "
-           "a "
-           "jitdump";
+           "a jitdump";
 }

@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/perf/owners.h"
+
 #define BIT_LIST     1
 #define BIT_DUMP     2
 #define FUNCTION_MAX (256u << 10)
@@ -64,6 +66,7 @@ static void look_at(const struct made *made, uint64_t address)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t memory[2 * 4096];
+    static struct owners *owners;
     struct made_budget budget = { 0 };
     struct made *made;
     const uint64_t places[] = {
@@ -71,7 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         0x7fffffffe000, UINT64_MAX - 4095, UINT64_MAX
     };
 
-    if (!size)
+    if (!owners)
+        owners = owners_create();
+    if (!size || !owners)
         return 0;
     if (!list[0]) {
         snprintf(list, sizeof list, "/tmp/perf-%d.map", (int)getpid());
@@ -83,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         put_file(list, data + 1, size - 1);
     if (data[0] & BIT_DUMP)
         put_file(dump, data + 1, size - 1);
-    made = made_create((uint32_t)getpid(), &budget);
+    made = made_create((uint32_t)getpid(), owners, &budget);
     if (!made)
         return 0;
     if (data[0] & BIT_DUMP && made_is_dump(dump))

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "collect/perf/owners.h"
 #include "tap.h"
 
 #define PAGE 4096u
@@ -20,6 +21,7 @@ static struct made_budget budget;
 static uint8_t *memory; /* at the same address in the child */
 static char list[64];
 static int go[2], ready[2];
+static struct owners *owners;
 
 /* A child that has four pages of its own at `memory`, and waits. */
 static pid_t start(void (*work)(void))
@@ -28,6 +30,8 @@ static pid_t start(void (*work)(void))
     char byte;
 
     memset(&budget, 0, sizeof budget);
+    owners = owners_create();
+    REQUIRE(owners != NULL);
     memory = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(memory != MAP_FAILED && pipe(go) == 0 && pipe(ready) == 0);
     child = fork();
@@ -58,6 +62,7 @@ static void end(pid_t child)
 static void clean_up(struct made *made)
 {
     made_destroy(made);
+    owners_destroy(owners);
     CHECK_UINT(budget.pages, 0);
     CHECK_UINT(budget.descriptors, 0);
     munmap(memory, 4 * PAGE);
@@ -86,7 +91,7 @@ static void list_and_code_of_a_program_that_ended(void)
 {
     pid_t child = start(write_list);
     uint64_t base = (uint64_t)(uintptr_t)memory;
-    struct made *made = made_create((uint32_t)child, &budget);
+    struct made *made = made_create((uint32_t)child, owners, &budget);
     struct made_place place;
     uint8_t bytes[PAGE];
     uint64_t at;
@@ -118,7 +123,7 @@ static void code_with_gaps(void)
 {
     pid_t child = start(do_nothing);
     uint64_t base = (uint64_t)(uintptr_t)memory, at;
-    struct made *made = made_create((uint32_t)child, &budget);
+    struct made *made = made_create((uint32_t)child, owners, &budget);
     static uint8_t bytes[8 * PAGE];
     size_t pages;
 
@@ -138,7 +143,7 @@ static void code_of_a_living_process(void)
 {
     pid_t child = start(do_nothing);
     uint64_t base = (uint64_t)(uintptr_t)memory, at;
-    struct made *made = made_create((uint32_t)child, &budget);
+    struct made *made = made_create((uint32_t)child, owners, &budget);
     static uint8_t bytes[4 * PAGE];
 
     REQUIRE(made != NULL);
@@ -158,7 +163,7 @@ static void a_list_of_another_process(void)
     struct made *made;
 
     REQUIRE(utimensat(AT_FDCWD, list, old, 0) == 0);
-    made = made_create((uint32_t)child, &budget);
+    made = made_create((uint32_t)child, owners, &budget);
     REQUIRE(made != NULL);
     made_saw(made, base + 4000, 100);
     end(child);
@@ -173,7 +178,7 @@ static void limits(void)
 {
     pid_t child = start(do_nothing);
     uint64_t base = (uint64_t)(uintptr_t)memory;
-    struct made *made = made_create((uint32_t)child, &budget);
+    struct made *made = made_create((uint32_t)child, owners, &budget);
 
     REQUIRE(made != NULL);
     for (uint64_t i = 0; i < 100000; i++)

@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -23,6 +24,14 @@
 struct entry {
     struct module module;
     uint64_t device, inode; /* 0: not known */
+    bool trusted;           /* nobody but root could have written it */
+};
+
+/* A mapping, and whose it is. */
+struct found {
+    const struct sampler_mapping *mapping;
+    uint64_t inode; /* 0: not known */
+    uint32_t owner;
 };
 
 struct modules {
@@ -31,11 +40,20 @@ struct modules {
     const struct module *kernel;
     const struct module *vdso;
     struct made_budget budget;
+    struct owners *owners;
 };
 
 struct modules *modules_create(void)
 {
-    return ifg_alloc(1, sizeof(struct modules));
+    struct modules *modules = ifg_alloc(1, sizeof *modules);
+
+    if (modules)
+        modules->owners = owners_create();
+    if (modules && !modules->owners) {
+        ifg_free(modules);
+        return NULL;
+    }
+    return modules;
 }
 
 void modules_destroy(struct modules *modules)
@@ -50,7 +68,23 @@ void modules_destroy(struct modules *modules)
         ifg_free(modules->entries[i]);
     }
     ifg_free(modules->entries);
+    owners_destroy(modules->owners);
     ifg_free(modules);
+}
+
+const struct owners *modules_owners(const struct modules *modules)
+{
+    return modules->owners;
+}
+
+void modules_meet(struct modules *modules, uint32_t pid)
+{
+    owners_of(modules->owners, pid);
+}
+
+void modules_forked(struct modules *modules, uint32_t parent, uint32_t pid)
+{
+    owners_forked(modules->owners, parent, pid);
 }
 
 static struct entry *add(struct modules *modules, enum trace_module_kind kind, const char *path)
@@ -83,85 +117,144 @@ static struct entry *add(struct modules *modules, enum trace_module_kind kind, c
 
 /* ---- getting hold of a file ---- */
 
-static bool is_file(int fd, uint64_t inode)
+static int if_same(int fd, uint64_t inode)
 {
     struct stat facts;
 
-    return fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
-           (!inode || (uint64_t)facts.st_ino == inode);
-}
-
-static int open_if_same(const char *path, uint64_t inode)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    if (fd >= 0 && !is_file(fd, inode)) {
+    if (fd >= 0 && (fstat(fd, &facts) || !S_ISREG(facts.st_mode) ||
+                    (inode && (uint64_t)facts.st_ino != inode))) {
         close(fd);
         fd = -1;
     }
     return fd;
 }
 
-/* By its path in the process's own view, through the kernel's link to it, or out of its memory. */
-static int get_hold(const struct sampler_mapping *mapping, uint64_t inode, const char **out_note)
+static int open_if_same(const struct modules *modules, const struct found *found, unsigned flags)
 {
-    char path[PATH_MAX + 64];
+    int fd;
+
+    if (owners_open(modules->owners, found->owner, found->mapping->path, flags, 0, &fd, NULL))
+        return -1;
+    return if_same(fd, found->inode);
+}
+
+/*
+ * Root's own short programs end before anybody can say whose they were. What the kernel told about
+ * the file is enough to know that it is the one they executed, wherever the path leads by now.
+ */
+static int open_if_told(const struct found *found)
+{
+    const struct sampler_mapping *mapping = found->mapping;
+    int fd = if_same(open(mapping->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW),
+                     mapping->inode);
+    struct elf_file *elf = NULL;
+    struct stat facts;
+    bool same = false;
+
+    if (fd < 0)
+        return -1;
+    if (mapping->inode)
+        same = fstat(fd, &facts) == 0 && major(facts.st_dev) == mapping->device_major &&
+               minor(facts.st_dev) == mapping->device_minor;
+    else if (*mapping->build_id && elf_file_open_fd(fd, mapping->path, &elf, NULL) == IFG_OK)
+        same = strncmp(elf_file_build_id(elf), mapping->build_id, strlen(mapping->build_id)) == 0;
+    elf_file_close(elf);
+    if (same)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* By its path in the process's own view and with its rights, through the kernel's link to what is
+ * mapped (which leads nowhere else), or out of its memory. */
+static int get_hold(const struct modules *modules, const struct found *found, const char **out_note)
+{
+    const struct sampler_mapping *mapping = found->mapping;
+    char path[96];
     int fd;
 
     *out_note = "";
-    snprintf(path, sizeof path, "/proc/%u/root%s", mapping->pid, mapping->path);
-    fd = open_if_same(path, inode);
+    fd = open_if_same(modules, found, 0);
     if (fd < 0)
-        fd = open_if_same(mapping->path, inode);
+        fd = open_if_same(modules, found, OWNERS_HERE);
+    if (fd < 0)
+        fd = open_if_told(found);
     if (fd >= 0)
         return fd;
     *out_note = "deleted file";
     snprintf(path, sizeof path, "/proc/%u/map_files/%llx-%llx", mapping->pid,
              (unsigned long long)mapping->start,
              (unsigned long long)(mapping->start + mapping->size));
-    fd = open_if_same(path, inode);
+    fd = if_same(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), found->inode);
     if (fd >= 0)
         return fd;
     *out_note = "memory of the process";
-    return inode ? module_copy(mapping->pid, inode) : -1;
+    return found->inode ? module_copy(mapping->pid, found->inode) : -1;
 }
 
-/* The kernel tells a build-id or an inode, never both; /proc has the inode of what is mapped. */
-static uint64_t inode_of(const struct sampler_mapping *mapping)
+/* Whether a process still has a mapping; if so, of which file: the kernel tells a build-id or an
+ * inode, never both. */
+static bool is_mapped(const struct sampler_mapping *mapping, uint64_t *out_inode)
 {
     char line[PATH_MAX + 256];
     char name[64];
-    uint64_t found = 0;
+    bool found = false;
     FILE *maps;
 
-    if (mapping->inode)
-        return mapping->inode;
+    *out_inode = mapping->inode;
     snprintf(name, sizeof name, "/proc/%u/maps", mapping->pid);
     maps = fopen(name, "re");
     while (maps && !found && fgets(line, sizeof line, maps)) {
+        uint64_t inode;
         char *at;
 
         if (strtoull(line, &at, 16) != mapping->start || *at != '-')
             continue;
         for (int blanks = 0; *at && blanks < 4; at++)
             blanks += *at == ' ';
-        found = strtoull(at, NULL, 10);
+        inode = strtoull(at, NULL, 10);
+        found = inode && (!mapping->inode || mapping->inode == inode);
+        if (found)
+            *out_inode = inode;
     }
     if (maps)
         fclose(maps);
     return found;
 }
 
-static void load(struct module *module, const struct sampler_mapping *mapping)
+/* A process may have ended since the kernel told of the mapping, or be another program with other
+ * rights: its user is the right one only as long as it still has it. */
+static void find_owner(struct modules *modules, const struct sampler_mapping *mapping,
+                       struct found *out)
 {
-    uint64_t inode = inode_of(mapping);
-    int fd = get_hold(mapping, inode, &module->note);
+    bool lives = owners_now(modules->owners, mapping->pid, &out->owner);
+
+    out->mapping = mapping;
+    if (is_mapped(mapping, &out->inode) && lives)
+        owners_keep(modules->owners, mapping->pid, out->owner);
+    else
+        out->owner = owners_kept(modules->owners, mapping->pid);
+}
+
+static bool is_roots(int fd)
+{
+    struct stat facts;
+
+    return fstat(fd, &facts) == 0 && facts.st_uid == 0 && !(facts.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static void load(const struct modules *modules, struct entry *entry, const struct found *found)
+{
+    const struct sampler_mapping *mapping = found->mapping;
+    struct module *module = &entry->module;
+    int fd = get_hold(modules, found, &module->note);
     const char *build_id;
 
     if (fd < 0) {
         module->note = "could not be read";
         return;
     }
+    entry->trusted = !*module->note && is_roots(fd);
     if (elf_file_open_fd(fd, mapping->path, &module->elf, NULL) == IFG_OK) {
         build_id = elf_file_build_id(module->elf);
         if (*mapping->build_id && *build_id &&
@@ -210,15 +303,18 @@ static const struct module *take_vdso(struct modules *modules, uint32_t pid)
     return &entry->module;
 }
 
-static const struct module *find(const struct modules *modules,
-                                 const struct sampler_mapping *mapping)
+/* A build-id is what the file says: one that its user could have written is only his. */
+static const struct module *find(const struct modules *modules, const struct found *found,
+                                 bool trusted)
 {
+    const struct sampler_mapping *mapping = found->mapping;
     uint64_t device = (uint64_t)mapping->device_major << 32 | mapping->device_minor;
 
     for (size_t i = 0; i < modules->count; i++) {
         const struct entry *entry = modules->entries[i];
 
-        if (entry->module.kind != TRACE_MODULE_FILE)
+        if (entry->module.kind != TRACE_MODULE_FILE ||
+            (!entry->trusted && (trusted || entry->module.owner != found->owner)))
             continue;
         if (*mapping->build_id
                 ? strncmp(entry->module.build_id, mapping->build_id, strlen(mapping->build_id)) == 0
@@ -237,16 +333,16 @@ static bool is_nameless(const char *path)
 }
 
 /* Some runtimes keep what they make in a file of memory. Libraries may come from there too. */
-static bool is_made_in_memfd(const struct sampler_mapping *mapping)
+static bool is_made_in_memfd(const struct modules *modules, const struct found *found)
 {
     uint8_t begin[4];
     const char *note;
     bool made;
     int fd;
 
-    if (strncmp(mapping->path, "/memfd:", 7) != 0)
+    if (strncmp(found->mapping->path, "/memfd:", 7) != 0)
         return false;
-    fd = get_hold(mapping, inode_of(mapping), &note);
+    fd = get_hold(modules, found, &note);
     if (fd < 0)
         return false;
     made = pread(fd, begin, sizeof begin, 0) != sizeof begin || memcmp(begin, "\177ELF", 4) != 0;
@@ -272,7 +368,8 @@ static const struct module *known_after_all(struct modules *modules, struct entr
         struct entry *other = modules->entries[i];
 
         if (other->module.kind != TRACE_MODULE_FILE || other->inode || !other->module.elf ||
-            strcmp(other->module.build_id, entry->module.build_id) != 0)
+            strcmp(other->module.build_id, entry->module.build_id) != 0 ||
+            (!other->trusted && other->module.owner != entry->module.owner))
             continue;
         other->device = entry->device;
         other->inode = entry->inode;
@@ -288,6 +385,7 @@ static const struct module *known_after_all(struct modules *modules, struct entr
 
 const struct module *modules_take(struct modules *modules, const struct sampler_mapping *mapping)
 {
+    struct found found = { .mapping = mapping };
     const struct module *known;
     struct entry *entry;
 
@@ -297,10 +395,14 @@ const struct module *modules_take(struct modules *modules, const struct sampler_
         return modules_runtime(modules, mapping->pid);
     if (made_is_dump(mapping->path))
         return take_dump(modules, mapping);
-    known = find(modules, mapping);
+    known = find(modules, &found, true);
     if (known)
         return known;
-    if (is_made_in_memfd(mapping))
+    find_owner(modules, mapping, &found);
+    known = find(modules, &found, false);
+    if (known)
+        return known;
+    if (is_made_in_memfd(modules, &found))
         return modules_runtime(modules, mapping->pid);
     entry = add(modules, TRACE_MODULE_FILE, mapping->path);
     if (!entry)
@@ -308,7 +410,8 @@ const struct module *modules_take(struct modules *modules, const struct sampler_
     entry->device = (uint64_t)mapping->device_major << 32 | mapping->device_minor;
     entry->inode = mapping->inode;
     snprintf(entry->module.build_id, sizeof entry->module.build_id, "%s", mapping->build_id);
-    load(&entry->module, mapping);
+    entry->module.owner = found.owner;
+    load(modules, entry, &found);
     return known_after_all(modules, entry);
 }
 
@@ -336,7 +439,8 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
     if (!entry)
         return NULL;
     entry->module.pid = pid;
-    entry->module.made = made_create(pid, &modules->budget);
+    entry->module.owner = owners_of(modules->owners, pid);
+    entry->module.made = made_create(pid, modules->owners, &modules->budget);
     return &entry->module;
 }
 

@@ -3,11 +3,14 @@
  * The files that the watched processes execute, each once, however often and by whatever path it is
  * mapped: by build-id, else by device and inode. A file is opened when it is mapped, because it may
  * be unlinked a moment later; if it is gone by then, it is read through the process that has it.
+ * Paths are those of the process, and opened with its rights (owners.h). A file that its user could
+ * have written is not taken for one that another user's process has, whatever its build-id says.
  */
 #ifndef IFG_COLLECT_PERF_MODULES_H
 #define IFG_COLLECT_PERF_MODULES_H
 
 #include "collect/perf/made.h"
+#include "collect/perf/owners.h"
 #include "collect/perf/sampler.h"
 #include "symbol/unwind.h"
 #include "trace/samples.h"
@@ -17,7 +20,8 @@ struct modules;
 struct module {
     uint32_t number; /* in the trace */
     enum trace_module_kind kind;
-    uint32_t pid; /* of code made at run time */
+    uint32_t pid;   /* of code made at run time */
+    uint32_t owner; /* whose program mapped it */
     char *path;
     char build_id[129];
     const char *note;           /* how it was read, if not from its path */
@@ -28,6 +32,12 @@ struct module {
 
 struct modules *modules_create(void); /* NULL: no memory */
 void modules_destroy(struct modules *modules);
+
+/* Whose the processes are; at the end, of modules too. */
+const struct owners *modules_owners(const struct modules *modules);
+/* A process is watched from now on, or has begun. */
+void modules_meet(struct modules *modules, uint32_t pid);
+void modules_forked(struct modules *modules, uint32_t parent, uint32_t pid);
 
 /* The module of a mapping, new or known; NULL: no memory. */
 const struct module *modules_take(struct modules *modules, const struct sampler_mapping *mapping);

@@ -128,6 +128,7 @@ void processes_fork(struct processes *processes, uint32_t parent, uint32_t pid)
     const struct process *process;
 
     processes_drop(processes, pid); /* of an earlier process with this number */
+    modules_forked(processes->modules, parent, pid);
     process = find(processes, parent);
     if (process)
         add(processes, pid, unwind_space_copy(process->space));

@@ -252,6 +252,7 @@ enum ifg_status profile_open(const struct profile_options *options, struct profi
     if (options->no_sampler)
         return IFG_OK;
     profile->counts.stack_bytes = out_facts->stack_bytes;
+    modules_meet(profile->modules, (uint32_t)options->sampler.pid);
     if (!options->sampler.launched)
         processes_read_maps(profile->processes, (uint32_t)options->sampler.pid);
     threads_add_all(profile->threads, (uint32_t)options->sampler.pid);
