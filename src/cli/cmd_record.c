@@ -14,6 +14,7 @@
 #include "cli/record.h"
 #include "record/attached.h"
 #include "record/process.h"
+#include "record/redact.h"
 #include "record/session.h"
 
 static const char help[] =
@@ -29,7 +30,9 @@ static const char help[] =
     "                    ONNX Runtime; with --name or --path, of that name or path\n"
     "  -o, --output FILE, -f, --force  write here (inferogram-<program>-<pid>-<time>.ifg); replace "
     "it\n"
-    "  --duration T      stop recording after T (2, 1.5s, 500ms, 3m)\n"
+    "  --mode MODE, --no-args, --redact PATTERN  of FILE (0600); leave arguments, or parts, out\n"
+    "  --duration T, --lossless  stop after T (2, 1.5s, 500ms, 3m); never drop events: let CMD "
+    "wait\n"
     "  --ops[=N]         record the operators of every Nth inference (default 16; 1: of all)\n"
     "  --overhead PCT, --sample[=HZ], --no-sample, --no-sources  call stacks: as many as slow the\n"
     "                    program down by PCT (default 1) per cent, at a rate, none; no texts of "
@@ -39,7 +42,6 @@ static const char help[] =
     "none\n"
     "  --probe FILE      also follow the runtime that FILE describes, or llama, openvino\n"
     "  --resources[=HZ], --no-resources, --gpu off  look at CPUs, memory, GPUs (1 a second)\n"
-    "  --lossless        let the program wait when a buffer is full (default: drop and count)\n"
     "  --live, -q, --quiet  print the address of a page that shows it meanwhile; say only errors\n"
     "  --help            this text\n"
     "\n"
@@ -51,6 +53,8 @@ static const char help[] =
 
 /* Whose options are wrong, if they are: `live` takes those of `record`. */
 static const char *command_name = "record";
+
+#define MODE_DEFAULT 0600 /* sources, arguments and messages are inside */
 
 #define OPS_DEFAULT 16u
 #define OPS_MAX     1000000u
@@ -69,6 +73,7 @@ struct arguments {
     const char *path;
     struct probe_file *probes[CLI_PROBES_MAX];
     struct live_view view;
+    struct redaction redaction;
     bool quiet;
 };
 
@@ -451,6 +456,30 @@ static int parse_resources(const char *text, double *out_hz)
     return CLI_YES;
 }
 
+/* The rights of a file that its owner can read and write; not those of a program. */
+static int parse_mode(const char *text, uint32_t *out_mode)
+{
+    char *end;
+    unsigned long mode = strtoul(text, &end, 8);
+
+    if (*text < '0' || *text > '7' || *end || (mode & 0600) != 0600 || (mode & ~0666ul))
+        return cli_usage(command_name,
+                         "'%s' is not a mode of a file (0600: you alone, 0640, 0644: everybody may "
+                         "read)",
+                         text);
+    *out_mode = (uint32_t)mode;
+    return CLI_YES;
+}
+
+static int parse_redact(const char *pattern, struct redaction *redaction)
+{
+    struct ifg_error err = { .message = "" };
+
+    if (redact_add(redaction, pattern, &err))
+        return cli_usage(command_name, "%s", err.message);
+    return CLI_YES;
+}
+
 /* What does not go together. */
 static int check(const struct session_options *session, int targets)
 {
@@ -506,6 +535,9 @@ enum {
     OPTION_NO_SOURCES,
     OPTION_RESOURCES,
     OPTION_NO_RESOURCES,
+    OPTION_MODE,
+    OPTION_NO_ARGS,
+    OPTION_REDACT,
     OPTION_HELP,
 };
 
@@ -531,6 +563,9 @@ static const struct option options[] = {
     { "no-sources", no_argument, NULL, OPTION_NO_SOURCES },
     { "resources", optional_argument, NULL, OPTION_RESOURCES },
     { "no-resources", no_argument, NULL, OPTION_NO_RESOURCES },
+    { "mode", required_argument, NULL, OPTION_MODE },
+    { "no-args", no_argument, NULL, OPTION_NO_ARGS },
+    { "redact", required_argument, NULL, OPTION_REDACT },
     { "quiet", no_argument, NULL, 'q' },
     { "help", no_argument, NULL, OPTION_HELP },
     { NULL, 0, NULL, 0 },
@@ -661,6 +696,16 @@ static int parse(int argc, char **argv, const struct record_command *command,
                 return cli_usage(command_name, "'%s' is not a number of inferences (1 and up)",
                                  optarg);
             break;
+        case OPTION_NO_ARGS:
+            arguments->redaction.no_args = true;
+            break;
+        case OPTION_MODE:
+        case OPTION_REDACT:
+            code = option == OPTION_MODE ? parse_mode(optarg, &session->mode)
+                                         : parse_redact(optarg, &arguments->redaction);
+            if (code)
+                return code;
+            break;
         case 'h':
         case OPTION_HELP:
             fputs(command->help, stdout);
@@ -709,25 +754,6 @@ static char **add_standing_options(int argc, char **argv, char *standing, int *o
     return all;
 }
 
-static char *join_arguments(int argc, char **argv)
-{
-    size_t bytes = sizeof "inferogram";
-    char *joined;
-    char *at;
-
-    for (int i = 0; i < argc; i++)
-        bytes += strlen(argv[i]) + 1;
-    joined = ifg_alloc(bytes, 1);
-    if (!joined)
-        return NULL;
-    at = stpcpy(joined, "inferogram");
-    for (int i = 0; i < argc; i++) {
-        *at++ = ' ';
-        at = stpcpy(at, argv[i]);
-    }
-    return joined;
-}
-
 static int exit_after(const struct arguments *arguments, const struct session_result *result)
 {
     if (result->end == SESSION_WRITE_FAILED)
@@ -742,6 +768,7 @@ static int exit_after(const struct arguments *arguments, const struct session_re
 int record_command_run(int argc, char **argv, const struct record_command *command)
 {
     struct arguments arguments = { .session = { .resources_hz = RESOURCES_HZ_DEFAULT,
+                                                .mode = MODE_DEFAULT,
                                                 .overhead_pct = OVERHEAD_PCT_DEFAULT },
                                    .view = { .gauge = command->gauge } };
     struct screen screen = { 0 };
@@ -752,7 +779,6 @@ int record_command_run(int argc, char **argv, const struct record_command *comma
     const char *variable = getenv("IFG_RECORD_OPTIONS");
     char *standing = ifg_strdup(variable ? variable : "");
     char **all = add_standing_options(argc, argv, standing, &argc);
-    char *joined = all ? join_arguments(argc, all) : NULL;
     enum ifg_status status;
     bool shown;
     int code = CLI_NO;
@@ -773,7 +799,9 @@ int record_command_run(int argc, char **argv, const struct record_command *comma
     screen.view = shown ? &arguments.view : NULL;
     screen.live = !arguments.quiet && !arguments.view.gauge && isatty(STDERR_FILENO);
     arguments.session.tool_version = INFEROGRAM_VERSION;
-    arguments.session.arguments = joined ? joined : "";
+    arguments.session.words = all;
+    arguments.session.word_count = (size_t)argc;
+    arguments.session.redaction = &arguments.redaction;
     arguments.session.started = show_start;
     arguments.session.progress = show_progress;
     arguments.session.waiting = show_waiting;
@@ -815,7 +843,7 @@ int record_command_run(int argc, char **argv, const struct record_command *comma
         live_view_finish(&arguments.view, &result);
 out:
     cli_free_probes(arguments.probes, arguments.session.probe_count);
-    ifg_free(joined);
+    redact_fini(&arguments.redaction);
     ifg_free(all);
     ifg_free(standing);
     return code;

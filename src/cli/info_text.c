@@ -191,6 +191,8 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
     const char *label = "Processes";
+    char words[64];
+    const char *left_out = cli_clean(fact(request, "record.arguments", ""), words, sizeof words);
     size_t shown = 0;
     size_t more = 0;
 
@@ -210,6 +212,8 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
             threads += tables->threads[t].process == i && !info_is_resources(&tables->threads[t]);
         cli_print(out, "%-12s %u  ", label, process->pid);
         functions_put_last(out, command, COMMAND_COLUMNS);
+        if (*left_out && *process->arguments)
+            cli_print(out, " (%s)", left_out);
         cli_print(out, "  (");
         if (threads) /* none: it is known only by what it used */
             cli_print(out, "%u thread%s, ", threads, threads == 1 ? "" : "s");

@@ -37,7 +37,7 @@ static int make_temporary(struct live_view *view, struct session_options *option
 /* What the program prints goes into a file; what we draw stays where it was. */
 static int divert_output(struct live_view *view)
 {
-    int fd = open(view->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int fd = open(view->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     if (fd < 0) {
         cli_say("cannot write %s: %s", view->log, strerror(errno));
@@ -188,8 +188,8 @@ static bool move_file(const char *from, const char *to)
     if (link(from, to) == 0)
         return true;
     in = open(from, O_RDONLY | O_CLOEXEC);
-    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (in >= 0 && out >= 0 && fstat(in, &info) == 0) {
+    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (in >= 0 && out >= 0 && fstat(in, &info) == 0 && fchmod(out, info.st_mode & 0666) == 0) {
         while (at < info.st_size && sendfile(out, in, &at, (size_t)(info.st_size - at)) > 0)
             ;
         moved = at == info.st_size;

@@ -13,6 +13,7 @@
 #include "record/probed.h"
 #include "record/resourced.h"
 #include "record/hold.h"
+#include "record/redact.h"
 #include "record/session_internal.h"
 
 #define CLOCK_MONOTONIC_INDEX 1
@@ -60,7 +61,7 @@ static void define_process(void *user, pid_t pid, uint32_t index)
         process.directory = info.directory;
         process.start_ticks = start_of(&info);
     }
-    trace_writer_process(session->writer, &process);
+    redact_write_process(session->options->redaction, session->writer, &process);
     resourced_know(session, pid, index, CLOCK_MONOTONIC_INDEX);
 }
 

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/proc/proc.h"
+#include "record/redact.h"
 #include "record/session_internal.h"
 
 #define SECOND_NS     1000000000ull
@@ -422,7 +423,7 @@ static void define_process(struct session *session, struct owner *owner, uint64_
         name_owner(session->resources, owner);
         process.program = owner->program;
     }
-    trace_writer_process(session->writer, &process);
+    redact_write_process(session->options->redaction, session->writer, &process);
     begin_stream(session, owner, process.index, MONOTONIC);
     owner->ours = true;
 }

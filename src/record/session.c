@@ -24,6 +24,7 @@
 #include "record/sampled.h"
 #include "record/process.h"
 #include "record/program.h"
+#include "record/redact.h"
 #include "record/resourced.h"
 #include "wire/wire.h"
 
@@ -56,7 +57,8 @@ static void write_facts(struct session *session)
                        0, source == IFG_TICKS_CNTVCT ? "CNTVCT" : "TSC");
     trace_writer_clock(writer, 1, TRACE_CLOCK_MONOTONIC, 1000000000u, "CLOCK_MONOTONIC");
     trace_writer_fact(writer, "tool.version", session->options->tool_version);
-    trace_writer_fact(writer, "record.command", session->options->arguments);
+    redact_write_command(session->options->redaction, writer, session->options->words,
+                         session->options->word_count, session->options->command);
     trace_writer_fact(writer, "record.mode",
                       session->options->command ? "launch"
                       : session->options->next  ? "next"
@@ -79,7 +81,8 @@ enum ifg_status session_open_output(struct session *session, const char *program
         snprintf(path, size, "%s", session->options->output);
     else
         default_path(program, pid, path, size);
-    status = trace_writer_create(path, session->options->overwrite, &session->writer, err);
+    status = trace_writer_create_private(path, session->options->overwrite, session->options->mode,
+                                         &session->writer, err);
     if (status)
         return status;
     session->context.writer = session->writer;
@@ -473,6 +476,7 @@ enum ifg_status session_run(const struct session_options *options,
     status = rendezvous_create(&session.rendezvous, err);
     if (status)
         goto out;
+    session.context.redaction = options->redaction;
     session.context.session_directory = session.rendezvous.directory;
     session.context.instruments = &out_result->instruments;
     session.context.runtimes = &session.runtimes;

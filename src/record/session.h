@@ -17,6 +17,7 @@
 #include "record/instruments.h"
 
 struct probe_file;
+struct redaction;
 
 struct session_progress {
     double seconds;
@@ -71,7 +72,10 @@ struct session_options {
     double resources_hz; /* looks at what is used, so many a second; 0: none */
     double duration_s;   /* 0: until the program ends or the user stops */
     const char *tool_version;
-    const char *arguments; /* the whole command line, for the trace */
+    char *const *words; /* the whole command line, for the trace */
+    size_t word_count;
+    const struct redaction *redaction; /* what of arguments is not to be told */
+    uint32_t mode;                     /* of the file */
 
     /* Called once recording runs, then about five times a second. May be NULL. */
     void (*started)(const struct session_start *start, void *user);

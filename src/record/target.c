@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "record/process.h"
+#include "record/redact.h"
 
 /* A ring that has been quiet for this long: see whether its thread is still there. */
 #define IDLE_CHECK_NS 1000000000ull
@@ -82,7 +83,7 @@ static void describe_process(struct target *target)
         process.arguments_bytes =
             join_command(target->context->command, info.arguments, sizeof info.arguments);
     }
-    trace_writer_process(target->context->writer, &process);
+    redact_write_process(target->context->redaction, target->context->writer, &process);
 }
 
 /* Whether the program has kept events from its start for its first recorder (IFG_WAIT, launched by

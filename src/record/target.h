@@ -18,6 +18,7 @@
 #include "trace/writer.h"
 
 struct overhead;
+struct redaction;
 struct target;
 
 /* What all targets of one recording share. */
@@ -34,7 +35,8 @@ struct target_context {
     struct runtime_watch *runtimes;  /* likewise */
     uint64_t counter_begin;          /* the CPU's counter and CLOCK_MONOTONIC when all began */
     uint64_t monotonic_begin_ns;
-    struct overhead *overhead; /* wants to know of inferences; NULL: nobody does */
+    const struct redaction *redaction; /* what of arguments is not to be told */
+    struct overhead *overhead;         /* wants to know of inferences; NULL: nobody does */
 };
 
 struct target_counts {

@@ -66,14 +66,22 @@ static enum ifg_status remove_existing(const char *path, bool overwrite, struct 
     return IFG_OK;
 }
 
-static enum ifg_status create_file(const char *path, bool overwrite, int *out_fd,
+/* mode 0: as the umask has it. */
+static enum ifg_status create_file(const char *path, bool overwrite, uint32_t mode, int *out_fd,
                                    struct ifg_error *err)
 {
     for (int attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
         enum ifg_status status;
-        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                      mode ? mode & 0600 : 0644);
 
         if (fd >= 0) {
+            if (mode && mode != 0600 && fchmod(fd, mode) < 0) {
+                status = ifg_fail_errno(err, "cannot set the mode of %s", path);
+                close(fd);
+                unlink(path);
+                return status;
+            }
             *out_fd = fd;
             return IFG_OK;
         }
@@ -134,9 +142,9 @@ static void writer_destroy(struct trace_writer *writer)
     ifg_free(writer);
 }
 
-enum ifg_status trace_writer_create_as(const char *path, bool overwrite,
-                                       const struct trace_identity *identity,
-                                       struct trace_writer **out_writer, struct ifg_error *err)
+static enum ifg_status create(const char *path, bool overwrite, uint32_t mode,
+                              const struct trace_identity *identity,
+                              struct trace_writer **out_writer, struct ifg_error *err)
 {
     uint8_t header[TRACE_FILE_HEADER_BYTES];
     struct trace_writer *writer;
@@ -156,7 +164,7 @@ enum ifg_status trace_writer_create_as(const char *path, bool overwrite,
         ifg_fail(err, IFG_NO_MEMORY, "not enough memory to write %s", path);
         goto out;
     }
-    status = create_file(path, overwrite, &writer->fd, err);
+    status = create_file(path, overwrite, mode, &writer->fd, err);
     if (status)
         goto out;
     trace_file_header_put(header, identity);
@@ -174,8 +182,15 @@ out:
     return status;
 }
 
-enum ifg_status trace_writer_create(const char *path, bool overwrite,
-                                    struct trace_writer **out_writer, struct ifg_error *err)
+enum ifg_status trace_writer_create_as(const char *path, bool overwrite,
+                                       const struct trace_identity *identity,
+                                       struct trace_writer **out_writer, struct ifg_error *err)
+{
+    return create(path, overwrite, 0, identity, out_writer, err);
+}
+
+enum ifg_status trace_writer_create_private(const char *path, bool overwrite, uint32_t mode,
+                                            struct trace_writer **out_writer, struct ifg_error *err)
 {
     struct trace_identity identity = { 0 };
     struct timespec now = { 0 };
@@ -187,7 +202,13 @@ enum ifg_status trace_writer_create(const char *path, bool overwrite,
         store_u64(identity.trace_id, identity.created_realtime_ns);
         store_u64(identity.trace_id + 8, (uint64_t)getpid());
     }
-    return trace_writer_create_as(path, overwrite, &identity, out_writer, err);
+    return create(path, overwrite, mode, &identity, out_writer, err);
+}
+
+enum ifg_status trace_writer_create(const char *path, bool overwrite,
+                                    struct trace_writer **out_writer, struct ifg_error *err)
+{
+    return trace_writer_create_private(path, overwrite, 0, out_writer, err);
 }
 
 enum ifg_status trace_writer_status(const struct trace_writer *writer, struct ifg_error *err)

@@ -72,6 +72,12 @@ enum ifg_status trace_writer_create(const char *path, bool overwrite,
                                     struct trace_writer **out_writer,
                                     struct ifg_error *err) IFG_MUST_CHECK;
 
+/* The same with these rights from its first moment on, whatever the umask is; 0: as the umask has
+ * it. */
+enum ifg_status trace_writer_create_private(const char *path, bool overwrite, uint32_t mode,
+                                            struct trace_writer **out_writer,
+                                            struct ifg_error *err) IFG_MUST_CHECK;
+
 /* Writes the footer, closes the file, frees the writer and its streams (unflushed events are
  * flushed first). The writer is gone whatever is returned. Accepts NULL. */
 enum ifg_status trace_writer_close(struct trace_writer *writer, struct ifg_error *err);
