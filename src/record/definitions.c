@@ -111,6 +111,8 @@ static bool take_instrument(struct target *target, uint32_t state, const struct 
 
     if (!context->instruments)
         return true;
+    if (!context->is_injected && strcmp(strings->text[1], "injected") == 0)
+        return true; /* that was an earlier recording */
     if (!instruments_report(context->instruments, context->writer, strings->text[0], state,
                             strings->text[1]))
         return false;

@@ -271,6 +271,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
         }
     }
     status = attached_begin(session, pid, &sight, err);
+    session->context.is_injected = session->options->hook == SESSION_HOOK_INJECT || sight.hooked;
     if (!status)
         status = probed_open(session, err);
     if (!status)
@@ -293,6 +294,11 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     if (sight.refused)
         snprintf(session->hooks.reason, sizeof session->hooks.reason, "%.500s", sight.reason);
     attached_write(session, 0);
+    if (session->options->ops && (sight.hooked || sight.python_hooked))
+        instruments_report(&session->result->instruments, session->writer, "operators",
+                           TRACE_INSTRUMENT_UNAVAILABLE,
+                           "the hooks in this program were started without them; start it with "
+                           "'inferogram record --ops -- CMD'");
     sampled_begin(session, pid, false);
     allocated_begin(session);
     if (fd < 0)

@@ -32,8 +32,9 @@ struct target_context {
     pid_t launched; /* the command we started, and its words: it may be gone before we look */
     char *const *command;
     struct instruments *instruments; /* what the processes say of them; NULL: nobody asks */
-    struct runtime_watch *runtimes;  /* likewise */
-    uint64_t counter_begin;          /* the CPU's counter and CLOCK_MONOTONIC when all began */
+    bool is_injected;               /* hooks that were injected are at work, not left from before */
+    struct runtime_watch *runtimes; /* likewise */
+    uint64_t counter_begin;         /* the CPU's counter and CLOCK_MONOTONIC when all began */
     uint64_t monotonic_begin_ns;
     const struct redaction *redaction; /* what of arguments is not to be told */
     struct overhead *overhead;         /* wants to know of inferences; NULL: nobody does */

@@ -4,6 +4,7 @@
 . "$TAP_SH"
 # shellcheck source=tests/e2e/hooks_lib.sh
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
+. "$SOURCE_DIR/tests/e2e/record_lib.sh"
 cd "$T" || exit 1
 
 exits "with a command" 2 "$INFEROGRAM" record --hook inject -- true
@@ -38,5 +39,56 @@ for version in 1.20.1 1.30.0; do
     is "$version: of the right model" "$("$INFEROGRAM" query t.ifg --csv "SELECT DISTINCT model FROM slice
         WHERE category = 'inference'" | tail -n +2 | tr -d '\r')" relu
 done
+
+# ---- what comes after: the hooks stay in the process and are asleep, so probes see its calls ------------------------
+inferences() { "$INFEROGRAM" query "$1" --csv "SELECT count(*) FROM slice WHERE category = 'inference'" | tail -n 1 | tr -d '\r'; }
+instrument_of() { "$INFEROGRAM" query "$1" --csv "SELECT state, reason FROM instrument WHERE name = '$2'" | tail -n +2 | tr -d '\r'; }
+if "$INFEROGRAM" doctor attach 2>/dev/null | grep -q 'attach by uprobes *works'; then
+    "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --model "$models/relu.onnx" --runs 1000000 --pause-us 500 >later 2>&1 &
+    app=$!
+    tap_pids="$tap_pids $app"
+    until_true 30 grep -q libonnxruntime "/proc/$app/maps"
+    ok "before: injected" "$INFEROGRAM" record --pid $app --hook inject --duration 0.3 -q -f -o t.ifg
+    ok "afterwards: attached" "$INFEROGRAM" record --pid $app --duration 1 -f -o t.ifg
+    contains "afterwards: by probes" "$(cat "$T/stderr")" "watched ONNX Runtime 1.30.0 (attached by uprobes"
+    ok "afterwards: its inferences" test "$(inferences t.ifg)" -gt 50
+    ok "afterwards: with operators" "$INFEROGRAM" record --pid $app --ops=1 --duration 2 -q -f -o t.ifg
+    ok "afterwards: operators are there" test "$("$INFEROGRAM" query t.ifg --csv "SELECT count(*) FROM slice WHERE kind = 'op'" |
+        tail -n 1 | tr -d '\r')" -gt 50
+    ok "afterwards: injected again" "$INFEROGRAM" record --pid $app --hook inject --duration 0.3 -f -o t.ifg
+    contains "afterwards: injected again, and said" "$(cat "$T/stderr")" "watched ONNX Runtime 1.30.0 (injected)"
+    ok "afterwards: injected again, its inferences" test "$(inferences t.ifg)" -gt 20
+
+    # A recorder that is killed leaves them awake: each inference is told once all the same.
+    "$INFEROGRAM" record --pid $app --hook inject -q -f -o killed.ifg &
+    recorder=$!
+    until_true 30 sh -c "test \"\$('$INFEROGRAM' query killed.ifg --csv \"SELECT count(*) FROM slice WHERE category = 'inference'\" 2>/dev/null |
+        tail -n 1 | tr -d '\r')\" -gt 10"
+    kill -KILL $recorder
+    wait $recorder 2>/dev/null
+    ok "after a killed recorder: attached" "$INFEROGRAM" record --pid $app --duration 1 -q -f -o t.ifg
+    ok "after a killed recorder: its inferences" test "$(inferences t.ifg)" -gt 50
+    is "after a killed recorder: none twice" "$("$INFEROGRAM" query t.ifg --csv "SELECT count(*) FROM slice s JOIN slice p
+        ON p.id = s.parent_id WHERE s.category = 'inference' AND p.category = 'inference'" | tail -n 1 | tr -d '\r')" 0
+    is "after a killed recorder: by one way" "$("$INFEROGRAM" query t.ifg --csv "SELECT count(DISTINCT process) FROM slice
+        WHERE category = 'inference'" | tail -n 1 | tr -d '\r')" 1
+    kill $app
+    wait $app 2>/dev/null
+
+    # Started by us and recorded a second time, with operators: the hooks cannot give them any more.
+    "$INFEROGRAM" record -q --duration 0.2 -f -o first.ifg -- "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --model "$models/relu.onnx" \
+        --runs 1000000 --pause-us 500 >later 2>&1 &
+    recorder=$!
+    tap_pids="$tap_pids $recorder"
+    until_true 30 sh -c "! '$INFEROGRAM' info first.ifg 2>&1 | grep -q 'not finished\|cannot'"
+    app=$(pgrep -P $recorder)
+    ok "of a program that was started by record" "$INFEROGRAM" record --pid "$app" --ops --duration 1 -f -o t.ifg
+    contains "operators: the reason is printed" "$(cat "$T/stderr")" "operators not available: the hooks in this program were started without them"
+    matches "operators: the reason is in the trace" "$(instrument_of t.ifg operators)" '^unavailable,.*without them'
+    kill "$app"
+    wait $recorder 2>/dev/null
+else
+    skip "what comes after" "no probes here"
+fi
 exits "a process that is gone" 1 "$INFEROGRAM" record --pid "$app" --hook inject --duration 1
 done_testing

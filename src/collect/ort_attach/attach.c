@@ -393,6 +393,7 @@ static enum ifg_status look(struct attach_process *process, struct ifg_error *er
     status = ort_libraries_find(process->pid, &process->attach->known, libraries, err);
     process->sight.hooked = libraries->hooked;
     process->sight.python = libraries->python;
+    process->sight.python_hooked = libraries->python_hooked;
     for (size_t i = 0; i < libraries->count && !libraries->hooked; i++) {
         const struct ort_library *library = &libraries->found[i];
 

@@ -40,6 +40,7 @@ struct ort_attach_sight {
     unsigned watched;    /* copies of ONNX Runtime that have probes */
     unsigned refused;    /* those that could not be had; reason tells why */
     bool hooked;         /* our hooks are in it and tell everything */
+    bool python_hooked;  /* our import hook is in it and tells of that package */
     bool python;         /* Python's package, which has the runtime inside */
     char reason[768];    /* of the first that was refused */
     enum ifg_status why; /* IFG_PERMISSION and so on, with reason */

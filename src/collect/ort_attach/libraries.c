@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -154,20 +155,61 @@ static bool is_launched(pid_t pid)
     return found;
 }
 
+/* The same as the beginning of ifg_ort_patch_result in hooks/ort/patch.h. */
+struct patch_state {
+    uint32_t calls;
+    int32_t watched;
+};
+
+/*
+ * Hooks that were injected stay in the process when their recorder is done, and tell of nothing: then
+ * probes do. A recorder that was killed did not take them out, and what they tell must not be seen
+ * twice. The variable says which of the two it is.
+ */
+static bool is_patched(pid_t pid, const struct map_line *first)
+{
+    struct patch_state state = { 0 };
+    struct elf_symbol symbol = { 0 };
+    struct elf_file *elf = NULL;
+    struct iovec here = { &state, sizeof state };
+    struct iovec there = { .iov_len = sizeof state };
+    char file[sizeof((struct ort_library *)NULL)->file];
+    bool found;
+    int fd = -1;
+
+    if (reachable(pid, first, file, sizeof file))
+        fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return true;
+    found = elf_file_open_fd(fd, "libinferogram-ort.so", &elf, NULL) == IFG_OK &&
+            elf_file_symbol(elf, "ifg_ort_patch_result", &symbol, NULL) == IFG_OK;
+    close(fd);
+    elf_file_close(elf);
+    there.iov_base = (void *)(uintptr_t)(first->start + symbol.value);
+    if (!found || process_vm_readv(pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof state)
+        return true;
+    return state.watched > 0;
+}
+
 enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
                                    struct ort_libraries *out_libraries, struct ifg_error *err)
 {
     struct map_line *map = ifg_alloc(1, sizeof *map);
-    bool carries = false;
+    struct map_line *hooks = ifg_alloc(1, sizeof *hooks);
+    bool carries = false, preloaded = false;
     struct maps maps;
 
     memset(out_libraries, 0, sizeof *out_libraries);
-    if (!map)
+    if (!map || !hooks) {
+        ifg_free(map);
+        ifg_free(hooks);
         return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    }
     if (!maps_open(pid, &maps)) {
         int error = errno;
 
         ifg_free(map);
+        ifg_free(hooks);
         if (error == EACCES || error == EPERM)
             return ifg_fail(err, IFG_PERMISSION,
                             "cannot look into process %d: this needs the capability "
@@ -178,17 +220,20 @@ enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
     while (maps_next(&maps, map)) {
         const char *name = file_name(map->path);
 
-        if (strncmp(name, "libinferogram-ort.so", 20) == 0)
-            out_libraries->hooked = true;
+        if (strncmp(name, "libinferogram-ort.so", 20) == 0 && map->offset == 0)
+            *hooks = *map;
+        preloaded = preloaded || strncmp(name, "libinferogram-preload.so", 24) == 0;
         carries = carries || strncmp(name, "libinferogram.so", 16) == 0;
         if (is_module(name))
             add_module(out_libraries, pid, map);
         else if (map->executable)
             add(out_libraries, pid, map, known);
     }
+    out_libraries->hooked = hooks->path[0] && (preloaded || is_patched(pid, hooks));
     out_libraries->python_hooked = out_libraries->python && carries && is_launched(pid);
     maps_close(&maps);
     ifg_free(map);
+    ifg_free(hooks);
     return IFG_OK;
 }
 
