@@ -162,9 +162,9 @@ struct patch_state {
 };
 
 /*
- * Hooks that were injected stay in the process when their recorder is done, and tell of nothing: then
- * probes do. A recorder that was killed did not take them out, and what they tell must not be seen
- * twice. The variable says which of the two it is.
+ * Hooks that were injected stay in the process when their recorder is done, and tell of nothing:
+ * then probes do. A recorder that was killed did not take them out, and what they tell must not be
+ * seen twice. The variable says which of the two it is.
  */
 static bool is_patched(pid_t pid, const struct map_line *first)
 {
