@@ -182,8 +182,8 @@ static void order_and_sentences(void)
     CHECK_UINT(report->runtime_count, 1);
     REQUIRE(report->sentence_count == REPORT_SENTENCES);
     CHECK_STR(report->sentences[0],
-              "det: CUDA was asked for, CPU does all the work: 0 of 400 nodes "
-              "run on CUDAExecutionProvider.");
+              "det: CUDA was asked for and refused (CUDA execution provider is not enabled in this "
+              "build); CPU runs all 400 nodes.");
     CHECK_STR(report->findings->items[0].id, "ep-fallback");
     CHECK_STR(report_placement(&report->input->nets[0], text, sizeof text), "CPU 400/400 nodes");
     CHECK_STR(report_load_states(&report->input->nets[0], text, sizeof text), "cold");

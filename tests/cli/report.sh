@@ -14,8 +14,8 @@ cp "$T/stdout" "$T/text"
 is "says nothing on stderr" "$(cat "$T/stderr")" ""
 is "who, where, how long" "$(head -n 1 "$T/text")" \
     "app on 4 x Test CPU (virtual machine), 4.57 s, ONNX Runtime 1.30.0"
-is "where it runs comes first" "$(sed -n 3p "$T/text")" \
-    "  det: CUDA was asked for, CPU does all the work: 0 of 400 nodes run on CUDAExecutionProvider."
+is "where it runs comes first" "$(sed -n 3,4p "$T/text" | tr -s ' \n' ' ')" \
+    " det: CUDA was asked for and refused (CUDA execution provider is not enabled in this build); CPU runs all 400 nodes. "
 matches "the header of a model" "$(cat "$T/text")" '^  det · main \(pid 4711\) +CPU 400/400 nodes · cold · 4.75 MB$'
 matches "its loads" "$(cat "$T/text")" '^    load +4 +89\.0 ms +89\.0 ms +– +– +89\.0 ms +356 ms +7\.8 %$'
 matches "perturbed inferences are left out" "$(cat "$T/text")" '^    inference +60 +5\.00 ms'

@@ -46,6 +46,7 @@ static const char usage[] =
     "  --config KEY=VALUE   entry of the session's configuration\n"
     "  --provider NAME      ask for it; go on if it cannot be had\n"
     "  --cuda               the same by the call for CUDA\n"
+    "  --cuda-first         ask for CUDA, and begin again with other options if it cannot be had\n"
     "  --policy N           SetEpSelectionPolicy\n"
     "  --ep-library NAME=FILE  register a provider's library, and ask for the provider; go on\n"
     "                       if it cannot be had\n"
@@ -81,6 +82,7 @@ static struct {
     bool no_options;
     bool own_run_options;
     bool cuda;
+    bool cuda_first;
     bool keep;
     bool changing; /* some input has more than one shape */
     const char *optimized;
@@ -264,12 +266,27 @@ static void ask_for_providers(const struct ort *ort, void *options)
         OK(ort, ORT_SET_SELECTION_POLICY, (void *, int), options, (int)opt.policy);
 }
 
+/* As programs do it that catch the error: what they asked with is gone then. */
+static void try_cuda(const struct ort *ort)
+{
+    static const uint64_t cuda_options[32];
+    void *options = NULL;
+
+    OK(ort, ORT_CREATE_SESSION_OPTIONS, (void **), &options);
+    say_refused(
+        ort, "CUDA",
+        ORT(ort->api, ORT_APPEND_CUDA, void *, (void *, const void *))(options, cuda_options));
+    RELEASE(ort, ORT_RELEASE_SESSION_OPTIONS, options);
+}
+
 static void *session_options(const struct ort *ort)
 {
     void *options = NULL;
 
     if (opt.no_options)
         return NULL;
+    if (opt.cuda_first)
+        try_cuda(ort);
     OK(ort, ORT_CREATE_SESSION_OPTIONS, (void **), &options);
     OK(ort, ORT_SET_INTRA_OP_NUM_THREADS, (void *, int), options, (int)opt.intra);
     if (opt.level >= 0)
@@ -729,11 +746,17 @@ static bool flag(const char *word)
         const char *name;
         bool *value;
     } flags[] = {
-        { "--fresh", &opt.fresh }, { "--allocated", &opt.allocated },
-        { "--async", &opt.async }, { "--binding", &opt.binding },
-        { "--array", &opt.array }, { "--no-options", &opt.no_options },
-        { "--keep", &opt.keep },   { "--own-run-options", &opt.own_run_options },
-        { "--cuda", &opt.cuda },   { "--crowd", &opt.crowd },
+        { "--fresh", &opt.fresh },
+        { "--allocated", &opt.allocated },
+        { "--async", &opt.async },
+        { "--binding", &opt.binding },
+        { "--array", &opt.array },
+        { "--no-options", &opt.no_options },
+        { "--keep", &opt.keep },
+        { "--own-run-options", &opt.own_run_options },
+        { "--cuda", &opt.cuda },
+        { "--crowd", &opt.crowd },
+        { "--cuda-first", &opt.cuda_first },
     };
 
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)

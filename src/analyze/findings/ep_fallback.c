@@ -13,6 +13,7 @@
  * hundreds: of them only "none" is certain. */
 #define FEW_NODES      0.5
 #define VERY_FEW_NODES 0.1
+#define REASON_MAX     120u
 
 struct fallback {
     const struct ml_net *net;
@@ -43,6 +44,15 @@ static const struct ml_ep *worker_of(const struct ml_net *net)
         if (net->eps[i].actual && (!worker || net->eps[i].nodes > worker->nodes))
             worker = &net->eps[i];
     return worker;
+}
+
+/* Azure's provider is in every build and takes only nodes that call a remote service: it does not
+ * fall back where a model has none. */
+static bool is_remote(const struct ml_ep *ep)
+{
+    char name[64];
+
+    return strcmp(ml_ep_name(ep, name, sizeof name), "Azure") == 0;
 }
 
 static bool not_in_build(const char *failed)
@@ -91,6 +101,27 @@ static void say_fix(struct finding *finding, const struct fallback *fallback, co
                     "session.disable_cpu_ep_fallback=1 makes this an error");
 }
 
+/* The program knows, if it caught the error; who reads the report may not. */
+static void say_refused(struct finding *finding, const struct fallback *fallback, const char *about,
+                        const char *provider, const char *worker)
+{
+    const struct ml_net *net = fallback->net;
+    const char *reason = fallback->ep->failed;
+    size_t length = strcspn(reason, "\n");
+    char nodes[64] = "all nodes";
+
+    length = length < REASON_MAX ? length : REASON_MAX;
+    while (length && (reason[length - 1] == '.' || reason[length - 1] == ' '))
+        length--;
+    if (net->nodes_known && fallback->worker->nodes == net->nodes)
+        snprintf(nodes, sizeof nodes, "all %llu nodes", (unsigned long long)net->nodes);
+    else if (net->nodes_known)
+        snprintf(nodes, sizeof nodes, "%llu of %llu nodes",
+                 (unsigned long long)fallback->worker->nodes, (unsigned long long)net->nodes);
+    finding_sentence(finding, "%s%s was asked for and refused (%.*s); %s runs %s.", about, provider,
+                     (int)length, reason, worker, nodes);
+}
+
 static void report(const struct ml_input *input, struct findings *out,
                    const struct fallback *fallback, enum finding_severity severity)
 {
@@ -118,7 +149,9 @@ static void report(const struct ml_input *input, struct findings *out,
         finding_title(finding, "%s was requested, %s run there", full, nodes);
     else
         finding_title(finding, "%s was requested, nothing runs there", full);
-    if (!fallback->worker)
+    if (fallback->worker && ep->failed)
+        say_refused(finding, fallback, about.text, brief, worker);
+    else if (!fallback->worker)
         finding_sentence(finding, "%s%s was asked for and could not be used.", about.text, brief);
     else if (net->nodes_known)
         finding_sentence(finding, "%s%s was asked for, %s does %s the work: %s run on %s.",
@@ -152,7 +185,7 @@ static void look_at(const struct ml_input *input, uint32_t index, struct finding
         const struct ml_ep *ep = &net->eps[i];
         struct fallback fallback = { net, ep, worker, true, index };
 
-        if (!ep->requested || ml_is_cpu(ep))
+        if (!ep->requested || ml_is_cpu(ep) || (is_remote(ep) && !ep->failed))
             continue;
         if (!ep->actual && (ep->failed || (net->placement_known && !accelerated))) {
             report(input, out, &fallback, accelerated ? FINDING_MEDIUM : FINDING_HIGH);

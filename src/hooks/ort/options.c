@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hooks/ort/refused.h"
 #include "hooks/ort/wrap.h"
 
 static const struct ort_options defaults = {
@@ -70,9 +71,21 @@ struct ort_status *ort_CloneSessionOptions(struct ort_runtime *rt,
     return status;
 }
 
+/* What was prepared for a session that never came belongs to the next one. */
+static void hand_on(struct ort_runtime *rt, struct ort_options *noted)
+{
+    pthread_mutex_lock(&rt->lock);
+    ort_prepares_move(&noted->prepares, &rt->prepares);
+    pthread_mutex_unlock(&rt->lock);
+}
+
 void ort_ReleaseSessionOptions(struct ort_runtime *rt, struct ort_session_options *options)
 {
-    free(ort_map_remove(&ort_options_map, options));
+    struct ort_options *noted = ort_map_remove(&ort_options_map, options);
+
+    if (noted && noted->prepares.count && noted->failed_count)
+        hand_on(rt, noted);
+    free(noted);
     ORT_VOID(rt, ReleaseSessionOptions)(options);
 }
 
@@ -222,6 +235,8 @@ static void note_provider(struct ort_runtime *rt, struct ort_session_options *op
     if (status)
         ort_status_text(rt, status, text, sizeof text);
     ort_prepares_add(&noted->prepares, full, NULL, start, ifg_ticks(), text);
+    if (status)
+        refused_provider(full, text);
     if (status && noted->failed_count < ORT_PROVIDERS) {
         snprintf(noted->failed[noted->failed_count][0], ORT_TEXT, "%s", full);
         snprintf(noted->failed[noted->failed_count++][1], ORT_TEXT, "%s", text);

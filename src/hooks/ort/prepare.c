@@ -60,6 +60,13 @@ void ort_prepares_write(struct ort_prepares *list, ifg_model *model)
     list->count = 0;
 }
 
+void ort_prepares_move(struct ort_prepares *from, struct ort_prepares *to)
+{
+    for (unsigned i = 0; i < from->count && to->count < ORT_PREPARES; i++)
+        to->items[to->count++] = from->items[i];
+    from->count = 0;
+}
+
 /* Notes a step of the whole process. */
 static void note(struct ort_runtime *rt, const char *provider, const char *library, uint64_t start,
                  struct ort_status *status)

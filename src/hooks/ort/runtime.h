@@ -208,6 +208,8 @@ void ort_requested_text(const struct ort_options *options, char *out, size_t siz
 bool ort_prepares_add(struct ort_prepares *list, const char *provider, const char *library,
                       uint64_t start, uint64_t end, const char *status);
 
+void ort_prepares_move(struct ort_prepares *from, struct ort_prepares *to);
+
 /* setup.c: writes what prepared a run of this session as setup events. */
 void ort_setup_flush(const struct ort_session_state *session, const struct ort_value *const *inputs,
                      size_t input_count, const struct ort_io_binding *binding);

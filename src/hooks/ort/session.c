@@ -18,6 +18,7 @@
 #include "hooks/ort/creation.h"
 #include "hooks/ort/observer.h"
 #include "hooks/ort/ops.h"
+#include "hooks/ort/refused.h"
 
 /* ---- the states of sessions: a few, used again and again ---- */
 
@@ -259,6 +260,7 @@ static struct ort_status *create(struct creation *creation, struct ort_session *
     struct cache_news news = { 0 };
     ifg_zone load = { 0, 0, 0 };
     struct ort_cache_watch watch;
+    char reason[ORT_TEXT];
 
     if (ifg_is_confined()) /* files and directories would be looked at, which may kill */
         return call(creation, creation->options, out);
@@ -289,9 +291,12 @@ static struct ort_status *create(struct creation *creation, struct ort_session *
     if (creation->ours)
         ORT_VOID(creation->rt, ReleaseSessionOptions)(creation->ours);
     if (!status) {
+        refused_tell(creation->asked, creation->identity.hash, creation->model);
         creation_placement(creation, *out);
         keep(creation, *out, &watch);
     } else {
+        ort_status_text(creation->rt, status, reason, sizeof reason);
+        refused_session(creation->asked, creation->identity.hash, reason);
         ops_created(creation->profile, 0, NULL, NULL);
         cache_watch_end(&watch);
     }

@@ -178,18 +178,28 @@ class Sessions:
         model, requested = creation.model, creation.requested
         self.write_load_event(session, creation)
         if creation.error is not None:
-            self.here.failed = (weakref.ref(session), requested, str(creation.error))
+            self.here.failed = (weakref.ref(session), requested, str(creation.error),
+                                creation.content.hash)
             return
         self.tell_placement(model, session, requested)
-        earlier = getattr(self.here, 'failed', None)
-        if earlier is not None and earlier[0]() is session:
-            for name in earlier[1]:
-                if name not in session.get_providers():
-                    self.library.tell(model, 'requested_failed.' + name, earlier[2])
+        self.tell_refused(session, creation, model, requested)
         self.here.failed = None
         state = self.remember(session, model, creation.number)
         if self.operators is not None:
             self.operators.adopt(session, creation, state)
+
+    def tell_refused(self, session, creation, model, requested):
+        """What the try before this one asked for in vain: ONNX Runtime tries again by itself with
+        the same session, programs catch the error and make another one of the same model."""
+        earlier = getattr(self.here, 'failed', None)
+        if earlier is None:
+            return
+        again = earlier[0]() is session
+        if not again and earlier[3] != creation.content.hash:
+            return
+        for name in earlier[1]:
+            if name not in session.get_providers() and (again or name not in requested):
+                self.library.tell(model, 'requested_failed.' + name, earlier[2])
 
     def requested(self, session, creation):
         """What the program asked for, also when this is ONNX Runtime's second try without it."""
