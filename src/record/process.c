@@ -216,20 +216,35 @@ static bool looks_like_region(const char *path)
     return strstr(path, "/memfd:" IFG_WIRE_NAME) == path || strstr(path, "/" IFG_WIRE_NAME "-");
 }
 
+static bool has_size_of_region(int fd)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           (size_t)status.st_size == ifg_wire_region_bytes();
+}
+
 static bool is_region(int fd)
 {
     struct ifg_wire_control head;
-    struct stat status;
 
-    return fstat(fd, &status) == 0 && (size_t)status.st_size == ifg_wire_region_bytes() &&
-           pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
+    return has_size_of_region(fd) && pread(fd, &head, sizeof head, 0) == (ssize_t)sizeof head &&
            head.magic == IFG_WIRE_MAGIC && head.version == IFG_WIRE_VERSION;
 }
 
+/* Any process can have a file of that name: no device is opened, and nobody waits for a lease. */
 static int try_open(const char *path)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int place = open(path, O_PATH | O_CLOEXEC);
+    char again[32];
+    int fd = -1;
 
+    if (place >= 0 && has_size_of_region(place)) {
+        snprintf(again, sizeof again, "/proc/self/fd/%d", place);
+        fd = open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    }
+    if (place >= 0)
+        close(place);
     if (fd >= 0 && !is_region(fd)) {
         close(fd);
         fd = -1;

@@ -2,6 +2,7 @@
 /* Reading /proc: hostile names, processes that come and go, matching by name and path. */
 #include "record/process_internal.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "tap.h"
+#include "wire/wire.h"
 
 /* Fields 5 to 21, then 22, the start time, and more. */
 #define REST " 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 424242 1000 200 18446744073709551615"
@@ -225,6 +227,39 @@ static void a_process_without_the_library_is_told_so(void)
     CHECK_CONTAINS(err.message, "does not carry libinferogram");
 }
 
+/* A file that its process keeps a lease on: who opens it waits for 45 s, or for the process. */
+static void a_leased_file_keeps_nobody_waiting(void)
+{
+    char path[] = "/tmp/" IFG_WIRE_NAME "-lease-XXXXXX";
+    int file = mkstemp(path), ready[2];
+    char byte;
+    pid_t child;
+    int fd;
+
+    REQUIRE(file >= 0 && pipe(ready) == 0);
+    REQUIRE(ftruncate(file, (off_t)ifg_wire_region_bytes()) == 0);
+    close(file);
+    child = fork();
+    if (!child) {
+        file = open(path, O_RDWR | O_CLOEXEC);
+        signal(SIGIO, SIG_IGN);
+        byte = fcntl(file, F_SETLEASE, F_WRLCK) == 0 ? 'l' : 'n';
+        if (write(ready[1], &byte, 1) == 1)
+            pause();
+        _exit(0);
+    }
+    REQUIRE(read(ready[0], &byte, 1) == 1);
+    alarm(20);
+    CHECK_INT(process_open_region(child, &fd, NULL), IFG_NOT_FOUND);
+    CHECK_INT(fd, -1);
+    alarm(0);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    unlink(path);
+    if (byte != 'l')
+        SKIP("no leases on files in /tmp");
+}
+
 static void users_have_names(void)
 {
     char name[64];
@@ -237,4 +272,5 @@ TAP_MAIN(TAP_CASE(stat_is_read), TAP_CASE(stat_survives_evil_names), TAP_CASE(st
          TAP_CASE(stat_refuses_what_is_cut), TAP_CASE(we_are_described),
          TAP_CASE(a_child_with_an_evil_name_is_described), TAP_CASE(descendants_are_found),
          TAP_CASE(every_process_is_visited), TAP_CASE(processes_match_by_name_and_path),
-         TAP_CASE(a_process_without_the_library_is_told_so), TAP_CASE(users_have_names))
+         TAP_CASE(a_process_without_the_library_is_told_so),
+         TAP_CASE(a_leased_file_keeps_nobody_waiting), TAP_CASE(users_have_names))

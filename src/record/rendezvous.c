@@ -146,7 +146,8 @@ bool rendezvous_take(struct rendezvous *rendezvous, int *out_fd, pid_t *out_pid)
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        fd = openat(dirfd(files), entry->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        fd = openat(dirfd(files), entry->d_name,
+                    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
         if (fd < 0)
             continue;
         taken = is_ready(fd, pid, &hopeless);

@@ -7,26 +7,53 @@
  */
 #include "collect/ort_attach/attach_internal.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "collect/ort_attach/maps.h"
 #include "symbol/elf_file.h"
 #include "symbol/exported.h"
+#include "system/open_as.h"
 
 /* The door of such a library, by custom also with the name of the library behind it. */
 #define DOOR "RegisterCustomOps*"
 
-static bool has_door(pid_t pid, const char *path)
+/* Through what is mapped, or, for those who may not, by its path with the rights of its user. */
+static int open_mapped(pid_t pid, const struct map_line *line)
+{
+    struct stat facts;
+    char path[96];
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, line->start,
+             line->end);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 || line->deleted || open_as_process(pid, line->path, 0, &fd, NULL))
+        return fd;
+    if (fstat(fd, &facts) == 0 && facts.st_ino == line->inode)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool has_door(pid_t pid, const struct map_line *line)
 {
     struct exported_functions functions = { 0 };
     struct elf_file *elf = NULL;
-    char file[PATH_MAX + 64];
+    int fd = open_mapped(pid, line);
+    enum ifg_status status = IFG_NOT_FOUND;
     bool found;
 
-    snprintf(file, sizeof file, "/proc/%d/root%s", (int)pid, path);
-    if (elf_file_open(file, &elf, NULL) != IFG_OK)
+    if (fd >= 0) {
+        status = elf_file_open_fd(fd, line->path, &elf, NULL);
+        close(fd);
+    }
+    if (status)
         return false;
     found = exported_find(elf, DOOR, &functions, NULL) == IFG_OK;
     exported_fini(&functions);
@@ -48,7 +75,7 @@ bool attach_has_custom_operators(pid_t pid, char *out_name, size_t size)
 
         if (!line->executable || line->deleted || !slash || strstr(slash, "onnxruntime"))
             continue;
-        found = has_door(pid, line->path);
+        found = has_door(pid, line);
         if (found)
             snprintf(out_name, size, "%s", slash + 1);
     }

@@ -221,17 +221,20 @@ static bool remember(struct watched_process *process, const struct probe_file *f
     return true;
 }
 
-/* A path by which we can open what the process has mapped: its own name for it, if that is still
- * this file, or the mapping itself. */
+/* A path by which we can open what the process has mapped: the mapping itself, which leads nowhere
+ * else; for those who may not open it, its own name for it, if that is still this file. */
 static void path_here(pid_t pid, const struct map_line *map, char *out_path, size_t size)
 {
+    char path[PATH_MAX + 64];
     struct stat info;
 
-    snprintf(out_path, size, "/proc/%d/root%s", (int)pid, map->path);
-    if (!map->deleted && stat(out_path, &info) == 0 && info.st_ino == map->inode)
-        return;
     snprintf(out_path, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, map->start,
              map->end);
+    if (map->deleted || stat(out_path, &info) == 0)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, map->path);
+    if (stat(path, &info) == 0 && info.st_ino == map->inode)
+        snprintf(out_path, size, "%s", path);
 }
 
 static enum ifg_status look_at_map(struct watched_process *process, const struct map_line *map,
