@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * secret_teller LIBRARY SECRET [PROGRAM ARGUMENTS...]: calls the library with "SECRET of USER"
- * again and again, USER being the number of whose rights it has; prints "ready USER" at first, becomes
- * PROGRAM on SIGUSR1, and ends by itself after a minute or two.
+ * again and again, USER being the number of whose rights it has; prints "ready USER" at first,
+ * becomes PROGRAM on SIGUSR1, and ends by itself after a minute or two.
  */
 #include <dlfcn.h>
 #include <signal.h>

@@ -20,15 +20,16 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
+#include "collect/perf/event_attr.h"
 #include "collect/perf/held.h"
 #include "collect/perf/records.h"
 #include "collect/perf/refusal.h"
 #include "collect/perf/ring.h"
 #include "collect/perf/task_list.h"
+#include "collect/privileged/privileged.h"
 #include "system/rights.h"
 #include "system/trace_rule.h"
 
-#define RING_BYTES   ((size_t)512 << 10)
 #define CPUS_MAX     4096
 #define THREADS_MAX  65536
 #define SPARE_FILES  64  /* descriptors that are left for everything else */
@@ -66,52 +67,14 @@ static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
     rights_raise();
     fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     rights_lower();
+    if (fd < 0 && (errno == EACCES || errno == EPERM))
+        fd = privileged_event(attr, tid, cpu);
     return fd;
 }
 
-static void fill_common(struct perf_event_attr *attr, const struct sampler_options *options)
+static uint32_t stack_bytes(const struct sampler_options *options)
 {
-    memset(attr, 0, sizeof *attr);
-    attr->size = sizeof *attr;
-    attr->sample_type = RECORDS_SAMPLE_TYPE;
-    attr->sample_regs_user = RECORDS_MASK;
-    attr->sample_stack_user = options->stack_bytes ? options->stack_bytes : SAMPLER_STACK_DEFAULT;
-    attr->exclude_callchain_user = 1;
-    attr->sample_id_all = 1;
-    attr->use_clockid = 1;
-    attr->clockid = CLOCK_MONOTONIC;
-    attr->inherit = 1;
-    attr->disabled = 1;
-    attr->enable_on_exec = options->launched;
-    attr->exclude_hv = 1;
-    attr->exclude_guest = 1;
-    attr->watermark = 1;
-    attr->wakeup_watermark = RING_BYTES / 2;
-}
-
-static void fill_side(struct perf_event_attr *attr, const struct sampler_options *options)
-{
-    fill_common(attr, options);
-    attr->type = PERF_TYPE_SOFTWARE;
-    attr->config = PERF_COUNT_SW_DUMMY;
-    attr->exclude_kernel = 1;
-    attr->mmap = 1;
-    attr->mmap2 = 1;
-    attr->build_id = 1;
-    attr->comm = 1;
-    attr->comm_exec = 1;
-    attr->task = 1;
-    attr->context_switch = 1;
-}
-
-static void fill_sampling(struct perf_event_attr *attr, const struct sampler_options *options)
-{
-    fill_common(attr, options);
-    attr->type = PERF_TYPE_HARDWARE;
-    attr->config = PERF_COUNT_HW_CPU_CYCLES;
-    attr->freq = 1;
-    attr->sample_freq = options->hz;
-    attr->exclude_kernel = !options->want_kernel;
+    return options->stack_bytes ? options->stack_bytes : SAMPLER_STACK_DEFAULT;
 }
 
 static enum ifg_status refused(pid_t tid, struct ifg_error *err)
@@ -153,8 +116,7 @@ static enum ifg_status settle(struct perf_event_attr *attr, struct perf_event_at
         fd = open_event(attr, tid, -1);
     }
     if (fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV || errno == EINVAL)) {
-        attr->type = PERF_TYPE_SOFTWARE;
-        attr->config = PERF_COUNT_SW_CPU_CLOCK;
+        event_attr_use_clock(attr);
         snprintf(facts->clock, sizeof facts->clock, "cpu-clock");
         fd = open_event(attr, tid, -1);
         if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
@@ -235,7 +197,7 @@ static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr
         return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)
                    ? ifg_fail_errno(err, "cannot join the events of a CPU")
                    : IFG_OK;
-    if (ring_map(ring, fd, RING_BYTES, err))
+    if (ring_map(ring, fd, EVENT_RING_BYTES, err))
         return err ? err->status : IFG_IO;
     if (epoll_ctl(sampler->epoll, EPOLL_CTL_ADD, fd, &wanted))
         return ifg_fail_errno(err, "cannot wait for samples");
@@ -334,8 +296,9 @@ static enum ifg_status open_all(struct sampler *sampler, const struct sampler_op
     sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!sampler->rings || sampler->epoll < 0)
         return ifg_fail(err, IFG_NO_MEMORY, "no memory for the rings of samples");
-    fill_sampling(&attr, options);
-    fill_side(&side, options);
+    event_attr_sampling(&attr, stack_bytes(options), options->launched, options->hz,
+                        options->want_kernel);
+    event_attr_side(&side, stack_bytes(options), options->launched);
     status = options->launched ? IFG_OK : trace_rule_check(options->pid, err);
     if (!status)
         status = settle(&attr, &side, options->pid, facts, err);

@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
+#include "collect/privileged/privileged.h"
 #include "collect/uprobe/record_internal.h"
 #include "collect/uprobe/uprobe_internal.h"
 #include "system/rights.h"
@@ -56,6 +57,9 @@ struct attachment {
 struct bpf_state {
     struct bpf_object *object;
     struct bpf_program *point, *enter, *leave;
+    struct privileged *remote; /* the helper that has loaded it; NULL: we have */
+    int remote_maps[PRIVILEGED_MAPS];
+    uint32_t remote_many;   /* places for one link */
     struct bpf_link *execs; /* where only permitted processes are watched */
     struct ring_buffer *ring;
     const struct probe_counts *counts; /* in the kernel's memory */
@@ -90,6 +94,10 @@ static void bpf_close(void *opaque)
     if (state->counts)
         munmap((void *)(uintptr_t)state->counts, COUNTS_BYTES);
     bpf_object__close(state->object);
+    for (size_t i = 0; state->remote && i < PRIVILEGED_MAPS; i++)
+        if (state->remote_maps[i] >= 0)
+            close(state->remote_maps[i]);
+    privileged_end(state->remote);
     ifg_free(state->attachments);
     ifg_free(state);
 }
@@ -192,6 +200,24 @@ static bool kernel_is_at_least(unsigned long major_wanted, unsigned long minor_w
     return major_here > major_wanted || (major_here == major_wanted && minor_here >= minor_wanted);
 }
 
+/* The ring, and the counts beside it. */
+static enum ifg_status map_memory(struct bpf_state *state, int events, int counts, int stacks,
+                                  struct ifg_error *err)
+{
+    state->counts = mmap(NULL, COUNTS_BYTES, PROT_READ, MAP_SHARED, counts, 0);
+    if (state->counts == MAP_FAILED) {
+        state->counts = NULL;
+        return ifg_fail_errno(err, "cannot map the counts of a BPF program");
+    }
+    state->stacks_fd = stacks;
+    rights_raise(); /* older kernels want them for each look at a map */
+    state->ring = ring_buffer__new(events, on_record, state, NULL);
+    rights_lower();
+    if (!state->ring)
+        return ifg_fail_errno(err, "cannot map the ring of a BPF program");
+    return IFG_OK;
+}
+
 static enum ifg_status prepare(struct bpf_state *state, const struct uprobe_options *options,
                                struct ifg_error *err)
 {
@@ -239,21 +265,31 @@ static enum ifg_status prepare(struct bpf_state *state, const struct uprobe_opti
     rights_lower();
     if (failed)
         return uprobe_refused(err, UPROBE_LOAD, -failed, "cannot load a BPF program");
-    state->counts = mmap(NULL, COUNTS_BYTES, PROT_READ, MAP_SHARED, bpf_map__fd(counts_map), 0);
-    if (state->counts == MAP_FAILED) {
-        state->counts = NULL;
-        return ifg_fail_errno(err, "cannot map the counts of a BPF program");
-    }
-    state->stacks_fd = bpf_object__find_map_fd_by_name(state->object, "stacks");
     state->namespaces_fd = bpf_object__find_map_fd_by_name(state->object, "namespaces");
     state->permitted_fd = bpf_object__find_map_fd_by_name(state->object, "permitted");
-    rights_raise(); /* older kernels want them for each look at a map */
-    state->ring = ring_buffer__new(bpf_object__find_map_fd_by_name(state->object, "events"),
-                                   on_record, state, NULL);
-    rights_lower();
-    if (!state->ring)
-        return ifg_fail_errno(err, "cannot map the ring of a BPF program");
-    return IFG_OK;
+    return map_memory(state, bpf_object__find_map_fd_by_name(state->object, "events"),
+                      bpf_map__fd(counts_map),
+                      bpf_object__find_map_fd_by_name(state->object, "stacks"), err);
+}
+
+/* What this user may not load, the helper does for his own processes. */
+static bool prepare_remote(struct bpf_state *state, const struct uprobe_options *options,
+                           struct ifg_error *err)
+{
+    int error;
+
+    for (size_t i = 0; i < PRIVILEGED_MAPS; i++)
+        state->remote_maps[i] = -1;
+    if (privileged_start(&state->remote, NULL) != IFG_OK)
+        return false;
+    error = privileged_load(state->remote, options->ring_bytes, options->wake_bytes,
+                            state->remote_maps, &state->remote_many);
+    if (!error)
+        return map_memory(state, state->remote_maps[0], state->remote_maps[1],
+                          state->remote_maps[2], err) == IFG_OK;
+    privileged_end(state->remote);
+    state->remote = NULL;
+    return false;
 }
 
 static enum ifg_status bpf_open(const struct uprobe_options *options, void **out_state,
@@ -276,6 +312,8 @@ static enum ifg_status bpf_open(const struct uprobe_options *options, void **out
     state->space_count = 1; /* NAMESPACE_INITIAL */
     state->in_initial_namespace = pid_namespace(0, &ours) && ours.inode == INITIAL_PID_NAMESPACE;
     status = prepare(state, options, err);
+    if (status == IFG_PERMISSION && prepare_remote(state, options, err))
+        status = IFG_OK;
     if (status) {
         bpf_close(state);
         return status;
@@ -383,6 +421,37 @@ static enum ifg_status add_many(struct bpf_state *state, pid_t pid,
     return status;
 }
 
+/* The same by the helper. */
+static enum ifg_status add_remote(struct bpf_state *state, pid_t pid,
+                                  const struct uprobe_place *places, size_t count, enum step step,
+                                  struct ifg_error *err)
+{
+    uint64_t offsets[PRIVILEGED_PLACES_MAX], cookies[PRIVILEGED_PLACES_MAX];
+    uint32_t found = 0;
+
+    for (size_t i = 0; i <= count; i++) {
+        if (i < count && strcmp(places[i].file, places[0].file) == 0 &&
+            takes_part(&places[i], step)) {
+            offsets[found] = places[i].offset;
+            cookies[found++] = places[i].cookie;
+        }
+        if (found == state->remote_many || (i == count && found)) {
+            struct ifg_error why = { .message = "" };
+            int fd = -1;
+            int error = privileged_link(state->remote, pid, (unsigned)step, places[0].fd, offsets,
+                                        cookies, found, &fd, &why);
+
+            if (error && why.message[0])
+                return ifg_fail(err, why.status, "%s", why.message);
+            if (error)
+                return not_set(&places[0], error, err);
+            state->attachments[state->count++] = (struct attachment){ .pid = pid, .fd = fd };
+            found = 0;
+        }
+    }
+    return IFG_OK;
+}
+
 static bool is_first_of_its_file(const struct uprobe_place *places, size_t index)
 {
     for (size_t i = 0; i < index; i++)
@@ -396,7 +465,7 @@ static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_plac
 {
     struct bpf_state *state = opaque;
     size_t before = state->count;
-    uint32_t space = namespace_of(state, pid);
+    uint32_t space = state->remote ? NAMESPACE_INITIAL : namespace_of(state, pid);
     enum ifg_status status = IFG_OK;
 
     if (state->capacity - state->count < count * STEPS) {
@@ -412,7 +481,11 @@ static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_plac
     rights_raise();
     for (enum step step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < count && !status; i++) {
-            if (!state->many_at_once && takes_part(&places[i], step))
+            if (state->remote && is_first_of_its_file(places, i))
+                status = add_remote(state, pid, places + i, count - i, step, err);
+            else if (state->remote)
+                continue;
+            else if (!state->many_at_once && takes_part(&places[i], step))
                 status = add_one(state, pid, &places[i], space, step, err);
             else if (state->many_at_once && is_first_of_its_file(places, i))
                 status = add_many(state, pid, places + i, count - i, space, step, err);
@@ -435,6 +508,15 @@ static enum ifg_status bpf_permit(void *opaque, const struct traced *traced, str
     const uint32_t asked = PROBE_ASKED;
     const uint32_t permitted = PROBE_PERMITTED;
 
+    if (state->remote) {
+        struct ifg_error why = { .message = "" };
+        int error = privileged_permit(state->remote, traced->pid, &why);
+
+        if (error && why.message[0])
+            return ifg_fail(err, why.status, "%s", why.message);
+        return error ? uprobe_refused(err, UPROBE_LOAD, error, "cannot permit probes of a process")
+                     : IFG_OK;
+    }
     for (int i = 0; i < PERMIT_TRIES; i++) {
         enum ifg_status status;
 
@@ -452,6 +534,10 @@ static enum ifg_status bpf_permit(void *opaque, const struct traced *traced, str
 
 static void forbid(struct bpf_state *state, uint32_t pid)
 {
+    if (state->remote) {
+        privileged_forbid(state->remote, (pid_t)pid);
+        return;
+    }
     rights_raise();
     bpf_map_delete_elem(state->permitted_fd, &pid);
     rights_lower();
@@ -485,6 +571,13 @@ static void renew_permits(struct bpf_state *state)
     }
 }
 
+static bool bpf_guarded(const void *opaque)
+{
+    const struct bpf_state *state = opaque;
+
+    return state->execs || state->remote;
+}
+
 /* Entries go before returns: the other way round, calls would be left open. */
 static void bpf_remove(void *opaque, pid_t pid, bool all)
 {
@@ -494,7 +587,7 @@ static void bpf_remove(void *opaque, pid_t pid, bool all)
     for (size_t i = state->count; i-- > 0;) {
         if (!all && state->attachments[i].pid != pid)
             continue;
-        if (state->execs)
+        if (bpf_guarded(state))
             forbid(state, (uint32_t)state->attachments[i].pid);
         drop(&state->attachments[i]);
     }
@@ -579,6 +672,7 @@ static struct uprobe_losses bpf_lost(const void *opaque)
 const struct uprobe_backend uprobe_bpf_backend = {
     .open = bpf_open,
     .add = bpf_add,
+    .guarded = bpf_guarded,
     .permit = bpf_permit,
     .remove = bpf_remove,
     .read = bpf_read,

@@ -164,15 +164,20 @@ static enum ifg_status find_place(const struct uprobe_spec *spec, struct uprobe_
     return IFG_OK;
 }
 
-/* Holds the process, if this recorder may not look into all of them. */
-static enum ifg_status may_watch(pid_t pid, struct traced *out, struct ifg_error *err)
+static bool is_guarded(const struct uprobe *engine)
 {
-    if (!trace_rule_applies())
+    return engine->backend->guarded && engine->backend->guarded(engine->state);
+}
+
+/* Holds the process, if this recorder may not look into all of them. */
+static enum ifg_status may_watch(const struct uprobe *engine, pid_t pid, struct traced *out,
+                                 struct ifg_error *err)
+{
+    if (!is_guarded(engine))
         return IFG_OK;
     if (pid == UPROBE_EVERYONE)
         return ifg_fail(err, IFG_PERMISSION,
-                        "probes in all processes need sudo: the capabilities of this program are "
-                        "for your own only");
+                        "probes in all processes need sudo: your rights are for your own only");
     return traced_open(pid, out, err);
 }
 
@@ -190,7 +195,7 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
                         (int)pid);
     if (pid != UPROBE_EVERYONE && kill(pid, 0) < 0 && errno == ESRCH)
         return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)pid);
-    status = may_watch(pid, &traced, err);
+    status = may_watch(engine, pid, &traced, err);
     if (status)
         return status;
     places = ifg_alloc(count, sizeof *places);
@@ -206,7 +211,7 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
         status = uprobe_returns_are_safe(engine->way == UPROBE_PERF ? UPROBE_EVERYONE : pid, err);
     if (!status)
         status = engine->backend->add(engine->state, pid, places, count, err);
-    if (!status && trace_rule_applies()) {
+    if (!status && is_guarded(engine)) {
         status = engine->backend->permit(engine->state, &traced, err);
         if (status)
             uprobe_remove(engine, pid);

@@ -21,6 +21,8 @@ struct uprobe_backend {
     /* All places or none. */
     enum ifg_status (*add)(void *state, pid_t pid, const struct uprobe_place *places, size_t count,
                            struct ifg_error *err);
+    /* Whether probes tell nothing of a process before it is permitted. */
+    bool (*guarded)(const void *state);
     /* Where not every process may be watched: from here on this one is, until it executes another
      * program. NULL: the way cannot tell processes apart in the kernel. */
     enum ifg_status (*permit)(void *state, const struct traced *traced, struct ifg_error *err);
