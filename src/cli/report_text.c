@@ -152,6 +152,9 @@ static void write_header(const struct report *report, const struct ml_net *net,
     }
     if (net->file_bytes)
         cli_print(out, "%s %s", *separator ? separator : " ", cli_size(net->file_bytes, size));
+    if (*net->inferred)
+        cli_print(out, "\n    (name inferred from: %s)",
+                  cli_clean(net->inferred, clean, sizeof clean));
     cli_print(out, "\n");
 }
 

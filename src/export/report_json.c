@@ -159,6 +159,7 @@ static void write_model(struct ifg_json *json, const struct report *report, size
         ifg_json_put_uint(json, "pid", input->model->processes[net->net->process].pid);
     else
         put_null(json, "pid");
+    ifg_json_put_string(json, "inferred", net->inferred);
     if (net->file_bytes)
         ifg_json_put_uint(json, "file_bytes", net->file_bytes);
     else

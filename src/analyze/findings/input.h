@@ -133,6 +133,7 @@ struct ml_net {
     const char *policy;     /* "" */
     const char *options;    /* "" */
     const char *origin;     /* "file", "memory", "" */
+    const char *inferred;   /* what its name was concluded from; "": it was told */
     uint64_t file_bytes;    /* 0: not known */
     uint32_t intra_threads; /* of each session; 0: the runtime's default, or not known */
 

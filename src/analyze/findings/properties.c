@@ -102,6 +102,8 @@ static void take_property(struct ml_net *net, const char *key, const char *value
         net->intra_threads = option_threads(value);
     } else if (strcmp(key, "source") == 0) {
         net->origin = value;
+    } else if (strcmp(key, "inferred") == 0) {
+        net->inferred = value;
     } else if (strcmp(key, "file_bytes") == 0 && parse_number(value, UINT64_MAX, &number)) {
         net->file_bytes = number;
     }
@@ -114,7 +116,7 @@ void ml_read_properties(struct ml_input *input)
     for (size_t i = 0; i < input->net_count; i++) {
         struct ml_net *net = &input->nets[i];
 
-        net->source = net->policy = net->options = net->origin = "";
+        net->source = net->policy = net->options = net->origin = net->inferred = "";
         take_list(net, net->net->requested_devices, true);
         take_list(net, net->net->actual_devices, false);
     }

@@ -42,15 +42,15 @@ static void look_at(const struct ml_input *input, uint32_t index, struct finding
                          input->net_count > 1 ? words_model(input, index).text : "The model", count,
                          words_time((double)saved).text,
                          words_time((double)input->duration_ns).text, words_share(share).text);
-        finding_evidence(finding,
-                         "%zu loads of %s (same content, providers and options) in process %u: %s "
-                         "in all, the first took %s",
-                         count, words_model(input, index).text,
-                         net->net->process < input->model->process_count
-                             ? input->model->processes[net->net->process].pid
-                             : 0,
-                         words_time((double)total).text,
-                         words_time((double)loads[0]->duration_ns).text);
+        finding_evidence(
+            finding, "%zu loads of %s (%s) in process %u: %s in all, the first took %s", count,
+            words_model(input, index).text,
+            *net->net->content_id ? "same content, providers and options"
+                                  : "same path; its content was not read",
+            net->net->process < input->model->process_count
+                ? input->model->processes[net->net->process].pid
+                : 0,
+            words_time((double)total).text, words_time((double)loads[0]->duration_ns).text);
         finding_fix(finding,
                     "keep one session: create it once and reuse it (it may run on several threads "
                     "at a time); saves %s of this run",

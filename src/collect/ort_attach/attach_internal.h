@@ -60,6 +60,7 @@ struct attach_model {
     uint32_t id;
     char *name;
     char *path;
+    char *content; /* the hash of a model from memory; "" if it was not read */
     char *runtime;
     char *devices;
     uint32_t places[TRACE_CATEGORIES]; /* 0: not defined yet */
@@ -140,6 +141,8 @@ struct attach_load {
     uint64_t named_ns; /* when the name of a model in memory was read */
     struct attach_model *model;
     char text[PATH_MAX]; /* its path, or the name of its graph */
+    char content[20];    /* of a model in memory */
+    bool is_mapped;      /* a model in memory that is a file: text is its path */
     char devices[256];
 };
 
@@ -207,7 +210,6 @@ struct attach_process {
     struct attach_session *sessions; /* by address */
     size_t session_count, session_capacity;
     uint32_t next_session;
-    uint32_t nameless; /* sessions from before us whose model is not in them */
     struct attach_model **models;
     size_t model_count, model_capacity;
     uint32_t next_place;
@@ -319,9 +321,14 @@ void attach_python_event(struct attach_process *process, struct attach_thread *t
 uint32_t attach_node_place(struct attach_process *process, const struct attach_model *model,
                            const char *name, const char *type);
 uint32_t attach_zone_place(struct attach_process *process, uint32_t *place, const char *name);
-struct attach_model *attach_model_of(struct attach_process *process, const char *name,
-                                     const char *path, const char *runtime, const char *devices,
-                                     const char *inferred);
+#define ATTACH_MODEL(name_, path_, content_, runtime_, devices_)                                   \
+    ((struct attach_model){ .name = (char *)(uintptr_t)(name_),                                    \
+                            .path = (char *)(uintptr_t)(path_),                                    \
+                            .content = (char *)(uintptr_t)(content_),                              \
+                            .runtime = (char *)(uintptr_t)(runtime_),                              \
+                            .devices = (char *)(uintptr_t)(devices_) })
+struct attach_model *attach_model_of(struct attach_process *process,
+                                     const struct attach_model *wanted, const char *inferred);
 uint32_t attach_model_place(struct attach_process *process, struct attach_model *model,
                             enum trace_category category);
 uint32_t attach_async_place(struct attach_process *process, struct attach_model *model);

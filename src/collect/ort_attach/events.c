@@ -228,7 +228,8 @@ static void take_path(struct attach_process *process, const struct uprobe_event 
 static void settle(struct attach_process *process, struct attach_load *load, const char *nameless)
 {
     const char *runtime = runtime_of(process, load->library);
-    bool is_file = attach_probes[load->probe].function == ATTACH_CREATE_FILE;
+    bool is_memory = attach_probes[load->probe].function != ATTACH_CREATE_FILE;
+    bool is_file = !is_memory || load->is_mapped;
     char name[256];
 
     if (load->place)
@@ -237,11 +238,13 @@ static void settle(struct attach_process *process, struct attach_load *load, con
         model_name_of(load->text, name, sizeof name);
     else
         snprintf(name, sizeof name, "%.250s", load->text[0] ? load->text : nameless);
-    load->model =
-        attach_model_of(process, name, is_file ? load->text : "", runtime, load->devices, NULL);
+    load->model = attach_model_of(
+        process,
+        &ATTACH_MODEL(name, is_file ? load->text : "", load->content, runtime, load->devices),
+        load->is_mapped ? "mapped file" : NULL);
     if (!load->model)
         return;
-    if (!is_file)
+    if (is_memory)
         trace_writer_model_property(process->attach->sink.writer, process->index, load->model->id,
                                     "source", "memory");
     load->place = attach_model_place(process, load->model, TRACE_CATEGORY_LOAD);
@@ -250,6 +253,28 @@ static void settle(struct attach_process *process, struct attach_load *load, con
 void attach_load_settle(struct attach_process *process, struct attach_load *load)
 {
     settle(process, load, "(a model that is being loaded)");
+}
+
+/* A model that lies in the memory of the process: for as long as it is being loaded. */
+static void take_memory(struct attach_process *process, const struct uprobe_event *event,
+                        struct attach_load *load)
+{
+    uint64_t data = event->arguments[1], bytes = event->arguments[2];
+    uint64_t hash;
+
+    load->is_mapped = session_mapped_file(process->pid, data, bytes, load->text, sizeof load->text);
+    if (!load->is_mapped)
+        session_graph_name(process->pid, data, bytes, load->text, 256);
+    if (!load->is_mapped && session_content(process->pid, data, bytes, &hash))
+        snprintf(load->content, sizeof load->content, "%016" PRIx64, hash);
+    load->named_ns = ifg_monotonic_ns();
+}
+
+static void forget_memory(struct attach_load *load)
+{
+    load->text[0] = '\0';
+    load->content[0] = '\0';
+    load->is_mapped = false;
 }
 
 static void begin_load(struct attach_process *process, struct attach_thread *thread,
@@ -273,9 +298,8 @@ static void begin_load(struct attach_process *process, struct attach_thread *thr
                  sizeof load->devices);
     if (probe->function == ATTACH_CREATE_FILE)
         take_path(process, event, load->text, sizeof load->text);
-    else if (session_graph_name(process->pid, event->arguments[1], event->arguments[2], load->text,
-                                256))
-        load->named_ns = ifg_monotonic_ns();
+    else
+        take_memory(process, event, load);
     thread->open_changed = true;
     if (!thread->oldest_ns)
         thread->oldest_ns = process->attach->now_ns;
@@ -299,7 +323,7 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
         /* The model lay there for as long as the call lasted; what was read later may be another.
          */
         if (load->named_ns && load->named_ns >= event->end_ns)
-            load->text[0] = '\0';
+            forget_memory(load);
         if (!load->text[0] && !event->result && address &&
             attach_probes[number].function == ATTACH_CREATE_FILE)
             session_object_path(process->pid, address, load->text, sizeof load->text);

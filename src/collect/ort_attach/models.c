@@ -19,16 +19,38 @@ static void free_model(struct attach_model *model)
         return;
     ifg_free(model->name);
     ifg_free(model->path);
+    ifg_free(model->content);
     ifg_free(model->runtime);
     ifg_free(model->devices);
     ifg_free(model);
 }
 
-static bool is_same(const struct attach_model *model, const char *name, const char *path,
-                    const char *runtime, const char *devices)
+/*
+ * Whether this is that model again. Its file says so, or the bytes that were read; a name is not
+ * enough, since most exporters give every graph the same one, and neither is the address of a
+ * session, which goes to the next one when it is released.
+ */
+static bool is_same(const struct attach_model *model, const struct attach_model *other)
 {
-    return strcmp(model->name, name) == 0 && strcmp(model->path, path) == 0 &&
-           strcmp(model->runtime, runtime) == 0 && strcmp(model->devices, devices) == 0;
+    if (strcmp(model->runtime, other->runtime) != 0 || strcmp(model->devices, other->devices) != 0)
+        return false;
+    if (model->path[0] || other->path[0])
+        return strcmp(model->path, other->path) == 0;
+    return model->content[0] && strcmp(model->content, other->content) == 0;
+}
+
+/* Two that people could not tell apart get a number. */
+static void make_name(const struct attach_process *process, const struct attach_model *wanted,
+                      char *out, size_t size)
+{
+    unsigned number = 1;
+
+    snprintf(out, size, "%s", wanted->name);
+    for (size_t i = 0; !wanted->path[0] && i < process->model_count; i++)
+        if (strcmp(process->models[i]->name, out) == 0) {
+            snprintf(out, size, "%.230s (%u)", wanted->name, ++number);
+            i = (size_t)-1; /* from the start */
+        }
 }
 
 static void define(struct attach_process *process, const struct attach_model *model,
@@ -40,6 +62,7 @@ static void define(struct attach_process *process, const struct attach_model *mo
         .id = model->id,
         .name = model->name,
         .path = model->path,
+        .content_id = model->content,
         .runtime = model->runtime,
         .requested_devices = model->devices,
     };
@@ -55,15 +78,18 @@ static void define(struct attach_process *process, const struct attach_model *mo
             trace_writer_model_property(writer, process->index, model->id, "file_bytes", number);
         }
     }
+    if (model->content[0])
+        trace_writer_model_property(writer, process->index, model->id, "content", model->content);
     if (inferred)
         trace_writer_model_property(writer, process->index, model->id, "inferred", inferred);
     process->attach->counts.models++;
 }
 
-static struct attach_model *new_model(struct attach_process *process, const char *name,
-                                      const char *path, const char *runtime, const char *devices)
+static struct attach_model *new_model(struct attach_process *process,
+                                      const struct attach_model *wanted)
 {
     struct attach_model *model;
+    char name[256];
 
     if (process->model_count == process->model_capacity) {
         size_t capacity = process->model_capacity ? 2 * process->model_capacity : 16;
@@ -77,11 +103,13 @@ static struct attach_model *new_model(struct attach_process *process, const char
     model = ifg_alloc(1, sizeof *model);
     if (!model)
         return NULL;
+    make_name(process, wanted, name, sizeof name);
     model->name = ifg_strdup(name);
-    model->path = ifg_strdup(path);
-    model->runtime = ifg_strdup(runtime);
-    model->devices = ifg_strdup(devices);
-    if (!model->name || !model->path || !model->runtime || !model->devices) {
+    model->path = ifg_strdup(wanted->path);
+    model->content = ifg_strdup(wanted->content);
+    model->runtime = ifg_strdup(wanted->runtime);
+    model->devices = ifg_strdup(wanted->devices);
+    if (!model->name || !model->path || !model->content || !model->runtime || !model->devices) {
         free_model(model);
         return NULL;
     }
@@ -90,20 +118,22 @@ static struct attach_model *new_model(struct attach_process *process, const char
     return model;
 }
 
-struct attach_model *attach_model_of(struct attach_process *process, const char *name,
-                                     const char *path, const char *runtime, const char *devices,
-                                     const char *inferred)
+struct attach_model *attach_model_of(struct attach_process *process,
+                                     const struct attach_model *wanted, const char *inferred)
 {
+    struct attach_model all_others = { .name = (char *)(uintptr_t)too_many,
+                                       .path = (char *)(uintptr_t) "",
+                                       .content = (char *)(uintptr_t) "others",
+                                       .runtime = wanted->runtime,
+                                       .devices = wanted->devices };
     struct attach_model *model = NULL;
 
-    if (process->model_count >= ATTACH_MODELS_MAX - 1) {
-        name = too_many;
-        path = "";
-    }
+    if (process->model_count >= ATTACH_MODELS_MAX - 1)
+        wanted = &all_others;
     for (size_t i = process->model_count; i > 0; i--)
-        if (is_same(process->models[i - 1], name, path, runtime, devices))
+        if (is_same(process->models[i - 1], wanted))
             return process->models[i - 1];
-    model = new_model(process, name, path, runtime, devices);
+    model = new_model(process, wanted);
     if (model)
         define(process, model, inferred);
     return model;
@@ -240,17 +270,14 @@ struct attach_session *attach_session_infer(struct attach_process *process, uint
     char path[PATH_MAX];
     char name[256];
 
-    if (session_object_path(process->pid, address, path, sizeof path))
+    if (session_object_path(process->pid, address, path, sizeof path)) {
         inferred = "session object";
-    else if (!process->nameless++ && session_open_file(process->pid, path, sizeof path))
-        inferred = "open files";
-    else
-        path[0] = '\0';
-    if (inferred)
         model_name_of(path, name, sizeof name);
-    else
+    } else {
+        path[0] = '\0';
         snprintf(name, sizeof name, "session@%" PRIx64, address);
-    model = attach_model_of(process, name, path, runtime, "", inferred);
+    }
+    model = attach_model_of(process, &ATTACH_MODEL(name, path, "", runtime, ""), inferred);
     return model ? attach_session_add(process, address, model) : NULL;
 }
 

@@ -2,8 +2,6 @@
 /* Names of sessions and models, from the outside: see names.h. */
 #include "collect/ort_attach/names.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "collect/ort_attach/maps.h"
+#include "ort_abi/content.h"
 
 /* The path of the model is a string near the beginning of a session object (+32 to +224 in 1.14 to
  * 1.30). The session's options, with other paths in them, begin behind it (+384 and more): those
@@ -178,46 +177,6 @@ bool session_object_path(pid_t pid, uint64_t session, char *out, size_t size)
     return take_candidate(&candidate, out, size);
 }
 
-static void consider_descriptors(struct candidate *candidate)
-{
-    char folder[64];
-    struct dirent *entry;
-    DIR *descriptors;
-
-    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)candidate->pid);
-    descriptors = opendir(folder);
-    while (descriptors && (entry = readdir(descriptors))) {
-        char link[PATH_MAX];
-        char what[300];
-
-        if (!isdigit((unsigned char)entry->d_name[0]))
-            continue;
-        snprintf(what, sizeof what, "fd/%s", entry->d_name);
-        if (read_link(candidate->pid, what, link, sizeof link) && link[0] == '/')
-            consider(candidate, link);
-    }
-    if (descriptors)
-        closedir(descriptors);
-}
-
-bool session_open_file(pid_t pid, char *out, size_t size)
-{
-    struct candidate candidate = { .pid = pid };
-    struct map_line *map = ifg_alloc(1, sizeof *map);
-    struct maps maps;
-
-    out[0] = '\0';
-    if (map && maps_open(pid, &maps)) {
-        while (maps_next(&maps, map))
-            if (!map->deleted)
-                consider(&candidate, map->path);
-        maps_close(&maps);
-        consider_descriptors(&candidate);
-    }
-    ifg_free(map);
-    return take_candidate(&candidate, out, size);
-}
-
 /* ---- models in memory ---- */
 
 struct window {
@@ -323,4 +282,53 @@ bool session_graph_name(pid_t pid, uint64_t data, uint64_t bytes, char *out, siz
     }
     ifg_free(window);
     return found;
+}
+
+bool session_mapped_file(pid_t pid, uint64_t data, uint64_t bytes, char *out, size_t size)
+{
+    struct map_line *map = ifg_alloc(1, sizeof *map);
+    bool found = false;
+    uint64_t file_bytes;
+    struct maps maps;
+
+    out[0] = '\0';
+    if (map && maps_open(pid, &maps)) {
+        while (!found && maps_next(&maps, map))
+            found = map->start == data && map->offset == 0 && !map->deleted && map->inode &&
+                    process_has_file(pid, map->path, &file_bytes) && file_bytes == bytes &&
+                    (size_t)snprintf(out, size, "%s", map->path) < size;
+        maps_close(&maps);
+    }
+    ifg_free(map);
+    if (!found)
+        out[0] = '\0';
+    return found;
+}
+
+struct model_memory {
+    pid_t pid;
+    uint64_t data;
+    uint64_t bytes;
+    bool failed;
+};
+
+static size_t read_piece(void *user, uint64_t at, void *out, size_t bytes)
+{
+    struct model_memory *memory = user;
+
+    if (bytes > memory->bytes - at)
+        bytes = (size_t)(memory->bytes - at);
+    if (!process_memory(memory->pid, memory->data + at, out, bytes)) {
+        memory->failed = true;
+        return 0;
+    }
+    return bytes;
+}
+
+bool session_content(pid_t pid, uint64_t data, uint64_t bytes, uint64_t *out_hash)
+{
+    struct model_memory memory = { pid, data, bytes, !bytes };
+
+    *out_hash = ort_content_hash(bytes, read_piece, &memory);
+    return !memory.failed;
 }

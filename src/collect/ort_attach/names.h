@@ -32,8 +32,13 @@ void model_name_of(const char *path, char *out, size_t size);
  * models do, it is there, and there is no other. */
 bool session_object_path(pid_t pid, uint64_t session, char *out, size_t size);
 
-/* The only model file that the process has open or mapped. */
-bool session_open_file(pid_t pid, char *out, size_t size);
+/* The file that a model in memory is: mapped there, from its beginning to its end. A file that the
+ * process merely has open says nothing about the models in its memory. */
+bool session_mapped_file(pid_t pid, uint64_t data, uint64_t bytes, char *out, size_t size);
+
+/* The hash of a model that lies in the memory of a process, as hooks would have it; false: not all
+ * of what it takes could be read. */
+bool session_content(pid_t pid, uint64_t data, uint64_t bytes, uint64_t *out_hash);
 
 /* The name of the graph in a model that lies in the memory of a process; false: none is found. */
 bool session_graph_name(pid_t pid, uint64_t data, uint64_t bytes, char *out, size_t size);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tap.h"
@@ -136,22 +137,48 @@ static void wild_objects_do_no_harm(void)
     end();
 }
 
-static void open_files_tell_if_there_is_one(void)
+static void a_mapped_file_tells_if_it_is_all_of_it(void)
 {
+    struct stat file;
     char path[PATH_MAX];
-    int one;
-    int two;
+    size_t bytes;
+    void *data;
+    int fd;
 
     begin();
-    CHECK(!session_open_file(getpid(), path, sizeof path));
-    one = open(first, O_RDONLY | O_CLOEXEC);
-    CHECK(session_open_file(getpid(), path, sizeof path));
+    fd = open(first, O_RDWR | O_CLOEXEC);
+    REQUIRE(fd >= 0 && ftruncate(fd, 10000) == 0 && fstat(fd, &file) == 0);
+    bytes = (size_t)file.st_size;
+    data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    REQUIRE(data != MAP_FAILED);
+    CHECK(session_mapped_file(getpid(), (uintptr_t)data, bytes, path, sizeof path));
     CHECK_STR(path, first);
-    two = open(second, O_RDONLY | O_CLOEXEC);
-    CHECK(!session_open_file(getpid(), path, sizeof path));
-    close(one);
-    close(two);
+    CHECK(!session_mapped_file(getpid(), (uintptr_t)data + 4096, bytes - 4096, path, sizeof path));
+    CHECK(!session_mapped_file(getpid(), (uintptr_t)data, bytes - 1, path, sizeof path));
+    munmap(data, bytes);
+    /* It is still open, which means nothing. */
+    CHECK(!session_mapped_file(getpid(), (uintptr_t)path, bytes, path, sizeof path));
+    close(fd);
     end();
+}
+
+static void the_content_is_that_of_the_bytes(void)
+{
+    static unsigned char model[3000000];
+    uint64_t hash, same, other;
+
+    if (!process_memory(getpid(), (uintptr_t)model, &hash, sizeof hash))
+        SKIP("this process may not read its own memory by process_vm_readv");
+    REQUIRE(session_content(getpid(), (uintptr_t)model, sizeof model, &hash));
+    CHECK(session_content(getpid(), (uintptr_t)model, sizeof model, &same));
+    CHECK_UINT(same, hash);
+    CHECK(session_content(getpid(), (uintptr_t)model, sizeof model - 1, &other));
+    CHECK(other != hash);
+    model[sizeof model - 1] = 1;
+    CHECK(session_content(getpid(), (uintptr_t)model, sizeof model, &other));
+    CHECK(other != hash);
+    CHECK(!session_content(getpid(), 4096, sizeof model, &other));
+    CHECK(!session_content(getpid(), (uintptr_t)model, 0, &other));
 }
 
 static void names_come_from_paths(void)
@@ -201,5 +228,6 @@ static void graphs_have_names(void)
 
 TAP_MAIN(TAP_CASE(a_path_in_an_object_is_found), TAP_CASE(two_paths_are_none),
          TAP_CASE(paths_of_the_options_are_not_the_model), TAP_CASE(older_strings_are_found),
-         TAP_CASE(wild_objects_do_no_harm), TAP_CASE(open_files_tell_if_there_is_one),
-         TAP_CASE(names_come_from_paths), TAP_CASE(graphs_have_names))
+         TAP_CASE(wild_objects_do_no_harm), TAP_CASE(a_mapped_file_tells_if_it_is_all_of_it),
+         TAP_CASE(the_content_is_that_of_the_bytes), TAP_CASE(names_come_from_paths),
+         TAP_CASE(graphs_have_names))

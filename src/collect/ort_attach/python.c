@@ -159,7 +159,7 @@ static struct attach_model *model_of(struct attach_process *process,
         snprintf(name, sizeof name, "(a model that could not be loaded)");
     else
         snprintf(name, sizeof name, "session@%" PRIx64, load->session);
-    return attach_model_of(process, name, path, runtime, "", inferred);
+    return attach_model_of(process, &ATTACH_MODEL(name, path, "", runtime, ""), inferred);
 }
 
 static void write_load(struct attach_process *process, struct attach_thread *thread,

@@ -11,33 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Up to WHOLE bytes all are hashed, of more only SAMPLES pieces: a model of gigabytes must not be
- * read twice, and no training leaves that many pieces of its weights as they were. */
-#define WHOLE_BYTES  (1u << 20)
-#define SAMPLES      32u
-#define SAMPLE_BYTES (8u << 10)
+#include "ort_abi/content.h"
 
 /* Domains that only ONNX Runtime writes, into models that it has optimized. */
 static const char *const ort_domains[] = { "com.microsoft.nchwc", "com.ms.internal.nhwc" };
-
-uint64_t model_hash(uint64_t seed, const void *data, size_t bytes)
-{
-    const unsigned char *at = data;
-    uint64_t hash = seed ^ (bytes * 0x9e3779b97f4a7c15ull);
-
-    while (bytes) {
-        uint64_t word = 0;
-        size_t part = bytes < sizeof word ? bytes : sizeof word;
-
-        memcpy(&word, at, part);
-        hash = (hash ^ word) * 0x9fb21c651e98df25ull;
-        hash ^= hash >> 35;
-        at += part;
-        bytes -= part;
-    }
-    hash *= 0xc2b2ae3d27d4eb4full;
-    return hash ^ hash >> 29;
-}
 
 /* ---- bytes of a file or of memory ---- */
 
@@ -86,27 +63,9 @@ static bool byte_at(struct source *source, uint64_t at, unsigned char *out)
     return true;
 }
 
-static uint64_t hash_contents(const struct source *source)
+static size_t read_piece(void *source, uint64_t at, void *out, size_t bytes)
 {
-    static const unsigned char nothing[1];
-    unsigned char piece[SAMPLE_BYTES];
-    uint64_t hash = source->bytes;
-    uint64_t count = SAMPLES;
-
-    if (source->bytes <= WHOLE_BYTES)
-        count = (source->bytes + sizeof piece - 1) / sizeof piece;
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t at = i * sizeof piece; /* one after the other, or evenly spread to the very end */
-        size_t got;
-
-        if (source->bytes > WHOLE_BYTES)
-            at = (source->bytes - sizeof piece) / (SAMPLES - 1) * i;
-        if (source->bytes > WHOLE_BYTES && i == SAMPLES - 1)
-            at = source->bytes - sizeof piece;
-        got = read_at(source, at, piece, sizeof piece);
-        hash = model_hash(hash, got ? piece : nothing, got);
-    }
-    return hash;
+    return read_at(source, at, out, bytes);
 }
 
 /* ---- as much of protocol buffers as is needed ---- */
@@ -241,7 +200,7 @@ static void identify(struct source *source, struct model_identity *out)
     char mark[4];
 
     out->bytes = source->bytes;
-    out->hash = hash_contents(source);
+    out->hash = ort_content_hash(source->bytes, read_piece, source);
     if (read_at(source, 4, mark, sizeof mark) == sizeof mark && memcmp(mark, "ORTM", 4) == 0) {
         out->is_ort_format = true;
         return;

@@ -32,6 +32,4 @@ __attribute__((visibility("default"))) void ifg_ort_identify(const void *data, s
 __attribute__((visibility("default"))) void ifg_ort_identify_file(const char *path,
                                                                   struct model_identity *out);
 
-uint64_t model_hash(uint64_t seed, const void *data, size_t bytes);
-
 #endif

@@ -15,6 +15,7 @@
 
 #include "hooks/ort/identity.h"
 #include "hooks/ort/wrap.h"
+#include "ort_abi/content.h"
 
 /* ---- the interface of providers: fields in ONNX Runtime's order; it reads as many of them as the
  * version at the beginning says ---- */
@@ -136,7 +137,7 @@ static pthread_mutex_t nodes_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static uint32_t node_place(ifg_model *model, const char *name, size_t bytes, const char *type)
 {
-    uint64_t key = model_hash((uintptr_t)model, name, bytes) | 1;
+    uint64_t key = ort_content_mix((uintptr_t)model, name, bytes) | 1;
     uint32_t place = 0;
     char text[ORT_TEXT * 2];
 

@@ -19,6 +19,7 @@
 #include "hooks/ort/observer.h"
 #include "hooks/ort/ops.h"
 #include "hooks/ort/refused.h"
+#include "ort_abi/content.h"
 
 /* ---- the states of sessions: a few, used again and again ---- */
 
@@ -121,8 +122,9 @@ static void name_model(struct creation *creation)
     errno = saved_errno;
     ort_options_text(asked, options_text, sizeof options_text);
     ort_requested_text(asked, requested, sizeof requested);
-    options_hash = model_hash(asked->config_hash, options_text, strlen(options_text));
-    options_hash = model_hash(options_hash + (uint64_t)asked->policy, requested, strlen(requested));
+    options_hash = ort_content_mix(asked->config_hash, options_text, strlen(options_text));
+    options_hash =
+        ort_content_mix(options_hash + (uint64_t)asked->policy, requested, strlen(requested));
     snprintf(content_id, sizeof content_id, "%016llx-%08x",
              (unsigned long long)creation->identity.hash, (unsigned)options_hash);
     creation->model = ifg_model_create(&(ifg_model_options){
@@ -143,10 +145,10 @@ bool models_note(const char *content_id, const char *path)
 {
     static uint64_t seen[256];
     static unsigned count;
-    uint64_t hash = model_hash(1, content_id, strlen(content_id));
+    uint64_t hash = ort_content_mix(1, content_id, strlen(content_id));
     bool is_new = true;
 
-    hash = model_hash(hash, path, strlen(path));
+    hash = ort_content_mix(hash, path, strlen(path));
     pthread_mutex_lock(&states_lock);
     for (unsigned i = 0; i < count && i < 256; i++)
         is_new = is_new && seen[i] != hash;

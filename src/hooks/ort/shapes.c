@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hooks/ort/identity.h"
+#include "ort_abi/content.h"
 
 #define CACHED 4u
 
@@ -90,9 +91,9 @@ static const struct ort_shapes *in_words(const struct ort_session_state *session
     uint64_t hash = count;
 
     for (size_t i = 0; i < count; i++) {
-        hash = model_hash(hash, shapes[i].size, shapes[i].rank * sizeof *shapes[i].size);
+        hash = ort_content_mix(hash, shapes[i].size, shapes[i].rank * sizeof *shapes[i].size);
         if (names && names[i])
-            hash = model_hash(hash, names[i], strnlen(names[i], 64));
+            hash = ort_content_mix(hash, names[i], strnlen(names[i], 64));
     }
     for (unsigned i = 0; i < CACHED; i++) {
         entry = &cache.entries[i];

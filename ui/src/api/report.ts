@@ -40,6 +40,7 @@ export interface ReportModel {
   content_id: string;
   runtime: string;
   pid: number;
+  inferred: string;
   file_bytes: number | null;
   options: string;
   specialization: string;

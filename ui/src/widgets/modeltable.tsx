@@ -86,7 +86,7 @@ export function ModelTable({ report, models, open, title }: { report: Report; mo
                     <b>{model.name}</b>
                   </button>{' '}
                   <span class="faint">
-                    {[model.functions.map((one) => one.name).join(', '), modelNodes(model) ? `${count(modelNodes(model))} ${plural(modelNodes(model), 'node')}` : '', model.file_bytes ? bytes(model.file_bytes) : ''].filter(Boolean).join(' · ')}
+                    {[model.functions.map((one) => one.name).join(', '), modelNodes(model) ? `${count(modelNodes(model))} ${plural(modelNodes(model), 'node')}` : '', model.file_bytes ? bytes(model.file_bytes) : '', model.inferred && `name inferred from ${model.inferred}`].filter(Boolean).join(' · ')}
                   </span>
                 </td>
               </tr>

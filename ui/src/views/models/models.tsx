@@ -17,6 +17,7 @@ import { modelId, openCategory, placesOf } from '../../widgets/places.ts';
 function Properties({ model }: { model: ReportModel }) {
   const rows: [string, string][] = [
     ['File', model.path],
+    ['Name inferred from', model.inferred],
     ['Size', model.file_bytes ? bytes(model.file_bytes) : ''],
     ['Content', model.content_id],
     ['Runtime', model.runtime],

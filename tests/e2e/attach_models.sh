@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Which model is which, seen from outside: what was not read is not claimed, and no model gets the name of another.
+# shellcheck disable=SC2154 # set by tap.sh
+. "$TAP_SH"
+. "$SOURCE_DIR/tests/e2e/record_lib.sh"
+. "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
+. "$SOURCE_DIR/tests/e2e/attach_lib.sh"
+need_probes
+need ort-node-1.30.0
+cd "$T" || exit 99
+app=$PROGRAMS/ort_app
+relu=$models/relu.onnx
+recorded() { "$INFEROGRAM" record -q -f --hook uprobe -o "$trace" -- "$@" >app.out 2>app.err; }
+per_model() { rows "SELECT count(*) FROM ml_event WHERE category = 'inference' GROUP BY model ORDER BY 1" | tr '\n' ' '; }
+
+# The same graph name, other contents: what exporters make of every model.
+python3 - "$relu" other.onnx <<'EOP'
+import sys
+data = open(sys.argv[1], 'rb').read()
+open(sys.argv[2], 'wb').write(data + b'\x32\x05other')  # ModelProto.doc_string
+EOP
+ok "two models with one graph name" recorded "$app" --ort "$(ort 1.30.0)" --array --runs 20 --pause-us 500 --model "$relu" --model other.onnx
+is "they are two models" "$(rows "SELECT count(*) FROM model")" 2
+is "with their own inferences" "$(per_model)" "20 20 "
+is "with names of their own" "$(rows "SELECT count(DISTINCT name) FROM model")" 2
+is "nothing is said to be loaded twice" "$("$INFEROGRAM" report "$trace" --json | grep -c repeated-load)" 0
+is "and none has a path" "$(rows "SELECT count(*) FROM model WHERE path != ''")" 0
+
+# Sessions that come and go at one address.
+ok "one session after the other" recorded "$app" --ort "$(ort 1.30.0)" --array --runs 10 --pause-us 500 --loads 3 --model "$relu" --model other.onnx
+is "every inference is there" "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" 60
+read_models=$(rows "SELECT count(*) FROM model WHERE content_id != ''")
+note "$read_models models were read"
+is "no model has inferences of two contents" "$(rows "SELECT count(*) FROM (SELECT model FROM ml_event WHERE category = 'load'
+    GROUP BY model HAVING count(*) > 3)")" 0
+is "the same only where the bytes were read" "$(rows "SELECT count(*) FROM (SELECT e.model FROM ml_event e JOIN model m ON m.name = e.model
+    WHERE e.category = 'load' AND m.content_id = '' GROUP BY e.model HAVING count(*) > 1)")" 0
+
+# A file that is merely open.
+cat >bystander.py <<'EOP'
+import os, sys
+os.execv(sys.argv[2], sys.argv[2:] if not os.set_inheritable(os.open(sys.argv[1], os.O_RDONLY), True) else [])
+EOP
+cp "$models/chain.onnx" bystander.onnx
+steady array.log python3 bystander.py bystander.onnx "$PROGRAMS/ort_steady" array.log 500 -a "$(ort 1.30.0)" "$relu"
+ok "another model file is open" attach --duration 500ms --pid "$steady"
+matches "its name is not taken" "$(rows "SELECT name FROM model")" '^session@[0-9a-f]+$'
+settle "$steady"
+
+# What is inferred is shown as that.
+rm -f file.log
+steady file.log "$PROGRAMS/ort_steady" file.log 500 "$(ort 1.30.0)" "$relu"
+ok "a session from before" attach --duration 500ms --pid "$steady"
+settle "$steady"
+contains "the report tells where the name is from" "$("$INFEROGRAM" report "$trace")" "(name inferred from: session object)"
+contains "so does its JSON" "$("$INFEROGRAM" report --json "$trace" | tr -d ' ')" '"inferred":"sessionobject"'
+done_testing
