@@ -11,7 +11,7 @@ const events = (change: Partial<Events> = {}): Events => ({ count: 0, first_ms: 
 function model(change: Partial<Record<(typeof CATEGORIES)[number], Partial<Events>>> = {}): ReportModel {
   const all = Object.fromEntries(CATEGORIES.map((category) => [category, events(change[category])])) as ReportModel['functions'][number]['events'];
   return {
-    name: 'det', path: '', content_id: '', runtime: 'ONNX Runtime', pid: 1, inferred: "", file_bytes: 1, options: '', specialization: 'cold', loads: {},
+    name: 'det', path: '', content_id: '', runtime: 'ONNX Runtime', pid: 1, inferred: '', file_bytes: 1, options: '', specialization: 'cold', loads: {},
     placement: { requested: [], actual: [], nodes: {}, source: '', policy: '' },
     functions: [{ name: 'main', events: all, request: { count: 0, before_ms: null, inference_ms: null, after_ms: null } }],
     operators: [], profiling: { inferences: 0, operators: 0, median_us: null, resolution_us: null },
