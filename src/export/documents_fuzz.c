@@ -144,8 +144,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     has_b = load(&b, data + cut, size - cut);
     if (has_a || has_b)
         try_diff(has_a ? a.model : b.model, has_b ? b.model : a.model);
-    if (has_a && has_b)
-        try_diff(b.model, a.model);
     if (has_a)
         try_report(a.model);
     if (has_b)
