@@ -281,6 +281,9 @@ static void show_end(const struct session_result *result, const struct screen *s
     if (result->left_running && !waited)
         cli_say("%u of its processes go%s on without being recorded", result->left_running,
                 result->left_running == 1 ? "es" : "");
+    if (result->not_written)
+        cli_say("%s events more are not in the file: it could not grow",
+                cli_count(result->not_written, events));
     if (result->totals.dropped)
         cli_say("events were dropped because buffers were full: record less, or use --lossless");
     if (result->end != SESSION_WRITE_FAILED && !(screen->view && screen->view->directory[0]))

@@ -122,7 +122,12 @@ static bool is_ready(int fd, pid_t pid, bool *out_hopeless)
 {
     struct ifg_wire_control head;
     ssize_t got = pread(fd, &head, sizeof head, 0);
+    struct stat info;
 
+    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+        *out_hopeless = true;
+        return false;
+    }
     if (got == (ssize_t)sizeof head && head.magic == IFG_WIRE_MAGIC)
         return true;
     *out_hopeless = !process_exists(pid);

@@ -431,6 +431,12 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     allocated_finish(session);
     sampled_finish(session);
     session_fill_progress(session, &result->totals);
+    /* A disk that is full: what came after that is not in the file. */
+    if (trace_writer_status(session->writer, NULL) &&
+        session->ended.events > session->context.written) {
+        result->not_written = session->ended.events - session->context.written;
+        result->totals.events -= result->not_written;
+    }
     result->recorder_cpu_s = cpu_seconds();
     result->interrupted = session->interrupts > 0;
     result->no_library = result->totals.processes == 0 && !session->profile;

@@ -110,7 +110,8 @@ struct session_result {
     char let_go[512];         /* why recording ended though the process goes on; "": it did not */
     char still_injected[512]; /* why the program still calls through our hooks; "" if it does not */
     struct session_progress totals;
-    double recorded_s; /* until it stopped; what was to be written then came on top */
+    uint64_t not_written; /* events that were taken, but are not in the file: it could not grow */
+    double recorded_s;    /* until it stopped; what was to be written then came on top */
     double recorder_cpu_s;
     uint32_t sample_hz; /* 0: nothing was sampled */
     uint64_t samples;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -20,8 +21,10 @@
 /* A ring that has been quiet for this long: see whether its thread is still there. */
 #define IDLE_CHECK_NS 1000000000ull
 
-#define LOCK_ATTEMPTS 10
-#define LOCK_PAUSE_NS 3000000
+#define LOCK_ATTEMPTS  10
+#define DYING_ATTEMPTS 700 /* two seconds and more, for one that was killed */
+#define PF_EXITING     4   /* of the kernel */
+#define LOCK_PAUSE_NS  3000000
 
 static int open_pidfd(pid_t pid)
 {
@@ -128,17 +131,50 @@ static void begin_recording(struct target *target)
     __atomic_store_n(&control->recording, 1, __ATOMIC_RELEASE);
 }
 
-/* Who only asks whether a region is free (`ls`) holds the lock for a moment as well. */
+/* Killed, and on its way out: the kernel takes its memory before its locks. Or gone already, and
+ * somebody that it started has not closed what it got yet. */
+static bool is_dying(uint32_t pid)
+{
+    char path[64];
+    char text[1024];
+    const char *at;
+    char state;
+    FILE *file;
+    size_t length;
+
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return true;
+    length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    at = strrchr(text, ')');
+    if (!at || strlen(at) < 4)
+        return true;
+    at += 2;
+    state = *at;
+    for (int field = 3; field < 9 && at; field++) /* the state is the third, flags are the ninth */
+        at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL;
+    return state == 'Z' || state == 'X' || (at && (strtoul(at, NULL, 10) & PF_EXITING));
+}
+
+/* Who only asks whether a region is free (`ls`) holds the lock for a moment as well; and so does a
+ * recorder that was killed, until the kernel is done with it. */
 static enum ifg_status lock_region(int fd, pid_t pid, struct ifg_error *err)
 {
     const struct timespec pause = { 0, LOCK_PAUSE_NS };
     struct ifg_wire_control control = { 0 };
 
-    for (int attempt = 0; attempt < LOCK_ATTEMPTS; attempt++) {
+    for (int attempt = 0; attempt < DYING_ATTEMPTS; attempt++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
             return IFG_OK;
         if (errno != EWOULDBLOCK)
             return ifg_fail_errno(err, "cannot lock the recording memory of process %d", (int)pid);
+        if (attempt >= LOCK_ATTEMPTS &&
+            (pread(fd, &control, sizeof control, 0) != (ssize_t)sizeof control ||
+             !control.recorder_pid || !is_dying(control.recorder_pid)))
+            break;
         nanosleep(&pause, NULL);
     }
     if (pread(fd, &control, sizeof control, 0) != (ssize_t)sizeof control || !control.recorder_pid)
@@ -293,6 +329,7 @@ static void end_thread(struct target *target, struct ring_reader *reader, uint64
     ring_flush(target, reader, now_ns, true);
     target_note_ended(target, reader->tid, reader->thread, trace_stream_zones(reader->stream),
                       reader->dropped);
+    target->context->written += trace_stream_written(reader->stream);
     trace_stream_destroy(reader->stream);
     target->ended_dropped += reader->dropped;
     target->unbalanced += reader->ring->unbalanced - reader->ring->unbalanced_before;

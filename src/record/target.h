@@ -36,6 +36,7 @@ struct target_context {
     struct runtime_watch *runtimes; /* likewise */
     uint64_t counter_begin;         /* the CPU's counter and CLOCK_MONOTONIC when all began */
     uint64_t monotonic_begin_ns;
+    uint64_t written;                  /* events of threads that have ended, in the file */
     const struct redaction *redaction; /* what of arguments is not to be told */
     struct overhead *overhead;         /* wants to know of inferences; NULL: nobody does */
 };

@@ -64,6 +64,7 @@ struct trace_stream {
     uint64_t dropped;            /* as told by the caller */
     uint64_t refused;            /* dropped here: no memory, or too large */
     uint64_t reported;           /* dropped, as the latest block told */
+    uint64_t written;            /* zones and events that are in the file */
     struct event_block events;
     struct attribute_state *attribute_state;
     struct trace_stream *next;
@@ -172,6 +173,11 @@ uint64_t trace_stream_zones(const struct trace_stream *stream)
     return stream->zones_before_block;
 }
 
+uint64_t trace_stream_written(const struct trace_stream *stream)
+{
+    return stream->written;
+}
+
 void trace_stream_destroy(struct trace_stream *stream)
 {
     if (!stream)
@@ -219,6 +225,8 @@ static void emit_zones(struct trace_stream *stream, const uint8_t *open, size_t 
         columns[ZONE_OPEN].data = open;
         columns[ZONE_OPEN].size = open_bytes;
         trace_writer_emit(stream->writer, &head, columns, ZONE_COLUMNS);
+        if (!trace_writer_broken(stream->writer))
+            stream->written += zones->count;
         stream->zones_before_block += zones->count;
     }
     zones->count = 0;
@@ -283,6 +291,8 @@ static void emit_events(struct trace_stream *stream)
     columns[EVENT_KEYS].data = block->keys.data;
     columns[EVENT_KEYS].size = block->keys.size;
     trace_writer_emit(stream->writer, &head, columns, count);
+    if (!trace_writer_broken(stream->writer))
+        stream->written += block->count;
     block->count = 0;
 }
 

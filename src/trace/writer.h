@@ -114,6 +114,7 @@ void trace_writer_clock_pairs(struct trace_writer *writer, uint32_t clock,
 
 /* One stream per thread; owned by the writer. NULL when memory is short (remembered in status). */
 struct trace_stream *trace_stream_create(struct trace_writer *writer, uint32_t thread);
+uint64_t trace_stream_written(const struct trace_stream *stream); /* zones and events in the file */
 void trace_stream_destroy(struct trace_stream *stream); /* flushes; for threads that are gone */
 
 /* A stream for a thread that had one before, which told of so many zones and losses. What was known

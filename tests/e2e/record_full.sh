@@ -7,13 +7,21 @@
 
 cd "$T" || exit 1
 
+# The number of events in the last message of a recording, without its thin spaces.
+events_told() {
+    sed -n 's/.*recorded [0-9.]* s: \(.*\) events, .*/\1/p' stderr | tr -cd 0-9
+}
+
 # checked NAME FILE: the message names the file and how much is there, and that can be read.
 checked() {
+    told=$(events_told)
     matches "$1: the file and what was written are named" "$(cat stderr)" \
         "^inferogram: $2: cannot write more after [1-9][0-9]* bytes"
     contains "$1: the command's output is complete" "$(cat stdout)" "done 3000000"
     ok "$1: what is there can be read" "$INFEROGRAM" info "$2"
     ok "$1: with zones" test "$(count "$2" tick)" -gt 1000
+    # "recorded 0.1 s: 427 520 events": as many as there are.
+    is "$1: the events that are told are in it" "$told" "$(json "$2" "d['events']['zones']")"
 }
 
 exits "a file size limit: 125" 125 sh -c 'ulimit -S -f 100; exec "$@"' sh \
