@@ -117,6 +117,36 @@ enum ifg_status credentials_of(pid_t pid, struct credentials *out, struct ifg_er
     return IFG_OK;
 }
 
+void credentials_own(struct credentials *out)
+{
+    uid_t users[3];
+    gid_t groups[3];
+    long count;
+
+    memset(out, 0, sizeof *out);
+    syscall(SYS_getresuid, &users[0], &users[1], &users[2]);
+    syscall(SYS_getresgid, &groups[0], &groups[1], &groups[2]);
+    out->uid = users[0];
+    out->gid = groups[0];
+    out->effective_uid = users[1];
+    out->effective_gid = groups[1];
+    for (size_t i = 1; i < 3; i++)
+        out->is_set_id |= users[i] != users[0] || groups[i] != groups[0];
+    count = syscall(SYS_getgroups, CREDENTIALS_GROUPS_MAX, out->groups);
+    out->group_count = count > 0 ? (size_t)count : 0;
+}
+
+bool credentials_are_guarded(pid_t pid, const struct credentials *who)
+{
+    struct stat entry;
+    char path[48];
+
+    /* What cannot be dumped belongs to root in /proc. */
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    return who->is_set_id || (who->uid != 0 && who->permitted) || stat(path, &entry) < 0 ||
+           entry.st_uid != who->uid;
+}
+
 void credentials_nobody(struct credentials *out)
 {
     memset(out, 0, sizeof *out);

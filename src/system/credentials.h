@@ -40,6 +40,15 @@ struct credentials {
 enum ifg_status credentials_of(pid_t pid, struct credentials *out,
                                struct ifg_error *err) IFG_MUST_CHECK;
 
+/* Of this process, by system calls alone: also right after fork, in a process with threads. */
+void credentials_own(struct credentials *out);
+
+/*
+ * Whether a process guards itself against its own user: it is not dumpable, or has more rights than
+ * he. Nothing is run on its behalf. `who` is from credentials_of.
+ */
+bool credentials_are_guarded(pid_t pid, const struct credentials *who);
+
 /* From the text of /proc/PID/status; for tests and fuzzing. */
 enum ifg_status credentials_parse(const char *text, struct credentials *out,
                                   struct ifg_error *err) IFG_MUST_CHECK;
