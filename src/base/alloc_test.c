@@ -105,6 +105,36 @@ static void failure_on_demand(void)
     ifg_free(fourth);
 }
 
+static void a_limit_refuses_and_tells(void)
+{
+    struct ifg_alloc_refusal refusal;
+    char *first, *larger;
+
+    ifg_alloc_limit(1 << 20);
+    first = ifg_alloc(600, 1000);
+    REQUIRE(first != NULL);
+    CHECK(!ifg_alloc_refused(&refusal));
+    CHECK_STR(ifg_alloc_why(), "");
+    CHECK(ifg_alloc(600, 1000) == NULL);
+    CHECK(ifg_realloc(first, 1200, 1000) == NULL);
+    CHECK(!ifg_alloc_take(600000));
+    CHECK(ifg_alloc_refused(&refusal));
+    CHECK_UINT(refusal.limit, 1 << 20);
+    CHECK_UINT(refusal.wanted, 600000);
+    CHECK(refusal.used >= 600000);
+    CHECK(strstr(ifg_alloc_why(), "--max-memory") != NULL);
+    /* What is given back can be had again; growing counts only once. */
+    larger = ifg_realloc(first, 1000, 1000);
+    CHECK(larger != NULL);
+    ifg_free(larger);
+    CHECK(ifg_alloc_take(1000000));
+    ifg_alloc_give_back(1000000);
+    CHECK_UINT(ifg_alloc_left(), 1 << 20);
+    ifg_alloc_limit(0);
+    CHECK_UINT(ifg_alloc_left(), SIZE_MAX);
+}
+
 TAP_MAIN(TAP_CASE(memory_is_zeroed), TAP_CASE(nothing_is_still_a_block),
          TAP_CASE(overflow_is_refused), TAP_CASE(realloc_keeps_the_contents),
-         TAP_CASE(strings_are_copied), TAP_CASE(failure_on_demand))
+         TAP_CASE(strings_are_copied), TAP_CASE(failure_on_demand),
+         TAP_CASE(a_limit_refuses_and_tells))

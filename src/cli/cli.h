@@ -30,6 +30,7 @@ struct cli_command {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+    bool reads;                        /* files from others: its memory is limited */
 };
 
 int cmd_record(int argc, char **argv);
@@ -52,6 +53,9 @@ int cmd_live(int argc, char **argv);
 
 /* "inferogram: ..." on stderr; control characters in it become '?'. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Whether a message so far named the limit on memory. */
+bool cli_told_of_limit(void);
 
 /* The same for a wrong command line; points to --help and returns CLI_USAGE. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -28,6 +28,7 @@ static const char help[] =
     "  --thread T    only those of the thread with this number or name\n"
     "  --all         all instructions, also where no samples are near\n"
     "  --json        for scripts: docs/annotate.md\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help        this text\n"
     "\n"
     "Exit status: 0; 1 if no function, or more than one, is meant; 2 if FILE cannot be read or\n"

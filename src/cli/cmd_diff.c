@@ -26,6 +26,7 @@ static const char help[] =
     "  --json           one JSON document, described in docs/json.md\n"
     "  --html OUT       one page that can be mailed ('-' for stdout)\n"
     "  -f               replace OUT if it exists\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help           this text\n"
     "\n"
     "Two recordings made at different times differ a little for no reason; see "

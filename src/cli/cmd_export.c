@@ -37,6 +37,7 @@ static const char help[] =
     "  --thread T        only the thread with this number or name\n"
     "  --name REGEX      only names that contain a match (PCRE2, ECMAScript-like)\n"
     "  --from T, --to T  only what begins in this part of the trace (1.5s, 200ms, 15us)\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help            this text\n"
     "\n"
     "Exit status: 0; 1 if OUT cannot be written; 2 if FILE cannot be read or an option is wrong.\n";

@@ -43,6 +43,7 @@ static const char help[] =
     "K=V\n"
     "  --batch N, --dim D=N, --shape I:1x3x8x8, --value I=X, --input-data PATH, --seed N, --pin "
     "CPU\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help           this text\n"
     "Exit status: 0 pass, 1 fail, 2 wrong or unreadable input, 3 unsure, 4 the machine is not fit\n"
     "for it or lacks something.\n";

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/memory_limit.h"
 #include "import/import.h"
 
 static const char help[] =
@@ -27,6 +28,7 @@ static const char help[] =
     "  -f, --force     replace an existing file\n"
     "  --max-events N  refuse larger files (default 100000000; 32 bytes of memory each)\n"
     "  --json          the result as JSON, described in docs/json.md\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help          this text\n"
     "\n"
     "Exit status: 0; 1 if the trace cannot be written; 2 if FILE cannot be read or has no "
@@ -126,6 +128,7 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     if (optind + 1 < argc)
         return cli_usage("import", "one file at a time; '%s' is too many", argv[optind + 1]);
     request->options.path = argv[optind];
+    memory_limit_reading(request->options.path);
     if (output && strcmp(output, "-") == 0)
         return cli_usage("import",
                          "a trace cannot be written to standard output; give a file name");

@@ -21,6 +21,7 @@ static const char help[] =
     "\n"
     "  --top N  how many places to list (default 10, 0 for none)\n"
     "  --json   one JSON document, described in docs/json.md\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help   this text\n"
     "\n"
     "Exit status: 0; 2 if FILE cannot be read.\n";

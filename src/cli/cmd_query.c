@@ -28,6 +28,7 @@ static const char help[] =
     "  --max-rows N   stop after N rows (default 1000000, 0 for no limit)\n"
     "  --timeout S    stop after so much time (default 30; 500ms, 2m; 0 for no limit)\n"
     "  --max-width N  cut texts in tables after N characters (default 80, 0 for whole texts)\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help         this text\n"
     "\n"
     "  inferogram query run.ifg 'SELECT name, count(*), sum(dur_ns) FROM slice GROUP BY name'\n"

@@ -30,6 +30,7 @@ static const char help[] =
     "                   that needs no server and no network ('-' for stdout)\n"
     "  -f               replace OUT if it exists\n"
     "  --max-size SIZE  at most so large (default 8 MB); what does not fit is left out, and said\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help           this text\n"
     "\n"
     "Exit status: 0, whatever was found; 1 if OUT cannot be written; 2 if FILE cannot be read or "

@@ -27,6 +27,7 @@ static const char help[] =
     "  --listen ADDRESS  listen on an address of this machine that others can reach: whoever has\n"
     "                    the address with its secret sees the traces, and nothing is encrypted\n"
     "  -q, --quiet       print nothing but the address\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help            this text\n"
     "\n"
     "Exit status: 0 stopped by Ctrl-C or SIGTERM; 1 it cannot listen; 2 a wrong command line, or\n"

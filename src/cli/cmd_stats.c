@@ -31,6 +31,7 @@ static const char help[] =
     "  --sort COLUMN     total (default), self, count, mean, p50, p99, max or name\n"
     "  --limit N         at most N rows (0 for all; default 40 in tables, all in JSON and CSV)\n"
     "  --json, --csv     for scripts; times in nanoseconds\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help            this text\n"
     "\n"
     "self: without what lies directly inside; sd: of the sample; share: total / time range.\n"

@@ -4,12 +4,17 @@
 
 #include <unistd.h>
 
+#include "cli/memory_limit.h"
+
 int cli_load(const char *path, struct trace_reader **out_reader, const struct model **out_model)
 {
     struct ifg_error err = { 0 };
     const struct trace_file_info *file;
-    enum ifg_status status = trace_reader_open(path, out_reader, &err);
+    enum ifg_status status;
     uint64_t missing;
+
+    memory_limit_reading(path);
+    status = trace_reader_open(path, out_reader, &err);
 
     *out_model = NULL;
     if (!status)

@@ -5,34 +5,38 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/memory_limit.h"
 #include "cli/nearest.h"
 #include "system/rights.h"
 
 static const struct cli_command commands[] = {
-    { "record", "run a program, or attach to one, and record what it does", cmd_record },
-    { "info", "what is in a trace: program, host, counts, losses, where the time went", cmd_info },
+    { "record", "run a program, or attach to one, and record what it does", cmd_record, false },
+    { "info", "what is in a trace: program, host, counts, losses, where the time went", cmd_info,
+      true },
     { "report", "the answer on one screen: models, where they run, findings and their fixes",
-      cmd_report },
+      cmd_report, true },
     { "stats", "counts, sums and percentiles by zone, model, category, op, function, thread",
-      cmd_stats },
+      cmd_stats, true },
     { "annotate", "source and machine code of a function with the samples of each line",
-      cmd_annotate },
-    { "serve", "traces in a browser: timeline, models, operators, source", cmd_serve },
+      cmd_annotate, true },
+    { "serve", "traces in a browser: timeline, models, operators, source", cmd_serve, true },
     { "live", "what a running program's models cost now: a gauge in the terminal or a page",
-      cmd_live },
-    { "query", "ask a trace in SQL", cmd_query },
-    { "export", "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...", cmd_export },
-    { "diff", "what changed between two traces, with a verdict for each place", cmd_diff },
+      cmd_live, false },
+    { "query", "ask a trace in SQL", cmd_query, true },
+    { "export", "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...", cmd_export,
+      true },
+    { "diff", "what changed between two traces, with a verdict for each place", cmd_diff, true },
     { "inspect", "what is in a model, without running it: size, parameters, operators, costs",
-      cmd_inspect },
-    { "bench", "how long a model takes, how certain that is, and whether to trust it", cmd_bench },
+      cmd_inspect, false },
+    { "bench", "how long a model takes, how certain that is, and whether to trust it", cmd_bench,
+      false },
     { "compare", "which model, setting, library or command is faster, and is it certain?",
-      cmd_compare },
-    { "gate", "pass or fail, for CI: budgets, no slower than before, slow drift", cmd_gate },
-    { "import", "turn a Chrome trace or an ONNX Runtime profile into a trace", cmd_import },
-    { "ls", "processes that can be recorded, and how", cmd_ls },
-    { "doctor", "what works on this machine, and the command that fixes what does not",
-      cmd_doctor },
+      cmd_compare, false },
+    { "gate", "pass or fail, for CI: budgets, no slower than before, slow drift", cmd_gate, true },
+    { "import", "turn a Chrome trace or an ONNX Runtime profile into a trace", cmd_import, true },
+    { "ls", "processes that can be recorded, and how", cmd_ls, false },
+    { "doctor", "what works on this machine, and the command that fixes what does not", cmd_doctor,
+      false },
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -66,11 +70,19 @@ static const char *nearest(const char *given)
     return best.name;
 }
 
+static int run_reader(const struct cli_command *command, int argc, char **argv)
+{
+    int code = memory_limit_set(&argc, argv);
+
+    return code ? code : memory_limit_settle(command->run(argc, argv));
+}
+
 static int run_command(int argc, char **argv)
 {
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(argv[0], commands[i].name) == 0)
-            return commands[i].run(argc, argv);
+            return commands[i].reads ? run_reader(&commands[i], argc, argv)
+                                     : commands[i].run(argc, argv);
     if (nearest(argv[0]))
         return cli_usage(NULL, "there is no command '%s' (did you mean '%s'?)", argv[0],
                          nearest(argv[0]));

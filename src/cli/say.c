@@ -11,6 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool told_of_limit;
+
+bool cli_told_of_limit(void)
+{
+    return told_of_limit;
+}
+
 /* Messages quote names of files and programs, and those may contain anything. */
 static void say(const char *format, va_list args)
 {
@@ -18,6 +25,7 @@ static void say(const char *format, va_list args)
     char clean[sizeof text];
 
     vsnprintf(text, sizeof text, format, args);
+    told_of_limit |= strstr(text, "--max-memory") != NULL;
     fprintf(stderr, "inferogram: %s", cli_clean(text, clean, sizeof clean));
 }
 

@@ -22,9 +22,13 @@ void *column_alloc(size_t count, size_t size)
         return NULL;
     if (bytes < HUGE_PAGE)
         return ifg_alloc(bytes, 1);
-    column = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (column == MAP_FAILED)
+    if (!ifg_alloc_take(bytes))
         return NULL;
+    column = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (column == MAP_FAILED) {
+        ifg_alloc_give_back(bytes);
+        return NULL;
+    }
     madvise(column, bytes, MADV_HUGEPAGE);
     return column;
 }
@@ -35,10 +39,12 @@ void column_free(void *column, size_t count, size_t size)
 
     if (!column)
         return;
-    if (bytes < HUGE_PAGE)
+    if (bytes < HUGE_PAGE) {
         ifg_free(column);
-    else
+    } else {
         munmap(column, bytes);
+        ifg_alloc_give_back(bytes);
+    }
 }
 
 static unsigned worker_count(const struct model_options *options)
@@ -140,8 +146,8 @@ enum ifg_status model_create(const struct trace_reader *reader, const struct mod
         }
     }
     if (status) {
-        ifg_fail(err, status, "not enough memory to load the trace (%zu slices)",
-                 builder ? builder->column_slots : 0);
+        ifg_fail(err, status, "%s: not enough memory to load the trace (%zu slices)%s",
+                 trace_reader_name(reader), builder ? builder->column_slots : 0, ifg_alloc_why());
         model_destroy(builder ? &builder->model : NULL);
         return status;
     }

@@ -16,6 +16,8 @@
 #include "model/allocations.h"
 #include "model/model_internal.h"
 
+#define KEYS_RECENT 1024u
+
 /* Workers' samples are compared with every thread that runs models: no more often than this. */
 #define LENDING_MAX ((uint64_t)1 << 32)
 
@@ -112,32 +114,57 @@ static uint32_t find_thread(const struct model_profile *profile, uint64_t key)
     return MODEL_NONE;
 }
 
+/* Threads as they come, most of them once: the few that are busy alternate. */
+struct key_list {
+    uint64_t *keys;
+    size_t count;
+    size_t capacity;
+    uint64_t recent[KEYS_RECENT];
+};
+
+static bool note_key(struct key_list *list, uint64_t key)
+{
+    uint64_t *recent = &list->recent[(key ^ key >> 32) % KEYS_RECENT];
+
+    if (list->count && *recent == key + 1)
+        return true;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 256;
+        uint64_t *keys = ifg_realloc(list->keys, capacity, sizeof *keys);
+
+        if (!keys)
+            return false;
+        list->keys = keys;
+        list->capacity = capacity;
+    }
+    list->keys[list->count++] = key;
+    *recent = key + 1; /* 0 is none */
+    return true;
+}
+
 /* Every (pid, tid) that was sampled or switched, once. */
 static bool list_threads(struct model_profile *profile, const struct trace_sample *samples,
                          const struct trace_switch *switches)
 {
-    size_t all = profile->sample_count + profile->switch_count;
-    uint64_t *keys = ifg_alloc(all, sizeof *keys);
+    struct key_list list = { 0 };
     struct model_sampled_thread *threads;
+    bool good = true;
+    uint64_t *keys;
     size_t count = 0;
+    size_t all;
 
-    if (!keys)
+    for (size_t i = 0; good && i < profile->sample_count; i++)
+        good = note_key(&list, thread_key(samples[i].pid, samples[i].tid));
+    for (size_t i = 0; good && i < profile->switch_count; i++)
+        good = note_key(&list, thread_key(switches[i].pid, switches[i].tid));
+    keys = list.keys;
+    if (!good) {
+        ifg_free(keys);
         return false;
-    for (size_t i = 0; i < profile->sample_count; i++) {
-        uint64_t key = thread_key(samples[i].pid, samples[i].tid);
-
-        if (!count || keys[count - 1] != key)
-            keys[count++] = key;
     }
-    for (size_t i = 0; i < profile->switch_count; i++) {
-        uint64_t key = thread_key(switches[i].pid, switches[i].tid);
-
-        if (!count || keys[count - 1] != key)
-            keys[count++] = key;
-    }
-    qsort(keys, count, sizeof *keys, by_value);
-    all = count;
-    count = 0;
+    if (list.count)
+        qsort(keys, list.count, sizeof *keys, by_value);
+    all = list.count;
     for (size_t i = 0; i < all; i++)
         if (!i || keys[i] != keys[i - 1])
             keys[count++] = keys[i];

@@ -401,10 +401,21 @@ static size_t find_place(const struct model_builder *builder, const struct loose
 {
     size_t at = lower_bound(builder->start_ns, low, high, slice->start_ns);
 
-    while (
-        slice->late && at < high && builder->start_ns[at] == slice->start_ns &&
-        (builder->duration_ns[at] >= slice->duration_ns || builder->duration_ns[at] == UINT32_MAX))
-        at++;
+    if (!slice->late || at == high || builder->start_ns[at] != slice->start_ns)
+        return at;
+    /* Those that begin with it, the longest first. */
+    high = slice->start_ns < UINT64_MAX
+               ? lower_bound(builder->start_ns, at, high, slice->start_ns + 1)
+               : high;
+    while (at < high) {
+        size_t middle = at + (high - at) / 2;
+        uint32_t duration = builder->duration_ns[middle];
+
+        if (duration >= slice->duration_ns || duration == UINT32_MAX)
+            at = middle + 1;
+        else
+            high = middle;
+    }
     return at;
 }
 
@@ -466,7 +477,8 @@ static enum ifg_status allocate_columns(struct slice_work *work, size_t *region_
             at += work->blocks[i].count;
         }
         region_ends[t] = at;
-        spare += UNFINISHED_MAX;
+        if (work->first_block[t + 1] > work->first_block[t])
+            spare += UNFINISHED_MAX;
     }
     at += spare;
     builder->column_slots = at;

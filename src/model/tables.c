@@ -7,6 +7,8 @@
 
 #include "base/alloc.h"
 
+#define MAP_SLOTS_FREE (1u << 20)
+
 static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -166,6 +168,8 @@ static enum ifg_status build_maps(struct model_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
 
+    uint64_t allowance = 4 * (uint64_t)tables->location_count + MAP_SLOTS_FREE; /* of all maps */
+
     builder->maps = ifg_alloc(tables->process_count, sizeof *builder->maps);
     if (!builder->maps)
         return IFG_NO_MEMORY;
@@ -178,8 +182,10 @@ static enum ifg_status build_maps(struct model_builder *builder)
         while (i < tables->location_count && tables->locations[i].process == process)
             i++;
         largest = tables->locations[i - 1].id;
-        if (process >= tables->process_count || largest > 4 * (uint64_t)(i - first) + 4096)
+        if (process >= tables->process_count || largest > 4 * (uint64_t)(i - first) + 4096 ||
+            largest >= allowance)
             continue;
+        allowance -= largest + 1;
         map = &builder->maps[process];
         map->by_id = ifg_alloc(largest + 1, sizeof *map->by_id);
         if (!map->by_id)

@@ -116,7 +116,8 @@ static void set_limits(sqlite3 *db)
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0, NULL);
-    sqlite3_hard_heap_limit64(QUERY_MEMORY_MAX);
+    sqlite3_hard_heap_limit64(ifg_alloc_left() < QUERY_MEMORY_MAX ? (sqlite3_int64)ifg_alloc_left()
+                                                                  : QUERY_MEMORY_MAX);
 }
 
 static int register_tables(struct query *query)

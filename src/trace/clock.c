@@ -48,7 +48,7 @@ enum ifg_status trace_clocks_add(struct trace_clock_set *set, uint32_t clock, ui
     struct trace_pair pair = { 0 };
     struct trace_clock_line *line;
 
-    if (clock >= TRACE_CLOCK_MAX)
+    if (clock >= TRACE_CLOCK_MAX || count > TRACE_COUNT_MAX)
         return IFG_CORRUPT;
     line = find_or_add_line(set, clock);
     if (!line)

@@ -132,7 +132,7 @@ out:
     return status;
 }
 
-enum ifg_status trace_tables_finish(struct trace_table_set *set)
+enum ifg_status trace_tables_keep_latest(struct trace_table_set *set)
 {
     struct trace_tables *view = &set->view;
 
@@ -146,6 +146,16 @@ enum ifg_status trace_tables_finish(struct trace_table_set *set)
         keep_latest(set->facts, &view->fact_count, sizeof *set->facts, compare_facts) ||
         keep_latest(set->losses, &view->loss_count, sizeof *set->losses, compare_losses))
         return IFG_NO_MEMORY;
+    return IFG_OK;
+}
+
+enum ifg_status trace_tables_finish(struct trace_table_set *set)
+{
+    struct trace_tables *view = &set->view;
+    enum ifg_status status = trace_tables_keep_latest(set);
+
+    if (status)
+        return status;
     if (view->location_count)
         qsort(set->locations, view->location_count, sizeof *set->locations, compare_locations);
     if (view->model_count)

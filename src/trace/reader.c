@@ -18,7 +18,8 @@
 
 #include "base/alloc.h"
 
-#define PIECES_MOST 1000u
+#define PIECES_MOST   1000u
+#define RESIDENT_MOST ((size_t)64 << 20) /* bytes of the mapped file in our memory */
 
 /* What people open by mistake, by its first bytes. */
 static const struct {
@@ -113,6 +114,15 @@ static enum ifg_status check_file_header(struct trace_reader *reader, size_t *ou
     return IFG_OK;
 }
 
+void trace_reader_touch(const struct trace_reader *reader, size_t bytes)
+{
+    struct trace_reader *counted = (struct trace_reader *)(uintptr_t)reader;
+    size_t before = atomic_fetch_add(&counted->touched, bytes);
+
+    if (reader->mapped && before / RESIDENT_MOST != (before + bytes) / RESIDENT_MOST)
+        madvise((void *)(uintptr_t)reader->data, reader->size, MADV_DONTNEED);
+}
+
 bool trace_block_at(const uint8_t *data, size_t size, uint64_t offset,
                     struct trace_block_head *out_head, const uint8_t **out_payload)
 {
@@ -125,8 +135,15 @@ bool trace_block_at(const uint8_t *data, size_t size, uint64_t offset,
 }
 
 /* Puts a block into the list if it is of a kind that this version knows. False: no memory. */
-static bool list_block(struct trace_reader *reader, const struct trace_block *block)
+static bool list_block(struct trace_reader *reader, const struct trace_block *given)
 {
+    struct trace_block copy = *given;
+    struct trace_block *block = &copy;
+
+    /* Decoding will refuse it; nobody should make room for it before. */
+    if ((block->type == TRACE_BLOCK_ZONES || block->type == TRACE_BLOCK_EVENTS) &&
+        block->count > TRACE_COUNT_MAX)
+        block->count = 0;
     if (block->type < TRACE_BLOCK_DEFINITIONS || block->type > TRACE_BLOCK_THREAD_NAMES ||
         block->type == TRACE_BLOCK_FOOTER)
         return true;
@@ -198,12 +215,24 @@ static enum ifg_status scan_blocks(struct trace_reader *reader, size_t first, st
             scan->footer_offset = at;
         }
         at += TRACE_BLOCK_HEADER_BYTES + head.payload_bytes;
+        trace_reader_touch(reader, at - good_end);
         good_end = at;
     }
     if (reader->size > good_end)
         /* Behind a footer it is the trailer that is damaged; else a block that was cut. */
         note_damage(reader, good_end, reader->size - good_end, scan->have_footer ? 0 : 1);
     return IFG_OK;
+}
+
+/* Whether the block itself says the same as the index: room is made by what the index says. */
+static bool is_header_of(const struct trace_reader *reader, uint64_t offset, uint64_t type,
+                         uint64_t stream, uint64_t count)
+{
+    struct trace_block_head head;
+
+    return offset <= reader->size - TRACE_BLOCK_HEADER_BYTES &&
+           trace_block_head_get(reader->data + offset, &head) && head.type == type &&
+           head.stream == stream && head.count == count;
 }
 
 static bool read_index(struct trace_reader *reader, uint64_t first, uint64_t footer, uint64_t count,
@@ -228,8 +257,8 @@ static bool read_index(struct trace_reader *reader, uint64_t first, uint64_t foo
         block.t0 = ifg_cursor_varint(&cursor);
         block.t1 = block.t0 + ifg_cursor_varint(&cursor);
         block.dropped = ifg_cursor_varint(&cursor);
-        if (cursor.failed || offset < earliest || offset >= footer || type > UINT16_MAX ||
-            stream > UINT32_MAX || events > UINT32_MAX)
+        if (cursor.failed || offset < earliest || offset >= footer ||
+            !is_header_of(reader, offset, type, stream, events))
             return false;
         block.type = (enum trace_block_type)type;
         block.stream = (uint32_t)stream;
@@ -369,7 +398,8 @@ static enum ifg_status load(struct trace_reader *reader, struct ifg_error *err)
     if (!status)
         status = trace_tables_finish(&reader->tables);
     if (status)
-        return ifg_fail(err, status, "%s: not enough memory to open the trace", reader->name);
+        return ifg_fail(err, status, "%s: not enough memory to open the trace%s", reader->name,
+                        ifg_alloc_why());
     trace_clocks_finish(&reader->clocks, &reader->tables.view);
     trace_unpacker_fini(&reader->unpacker);
     return IFG_OK;
@@ -481,6 +511,11 @@ void trace_reader_close(struct trace_reader *reader)
     if (reader->mapped)
         munmap((void *)(uintptr_t)reader->data, reader->size);
     ifg_free(reader);
+}
+
+const char *trace_reader_name(const struct trace_reader *reader)
+{
+    return reader->name;
 }
 
 const struct trace_file_info *trace_reader_file(const struct trace_reader *reader)

@@ -36,6 +36,8 @@ struct trace_table_set {
     size_t instrument_capacity;
     size_t fact_capacity;
     size_t loss_capacity;
+    size_t definitions; /* that were read */
+    size_t settled;     /* entries that were left when replaced ones were removed last */
 };
 
 /* Adds every definition of a definitions column. IFG_CORRUPT when the column ends inside one (those
@@ -46,6 +48,9 @@ enum ifg_status trace_tables_add(struct trace_table_set *set, const uint8_t *dat
 /* Makes sure that an index has an entry, so that whoever follows it stays inside the array. */
 enum ifg_status trace_tables_cover_thread(struct trace_table_set *set, size_t index) IFG_MUST_CHECK;
 enum ifg_status trace_tables_cover_clock(struct trace_table_set *set, size_t index) IFG_MUST_CHECK;
+
+/* Removes what was replaced. */
+enum ifg_status trace_tables_keep_latest(struct trace_table_set *set) IFG_MUST_CHECK;
 
 /* Sorts, removes what was replaced, and publishes the view. */
 enum ifg_status trace_tables_finish(struct trace_table_set *set) IFG_MUST_CHECK;
@@ -81,6 +86,7 @@ struct trace_reader {
     size_t size;
     size_t data_end; /* behind it are zeros that take no room on the disk */
     bool mapped;
+    atomic_size_t touched; /* bytes of blocks that were read so far, again and again */
     char *name;
     struct trace_file_info info;
     struct trace_block *blocks;
@@ -90,6 +96,10 @@ struct trace_reader {
     struct trace_clock_set clocks;
     struct trace_unpacker unpacker; /* only while opening */
 };
+
+/* So many bytes of the mapped file were read. They stay in the system's cache but not in our
+ * memory, where a large file would soon take more room than what was made from it. */
+void trace_reader_touch(const struct trace_reader *reader, size_t bytes);
 
 /* Unpacks the block with this number, if it is of this type, with its checks. */
 enum ifg_status trace_open_block(const struct trace_reader *reader, size_t index,

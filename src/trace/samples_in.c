@@ -60,7 +60,7 @@ static bool open_lanes(struct decoder *decoder, size_t block, enum trace_block_t
         trace_open_block(decoder->reader, block, type, unpacker, out_head, NULL);
 
     decoder->no_memory = decoder->no_memory || status == IFG_NO_MEMORY;
-    if (status)
+    if (status || out_head->count > TRACE_COUNT_MAX)
         return false;
     for (size_t i = 0; i < TRACE_COLUMNS_MAX; i++)
         decoder->lane[i] = i < unpacker->count
@@ -416,6 +416,71 @@ void trace_profile_fini(struct trace_profile *profile)
 
 /* ---- samples and switches ---- */
 
+/* Into the order of time; entries of one time stay in theirs. By numbers, because the library's own
+ * way would need as much memory again as the entries take. */
+struct sorting {
+    const char *items;
+    size_t size;
+    int (*compare)(const void *left, const void *right);
+};
+
+static int compare_by_number(const void *left, const void *right, void *context)
+{
+    const struct sorting *sorting = context;
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    int order =
+        sorting->compare(sorting->items + a * sorting->size, sorting->items + b * sorting->size);
+
+    return order ? order : a < b ? -1 : 1;
+}
+
+/* Puts item order[i] at i, along the circles that this makes. `spare` has room for one item. */
+static void rearrange(char *items, uint32_t *order, size_t count, size_t size, char *spare)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t to = i;
+
+        if (order[i] == i)
+            continue;
+        memcpy(spare, items + i * size, size);
+        while (order[to] != i) {
+            size_t from = order[to];
+
+            memcpy(items + to * size, items + from * size, size);
+            order[to] = (uint32_t)to;
+            to = from;
+        }
+        memcpy(items + to * size, spare, size);
+        order[to] = (uint32_t)to;
+    }
+}
+
+/* False: no memory. */
+static bool sort_in_place(void *items, size_t count, size_t size,
+                          int (*compare)(const void *left, const void *right))
+{
+    struct sorting sorting = { items, size, compare };
+    char spare[64];
+    uint32_t *order;
+    size_t sorted = 1;
+
+    while (sorted < count &&
+           compare((char *)items + (sorted - 1) * size, (char *)items + sorted * size) <= 0)
+        sorted++;
+    if (sorted >= count)
+        return true;
+    order = size <= sizeof spare && count <= UINT32_MAX ? ifg_alloc(count, sizeof *order) : NULL;
+    if (!order)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, count, sizeof *order, compare_by_number, &sorting);
+    rearrange(items, order, count, size, spare);
+    ifg_free(order);
+    return true;
+}
+
 static int compare_sample_times(const void *left, const void *right)
 {
     const struct trace_sample *a = left;
@@ -492,12 +557,11 @@ enum ifg_status trace_samples_read(const struct trace_reader *reader,
                 count++;
     }
     trace_unpacker_fini(&decoder.unpacker);
-    if (decoder.no_memory) {
+    if (decoder.no_memory ||
+        !sort_in_place(samples, count, sizeof *samples, compare_sample_times)) {
         ifg_free(samples);
         return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for its samples", reader->name);
     }
-    if (count)
-        qsort(samples, count, sizeof *samples, compare_sample_times);
     *out_samples = samples;
     *out_count = count;
     return IFG_OK;
@@ -548,12 +612,11 @@ enum ifg_status trace_switches_read(const struct trace_reader *reader,
                 count++;
     }
     trace_unpacker_fini(&decoder.unpacker);
-    if (decoder.no_memory) {
+    if (decoder.no_memory ||
+        !sort_in_place(switches, count, sizeof *switches, compare_switch_times)) {
         ifg_free(switches);
         return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for its switches", reader->name);
     }
-    if (count)
-        qsort(switches, count, sizeof *switches, compare_switch_times);
     *out_switches = switches;
     *out_count = count;
     return IFG_OK;
@@ -612,13 +675,11 @@ enum ifg_status trace_allocations_read(const struct trace_reader *reader,
                 count++;
     }
     trace_unpacker_fini(&decoder.unpacker);
-    if (decoder.no_memory) {
+    if (decoder.no_memory || !sort_in_place(all, count, sizeof *all, compare_allocation_times)) {
         ifg_free(all);
         return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for its allocations",
                         reader->name);
     }
-    if (count)
-        qsort(all, count, sizeof *all, compare_allocation_times);
     *out_allocations = all;
     *out_count = count;
     return IFG_OK;

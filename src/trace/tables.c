@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 
 #define ARENA_CHUNK (64u << 10)
+#define SETTLE_AT   65536u /* entries */
 
 struct trace_arena_chunk {
     struct trace_arena_chunk *next;
@@ -225,13 +226,21 @@ enum ifg_status trace_tables_cover_clock(struct trace_table_set *set, size_t ind
     return IFG_OK;
 }
 
+/* Indices are handed out one after the other. A small file with a large one is damaged or made to
+ * take memory. */
+static bool is_backed(const struct trace_table_set *set, size_t index)
+{
+    return index < TRACE_INDEX_MAX &&
+           index < TRACE_INDEX_FREE + TRACE_INDEX_EACH * set->definitions;
+}
+
 static enum ifg_status cover_process(struct trace_table_set *set, size_t index)
 {
     static const struct trace_process_entry unknown = { .program = "",
                                                         .arguments = "",
                                                         .directory = "" };
 
-    if (index >= TRACE_INDEX_MAX)
+    if (!is_backed(set, index))
         return IFG_CORRUPT;
     if (!RESERVE(set, processes, process_capacity, index + 1))
         return IFG_NO_MEMORY;
@@ -244,7 +253,7 @@ enum ifg_status trace_tables_cover_thread(struct trace_table_set *set, size_t in
 {
     static const struct trace_thread_entry unknown = { .name = "" };
 
-    if (index >= TRACE_INDEX_MAX)
+    if (!is_backed(set, index))
         return IFG_CORRUPT;
     if (!RESERVE(set, threads, thread_capacity, index + 1))
         return IFG_NO_MEMORY;
@@ -472,6 +481,22 @@ static definition_reader *const readers[] = {
     [TRACE_DEF_FACT] = add_fact,       [TRACE_DEF_LOSS] = add_loss,
 };
 
+/* The same definition again and again must not fill the memory before the end. */
+static enum ifg_status settle(struct trace_table_set *set)
+{
+    const struct trace_tables *view = &set->view;
+    size_t entries = view->location_count + view->model_count + view->property_count +
+                     view->instrument_count + view->fact_count + view->loss_count;
+    enum ifg_status status;
+
+    if (entries < SETTLE_AT || entries / 2 < set->settled)
+        return IFG_OK;
+    status = trace_tables_keep_latest(set);
+    set->settled = view->location_count + view->model_count + view->property_count +
+                   view->instrument_count + view->fact_count + view->loss_count;
+    return status;
+}
+
 enum ifg_status trace_tables_add(struct trace_table_set *set, const uint8_t *data, size_t size)
 {
     struct ifg_cursor cursor = ifg_cursor_over(data, size);
@@ -488,7 +513,10 @@ enum ifg_status trace_tables_add(struct trace_table_set *set, const uint8_t *dat
             return IFG_CORRUPT;
         if (kind >= sizeof readers / sizeof readers[0] || !readers[kind])
             continue;
+        set->definitions++;
         status = readers[kind](set, &fields);
+        if (!status)
+            status = settle(set);
         if (fields.no_memory || status == IFG_NO_MEMORY)
             return IFG_NO_MEMORY;
         if (status)

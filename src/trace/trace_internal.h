@@ -26,9 +26,11 @@
 #define TRACE_FILE_MAGIC_BYTES   8u
 
 /* What a reader accepts, so that no length in a file can ask for much memory. */
-#define TRACE_COUNT_MAX  (1u << 20)   /* zones or events in a block */
+#define TRACE_COUNT_MAX  (1u << 16)   /* zones or events in a block */
 #define TRACE_FOOTER_MAX (256u << 20) /* the footer may be larger than other blocks */
-#define TRACE_INDEX_MAX  (1u << 20)   /* process and thread indices are below this */
+#define TRACE_INDEX_MAX  (1u << 20)   /* process and thread indices are below this, */
+#define TRACE_INDEX_FREE (1u << 16)   /* and those above this need definitions that back them: */
+#define TRACE_INDEX_EACH 64u          /* each for so many */
 #define TRACE_CLOCK_MAX  (1u << 16)   /* clock indices are below this */
 
 /* Every unpacked column is followed by zeros, so that a varint can be read eight bytes at a time.
