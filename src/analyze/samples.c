@@ -8,6 +8,7 @@
 
 #include "analyze/samples_internal.h"
 #include "base/alloc.h"
+#include "base/convert.h"
 
 const double samples_quantiles[SAMPLES_QUANTILES] = { 0.5, 0.9, 0.95, 0.99, 0.999 };
 
@@ -209,7 +210,7 @@ uint64_t samples_needed_bound(double q, double confidence)
     /* Only the upper tail matters: all values below the quantile by chance. */
     if (!(q > 0) || !(q < 1) || !(tail > 0))
         return 0;
-    return q >= 0.5 ? least_count(q, tail) : (uint64_t)fmax(1, ceil(log(tail) / log(q)));
+    return q >= 0.5 ? least_count(q, tail) : ifg_u64_of(fmax(1, ceil(log(tail) / log(q))));
 }
 
 struct samples_interval samples_quantile_interval(const double *sorted, size_t count, double q,

@@ -8,6 +8,7 @@
 
 #include "analyze/samples_internal.h"
 #include "base/alloc.h"
+#include "base/convert.h"
 
 #define UNITS_LEAST     6u
 #define PROCESSES_LEAST 2u
@@ -417,7 +418,7 @@ uint64_t samples_more(const struct samples_change *change, double threshold)
     if (!(factor < LOOKS_BEYOND))
         return 0;
     more = ceil((double)change->units * (factor - 1));
-    return more > 1 ? (uint64_t)more : 1;
+    return more > 1 ? ifg_u64_of(more) : 1;
 }
 
 /* ---- second opinion ----------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 #include "bench/compare_internal.h"
 
 #define WARNINGS_MAX 64u
@@ -273,7 +274,7 @@ static uint64_t units_missing(const struct samples_change *change, double thresh
     by_distance = (double)change->units * (pow(change->half_width / distance, 2) - 1);
     if (!(by_distance <= MORE_MAX))
         return 0; /* as good as at the threshold: cannot be said */
-    return by_distance > (double)more ? (uint64_t)ceil(by_distance) : more;
+    return by_distance > (double)more ? ifg_u64_of(ceil(by_distance)) : more;
 }
 
 /* One pair of values for each process: the geometric means of its blocks, so that their ratio is

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 
 #define NEEDS_MAX 1e12
 
@@ -107,7 +108,7 @@ uint64_t gate_needs(const struct gate_estimate *estimate, double limit)
     if (!(needs < NEEDS_MAX))
         return 0;
     /* It was not decided with as many as there are. */
-    return needs > count ? (uint64_t)ceil(needs - 1e-6) : estimate->count + 1;
+    return needs > count ? ifg_u64_of(ceil(needs - 1e-6)) : estimate->count + 1;
 }
 
 /* ---- the plan ---- */
@@ -206,7 +207,7 @@ void gate_estimate_change(const struct samples_change *change, double threshold,
 
         if (needs < NEEDS_MAX)
             out_estimate->needs =
-                needs > (double)change->units ? (uint64_t)ceil(needs - 1e-6) : change->units + 1;
+                needs > (double)change->units ? ifg_u64_of(ceil(needs - 1e-6)) : change->units + 1;
     }
 }
 

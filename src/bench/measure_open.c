@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 #include "bench/measure_internal.h"
 #include "bench/rate_search.h"
 
@@ -30,7 +31,7 @@ static enum ifg_status run_open(struct measure_process *process, double rate_hz,
         .workers = process->workers,
         .per_query = 1,
         .queries = queries,
-        .duration_ns = (uint64_t)(1e9 * duration_s),
+        .duration_ns = ifg_u64_of(1e9 * duration_s),
         .rate_hz = rate_hz,
         .seed = seed,
         .first_set = process->next_set,

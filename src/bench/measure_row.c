@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 #include "bench/measure_internal.h"
 
 #define WARMUP_LEAST          10u
@@ -424,7 +425,7 @@ static enum ifg_status run_blocks(struct measure_process *process, uint64_t skip
     bool by_time = options->duration_s > 0;
     uint64_t wanted = by_time ? 0 : options->iterations - skipped;
     uint64_t size, blocks, done = 0, wall_ns = 0;
-    uint64_t limit_ns = (uint64_t)(1e9 * options->duration_s);
+    uint64_t limit_ns = ifg_u64_of(1e9 * options->duration_s);
 
     if (options->keep && (by_time || options->keep < wanted))
         wanted = options->keep;

@@ -38,12 +38,11 @@ static const char help[] =
     "  --history DIR, --drift PCT, --fail-on-drift  keep every result; look for slow changes (2)\n"
     "  --json, --junit FILE, --markdown FILE, --github, --explain  outputs; FILE - is stdout\n"
     "  -n, --iterations N, -w, --warmup N, --warmup-max T, --duration T, --processes N, --slo T\n"
-    "  --pairs N, --patience T, --row NAME, --ep LIST   of comparisons; a hang; a row\n"
+    "  --pairs N, --patience T, --row NAME, --ep LIST, --max-memory SIZE\n"
     "  --ort PATH, --runtime FILE, --threads N, --opt L, --policy P, --set K=V, --session-config "
     "K=V\n"
     "  --batch N, --dim D=N, --shape I:1x3x8x8, --value I=X, --input-data PATH, --seed N, --pin "
     "CPU\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
     "  --help           this text\n"
     "Exit status: 0 pass, 1 fail, 2 wrong or unreadable input, 3 unsure, 4 the machine is not fit\n"
     "for it or lacks something.\n";

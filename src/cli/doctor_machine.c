@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/small_file.h"
+#include "base/convert.h"
 #include "base/ticks.h"
 #include "bench/trust.h"
 #include "cli/cli.h"
@@ -179,7 +180,7 @@ void doctor_cgroup(struct doctor_finding *out)
         snprintf(cpus, sizeof cpus, "%.2g CPUs", look->cpu_limit);
     if (!isnan(look->memory_limit))
         snprintf(bytes, sizeof bytes, "%s%s of memory", *cpus ? ", " : "",
-                 cli_size((uint64_t)look->memory_limit, memory));
+                 cli_size(ifg_u64_of(look->memory_limit), memory));
     if (*cpus || *bytes)
         doctor_say(out, DOCTOR_WORKS, "%s%s", cpus, bytes);
     else if (look->group || (known && strstr(text, "::/\n")))

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/convert.h"
 #include "cli/advice.h"
 #include "cli/cli.h"
 #include "cli/stats_functions.h"
@@ -380,11 +381,11 @@ static void write_sampling(const struct info_request *request, struct ifg_bytes 
 
     if (!info_sampling(request, &sampling) || !(sampling.samples >= 0))
         return;
-    cli_print(out, "Sampling     %s samples", cli_count((uint64_t)sampling.samples, number));
+    cli_print(out, "Sampling     %s samples", cli_count(ifg_u64_of(sampling.samples), number));
     if (sampling.hz > 0)
         cli_print(out, " at %.0f Hz", sampling.hz);
     if (sampling.lost >= 0)
-        cli_print(out, " · %s lost", cli_count((uint64_t)sampling.lost, number));
+        cli_print(out, " · %s lost", cli_count(ifg_u64_of(sampling.lost), number));
     if (sampling.rooted_share >= 0)
         cli_print(out, " · %.1f %% rooted, %.1f %% with uncertain frames",
                   100 * sampling.rooted_share, 100 * sampling.inferred_share);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "base/convert.h"
 #include "cli/live_gauge.h"
 
 #define NS_PER_S     UINT64_C(1000000000)
@@ -317,12 +318,12 @@ static void put_resources(const struct live_feed *feed, size_t columns, struct i
         snprintf(parts[1], sizeof parts[1], " (%.1f of %u cores)",
                  cpu->last / 100 * feed->info.cpus, feed->info.cpus);
     if (memory > 0)
-        snprintf(parts[2], sizeof parts[2], "Memory %s", cli_size((uint64_t)memory, text));
+        snprintf(parts[2], sizeof parts[2], "Memory %s", cli_size(ifg_u64_of(memory), text));
     if (gpu)
         snprintf(parts[3], sizeof parts[3], "GPU %.0f %%", gpu->last);
     if (gpu_memory)
         snprintf(parts[4], sizeof parts[4], "GPU memory %s",
-                 cli_size((uint64_t)gpu_memory->last, text));
+                 cli_size(ifg_u64_of(gpu_memory->last), text));
     for (size_t i = 0; i < 5; i++) {
         size_t used = columns_since(out, begin);
 

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/convert.h"
+
 static bool told_of_limit;
 
 bool cli_told_of_limit(void)
@@ -245,6 +247,6 @@ bool cli_parse_ns(const char *text, uint64_t *out_ns)
 
     if (!cli_parse_seconds(text, &seconds))
         return false;
-    *out_ns = (uint64_t)llround(seconds * 1e9);
+    *out_ns = ifg_u64_of(round(seconds * 1e9));
     return true;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 
 bool sampled_is_wanted(const struct export_job *job)
 {
@@ -56,7 +57,7 @@ enum ifg_status sampled_init(struct sampled *sampled, struct export_job *job)
                    : IFG_OK;
     sampled->job = job;
     sampled->profile = profile;
-    sampled->period_ns = profile->hz > 0 ? (uint64_t)(1e9 / (profile->hz * profile->on_share)) : 1;
+    sampled->period_ns = profile->hz > 0 ? ifg_u64_of(1e9 / (profile->hz * profile->on_share)) : 1;
     frames = profile->trace->frame_count + 1;
     sampled->first_entry = ifg_alloc(frames + 1, sizeof *sampled->first_entry);
     sampled->picked = ifg_alloc(profile->sample_count, sizeof *sampled->picked);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 #include "server/handler.h"
 #include "server/routes.h"
 
@@ -86,7 +87,7 @@ static void put_cpu(struct ifg_json *json, const struct server_trace *trace, uns
         if (!isfinite(value) || !(end > start))
             continue;
         start = start < 0 ? 0 : start;
-        for (size_t p = (size_t)start; p < px && (double)p < end; p++) {
+        for (size_t p = ifg_u64_of(start); p < px && (double)p < end; p++) {
             double left = start > (double)p ? start : (double)p;
             double right = end < (double)(p + 1) ? end : (double)(p + 1);
 

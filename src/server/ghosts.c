@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 #include "server/handler.h"
 #include "server/lod.h"
 #include "server/routes.h"
@@ -78,7 +79,7 @@ static void add_sample(struct ghosts *ghosts, const struct model_profile *profil
     size_t same = 0;
 
     if (ghosts->depth > 0 && sample->ns <= ghosts->open[0].start_ns + ghosts->open[0].duration_ns +
-                                               (uint64_t)(PERIODS_BETWEEN * (double)period_ns))
+                                               ifg_u64_of(PERIODS_BETWEEN * (double)period_ns))
         while (same < count && same < ghosts->depth && ghosts->open[same].place == routines[same])
             same++;
     close_from(ghosts, same);
@@ -147,7 +148,7 @@ static enum ifg_status make_ghosts(const struct server_trace *trace, struct trac
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < thread->sample_count && !ghosts->no_memory; i++)
         add_sample(ghosts, profile, &profile->samples[profile->by_thread[thread->first_sample + i]],
-                   (uint64_t)(1e9 / hz));
+                   ifg_u64_of(1e9 / hz));
     close_from(ghosts, 0);
     if (!ghosts->no_memory)
         status = make_rows(trace->model, ghosts, &track->ghosts);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 #include "server/mailed_internal.h"
 #include "server/routes.h"
 
@@ -311,8 +312,8 @@ static enum ifg_status put_runs(struct filling *f, uint32_t net)
         memcpy(&start, columns + i * 8, sizeof start);
         memcpy(&duration, columns + (size_t)count * 8 + i * 4, sizeof duration);
         memcpy(&item.id, columns + (size_t)count * 8 + padded + i * 4, sizeof item.id);
-        item.start_ns = f->model->begin_ns + (uint64_t)start;
-        item.duration_ns = (uint64_t)duration;
+        item.start_ns = f->model->begin_ns + ifg_u64_of(start);
+        item.duration_ns = ifg_u64_of((double)duration);
         status = lod_items_add(&items, &item);
     }
     snprintf(target, sizeof target, "%u", net);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/convert.h"
 #include "export/documents.h"
 #include "model/allocations.h"
 #include "server/routes.h"
@@ -54,7 +55,7 @@ static void add_point(struct thinning *thinning, uint64_t ns, double value)
     const struct model *model = thinning->model;
     struct point point = { ns, value };
     double length = (double)(model->end_ns - model->begin_ns) + 1;
-    uint64_t part = (uint64_t)(fmax(answer_ns(model, ns), 0) / length * PARTS);
+    uint64_t part = ifg_u64_of(answer_ns(model, ns) / length * PARTS);
 
     if (!isfinite(value))
         return;

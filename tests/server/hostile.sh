@@ -18,9 +18,18 @@ for folder in trace_reader analyze_model; do
         cp "$file" "$T/traces/$folder-$(basename "$file").ifg"
     done
 done
+"$FORGED_TRACES" numbers "$T/traces/numbers.ifg"
 serve -q "$T/traces"
 ok "all of them, everything" python3 "$SOURCE_DIR/tests/server/hostile.py" "$url"
 note "$(cat "$T/stdout")"
 stop_serving
 is "the server lives to the end" "$status" 0
+for command in info report "stats --by thread" "report --html $T/numbers.html" "export --format chrome -o $T/numbers.json" \
+    "export --format pprof -o $T/numbers.pb.gz"; do
+    # shellcheck disable=SC2086 # words
+    set -- $command
+    name=$1
+    shift
+    exits "numbers that do not fit: $command" 0 "$INFEROGRAM" "$name" "$T/traces/numbers.ifg" "$@"
+done
 done_testing
