@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/samples.h"
+#include "analyze/perturbed.h"
 #include "base/alloc.h"
 
 #define SEED UINT64_C(0x1f6e0d5c3b2a4978)
@@ -26,6 +27,7 @@ struct comparing {
     double (*blocks[DIFF_SIDES])[DIFF_BLOCKS]; /* by row: logarithms of block medians */
     double threshold;
     uint64_t step_ns[DIFF_SIDES]; /* every duration is a multiple of it */
+    struct perturbed perturbed[DIFF_SIDES];
     struct ifg_error *err;
 };
 
@@ -260,6 +262,11 @@ static enum ifg_status fill_side(struct comparing *comparing, int side)
         }
         if (row == SIZE_MAX)
             continue;
+        if (comparing->diff->perturbed == DIFF_PERTURBED_LEFT_OUT &&
+            comparing->perturbed[side].marks[i]) {
+            diff->rows[row].side[side].perturbed++;
+            continue;
+        }
         occurrence = &occurrences[begins[row] + counts[row]++];
         occurrence->start_ns = model->start_ns[i];
         occurrence->duration_ns = model_duration_ns(model, i);
@@ -391,6 +398,9 @@ static enum diff_verdict judge(const struct diff_row *row, double threshold)
 {
     double down = 1 / (1 + threshold) - 1; /* as far down as the threshold is up */
 
+    if ((!row->side[DIFF_A].count && row->side[DIFF_A].perturbed) ||
+        (!row->side[DIFF_B].count && row->side[DIFF_B].perturbed))
+        return DIFF_UNSURE; /* it is there, but none that could be compared */
     if (!row->side[DIFF_A].count || !row->side[DIFF_B].count)
         return row->side[DIFF_A].count ? DIFF_GONE : DIFF_NEW;
     if (!row->compared)
@@ -438,7 +448,8 @@ static enum ifg_status judge_all(struct comparing *comparing)
         row->too_fine = row->compared && fabs(row->side[DIFF_B].median_ns -
                                               row->side[DIFF_A].median_ns) < (double)diff->floor_ns;
         row->verdict = judge(row, comparing->threshold);
-        if (row->verdict == DIFF_UNSURE && !row->too_fine)
+        if (row->verdict == DIFF_UNSURE && !row->too_fine && row->side[DIFF_A].count &&
+            row->side[DIFF_B].count)
             row->more = more_needed(row, comparing->threshold);
         row->weight_ns = row->change * (double)row->side[DIFF_A].total_ns;
         if (row->verdict == DIFF_NEW)
@@ -459,6 +470,36 @@ static enum ifg_status judge_all(struct comparing *comparing)
     return status;
 }
 
+static enum ifg_status find_perturbed(struct comparing *comparing)
+{
+    struct diff *diff = comparing->diff;
+    size_t left[DIFF_SIDES], with_ops = 0;
+
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        struct perturbed *perturbed = &comparing->perturbed[side];
+
+        if (perturbed_find(comparing->models[side], perturbed, NULL))
+            return no_memory(comparing->err);
+        diff->with_ops[side] = perturbed->with_ops;
+        diff->inferences[side] = perturbed->inferences;
+        left[side] = perturbed->inferences - perturbed->with_ops;
+        with_ops += perturbed->with_ops;
+    }
+    if (!with_ops)
+        return IFG_OK;
+    diff->perturbed = DIFF_PERTURBED_LEFT_OUT;
+    if (!left[DIFF_A] && !left[DIFF_B])
+        diff->perturbed = DIFF_ALL_PERTURBED;
+    for (int side = 0; side < DIFF_SIDES; side++)
+        if (diff->with_ops[side] && !left[side] && left[!side])
+            return ifg_fail(comparing->err, IFG_INVALID,
+                            "the operators of all %zu inferences of %c were recorded, which makes "
+                            "them slower, and of %c not: nothing is left that can be compared. "
+                            "Record both with --ops, or both without",
+                            diff->inferences[side], 'A' + side, 'B' - side);
+    return IFG_OK;
+}
+
 enum ifg_status diff_create(const struct model *a, const struct model *b, double threshold,
                             struct diff **out_diff, struct ifg_error *err)
 {
@@ -470,6 +511,8 @@ enum ifg_status diff_create(const struct model *a, const struct model *b, double
     comparing.diff = ifg_alloc(1, sizeof *comparing.diff);
     if (!comparing.diff || !make_rows(&comparing))
         status = no_memory(err);
+    if (!status)
+        status = find_perturbed(&comparing);
     for (int side = 0; side < DIFF_SIDES && !status; side++)
         status = fill_side(&comparing, side);
     for (size_t i = 0; !status && i < comparing.diff->row_count; i++) {
@@ -491,6 +534,7 @@ enum ifg_status diff_create(const struct model *a, const struct model *b, double
     for (int side = 0; side < DIFF_SIDES; side++) {
         ifg_free(comparing.row_of[side]);
         ifg_free(comparing.blocks[side]);
+        perturbed_fini(&comparing.perturbed[side]);
     }
     if (status) {
         diff_destroy(comparing.diff);

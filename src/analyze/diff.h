@@ -54,6 +54,7 @@ struct diff_side {
     uint64_t total_ns;
     double median_ns; /* of all occurrences; 0 if there are none */
     uint32_t blocks;
+    uint64_t perturbed; /* left out of all that: with operators recorded in them */
 };
 
 struct diff_row {
@@ -74,15 +75,22 @@ struct diff_row {
     enum diff_verdict verdict;
 };
 
+/* Recording operators makes inferences slower. Those, what contains them and what they contain are
+ * left out, unless all inferences of both traces are such: then like is compared with like. */
+enum diff_perturbed { DIFF_NONE_PERTURBED, DIFF_PERTURBED_LEFT_OUT, DIFF_ALL_PERTURBED };
+
 struct diff {
     struct diff_row *rows; /* REGRESSED first, then IMPROVED, NEW, GONE, UNSURE, SAME; by weight */
     size_t row_count;
     size_t verdicts[DIFF_VERDICTS];
     size_t compared;
-    uint64_t floor_ns;    /* smaller changes of a median are not judged */
+    uint64_t floor_ns; /* smaller changes of a median are not judged */
+    enum diff_perturbed perturbed;
+    size_t with_ops[DIFF_SIDES], inferences[DIFF_SIDES];
     double common_change; /* the median of all compared changes: what everything has in common */
 };
 
+/* IFG_INVALID: of one trace all inferences have their operators recorded, of the other not. */
 enum ifg_status diff_create(const struct model *a, const struct model *b, double threshold,
                             struct diff **out_diff, struct ifg_error *err) IFG_MUST_CHECK;
 void diff_destroy(struct diff *diff);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/perturbed.h"
 #include "bench/compare.h"
 #include "bench/result.h"
 #include "model/model.h"
@@ -131,11 +132,17 @@ enum ifg_status gate_estimate_result(const struct gate_budget *budget,
                                      double slo_ms, double alpha, uint64_t seed,
                                      struct gate_estimate *out_estimate,
                                      struct ifg_error *err) IFG_MUST_CHECK;
-/* IFG_NOT_FOUND: nothing of that name; the message lists what there is. *out_unfinished: that had
- * not ended and are in no number. */
+/* What is in no number: had not ended; took longer because operators were recorded in it. */
+struct gate_left_out {
+    uint64_t unfinished, perturbed;
+};
+/* IFG_NOT_FOUND: nothing of that name, the message lists what there is; or nothing that counts.
+ * perturbed: of this trace. */
 enum ifg_status gate_estimate_trace(const struct gate_budget *budget, const struct model *model,
-                                    double alpha, uint64_t seed, struct gate_estimate *out_estimate,
-                                    uint64_t *out_unfinished, struct ifg_error *err) IFG_MUST_CHECK;
+                                    const struct perturbed *perturbed, double alpha, uint64_t seed,
+                                    struct gate_estimate *out_estimate,
+                                    struct gate_left_out *out_left,
+                                    struct ifg_error *err) IFG_MUST_CHECK;
 
 enum gate_verdict gate_judge(const struct gate_estimate *estimate, bool at_least, double limit);
 

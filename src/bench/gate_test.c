@@ -661,7 +661,8 @@ static void on_trace(void)
     struct gate_budget budget;
     struct gate_estimate estimate;
     struct ifg_error err = { 0 };
-    uint64_t unfinished;
+    struct gate_left_out left;
+    struct perturbed perturbed;
     uint32_t ocr, vad, zone, op;
 
     ml_trace_begin(&trace, NULL);
@@ -677,6 +678,7 @@ static void on_trace(void)
     }
     ml_trace_event(&trace, 1, vad, TRACE_CATEGORY_INFERENCE, 1000 * ML_MS);
     REQUIRE(ml_trace_load(&trace));
+    REQUIRE_INT(perturbed_find(trace.model, &perturbed, &err), IFG_OK);
     static const struct {
         const char *text;
         double value;
@@ -703,32 +705,86 @@ static void on_trace(void)
         tap_note("%s: %s", cases[i].text, err.message);
         REQUIRE_INT(gate_budget_parse(cases[i].text, false, true, &budget, &err), IFG_OK);
         REQUIRE_INT(
-            gate_estimate_trace(&budget, trace.model, 0.05, 1, &estimate, &unfinished, &err),
+            gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
             IFG_OK);
         CHECK(fabs(estimate.value - cases[i].value) < 1e-6);
         CHECK_INT(estimate.rule == GATE_EXACT, cases[i].exact);
-        CHECK_UINT(unfinished, 0);
+        CHECK_UINT(left.unfinished, 0);
     }
     /* 300 samples: the bound of p99 is the largest one, and there is none of p999. */
     REQUIRE_INT(gate_budget_parse("ocr/inference.p99=300ms", false, true, &budget, &err), IFG_OK);
-    REQUIRE_INT(gate_estimate_trace(&budget, trace.model, 0.05, 1, &estimate, &unfinished, &err),
-                IFG_OK);
+    REQUIRE_INT(
+        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        IFG_OK);
     CHECK_INT(gate_judge(&estimate, false, 300), GATE_PASS);
     CHECK_INT(gate_judge(&estimate, false, 299.9), GATE_UNSURE);
     REQUIRE_INT(gate_budget_parse("ocr/inference.p999=1s", false, true, &budget, &err), IFG_OK);
-    REQUIRE_INT(gate_estimate_trace(&budget, trace.model, 0.05, 1, &estimate, &unfinished, &err),
-                IFG_OK);
+    REQUIRE_INT(
+        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        IFG_OK);
     CHECK_INT(gate_judge(&estimate, false, 1000), GATE_UNSURE);
     CHECK_UINT(estimate.needs, 2995);
 
     REQUIRE_INT(gate_budget_parse("zone:nothing.max=1s", false, true, &budget, &err), IFG_OK);
-    CHECK_INT(gate_estimate_trace(&budget, trace.model, 0.05, 1, &estimate, &unfinished, &err),
-              IFG_NOT_FOUND);
+    CHECK_INT(
+        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        IFG_NOT_FOUND);
     CHECK_CONTAINS(err.message, "there is: zone:decode");
     REQUIRE_INT(gate_budget_parse("other/inference.p50=1s", false, true, &budget, &err), IFG_OK);
-    CHECK_INT(gate_estimate_trace(&budget, trace.model, 0.05, 1, &estimate, &unfinished, &err),
-              IFG_NOT_FOUND);
+    CHECK_INT(
+        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        IFG_NOT_FOUND);
     CHECK_CONTAINS(err.message, "ocr/inference");
+    perturbed_fini(&perturbed);
+    ml_trace_end(&trace);
+}
+
+/* 300 inferences of 1 ms, 300 of 6 ms whose operators were recorded: the 6 ms are of recording. */
+static void perturbed_ones_do_not_count(void)
+{
+    struct ml_trace trace;
+    struct gate_budget budget;
+    struct gate_estimate estimate;
+    struct gate_left_out left;
+    struct perturbed perturbed;
+    struct ifg_error err = { 0 };
+    uint32_t ocr, vad;
+
+    ml_trace_begin(&trace, NULL);
+    ocr = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "ocr" });
+    vad = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "vad" });
+    for (unsigned i = 0; i < 300; i++) {
+        ml_trace_event(&trace, 0, ocr, TRACE_CATEGORY_INFERENCE, 1 * ML_MS);
+        ml_trace_event_with(&trace, 0, ocr, TRACE_CATEGORY_INFERENCE, 6 * ML_MS,
+                            &(struct ml_trace_details){ .ops = true });
+        ml_trace_event_with(&trace, 0, vad, TRACE_CATEGORY_INFERENCE, 6 * ML_MS,
+                            &(struct ml_trace_details){ .ops = true });
+    }
+    REQUIRE(ml_trace_load(&trace));
+    REQUIRE_INT(perturbed_find(trace.model, &perturbed, &err), IFG_OK);
+    REQUIRE_INT(gate_budget_parse("ocr/inference.p99=2ms", false, true, &budget, &err), IFG_OK);
+    REQUIRE_INT(
+        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        IFG_OK);
+    CHECK_INT(gate_judge(&estimate, false, 2), GATE_PASS);
+    CHECK_UINT(left.perturbed, 300);
+    CHECK_UINT(estimate.count, 300);
+    REQUIRE_INT(gate_budget_parse("ocr/inference.count=600", false, true, &budget, &err), IFG_OK);
+    REQUIRE_INT(
+        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        IFG_OK);
+    CHECK(estimate.value == 600); /* they happened */
+    REQUIRE_INT(gate_budget_parse("ocr/inference.total=1s", false, true, &budget, &err), IFG_OK);
+    CHECK_INT(
+        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        IFG_NOT_FOUND);
+    CHECK_CONTAINS(err.message, "of 300 of the 600 that make up ocr/inference.total");
+    REQUIRE_INT(gate_budget_parse("vad/inference.max=1s", false, true, &budget, &err), IFG_OK);
+    CHECK_INT(
+        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        IFG_NOT_FOUND);
+    CHECK_CONTAINS(err.message, "nothing is left to judge; record without --ops");
+    perturbed_fini(&perturbed);
     ml_trace_end(&trace);
 }
 
@@ -736,4 +792,5 @@ TAP_MAIN(TAP_CASE(units), TAP_CASE(budgets), TAP_CASE(places), TAP_CASE(ends_dec
          TAP_CASE(the_rest), TAP_CASE(ranks), TAP_CASE(one_process), TAP_CASE(pooling),
          TAP_CASE(plan_rules), TAP_CASE(together), TAP_CASE(beyond_noise),
          TAP_CASE_TIMEOUT(false_alarms_p50, 120), TAP_CASE_TIMEOUT(false_alarms_p99, 120),
-         TAP_CASE_TIMEOUT(false_alarms_relative, 120), TAP_CASE(changes), TAP_CASE(on_trace))
+         TAP_CASE_TIMEOUT(false_alarms_relative, 120), TAP_CASE(changes), TAP_CASE(on_trace),
+         TAP_CASE(perturbed_ones_do_not_count))

@@ -171,8 +171,9 @@ static enum ifg_status not_there(const struct gate_budget *budget, const struct 
 
 /* Durations in order of their starts. */
 static enum ifg_status collect(const struct gate_budget *budget, const struct model *model,
-                               struct found **out_found, size_t *out_count,
-                               uint64_t *out_unfinished, struct ifg_error *err)
+                               const struct perturbed *perturbed, struct found **out_found,
+                               size_t *out_count, struct gate_left_out *out_left,
+                               struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
     bool *wanted = ifg_alloc(model->place_count ? model->place_count : 1, sizeof *wanted);
@@ -183,7 +184,7 @@ static enum ifg_status collect(const struct gate_budget *budget, const struct mo
 
     *out_found = NULL;
     *out_count = 0;
-    *out_unfinished = 0;
+    memset(out_left, 0, sizeof *out_left);
     if (!wanted || !counts)
         goto no_memory;
     for (size_t i = 0; i < model->place_count; i++)
@@ -206,15 +207,25 @@ static enum ifg_status collect(const struct gate_budget *budget, const struct mo
         if (!wanted[model->place[i]])
             continue;
         if (unfinished)
-            (*out_unfinished)++;
+            out_left->unfinished++;
+        else if (perturbed->marks[i] && budget->stat != GATE_COUNT)
+            out_left->perturbed++;
         else
             (*out_found)[(*out_count)++] =
                 (struct found){ model->start_ns[i], model_duration_ns(model, i) };
     }
     qsort(*out_found, *out_count, sizeof **out_found, by_start);
-    if (!*out_count && !zero_counts)
+    if (out_left->perturbed && (!*out_count || budget->stat == GATE_TOTAL))
+        status =
+            ifg_fail(err, IFG_NOT_FOUND,
+                     "of %llu of the %llu that make up %.100s the operators were recorded, "
+                     "which makes them slower%s; record without --ops",
+                     (unsigned long long)out_left->perturbed,
+                     (unsigned long long)(out_left->perturbed + *out_count), budget->metric,
+                     *out_count ? ", so that there is no total" : ": nothing is left to judge");
+    else if (!*out_count && !zero_counts)
         status = ifg_fail(err, IFG_NOT_FOUND, "none of the %llu of %.100s had ended",
-                          (unsigned long long)*out_unfinished, budget->metric);
+                          (unsigned long long)out_left->unfinished, budget->metric);
 out:
     ifg_free(wanted);
     ifg_free(counts);
@@ -315,8 +326,9 @@ out:
 }
 
 enum ifg_status gate_estimate_trace(const struct gate_budget *budget, const struct model *model,
-                                    double alpha, uint64_t seed, struct gate_estimate *out_estimate,
-                                    uint64_t *out_unfinished, struct ifg_error *err)
+                                    const struct perturbed *perturbed, double alpha, uint64_t seed,
+                                    struct gate_estimate *out_estimate,
+                                    struct gate_left_out *out_left, struct ifg_error *err)
 {
     struct found *found;
     size_t count;
@@ -324,7 +336,7 @@ enum ifg_status gate_estimate_trace(const struct gate_budget *budget, const stru
 
     memset(out_estimate, 0, sizeof *out_estimate);
     out_estimate->least = out_estimate->most = NAN;
-    status = collect(budget, model, &found, &count, out_unfinished, err);
+    status = collect(budget, model, perturbed, &found, &count, out_left, err);
     if (!status)
         status = estimate(budget, found, count, alpha, seed, out_estimate, err);
     ifg_free(found);

@@ -210,6 +210,8 @@ static void write_row(const struct diff_row *row, struct ifg_bytes *out)
     else if (row->verdict == DIFF_UNSURE && row->more)
         cli_print(out, "  %sneeds %s%s more on each side", row->compared ? "" : "  ",
                   row->compared ? "about " : "", cli_count(row->more, more));
+    else if (row->verdict == DIFF_UNSURE && !both)
+        cli_print(out, "  operators were recorded in all of one side");
     else if (row->verdict == DIFF_UNSURE && both)
         cli_print(out, "  the interval reaches across the threshold");
     cli_print(out, "\n");
@@ -288,6 +290,16 @@ static void write_text(const struct request *request, const struct diff *diff,
                   *differences[i].text[DIFF_B]
                       ? cli_clean(differences[i].text[DIFF_B], text[DIFF_B], sizeof text[DIFF_B])
                       : "none");
+    if (diff->perturbed == DIFF_PERTURBED_LEFT_OUT)
+        cli_print(out,
+                  "! inferences whose operators were recorded are left out, with all around and in "
+                  "them: %zu of %zu in A, %zu of %zu in B\n",
+                  diff->with_ops[DIFF_A], diff->inferences[DIFF_A], diff->with_ops[DIFF_B],
+                  diff->inferences[DIFF_B]);
+    else if (diff->perturbed == DIFF_ALL_PERTURBED)
+        cli_print(out,
+                  "! the operators of all inferences were recorded, in A and in B: these times "
+                  "are longer than without\n");
     if (diff->compared >= 4 && fabs(diff->common_change) > request->threshold)
         cli_print(out,
                   "! half of all places changed by %+.1f %% or more: that looks like the machine "

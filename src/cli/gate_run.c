@@ -653,30 +653,39 @@ static int run_trace(struct gate_work *run)
     struct gate_request *request = run->request;
     struct trace_reader *reader = NULL;
     const struct model *model = NULL;
+    struct perturbed perturbed = { 0 };
+    struct ifg_error err = { 0 };
     int code = cli_load(request->trace, &reader, &model);
 
+    if (!code && perturbed_find(model, &perturbed, &err))
+        code = say_trouble(&err);
     for (size_t i = 0; !code && i < run->report->check_count; i++) {
         struct gate_check *check = &run->report->checks[i];
-        struct ifg_error err = { 0 };
-        uint64_t unfinished = 0;
+        struct gate_left_out left;
 
-        if (gate_estimate_trace(check->budget, model, run->report->alpha,
-                                request->arguments.options.inputs.seed, &check->estimate,
-                                &unfinished, &err)) {
+        if (gate_estimate_trace(check->budget, model, &perturbed, run->report->alpha,
+                                request->arguments.options.inputs.seed, &check->estimate, &left,
+                                &err)) {
             cli_say("%s: %s", request->trace, err.message);
             code = CLI_USAGE;
             break;
         }
         gate_take_look(check, &request->plan,
                        gate_judge(&check->estimate, check->budget->at_least, check->limit));
-        if (unfinished)
+        if (left.unfinished)
             gate_warn(run->report, false, false, "%s: %llu had not ended and are in no figure",
-                      check->metric, (unsigned long long)unfinished);
+                      check->metric, (unsigned long long)left.unfinished);
+        if (left.perturbed)
+            gate_warn(run->report, false, false,
+                      "%s: in %llu the operators were recorded, which makes them slower; they are "
+                      "in no figure",
+                      check->metric, (unsigned long long)left.perturbed);
     }
     if (!code && model->dropped)
         gate_warn(run->report, false, false,
                   "%llu events were dropped while recording and are in no figure",
                   (unsigned long long)model->dropped);
+    perturbed_fini(&perturbed);
     model_destroy(model);
     trace_reader_close(reader);
     return code;

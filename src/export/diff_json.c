@@ -21,6 +21,7 @@ static void put_row(struct ifg_json *json, const struct diff_row *row)
         ifg_json_put_uint(json, "total_ns", row->side[side].total_ns);
         ifg_json_put_double(json, "median_ns", row->side[side].median_ns);
         ifg_json_put_uint(json, "blocks", row->side[side].blocks);
+        ifg_json_put_uint(json, "perturbed", row->side[side].perturbed);
         ifg_json_close(json, '}');
     }
     ifg_json_put_string(json, "verdict", diff_verdict_name(row->verdict));
@@ -31,6 +32,19 @@ static void put_row(struct ifg_json *json, const struct diff_row *row)
     ifg_json_put_bool(json, "too_fine", row->too_fine);
     ifg_json_put_bool(json, "significant", row->significant);
     ifg_json_put_uint(json, "more", row->more);
+    ifg_json_close(json, '}');
+}
+
+/* What was left out because recording operators made it slower. */
+static void put_perturbed(struct ifg_json *json, const struct diff *diff)
+{
+    static const char *const words[] = { "none", "left out", "all" };
+
+    ifg_json_key(json, "perturbed");
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "inferences", words[diff->perturbed]);
+    ifg_json_put_uint(json, "a", diff->with_ops[DIFF_A]);
+    ifg_json_put_uint(json, "b", diff->with_ops[DIFF_B]);
     ifg_json_close(json, '}');
 }
 
@@ -56,6 +70,7 @@ void document_diff(const struct diff_document *document, struct ifg_bytes *out)
     ifg_json_put_string(&json, "warning", DIFF_NOT_INTERLEAVED);
     ifg_json_put_double(&json, "threshold", document->threshold);
     ifg_json_put_uint(&json, "floor_ns", diff->floor_ns);
+    put_perturbed(&json, diff);
     ifg_json_put_double(&json, "common_change", diff->common_change);
     ifg_json_key(&json, "counts");
     ifg_json_open(&json, '{');
