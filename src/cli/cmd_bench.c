@@ -14,6 +14,7 @@
 #include "cli/bench_text.h"
 #include "cli/cli.h"
 #include "cli/html_file.h"
+#include "export/sink.h"
 
 static const char help[] =
     "usage: inferogram bench MODEL [OPTIONS]\n"
@@ -46,8 +47,8 @@ static const char help[] =
     "R\n"
     "  --start-iter N, --start-delay T, --samples N        which iterations of a process are kept\n"
     "  --ops[=N], --load-only, --trace FILE, -f, --force   operators of N inferences (50); a "
-    "trace, "
-    "replaced\n"
+    "trace; "
+    "replace\n"
     "  --live, --percentile RULE, -q, --quiet              a line every second; linear or nearest\n"
     "  --json, --csv, --winml-json, -o, --output FILE      instead of text; JSON to FILE as well\n"
     "  --html FILE                                         as well: one page that can be mailed\n"
@@ -474,18 +475,11 @@ static int check_kind(const char *path)
 /* Said before minutes are spent. */
 static int check_output(const struct request *request)
 {
-    int fd;
+    bool overwrite = request->arguments.options.trace_overwrite;
 
-    if (request->html && html_check(request->html, request->arguments.options.trace_overwrite))
+    if ((request->html && html_check(request->html, overwrite)) ||
+        (request->output && html_check(request->output, overwrite)))
         return CLI_USAGE;
-    if (!request->output)
-        return CLI_YES;
-    fd = open(request->output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        cli_say("cannot write %s: %s", request->output, strerror(errno));
-        return CLI_USAGE;
-    }
-    close(fd);
     return CLI_YES;
 }
 
@@ -514,17 +508,21 @@ static void show_live(const struct bench_live *live, void *user)
 
 /* ---- afterwards ---- */
 
-static int write_file(const char *path, const struct ifg_bytes *bytes)
+/* Whole or not at all. */
+static int write_file(const struct request *request, const struct ifg_bytes *bytes)
 {
-    FILE *file = fopen(path, "we");
-    bool written = file && fwrite(bytes->data, 1, bytes->size, file) == bytes->size;
+    struct export_sink sink;
+    struct ifg_error err = { 0 };
+    enum ifg_status status =
+        export_sink_open(&sink, request->output, request->arguments.options.trace_overwrite, &err);
 
-    if (file && fclose(file) != 0)
-        written = false;
-    if (written)
-        return CLI_YES;
-    cli_say("cannot write %s: %s", path, strerror(errno));
-    return CLI_NO;
+    if (!status) {
+        export_put(&sink, (const char *)bytes->data, bytes->size);
+        status = export_sink_close(&sink, true, &err);
+    }
+    if (status)
+        cli_say("%s", err.message);
+    return status ? CLI_NO : CLI_YES;
 }
 
 static int write_result(const struct request *request, const struct bench_result *result)
@@ -538,7 +536,7 @@ static int write_result(const struct request *request, const struct bench_result
     if (request->output) {
         status = bench_result_write_json(result, &out, &err);
         if (!status)
-            code = write_file(request->output, &out);
+            code = write_file(request, &out);
         ifg_bytes_clear(&out);
     }
     if (!status && request->html) {

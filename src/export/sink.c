@@ -54,7 +54,8 @@ void export_put_large(struct export_sink *sink, const void *data, size_t size)
     sink->used = size;
 }
 
-/* A regular file: under its own name if that is free, else under another until it is complete. */
+/* A regular file, under another name until it is complete: nobody finds a part of it, not even
+ * after SIGKILL or a power failure. */
 static enum ifg_status open_file(struct export_sink *sink, const char *path, bool exists,
                                  struct ifg_error *err)
 {
@@ -63,17 +64,15 @@ static enum ifg_status open_file(struct export_sink *sink, const char *path, boo
     sink->path = ifg_strdup(path);
     if (!sink->path)
         return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-    if (exists) {
-        sink->partial = ifg_alloc(size, 1);
-        if (!sink->partial)
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-        snprintf(sink->partial, size, "%s.%ld.partial", path, (long)getpid());
-        path = sink->partial;
-    }
-    sink->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    sink->replaces = exists;
+    sink->partial = ifg_alloc(size, 1);
+    if (!sink->partial)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    snprintf(sink->partial, size, "%s.%ld.partial", path, (long)getpid());
+    sink->fd = open(sink->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (sink->fd >= 0)
         return IFG_OK;
-    ifg_fail_errno(err, "cannot create %s", path);
+    ifg_fail_errno(err, "cannot write %s", path);
     ifg_free(sink->path); /* not ours to remove */
     sink->path = NULL;
     return err ? err->status : IFG_IO;
@@ -116,6 +115,19 @@ enum ifg_status export_sink_open(struct export_sink *sink, const char *path, boo
     return status;
 }
 
+/* A file that somebody else has made meanwhile is not replaced unasked. */
+static int give_name(const struct export_sink *sink)
+{
+    int result;
+
+    if (sink->replaces)
+        return rename(sink->partial, sink->path);
+    result = renameat2(AT_FDCWD, sink->partial, AT_FDCWD, sink->path, RENAME_NOREPLACE);
+    /* Not every file system can do that. */
+    return result != 0 && (errno == EINVAL || errno == ENOSYS) ? rename(sink->partial, sink->path)
+                                                               : result;
+}
+
 static enum ifg_status finish(struct export_sink *sink, struct ifg_error *err)
 {
     if (sink->cancelled)
@@ -129,8 +141,8 @@ static enum ifg_status finish(struct export_sink *sink, struct ifg_error *err)
         return ifg_fail_errno(err, "cannot write %s", sink->path ? sink->path : "the output");
     }
     sink->fd = -1;
-    if (sink->partial && rename(sink->partial, sink->path) != 0)
-        return ifg_fail_errno(err, "cannot replace %s", sink->path);
+    if (sink->partial && give_name(sink) != 0)
+        return ifg_fail_errno(err, "cannot write %s", sink->path);
     return IFG_OK;
 }
 

@@ -39,7 +39,8 @@ struct export_sink {
     void *progress_context;
     const volatile sig_atomic_t *cancel; /* not 0: stop. May be NULL */
     char *path;                          /* the name it gets in the end; NULL: not ours to remove */
-    char *partial;                       /* the name it has until then, if that is another */
+    char *partial;                       /* the name it has until then */
+    bool replaces;                       /* there was a file of that name */
 };
 
 /* path "-" is standard output. An existing file is IFG_INVALID unless overwrite; then it is

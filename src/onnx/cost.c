@@ -121,6 +121,7 @@ static double recurrent_flops(const struct node *node, double gates)
     const struct value *from = input_at(node, 0);
     double weights = elements_of(node, 1);
     double again = elements_of(node, 2);
+    uint32_t axis = recurrent_state_axis(node);
     double outputs;
     double steps;
 
@@ -128,10 +129,11 @@ static double recurrent_flops(const struct node *node, double gates)
         from->dims[0] == UNKNOWN_SIZE || from->dims[1] == UNKNOWN_SIZE)
         return -1;
     steps = (double)from->dims[0] * (double)from->dims[1]; /* of all in the batch */
-    outputs = has_shape(input_at(node, 2)) && input_at(node, 2)->rank == 3 &&
-                      input_at(node, 2)->dims[2] >= 0
-                  ? steps * (double)input_at(node, 2)->dims[0] * (double)input_at(node, 2)->dims[2]
-                  : 0;
+    outputs =
+        has_shape(input_at(node, 2)) && input_at(node, 2)->rank == 3 &&
+                input_at(node, 2)->dims[axis] >= 0
+            ? steps * (double)input_at(node, 2)->dims[0] * (double)input_at(node, 2)->dims[axis]
+            : 0;
     return 2 * steps * (weights + again) + 4 * gates * outputs;
 }
 
@@ -174,7 +176,8 @@ static double past_length(const struct node *node, bool projects)
 {
     bool is_grouped = strcmp(node->op_type, "GroupQueryAttention") == 0;
     bool is_multi = strcmp(node->op_type, "MultiHeadAttention") == 0;
-    const struct value *past = input_at(node, is_grouped ? 3 : is_multi ? 6 : 4);
+    bool is_quantized = strcmp(node->op_type, "QAttention") == 0;
+    const struct value *past = input_at(node, is_grouped ? 3 : is_multi ? 6 : is_quantized ? 8 : 4);
 
     return past ? size_at(past, projects ? 3 : 2) : 0; /* or keys and values in one */
 }
@@ -185,7 +188,8 @@ static double attention_flops(const struct node *node)
 {
     const struct value *query = input_at(node, 0);
     const struct value *key = input_at(node, 1);
-    bool projects = strcmp(node->op_type, "Attention") == 0 && *node->domain;
+    bool projects = (strcmp(node->op_type, "Attention") == 0 && *node->domain) ||
+                    strcmp(node->op_type, "QAttention") == 0;
     double rows = known_product(size_at(query, 0), size_at(query, 1));
     double length = size_at(query, 1);
     double width = size_at(query, 2);

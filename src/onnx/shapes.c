@@ -97,12 +97,18 @@ static int64_t size_of(const struct names *names, const char *name)
     return UNKNOWN_SIZE;
 }
 
-/* A free dimension without a name is called by its place, as in "input:1". */
-static int64_t size_at(const struct names *names, const char *input, uint32_t axis)
+/* A free dimension is called by its place, as in "input:1", above all one without a name. */
+static int64_t size_of_place(const struct names *names, const char *input, uint32_t axis)
 {
     char text[512];
     int length = snprintf(text, sizeof text, "%s:%u", input, axis);
-    int64_t size = length > 0 && length < (int)sizeof text ? size_of(names, text) : UNKNOWN_SIZE;
+
+    return length > 0 && length < (int)sizeof text ? size_of(names, text) : UNKNOWN_SIZE;
+}
+
+static int64_t size_at(const struct names *names, const char *input, uint32_t axis)
+{
+    int64_t size = size_of_place(names, input, axis);
 
     return size == UNKNOWN_SIZE ? 1 : size;
 }
@@ -116,6 +122,19 @@ static void collect_names(const struct opened *opened, struct names *names)
         names->names[names->count] = opened->options->dims[i].name;
         names->sizes[names->count++] = sane_size(opened->options->dims[i].size);
     }
+    for (size_t i = 0; i < model->input_count; i++)
+        for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
+            const char *name = model->inputs[i].dim_names[j];
+            int64_t size = name ? size_of_place(names, model->inputs[i].name, j) : UNKNOWN_SIZE;
+
+            if (names->count == NAMES_MAX)
+                return;
+            /* Given by its place: the name stands for the same size everywhere. */
+            if (size != UNKNOWN_SIZE && size_of(names, name) == UNKNOWN_SIZE) {
+                names->names[names->count] = name;
+                names->sizes[names->count++] = size;
+            }
+        }
     for (size_t i = 0; i < model->input_count; i++)
         for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
             const char *name = model->inputs[i].dim_names[j];

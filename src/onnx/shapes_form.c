@@ -194,6 +194,30 @@ void infer_concat(struct opened *opened, struct node *node)
     }
 }
 
+/* The result's scale and zero point, then each part with its own. */
+void infer_quantized_concat(struct opened *opened, struct node *node)
+{
+    const struct value *first = input_at(node, 2);
+    int64_t axis = onnx_attribute_int(node, "axis", 0);
+    int64_t dims[ONNX_RANK_MAX];
+
+    (void)opened;
+    axis = has_shape(first) ? shape_axis(axis, first->rank) : -1;
+    if (axis < 0)
+        return;
+    memcpy(dims, first->dims, sizeof dims);
+    for (uint32_t i = 5; i < node->input_count; i += 3) {
+        const struct value *value = node->inputs[i];
+
+        if (!has_shape(value) || value->rank != first->rank)
+            return;
+        dims[axis] = dims[axis] == UNKNOWN_SIZE || value->dims[axis] == UNKNOWN_SIZE
+                         ? UNKNOWN_SIZE
+                         : sane_size(dims[axis] + value->dims[axis]);
+    }
+    shape_set(output_at(node, 0), first->type, first->rank, dims);
+}
+
 void infer_split(struct opened *opened, struct node *node)
 {
     const struct value *from = input_at(node, 0);

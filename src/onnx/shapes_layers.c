@@ -85,6 +85,27 @@ void infer_broadcast(struct opened *opened, struct node *node)
     infer_broadcast_as(opened, node, input_at(node, 0) ? node->inputs[0]->type : 0);
 }
 
+/* a, its scale and zero point, b, its scale and zero point, those of the result */
+void infer_quantized_binary(struct opened *opened, struct node *node)
+{
+    const struct value *a = input_at(node, 0);
+    const struct value *b = input_at(node, 3);
+    int64_t dims[ONNX_RANK_MAX];
+    uint32_t rank;
+
+    (void)opened;
+    if (!a || !b)
+        return;
+    shape_set_type(output_at(node, 0), a->type);
+    if (!has_shape(a) || !has_shape(b))
+        return;
+    rank = a->rank > b->rank ? a->rank : b->rank;
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = broadcast(i + a->rank < rank ? 1 : a->dims[i + a->rank - rank],
+                            i + b->rank < rank ? 1 : b->dims[i + b->rank - rank]);
+    shape_set(output_at(node, 0), a->type, rank, dims);
+}
+
 void infer_compare(struct opened *opened, struct node *node)
 {
     infer_broadcast_as(opened, node, TYPE_BOOL);
@@ -352,7 +373,7 @@ void infer_matmul(struct opened *opened, struct node *node)
                                                strcmp(node->op_type, "DynamicQuantizeMatMul") == 0
                                            ? TYPE_FLOAT32
                                            : result_type(node));
-    if (strcmp(node->op_type, "MatMulNBits") == 0) {
+    if (strcmp(node->op_type, "MatMulNBits") == 0 || strcmp(node->op_type, "MatMulBnb4") == 0) {
         int64_t dims[ONNX_RANK_MAX];
 
         if (!has_shape(a) || a->rank == 0)
@@ -421,6 +442,12 @@ void infer_einsum(struct opened *opened, struct node *node)
 
 /* ---- sequences ---- */
 
+/* Which axis of the state's weights is as long as the state; quantized ones lie the other way. */
+uint32_t recurrent_state_axis(const struct node *node)
+{
+    return strcmp(node->op_type, "DynamicQuantizeLSTM") == 0 ? 1 : 2;
+}
+
 void infer_recurrent(struct opened *opened, struct node *node)
 {
     const struct value *from = input_at(node, 0);
@@ -436,7 +463,7 @@ void infer_recurrent(struct opened *opened, struct node *node)
     if (!has_shape(from) || from->rank != 3)
         return;
     if (hidden == UNKNOWN_SIZE && has_shape(again) && again->rank == 3)
-        hidden = again->dims[2];
+        hidden = again->dims[recurrent_state_axis(node)];
     length = from->dims[batch_first ? 1 : 0];
     batch = from->dims[batch_first ? 0 : 1];
     if (batch_first) {
@@ -465,7 +492,7 @@ void infer_attention(struct opened *opened, struct node *node)
     if (has_shape(from) && from->rank == 3 && has_shape(weights) && weights->rank == 2 &&
         !onnx_attribute(node, "qkv_hidden_sizes"))
         shape_set(
-            output_at(node, 0), from->type, 3,
+            output_at(node, 0), *node->op_type == 'Q' ? TYPE_FLOAT32 : from->type, 3,
             (int64_t[]){ from->dims[0], from->dims[1],
                          weights->dims[1] == UNKNOWN_SIZE ? UNKNOWN_SIZE : weights->dims[1] / 3 });
 }

@@ -122,6 +122,64 @@ static void recurrent(void)
     CHECK_INT((int64_t)opened->moved_bytes, 4 * (3 * 64 + 2 * 256 * 64 + 3 * 64 + 64 + 64));
 }
 
+static double microsoft_flops(const char *op, const char *inputs, const char *x, const char *b)
+{
+    message node = node_of(op, inputs, "y");
+
+    put_text(&node, 7, "com.microsoft");
+    return one_node(node, x, b)->flops;
+}
+
+static void quantized(void)
+{
+    message graph = new_message();
+    message node = node_of("DynamicQuantizeLSTM", "x w r", "y h c");
+
+    /* Weights lie the other way round than those of LSTM: [directions, from, 4 x state]. */
+    put_text(&node, 7, "com.microsoft");
+    put_message(&graph, 1, node);
+    put_node(&graph, "Relu", "h", "z");
+    put_port(&graph, 11, "x", 1, "3x1x64");
+    put_weight(&graph, "w", 3, "1x64x512");
+    put_weight(&graph, "r", 3, "1x128x512");
+    open_graph(graph, NULL, 0);
+    CHECK_INT((int64_t)opened->nodes[0].flops, 2 * 3 * (64 + 128) * 512 + 4 * 4 * 3 * 128);
+    CHECK_INT((int64_t)opened->nodes[1].flops, 128);
+    CHECK_INT((int64_t)one_node(node_of("MatMulInteger", "x b", "y"), "10x20", "20x30")->flops,
+              2 * 10 * 20 * 30);
+    CHECK_INT((int64_t)one_node(node_of("ConvInteger", "x b", "y"), "1x3x8x8", "4x3x1x1")->flops,
+              2 * 64 * 4 * 3);
+    CHECK_INT(
+        (int64_t)one_node(node_of("QLinearConv", "x s z b s z s z", "y"), "1x3x8x8", "4x3x1x1")
+            ->flops,
+        2 * 64 * 4 * 3);
+    CHECK_INT((int64_t)one_node(node_of("QLinearMatMul", "x s z b s z s z", "y"), "10x20", "20x30")
+                  ->flops,
+              2 * 10 * 20 * 30);
+    CHECK_INT(
+        (int64_t)one_node(node_of("DynamicQuantizeLinear", "x", "y s z"), "10x20", NULL)->flops,
+        4 * 200);
+    CHECK_INT((int64_t)microsoft_flops("DynamicQuantizeMatMul", "x b s", "10x20", "20x30"),
+              2 * 10 * 20 * 30);
+    CHECK_INT((int64_t)microsoft_flops("QGemm", "x s z b s z", "10x20", "20x30"), 2 * 10 * 20 * 30);
+    CHECK_INT((int64_t)microsoft_flops("QAttention", "x b c s s", "2x5x8", "8x24"),
+              2 * 2 * 5 * 8 * 24 + 4 * 2 * 5 * 5 * 8);
+    CHECK_INT((int64_t)microsoft_flops("QLinearAdd", "x s z b s z s z", "2x5x8", "8"), 80);
+    CHECK_INT((int64_t)microsoft_flops("QLinearMul", "x s z b s z s z", "5x1", "2x5x8"), 80);
+    CHECK_INT((int64_t)microsoft_flops("QLinearSigmoid", "x s z s z", "2x5", NULL), 40);
+    CHECK_INT((int64_t)microsoft_flops("QLinearGlobalAveragePool", "x s z s z", "1x4x3x3", NULL),
+              36);
+    graph = new_message();
+    node = node_of("QLinearConcat", "s z x s z x s z", "y");
+    put_text(&node, 7, "com.microsoft");
+    put_int(&node, "axis", 1);
+    put_message(&graph, 1, node);
+    put_node(&graph, "Relu", "y", "q");
+    put_port(&graph, 11, "x", 2, "2x5");
+    open_graph(graph, NULL, 0);
+    CHECK_INT((int64_t)opened->nodes[1].flops, 20);
+}
+
 static void attention(void)
 {
     message graph = new_message();
@@ -336,6 +394,7 @@ static void absurd_sizes(void)
 }
 
 TAP_MAIN(TAP_CASE(conv), TAP_CASE(conv_transpose), TAP_CASE(matrices), TAP_CASE(recurrent),
-         TAP_CASE(attention), TAP_CASE(forms), TAP_CASE(shapes_that_are_computed),
-         TAP_CASE(free_dimensions), TAP_CASE(declared_shapes), TAP_CASE(branches), TAP_CASE(loops),
-         TAP_CASE(constants_are_folded), TAP_CASE(absurd_sizes))
+         TAP_CASE(quantized), TAP_CASE(attention), TAP_CASE(forms),
+         TAP_CASE(shapes_that_are_computed), TAP_CASE(free_dimensions), TAP_CASE(declared_shapes),
+         TAP_CASE(branches), TAP_CASE(loops), TAP_CASE(constants_are_folded),
+         TAP_CASE(absurd_sizes))

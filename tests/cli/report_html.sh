@@ -39,7 +39,7 @@ is "and nothing is said" "$(cat "$T/stderr")" ""
 cp "$T/stdout" "$T/second.html"
 ok "which has the same page" cmp "$T/second.html" "$T/first.html"
 exits "a folder that is not there" 1 "$INFEROGRAM" report "$T/showcase.ifg" --html "$T/none/a.html"
-contains "is named" "$(cat "$T/stderr")" "cannot create $T/none/a.html"
+contains "is named" "$(cat "$T/stderr")" "cannot write $T/none/a.html"
 exits "a full disk" 1 "$INFEROGRAM" report "$T/showcase.ifg" --html /dev/full
 contains "is said" "$(cat "$T/stderr")" "No space left"
 exits "no trace" 2 "$INFEROGRAM" report "$T/stdout" --html "$T/bad.html"

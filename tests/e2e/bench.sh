@@ -41,7 +41,11 @@ is "processes have their cold phase" "$(value 'all(p["warmup"] == 5 and p["first
 is "memory: delta is peak - before" "$(value 'd["memory"]["delta_bytes"] == d["memory"]["peak_bytes"] - d["memory"]["before_bytes"]')" True
 is "throughput is inferences / wall" "$(value 'abs(d["throughput_fps"] / (80e3 / sum(b["wall_ms"] for b in d["blocks"])) - 1) < 1e-9')" True
 is "-o writes the same document" "$(diff "$T/result.json" "$T/second.json" >/dev/null && echo same)" same
-ok "-o beside the text" bench "$quick" -n 10 -o "$T/second.json"
+cp "$T/second.json" "$T/kept.json"
+exits "-o does not replace a file" 2 bench "$quick" -n 10 -o "$T/second.json"
+contains "but says how to" "$(cat "$T/stderr")" "second.json exists already; -f replaces it"
+ok "it is as it was" cmp "$T/second.json" "$T/kept.json"
+ok "-o beside the text" bench "$quick" -n 10 -f -o "$T/second.json"
 matches "prints the text" "$(cat "$T/stdout")" '^latency '
 ok "and has the document" python3 -m json.tool "$T/second.json"
 if [ -f "$SOURCE_DIR/tests/e2e/bench_statistics.py" ]; then
@@ -102,6 +106,20 @@ fi
 exits "a full disk" 1 sh -c "'$INFEROGRAM' bench -q --runtime '$BENCH_FAKE' '$quick' -w 1 -n 5 --processes 1 >/dev/full"
 contains "is told" "$(cat "$T/stderr")" "cannot write the result: No space left"
 exits "a full disk under -o" 1 bench "$quick" -n 5 -o /dev/full
+# On a disk of 8 KiB there is room for some of the document. What was there before stays, and nothing else appears.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    mkdir "$T/disk"
+    # shellcheck disable=SC2016 # the inner shell's
+    exits "a disk that becomes full" 1 unshare -m sh -c 'mount -t tmpfs -o size=8k tmpfs "$1/disk" || exit 99
+        echo kept >"$1/disk/old.json"
+        "$2" bench -q --runtime "$3" "$4" -w 1 -n 2000 --processes 1 -o "$1/disk/new.json" >/dev/null; status=$?
+        "$2" bench -q --runtime "$3" "$4" -w 1 -n 2000 --processes 1 -f -o "$1/disk/old.json" >/dev/null
+        ls -A "$1/disk" >"$1/left"; cat "$1/disk/old.json" >>"$1/left"; exit $status' sh "$T" "$INFEROGRAM" "$BENCH_FAKE" "$quick"
+    contains "is told" "$(cat "$T/stderr")" "No space left"
+    is "no half of a document is left, and the old one is whole" "$(tr '\n' ' ' <"$T/left")" "old.json kept "
+else
+    skip "a disk that becomes full" "needs root and mount namespaces (unshare -m)"
+fi
 exits "a closed output" 1 sh -c "'$INFEROGRAM' bench -q --runtime '$BENCH_FAKE' '$quick' -w 1 -n 5 --processes 1 >&-"
 ok "--load-only" bench "$quick" --load-only
 matches "tells the load" "$(cat "$T/stdout")" '^cold start +process .* load '
@@ -124,7 +142,7 @@ ok "a provider that is absent is a row" real -q "$models/mixed.onnx" --ep cpu,cu
 matches "with its reason" "$(cat "$T/stdout")" '^  cuda +unavailable: CUDAExecutionProvider'
 exits "unless it is required" 4 real -q "$models/mixed.onnx" --ep cpu,cuda --require
 exits "alone it is the answer" 4 real -q "$models/mixed.onnx" --ep cuda
-ok "--ep-sets" real -q "$models/mixed.onnx" --ep-sets "all;cpu+npu;cpu+gpu;cpu" -o "$T/result.json"
+ok "--ep-sets" real -q "$models/mixed.onnx" --ep-sets "all;cpu+npu;cpu+gpu;cpu" -f -o "$T/result.json"
 is "four rows, one of them here" "$(value '[(r["name"], r["available"]) for r in d["rows"]]')" \
     "[('all', False), ('cpu+npu', False), ('cpu+gpu', False), ('cpu', True)]"
 real -q "$models/mixed.onnx" --json >"$T/result.json"

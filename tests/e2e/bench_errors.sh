@@ -77,7 +77,7 @@ interrupt() { # SECONDS ARGUMENTS...: stdout, stderr, and the status in $status
     status=0
     wait "$interrupt_pid" || status=$?
 }
-interrupt 2 "$T/steady" -w 5 -n 20000 --processes 2 -o "$T/result.json"
+interrupt 2 "$T/steady" -w 5 -n 20000 --processes 2 -f -o "$T/result.json"
 is "Ctrl-C: exit status" "$status" 3
 matches "says how far it came" "$(cat "$T/stdout")" '^interrupted: [0-9 ]+ of 40 000 iterations'
 matches "prints what was measured" "$(cat "$T/stdout")" '^latency +p50 '

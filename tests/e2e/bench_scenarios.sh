@@ -39,7 +39,7 @@ ok "what confirms it, recomputed" python3 "$SOURCE_DIR/tests/e2e/bench_statistic
 # It stands still for 300 ms of each second: a quarter of all queries misses 20 ms, whatever the rate. Short runs do not
 # meet that.
 fake halting run_us=200 how=sleep stall_every_ms=1000 stall_ms=300
-ok "--find-rate where stalls leave no rate" bench --processes 1 "$T/halting" --scenario server --find-rate --slo 20ms --concurrency 1 -n 50 -o "$T/result.json"
+ok "--find-rate where stalls leave no rate" bench --processes 1 "$T/halting" --scenario server --find-rate --slo 20ms --concurrency 1 -n 50 -f -o "$T/result.json"
 is "finds none" "$(value 'd["open_loop"]["found_hz"], d["open_loop"]["confirmed_s"], d["open_loop"]["missed_hz"] > 0')" "(0, None, True)"
 matches "and says so" "$(cat "$T/stdout")" '^found rate +none: at no rate that was tried the p99 stays within 20.0 ms, not even at [0-9.]+/s$'
 measure "$T/slow" --scenario server --find-rate --slo 1ms --concurrency 1 -n 20

@@ -17,6 +17,10 @@ contains "inputs with free dimensions" "$page" "inputs      x  float32[N, 4]"
 contains "operators" "$page" "2 Add · 1 Identity · 1 Relu"
 contains "free dimensions are said" "$page" "1 free dimension counts as 1 (--dim N=N)"
 is "nothing on stderr" "$(cat "$T/stderr")" ""
+"$INFEROGRAM" inspect "$models/fusable.onnx" --dim N=10 --json >"$T/by_name.json"
+ok "a named dimension by its place" "$INFEROGRAM" inspect "$models/fusable.onnx" --dim x:0=10 --json
+is "is the same" "$(python3 -c 'import json, sys; print([json.load(open(f))["flops"] for f in sys.argv[1:]])' "$T/stdout" "$T/by_name.json")" "[80, 80]"
+exits "a place that is not free" 2 "$INFEROGRAM" inspect "$models/fusable.onnx" --dim x:1=10
 ok "with a size" "$INFEROGRAM" inspect "$models/fusable.onnx" --dim N=10 --layers all
 contains "costs grow with it" "$(cat "$T/stdout")" "80 FLOP"
 contains "and the size is said" "$(cat "$T/stdout")" "moved per inference · N = 10"
