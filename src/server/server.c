@@ -112,6 +112,9 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned
         { "X-Content-Type-Options", "nosniff" },
         { "Referrer-Policy", "no-referrer" },
         { "Cache-Control", "no-store" },
+        /* Nor may another page load these files, or hold on to the window in which they are. */
+        { "Cross-Origin-Resource-Policy", "same-origin" },
+        { "Cross-Origin-Opener-Policy", "same-origin" },
     };
     enum MHD_Result result;
 

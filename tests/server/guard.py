@@ -45,9 +45,16 @@ def methods(server):
 
 
 def headers(server):
-    for path in ['/', '/api/traces', '/api/nothing', '/nothing']:
-        _, fields, _ = server.ask(path)
-        assert "default-src 'none'" in fields['Content-Security-Policy'], fields
+    wrong_host = {'Host': 'evil.example'}
+    for path, options in [('/', {}), ('/app.js', {}), ('/favicon.svg', {}), ('/api/traces', {}), ('/api/nothing', {}), ('/nothing', {}),
+                          ('/api/traces', {'token': False}), ('/', {'method': 'POST'}), ('/', {'headers': wrong_host}),
+                          ('/api/traces?q=' + 'x' * 9000, {}), ('/api/t/0/meta', {}), ('/api/t/0/lod', {})]:
+        _, fields, _ = server.ask(path, **options)
+        policy = fields['Content-Security-Policy']
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "base-uri 'none'" in policy, fields
+        assert "script-src 'self';" in policy and "form-action 'none'" in policy, fields
+        assert fields['Cross-Origin-Resource-Policy'] == fields['Cross-Origin-Opener-Policy'] == 'same-origin', fields
+        assert 'Set-Cookie' not in fields, fields
         assert fields['X-Content-Type-Options'] == 'nosniff' and fields['Referrer-Policy'] == 'no-referrer', fields
         assert fields['Cache-Control'] == 'no-store', fields
         assert not any(name.lower().startswith('access-control') for name in fields), fields

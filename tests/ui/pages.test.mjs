@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages besides the timeline: their figures are those of the API, and one click leads from each to the next.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PAGES } from './pages.mjs';
-import { Tab, becomes, comesToContain, comesTrue, contains, eventually, is, near, ok } from './lib.mjs';
+import { Served, Tab, becomes, comesToContain, comesTrue, contains, eventually, is, near, ok } from './lib.mjs';
 
 const squeeze = (text) => text.replace(/\s+/g, ' ').trim();
 const UNITS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, min: 60e9 };
@@ -233,4 +237,25 @@ async function memory({ browser, one }) {
   await tab.close('memory');
 }
 
-export default { pictures, empty, summary, twoClicks, models, operators, statistics, flame, memory };
+/** Names that are code in a page, and a policy that would stop them. */
+async function markup({ browser }) {
+  const folder = mkdtempSync(join(tmpdir(), 'ifg-markup-'));
+  const trace = join(folder, 'markup.ifg');
+  execFileSync(process.env.REPORT_TRACES, ['markup', trace]);
+  const served = await Served.start(trace);
+  try {
+    const tab = await Tab.open(browser, served, 'page=summary');
+    for (const page of PAGES) {
+      await tab.page.evaluate((name) => (location.hash = `page=${name}`), page);
+      await tab.settle();
+      is(await tab.page.evaluate(() => [window.broken ?? null, document.querySelectorAll('img').length, document.querySelectorAll('script').length]), [null, 0, 1], `${page}: texts that look like code are texts`);
+    }
+    ok((await tab.page.content()).includes('onerror='), 'which are shown');
+    await tab.close('hostile names');
+  } finally {
+    await served.stop();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+export default { pictures, empty, markup, summary, twoClicks, models, operators, statistics, flame, memory };
