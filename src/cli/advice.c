@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "collect/perf/refusal.h"
+#include "collect/privileged/privileged.h"
 
 /* Of no use to somebody who has just read how to get the rights. */
 #define INSTEAD "; without rights, "
@@ -21,7 +21,7 @@ static int length_before(const char *text, const char *end)
 
 void advice_split(const char *text, struct advice *out_advice)
 {
-    const char *begin = strstr(text, "`sudo ");
+    const char *begin = strstr(text, "`sudo ") ? strstr(text, "`sudo ") : strstr(text, "`mount ");
     const char *end = begin ? strchr(begin + 1, '`') : NULL;
     size_t length = end ? (size_t)(end - begin - 1) : 0;
 
@@ -33,11 +33,14 @@ void advice_split(const char *text, struct advice *out_advice)
     }
     snprintf(out_advice->sentence, sizeof out_advice->sentence, "%.*s",
              length_before(text, strstr(text, "; ")), text);
-    /* A command without the program it is for; and one setcap takes back what another gave. */
+    /* A command without the program it is for: the helper, where that is installed. */
     if (strncmp(begin + 1, "sudo setcap ", 12) == 0)
-        refusal_setcap(out_advice->command, sizeof out_advice->command);
+        privileged_setup(out_advice->command, sizeof out_advice->command);
     else
         memcpy(out_advice->command, begin + 1, length), out_advice->command[length] = '\0';
+    if (!out_advice->command[0]) /* it is not installed: then the rest of the sentence counts */
+        snprintf(out_advice->sentence, sizeof out_advice->sentence, "%.*s",
+                 length_before(text, strstr(text, INSTEAD)), text);
 }
 
 /* ---- a command in lines ---- */

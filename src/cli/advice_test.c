@@ -21,18 +21,18 @@ static void a_command_stands_apart(void)
     CHECK_STR(advice.sentence, "");
 }
 
-static void a_right_is_granted_to_this_program(void)
+static void a_right_is_granted_to_the_helper_if_there_is_one(void)
 {
     struct advice advice;
 
     advice_split(
         "cannot set probes: this needs CAP_BPF; use sudo, or once `sudo setcap cap_bpf+ep` "
-        "on the inferogram program; without rights, start the program under `inferogram "
+        "on inferogram-privileged; without rights, start the program under `inferogram "
         "record -- COMMAND`",
         &advice);
-    CHECK_STR(advice.sentence, "cannot set probes: this needs CAP_BPF");
-    CHECK_CONTAINS(advice.command, "sudo setcap cap_bpf,cap_perfmon,");
-    CHECK_CONTAINS(advice.command, "cli_advice_test"); /* the program that asks */
+    /* Beside a test there is none. */
+    CHECK_CONTAINS(advice.sentence, "cannot set probes: this needs CAP_BPF; use sudo");
+    CHECK_STR(advice.command, "");
 }
 
 static void other_texts_stay_whole(void)
@@ -103,5 +103,6 @@ static void long_commands_are_broken_where_a_shell_goes_on(void)
     }
 }
 
-TAP_MAIN(TAP_CASE(a_command_stands_apart), TAP_CASE(a_right_is_granted_to_this_program),
+TAP_MAIN(TAP_CASE(a_command_stands_apart),
+         TAP_CASE(a_right_is_granted_to_the_helper_if_there_is_one),
          TAP_CASE(other_texts_stay_whole), TAP_CASE(long_commands_are_broken_where_a_shell_goes_on))

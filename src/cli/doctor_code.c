@@ -186,15 +186,8 @@ void doctor_deleted_libraries(struct doctor_finding *out)
     } else if (errno == EPERM || errno == EACCES) {
         doctor_say(out, DOCTOR_NO,
                    memory ? "only what is in the program's memory of them is read: exported names, "
-                            "no lines; their files need CAP_CHECKPOINT_RESTORE"
-                          : "neither their files (CAP_CHECKPOINT_RESTORE) nor the program's memory "
-                            "may be read");
-        if (geteuid() != 0) {
-            char setcap[sizeof out->fix];
-
-            refusal_setcap(setcap, sizeof setcap);
-            doctor_fix(out, "%s", setcap);
-        }
+                            "no lines; for their files, record with sudo"
+                          : "neither their files nor the program's memory may be read");
     } else {
         doctor_say(out, DOCTOR_NO, "%s: %s", "/proc/PID/map_files", strerror(errno));
     }

@@ -59,7 +59,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
         note "$why"
         matches "an ordinary user: which is said" "$why" '^(unavailable|not available) '
         contains "an ordinary user: at once" "$(cat said)" "who woke whom was not recorded: "
-        matches "an ordinary user: with what it takes" "$why" 'sudo (mount|setcap|sysctl)'
+        matches "an ordinary user: with what it takes" "$why" 'record with sudo'
         "$INFEROGRAM" stats other/own.ifg --by thread >table
         ok "an ordinary user: and in the statistics" grep -q 'Wake-ups were not recorded' table
         is "an ordinary user: names" "$(ask other/own.ifg "SELECT count(DISTINCT thread) FROM thread_state WHERE thread_name = 'answerer'")" 1

@@ -57,8 +57,8 @@ static enum ifg_status refused(struct ifg_error *err)
 {
     if (errno == EPERM || errno == EACCES)
         return ifg_fail(err, IFG_PERMISSION,
-                        "watching the mappings of all processes needs the capability CAP_PERFMON "
-                        "(or kernel.perf_event_paranoid below 1); use sudo");
+                        "only root may watch the mappings of all processes; new ones are looked "
+                        "for every 50 ms instead");
     return ifg_fail_errno(err, "cannot watch the mappings of all processes");
 }
 

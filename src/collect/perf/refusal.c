@@ -14,8 +14,6 @@
 #include "base/small_file.h"
 #include "collect/perf/sampler.h"
 
-#define CAPABILITIES                                                                               \
-    "cap_bpf,cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog"
 #define MLOCK_KB   516u  /* a ring of 512 KiB and its page of positions */
 #define HIGHEST_HZ 1999u /* that we ever ask for */
 #define TRACING    "/sys/kernel/tracing"
@@ -50,30 +48,6 @@ void refusal_read_facts(struct refusal_facts *out_facts)
 
 /* ---- commands ---- */
 
-static bool is_plain(const char *path)
-{
-    return strspn(path,
-                  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-:@%,") ==
-           strlen(path);
-}
-
-void refusal_setcap(char *out, size_t size)
-{
-    char path[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    bool plain;
-
-    path[length > 0 ? length : 0] = '\0';
-    plain = is_plain(path);
-    /* A path with a quote in it is not worth more trouble. */
-    if (length <= 0 || (!plain && strchr(path, '\'')) || strlen(path) + 160 > size)
-        snprintf(out, size,
-                 "sudo setcap " CAPABILITIES "+ep \"$(readlink -f \"$(command -v inferogram)\")\"");
-    else
-        snprintf(out, size, "sudo setcap " CAPABILITIES "+ep %s%s%s", plain ? "" : "'", path,
-                 plain ? "" : "'");
-}
-
 /* Whether somebody else runs the process. */
 static bool is_foreign(pid_t pid)
 {
@@ -104,15 +78,14 @@ static void explain_right(enum refusal_wish wish, pid_t pid, const struct refusa
 
     if (is_foreign(pid) && !facts->root) {
         snprintf(out->reason, sizeof out->reason,
-                 "process %d belongs to another user, which needs CAP_PERFMON and CAP_SYS_PTRACE",
+                 "process %d belongs to another user: record it as that user, or with sudo",
                  (int)pid);
-        refusal_setcap(out->fix, sizeof out->fix);
     } else if (wish == REFUSAL_WAKERS && facts->paranoid > allowed && !facts->root) {
-        /* -1 would open everything to everybody; a capability of this program is enough. */
+        /* -1 would show every process of the machine to everybody. */
         snprintf(out->reason, sizeof out->reason,
-                 "tracepoints of the scheduler need CAP_PERFMON (perf_event_paranoid is %d)",
+                 "tracepoints of the scheduler show all processes of the machine, which is for "
+                 "root (perf_event_paranoid is %d); record with sudo",
                  facts->paranoid);
-        refusal_setcap(out->fix, sizeof out->fix);
     } else if (facts->paranoid > allowed && !facts->root) {
         snprintf(out->reason, sizeof out->reason, "perf_event_paranoid is %d", facts->paranoid);
         snprintf(out->fix, sizeof out->fix, "sudo sysctl kernel.perf_event_paranoid=%d", allowed);
@@ -223,22 +196,15 @@ void refusal_line(enum refusal_wish wish, int error, pid_t pid, char *out, size_
 
 /* ---- tracepoints ---- */
 
-/* What this process and its group still need: the directory, and then the right. */
-static void want_tracing(struct refusal *out, const char *reason, const char *options)
+/* Who can read tracefs sees the whole machine, so nobody but root is told how to get there. */
+static void want_tracing(struct refusal *out, const char *reason)
 {
-    char setcap[sizeof out->fix / 2] = "";
-    struct refusal_facts facts;
-
-    refusal_read_facts(&facts);
-    snprintf(out->reason, sizeof out->reason, "%s", reason);
     if (geteuid() == 0) {
-        snprintf(out->fix, sizeof out->fix, "sudo mount -t tracefs nodev " TRACING);
-        return;
+        snprintf(out->reason, sizeof out->reason, "%s", reason);
+        snprintf(out->fix, sizeof out->fix, "mount -t tracefs nodev " TRACING);
+    } else {
+        snprintf(out->reason, sizeof out->reason, "%s; record with sudo", reason);
     }
-    if (facts.paranoid > -1)
-        refusal_setcap(setcap, sizeof setcap);
-    snprintf(out->fix, sizeof out->fix, "sudo mount %sgid=$(id -g),mode=750 nodev " TRACING "%s%s",
-             options, *setcap ? " && " : "", setcap);
 }
 
 bool refusal_find_tracepoint(const char *name, uint64_t *out_id, struct refusal *out)
@@ -260,10 +226,10 @@ bool refusal_find_tracepoint(const char *name, uint64_t *out_id, struct refusal 
     if (access(TRACING, F_OK) < 0)
         snprintf(out->reason, sizeof out->reason, "this kernel has no tracepoints (tracefs)");
     else if (denied)
-        want_tracing(out, "tracefs (" TRACING ") can be read by root only", "-o remount,");
+        want_tracing(out, "tracefs (" TRACING ") can be read by root only");
     else if (access(TRACING "/events", F_OK) == 0)
         snprintf(out->reason, sizeof out->reason, "this kernel has no tracepoint %s", name);
     else
-        want_tracing(out, "tracefs is not mounted at " TRACING, "-t tracefs -o ");
+        want_tracing(out, "tracefs is not mounted at " TRACING);
     return false;
 }

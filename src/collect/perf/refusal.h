@@ -48,8 +48,4 @@ void refusal_line(enum refusal_wish wish, int error, pid_t pid, char *out, size_
  * file system of tracepoints is not there or cannot be read. */
 bool refusal_find_tracepoint(const char *name, uint64_t *out_id, struct refusal *out);
 
-/* "sudo setcap ...+ep PATH": all rights that this program can make use of. One command replaces
- * what another one granted, so there is only one. */
-void refusal_setcap(char *out, size_t size);
-
 #endif

@@ -34,8 +34,8 @@ static void the_setting_that_refuses_is_named(void)
     CHECK_STR(out.fix, "sudo sysctl kernel.perf_event_paranoid=2");
     facts.paranoid = 0;
     out = explain(REFUSAL_WAKERS, EPERM, &facts);
-    CHECK_CONTAINS(out.reason, "CAP_PERFMON");
-    CHECK_CONTAINS(out.fix, "sudo setcap cap_bpf,cap_perfmon,");
+    CHECK_CONTAINS(out.reason, "record with sudo");
+    CHECK_STR(out.fix, ""); /* nothing less would be for one's own processes only */
 }
 
 static void a_filter_is_not_cured_by_a_setting(void)
@@ -100,9 +100,9 @@ static void processes_of_others_need_a_right(void)
         REQUIRE(seteuid(65534) == 0);
     refusal_explain(REFUSAL_SAMPLES, EACCES, 1, &ordinary, &out);
     CHECK_CONTAINS(out.reason, "process 1 belongs to another user");
-    CHECK_CONTAINS(out.fix, "sudo setcap ");
+    CHECK_STR(out.fix, "");
     refusal_line(REFUSAL_SAMPLES, EACCES, 1, line, sizeof line);
-    CHECK_CONTAINS(line, "CAP_SYS_PTRACE; `sudo setcap ");
+    CHECK_CONTAINS(line, "record it as that user, or with sudo");
     if (root) /* what looks for leaks at the end needs it */
         REQUIRE(seteuid(0) == 0);
 }

@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -29,10 +30,11 @@ struct privileged {
 
 /* ---- the program ---- */
 
-/* Installed, or beside this very program. Never from the environment. */
+/* Beside this very program, installed, or in the build tree. Never from the environment. */
 static bool find(char out[PATH_MAX], bool *out_exists)
 {
-    static const char *const places[] = { ".", IFG_HELPER_FROM_BIN };
+    static const char *const places[] = { ".", IFG_HELPER_FROM_BIN,
+                                          "../collect/privileged/helper" };
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash;
@@ -212,6 +214,25 @@ enum privileged_state privileged_look(char out_path[PATH_MAX])
     if (can & PRIVILEGED_CAN_PROBE)
         return can & PRIVILEGED_CAN_KERNEL ? PRIVILEGED_READY_KERNEL : PRIVILEGED_READY;
     return can & PRIVILEGED_CAN_SAMPLE ? PRIVILEGED_SAMPLES : PRIVILEGED_POWERLESS;
+}
+
+void privileged_setup(char *out, size_t size)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-:@%,";
+    char path[PATH_MAX], real[PATH_MAX];
+    bool exists;
+
+    out[0] = '\0';
+    find(path, &exists);
+    /* A path that a shell has to be told about is not worth the trouble. */
+    if (!exists || !realpath(path, real) || strspn(real, plain) != strlen(real) ||
+        3 * strlen(real) + 200 > size)
+        return;
+    snprintf(out, size,
+             "sudo groupadd -f inferogram && sudo chown root:inferogram %s && sudo chmod 0750 %s "
+             "&& sudo setcap cap_bpf,cap_perfmon+ep %s && sudo usermod -aG inferogram $(id -un)",
+             real, real, real);
 }
 
 /* ---- samples ---- */

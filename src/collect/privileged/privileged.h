@@ -29,6 +29,10 @@ enum privileged_state {
 
 enum privileged_state privileged_look(char out_path[PATH_MAX]);
 
+/* The commands of an administrator that give the installed helper its rights, for the members of a
+ * group; "" where it is not installed. See docs/permissions.md. */
+void privileged_setup(char *out, size_t size);
+
 /* IFG_PERMISSION, IFG_NOT_FOUND: see privileged_look. Root and who has rights of his own need none,
  * and get IFG_UNSUPPORTED. */
 enum ifg_status privileged_start(struct privileged **out, struct ifg_error *err) IFG_MUST_CHECK;

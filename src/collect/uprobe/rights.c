@@ -92,13 +92,27 @@ static enum ifg_status refused_all_the_same(struct ifg_error *err, const char *w
                     what);
 }
 
+/* What the helper can do for this user: probes in his own processes. */
 static enum ifg_status needs(struct ifg_error *err, const char *what, const char *names)
 {
+    if (geteuid() == 0)
+        return ifg_fail(err, IFG_PERMISSION,
+                        "%s: this needs %s, which root has not got here; a container is started "
+                        "with --cap-add=BPF --cap-add=PERFMON; " INSTEAD,
+                        what, names);
     return ifg_fail(err, IFG_PERMISSION,
-                    "%s: this needs %s; use sudo, or once `sudo setcap "
-                    "cap_bpf,cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_checkpoint_restore,"
-                    "cap_syslog+ep` on the inferogram program; " INSTEAD,
+                    "%s: this needs %s; use sudo, or once `sudo setcap cap_bpf,cap_perfmon+ep` on "
+                    "inferogram-privileged for the members of a group ('inferogram doctor attach' "
+                    "shows the commands); " INSTEAD,
                     what, names);
+}
+
+/* What nobody gets but root. */
+static enum ifg_status needs_root(struct ifg_error *err, const char *what, const char *why)
+{
+    return ifg_fail(err, IFG_PERMISSION, "%s: %s; %s; " INSTEAD, what, why,
+                    geteuid() == 0 ? "root has not got the right to that here (a container?)"
+                                   : "use sudo");
 }
 
 static enum ifg_status no_permission(struct ifg_error *err, enum uprobe_attempt attempt,
@@ -131,21 +145,18 @@ static enum ifg_status no_permission(struct ifg_error *err, enum uprobe_attempt 
     case UPROBE_MAP_RING:
         return ifg_fail(err, IFG_PERMISSION,
                         "%s: more locked memory than allowed; `sudo sysctl "
-                        "kernel.perf_event_mlock_kb=8192`, a larger `ulimit -l`, or CAP_IPC_LOCK",
+                        "kernel.perf_event_mlock_kb=8192`, or a larger `ulimit -l`",
                         what);
     case UPROBE_OPEN_FILE:
         if (!admin && !has(CAPABILITY_CHECKPOINT) && strstr(what, "/map_files/"))
-            return needs(err, what,
-                         "CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN, because the file is deleted and "
-                         "only the process still has it");
+            return needs_root(err, what, "the file is deleted, and only the process still has it");
         break;
     case UPROBE_READ_MEMORY:
         break;
     }
     if (has(CAPABILITY_SYS_PTRACE))
         return refused_all_the_same(err, what);
-    return needs(err, what,
-                 "the capability CAP_SYS_PTRACE, because the process belongs to somebody else");
+    return needs_root(err, what, "the process belongs to somebody else, or protects itself");
 }
 
 static enum ifg_status cannot_attach(struct ifg_error *err, int error, const char *what)
