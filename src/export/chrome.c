@@ -670,6 +670,8 @@ enum ifg_status export_chrome(struct export_job *job)
         if (!status)
             status = write_counters(&chrome);
         write_marks(&chrome);
+        if (!status && !chrome.first)
+            status = export_chrome_states(job, &chrome.ids);
         if (!status)
             status = write_tail(&chrome);
         say_what_changed(&chrome);

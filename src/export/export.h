@@ -19,7 +19,7 @@
 
 /* What stacks are made of. */
 enum export_stacks {
-    EXPORT_STACKS_ANY, /* samples if there are any, else zones */
+    EXPORT_STACKS_ANY, /* samples if there are enough, else zones */
     EXPORT_STACKS_SAMPLES,
     EXPORT_STACKS_ZONES, /* in timelines: no samples */
 };
@@ -54,6 +54,7 @@ struct export_result {
     uint64_t values; /* of counters */
     uint64_t marks;  /* messages and frames */
     uint64_t samples;
+    uint64_t states; /* of threads: running, runnable, sleeping */
     uint64_t overlapping;
     size_t note_count;
     char notes[EXPORT_NOTES][EXPORT_NOTE_BYTES];

@@ -106,6 +106,6 @@ static enum ifg_status export_folded_zones(struct export_job *job)
 
 enum ifg_status export_folded(struct export_job *job)
 {
-    return sampled_is_wanted(job) ? sampled_export(job, export_folded_samples)
-                                  : export_folded_zones(job);
+    return sampled_are_richer(job) ? sampled_export(job, export_folded_samples)
+                                   : export_folded_zones(job);
 }

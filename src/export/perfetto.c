@@ -479,6 +479,8 @@ enum ifg_status export_perfetto(struct export_job *job)
         write_marks(&p);
         if (!status && sampled_is_wanted(job))
             status = perfetto_samples(&p, threads + 3);
+        if (!status)
+            perfetto_states(&p, threads + 4);
         perfetto_flush(&p);
     }
     if (!status && p.failed)

@@ -78,6 +78,7 @@ enum track_kind {
     TRACK_COUNTER,
     TRACK_ASYNC,   /* one for each span at a time, likewise */
     TRACK_OVERLAP, /* slices that do not nest, likewise */
+    TRACK_STATE,   /* whether a thread runs */
 };
 
 static inline uint64_t track_uuid(enum track_kind kind, uint64_t a, uint64_t b)
@@ -169,6 +170,9 @@ uint32_t perfetto_intern_key(struct perfetto *p, const char *name);
 
 /* perfetto_samples.c */
 enum ifg_status perfetto_samples(struct perfetto *p, uint32_t sequence);
+
+/* states.c */
+void perfetto_states(struct perfetto *p, uint32_t sequence);
 
 /* NULL if memory is short. */
 struct lane *perfetto_lane(struct lanes *lanes, uint64_t start_ns, uint64_t end_ns);

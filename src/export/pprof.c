@@ -159,7 +159,7 @@ static void write_profile(struct pprof *p)
 enum ifg_status export_pprof(struct export_job *job)
 {
     struct pprof p = { .job = job };
-    bool samples = sampled_is_wanted(job);
+    bool samples = sampled_are_richer(job);
     enum ifg_status status;
 
     ifg_bytes_init(&p.message, 64u << 20);

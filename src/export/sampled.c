@@ -14,7 +14,27 @@ bool sampled_is_wanted(const struct export_job *job)
     return job->options->stacks == EXPORT_STACKS_SAMPLES || model_has_samples(job->model);
 }
 
-static bool is_thread(const struct export_job *job, const struct model_sampled_thread *thread)
+/* Fewer than these are no picture of where time goes. */
+#define ENOUGH_SAMPLES 100u
+
+bool sampled_are_richer(struct export_job *job)
+{
+    const struct model_profile *profile = NULL;
+    size_t zones = job->model->slice_count;
+    size_t samples;
+
+    if (job->options->stacks != EXPORT_STACKS_ANY || !model_has_samples(job->model) || !zones ||
+        model_profile_get(job->model, &profile, NULL) || !profile)
+        return sampled_is_wanted(job);
+    samples = profile->sample_count;
+    if (samples >= ENOUGH_SAMPLES || samples >= zones)
+        return true;
+    export_note(job, "made of %zu zones, because there are only %zu samples (--stacks samples)",
+                zones, samples);
+    return false;
+}
+
+bool sampled_is_thread(const struct export_job *job, const struct model_sampled_thread *thread)
 {
     char number[16];
 
@@ -31,7 +51,7 @@ static bool wants(const struct sampled *sampled, const struct model_sample *samp
 
     if (sample->ns < filter->from_ns || sample->ns >= filter->to_ns)
         return false;
-    if (job->options->thread && !is_thread(job, &sampled->profile->threads[sample->thread]))
+    if (job->options->thread && !sampled_is_thread(job, &sampled->profile->threads[sample->thread]))
         return false;
     if (job->options->model) {
         net = model_sample_of(job->model, sample);

@@ -27,6 +27,12 @@ struct sampled {
 /* Whether stacks are those of samples: they are wanted, and there are some. */
 bool sampled_is_wanted(const struct export_job *job);
 
+/* The same for flame graphs, which have one or the other: of what tells more, and says so. */
+bool sampled_are_richer(struct export_job *job);
+
+/* Is this the thread that the options name? */
+bool sampled_is_thread(const struct export_job *job, const struct model_sampled_thread *thread);
+
 enum ifg_status sampled_init(struct sampled *sampled, struct export_job *job);
 void sampled_fini(struct sampled *sampled);
 
@@ -48,6 +54,9 @@ void sampled_thread_name(const struct sampled *sampled, uint32_t thread, struct 
 /* The formats. */
 enum ifg_status export_folded_samples(struct sampled *sampled);
 enum ifg_status export_speedscope_samples(struct sampled *sampled);
+
+/* states.c: states of threads as events of Chrome's format, with a comma before each. */
+enum ifg_status export_chrome_states(struct export_job *job, const struct export_ids *ids);
 
 /* The keys stackFrames and samples of Chrome's format, with a comma before each. */
 enum ifg_status export_chrome_samples(struct sampled *sampled, uint64_t begin_ns);

@@ -171,6 +171,6 @@ static enum ifg_status export_speedscope_zones(struct export_job *job)
 
 enum ifg_status export_speedscope(struct export_job *job)
 {
-    return sampled_is_wanted(job) ? sampled_export(job, export_speedscope_samples)
-                                  : export_speedscope_zones(job);
+    return sampled_are_richer(job) ? sampled_export(job, export_speedscope_samples)
+                                   : export_speedscope_zones(job);
 }

@@ -50,6 +50,21 @@ static void put_columns(const struct tracy *tracy, const char *const *columns, s
     export_put(tracy->job->sink, "\n", 1);
 }
 
+/* A place's name; events of models are called as in the statistics: "ocr inference". */
+static void put_name(const struct tracy *tracy, uint32_t index, struct ifg_bytes *out)
+{
+    const struct model *model = tracy->job->model;
+    const struct model_place *place = &model->places[index];
+
+    ifg_bytes_clear(out);
+    if (place->kind == TRACE_LOCATION_ML && place->net != MODEL_NONE) {
+        export_bytes_text(out, model->nets[place->net].name);
+        export_bytes_text(out, " ");
+    }
+    export_bytes_text(out, place->name[0] ? place->name : place->function);
+    ifg_bytes_put(out, "", 1);
+}
+
 /* name, src_file, src_line and the separator after them */
 static void put_place(const struct tracy *tracy, struct ifg_bytes *out, const char *name,
                       const struct model_place *place)
@@ -82,11 +97,12 @@ static bool prepare(struct tracy *tracy)
     if (!tracy->wanted || !tracy->numbers || !export_texts_init(&tracy->places, model->place_count))
         return false;
     for (size_t i = 0; i < model->place_count; i++) {
-        const struct model_place *place = &model->places[i];
-
-        tracy->wanted[i] = passes(tracy, place->name[0] ? place->name : place->function);
+        put_name(tracy, (uint32_t)i, &tracy->row);
+        if (tracy->row.failed)
+            return false;
+        tracy->wanted[i] = passes(tracy, (const char *)tracy->row.data);
         export_texts_begin(&tracy->places, i);
-        put_place(tracy, &tracy->places.bytes, place->name, place);
+        put_place(tracy, &tracy->places.bytes, (const char *)tracy->row.data, &model->places[i]);
         export_texts_end(&tracy->places, i);
     }
     return !tracy->places.bytes.failed;

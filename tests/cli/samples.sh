@@ -119,10 +119,21 @@ for format in folded speedscope pprof chrome perfetto; do
 done
 exits "export by thread" 0 "$INFEROGRAM" export "$trace" --format folded --by-thread -o "$T/t.threads.folded"
 exits "all say the same" 0 python3 "$SOURCE_DIR/tests/export/check_samples.py" "$T"
+"$INFEROGRAM" query "$trace" "SELECT thread, state, start_ns, dur_ns FROM thread_state" --json >"$T/states.json"
+exits "timelines have the states of threads" 0 python3 "$SOURCE_DIR/tests/export/check_states.py" "$T/states.json" "$T/t.chrome" "$T/t.perfetto"
 exits "zones if they are wanted" 0 "$INFEROGRAM" export "$trace" --format folded --stacks zones -o -
 contains "as before" "$(cat "$T/stdout")" "Conv 50000000"
 exits "one thread without slices" 0 "$INFEROGRAM" export "$trace" --format folded --thread 9001 --model ocr -o -
 is "its samples" "$(awk '{ print $NF }' "$T/stdout" | sort | tr '\n' ' ')" "10 30 "
+# A program of many zones in which hardly any sample was taken.
+"$INFEROGRAM" record -q --sample=50 -o "$T/few.ifg" -- "$REC_TICKER" -b -s 0.5 >/dev/null 2>&1
+if [ "$("$INFEROGRAM" info "$T/few.ifg" --json | python3 -c 'import json,sys; print(0 < json.load(sys.stdin)["events"]["samples"] < 100)')" = True ]; then
+    exits "a flame graph of few samples" 0 "$INFEROGRAM" export "$T/few.ifg" --format folded -o "$T/few.folded"
+    matches "is one of zones" "$(cat "$T/few.folded")" '(^|;)tick '
+    matches "and says so" "$(cat "$T/stderr")" 'made of [0-9]+ zones, because there are only [0-9]+ samples \(--stacks samples\)'
+else
+    skip "a flame graph of few samples" "no samples on this machine, or too many"
+fi
 exits "samples that are not there" 2 "$INFEROGRAM" export "$T/plain.ifg" --format pprof --stacks samples -o "$T/x"
 contains "are missed" "$(cat "$T/stderr")" "no samples"
 exits "--stacks for tables" 2 "$INFEROGRAM" export "$trace" --format csv --stacks zones -o -

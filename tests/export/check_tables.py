@@ -23,6 +23,13 @@ def rows(path, header=None):
     return found
 
 
+def tracy_name(what, models):
+    """Events of models are called as in the statistics."""
+    if what['kind'] != 'ml':
+        return what['name'] or 'work'
+    return f"{models[what['tid'], what['start'], what['name']]} {what['name']}"
+
+
 def main():
     truth = Truth(sys.argv[1])
     plain = rows(sys.argv[2])
@@ -36,11 +43,12 @@ def main():
     names = {(t['tid'], t['name']) for t in truth.threads.values()}
     require({(int(r['thread']), r['thread_name']) for r in plain} <= names, 'thread names')
 
+    models = {(int(r['thread']), int(r['start_ns']), r['name']): r['model'] for r in plain if r['kind'] == 'ml'}
     ended = [s for s in truth.slices if not s['unfinished']]
     unwrapped = rows(sys.argv[4], UNWRAPPED)
     equal('unwrapped', sorted((int(r['ns_since_start']) + truth.begin, int(r['exec_time_ns']),
                                int(r['thread']), r['name']) for r in unwrapped),
-          sorted((s['start'], s['dur'], s['tid'], s['name'] or 'work') for s in ended))
+          sorted((s['start'], s['dur'], s['tid'], tracy_name(s, models)) for s in ended))
     if any(s['kind'] == 'stage' for s in truth.slices):
         require('x,y\n"z"' in [r['value'] for r in unwrapped], 'the text of a zone')
 
@@ -64,7 +72,7 @@ def main():
     equal('own times', len(own), len(unwrapped))
     for row in own:
         require(int(row['exec_time_ns']) >= 0, f'{row}')
-    setup = [int(r['exec_time_ns']) for r in own if r['name'] == 'setup']
+    setup = [int(r['exec_time_ns']) for r in own if r['name'].endswith(' setup')]
     require(setup in ([], [20]), f'own time of setup: {setup}')
 
 
