@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Asking the helper where the functions of a library are that its table does not have. Answers are
- * kept by build-id; the first time the library's own code is run, in a process of its own.
+ * kept by build-id; the first time the library's own code is run, in a process of its own, which
+ * has the rights of the program's user and no others (see ort_helper/run_as.h).
+ *
+ * The program may be hostile, and this one root: it could end, execute another program or exchange
+ * files at any moment. So it is held by a pidfd, its user is asked for before and after everything
+ * is opened, and what was opened is what is used.
  */
 #include "collect/ort_attach/attach_internal.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "system/credentials.h"
+#include "system/trace_rule.h"
 
 #define PATHS_MAX 8
 #define TIMEOUT_S 15
@@ -64,24 +72,149 @@ static void add_path(struct surroundings *around, const char *path)
     around->count++;
 }
 
-/* The interpreter of the program, and the folders that its modules came from. */
-static bool look_around(pid_t pid, struct surroundings *around)
+/* The folders that its modules came from. */
+static void look_around(pid_t pid, struct surroundings *around)
 {
     struct map_line *map = ifg_alloc(1, sizeof *map);
     struct maps maps;
-    char path[64];
-    ssize_t length;
 
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    length = readlink(path, around->interpreter, sizeof around->interpreter - 1);
-    around->interpreter[length > 0 ? length : 0] = '\0';
     if (map && maps_open(pid, &maps)) {
         while (maps_next(&maps, map))
             add_path(around, map->path);
         maps_close(&maps);
     }
     ifg_free(map);
-    return length > 0 && is_same_file(around->interpreter, path);
+}
+
+/* Anybody can map a module of Python. Who runs one has these functions, or imports them. */
+static bool is_python_program(int fd)
+{
+    static const char *const names[] = { "Py_BytesMain", "Py_Main", "Py_RunMain" };
+    struct elf_symbol symbol;
+    struct elf_file *elf;
+    bool is_one = false;
+
+    if (elf_file_open_fd(fd, "interpreter", &elf, NULL))
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !is_one; i++)
+        is_one = elf_file_symbol(elf, names[i], &symbol, NULL) == IFG_OK;
+    elf_file_close(elf);
+    return is_one;
+}
+
+/* What is asked about: everything of the program that will be run or loaded. */
+struct subject {
+    struct traced traced;
+    struct credentials who;
+    int library_fd;
+    int python_fd;
+    struct surroundings *around; /* for Python */
+};
+
+static void subject_close(struct subject *subject)
+{
+    traced_close(&subject->traced);
+    if (subject->library_fd >= 0)
+        close(subject->library_fd);
+    if (subject->python_fd >= 0)
+        close(subject->python_fd);
+    ifg_free(subject->around);
+}
+
+static enum ifg_status open_subject(struct subject *subject, pid_t pid,
+                                    const struct ort_library *library, struct ifg_error *err)
+{
+    enum ifg_status status = traced_open(pid, &subject->traced, err);
+
+    if (!status)
+        status = credentials_of(pid, &subject->who, err);
+    if (!status)
+        status = ort_library_open(pid, library, &subject->library_fd, err);
+    return status;
+}
+
+static enum ifg_status open_interpreter(struct subject *subject, const struct ort_library *library,
+                                        struct ifg_error *err)
+{
+    pid_t pid = subject->traced.pid;
+    const char *name = strrchr(library->path, '/') + 1;
+    struct surroundings *around = ifg_alloc(1, sizeof *around);
+    char path[64];
+    ssize_t length;
+
+    if (!around)
+        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    subject->around = around;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    subject->python_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    length = readlink(path, around->interpreter, sizeof around->interpreter - 1);
+    around->interpreter[length > 0 ? length : 0] = '\0';
+    if (subject->python_fd < 0 || !is_same_file(around->interpreter, path) ||
+        !is_same_file(library->path, library->file))
+        return ifg_fail(err, IFG_UNSUPPORTED,
+                        "the interpreter of process %d, or %.100s, is not there any more", (int)pid,
+                        name);
+    if (!is_python_program(subject->python_fd))
+        return ifg_fail(err, IFG_UNSUPPORTED,
+                        "process %d has %.100s loaded, but %.200s is not a Python interpreter",
+                        (int)pid, name, around->interpreter);
+    look_around(pid, around);
+    return IFG_OK;
+}
+
+/* Still the process, and the user, that everything was opened for. */
+static enum ifg_status confirm(const struct subject *subject, struct ifg_error *err)
+{
+    struct credentials now;
+    enum ifg_status status = credentials_of(subject->traced.pid, &now, err);
+
+    if (!status)
+        status = traced_confirm(&subject->traced, err);
+    if (status)
+        return status;
+    if (credentials_are_guarded(subject->traced.pid, &now))
+        return ifg_fail(err, IFG_PERMISSION,
+                        "process %d guards itself (it has more rights than its user, or is not "
+                        "dumpable), and nothing of it is run to find out where its functions are",
+                        (int)subject->traced.pid);
+    if (now.uid != subject->who.uid || now.gid != subject->who.gid)
+        return ifg_fail(err, IFG_BUSY, "process %d became another user's just now; try again",
+                        (int)subject->traced.pid);
+    return IFG_OK;
+}
+
+static enum ifg_status run_it(struct ort_attach *attach, struct subject *subject,
+                              const struct ort_library *library, bool is_python,
+                              struct ort_helper_options *options, struct ort_backtrace *out,
+                              struct ifg_error *err)
+{
+    const char *name = strrchr(library->path, '/') + 1;
+    enum ifg_status status = IFG_OK;
+    char text[256];
+
+    if (is_elsewhere(subject->traced.pid))
+        return ifg_fail(err, IFG_UNSUPPORTED,
+                        "%.100s is in another mount namespace (a container), and its code is not "
+                        "run out here to find out where its functions are",
+                        name);
+    if (is_python)
+        status = open_interpreter(subject, library, err);
+    if (!status)
+        status = confirm(subject, err);
+    if (status)
+        return status;
+    if (is_python) {
+        options->python = subject->around->interpreter;
+        options->python_fd = subject->python_fd;
+        options->python_path = subject->around->list;
+    }
+    if (attach->say) {
+        snprintf(text, sizeof text,
+                 "finding out where the functions of %.100s are (once for each build) ...", name);
+        attach->say(attach->say_user, text);
+    }
+    options->only_cache = false;
+    return ort_helper_backtrace(library->path, options, out, err);
 }
 
 enum ifg_status attach_functions_find(struct ort_attach *attach, pid_t pid,
@@ -89,43 +222,19 @@ enum ifg_status attach_functions_find(struct ort_attach *attach, pid_t pid,
                                       struct ort_backtrace *out_functions, struct ifg_error *err)
 {
     struct ort_helper_options options = ORT_HELPER_OPTIONS_INIT;
-    bool has_path = is_same_file(library->path, library->file);
-    const char *file = has_path ? library->path : library->file;
-    const char *slash = strrchr(library->path, '/');
-    const char *name = slash ? slash + 1 : library->path;
-    struct surroundings *around;
+    struct subject subject = { .traced = TRACED_INIT, .library_fd = -1, .python_fd = -1 };
     enum ifg_status status;
-    char text[256];
 
-    options.helper = "/nonexistent"; /* what is known already */
-    if (ort_helper_backtrace(file, &options, out_functions, NULL) == IFG_OK)
-        return IFG_OK;
-    if (is_elsewhere(pid))
-        return ifg_fail(err, IFG_UNSUPPORTED,
-                        "%.100s is in another mount namespace (a container), and its code is not "
-                        "run out here to find out where its functions are",
-                        name);
-    around = ifg_alloc(1, sizeof *around);
-    if (!around)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-    options.helper = NULL;
-    options.timeout_s = TIMEOUT_S;
-    status = IFG_OK;
-    if (is_python) {
-        if (!look_around(pid, around) || !has_path)
-            status = ifg_fail(err, IFG_UNSUPPORTED,
-                              "the interpreter of process %d, or %.100s, is not there any more",
-                              (int)pid, name);
-        options.python = around->interpreter;
-        options.python_path = around->list;
+    memset(out_functions, 0, sizeof *out_functions);
+    status = open_subject(&subject, pid, library, err);
+    if (!status) {
+        options.who = &subject.who;
+        options.library_fd = subject.library_fd;
+        options.timeout_s = TIMEOUT_S;
+        options.only_cache = true; /* what is known already */
+        if (ort_helper_backtrace(library->path, &options, out_functions, NULL) != IFG_OK)
+            status = run_it(attach, &subject, library, is_python, &options, out_functions, err);
     }
-    if (!status && attach->say) {
-        snprintf(text, sizeof text,
-                 "finding out where the functions of %.100s are (once for each build) ...", name);
-        attach->say(attach->say_user, text);
-    }
-    if (!status)
-        status = ort_helper_backtrace(file, &options, out_functions, err);
-    ifg_free(around);
+    subject_close(&subject);
     return status;
 }

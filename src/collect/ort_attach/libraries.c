@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "system/open_as.h"
 
 static const char *file_name(const char *path)
 {
@@ -234,6 +235,31 @@ enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
     maps_close(&maps);
     ifg_free(map);
     ifg_free(hooks);
+    return IFG_OK;
+}
+
+enum ifg_status ort_library_open(pid_t pid, const struct ort_library *library, int *out_fd,
+                                 struct ifg_error *err)
+{
+    enum ifg_status status;
+    struct stat found;
+
+    *out_fd = -1;
+    if (library->reason[0])
+        return ifg_fail(err, IFG_PERMISSION, "%s", library->reason);
+    /* The mapping leads to what the process has, whatever is at that path now. */
+    if (strstr(library->file, "/map_files/"))
+        *out_fd = open(library->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (*out_fd >= 0)
+        return IFG_OK;
+    status = open_as_process(pid, library->path, 0, out_fd, err);
+    if (status)
+        return status;
+    if (fstat(*out_fd, &found) < 0 || found.st_ino != library->key.inode) {
+        close(*out_fd);
+        *out_fd = -1;
+        return ifg_fail(err, IFG_BUSY, "%.300s was replaced just now; try again", library->path);
+    }
     return IFG_OK;
 }
 

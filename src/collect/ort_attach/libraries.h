@@ -62,6 +62,11 @@ enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
 enum ifg_status ort_library_table(const struct ort_library *library, struct ort_table *out_table,
                                   struct ifg_error *err) IFG_MUST_CHECK;
 
+/* The file itself, for reading: what the process has mapped, or what its user can open under that
+ * name. */
+enum ifg_status ort_library_open(pid_t pid, const struct ort_library *library, int *out_fd,
+                                 struct ifg_error *err) IFG_MUST_CHECK;
+
 /* Whether a file of this name could be a runtime: by name alone, or by what it exports. */
 bool ort_library_is_named(const char *path);
 bool ort_library_exports(const char *file);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What was found out about libraries, in ${XDG_CACHE_HOME:-~/.cache}/inferogram/attach/ID.txt.
- * Anybody can give a library the build-id of another one: an entry is good only for a file of the
- * same size and owner as the one that was looked at.
+ * What was found out about libraries, in ${XDG_CACHE_HOME:-~/.cache}/inferogram/attach/ID-USER.txt.
+ *
+ * Anybody can give a library the build-id of another one, and whoever runs the code decides what it
+ * says. So an entry is good only for the very file that was looked at, and only for programs of the
+ * user for whom it was: what a program of one user made us believe is not believed for another.
  */
 #ifndef IFG_COLLECT_ORT_HELPER_CACHE_H
 #define IFG_COLLECT_ORT_HELPER_CACHE_H
@@ -16,9 +18,13 @@ struct cache_key {
     char build_id[132]; /* "": nothing is kept */
     uint64_t size;
     uint64_t owner;
+    uint64_t inode;
+    uint64_t changed_ns; /* when its content, owner or mode last was: a user cannot set that */
+    uint64_t user;
 };
 
-void cache_key_of(const char *library, const char *build_id, struct cache_key *out_key);
+/* `user`: of the program. */
+void cache_key_of(int library_fd, const char *build_id, uint64_t user, struct cache_key *out_key);
 
 /* The text that was kept; false if there is none. */
 bool cache_read(const struct cache_key *key, struct ifg_bytes *out);

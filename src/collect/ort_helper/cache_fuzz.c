@@ -25,7 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static char folder[] = "/tmp/ifg-cache-fuzz-XXXXXX";
 static const struct cache_key key = { .build_id = "0123456789abcdef0123",
                                       .size = 4711,
-                                      .owner = 7 };
+                                      .owner = 7,
+                                      .inode = 12,
+                                      .changed_ns = 1700000000000000000 };
 static char entry[PATH_MAX];
 
 static void remove_folder(void)
@@ -44,7 +46,7 @@ static void make_folder(void)
 {
     if (!mkdtemp(folder) || setenv("XDG_CACHE_HOME", folder, 1))
         abort();
-    snprintf(entry, sizeof entry, "%s/inferogram/attach/%s.txt", folder, key.build_id);
+    snprintf(entry, sizeof entry, "%s/inferogram/attach/%s-0.txt", folder, key.build_id);
     atexit(remove_folder);
 }
 

@@ -4,19 +4,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "system/credentials.h"
+#include "system/sandbox.h"
 
-#define INPUT_FD    4
-#define FIRST_FREE  10 /* where descriptors are put out of the way */
+#define PROGRAM_FD  (CHILD_INPUT_FD + CHILD_INPUTS_MAX)
+#define FIRST_FREE  16 /* where descriptors are put out of the way */
 #define NOT_STARTED 127
 
 /* A sanitizer takes terabytes of address space for itself. */
@@ -45,55 +48,65 @@ static void set_limits(const struct child *child)
     limit(RLIMIT_FSIZE, child->file_bytes);
     if (child->memory_bytes && !IS_SANITIZED)
         limit(RLIMIT_AS, child->memory_bytes);
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-static bool become(const struct child *child)
-{
-    if (geteuid() != 0 || child->uid == 0)
-        return true;
-    return setgroups(0, NULL) == 0 && setgid(child->gid) == 0 && setuid(child->uid) == 0;
-}
-
-/* Nothing of ours is left open but the pipe and the inputs. */
+/* Nothing of ours is left open but the pipe, the inputs and the program, which may be a script. */
 static bool arrange_descriptors(const struct child *child, int pipe_fd)
 {
     int null_fd = open("/dev/null", O_RDWR);
     int result = fcntl(pipe_fd, F_DUPFD, FIRST_FREE);
-    int inputs[2];
+    int program = child->argv ? fcntl(child->program_fd, F_DUPFD, FIRST_FREE) : -1;
+    int inputs[CHILD_INPUTS_MAX];
 
-    for (int i = 0; i < 2; i++)
-        inputs[i] = child->input_fds[i] < 0 ? -1 : fcntl(child->input_fds[i], F_DUPFD, FIRST_FREE);
-    if (null_fd < 0 || result < 0)
+    for (size_t i = 0; i < CHILD_INPUTS_MAX; i++)
+        inputs[i] = i >= child->input_count || child->inputs[i] < 0
+                        ? -1
+                        : fcntl(child->inputs[i], F_DUPFD, FIRST_FREE);
+    if (null_fd < 0 || result < 0 || (child->argv && program < 0))
         return false;
     null_fd = fcntl(null_fd, F_DUPFD, FIRST_FREE);
-    for (int fd = 0; fd < INPUT_FD + 2; fd++)
+    for (int fd = 0; fd <= PROGRAM_FD; fd++)
         dup2(null_fd, fd);
     dup2(result, child->result_fd);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < CHILD_INPUTS_MAX; i++)
         if (inputs[i] >= 0)
-            dup2(inputs[i], INPUT_FD + i);
-    return close_range(INPUT_FD + 2, ~0u, 0) == 0;
+            dup2(inputs[i], CHILD_INPUT_FD + i);
+    if (child->argv)
+        dup2(program, PROGRAM_FD);
+    return close_range(PROGRAM_FD + 1, ~0u, 0) == 0;
 }
 
+static bool give_up_rights(const struct child *child)
+{
+    struct credentials self;
+
+    if (child->who)
+        return credentials_become(child->who);
+    credentials_own(&self);
+    return credentials_become(&self);
+}
+
+/* Until then only system calls: other threads may have held any lock. */
 static void be_child(const struct child *child, int pipe_fd)
 {
     sigset_t none;
     int status = NOT_STARTED;
 
-    setpgid(0, 0);
+    setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     for (int number = 1; number < 32; number++)
         signal(number, SIG_DFL);
-    if (!arrange_descriptors(child, pipe_fd) || !become(child))
+    if (chdir("/") < 0 || !arrange_descriptors(child, pipe_fd) || !give_up_rights(child))
         _exit(status);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a change of user forgets it */
     set_limits(child);
+    if (child->is_foreign && !sandbox_enter())
+        _exit(status);
     if (child->argv) {
-        execve(child->argv[0], (char *const *)(uintptr_t)child->argv,
-               (char *const *)(uintptr_t)child->environment);
+        execveat(PROGRAM_FD, "", (char *const *)(uintptr_t)child->argv,
+                 (char *const *)(uintptr_t)child->environment, AT_EMPTY_PATH);
     } else {
         environ = (char **)(uintptr_t)child->environment;
         status = child->function(child->user);
@@ -158,6 +171,21 @@ static enum ifg_status judge(const struct child *child, int status, bool killed,
     return IFG_OK;
 }
 
+/*
+ * A program gets namespaces of its own where we may make them: nothing to connect to, and when it
+ * ends so does everything that it started. Like fork(), but without what libraries do then, which a
+ * child that only executes does not need.
+ */
+static pid_t start(const struct child *child)
+{
+    pid_t pid = -1;
+
+    if (child->argv && child->who && geteuid() == 0)
+        pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | SIGCHLD, NULL,
+                             NULL, NULL, NULL);
+    return pid < 0 ? fork() : pid;
+}
+
 enum ifg_status child_collect(const struct child *child, struct ifg_bytes *out,
                               struct ifg_error *err)
 {
@@ -169,7 +197,7 @@ enum ifg_status child_collect(const struct child *child, struct ifg_bytes *out,
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return ifg_fail_errno(err, "no pipe can be made");
-    pid = fork();
+    pid = start(child);
     if (pid < 0) {
         enum ifg_status failed = ifg_fail_errno(err, "no process can be started");
 
@@ -180,9 +208,10 @@ enum ifg_status child_collect(const struct child *child, struct ifg_bytes *out,
     if (pid == 0)
         be_child(child, ends[1]);
     close(ends[1]);
-    setpgid(pid, pid);
     killed = !read_all(ends[0], end_ns, out) || !wait_for(pid, end_ns, &status);
     kill(-pid, SIGKILL); /* also what it started */
+    if (killed)
+        kill(pid, SIGKILL); /* before it had a session */
     if (killed)
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             continue;

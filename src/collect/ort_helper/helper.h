@@ -7,11 +7,17 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "system/credentials.h"
 
 #define HELPER_PATHS_MAX     256
 #define HELPER_PROVIDERS_MAX 8
 
 struct helper {
+    struct credentials who; /* as whom foreign code runs */
+    int library_fd;         /* what was opened and checked is what is used */
+    int python_fd;
+    int script_fd;    /* helper.py */
+    int operators_fd; /* libinferogram-backtrace.so */
     const char *library;
     const char *model;
     const char *python;
@@ -23,7 +29,6 @@ struct helper {
     long level;
     long threads;
     long size;
-    char folder[4096]; /* where helper.py and libinferogram-backtrace.so are; "" if not known */
 };
 
 /* The answer (answer.h) is appended to out. */
@@ -36,9 +41,5 @@ enum ifg_status helper_nodes(const struct helper *helper, struct ifg_bytes *out,
  * failure that was told is an error, too. */
 enum ifg_status helper_run_job(const struct helper *helper, const char *job,
                                struct ifg_bytes *out_words, struct ifg_error *err) IFG_MUST_CHECK;
-
-/* Who the foreign code runs as, when we are root: the owner of the library. */
-enum ifg_status helper_owner(const char *library, uid_t *out_uid, gid_t *out_gid,
-                             struct ifg_error *err) IFG_MUST_CHECK;
 
 #endif

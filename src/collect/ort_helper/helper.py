@@ -15,6 +15,7 @@ import sys
 RESULT_FD = 3
 MODEL_FD = 4
 NESTED_FD = 5
+MODULE_FD = 6
 MODEL_PATH = f'/proc/self/fd/{MODEL_FD}'
 JOB_VARIABLE = 'INFEROGRAM_ORT_HELPER_JOB'
 TRIES = [(1, 1), (1, 16000), (2, 1), (3, 1), (1, 0), (16, 1), (32, 1), (64, 1), (320, 1), (512, 16000), (1536, 1)]
@@ -34,7 +35,7 @@ def import_module(module, directories):
             sys.path.insert(0, directory)
     import onnxruntime  # pylint: disable=import-outside-toplevel
     from onnxruntime.capi import onnxruntime_pybind11_state as state  # pylint: disable=import-outside-toplevel
-    if not os.path.samefile(state.__file__, module):
+    if not os.path.samestat(os.stat(state.__file__), os.fstat(MODULE_FD)):
         raise ImportError(f'import onnxruntime gives {state.__file__}')
     onnxruntime.set_default_logger_severity(4)
     return onnxruntime

@@ -98,7 +98,7 @@ enum ifg_status helper_backtrace(const struct helper *helper, struct ifg_bytes *
     enum ifg_status status;
 
     ifg_bytes_init(&words, WORDS_MAX);
-    status = elf_file_open(helper->library, &elf, err);
+    status = elf_file_open_fd(helper->library_fd, helper->library, &elf, err);
     if (!status)
         status = helper_run_job(helper, "backtrace", &words, err);
     if (!status)

@@ -38,19 +38,14 @@ static enum ifg_status make_directory(const struct helper *helper, char *path, s
 {
     const char *base = getenv("TMPDIR");
     enum ifg_status status;
-    uid_t uid;
-    gid_t gid;
 
     snprintf(path, size, "%s/inferogram-nodes.XXXXXX", base && *base == '/' ? base : "/tmp");
-    status = helper_owner(helper->library, &uid, &gid, err);
-    if (status)
-        return status;
     if (!mkdtemp(path)) {
         status = ifg_fail_errno(err, "%.300s", path);
         path[0] = '\0';
         return status;
     }
-    if (geteuid() == 0 && uid != 0 && chown(path, uid, gid) < 0)
+    if (helper->who.uid != geteuid() && chown(path, helper->who.uid, helper->who.gid) < 0)
         return ifg_fail_errno(err, "%.300s", path);
     return IFG_OK;
 }

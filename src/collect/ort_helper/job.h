@@ -5,11 +5,14 @@
 
 #include <stdbool.h>
 
-#define JOB_RESULT_FD 3 /* lines go there */
-#define JOB_MODEL_FD  4 /* a file with the made model */
-#define JOB_NESTED_FD 5 /* one with the nested model */
-#define JOB_VARIABLE  "INFEROGRAM_ORT_HELPER_JOB"
-#define JOB_BYTES     16384
+#define JOB_RESULT_FD    3 /* lines go there */
+#define JOB_MODEL_FD     4 /* a file with the made model */
+#define JOB_NESTED_FD    5 /* one with the nested model */
+#define JOB_LIBRARY_FD   6 /* the library, or the module of Python */
+#define JOB_SCRIPT_FD    7 /* for Python: helper.py */
+#define JOB_OPERATORS_FD 8 /* for Python: libinferogram-backtrace.so */
+#define JOB_VARIABLE     "INFEROGRAM_ORT_HELPER_JOB"
+#define JOB_BYTES        16384
 
 /*
  * The text is "backtrace", or "nodes" and then, each on a line of its own:

@@ -4,13 +4,17 @@
  * what was found out (answer.h). Started by the recorder; nobody needs to start it by hand.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collect/ort_helper/answer.h"
 #include "collect/ort_helper/helper.h"
+#include "collect/ort_helper/run_as.h"
 
 #define ANSWER_MAX (300u << 20)
 
@@ -25,7 +29,11 @@ static const char usage[] =
     "  --level N          graph optimization level of the session: 0, 1, 2, 99\n"
     "  --threads N        of the session (default 1)\n"
     "  --provider NAME    execution provider; may be repeated\n"
-    "  --size N           of dimensions that the model leaves open (default: several are tried)\n";
+    "  --size N           of dimensions that the model leaves open (default: several are tried)\n"
+    "  --library-fd N     LIBRARY is open already, and only its name is given; the same with\n"
+    "                     --python-fd, --script-fd (helper.py), --operators-fd\n";
+
+#define DESCRIPTOR_MAX 1024
 
 static void write_all(int fd, const void *data, size_t bytes)
 {
@@ -54,6 +62,16 @@ static bool take_number(const char *text, long least, long most, long *out)
     return true;
 }
 
+static bool take_descriptor(const char *text, int *out)
+{
+    long number;
+
+    if (!take_number(text, 3, DESCRIPTOR_MAX, &number))
+        return false;
+    *out = (int)number;
+    return true;
+}
+
 static bool take_option(struct helper *helper, const char *word, const char *value)
 {
     if (strcmp(word, "--python") == 0)
@@ -70,6 +88,14 @@ static bool take_option(struct helper *helper, const char *word, const char *val
         return take_number(value, 0, 1024, &helper->threads);
     else if (strcmp(word, "--size") == 0)
         return take_number(value, 1, 1000000, &helper->size);
+    else if (strcmp(word, "--library-fd") == 0)
+        return take_descriptor(value, &helper->library_fd);
+    else if (strcmp(word, "--python-fd") == 0)
+        return take_descriptor(value, &helper->python_fd);
+    else if (strcmp(word, "--script-fd") == 0)
+        return take_descriptor(value, &helper->script_fd);
+    else if (strcmp(word, "--operators-fd") == 0)
+        return take_descriptor(value, &helper->operators_fd);
     else
         return false;
     return true;
@@ -102,21 +128,66 @@ static bool parse(char **argv, struct helper *helper, bool *out_nodes)
     return count == (*out_nodes ? 2 : 1);
 }
 
-/* What belongs to this program lies beside it. */
-static void find_folder(struct helper *helper)
+static enum ifg_status open_once(const char *path, int *fd, struct ifg_error *err)
 {
-    ssize_t length = readlink("/proc/self/exe", helper->folder, sizeof helper->folder - 1);
+    struct stat found;
+
+    if (*fd < 0)
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (*fd < 0 || fstat(*fd, &found) < 0)
+        return ifg_fail_errno(err, "%.300s", path);
+    if (!S_ISREG(found.st_mode))
+        return ifg_fail(err, IFG_INVALID, "%.300s is no file", path);
+    return IFG_OK;
+}
+
+/* What belongs to this program lies beside it. */
+static enum ifg_status open_beside(const char *name, int *fd, struct ifg_error *err)
+{
+    char path[PATH_MAX + 64];
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
     char *slash;
 
-    helper->folder[length > 0 ? length : 0] = '\0';
-    slash = strrchr(helper->folder, '/');
-    if (slash)
-        *slash = '\0';
+    path[length > 0 ? length : 0] = '\0';
+    slash = strrchr(path, '/');
+    snprintf(slash ? slash + 1 : path, 64, "%s", name);
+    return open_once(path, fd, err);
+}
+
+static enum ifg_status open_all(struct helper *helper, struct ifg_error *err)
+{
+    enum ifg_status status = open_once(helper->library, &helper->library_fd, err);
+
+    if (!helper->python)
+        return status;
+    if (!status)
+        status = open_once(helper->python, &helper->python_fd, err);
+    if (!status)
+        status = open_beside("helper.py", &helper->script_fd, err);
+    if (!status)
+        status = open_beside("libinferogram-backtrace.so", &helper->operators_fd, err);
+    return status;
+}
+
+/* The recorder has started us as whom the code shall run; by hand, as root, this is to be found. */
+static enum ifg_status choose_user(struct helper *helper, struct ifg_error *err)
+{
+    struct run_as_files files = { helper->library,   helper->library_fd, helper->python,
+                                  helper->python_fd, helper->paths,      helper->model };
+    struct credentials self;
+
+    credentials_own(&self);
+    return run_as_choose(&self, &files, &helper->who, err);
 }
 
 int main(int argc, char **argv)
 {
-    struct helper helper = { .timeout_s = 20, .level = -1 };
+    struct helper helper = { .timeout_s = 20,
+                             .level = -1,
+                             .library_fd = -1,
+                             .python_fd = -1,
+                             .script_fd = -1,
+                             .operators_fd = -1 };
     struct ifg_error err = { 0 };
     struct ifg_bytes answer;
     enum ifg_status status;
@@ -134,10 +205,13 @@ int main(int argc, char **argv)
         helper.library = library;
     if (nodes && realpath(helper.model, model))
         helper.model = model;
-    find_folder(&helper);
     ifg_bytes_init(&answer, ANSWER_MAX);
-    status =
-        nodes ? helper_nodes(&helper, &answer, &err) : helper_backtrace(&helper, &answer, &err);
+    status = open_all(&helper, &err);
+    if (!status)
+        status = choose_user(&helper, &err);
+    if (!status)
+        status =
+            nodes ? helper_nodes(&helper, &answer, &err) : helper_backtrace(&helper, &answer, &err);
     if (!status && answer.failed)
         status = ifg_fail(&err, IFG_NO_MEMORY, "not enough memory for the answer");
     if (status) {

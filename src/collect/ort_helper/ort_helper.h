@@ -4,8 +4,9 @@
  * where a stripped library executes one kernel, where sessions run and are made inside a Python
  * module, and what the nodes of a model are called.
  *
- * The library's code is executed, by inferogram-ort-helper, with limits; as root, by the user who
- * owns the file. A library that crashes, hangs or is none costs a sentence and the time limit.
+ * The library's code is executed, by inferogram-ort-helper, with limits, as the user of the program
+ * that has it loaded (run_as.h), never as anybody else, without capabilities and in a sandbox. A
+ * library that crashes, hangs or is none costs a sentence and the time limit.
  */
 #ifndef IFG_COLLECT_ORT_HELPER_ORT_HELPER_H
 #define IFG_COLLECT_ORT_HELPER_ORT_HELPER_H
@@ -81,12 +82,18 @@ struct ort_nodes {
     struct ifg_bytes texts;
 };
 
+struct credentials;
+
 struct ort_helper_options {
+    const struct credentials *who;  /* the program's user; NULL: this process is the program */
+    int library_fd;                 /* the library, already opened; 0: by its name */
+    int python_fd;                  /* the interpreter, already opened; 0: by its name */
     const char *python;             /* interpreter, if the library is a Python module; or NULL */
     const char *const *python_path; /* its sys.path, NULL at the end; or NULL */
     const char *helper;             /* program; NULL: found beside this one */
     unsigned timeout_s;             /* 0: 20 */
     bool no_cache;
+    bool only_cache; /* IFG_NOT_FOUND without a message, instead of running anything */
     /* for nodes, as the program set them */
     int level;                    /* graph optimization: 0, 1, 2, 99; -1: ONNX Runtime's default */
     int threads;                  /* 0: 1 */

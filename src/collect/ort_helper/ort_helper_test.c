@@ -2,6 +2,7 @@
 /* What is concluded from calls, how answers are read, and what a child may do to us. */
 #include "collect/ort_helper/ort_helper.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,10 @@
 #include "collect/ort_helper/fields.h"
 #include "collect/ort_helper/made_model.h"
 #include "collect/ort_helper/report.h"
+#include "collect/ort_helper/run_as.h"
 #include "tap.h"
+
+#define SOMEBODY 61234
 
 /* ---- what is concluded ---- */
 
@@ -253,13 +257,14 @@ static void keeps_what_was_found(void)
     struct cache_key key, other;
     struct ifg_bytes text, back;
     char command[64];
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
     REQUIRE(mkdtemp(folder) != NULL);
     setenv("XDG_CACHE_HOME", folder, 1);
     ifg_bytes_init(&text, 1000);
     ifg_bytes_init(&back, 1000);
     ifg_bytes_put(&text, "hello\n", 6);
-    cache_key_of("/proc/self/exe", "0123456789abcdef0123", &key);
+    cache_key_of(fd, "0123456789abcdef0123", 1000, &key);
     REQUIRE(key.build_id[0]);
     CHECK(!cache_read(&key, &back));
     cache_write(&key, &text);
@@ -271,7 +276,17 @@ static void keeps_what_was_found(void)
     other = key;
     other.owner++;
     CHECK(!cache_read(&other, &back));
-    cache_key_of("/proc/self/exe", "../../etc/passwd", &other);
+    other = key;
+    other.inode++;
+    CHECK(!cache_read(&other, &back));
+    other = key;
+    other.changed_ns++;
+    CHECK(!cache_read(&other, &back));
+    other = key;
+    other.user = 0; /* what a program of user 1000 made us believe */
+    CHECK(!cache_read(&other, &back));
+    cache_key_of(fd, "../../etc/passwd", 1000, &other);
+    close(fd);
     CHECK_STR(other.build_id, "");
     CHECK(!cache_read(&other, &back));
     ifg_bytes_fini(&text);
@@ -333,7 +348,6 @@ static enum ifg_status try_child(int (*function)(void *), struct ifg_bytes *word
                            .user = hello,
                            .environment = environment,
                            .result_fd = 3,
-                           .input_fds = { -1, -1 },
                            .timeout_s = 1,
                            .file_bytes = 1000 };
 
@@ -349,6 +363,130 @@ static void collects_words(void)
     CHECK_INT(try_child(says_hello, &words, &err), IFG_OK);
     CHECK_UINT(words.size, 5);
     ifg_bytes_fini(&words);
+}
+
+/* The number of the first thing that is not as it must be. */
+static int has_no_rights(void *user)
+{
+    struct credentials self;
+
+    (void)user;
+    if (credentials_of(getpid(), &self, NULL))
+        return 2;
+    if (self.uid != SOMEBODY || self.effective_uid != SOMEBODY || self.gid != SOMEBODY + 1 ||
+        self.group_count)
+        return 3;
+    if (self.permitted || self.effective || !self.no_new_privs || self.seccomp_mode != 2)
+        return 4;
+    if (fcntl(20, F_GETFD) >= 0 || getsid(0) != getpid())
+        return 5;
+    return setuid(0) == 0 ? 6 : 0;
+}
+
+static void foreign_code_has_the_rights_of_its_user(void)
+{
+    static const char *const environment[] = { NULL };
+    struct credentials who = { .uid = SOMEBODY, .gid = SOMEBODY + 1 };
+    struct child child = { .what = "it",
+                           .function = has_no_rights,
+                           .environment = environment,
+                           .result_fd = 3,
+                           .timeout_s = 5,
+                           .file_bytes = 1000,
+                           .who = &who,
+                           .is_foreign = true };
+    struct ifg_bytes words;
+    struct ifg_error err = { .message = "" };
+
+    if (getuid() != 0)
+        SKIP("only root can become another user");
+    ifg_bytes_init(&words, 1000);
+    CHECK_INT(dup2(1, 20), 20);
+    CHECK_INT(child_collect(&child, &words, &err), IFG_OK);
+    CHECK_STR(err.message, "");
+    ifg_bytes_fini(&words);
+}
+
+static struct run_as_files files;
+static char folder[64];
+
+/* A library and an interpreter in a folder of their own, each with an owner and a mode. */
+static void make_files(uid_t owner, mode_t mode)
+{
+    static char library[80], python[80];
+
+    snprintf(folder, sizeof folder, "/tmp/ifg-run-as.XXXXXX");
+    REQUIRE(mkdtemp(folder) != NULL);
+    snprintf(library, sizeof library, "%s/lib.so", folder);
+    snprintf(python, sizeof python, "%s/python", folder);
+    files = (struct run_as_files){ .library = library, .python = python };
+    files.library_fd = open(library, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    files.python_fd = open(python, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    REQUIRE_INT(fchown(files.library_fd, owner, owner), 0);
+    REQUIRE_INT(fchown(files.python_fd, owner, owner), 0);
+    REQUIRE_INT(fchmod(files.library_fd, mode), 0);
+    REQUIRE_INT(fchmod(files.python_fd, mode), 0);
+}
+
+static void remove_files(void)
+{
+    close(files.library_fd);
+    close(files.python_fd);
+    unlink(files.library);
+    if (files.python)
+        unlink(files.python);
+    rmdir(folder);
+}
+
+static void a_users_program_is_looked_into_as_that_user(void)
+{
+    struct credentials target = { .uid = SOMEBODY, .gid = SOMEBODY }, who;
+    struct ifg_error err = { .message = "" };
+
+    if (getuid() != 0)
+        SKIP("only root can become another user");
+    make_files(0, 0755); /* the owner of the file does not count */
+    CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_OK);
+    CHECK_UINT(who.uid, SOMEBODY);
+    CHECK(run_as_is_for_another(&target));
+    remove_files();
+    make_files(SOMEBODY, 0755);
+    CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_OK);
+    CHECK_UINT(who.uid, SOMEBODY);
+    remove_files();
+    make_files(SOMEBODY + 1, 0755); /* an interpreter of a third */
+    CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_PERMISSION);
+    CHECK_CONTAINS(err.message, "can be written by others than root and that user");
+    remove_files();
+    make_files(SOMEBODY, 0777);
+    CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_PERMISSION);
+    remove_files();
+}
+
+static void roots_program_is_looked_into_as_nobody(void)
+{
+    struct credentials target = { .uid = 0 }, who;
+    struct ifg_error err = { .message = "" };
+
+    if (getuid() != 0)
+        SKIP("only root can become another user");
+    make_files(0, 0755); /* in a folder that only root can enter */
+    CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_OK);
+    CHECK_UINT(who.uid, 0);
+    REQUIRE_INT(chmod(folder, 0755), 0);
+    CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_OK);
+    CHECK_UINT(who.uid, CREDENTIALS_NOBODY);
+    remove_files();
+    make_files(SOMEBODY, 0750); /* root uses what somebody else can replace, nobody cannot read */
+    CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_PERMISSION);
+    CHECK_CONTAINS(err.message, "somebody else could have written");
+    remove_files();
+    make_files(SOMEBODY, 0755);
+    unlink(files.python);
+    files.python = NULL; /* a library alone is read through its descriptor */
+    CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_OK);
+    CHECK_UINT(who.uid, CREDENTIALS_NOBODY);
+    remove_files();
 }
 
 static void survives_bad_children(void)
@@ -405,4 +543,7 @@ TAP_MAIN(TAP_CASE(finds_execute_kernel_by_its_index), TAP_CASE(one_wrong_index_i
          TAP_CASE(chains_without_calls_prove_nothing), TAP_CASE(reads_a_backtrace),
          TAP_CASE(refuses_what_is_no_answer), TAP_CASE(reads_nodes), TAP_CASE(keeps_what_was_found),
          TAP_CASE(collects_words), TAP_CASE(survives_bad_children),
-         TAP_CASE(a_program_that_is_not_there), TAP_CASE(the_model_is_small))
+         TAP_CASE(foreign_code_has_the_rights_of_its_user),
+         TAP_CASE(a_users_program_is_looked_into_as_that_user),
+         TAP_CASE(roots_program_is_looked_into_as_nobody), TAP_CASE(a_program_that_is_not_there),
+         TAP_CASE(the_model_is_small))

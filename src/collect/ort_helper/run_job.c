@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,9 @@
 #define MEMORY_BYTES  (UINT64_C(16) << 30)
 #define PROFILE_BYTES (UINT64_C(256) << 20)
 
+#define TEXT_OF(number) QUOTE(number)
+#define QUOTE(number)   #number
+
 struct work {
     const char *library;
     const char *job;
@@ -30,6 +32,7 @@ struct work {
 /* In the child, where the library is one with OrtGetApiBase. */
 static int load_and_do(void *user)
 {
+    static const char opened[] = "/proc/self/fd/" TEXT_OF(JOB_LIBRARY_FD);
     const struct work *work = user;
     void *library;
     void *symbol;
@@ -37,7 +40,10 @@ static int load_and_do(void *user)
     const struct ort_base *base;
 
     tell_to(JOB_RESULT_FD);
-    library = dlopen(work->library, RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(opened, RTLD_NOW | RTLD_LOCAL);
+    /* One that looks for others beside itself, where its name says it is. */
+    if (!library)
+        library = dlopen(work->library, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         tell_sentence("error", "the library cannot be loaded", dlerror());
         return 1;
@@ -53,22 +59,6 @@ static int load_and_do(void *user)
         return 1;
     tell_sentence("end", "", NULL);
     return 0;
-}
-
-enum ifg_status helper_owner(const char *library, uid_t *out_uid, gid_t *out_gid,
-                             struct ifg_error *err)
-{
-    struct stat found;
-
-    *out_uid = 0;
-    *out_gid = 0;
-    if (stat(library, &found) < 0)
-        return ifg_fail_errno(err, "%.300s", library);
-    if (!S_ISREG(found.st_mode))
-        return ifg_fail(err, IFG_INVALID, "%.300s is no file", library);
-    *out_uid = found.st_uid;
-    *out_gid = found.st_gid;
-    return IFG_OK;
 }
 
 static enum ifg_status make_model_file(bool nested, int *out_fd, struct ifg_error *err)
@@ -129,42 +119,46 @@ static void fill_environment(const char *job, char *job_text, size_t size, const
 enum ifg_status helper_run_job(const struct helper *helper, const char *job,
                                struct ifg_bytes *out_words, struct ifg_error *err)
 {
-    char script[PATH_MAX + 64], module[PATH_MAX + 64], what[256], text[JOB_BYTES + 64];
+    char what[256], text[JOB_BYTES + 64];
     struct work work = { helper->library, job };
-    const char *argv[HELPER_PATHS_MAX + 8] = { helper->python, "-I",   "-B",
-                                               script,         module, helper->library };
+    const char *argv[HELPER_PATHS_MAX + 8] = { helper->python,
+                                               "-I",
+                                               "-B",
+                                               "/proc/self/fd/" TEXT_OF(JOB_SCRIPT_FD),
+                                               "/proc/self/fd/" TEXT_OF(JOB_OPERATORS_FD),
+                                               helper->library };
     const char *environment[8];
     struct child child = {
         .what = what,
         .argv = helper->python ? argv : NULL,
+        .program_fd = helper->python_fd,
         .function = load_and_do,
         .user = &work,
         .environment = environment,
         .result_fd = JOB_RESULT_FD,
-        .input_fds = { -1, -1 },
+        .inputs = { -1, -1, helper->library_fd, helper->script_fd, helper->operators_fd },
+        .input_count = 5,
         .timeout_s = (unsigned)helper->timeout_s,
         .memory_bytes = MEMORY_BYTES,
         .file_bytes = PROFILE_BYTES,
+        .who = &helper->who,
+        .is_foreign = true,
     };
     enum ifg_status status;
 
     for (size_t i = 0; i < helper->path_count; i++)
         argv[6 + i] = helper->paths[i];
-    snprintf(script, sizeof script, "%s/helper.py", helper->folder);
-    snprintf(module, sizeof module, "%s/libinferogram-backtrace.so", helper->folder);
     snprintf(what, sizeof what, "%.200s", helper->python ? helper->python : helper->library);
     fill_environment(job, text, sizeof text, environment);
-    status = helper_owner(helper->library, &child.uid, &child.gid, err);
+    status = make_model_file(false, &child.inputs[0], err);
     if (!status)
-        status = make_model_file(false, &child.input_fds[0], err);
-    if (!status)
-        status = make_model_file(true, &child.input_fds[1], err);
+        status = make_model_file(true, &child.inputs[1], err);
     if (!status)
         status = child_collect(&child, out_words, err);
     if (!status)
         status = told_failure(out_words, err);
     for (size_t i = 0; i < 2; i++)
-        if (child.input_fds[i] >= 0)
-            close(child.input_fds[i]);
+        if (child.inputs[i] >= 0)
+            close(child.inputs[i]);
     return status;
 }
