@@ -17,6 +17,8 @@
 
 #include "base/alloc.h"
 #include "bench/find_ort_internal.h"
+#include "system/credentials.h"
+#include "system/open_as.h"
 
 #define LIBRARY "libonnxruntime.so"
 #define RUNNER  "inferogram-bench-runner"
@@ -46,6 +48,9 @@ struct search {
     struct found_ort *found;
     struct version newest; /* of what was found at this place */
     bool has;
+    bool is_named;             /* by the user, who may name what he likes */
+    bool is_from_cwd;          /* what lies around in the working directory, which may be /tmp */
+    char distrusted[PATH_MAX]; /* a library that somebody else could have written */
     char bound_to_python[512]; /* a wheel that has no library of its own */
 };
 
@@ -147,6 +152,20 @@ static bool is_newer(const struct version *a, const struct version *b)
     return false;
 }
 
+/* A library that was merely found will run with our rights. Root runs only what nobody else could
+ * have written, and nobody what a stranger left in the working directory or above. */
+static bool is_trusted(const struct search *search, const char *path)
+{
+    struct stat file;
+
+    if (search->is_named)
+        return true;
+    if (geteuid() == 0 || credentials_are_raised())
+        return open_as_is_owned(path, geteuid());
+    return !search->is_from_cwd ||
+           (stat(path, &file) == 0 && (file.st_uid == 0 || file.st_uid == getuid()));
+}
+
 static void consider(struct search *search, const char *path)
 {
     char real[PATH_MAX];
@@ -154,6 +173,10 @@ static void consider(struct search *search, const char *path)
 
     if (!realpath(path, real) || !is_library(real))
         return;
+    if (!is_trusted(search, real)) {
+        snprintf(search->distrusted, sizeof search->distrusted, "%s", real);
+        return;
+    }
     version = version_of(real);
     if (search->has && !is_newer(&version, &search->newest))
         return;
@@ -250,6 +273,7 @@ static enum ifg_status take_named(struct search *search, const char *named, cons
 {
     struct stat file;
 
+    search->is_named = true;
     if (stat(named, &file) < 0)
         return ifg_fail_errno(err, "%s: cannot find %s", by, named);
     if (S_ISDIR(file.st_mode)) {
@@ -379,6 +403,7 @@ static bool search_node(struct search *search)
     char *slash;
 
     snprintf(folder, sizeof folder, "%s", search->around->cwd);
+    search->is_from_cwd = true;
     do {
         snprintf(modules, sizeof modules, "%s/node_modules", folder);
         consider_node(search, modules);
@@ -388,6 +413,7 @@ static bool search_node(struct search *search)
         if (slash)
             *slash = '\0';
     } while (slash);
+    search->is_from_cwd = false;
     each_folder(search, getenv("NODE_PATH"), consider_node);
     return say_from(search, "NODE_PATH", "");
 }
@@ -410,10 +436,14 @@ static bool search_python(struct search *search)
     char below[PATH_MAX];
 
     if (try_python(search, getenv("VIRTUAL_ENV"), "") ||
-        try_python(search, getenv("CONDA_PREFIX"), "") ||
-        try_python(search, search->around->cwd, "/.venv") ||
-        try_python(search, search->around->cwd, "/venv") ||
-        (user && *user ? try_python(search, user, "")
+        try_python(search, getenv("CONDA_PREFIX"), ""))
+        return true;
+    search->is_from_cwd = true;
+    if (try_python(search, search->around->cwd, "/.venv") ||
+        try_python(search, search->around->cwd, "/venv"))
+        return true;
+    search->is_from_cwd = false;
+    if ((user && *user ? try_python(search, user, "")
                        : try_python(search, getenv("HOME"), "/.local")))
         return true;
     snprintf(below, sizeof below, "%s/usr/local", root);
@@ -452,6 +482,11 @@ enum ifg_status find_ort_in(const char *named, const struct ort_surroundings *su
     if (search_system(&search) || search_node(&search) || search_python(&search) ||
         search_cache(&search))
         return IFG_OK;
+    if (search.distrusted[0])
+        return ifg_fail(err, IFG_NOT_FOUND,
+                        "%.512s is not used, because another user could have written it; if it is "
+                        "the right one, say so with --ort PATH",
+                        search.distrusted);
     return ifg_fail(err, IFG_NOT_FOUND,
                     "there is no ONNX Runtime: looked at the system's libraries, node_modules here "
                     "and above, Python's packages and our cache%s%s%s; get one with 'npm install "
@@ -491,7 +526,7 @@ enum ifg_status find_runner(char out_path[PATH_MAX], struct ifg_error *err)
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
     out_path[0] = '\0';
-    if (given && *given)
+    if (given && *given && !credentials_are_raised())
         return is_program(given, out_path)
                    ? IFG_OK
                    : ifg_fail(err, IFG_NOT_FOUND, "IFG_BENCH_RUNNER: %s cannot be run", given);

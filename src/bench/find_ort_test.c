@@ -276,6 +276,31 @@ static void passes_over_what_cannot_be_used(void)
     tear_down();
 }
 
+/* Found, not named: in /tmp/node_modules anybody can put one. */
+static void a_strangers_library_is_not_run(void)
+{
+    const char *library = "work/node_modules/" NODE_LIBRARY;
+
+    if (getuid() != 0)
+        SKIP("only root can make files of others");
+    set_up();
+    put_library(library);
+    CHECK_INT(look(NULL), IFG_OK);
+    REQUIRE_INT(chown(in_tree(library), 61234, 61234), 0);
+    CHECK_INT(look(NULL), IFG_NOT_FOUND);
+    CHECK_CONTAINS(err.message, "another user could have written it");
+    CHECK_INT(look(in_tree(library)), IFG_OK);
+    REQUIRE_INT(chown(in_tree(library), 0, 0), 0);
+    REQUIRE_INT(chmod(in_tree("work"), 0777), 0); /* whose own it is does not help then */
+    CHECK_INT(look(NULL), IFG_NOT_FOUND);
+    CHECK_CONTAINS(err.message, "--ort");
+    /* One further down the list is taken instead. */
+    put_library("home/.cache/inferogram/ort-node-1.14.0/libonnxruntime.so");
+    CHECK_INT(look(NULL), IFG_OK);
+    CHECK_CONTAINS(found.path, "ort-node-1.14.0");
+    tear_down();
+}
+
 static void searches_this_machine(void)
 {
     enum ifg_status status = find_ort(NULL, &found, &err);
@@ -305,4 +330,5 @@ static void finds_the_runner(void)
 TAP_MAIN(TAP_CASE(tells_how_to_get_one), TAP_CASE(takes_what_is_named),
          TAP_CASE(looks_into_named_folders), TAP_CASE(keeps_the_order_of_places),
          TAP_CASE(takes_the_newest), TAP_CASE(passes_over_what_cannot_be_used),
-         TAP_CASE(searches_this_machine), TAP_CASE(finds_the_runner))
+         TAP_CASE(a_strangers_library_is_not_run), TAP_CASE(searches_this_machine),
+         TAP_CASE(finds_the_runner))

@@ -15,6 +15,8 @@
 
 #include "record/process.h"
 #include "record/remote_elf.h"
+#include "system/credentials.h"
+#include "system/open_as.h"
 
 #define LIBRARY       "libinferogram-ort.so"
 #define CLIENT        "libinferogram.so.0"
@@ -136,6 +138,26 @@ static bool is_same_file(const char *ours, const char *theirs)
            here.st_ino == there.st_ino;
 }
 
+/* What is loaded into a program of another user must not be for a third one to choose. */
+static enum ifg_status check_owner(pid_t pid, const char *directory, const char *path,
+                                   struct ifg_error *err)
+{
+    char real[PATH_MAX];
+    struct credentials target;
+    enum ifg_status status = credentials_of(pid, &target, err);
+
+    if (status || target.uid == getuid())
+        return status;
+    if (realpath(path, real) &&
+        ((open_as_is_owned(directory, target.uid) && open_as_is_owned(real, target.uid)) ||
+         (open_as_is_ours(directory) && open_as_is_ours(real))))
+        return IFG_OK;
+    return ifg_fail(err, IFG_PERMISSION,
+                    "others than root and user %u could replace %.256s, so it is not loaded into "
+                    "process %d of that user; install Inferogram as root",
+                    (unsigned)target.uid, path, (int)pid);
+}
+
 /* The path of the library, as long as it means the same file over there. */
 static enum ifg_status find_library(const struct inject_options *options, char path[PATH_MAX],
                                     struct ifg_error *err)
@@ -143,6 +165,7 @@ static enum ifg_status find_library(const struct inject_options *options, char p
     static const char *const needed[] = { CLIENT, LIBRARY };
     char directory[PATH_MAX];
     char theirs[PATH_MAX + 64];
+    enum ifg_status status;
 
     if (!realpath(options->hooks_dir, directory) || strchr(directory, '$'))
         return ifg_fail(err, IFG_NOT_FOUND,
@@ -153,6 +176,9 @@ static enum ifg_status find_library(const struct inject_options *options, char p
         if (snprintf(path, PATH_MAX, "%s/%s", directory, needed[i]) >= PATH_MAX ||
             access(path, R_OK) < 0)
             return ifg_fail(err, IFG_NOT_FOUND, "%s is missing in %.256s", needed[i], directory);
+        status = check_owner(options->pid, directory, path, err);
+        if (status)
+            return status;
         snprintf(theirs, sizeof theirs, "/proc/%d/root%s", (int)options->pid, path);
         if (!is_same_file(path, theirs))
             return ifg_fail(err, IFG_UNSUPPORTED,

@@ -216,3 +216,14 @@ bool open_as_is_owned(const char *path, uid_t user)
     } while (slash);
     return true;
 }
+
+bool open_as_is_ours(const char *path)
+{
+    char self[PATH_SIZE];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    struct stat own;
+
+    self[length > 0 ? length : 0] = '\0';
+    return stat(self, &own) == 0 &&
+           (!open_as_is_owned(self, own.st_uid) || open_as_is_owned(path, own.st_uid));
+}

@@ -50,4 +50,8 @@ int open_as_root(pid_t pid);
  */
 bool open_as_is_owned(const char *path, uid_t user);
 
+/* Whether nobody can put something else there who could not have replaced this very program: for
+ * what is installed with it, be that by root or in somebody's own folder. */
+bool open_as_is_ours(const char *path);
+
 #endif

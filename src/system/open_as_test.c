@@ -237,6 +237,9 @@ static void who_could_replace_a_file(void)
     CHECK(!open_as_is_owned(in_folder("theirs/roots"), 0));
     REQUIRE_INT(symlink("roots", in_folder("link")), 0);
     CHECK(!open_as_is_owned(in_folder("link"), 0));
+    CHECK(open_as_is_ours(in_folder("roots")));
+    CHECK(!open_as_is_ours(in_folder("writable")));
+    CHECK(!open_as_is_ours(in_folder("own")));
     tear_down();
 }
 

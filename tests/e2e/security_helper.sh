@@ -67,6 +67,13 @@ exits "what only root can read, and others could have written, is not run" 1 sh 
 matches "and that is said" "$(cat stdout)" '^error .*somebody else could have written'
 is "nor did it" "$(find race -name 'ran-as-0')" ""
 
+# A description of a runtime that lies around is not taken for one that is installed.
+mkdir lair
+echo 'this is no description' >lair/llama
+chown "$B" lair/llama
+(cd lair && "$INFEROGRAM" record -f -o "$trace" --probe llama -- true) >out 2>err
+lacks "a description of B's in the working directory" "$(cat err)" "no description"
+
 # ---- 2. root by interpreter: B's program maps a module that belongs to root ----
 need_probes
 if ! fetched python-1.20.1 || ! fetched silero; then
@@ -200,6 +207,22 @@ for user in "$V" 0; do
 done
 is "nothing was written to the home of B" "$(find b/home/.cache)" "$(cat before)"
 
+# What is loaded into a program must not be for a third user to choose.
+inject() {
+    mkdir -p b/hooks
+    hooks=$(dirname "$(find "$BUILD_DIR/src" -name libinferogram-ort.so | head -n 1)")
+    cp -P "$hooks"/libinferogram* b/hooks/ 2>/dev/null
+    cp -P "$(dirname "$LIBINFEROGRAM")"/libinferogram.so* b/hooks/ 2>/dev/null
+    chown -R "$B" b/hooks
+    exits "hooks of B in a program of V" 4 env IFG_HOOKS_DIR="$T/b/hooks" \
+        "$INFEROGRAM" record -f -o "$trace" --hook inject --duration 200ms --pid "$steady"
+    contains "hooks of B in a program of V: said" "$(cat stderr)" "others than root and user $V could replace"
+    lacks "hooks of B in a program of V: not loaded" "$(cat "/proc/$steady/maps")" "$T/b/hooks"
+    ok "our own hooks in a program of V" "$INFEROGRAM" record -f -o "$trace" --hook inject --duration 500ms --pid "$steady"
+    matches "our own hooks in a program of V: inferences" \
+        "$(rows "SELECT count(*) > 0 FROM ml_event WHERE category = 'inference'")" '^1$'
+}
+
 version=1.20.1
 if fetched "ort-node-$version"; then
     mkdir -p lib/ort
@@ -215,6 +238,7 @@ if fetched "ort-node-$version"; then
         until_true 60 grep -q '^ready .' steady.out || fail "$what starts" "$(tail -n 2 steady.err)"
         ok "$what is recorded" "$INFEROGRAM" record -f -o "$trace" --duration 1 --ops=1 --pid "$steady"
         matches "$what: operators" "$(operators)" '^[1-9]'
+        [ "$user" = 0 ] || inject
         settle "$steady"
     done
     is "an answer for each user" "$(find cache/inferogram/attach -type f | sed 's/.*-//' | sort | tr '\n' ' ')" "0.txt $B.txt $V.txt "

@@ -101,15 +101,6 @@ static enum ifg_status open_library(const char *library, int given, int *out_fd,
     return IFG_OK;
 }
 
-/* Nobody can put another file there who could not have replaced this program as well. */
-static bool is_as_safe(const char *path, const char *self)
-{
-    struct stat own;
-
-    return stat(self, &own) == 0 &&
-           (!open_as_is_owned(self, own.st_uid) || open_as_is_owned(path, own.st_uid));
-}
-
 /* Beside the installed command, or in the build tree. */
 static enum ifg_status find_folder(char out[PATH_MAX], struct ifg_error *err)
 {
@@ -128,7 +119,7 @@ static enum ifg_status find_folder(char out[PATH_MAX], struct ifg_error *err)
         if (needed >= PATH_MAX || !realpath(folder, out))
             continue;
         snprintf(named, sizeof named, "%s/" PROGRAM, out);
-        if (access(named, X_OK) == 0 && is_as_safe(named, self))
+        if (access(named, X_OK) == 0 && open_as_is_ours(named))
             return IFG_OK;
     }
     return ifg_fail(err, IFG_NOT_FOUND,

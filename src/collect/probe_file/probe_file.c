@@ -47,8 +47,10 @@ static bool find(const char *name, const char *folders, char *out_path, size_t s
 {
     struct stat info;
 
+    /* In the working directory, which may be one like /tmp, only what is ours. */
     snprintf(out_path, size, "%s", name);
-    if (strchr(name, '/') || (stat(name, &info) == 0 && S_ISREG(info.st_mode)))
+    if (strchr(name, '/') || (stat(name, &info) == 0 && S_ISREG(info.st_mode) &&
+                              (info.st_uid == 0 || info.st_uid == getuid())))
         return true;
     while (*folders) {
         size_t length = strcspn(folders, ":");
