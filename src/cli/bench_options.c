@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "bench/rate_search.h"
 #include "cli/cli.h"
 
 #define THREADS_MAX    4096u
@@ -338,6 +339,60 @@ void bench_catch_interrupt(struct bench_arguments *arguments)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     arguments->options.stop = &stopped;
+}
+
+/* ---- the plan ---- */
+
+#define WORTH_SAYING_S 5.0
+
+static const char *seconds_text(double seconds, char out[32])
+{
+    if (seconds < 120)
+        snprintf(out, 32, "%.3g s", seconds);
+    else
+        snprintf(out, 32, "%.0f min", ceil(seconds / 60));
+    return out;
+}
+
+void bench_say_plan(const struct bench_options *options)
+{
+    size_t rows = options->variant_count ? options->variant_count : 1;
+    double each_s = options->warmup < 0 ? options->warmup_max_s : 0;
+    double search_s = 0, most_s = 0;
+    char plan[400], text[3][32];
+    size_t used;
+
+    used = (size_t)snprintf(plan, sizeof plan, "%u process%s", options->processes,
+                            options->processes == 1 ? "" : "es");
+    if (rows > 1)
+        used += (size_t)snprintf(plan + used, sizeof plan - used, " for each of %zu rows", rows);
+    if (options->load_only)
+        return;
+    if (options->duration_s > 0)
+        used += (size_t)snprintf(plan + used, sizeof plan - used, ", %s of measuring in each",
+                                 seconds_text(options->duration_s, text[0]));
+    else
+        used += (size_t)snprintf(plan + used, sizeof plan - used, ", %u inferences in each",
+                                 options->iterations);
+    if (options->warmup < 0)
+        used += (size_t)snprintf(plan + used, sizeof plan - used,
+                                 " after a warm-up until its times are steady, %s at most",
+                                 seconds_text(options->warmup_max_s, text[1]));
+    if (options->find_rate)
+        search_s = rate_search_seconds(options->duration_s * options->processes, &most_s);
+    if (options->find_rate)
+        snprintf(plan + used, sizeof plan - used, "; before that the search for the rate, about %s",
+                 seconds_text(search_s * (double)rows, text[2]));
+    most_s = (double)rows * (options->processes * (each_s + options->duration_s) + most_s);
+    if (most_s < WORTH_SAYING_S && !isatty(STDERR_FILENO))
+        return;
+    if (most_s > 0 && options->duration_s > 0)
+        cli_say("plan: %s; %s at most, and loading", plan, seconds_text(most_s, text[0]));
+    else if (most_s > 0)
+        cli_say("plan: %s; %s at most, loading and the inferences", plan,
+                seconds_text(most_s, text[0]));
+    else
+        cli_say("plan: %s", plan);
 }
 
 /* ---- the progress line ---- */

@@ -635,6 +635,9 @@ int cmd_bench(int argc, char **argv)
         code = check_output(&request);
     if (!code && !done) {
         say_library(&request);
+        if (!request.quiet && !bench_check_model(request.arguments.options.model,
+                                                 request.arguments.options.runtime, NULL, NULL))
+            bench_say_plan(&request.arguments.options);
         code = measure(&request);
     }
     bench_arguments_fini(&request.arguments);

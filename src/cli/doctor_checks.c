@@ -42,6 +42,8 @@ void doctor_fix(struct doctor_finding *finding, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(finding->fix, sizeof finding->fix, format, arguments);
     va_end(arguments);
+    if (geteuid() == 0)
+        cli_without_sudo(finding->fix);
 }
 
 void doctor_refused(struct doctor_finding *finding, const char *message)

@@ -611,6 +611,12 @@ static int run_measured(struct gate_work *run)
     bench_catch_interrupt(&request->arguments);
     options->progress = bench_show_progress;
     plan_iterations(run);
+    if (request->model && !bench_check_model(request->model, options->runtime, NULL, NULL)) {
+        if (is_open(run, false) || keeps_result)
+            bench_say_plan(options);
+        cli_say("what is unsure then is measured again, for %.0f s in all at most (--max-time)",
+                request->max_s > 0 ? request->max_s : GATE_MAX_S);
+    }
     run->deadline_s = now_s() + (request->max_s > 0 ? request->max_s : GATE_MAX_S);
     for (uint32_t look = 0; !code && look < looks && !run->interrupted; look++) {
         bool in_turns = is_open(run, true);

@@ -42,6 +42,14 @@ is "memory: delta is peak - before" "$(value 'd["memory"]["delta_bytes"] == d["m
 is "throughput is inferences / wall" "$(value 'abs(d["throughput_fps"] / (80e3 / sum(b["wall_ms"] for b in d["blocks"])) - 1) < 1e-9')" True
 is "-o writes the same document" "$(diff "$T/result.json" "$T/second.json" >/dev/null && echo same)" same
 cp "$T/second.json" "$T/kept.json"
+# Minutes do not pass unannounced.
+ok "a plan" "$INFEROGRAM" bench --runtime "$BENCH_FAKE" "$quick" --duration 400ms --processes 2 --warmup-max 3s
+contains "says what is measured, and how long that takes at most" "$(cat "$T/stderr")" \
+    "plan: 2 processes, 0.2 s of measuring in each after a warm-up until its times are steady, 3 s at most; 6.4 s at most, and loading"
+ok "measures as long as it was told" "$INFEROGRAM" bench -q --runtime "$BENCH_FAKE" "$quick" --duration 400ms --processes 2 -w 5 --json
+is "in all processes together" "$(python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(380 < sum(b["wall_ms"] for b in d["blocks"]) < 800)' "$T/stdout")" True
+ok "no plan if quiet" bench "$quick" -n 5
+lacks "none" "$(cat "$T/stderr")" "plan:"
 exits "-o does not replace a file" 2 bench "$quick" -n 10 -o "$T/second.json"
 contains "but says how to" "$(cat "$T/stderr")" "second.json exists already; -f replaces it"
 ok "it is as it was" cmp "$T/second.json" "$T/kept.json"

@@ -48,6 +48,7 @@ struct sweep {
     uint64_t over_ns;
     const struct ml_event *examples[EXAMPLES];
     size_t example_count;
+    bool single_threaded; /* at the peak, every session had one thread */
 };
 
 /* How many threads one session computes with, at least. A runtime's default is one for each core;
@@ -171,6 +172,10 @@ static void begin(struct sweep *sweep, const struct ml_input *input, struct run 
     if (sweep->demand > sweep->peak) {
         sweep->peak = sweep->demand;
         sweep->peak_sessions = sweep->count;
+        sweep->single_threaded = true;
+        for (size_t i = 0; i < sweep->count; i++)
+            if (sweep->active[i].threads > 1)
+                sweep->single_threaded = false;
     }
 }
 
@@ -209,11 +214,18 @@ static void report(const struct ml_input *input, const struct sweep *sweep, stru
                      "at most %zu session%s at a time",
                      words_time((double)sweep->over_ns).text, words_share(share).text,
                      sweep->peak_sessions, sweep->peak_sessions == 1 ? "" : "s");
-    finding_fix(finding,
-                "sessions at a time x intra-op threads should not exceed %u: SetIntraOpNumThreads "
-                "(intra_op_num_threads), or one pool for all (CreateEnvWithGlobalThreadPools and "
-                "DisablePerSessionThreads)",
-                input->cpus);
+    if (sweep->single_threaded) /* fewer than one thread for each cannot be set */
+        finding_fix(finding,
+                    "each session computes with one thread already: run at most %u inferences at a "
+                    "time (fewer workers, or a queue before them)",
+                    input->cpus);
+    else
+        finding_fix(
+            finding,
+            "sessions at a time x intra-op threads should not exceed %u: SetIntraOpNumThreads "
+            "(intra_op_num_threads), or one pool for all (CreateEnvWithGlobalThreadPools and "
+            "DisablePerSessionThreads)",
+            input->cpus);
     for (size_t i = 0; i < sweep->example_count; i++)
         finding_event(finding, sweep->examples[i]);
     finding_number(finding, "threads", (double)sweep->peak);

@@ -328,6 +328,30 @@ static void oversubscription(void)
     rules_end(&test);
 }
 
+/* Six sessions of one thread each: nobody can set fewer. */
+static void oversubscription_of_single_threads(void)
+{
+    struct rules_test test;
+
+    ml_trace_begin(&test.trace, NULL);
+    for (uint32_t t = 0; t < ML_TRACE_THREADS; t++) {
+        char name[16];
+        uint32_t model;
+
+        snprintf(name, sizeof name, "m%u", t);
+        model = ml_trace_model(&test.trace,
+                               &(struct ml_trace_model){ .name = name, .process = t >= 4 ? 1 : 0 });
+        ml_trace_property(&test.trace, model, "options", "intra_op_threads=1");
+        for (int i = 0; i < 20; i++)
+            run_shaped(&test, t, model, 10 * ML_MS, "x:1");
+    }
+    rules_run(&test);
+    REQUIRE(rules_find(&test, "oversubscription") != NULL);
+    CHECK_CONTAINS(rules_find(&test, "oversubscription")->fix,
+                   "each session computes with one thread already: run at most 4 inferences");
+    rules_end(&test);
+}
+
 static void enough_cpus(void)
 {
     struct rules_test test;
@@ -461,6 +485,7 @@ TAP_MAIN(TAP_CASE(reshaping), TAP_CASE(specialized_in_inferences),
          TAP_CASE(setup_heavy), TAP_CASE(setup_light), TAP_CASE(pre_post_heavy),
          TAP_CASE(zones_are_requests), TAP_CASE(pre_post_light), TAP_CASE(host_bound),
          TAP_CASE(model_bound), TAP_CASE(many_small_runs), TAP_CASE(few_or_large_runs),
-         TAP_CASE(oversubscription), TAP_CASE(enough_cpus), TAP_CASE(quantized_slower),
-         TAP_CASE(conversions), TAP_CASE(quantized_faster), TAP_CASE(noisy_host),
-         TAP_CASE(quiet_host), TAP_CASE(dropped_events))
+         TAP_CASE(oversubscription), TAP_CASE(oversubscription_of_single_threads),
+         TAP_CASE(enough_cpus), TAP_CASE(quantized_slower), TAP_CASE(conversions),
+         TAP_CASE(quantized_faster), TAP_CASE(noisy_host), TAP_CASE(quiet_host),
+         TAP_CASE(dropped_events))
