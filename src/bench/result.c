@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "bench/result_internal.h"
@@ -259,6 +260,34 @@ static uint64_t bytes_median(const struct bench_row *row, size_t offset)
             values[count++] = (double)(bytes < UINT64_C(1) << 53 ? bytes : UINT64_C(1) << 53);
     }
     return count ? (uint64_t)samples_median(values, count) : 0;
+}
+
+const char *bench_row_policy(const struct bench_row *row, char out[64])
+{
+    const char *at = row->settings ? row->settings : "";
+
+    out[0] = '\0';
+    while (at && strncmp(at, "policy=", 7) != 0) {
+        at = strstr(at, ", ");
+        at = at ? at + 2 : NULL;
+    }
+    if (at)
+        snprintf(out, 64, "%.*s", (int)strcspn(at + 7, ","), at + 7);
+    return out;
+}
+
+bool bench_row_fell_back(const struct bench_row *row)
+{
+    char policy[64];
+
+    bench_row_policy(row, policy);
+    if (!row->placement_count ||
+        (strcasecmp(policy, "PREFER_NPU") != 0 && strcasecmp(policy, "PREFER_GPU") != 0))
+        return false;
+    for (size_t i = 0; i < row->placement_count; i++)
+        if (strcmp(row->placements[i].provider, "CPUExecutionProvider") != 0)
+            return false;
+    return true;
 }
 
 void bench_row_memory(const struct bench_row *row, struct bench_memory *out_memory)

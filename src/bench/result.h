@@ -147,6 +147,12 @@ struct bench_result {
 enum ifg_status bench_row_finish(struct bench_row *row, bool nearest, uint64_t seed,
                                  struct ifg_error *err) IFG_MUST_CHECK;
 
+/* The device policy that was asked for, from the row's settings; "" if none was. */
+const char *bench_row_policy(const struct bench_row *row, char out[64]);
+/* It wanted an NPU or a GPU, and every node is on the CPU. False as well if placement is not known.
+ */
+bool bench_row_fell_back(const struct bench_row *row);
+
 /* Medians over a row's processes, of those that know it; NAN and 0 if none does. */
 double bench_row_process_median(const struct bench_row *row, size_t offset); /* of a double */
 struct bench_memory {

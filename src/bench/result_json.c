@@ -205,6 +205,8 @@ static void put_memory(struct ifg_json *json, const struct bench_row *row)
 
 static void put_where_it_ran(struct ifg_json *json, const struct bench_row *row)
 {
+    char policy[64];
+
     open_key(json, "placement", '[');
     for (size_t i = 0; i < row->placement_count; i++) {
         ifg_json_open(json, '{');
@@ -214,6 +216,11 @@ static void put_where_it_ran(struct ifg_json *json, const struct bench_row *row)
     }
     ifg_json_close(json, ']');
     put_text(json, "placement_reason", row->placement_reason);
+    put_text(json, "policy", bench_row_policy(row, policy));
+    if (*policy && row->placement_count)
+        ifg_json_put_bool(json, "policy_fallback", bench_row_fell_back(row));
+    else
+        put_null(json, "policy_fallback");
     open_key(json, "operators", '[');
     for (size_t i = 0; i < row->op_count; i++) {
         ifg_json_open(json, '{');

@@ -92,6 +92,7 @@ static void put_info(struct ifg_json *json, const struct bench_result *result,
                      const struct bench_row *row)
 {
     const char *shape = text_or_empty(result->inputs_shape);
+    char policy[64];
 
     open_key(json, "benchmark_info", '{');
     put_text(json, "runtime", result->runtime);
@@ -99,6 +100,8 @@ static void put_info(struct ifg_json *json, const struct bench_result *result,
     put_text(json, "running_model_path", result->model_path);
     put_text(json, "task", "");
     put_text(json, "device", row->name);
+    put_text(json, "requested_policy", bench_row_policy(row, policy));
+    ifg_json_put_bool(json, "policy_fallback", bench_row_fell_back(row));
     put_text(json, "ep", row->placement_count ? row->placements[0].provider : "");
     put_text(json, "ep_source", result->library);
     put_text(json, "ep_options", row->settings);
@@ -177,6 +180,9 @@ static void put_memory(struct ifg_json *json, const struct bench_row *row)
     put_delta(json, "rss_end_delta_mb", memory.before_bytes, memory.after_runs_bytes);
     ifg_json_close(json, '}');
     ifg_json_put_double(json, "hw_monitor", NAN); /* null */
+    put_text(json, "hw_monitor_reason",
+             "bench does not measure how busy CPU, GPU and NPU are; 'inferogram record' samples "
+             "them (docs/resources.md)");
 }
 
 enum ifg_status bench_result_write_winml(const struct bench_result *result, struct ifg_bytes *out,

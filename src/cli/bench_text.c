@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -476,6 +477,23 @@ static void write_placement(const struct bench_row *row, struct ifg_bytes *out)
     put(out, "placement", &line);
 }
 
+/* Which device was asked for, and whether it was had. */
+static void write_policy(const struct bench_row *row, struct ifg_bytes *out)
+{
+    struct line line = { 0 };
+    char policy[64];
+
+    if (!*bench_row_policy(row, policy))
+        return;
+    add(&line, "%s", policy);
+    if (bench_row_fell_back(row))
+        add(&line, ": fallback, all nodes run on the CPU; the runtime has no %s to give them to",
+            strcasecmp(policy, "PREFER_NPU") == 0 ? "NPU" : "GPU");
+    else if (!row->placement_count)
+        add(&line, "; whether it was obeyed is not known");
+    put(out, "policy", &line);
+}
+
 static void write_energy(const struct bench_row *row, struct ifg_bytes *out)
 {
     struct line line = { 0 };
@@ -601,6 +619,7 @@ static void write_details(const struct bench_options *options, const struct benc
         write_throughput(result, row, out);
     }
     write_memory(options, row, out);
+    write_policy(row, out);
     write_placement(row, out);
     write_ops(options, row, out);
     write_energy(row, out);

@@ -150,6 +150,14 @@ ok "a provider that is absent is a row" real -q "$models/mixed.onnx" --ep cpu,cu
 matches "with its reason" "$(cat "$T/stdout")" '^  cuda +unavailable: CUDAExecutionProvider'
 exits "unless it is required" 4 real -q "$models/mixed.onnx" --ep cpu,cuda --require
 exits "alone it is the answer" 4 real -q "$models/mixed.onnx" --ep cuda
+ok "--policy" real -q "$models/mixed.onnx" --policy PREFER_NPU -f -o "$T/result.json"
+matches "which was asked for, and that there is no NPU" "$(cat "$T/stdout")" '^policy +PREFER_NPU: fallback, all nodes run on the CPU; the runtime has no NPU'
+is "in JSON" "$(value 'd["policy"], d["policy_fallback"]')" "('PREFER_NPU', True)"
+ok "--policy PREFER_CPU" real -q "$models/mixed.onnx" --policy PREFER_CPU
+matches "is no fallback" "$(cat "$T/stdout")" '^policy +PREFER_CPU$'
+ok "--winml-json" sh -c "'$INFEROGRAM' bench -q '$models/mixed.onnx' --processes 1 -w 5 -n 10 --policy PREFER_NPU --winml-json >'$T/result.json'"
+is "asked for and obtained" "$(value 'd["benchmark_info"]["requested_policy"], d["benchmark_info"]["policy_fallback"], d["benchmark_info"]["actual_providers"]')" "('PREFER_NPU', True, ['CPUExecutionProvider'])"
+matches "why nothing was monitored" "$(value 'd["hw_monitor"], d["hw_monitor_reason"]')" "^.None, .bench does not measure"
 ok "--ep-sets" real -q "$models/mixed.onnx" --ep-sets "all;cpu+npu;cpu+gpu;cpu" -f -o "$T/result.json"
 is "four rows, one of them here" "$(value '[(r["name"], r["available"]) for r in d["rows"]]')" \
     "[('all', False), ('cpu+npu', False), ('cpu+gpu', False), ('cpu', True)]"
