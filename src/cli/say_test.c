@@ -51,7 +51,7 @@ static void root_needs_no_sudo(void)
         { "the right CAP_SYS_PTRACE (sudo)", "the right CAP_SYS_PTRACE" },
         { "sudo sysctl kernel.kptr_restrict=0", "sysctl kernel.kptr_restrict=0" },
         { "allow it: sudo sysctl a=0, sudo sysctl b=0", "allow it: sysctl a=0, sysctl b=0" },
-        { "cannot open /home/pseudo sudo/x", "cannot open /home/pseudo sudo/x" },
+        { "cannot open pseudo-sudo/x", "cannot open pseudo-sudo/x" },
         { "", "" },
     };
     char text[200];
