@@ -16,6 +16,7 @@
 #include "record/process.h"
 #include "record/remote_elf.h"
 #include "system/credentials.h"
+#include "system/maps.h"
 #include "system/open_as.h"
 
 #define LIBRARY       "libinferogram-ort.so"
@@ -363,22 +364,16 @@ out:
 /* Whether the functions that were found are still there: not after an exec. */
 static bool is_still_loaded(pid_t pid, uint64_t address)
 {
-    char path[64];
-    char line[PATH_MAX + 128];
+    struct map_line map;
     bool found = false;
-    FILE *maps;
+    struct maps maps;
 
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    while (maps && !found && fgets(line, sizeof line, maps)) {
-        char *end;
-        uint64_t start = strtoull(line, &end, 16);
-        uint64_t last = *end == '-' ? strtoull(end + 1, &end, 16) : 0;
-
-        found = address >= start && address < last && strstr(line, "/" LIBRARY) && end[3] == 'x';
-    }
-    if (maps)
-        fclose(maps);
+    if (!maps_open(pid, &maps))
+        return false;
+    while (!found && maps_next_file(&maps, &map))
+        found = address >= map.start && address < map.end && map.executable &&
+                strstr(map.path, "/" LIBRARY);
+    maps_close(&maps);
     return found;
 }
 

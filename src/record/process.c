@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Other processes as /proc shows them: see process.h. */
 #include "record/process_internal.h"
+#include "system/maps.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
 #include <signal.h>
@@ -281,31 +283,24 @@ static int open_by_descriptors(pid_t pid, bool *out_denied)
  * open it. *out_mapped tells whether there is one. */
 static int open_by_mappings(pid_t pid, bool *out_mapped)
 {
-    char path[64];
-    char line[1024];
-    FILE *maps;
+    struct map_line map;
+    struct maps maps;
     int fd = -1;
 
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    if (!maps)
+    if (!maps_open(pid, &maps))
         return -1;
-    while (fd < 0 && fgets(line, sizeof line, maps)) {
-        const char *name = strchr(line, '/');
-        char *space = strchr(line, ' ');
+    while (fd < 0 && maps_next_file(&maps, &map)) {
+        char file[128];
 
-        if (!name || !space || !looks_like_region(name) || strncmp(space, " rw-s", 5) != 0)
+        if (!looks_like_region(map.path) || !map.readable || !map.writable || map.executable ||
+            !map.shared)
             continue;
         *out_mapped = true;
-        *space = '\0';
-        {
-            char file[1100];
-
-            snprintf(file, sizeof file, "/proc/%d/map_files/%s", (int)pid, line);
-            fd = try_open(file);
-        }
+        snprintf(file, sizeof file, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, map.start,
+                 map.end);
+        fd = try_open(file);
     }
-    fclose(maps);
+    maps_close(&maps);
     return fd;
 }
 

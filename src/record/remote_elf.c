@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "collect/ort_attach/maps.h"
+#include "system/maps.h"
 
 #define HEADERS_MAX    64u
 #define TABLES_MAX     256u
@@ -85,7 +85,7 @@ enum ifg_status remote_world_read(const struct remote *remote, struct remote_wor
     memset(out, 0, sizeof *out);
     if (!maps_open(remote->pid, &maps))
         return ifg_fail_errno(err, "cannot read the mappings of process %d", (int)remote->pid);
-    while (maps_next(&maps, &map))
+    while (maps_next_file(&maps, &map))
         see_mapping(remote, &map, out);
     maps_close(&maps);
     return IFG_OK;

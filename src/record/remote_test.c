@@ -21,6 +21,7 @@
 
 #include "base/ticks.h"
 #include "record/remote_elf.h"
+#include "record/remote_internal.h"
 #include "tap.h"
 
 #define HAS_THREAD_SANITIZER 0
@@ -419,10 +420,41 @@ static void symbols_are_found_in_memory(void)
     remote_close(&remote);
 }
 
+/* A line break in a name takes four characters in /proc/PID/maps: a name can be longer than a
+ * buffer for lines, and its rest look like a line of its own. */
+static void names_of_files_are_no_lines(void)
+{
+    char folder[] = "/tmp/ifgXXXXXX";
+    char path[512];
+    size_t used, breaks;
+    struct remote remote = { .pid = getpid() };
+    void *memory;
+    int fd;
+
+    REQUIRE(mkdtemp(folder) != NULL);
+    used = (size_t)snprintf(path, sizeof path, "%s/", folder);
+    breaks = (511 - 73 - used) / 4; /* names begin in column 73 */
+    memset(path + used, '\n', breaks);
+    snprintf(path + used + breaks, sizeof path - used - breaks, "%.*s%s",
+             (int)((511 - 73 - used) % 4), "xxx", "100000000-200000000 rw-p 00000000 00:00 0");
+    fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    REQUIRE(fd >= 0 && ftruncate(fd, 4096) == 0);
+    memory = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    unlink(path);
+    fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600); /* once with its name, once without */
+    REQUIRE(memory != MAP_FAILED && fd >= 0 && ftruncate(fd, 4096) == 0);
+    CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED);
+    CHECK(!remote_has_stack(&remote, 0x1f0000000));
+    CHECK(remote_has_stack(&remote, (uintptr_t)&remote));
+    unlink(path);
+    rmdir(folder);
+}
+
 TAP_MAIN(TAP_CASE(a_sleep_is_as_long_as_it_was), TAP_CASE(poll_keeps_its_timeout),
          TAP_CASE(read_goes_on_waiting), TAP_CASE(epoll_wait_ends_as_after_any_stop),
          TAP_CASE(a_signal_interrupts_afterwards), TAP_CASE(a_signal_restarts_afterwards),
          TAP_CASE(the_mask_of_ppoll_comes_back),
          TAP_CASE(a_crash_of_the_function_is_not_one_of_the_program),
          TAP_CASE(a_running_thread_is_not_borrowed), TAP_CASE(it_finds_back_alone),
-         TAP_CASE(symbols_are_found_in_memory))
+         TAP_CASE(symbols_are_found_in_memory), TAP_CASE(names_of_files_are_no_lines))

@@ -4,6 +4,7 @@
  * calls while he holds a lock of the C library, with enough stack left for our call.
  */
 #include "record/remote_internal.h"
+#include "system/maps.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -94,26 +95,21 @@ bool remote_is_safe_call(const struct remote *remote, long number, uint64_t firs
 /* The main thread's stack grows; others must have the room. */
 bool remote_has_stack(const struct remote *remote, uint64_t sp)
 {
-    char path[64];
-    char line[512];
+    struct map_line map;
     bool enough = false;
-    FILE *maps;
+    struct maps maps;
 
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)remote->pid);
-    maps = fopen(path, "re");
-    while (maps && fgets(line, sizeof line, maps)) {
-        char *end;
-        uint64_t start = strtoull(line, &end, 16);
-        uint64_t last = *end == '-' ? strtoull(end + 1, &end, 16) : 0;
-
-        if (sp < start || sp >= last)
+    if (!maps_open(remote->pid, &maps))
+        return false;
+    while (maps_next(&maps, &map)) {
+        if (sp < map.start || sp >= map.end)
             continue;
-        enough = end[2] == 'w' && (sp - start >= STACK_NEEDED ||
-                                   (strstr(line, "[stack]") && sp - start >= STACK_NEEDED / 8));
+        enough = map.writable &&
+                 (sp - map.start >= STACK_NEEDED ||
+                  (strcmp(map.path, "[stack]") == 0 && sp - map.start >= STACK_NEEDED / 8));
         break;
     }
-    if (maps)
-        fclose(maps);
+    maps_close(&maps);
     return enough;
 }
 

@@ -9,22 +9,17 @@
 
 #include "record/process.h"
 #include "record/program.h"
+#include "system/maps.h"
 
-#define LINES_MAX    65536
 #define SEARCH_BYTES (1ull << 30)
 
 enum seen { SEEN_NOTHING, SEEN_LIBRARY, SEEN_PYTHON };
 
-/* The file name at the end of a line of /proc/PID/maps. */
-static enum seen seen_in(char *line, const char **out_name)
+static enum seen seen_in(const char *path, const char **out_name)
 {
-    char *slash = strrchr(line, '/');
-    char *name = slash ? slash + 1 : line;
+    const char *name = strrchr(path, '/') + 1; /* files have absolute paths */
 
-    name[strcspn(name, "\n")] = '\0';
     *out_name = name;
-    if (!slash)
-        return SEEN_NOTHING;
     if (strncmp(name, "onnxruntime_pybind11_state", 26) == 0)
         return SEEN_PYTHON;
     if (strncmp(name, "libonnxruntime", 14) == 0 && strstr(name, ".so") &&
@@ -35,25 +30,22 @@ static enum seen seen_in(char *line, const char **out_name)
 
 static enum seen look_at_mappings(pid_t pid, char *out_name, size_t size)
 {
-    char path[64];
-    char line[1024];
     enum seen seen = SEEN_NOTHING;
-    FILE *maps;
+    struct map_line map;
+    struct maps maps;
 
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    maps = fopen(path, "re");
-    if (!maps)
+    if (!maps_open(pid, &maps))
         return SEEN_NOTHING;
-    for (int i = 0; i < LINES_MAX && seen != SEEN_PYTHON && fgets(line, sizeof line, maps); i++) {
+    while (seen != SEEN_PYTHON && maps_next_file(&maps, &map)) {
         const char *name;
-        enum seen here = seen_in(line, &name);
+        enum seen here = seen_in(map.path, &name);
 
         if (here == SEEN_NOTHING)
             continue;
         seen = here; /* the wheel has both; Python's says more */
         snprintf(out_name, size, "%.100s", name);
     }
-    fclose(maps);
+    maps_close(&maps);
     return seen;
 }
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "collect/ort_attach/maps.h"
+#include "system/maps.h"
 #include "symbol/elf_file.h"
 #include "symbol/exported.h"
 #include "system/open_as.h"
@@ -70,7 +70,7 @@ bool attach_has_custom_operators(pid_t pid, char *out_name, size_t size)
     if (!maps_open(pid, &maps))
         return false;
     line = ifg_alloc(1, sizeof *line);
-    while (line && !found && maps_next(&maps, line)) {
+    while (line && !found && maps_next_file(&maps, line)) {
         const char *slash = strrchr(line->path, '/');
 
         if (!line->executable || line->deleted || !slash || strstr(slash, "onnxruntime"))

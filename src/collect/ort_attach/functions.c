@@ -79,7 +79,7 @@ static void look_around(pid_t pid, struct surroundings *around)
     struct maps maps;
 
     if (map && maps_open(pid, &maps)) {
-        while (maps_next(&maps, map))
+        while (maps_next_file(&maps, map))
             add_path(around, map->path);
         maps_close(&maps);
     }

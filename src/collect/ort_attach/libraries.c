@@ -218,7 +218,7 @@ enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
                             (int)pid);
         return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)pid);
     }
-    while (maps_next(&maps, map)) {
+    while (maps_next_file(&maps, map)) {
         const char *name = file_name(map->path);
 
         if (strncmp(name, "libinferogram-ort.so", 20) == 0 && map->offset == 0)

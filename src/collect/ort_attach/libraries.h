@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "collect/ort_attach/maps.h"
+#include "system/maps.h"
 #include "symbol/ort_table.h"
 
 #define ORT_LIBRARIES_MAX 16   /* in one process */

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "collect/ort_attach/maps.h"
 #include "ort_abi/content.h"
+#include "system/maps.h"
 
 /* The path of the model is a string near the beginning of a session object (+32 to +224 in 1.14 to
  * 1.30). The session's options, with other paths in them, begin behind it (+384 and more): those
@@ -293,7 +293,7 @@ bool session_mapped_file(pid_t pid, uint64_t data, uint64_t bytes, char *out, si
 
     out[0] = '\0';
     if (map && maps_open(pid, &maps)) {
-        while (!found && maps_next(&maps, map))
+        while (!found && maps_next_file(&maps, map))
             found = map->start == data && map->offset == 0 && !map->deleted && map->inode &&
                     process_has_file(pid, map->path, &file_bytes) && file_bytes == bytes &&
                     (size_t)snprintf(out, size, "%s", map->path) < size;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See module_copy.h. */
 #include "collect/perf/module_copy.h"
+#include "system/maps.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -33,25 +34,6 @@ static bool copy_piece(int memory, int copy, uint64_t start, uint64_t end, uint6
         offset += (uint64_t)got;
     }
     return true;
-}
-
-/* One line of /proc/PID/maps, if it is of this file. */
-static bool parse_map(const char *line, uint64_t inode, uint64_t *out_start, uint64_t *out_end,
-                      uint64_t *out_offset)
-{
-    char *at;
-
-    *out_start = strtoull(line, &at, 16);
-    if (*at != '-')
-        return false;
-    *out_end = strtoull(at + 1, &at, 16);
-    if (strlen(at) < 6 || at[1] != 'r')
-        return false;
-    *out_offset = strtoull(at + 6, &at, 16);
-    if (*at != ' ')
-        return false;
-    at = strchr(at + 1, ' '); /* behind the device */
-    return at && strtoull(at, NULL, 10) == inode && *out_end > *out_start;
 }
 
 /* Which entries of the dynamic section are addresses that the loader has changed in place. */
@@ -115,29 +97,28 @@ static void restore(int copy, uint64_t start)
 
 int module_copy(uint32_t pid, uint64_t inode)
 {
+    struct map_line map;
+    struct maps maps = { 0 };
     char name[64];
-    char line[PATH_MAX + 256];
-    FILE *maps;
     int memory, copy;
     uint64_t copied = 0, first = 0;
 
-    snprintf(name, sizeof name, "/proc/%u/maps", pid);
-    maps = fopen(name, "re");
     snprintf(name, sizeof name, "/proc/%u/mem", pid);
     memory = open(name, O_RDONLY | O_CLOEXEC);
     copy = memfd_create("inferogram-module", MFD_CLOEXEC);
-    while (maps && memory >= 0 && copy >= 0 && fgets(line, sizeof line, maps)) {
-        uint64_t start, end, offset;
+    if (memory >= 0 && copy >= 0 && maps_open((pid_t)pid, &maps)) {
+        while (maps_next(&maps, &map)) {
+            uint64_t size = map.end - map.start;
 
-        if (!parse_map(line, inode, &start, &end, &offset) || copied + (end - start) >= COPY_MAX ||
-            !copy_piece(memory, copy, start, end, offset))
-            continue;
-        copied += end - start;
-        if (!offset && !first)
-            first = start;
+            if (map.inode != inode || !map.readable || copied + size >= COPY_MAX ||
+                !copy_piece(memory, copy, map.start, map.end, map.offset))
+                continue;
+            copied += size;
+            if (!map.offset && !first)
+                first = map.start;
+        }
+        maps_close(&maps);
     }
-    if (maps)
-        fclose(maps);
     if (memory >= 0)
         close(memory);
     if (copied && first)

@@ -16,6 +16,7 @@
 
 #include "base/alloc.h"
 #include "collect/perf/module_copy.h"
+#include "system/maps.h"
 
 #define MODULES_MAX 65536u
 #define VDSO_PAGE   4096u
@@ -196,29 +197,20 @@ static int get_hold(const struct modules *modules, const struct found *found, co
  * inode, never both. */
 static bool is_mapped(const struct sampler_mapping *mapping, uint64_t *out_inode)
 {
-    char line[PATH_MAX + 256];
-    char name[64];
+    struct map_line map;
     bool found = false;
-    FILE *maps;
+    struct maps maps;
 
     *out_inode = mapping->inode;
-    snprintf(name, sizeof name, "/proc/%u/maps", mapping->pid);
-    maps = fopen(name, "re");
-    while (maps && !found && fgets(line, sizeof line, maps)) {
-        uint64_t inode;
-        char *at;
-
-        if (strtoull(line, &at, 16) != mapping->start || *at != '-')
-            continue;
-        for (int blanks = 0; *at && blanks < 4; at++)
-            blanks += *at == ' ';
-        inode = strtoull(at, NULL, 10);
-        found = inode && (!mapping->inode || mapping->inode == inode);
+    if (!maps_open((pid_t)mapping->pid, &maps))
+        return false;
+    while (!found && maps_next(&maps, &map)) {
+        found = map.start == mapping->start && map.inode &&
+                (!mapping->inode || mapping->inode == map.inode);
         if (found)
-            *out_inode = inode;
+            *out_inode = map.inode;
     }
-    if (maps)
-        fclose(maps);
+    maps_close(&maps);
     return found;
 }
 

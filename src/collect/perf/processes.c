@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "system/maps.h"
 
 #define WALKS 256u /* threads whose last walk is remembered, more or less */
 
@@ -161,31 +162,29 @@ bool processes_map(struct processes *processes, const struct sampler_mapping *ma
 
 void processes_read_maps(struct processes *processes, uint32_t pid)
 {
-    char line[PATH_MAX + 256];
-    char name[64];
-    FILE *maps;
+    char path[PATH_MAX + 16];
+    struct map_line map;
+    struct maps maps;
 
-    snprintf(name, sizeof name, "/proc/%u/maps", pid);
-    maps = fopen(name, "re");
-    while (maps && fgets(line, sizeof line, maps)) {
-        struct sampler_mapping mapping = { .pid = pid };
-        char *at;
+    if (!maps_open((pid_t)pid, &maps))
+        return;
+    while (maps_next(&maps, &map)) {
+        struct sampler_mapping mapping = { .pid = pid,
+                                           .start = map.start,
+                                           .size = map.end - map.start,
+                                           .file_offset = map.offset,
+                                           .device_major = (uint32_t)(map.device >> 32),
+                                           .device_minor = (uint32_t)map.device,
+                                           .inode = map.inode,
+                                           .path = path };
 
-        mapping.start = strtoull(line, &at, 16);
-        mapping.size = strtoull(at + (*at == '-'), &at, 16) - mapping.start;
-        if (strlen(at) < 6 || at[3] != 'x')
+        if (!map.executable)
             continue;
-        mapping.file_offset = strtoull(at + 6, &at, 16);
-        mapping.device_major = (uint32_t)strtoul(at, &at, 16);
-        mapping.device_minor = (uint32_t)strtoul(at + (*at == ':'), &at, 16);
-        mapping.inode = strtoull(at, &at, 10);
-        at += strspn(at, " ");
-        at[strcspn(at, "\n")] = '\0';
-        mapping.path = at;
+        /* As the kernel has it in its events. */
+        snprintf(path, sizeof path, "%s%s", map.path, map.deleted ? " (deleted)" : "");
         processes_map(processes, &mapping);
     }
-    if (maps)
-        fclose(maps);
+    maps_close(&maps);
 }
 
 /* ---- stacks ---- */

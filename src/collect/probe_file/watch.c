@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/map_watch/map_watch.h"
-#include "collect/ort_attach/maps.h"
+#include "system/maps.h"
 #include "collect/probe_file/watch_internal.h"
 #include "symbol/exported.h"
 
@@ -296,7 +296,7 @@ static enum ifg_status scan(struct watched_process *process, struct ifg_error *e
         return IFG_OK;
     }
     map = ifg_alloc(1, sizeof *map);
-    while (map && maps_next(&maps, map)) {
+    while (map && maps_next_file(&maps, map)) {
         struct ifg_error why = { 0 };
         enum ifg_status status = IFG_OK;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Lines of /proc/PID/maps: ordinary ones, and such as no kernel writes. */
-#include "collect/ort_attach/maps.h"
+#include "system/maps.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -68,7 +68,7 @@ static void our_own_are_read(void)
     bool code = false;
 
     REQUIRE(maps_open(getpid(), &maps));
-    while (maps_next(&maps, &map))
+    while (maps_next_file(&maps, &map))
         code |= map.executable && map.path[0] == '/' && map.inode;
     maps_close(&maps);
     CHECK(code);

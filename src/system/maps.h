@@ -3,8 +3,8 @@
  * The mappings of a process, line by line. The text comes from the kernel, the names in it from
  * whoever made the files: lines that make no sense are passed over.
  */
-#ifndef IFG_COLLECT_ORT_ATTACH_MAPS_H
-#define IFG_COLLECT_ORT_ATTACH_MAPS_H
+#ifndef IFG_SYSTEM_MAPS_H
+#define IFG_SYSTEM_MAPS_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -18,9 +18,9 @@ struct map_line {
     uint64_t offset;
     uint64_t device; /* as the kernel writes it: major << 32 | minor */
     uint64_t inode;  /* 0: no file */
-    bool executable;
+    bool readable, writable, executable, shared;
     bool deleted;        /* the file has no name any more */
-    char path[PATH_MAX]; /* as the process sees it; "" without a file */
+    char path[PATH_MAX]; /* as the process sees it; "" or "[stack]" without a file */
 };
 
 /* Takes a line apart; false if it is none. */
@@ -33,7 +33,8 @@ struct maps {
 
 /* False, with errno, if the process cannot be looked into. */
 bool maps_open(pid_t pid, struct maps *out_maps);
-bool maps_next(struct maps *maps, struct map_line *out_map); /* mappings of files only */
+bool maps_next(struct maps *maps, struct map_line *out_map);
+bool maps_next_file(struct maps *maps, struct map_line *out_map); /* mappings of files only */
 void maps_close(struct maps *maps);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/ort_attach/maps.h"
+#include "system/maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     maps.file = fmemopen((void *)(uintptr_t)data, size, "r");
     if (!maps.file)
         return 0;
-    while (maps_next(&maps, &map)) {
+    while (maps_next_file(&maps, &map)) {
         check_map();
         if (map.path[0] != '/' || !map.inode)
             abort();

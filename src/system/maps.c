@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Reading /proc/PID/maps: see maps.h. */
-#include "collect/ort_attach/maps.h"
+#include "system/maps.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,10 @@ bool map_parse(const char *line, struct map_line *out_map)
     if (!take_number(&at, 16, '-', &out_map->start) || !take_number(&at, 16, ' ', &out_map->end) ||
         out_map->end <= out_map->start || strnlen(at, 5) < 5 || at[4] != ' ')
         return false;
+    out_map->readable = at[0] == 'r';
+    out_map->writable = at[1] == 'w';
     out_map->executable = at[2] == 'x';
+    out_map->shared = at[3] == 's';
     at += 5;
     if (!take_number(&at, 16, ' ', &out_map->offset) || !take_number(&at, 16, ':', &major) ||
         !take_number(&at, 16, ' ', &minor) || major > UINT32_MAX || minor > UINT32_MAX)
@@ -81,9 +84,17 @@ bool maps_next(struct maps *maps, struct map_line *out_map)
                 ;
             continue;
         }
-        if (map_parse(line, out_map) && out_map->inode && out_map->path[0] == '/')
+        if (map_parse(line, out_map))
             return true;
     }
+    return false;
+}
+
+bool maps_next_file(struct maps *maps, struct map_line *out_map)
+{
+    while (maps_next(maps, out_map))
+        if (out_map->inode && out_map->path[0] == '/')
+            return true;
     return false;
 }
 
