@@ -60,7 +60,7 @@ while read -r file; do
             $2 in wanted { open = $2 }' "$T/names" "$T/code")" ""
     fi
 done <"$T/files"
-is "programs and libraries looked at" "$count" 8
+ok "all programs and libraries were looked at" test "$count" -ge 9
 
 # A zone runs through these two alone: neither may have grown a canary (src/client/meson.build).
 if command -v objdump >/dev/null && [ "$machine" = x86_64 ]; then
