@@ -100,6 +100,9 @@ attacker() {
     until_true 20 grep -q ready attacker.out || fail "B's program starts" "$(cat attacker.out)"
 }
 
+# What our recorder started: others on this machine may have one that waits for any program.
+proof() { grep -e ' by /proc/self/fd/' -e " by $BUILD_DIR" "$lair/proof" 2>/dev/null; }
+
 own=ifg-b-python # others have programs called python3
 for how in pid name next; do
     # One that is no interpreter is not started at all.
@@ -123,15 +126,15 @@ for how in pid name next; do
             ended "$recorder"
             ;;
         esac
-        proof=$(cat "$lair/proof" 2>/dev/null)
+        proof=$(proof)
         note "$what: ${proof:-nothing was started}; $(grep -o 'the Python package.*' err | head -n 1)"
         case $program,$how in
         maps_module,*) is "$what: nothing of B's is started" "$proof" "" ;;
-        false_python,next) ;; # it never makes a session
+        false_python,n*) ;; # another recorder may have it, and it never makes a session
         *) contains "$what: it is started, for it looks like an interpreter" "$proof" "uid" ;;
         esac
         is "$what: as nobody but B, without capabilities, confined, and alone" \
-            "$(printf '%s\n' "$proof" | grep -v "^uid $B euid $B gid $B groups 0 capabilities 0* 0* seccomp 2 forks no\$")" ""
+            "$(printf '%s\n' "$proof" | grep -v "^uid $B euid $B gid $B groups 0 capabilities 0* 0* seccomp 2 forks no by /proc/self/fd/[0-9]*\$")" ""
         tap_end_process "$attacker"
     done
 done
@@ -145,7 +148,7 @@ tap_end_process "$attacker"
 rm -rf cache/inferogram
 attacker false_python guard
 "$INFEROGRAM" record -f -o "$trace" --duration 200ms --pid "$attacker" >out 2>err
-is "a process that is not dumpable: nothing is started" "$(cat "$lair/proof" 2>/dev/null)" ""
+is "a process that is not dumpable: nothing is started" "$(proof)" ""
 contains "a process that is not dumpable: said" "$(cat err)" "guards itself"
 tap_end_process "$attacker"
 
@@ -158,7 +161,7 @@ spawn_as "$B" "$lair/$own" hold "$module" >attacker.out
 attacker=$spawned
 until_true 20 grep -q ready attacker.out || fail "B's program starts"
 "$INFEROGRAM" record -f -o "$trace" --duration 200ms --pid "$attacker" >out 2>err
-is "an interpreter of a third user: nothing is started" "$(cat "$lair/proof" 2>/dev/null)" ""
+is "an interpreter of a third user: nothing is started" "$(proof)" ""
 contains "an interpreter of a third user: said" "$(cat err)" "can be written by others than root and that user"
 tap_end_process "$attacker"
 

@@ -61,7 +61,7 @@ static void status_line(const char *key, char *out, size_t size)
         fclose(file);
 }
 
-static void leave_proof(void)
+static void leave_proof(const char *script)
 {
     static const char answer[] = "ort 1.20.1\nend\n";
     char path[PATH_MAX + 8], capabilities[64], bounding[64], filter[16];
@@ -86,9 +86,10 @@ static void leave_proof(void)
     }
     proof = fopen(path, "ae");
     if (proof) {
-        fprintf(proof, "uid %d euid %d gid %d groups %d capabilities %s %s seccomp %s forks %s\n",
+        fprintf(proof,
+                "uid %d euid %d gid %d groups %d capabilities %s %s seccomp %s forks %s by %s\n",
                 (int)getuid(), (int)geteuid(), (int)getgid(), getgroups(0, NULL), capabilities,
-                bounding, filter, child > 0 ? "yes" : "no");
+                bounding, filter, child > 0 ? "yes" : "no", script);
         fclose(proof);
     }
     if (write(3, answer, sizeof answer - 1) < 0)
@@ -99,6 +100,6 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && (strcmp(argv[1], "hold") == 0 || strcmp(argv[1], "guard") == 0))
         return hold(argv[2], argv[1][0] == 'g');
-    leave_proof();
+    leave_proof(argc > 3 ? argv[3] : "?");
     return 0;
 }
