@@ -32,6 +32,7 @@ static const char help[] =
     "  --sep TEXT        csv, tracy-csv: what is between columns (default ,)\n"
     "  --stacks WHAT     samples or zones (default: samples if there are any); in timelines zones\n"
     "                    leaves samples out\n"
+    "  --keep-middle PCT aic-latency: without the first and last samples\n"
     "  --by-thread       folded: the thread is the first frame\n"
     "  --model NAME      only events of this model and what lies inside them\n"
     "  --thread T        only the thread with this number or name\n"
@@ -41,6 +42,8 @@ static const char help[] =
     "  --help            this text\n"
     "\n"
     "Exit status: 0; 1 if OUT cannot be written; 2 if FILE cannot be read or an option is wrong.\n";
+
+#define NUMBERS 10000u /* of files of one name in a directory */
 
 struct request {
     const char *path;
@@ -89,6 +92,7 @@ static int take_option(int option, struct request *request)
 {
     struct export_options *options = &request->options;
     struct ifg_error err;
+    char *end;
 
     switch (option) {
     case 'F':
@@ -113,6 +117,12 @@ static int take_option(int option, struct request *request)
         break;
     case 'c':
         options->case_sensitive = true;
+        break;
+    case 'k':
+        options->keep_middle = strtod(optarg, &end);
+        if (end == optarg || *end || !(options->keep_middle > 0) || options->keep_middle > 100)
+            return cli_usage("export", "'%s' is not a percentage above 0 (--keep-middle 50)",
+                             optarg);
         break;
     case 'T':
         options->by_thread = true;
@@ -165,6 +175,8 @@ static int check_options(const struct request *request)
         return cli_usage("export", "--sep is for csv and tracy-csv, not %s", format);
     if (o->stacks && (tracy || strcmp(format, "csv") == 0 || strcmp(format, "aic-latency") == 0))
         return cli_usage("export", "--stacks is for timelines and flame graphs, not %s", format);
+    if (o->keep_middle > 0 && strcmp(format, "aic-latency") != 0)
+        return cli_usage("export", "--keep-middle is for aic-latency, not %s", format);
     if (o->by_thread && strcmp(format, "folded") != 0)
         return cli_usage("export", "--by-thread is for folded, not %s", format);
     if (o->to_ns && o->to_ns <= o->from_ns)
@@ -176,6 +188,7 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
 {
     static const struct option options[] = {
         { "format", required_argument, NULL, 'F' },
+        { "keep-middle", required_argument, NULL, 'k' },
 
         { "compress", no_argument, NULL, 'z' },
         { "unwrap", no_argument, NULL, 'u' },
@@ -235,6 +248,25 @@ static char *default_name(const struct request *request)
     return name;
 }
 
+/* AIC100's name in a directory. Older files stay: the next one gets a number. */
+static void name_in_directory(const struct request *request, const char *directory, size_t program,
+                              char *out, size_t size)
+{
+    snprintf(out, size, "%s/aic-profiling-program-%zu-latency.txt", directory, program + 1);
+    for (unsigned next = 2; !request->overwrite && access(out, F_OK) == 0 && next < NUMBERS; next++)
+        snprintf(out, size, "%s/aic-profiling-program-%zu-latency-%u.txt", directory, program + 1,
+                 next);
+}
+
+/* A name that ends with a slash is a directory, and is made if it is missing. */
+static void make_directory(const char *out)
+{
+    size_t length = strlen(out);
+
+    if (length > 1 && out[length - 1] == '/' && mkdir(out, 0777) != 0 && errno != EEXIST)
+        cli_say("cannot make the directory %s: %s", out, strerror(errno));
+}
+
 /* One program of aic-latency: in a directory by AIC100's names, else numbered if there are several.
  */
 static char *program_name(const struct request *request, size_t program, size_t count)
@@ -249,10 +281,11 @@ static char *program_name(const struct request *request, size_t program, size_t 
         out = standard;
     if (!out)
         return NULL;
-    size = strlen(out) + 80;
+    size = strlen(out) + 100;
     name = ifg_alloc(size, 1);
+    make_directory(out);
     if (name && stat(out, &info) == 0 && S_ISDIR(info.st_mode)) {
-        snprintf(name, size, "%s/aic-profiling-program-%zu-latency.txt", out, program + 1);
+        name_in_directory(request, out, program, name, size);
     } else if (name && count > 1) {
         const char *slash = strrchr(out, '/');
         const char *dot = strrchr(slash ? slash : out, '.');

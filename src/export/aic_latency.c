@@ -324,6 +324,14 @@ static void put_field(const struct latency *l, enum column column, uint64_t valu
     put_padded(l->job->sink, text, (size_t)(end - text), last);
 }
 
+/* At the beginning and at the end each: what --keep-middle does not want. */
+static size_t left_out(const struct latency *l)
+{
+    double percent = l->job->options->keep_middle;
+
+    return percent > 0 ? (size_t)((double)l->count * (100 - percent) / 200) : 0;
+}
+
 static void write_head(struct latency *l)
 {
     const struct model_net *net = &l->model->nets[l->net];
@@ -338,7 +346,7 @@ static void write_head(struct latency *l)
         export_put(sink, *at == '\n' || *at == '\r' ? " " : at, 1);
     export_put_text(sink, "\nNumSamples collected: ");
     out = export_room(sink, EXPORT_DIGITS);
-    export_advance(sink, export_uint(out, l->count));
+    export_advance(sink, export_uint(out, l->count - 2 * left_out(l)));
     export_put_text(sink, " Num Requested: ");
     out = export_room(sink, EXPORT_DIGITS);
     export_advance(sink, export_uint(out, l->requested));
@@ -369,7 +377,7 @@ static void write_samples(struct latency *l)
         values[COL_POST] = sample->post_ns;
         values[COL_TOTAL] = sample->trip_end_ns - sample->trip_start_ns;
         values[COL_QUEUE_DEPTH] = started > ended ? started - ended : 1;
-        for (int c = 0; c < COLUMNS; c++)
+        for (int c = 0; c < COLUMNS && i >= left_out(l) && i < l->count - left_out(l); c++)
             put_field(l, (enum column)c, values[c]);
     }
 }
@@ -414,7 +422,7 @@ enum ifg_status export_aic_latency(struct export_job *job)
     if (!status) {
         write_head(&l);
         write_samples(&l);
-        job->result->slices = l.count;
+        job->result->slices = l.count - 2 * left_out(&l);
         explain(&l);
     }
     ifg_free(programs);

@@ -30,6 +30,7 @@ struct export_options {
     bool unwrap;           /* tracy-csv: a row for each zone */
     bool self;             /* tracy-csv: time without children */
     bool case_sensitive;   /* tracy-csv: `filter` is */
+    double keep_middle;    /* aic-latency: percent of the samples, from the middle; 0: all */
     bool by_thread;        /* folded: the thread is the first frame */
     const char *separator; /* tracy-csv, csv: NULL is "," */
     const char *filter;    /* tracy-csv: part of a name */

@@ -84,6 +84,17 @@ is "setup before, stages around" "$(cat "$T/stdout")" "0.250 0.000 0.000 0.000 0
 0.390 0.000 0.100 0.000 0.500 1
 0.200 0.050 0.100 0.030 0.530 1"
 ok "spans are inferences too" latency "$T/programs/aic-profiling-program-2-latency.txt"
+# Older files are never deleted; a directory that is missing is made.
+ok "latency files again" "$INFEROGRAM" export "$T/everything.ifg" --format aic-latency -o "$T/made/"
+ok "and again" "$INFEROGRAM" export "$T/everything.ifg" --format aic-latency -o "$T/made/"
+ok "two runs leave two files" cmp "$T/made/aic-profiling-program-1-latency.txt" "$T/made/aic-profiling-program-1-latency-2.txt"
+ok "-f replaces" "$INFEROGRAM" export "$T/everything.ifg" --format aic-latency -f -o "$T/made/"
+ok "and adds none" test ! -e "$T/made/aic-profiling-program-1-latency-3.txt"
+ok "the middle of the samples" "$INFEROGRAM" export "$T/everything.ifg" --format aic-latency -f --keep-middle 33 -o "$T/made/"
+matches "as many as the header says" "$(sed -n 4p "$T/made/aic-profiling-program-1-latency.txt")" "^NumSamples collected: 1 Num Requested: "
+is "the one in the middle" "$(sed -n '6,$p' "$T/made/aic-profiling-program-1-latency.txt" | awk -F, '{print $1 + 0}')" 1
+exits "for nothing else" 2 "$INFEROGRAM" export "$T/everything.ifg" --format csv --keep-middle 50
+exits "no share" 2 "$INFEROGRAM" export "$T/everything.ifg" --format aic-latency --keep-middle 0
 exits "no inferences, no file" 2 "$INFEROGRAM" export "$T/empty.ifg" --format aic-latency -o "$T/none"
 ok "and nothing is left" test ! -e "$T/none"
 
