@@ -320,6 +320,30 @@ static bool consider(pid_t pid, void *user)
     return true;
 }
 
+/* Whether one match was started by another, or by a process that it started. */
+static bool is_below(const struct search *search, size_t inner, size_t outer)
+{
+    struct process_info info = search->found[inner];
+
+    for (int depth = 0; depth < 64 && info.parent > 1; depth++) {
+        if (info.parent == search->found[outer].pid)
+            return true;
+        if (process_describe(info.parent, &info, NULL) != IFG_OK)
+            return false;
+    }
+    return false;
+}
+
+/* Servers have a supervisor that does nothing and workers of the same name, which are recorded with
+ * it: all of them are meant. */
+static size_t outermost(const struct search *search, size_t chosen)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (i != chosen && is_below(search, chosen, i))
+            return i; /* the oldest comes first */
+    return chosen;
+}
+
 static enum ifg_status find_process(struct arguments *arguments, struct ifg_error *err)
 {
     struct search *search = ifg_alloc(1, sizeof *search);
@@ -351,9 +375,10 @@ static enum ifg_status find_process(struct arguments *arguments, struct ifg_erro
     }
     if (chosen == search->count)
         chosen = 0;
+    chosen = outermost(search, chosen);
     arguments->session.pid = search->found[chosen].pid;
     for (size_t i = 0; i < search->count && !arguments->quiet; i++)
-        if (i != chosen)
+        if (i != chosen && !is_below(search, i, chosen))
             cli_say("also matches, not recorded: pid %d (%s)", (int)search->found[i].pid,
                     process_short_name(&search->found[i]));
 out:

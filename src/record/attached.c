@@ -17,6 +17,7 @@
 #include "record/session_internal.h"
 
 #define CLOCK_MONOTONIC_INDEX 1
+#define WORKERS_MAX           512
 
 static const char python_reason[] =
     "the Python package onnxruntime cannot be watched from outside in this process; start the "
@@ -180,6 +181,28 @@ void attached_look(struct session *session, const pid_t *pids, size_t count)
     }
 }
 
+/* A supervisor has nothing to record, and its workers do. */
+bool attached_descendants(struct session *session, pid_t root)
+{
+    pid_t pids[WORKERS_MAX];
+    size_t count = process_descendants(root, pids, WORKERS_MAX);
+    bool found = false;
+
+    for (size_t i = 0; i < count; i++) {
+        struct ort_attach_sight sight = { 0 };
+        int fd;
+
+        if (session->attach &&
+            ort_attach_look(session->attach, pids[i], true, &sight, NULL) == IFG_OK)
+            found = found || sight.watched || sight.hooked || sight.python_hooked;
+        if (!found && process_open_region(pids[i], &fd, NULL) == IFG_OK) {
+            close(fd);
+            found = true;
+        }
+    }
+    return found;
+}
+
 void attached_report(struct session *session)
 {
     if (session->attach && session->saw_python &&
@@ -239,9 +262,11 @@ bool attached_has_runtime(pid_t pid)
     struct ort_table *table = ifg_alloc(1, sizeof *table);
     bool has = false;
 
-    if (libraries && table && ort_libraries_find(pid, NULL, libraries, NULL) == IFG_OK)
+    if (libraries && table && ort_libraries_find(pid, NULL, libraries, NULL) == IFG_OK) {
+        has = libraries->python;
         for (size_t i = 0; i < libraries->count && !has; i++)
             has = ort_library_table(&libraries->found[i], table, NULL) == IFG_OK;
+    }
     ifg_free(table);
     ifg_free(libraries);
     return has;

@@ -39,4 +39,7 @@ void attached_report(struct session *session);
 /* Whether a process has a runtime that probes could be set in. */
 bool attached_has_runtime(pid_t pid);
 
+/* Watches the children of a process that runs already, and theirs; true if any has something. */
+bool attached_descendants(struct session *session, pid_t root);
+
 #endif

@@ -4,7 +4,7 @@
  *
  * The kernel tells of every library that any process maps. Who maps a runtime gets probes; the
  * first of them that creates a session is recorded, from that call on, and the others are let go.
- * Nothing else is touched.
+ * So does who has mapped one already. Nothing else is touched.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -24,15 +24,12 @@
 #define PAUSE_MS       10
 #define POLL_EVERY_NS  50000000ull
 #define CANDIDATES_MAX 16
-#define EARLIER_MAX    4096
 
 /* A process that has a runtime, described while it is there. */
 struct waiting {
     struct session *session;
     struct process_info candidates[CANDIDATES_MAX];
     size_t candidate_count;
-    pid_t *earlier; /* who had a runtime before us; only where the kernel does not tell */
-    size_t earlier_count;
 };
 
 static bool is_wanted(const struct session_options *options, pid_t pid)
@@ -84,25 +81,25 @@ static void on_mapping(const struct map_seen *seen, void *user)
     hold_release(&hold);
 }
 
-/* ---- where the kernel does not tell ---- */
-
-static bool note_earlier(pid_t pid, void *user)
+/* Who has a runtime already may create a session any time: a notebook whose import is done. */
+static bool watch_earlier(pid_t pid, void *user)
 {
     struct waiting *waiting = user;
 
-    if (waiting->earlier_count < EARLIER_MAX && attached_has_runtime(pid))
-        waiting->earlier[waiting->earlier_count++] = pid;
+    if (!is_wanted(waiting->session->options, pid) || trace_rule_check(pid, NULL) ||
+        !attached_has_runtime(pid))
+        return true;
+    ort_attach_was_there(waiting->session->attach, pid);
+    consider(waiting, pid, true);
     return true;
 }
 
+/* Where the kernel does not tell. */
 static bool look_at(pid_t pid, void *user)
 {
     struct waiting *waiting = user;
 
-    for (size_t i = 0; i < waiting->earlier_count; i++)
-        if (waiting->earlier[i] == pid)
-            return true;
-    if (is_wanted(waiting->session->options, pid))
+    if (is_wanted(waiting->session->options, pid) && !trace_rule_check(pid, NULL))
         consider(waiting, pid, false);
     return true;
 }
@@ -172,12 +169,10 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
         status = probed_open(session, err);
     if (!status)
         status = ort_attach_prepare(session->attach, err);
-    if (!status && map_watch_open(&session->map_watch, &why) != IFG_OK) {
-        waiting->earlier = ifg_alloc(EARLIER_MAX, sizeof *waiting->earlier);
-        if (!waiting->earlier)
-            status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-        else
-            process_each(note_earlier, waiting);
+    if (!status) {
+        if (map_watch_open(&session->map_watch, &why) != IFG_OK)
+            session->map_watch = NULL;
+        process_each(watch_earlier, waiting);
     }
     if (!status && session->options->expecting)
         session->options->expecting(why.message, session->options->user);
@@ -188,7 +183,6 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
             session->next = waiting->candidates[i];
     map_watch_close(session->map_watch);
     session->map_watch = NULL;
-    ifg_free(waiting->earlier);
     ifg_free(waiting);
     if (!status && trace_rule_applies())
         status = traced_open(pid, &session->traced, err);

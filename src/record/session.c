@@ -276,7 +276,8 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
         status = probed_open(session, err);
     if (!status)
         status = probed_follow(session, pid, err);
-    if (!status && region && !sight.watched && !session->probed && !session->options->machine_alone)
+    if (!status && !attached_descendants(session, pid) && region && !sight.watched &&
+        !session->probed && !session->options->machine_alone)
         status = attached_explain(session, &info, &sight, region, &no_region, err);
     session->root = pid;
     session->result->pid = pid;

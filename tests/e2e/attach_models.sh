@@ -55,4 +55,43 @@ ok "a session from before" attach --duration 500ms --pid "$steady"
 settle "$steady"
 contains "the report tells where the name is from" "$("$INFEROGRAM" report "$trace")" "(name inferred from: session object)"
 contains "so does its JSON" "$("$INFEROGRAM" report --json "$trace" | tr -d ' ')" '"inferred":"sessionobject"'
+
+# ---- which of several processes is meant by a name ------------------------------------------------------
+# A supervisor that does nothing and workers of the same name: they are what the user means.
+cat >worker-pool <<'EOP'
+#!/bin/sh
+shift
+"$@" & first=$!
+"$@" & second=$!
+trap 'kill $first $second; wait' TERM
+echo up
+wait
+EOP
+chmod +x worker-pool
+cp "$PROGRAMS/ort_steady" pool-worker
+spawn python3 -c 'import os, sys; os.execv("/bin/sh", ["pool-worker"] + sys.argv[1:])' worker-pool x ./pool-worker pool.log 500 \
+    "$(ort 1.30.0)" "$relu" >pool.out 2>&1
+supervisor=$spawned
+if until_true 20 sh -c "[ \$(pgrep -P $supervisor | wc -l) -eq 2 ] && for p in \$(pgrep -P $supervisor); do grep -q libonnx /proc/\$p/maps || exit 1; done"; then
+    ok "a supervisor with its workers" attach --duration 1 --name pool-worker
+    is "the workers are recorded" "$(rows "SELECT count(DISTINCT process) FROM slice WHERE category = 'inference'")" 2
+    lacks "and not listed as left out" "$(cat "$T/stderr")" "also matches"
+    ok "the supervisor by its pid" attach --duration 1 --pid "$supervisor"
+    is "its workers are recorded" "$(rows "SELECT count(DISTINCT process) FROM slice WHERE category = 'inference'")" 2
+else
+    fail "a supervisor with its workers starts" "$(cat pool.out)"
+fi
+for worker in $(pgrep -P "$supervisor"); do kill "$worker"; done
+kill "$supervisor" 2>/dev/null
+
+# The oldest of that name has nothing to record.
+cp /bin/sleep same-name
+spawn ./same-name 60
+mkdir -p real
+cp "$PROGRAMS/ort_steady" real/same-name
+rm -f same.log
+steady same.log real/same-name same.log 500 "$(ort 1.30.0)" "$relu"
+ok "two of one name" attach --duration 500ms --name same-name
+is "the one that can be recorded is" "$(json "$trace" "d['pids']")" "[$steady]"
+settle "$steady"
 done_testing

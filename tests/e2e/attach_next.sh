@@ -82,6 +82,34 @@ ok "the recorder waits on" tap_alive "$recorder"
 kill -INT "$recorder"
 ended "$recorder"
 
+# ---- one that had mapped the runtime long before it creates a session ---------------------------------
+if have python-1.31.1; then
+    cat >notebook.py <<'EOP'
+import sys
+import numpy, onnxruntime
+print("imported", flush=True)
+with open('go') as waiting:
+    waiting.read()
+session = onnxruntime.InferenceSession(sys.argv[1], providers=['CPUExecutionProvider'])
+for _ in range(30):
+    session.run(None, {'x': numpy.zeros((1, 4), 'float32')})
+EOP
+    mkfifo go
+    exec 8<>go
+    spawn "$(cached python-1.31.1)/bin/python" "$T/notebook.py" "$relu" 8>&- >notebook.out 2>&1
+    notebook=$spawned
+    until_true 60 grep -q imported notebook.out
+    waits --timeout 60 --path "$T/notebook.py" 8>&-
+    exec 8>&-
+    wait "$notebook"
+    ended "$recorder"
+    is "after its import: recorded" "$status" 0
+    is "after its import: from its first session on" "$(models_of)" "inference,30 load,1 "
+    is "after its import: it alone" "$(json "$trace" "d['pids']")" "[$notebook]"
+else
+    skip "after its import" "$(tail -n 1 "$T/fetch")"
+fi
+
 # ---- options, ends --------------------------------------------------------------------------------------
 waits --timeout 60 --duration 300ms --name next-steady
 steady next.log ./next-steady next.log 500 "$(ort 1.20.1)" "$relu"

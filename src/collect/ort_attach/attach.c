@@ -82,12 +82,26 @@ struct attach_process *attach_by_slot(struct ort_attach *attach, uint32_t slot)
     return NULL;
 }
 
+/* Calls that show that a session is being created; of a process that may have had some before we
+ * looked, its runs do not. */
+static bool shows_creation(const struct attach_process *process, uint32_t number)
+{
+    uint32_t last = process->is_earlier ? ATTACH_CREATE_ARRAY : ATTACH_RUN_ASYNC;
+
+    if (number >= ATTACH_INNER)
+        return !process->is_earlier || number != ATTACH_PYTHON_RUN;
+    return number < attach_probe_count && attach_probes[number].function <= last;
+}
+
 /* Nobody knows yet whether this process is the one that is waited for. */
 static void keep(struct attach_process *process, const struct uprobe_event *event)
 {
     uint32_t number = ATTACH_ID_PROBE(event->id);
     struct attach_kept *kept;
 
+    if (process->is_earlier && !process->created && !shows_creation(process, number) &&
+        (number >= ATTACH_INNER || attach_probes[number].function <= ATTACH_RELEASE))
+        return; /* a server at work would fill all memory with its runs */
     if (process->kept_count == process->kept_capacity) {
         size_t capacity = process->kept_capacity ? 2 * process->kept_capacity : 64;
 
@@ -103,8 +117,7 @@ static void keep(struct attach_process *process, const struct uprobe_event *even
     kept->event = *event;
     snprintf(kept->text, sizeof kept->text, "%s", event->text ? event->text : "");
     /* Who runs one has created it, even if that was not seen. */
-    if (number >= ATTACH_INNER ||
-        (number < attach_probe_count && attach_probes[number].function <= ATTACH_RUN_ASYNC))
+    if (shows_creation(process, number))
         process->created = true;
 }
 
@@ -540,11 +553,21 @@ pid_t ort_attach_creator(const struct ort_attach *attach)
     const struct attach_process *first = NULL;
 
     for (size_t i = 0; i < attach->process_count; i++)
-        if (attach->processes[i]->created &&
+        if (attach->processes[i]->created && attach->processes[i]->kept_count &&
             (!first ||
              attach->processes[i]->kept[0].event.start_ns < first->kept[0].event.start_ns))
             first = attach->processes[i];
     return first ? first->pid : 0;
+}
+
+void ort_attach_was_there(struct ort_attach *attach, pid_t pid)
+{
+    struct attach_process *process = find(attach, pid);
+
+    if (!process)
+        process = add_process(attach, pid);
+    if (process)
+        process->is_earlier = true;
 }
 
 void ort_attach_forget(struct ort_attach *attach, pid_t pid)

@@ -96,6 +96,10 @@ bool ort_attach_may_be(struct ort_attach *attach, pid_t pid, const char *path, u
 /* A process in which a session was created, among what is kept; 0: none yet. */
 pid_t ort_attach_creator(const struct ort_attach *attach);
 
+/* It had a runtime before anybody waited: only a new session makes it the next one. To be said
+ * before it is looked at. */
+void ort_attach_was_there(struct ort_attach *attach, pid_t pid);
+
 /* Lets a process go, with what was kept of it. */
 void ort_attach_forget(struct ort_attach *attach, pid_t pid);
 

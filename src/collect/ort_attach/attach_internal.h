@@ -188,7 +188,8 @@ struct attach_process {
     pid_t pid;
     int pidfd;
     bool defined;
-    uint64_t image; /* changes with exec */
+    bool is_earlier; /* it had a runtime before somebody began to wait for the next session */
+    uint64_t image;  /* changes with exec */
     uint64_t next_look_ns;
     uint64_t next_check_ns; /* of its image */
     struct ort_attach_sight sight;
