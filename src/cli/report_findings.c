@@ -173,6 +173,8 @@ void report_write_findings(const struct report_request *request, struct ifg_byte
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *before;
 
+        if (request->only && strcmp(request->only, findings->items[i].id) != 0)
+            continue;
         if (same_before(findings, i, &before) >= SAME_SHOWN)
             hidden++;
         else

@@ -13,6 +13,7 @@ struct report_request {
     bool limit_given;
     bool json;
     const struct report *report;
+    const char *only;          /* the findings of one rule; NULL: all */
     const struct stats *zones; /* only where there is no model: by zone */
 };
 
@@ -37,6 +38,24 @@ void report_write_samples(const struct report_request *request, struct ifg_bytes
 /* A paragraph of at most 100 columns, every line behind so many blanks; the first begins with
  * `lead`, whose width counts too. Foreign text is cleaned. */
 void report_wrap(struct ifg_bytes *out, int indent, const char *lead, const char *text);
+
+/* report_parts.c: what summary and explain share. */
+struct report_part {
+    const char *path;
+    const char *finding; /* NULL: all */
+    bool json;
+};
+
+struct ifg_json;
+void report_line_begin(struct ifg_json *json, struct ifg_bytes *out, const char *type);
+void report_line_end(struct ifg_json *json);
+void report_finding_line(const struct report *report, const struct finding *finding,
+                         struct ifg_bytes *out);
+
+/* Loads the trace, makes its report, and prints what `write` makes of it; the exit status. */
+int report_part_run(const struct report_part *wanted,
+                    void (*write)(const struct report *, const struct report_part *,
+                                  struct ifg_bytes *));
 
 /* Appends to a text of so many bytes, as much as fits. */
 void report_append(char *out, size_t size, const char *format, ...)

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram cat: everything that is in a trace, one JSON object a line, written as it comes. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "model/samples.h"
+
+static const char help[] =
+    "usage: inferogram cat FILE [--type TYPE[,TYPE...]]\n"
+    "\n"
+    "Prints every record of a trace as one JSON object per line, for jq, grep and scripts. Each\n"
+    "has a 'type'; times are nanoseconds since the trace's begin. Ids are those of the tables of\n"
+    "'inferogram query'. Lines are written as they are made, however long the trace is.\n"
+    "\n"
+    "  --type TYPES     only these: trace, fact, instrument, loss, process, thread, model,\n"
+    "                   property, place, slice, message, counter, async, flow, frame, sample,\n"
+    "                   state; several with commas between them\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
+    "  --help           this text\n"
+    "\n"
+    "Exit status: 0 success, 1 the output cannot be written, 2 FILE cannot be read or an option\n"
+    "is wrong.\n";
+
+/* Written out when so much has come together. */
+#define PIECE_BYTES (64u << 10)
+#define LINE_MAX    (64u << 20)
+
+enum type {
+    TYPE_TRACE,
+    TYPE_FACT,
+    TYPE_INSTRUMENT,
+    TYPE_LOSS,
+    TYPE_PROCESS,
+    TYPE_THREAD,
+    TYPE_MODEL,
+    TYPE_PROPERTY,
+    TYPE_PLACE,
+    TYPE_SLICE,
+    TYPE_MESSAGE,
+    TYPE_COUNTER,
+    TYPE_ASYNC,
+    TYPE_FLOW,
+    TYPE_FRAME,
+    TYPE_SAMPLE,
+    TYPE_STATE,
+    TYPES
+};
+
+static const char *const type_names[TYPES] = {
+    "trace", "fact",    "instrument", "loss",  "process", "thread", "model",  "property", "place",
+    "slice", "message", "counter",    "async", "flow",    "frame",  "sample", "state",
+};
+
+struct cat {
+    const struct model *model;
+    const struct trace_tables *tables;
+    bool wanted[TYPES];
+    struct ifg_bytes out;
+    struct ifg_json json;
+    int code;
+};
+
+static bool begin(struct cat *cat, enum type type)
+{
+    if (!cat->wanted[type] || cat->code)
+        return false;
+    cat->json = (struct ifg_json){ &cat->out, false };
+    ifg_json_open(&cat->json, '{');
+    ifg_json_put_string(&cat->json, "type", type_names[type]);
+    return true;
+}
+
+static void end(struct cat *cat)
+{
+    ifg_json_close(&cat->json, '}');
+    ifg_bytes_put(&cat->out, "\n", 1);
+    if (cat->out.failed || cat->out.size >= PIECE_BYTES) {
+        cat->code = cli_write_out(&cat->out);
+        ifg_bytes_clear(&cat->out);
+    }
+}
+
+static void put_time(struct cat *cat, const char *key, uint64_t ns)
+{
+    ifg_json_put_int(&cat->json, key, (int64_t)(ns - cat->model->begin_ns));
+}
+
+static void put_thread(struct cat *cat, uint32_t thread)
+{
+    if (thread >= cat->model->thread_count)
+        return;
+    ifg_json_put_uint(&cat->json, "thread", cat->model->threads[thread].tid);
+    if (cat->model->threads[thread].process < cat->model->process_count)
+        ifg_json_put_uint(&cat->json, "process",
+                          cat->model->processes[cat->model->threads[thread].process].pid);
+}
+
+static void put_attribute(struct ifg_json *json, const struct model_attribute *attribute)
+{
+    switch (attribute->type) {
+    case TRACE_VALUE_STRING:
+        ifg_json_put_string(json, attribute->key, attribute->text);
+        break;
+    case TRACE_VALUE_SIGNED:
+        ifg_json_put_int(json, attribute->key, attribute->signed_value);
+        break;
+    case TRACE_VALUE_F64:
+        ifg_json_put_double(json, attribute->key, attribute->f64_value);
+        break;
+    default:
+        ifg_json_put_uint(json, attribute->key, attribute->unsigned_value);
+        break;
+    }
+}
+
+/* ---- what the trace says of itself ---- */
+
+static void write_head(struct cat *cat)
+{
+    const struct model *model = cat->model;
+    const struct trace_tables *tables = cat->tables;
+
+    if (begin(cat, TYPE_TRACE)) {
+        ifg_json_put_uint(&cat->json, "schema", 1);
+        ifg_json_put_uint(&cat->json, "begin_monotonic_ns", model->begin_ns);
+        ifg_json_put_int(&cat->json, "realtime_offset_ns", model->realtime_offset_ns);
+        ifg_json_put_uint(&cat->json, "length_ns", model_length_ns(model));
+        ifg_json_put_uint(&cat->json, "dropped", model->dropped);
+        ifg_json_put_uint(&cat->json, "attributes_without_slice", model->attributes_without_slice);
+        end(cat);
+    }
+    for (size_t i = 0; i < tables->fact_count; i++) {
+        if (!begin(cat, TYPE_FACT))
+            break;
+        ifg_json_put_string(&cat->json, "key", tables->facts[i].key);
+        ifg_json_put_string(&cat->json, "value", tables->facts[i].value);
+        end(cat);
+    }
+    for (size_t i = 0; i < tables->instrument_count; i++) {
+        if (!begin(cat, TYPE_INSTRUMENT))
+            break;
+        ifg_json_put_string(&cat->json, "name", tables->instruments[i].name);
+        ifg_json_put_uint(&cat->json, "state", (uint64_t)tables->instruments[i].state);
+        ifg_json_put_string(&cat->json, "reason", tables->instruments[i].reason);
+        end(cat);
+    }
+    for (size_t i = 0; i < tables->loss_count; i++) {
+        if (!begin(cat, TYPE_LOSS))
+            break;
+        ifg_json_put_string(&cat->json, "what", tables->losses[i].what);
+        ifg_json_put_uint(&cat->json, "count", tables->losses[i].count);
+        end(cat);
+    }
+}
+
+static void write_who(struct cat *cat)
+{
+    const struct model *model = cat->model;
+
+    for (size_t i = 0; i < model->process_count; i++) {
+        if (!begin(cat, TYPE_PROCESS))
+            break;
+        ifg_json_put_uint(&cat->json, "process", model->processes[i].pid);
+        ifg_json_put_uint(&cat->json, "parent", model->processes[i].parent_pid);
+        ifg_json_put_string(&cat->json, "program", model->processes[i].program);
+        ifg_json_put_string(&cat->json, "arguments", model->processes[i].arguments);
+        end(cat);
+    }
+    for (uint32_t i = 0; i < model->thread_count; i++) {
+        if (!begin(cat, TYPE_THREAD))
+            break;
+        ifg_json_put_uint(&cat->json, "id", i);
+        put_thread(cat, i);
+        ifg_json_put_string(&cat->json, "name", model->threads[i].name);
+        ifg_json_put_uint(&cat->json, "slices", model->threads[i].slice_count);
+        ifg_json_put_uint(&cat->json, "dropped", model->threads[i].dropped);
+        end(cat);
+    }
+}
+
+static void write_models(struct cat *cat)
+{
+    const struct model *model = cat->model;
+    const struct trace_tables *tables = cat->tables;
+
+    for (size_t i = 0; i < model->net_count; i++) {
+        const struct model_net *net = &model->nets[i];
+
+        if (!begin(cat, TYPE_MODEL))
+            break;
+        ifg_json_put_uint(&cat->json, "id", i);
+        ifg_json_put_string(&cat->json, "name", net->name);
+        ifg_json_put_string(&cat->json, "path", net->path);
+        ifg_json_put_string(&cat->json, "content_id", net->content_id);
+        ifg_json_put_string(&cat->json, "runtime", net->runtime);
+        ifg_json_put_string(&cat->json, "requested_devices", net->requested_devices);
+        ifg_json_put_string(&cat->json, "actual_devices", net->actual_devices);
+        end(cat);
+    }
+    for (size_t i = 0; i < tables->property_count; i++) {
+        const struct trace_property_entry *property = &tables->properties[i];
+        const struct trace_model_entry *of =
+            trace_find_model(tables, property->process, property->model);
+
+        if (!begin(cat, TYPE_PROPERTY))
+            break;
+        if (of)
+            ifg_json_put_uint(&cat->json, "model", (uint64_t)(of - tables->models));
+        ifg_json_put_string(&cat->json, "key", property->key);
+        ifg_json_put_string(&cat->json, "value", property->value);
+        end(cat);
+    }
+}
+
+static void put_place(struct cat *cat, uint32_t index)
+{
+    const struct model_place *place = &cat->model->places[index];
+
+    ifg_json_put_string(&cat->json, "name", place->name);
+    ifg_json_put_string(&cat->json, "kind", model_kind_name(place->kind));
+    if (place->kind == TRACE_LOCATION_ML)
+        ifg_json_put_string(&cat->json, "category", model_category_name(place->category));
+    if (place->net < cat->model->net_count)
+        ifg_json_put_string(&cat->json, "model", cat->model->nets[place->net].name);
+}
+
+static void write_places(struct cat *cat)
+{
+    for (uint32_t i = 0; i < cat->model->place_count && begin(cat, TYPE_PLACE); i++) {
+        const struct model_place *place = &cat->model->places[i];
+
+        ifg_json_put_uint(&cat->json, "id", i);
+        put_place(cat, i);
+        ifg_json_put_string(&cat->json, "function", place->function);
+        ifg_json_put_string(&cat->json, "file", place->file);
+        ifg_json_put_uint(&cat->json, "line", place->line);
+        end(cat);
+    }
+}
+
+/* ---- events ---- */
+
+static void write_slice(struct cat *cat, uint32_t thread, size_t slice)
+{
+    const struct model *model = cat->model;
+    const struct model_attribute *first;
+    size_t attributes = model_attributes_of(model, slice, &first);
+
+    ifg_json_put_uint(&cat->json, "id", slice);
+    put_place(cat, model->place[slice]);
+    ifg_json_put_uint(&cat->json, "place", model->place[slice]);
+    put_thread(cat, thread);
+    put_time(cat, "start_ns", model->start_ns[slice]);
+    ifg_json_put_uint(&cat->json, "dur_ns", model_duration_ns(model, slice));
+    ifg_json_put_uint(&cat->json, "depth", model->depth[slice]);
+    if (model_is_unfinished(model, slice))
+        ifg_json_put_bool(&cat->json, "unfinished", true);
+    if (attributes) {
+        ifg_json_key(&cat->json, "attributes");
+        ifg_json_open(&cat->json, '{');
+        for (size_t i = 0; i < attributes; i++)
+            put_attribute(&cat->json, &first[i]);
+        ifg_json_close(&cat->json, '}');
+    }
+}
+
+static void write_slices(struct cat *cat)
+{
+    const struct model *model = cat->model;
+
+    for (uint32_t t = 0; t < model->thread_count; t++) {
+        const struct model_thread *thread = &model->threads[t];
+
+        for (size_t i = 0; i < thread->slice_count && begin(cat, TYPE_SLICE); i++) {
+            write_slice(cat, t, thread->first_slice + i);
+            end(cat);
+        }
+    }
+}
+
+static void write_events(struct cat *cat)
+{
+    const struct model *model = cat->model;
+
+    for (size_t i = 0; i < model->message_count && begin(cat, TYPE_MESSAGE); i++) {
+        put_time(cat, "time_ns", model->messages[i].ns);
+        put_thread(cat, model->messages[i].thread);
+        ifg_json_put_uint(&cat->json, "level", model->messages[i].level);
+        ifg_json_put_string(&cat->json, "text", model->messages[i].text);
+        end(cat);
+    }
+    for (size_t i = 0; i < model->counter_count && begin(cat, TYPE_COUNTER); i++) {
+        put_time(cat, "time_ns", model->counters[i].ns);
+        ifg_json_put_string(&cat->json, "name", model->places[model->counters[i].place].name);
+        put_thread(cat, model->counters[i].thread);
+        ifg_json_put_double(&cat->json, "value", model->counters[i].value);
+        end(cat);
+    }
+    for (size_t i = 0; i < model->async_count && begin(cat, TYPE_ASYNC); i++) {
+        const struct model_async *span = &model->asyncs[i];
+
+        put_place(cat, span->place);
+        put_time(cat, "start_ns", span->start_ns);
+        ifg_json_put_uint(&cat->json, "dur_ns", span->end_ns - span->start_ns);
+        ifg_json_put_uint(&cat->json, "id", span->id);
+        put_thread(cat, span->begin_thread);
+        ifg_json_put_bool(&cat->json, "unfinished", span->end_thread == MODEL_NONE);
+        end(cat);
+    }
+    for (size_t i = 0; i < model->flow_point_count && begin(cat, TYPE_FLOW); i++) {
+        static const char *const kinds[] = { "begin", "step", "end" };
+        const struct model_flow_point *point = &model->flow_points[i];
+
+        put_time(cat, "time_ns", point->ns);
+        ifg_json_put_string(&cat->json, "name", model->places[point->place].name);
+        ifg_json_put_string(&cat->json, "kind", point->kind < 3 ? kinds[point->kind] : "");
+        ifg_json_put_uint(&cat->json, "flow", point->flow);
+        put_thread(cat, point->thread);
+        if (point->slice != SIZE_MAX)
+            ifg_json_put_uint(&cat->json, "slice", point->slice);
+        end(cat);
+    }
+    for (size_t i = 0; i < model->frame_count && begin(cat, TYPE_FRAME); i++) {
+        put_time(cat, "time_ns", model->frames[i].ns);
+        ifg_json_put_string(&cat->json, "name", model->places[model->frames[i].place].name);
+        put_thread(cat, model->frames[i].thread);
+        end(cat);
+    }
+}
+
+static int write_profile(struct cat *cat)
+{
+    const struct model_profile *profile = NULL;
+    struct ifg_error err = { 0 };
+    enum ifg_status status = IFG_OK;
+
+    if ((cat->wanted[TYPE_SAMPLE] || cat->wanted[TYPE_STATE]) && model_has_profile(cat->model))
+        status = model_profile_get(cat->model, &profile, &err);
+    if (status) {
+        cli_say("%s", err.message);
+        return cli_exit_for(status);
+    }
+    for (size_t i = 0; profile && i < profile->sample_count && begin(cat, TYPE_SAMPLE); i++) {
+        const struct model_sample *sample = &profile->samples[i];
+
+        put_time(cat, "time_ns", sample->ns);
+        ifg_json_put_uint(&cat->json, "process", profile->threads[sample->thread].pid);
+        ifg_json_put_uint(&cat->json, "thread", profile->threads[sample->thread].tid);
+        ifg_json_put_uint(&cat->json, "cpu", sample->cpu);
+        ifg_json_put_uint(&cat->json, "stack", sample->stack);
+        ifg_json_put_bool(&cat->json, "kernel", sample->in_kernel);
+        end(cat);
+    }
+    for (size_t i = 0; profile && i < profile->state_count && begin(cat, TYPE_STATE); i++) {
+        const struct model_thread_state *state = &profile->states[i];
+
+        put_time(cat, "start_ns", state->start_ns);
+        ifg_json_put_uint(&cat->json, "dur_ns", state->end_ns - state->start_ns);
+        ifg_json_put_string(&cat->json, "state", model_state_name((enum model_state)state->state));
+        ifg_json_put_uint(&cat->json, "process", profile->threads[state->thread].pid);
+        ifg_json_put_uint(&cat->json, "thread", profile->threads[state->thread].tid);
+        ifg_json_put_uint(&cat->json, "cpu", state->cpu);
+        end(cat);
+    }
+    return CLI_YES;
+}
+
+static int write_all(struct cat *cat)
+{
+    int code;
+
+    ifg_bytes_init(&cat->out, LINE_MAX);
+    write_head(cat);
+    write_who(cat);
+    write_models(cat);
+    write_places(cat);
+    write_slices(cat);
+    write_events(cat);
+    code = write_profile(cat);
+    if (!cat->code)
+        cat->code = cli_write_out(&cat->out);
+    ifg_bytes_fini(&cat->out);
+    return cat->code ? cat->code : code;
+}
+
+/* ---- the command ---- */
+
+static int choose_types(struct cat *cat, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        size_t type = 0;
+
+        while (type < TYPES &&
+               (strlen(type_names[type]) != length || strncmp(type_names[type], text, length) != 0))
+            type++;
+        if (type == TYPES)
+            return cli_usage("cat", "there are no records of type '%.*s'", (int)length, text);
+        cat->wanted[type] = true;
+        text += length;
+        text += *text == ',';
+    }
+    return CLI_YES;
+}
+
+static int parse(int argc, char **argv, struct cat *cat, bool *out_done)
+{
+    static const struct option options[] = {
+        { "type", required_argument, NULL, 't' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    bool given = false;
+    int option;
+
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help, stdout);
+            *out_done = true;
+            return CLI_YES;
+        }
+        if (option != 't')
+            return cli_bad_option("cat", option, argv);
+        given = true;
+        if (choose_types(cat, optarg))
+            return CLI_USAGE;
+    }
+    for (size_t i = 0; i < TYPES && !given; i++)
+        cat->wanted[i] = true;
+    if (optind == argc)
+        return cli_usage("cat", "which trace? Give a file");
+    if (optind + 1 < argc)
+        return cli_usage("cat", "one file at a time; '%s' is too many", argv[optind + 1]);
+    return CLI_YES;
+}
+
+int cmd_cat(int argc, char **argv)
+{
+    struct cat cat = { 0 };
+    struct trace_reader *reader = NULL;
+    bool done = false;
+    int code = parse(argc, argv, &cat, &done);
+
+    if (!code && !done)
+        code = cli_load(argv[optind], &reader, &cat.model);
+    if (!code && !done) {
+        cat.tables = trace_reader_tables(reader);
+        code = write_all(&cat);
+    }
+    model_destroy(cat.model);
+    trace_reader_close(reader);
+    return code;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram explain: what is wrong, and what the rules of the report mean. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/report_output.h"
+
+#define OUTPUT_MAX (64u << 20)
+
+/* docs/findings.md; embed_text.py */
+extern const char explain_text[];
+
+static const char explain_help[] =
+    "usage: inferogram explain FILE [FINDING] [--json]\n"
+    "       inferogram explain FINDING\n"
+    "\n"
+    "Says what is wrong in a recording: each finding with its evidence and its fix, and what it\n"
+    "means. With the name of a finding only that one, in full: what it means, when it is reported\n"
+    "(the thresholds), and what to do. 'inferogram explain ep-fallback' needs no trace.\n"
+    "\n"
+    "  --json           one JSON object per line, described in docs/json.md\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
+    "  --help           this text\n"
+    "\n"
+    "Exit status: 0, whatever was found; 1 the output cannot be written; 2 FILE cannot be read,\n"
+    "or there is no such finding.\n";
+
+static bool is_finding(const char *text)
+{
+    for (size_t i = 0; finding_rule_id(i); i++)
+        if (strcmp(finding_rule_id(i), text) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the long text ---- */
+
+/* The section of a rule in docs/findings.md; false: it has none. */
+static bool find_section(const char *id, const char **out_text, size_t *out_bytes)
+{
+    char title[80];
+    const char *at;
+    const char *next;
+
+    snprintf(title, sizeof title, "\n## %s\n", id);
+    at = strstr(explain_text, title);
+    if (!at)
+        return false;
+    at += strlen(title);
+    next = strstr(at, "\n## ");
+    *out_text = at + strspn(at, "\n");
+    *out_bytes = next ? (size_t)(next - *out_text) : strlen(*out_text);
+    return true;
+}
+
+/* Paragraphs without the marks of Markdown. */
+static void write_section(const char *id, struct ifg_bytes *out)
+{
+    const char *text;
+    size_t bytes;
+
+    if (!find_section(id, &text, &bytes))
+        return;
+    cli_print(out, "\n%s\n\n", id);
+    for (const char *end = text + bytes; text < end;) {
+        const char *stop = strstr(text, "\n\n");
+        char paragraph[4096];
+        size_t used = 0;
+
+        if (!stop || stop > end)
+            stop = end;
+        for (; text < stop && used < sizeof paragraph - 1; text++)
+            if (*text != '*' && *text != '`')
+                paragraph[used++] = *text == '\n' ? ' ' : *text;
+        paragraph[used] = '\0';
+        report_wrap(out, 2, "", paragraph);
+        text = stop + strspn(stop, "\n");
+        if (text < end)
+            cli_print(out, "\n");
+    }
+}
+
+/* ---- explain ---- */
+
+static void explain(const struct report *report, const struct report_part *wanted,
+                    struct ifg_bytes *out)
+{
+    const struct findings *findings = report->findings;
+    const struct report_request request = { .report = report, .only = wanted->finding };
+    size_t found = 0;
+
+    for (size_t i = 0; i < findings->count; i++) {
+        if (wanted->finding && strcmp(wanted->finding, findings->items[i].id) != 0)
+            continue;
+        found++;
+        if (wanted->json)
+            report_finding_line(report, &findings->items[i], out);
+    }
+    if (wanted->json)
+        return;
+    if (!found && wanted->finding)
+        cli_print(out, "%s was not found in this recording.\n", wanted->finding);
+    else if (!found)
+        cli_print(out, "Nothing was found.\n");
+    else
+        report_write_findings(&request, out);
+    for (size_t i = 0; finding_rule_id(i); i++) {
+        bool said = wanted->finding && strcmp(wanted->finding, finding_rule_id(i)) == 0;
+
+        for (size_t k = 0; !wanted->finding && k < findings->count && !said; k++)
+            said = strcmp(findings->items[k].id, finding_rule_id(i)) == 0;
+        if (said)
+            write_section(finding_rule_id(i), out);
+    }
+}
+
+/* ---- the command ---- */
+
+static int parse(int argc, char **argv, struct report_part *wanted, bool *out_done)
+{
+    static const struct option options[] = {
+        { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(explain_help, stdout);
+            *out_done = true;
+            return CLI_YES;
+        }
+        if (option != 'j')
+            return cli_bad_option("explain", option, argv);
+        wanted->json = true;
+    }
+    if (optind == argc)
+        return cli_usage("explain", "which trace? Give a file");
+    wanted->path = argv[optind++];
+    return CLI_YES;
+}
+
+static int explain_rule(const char *id)
+{
+    struct ifg_bytes out;
+    int code;
+
+    ifg_bytes_init(&out, OUTPUT_MAX);
+    write_section(id, &out);
+    code = cli_write_out(&out);
+    ifg_bytes_fini(&out);
+    return code;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+    struct report_part wanted = { 0 };
+    bool done = false;
+    int code = parse(argc, argv, &wanted, &done);
+
+    if (code || done)
+        return code;
+    if (optind == argc && is_finding(wanted.path))
+        return explain_rule(wanted.path);
+    if (optind < argc)
+        wanted.finding = argv[optind++];
+    if (optind < argc)
+        return cli_usage("explain", "one finding at a time; '%s' is too many", argv[optind]);
+    if (wanted.finding && !is_finding(wanted.finding))
+        return cli_usage("explain", "there is no finding '%s'; docs/findings.md has the list",
+                         wanted.finding);
+    return report_part_run(&wanted, explain);
+}

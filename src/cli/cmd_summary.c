@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/* inferogram summary: the report in a few lines. */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/report_output.h"
+
+static const char summary_help[] =
+    "usage: inferogram summary FILE [--json]\n"
+    "\n"
+    "The report in a few lines: the sentences that matter most, where each model runs and how\n"
+    "long its inferences take, and the findings by name. 'inferogram report' tells more.\n"
+    "\n"
+    "  --json           one JSON object per line, described in docs/json.md\n"
+    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
+    "  --help           this text\n"
+    "\n"
+    "Exit status: 0, whatever was found; 1 the output cannot be written; 2 FILE cannot be read.\n";
+
+static void summarize_net(const struct report *report, const struct ml_net *net, bool as_json,
+                          struct ifg_bytes *out)
+{
+    char placement[200], clean[200], name[80];
+
+    report_placement(net, placement, sizeof placement);
+    for (size_t f = 0; f < net->function_count; f++) {
+        const struct ml_function *function = &report->input->functions[net->first_function + f];
+        const struct ml_timing *runs = &function->events[TRACE_CATEGORY_INFERENCE].timing;
+        struct ifg_json json;
+
+        if (!as_json) {
+            cli_print(out, "  %s: %s%s%llu inferences",
+                      cli_clean(net->net->name, name, sizeof name),
+                      cli_clean(placement, clean, sizeof clean), *placement ? ", " : "",
+                      (unsigned long long)runs->count);
+            if (runs->count)
+                cli_print(out, ", median %.3f ms, 99 %% within %.3f ms", runs->median_ns / 1e6,
+                          runs->p99_ns / 1e6);
+            cli_print(out, "\n");
+            continue;
+        }
+        report_line_begin(&json, out, "model");
+        ifg_json_put_string(&json, "name", net->net->name);
+        ifg_json_put_string(&json, "function", function->name);
+        ifg_json_put_string(&json, "placement", placement);
+        ifg_json_put_uint(&json, "inferences", runs->count);
+        if (runs->count) {
+            ifg_json_put_double(&json, "median_ns", runs->median_ns);
+            ifg_json_put_double(&json, "p99_ns", runs->p99_ns);
+        }
+        report_line_end(&json);
+    }
+}
+
+static void summarize(const struct report *report, const struct report_part *wanted,
+                      struct ifg_bytes *out)
+{
+    struct ifg_json json;
+    char clean[400];
+
+    if (wanted->json) {
+        report_line_begin(&json, out, "summary");
+        ifg_json_put_uint(&json, "schema", 1);
+        ifg_json_put_string(&json, "program", report->title);
+        ifg_json_put_double(&json, "duration_s", (double)report->input->duration_ns / 1e9);
+        report_line_end(&json);
+    } else {
+        cli_print(out, "%s, %.3g s\n",
+                  *report->title ? cli_clean(report->title, clean, sizeof clean) : "a recording",
+                  (double)report->input->duration_ns / 1e9);
+    }
+    for (size_t i = 0; i < report->sentence_count; i++) {
+        if (wanted->json) {
+            report_line_begin(&json, out, "sentence");
+            ifg_json_put_string(&json, "text", report->sentences[i]);
+            report_line_end(&json);
+        } else {
+            report_wrap(out, 2, "", report->sentences[i]);
+        }
+    }
+    for (size_t i = 0; i < report->net_count; i++)
+        summarize_net(report, &report->input->nets[report->nets[i]], wanted->json, out);
+    for (size_t i = 0; i < report->findings->count; i++) {
+        const struct finding *finding = &report->findings->items[i];
+
+        if (wanted->json)
+            report_finding_line(report, finding, out);
+        else
+            cli_print(out, "  %s: %s\n", finding->id,
+                      cli_clean(finding->title, clean, sizeof clean));
+    }
+}
+
+static int parse(int argc, char **argv, struct report_part *wanted, bool *out_done)
+{
+    static const struct option options[] = {
+        { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(summary_help, stdout);
+            *out_done = true;
+            return CLI_YES;
+        }
+        if (option != 'j')
+            return cli_bad_option("summary", option, argv);
+        wanted->json = true;
+    }
+    if (optind == argc)
+        return cli_usage("summary", "which trace? Give a file");
+    wanted->path = argv[optind++];
+    return CLI_YES;
+}
+
+int cmd_summary(int argc, char **argv)
+{
+    struct report_part wanted = { 0 };
+    bool done = false;
+    int code = parse(argc, argv, &wanted, &done);
+
+    if (code || done)
+        return code;
+    if (optind < argc)
+        return cli_usage("summary", "one file at a time; '%s' is too many", argv[optind]);
+    return report_part_run(&wanted, summarize);
+}
