@@ -49,16 +49,19 @@ told() {
     json "$1" "' '.join([p['arguments'] for p in d['processes']] + [str(d['facts'])])"
 }
 secret='sw0rdfish'
+# shellcheck disable=SC2016 # for the inner shell
 record -o secret.ifg -- sh -c 'exec "$0" -c 1' "$REC_TICKER" "--token=$secret" --api-key "$secret" "PASSWORD=$secret" \
     "https://me:$secret@host/x" keep=this --max-tokens=5
 lacks "secrets are left out of a trace" "$(told secret.ifg)" "$secret"
 contains "other arguments are not" "$(told secret.ifg)" "keep=this --max-tokens=5"
 lacks "also not in its bytes" "$(strings secret.ifg)" "$secret"
+# shellcheck disable=SC2016 # for the inner shell
 record -o pattern.ifg --redact 'cust[a-z]*-[0-9]+' --redact zebra -- sh -c 'exec "$0" -c 1' "$REC_TICKER" customer-12 zebra keep
 lacks "--redact leaves out what matches" "$(told pattern.ifg)" "customer-12"
 lacks "and is not told itself" "$(told pattern.ifg)" "zebra"
 contains "the rest is there" "$(told pattern.ifg)" "keep"
 exits "a wrong pattern is refused" 2 record -o x.ifg --redact '(' -- true
+# shellcheck disable=SC2016 # for the inner shell
 record -o none.ifg --no-args -- sh -c 'exec "$0" -s 0.5' "$REC_TICKER" private words
 lacks "--no-args leaves arguments out" "$(told none.ifg)" "private"
 contains "not the program's name" "$(told none.ifg)" "rec_ticker"
