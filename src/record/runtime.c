@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/ort_attach/libraries.h"
 #include "record/process.h"
 #include "record/program.h"
 #include "system/maps.h"
@@ -159,8 +160,11 @@ bool runtime_explain(const struct runtime_watch *watch, char *out, size_t size)
         if (is_ourselves(watch->programs[i]) ||
             !program_contains(watch->programs[i], marks, sizeof marks / sizeof marks[0], &budget))
             continue;
-        snprintf(out, size, "it is statically linked into the program (%.128s)",
-                 slash ? slash + 1 : watch->programs[i]);
+        snprintf(out, size, "it is statically linked into the program (%.128s)%s",
+                 slash ? slash + 1 : watch->programs[i],
+                 ort_library_exports(watch->programs[i])
+                     ? "; it has symbols, so record it with --hook uprobe"
+                     : ", which has no symbols");
         return true;
     }
     return false;

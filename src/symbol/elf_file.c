@@ -16,7 +16,7 @@
 #define DYNAMIC_ENTRIES 4096
 
 /* How many bytes there are at this offset, at most size. */
-static size_t read_at(const struct elf_file *elf, uint64_t offset, void *out, size_t size)
+size_t elf_file_read_at(const struct elf_file *elf, uint64_t offset, void *out, size_t size)
 {
     size_t done = 0;
 
@@ -74,12 +74,13 @@ size_t elf_file_read(struct elf_file *elf, uint64_t vaddr, void *out, size_t siz
     if (size > place.left)
         size = (size_t)place.left;
     if (size > ELF_WINDOW / 2)
-        return read_at(elf, place.file_offset, out, size);
+        return elf_file_read_at(elf, place.file_offset, out, size);
     skip = place.file_offset - elf->window_at;
     if (place.file_offset < elf->window_at || skip >= elf->window_size ||
         elf->window_size - skip < size) {
         elf->window_at = place.file_offset;
-        elf->window_size = read_at(elf, place.file_offset, elf->window, sizeof elf->window);
+        elf->window_size =
+            elf_file_read_at(elf, place.file_offset, elf->window, sizeof elf->window);
         skip = 0;
     }
     if (size > elf->window_size - skip)
@@ -105,7 +106,7 @@ enum ifg_status elf_file_load(struct elf_file *elf, const char *what, uint64_t v
     data = ifg_alloc((size_t)size + 1, 1);
     if (!data)
         return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its %s", elf->name, what);
-    if (read_at(elf, place.file_offset, data, (size_t)size) != size) {
+    if (elf_file_read_at(elf, place.file_offset, data, (size_t)size) != size) {
         ifg_free(data);
         return ifg_fail(err, IFG_CORRUPT, "%s: the file ends within its %s", elf->name, what);
     }
@@ -118,7 +119,7 @@ static enum ifg_status read_header(struct elf_file *elf, Elf64_Ehdr *out_header,
 {
     Elf64_Ehdr *header = out_header;
 
-    if (read_at(elf, 0, header, sizeof *header) != sizeof *header ||
+    if (elf_file_read_at(elf, 0, header, sizeof *header) != sizeof *header ||
         memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return ifg_fail(err, IFG_UNSUPPORTED, "%s is not an ELF file", elf->name);
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB)
@@ -204,7 +205,7 @@ static enum ifg_status read_notes(struct elf_file *elf, const Elf64_Phdr *header
 
     if (!notes)
         return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its notes", elf->name);
-    search_notes(elf, notes, read_at(elf, header->p_offset, notes, size));
+    search_notes(elf, notes, elf_file_read_at(elf, header->p_offset, notes, size));
     ifg_free(notes);
     return IFG_OK;
 }
@@ -260,7 +261,7 @@ static void read_dynamic(struct elf_file *elf, const Elf64_Phdr *header)
         Elf64_Dyn entry;
 
         if (header->p_offset > (uint64_t)INT64_MAX - i * sizeof entry ||
-            read_at(elf, header->p_offset + i * sizeof entry, &entry, sizeof entry) !=
+            elf_file_read_at(elf, header->p_offset + i * sizeof entry, &entry, sizeof entry) !=
                 sizeof entry ||
             entry.d_tag == DT_NULL)
             return;
@@ -280,7 +281,7 @@ static enum ifg_status read_structure(struct elf_file *elf, struct ifg_error *er
     if (status)
         return status;
     size = header.e_phnum * sizeof *headers;
-    if (read_at(elf, header.e_phoff, headers, size) != size)
+    if (elf_file_read_at(elf, header.e_phoff, headers, size) != size)
         return ifg_fail(err, IFG_CORRUPT, "%s: the file ends within its program headers",
                         elf->name);
     for (unsigned i = 0; i < header.e_phnum && !status; i++) {

@@ -83,6 +83,12 @@ enum ifg_status elf_file_symbol(struct elf_file *elf, const char *name,
                                 struct elf_symbol *out_symbol,
                                 struct ifg_error *err) IFG_MUST_CHECK;
 
+/* The same among the symbols for debuggers (.symtab), which a linker writes and `strip` takes away: a
+ * library that was linked into a program is found there. Without a version and an index. */
+enum ifg_status elf_file_debug_symbol(struct elf_file *elf, const char *name,
+                                      struct elf_symbol *out_symbol,
+                                      struct ifg_error *err) IFG_MUST_CHECK;
+
 /* The name of a defined symbol's version, such as VERS_1.20.1; false when it has none. */
 bool elf_file_symbol_version(struct elf_file *elf, size_t index, char *out, size_t size);
 

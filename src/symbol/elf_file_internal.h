@@ -57,6 +57,9 @@ struct elf_file {
     size_t window_size;
 };
 
+/* As many bytes of the file as there are at an offset. */
+size_t elf_file_read_at(const struct elf_file *elf, uint64_t offset, void *out, size_t size);
+
 /* Reads the whole range or fails; *out_data is then the caller's, with one more zero byte. */
 enum ifg_status elf_file_load(struct elf_file *elf, const char *what, uint64_t vaddr, uint64_t size,
                               void **out_data, struct ifg_error *err) IFG_MUST_CHECK;

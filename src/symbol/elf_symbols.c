@@ -152,6 +152,78 @@ enum ifg_status elf_file_symbol(struct elf_file *elf, const char *name,
     return best < 0 ? IFG_NOT_FOUND : IFG_OK;
 }
 
+/* ---- symbols for debuggers ---- */
+
+#define SECTIONS_MAX 65536u
+
+/* A table of the file, by section; NULL if it is not all there. */
+static void *load_section(struct elf_file *elf, const Elf64_Shdr *section)
+{
+    char *data;
+
+    if (section->sh_size > ELF_TABLE_MAX || section->sh_offset > elf->size ||
+        section->sh_size > elf->size - section->sh_offset)
+        return NULL;
+    data = ifg_alloc((size_t)section->sh_size + 1, 1);
+    if (data && elf_file_read_at(elf, section->sh_offset, data, (size_t)section->sh_size) !=
+                    (size_t)section->sh_size) {
+        ifg_free(data);
+        return NULL;
+    }
+    return data;
+}
+
+static bool find_in(struct elf_file *elf, const Elf64_Shdr *table, const Elf64_Shdr *names,
+                    const char *wanted, struct elf_symbol *out)
+{
+    char *strings = load_section(elf, names);
+    Elf64_Sym *symbols = strings ? load_section(elf, table) : NULL;
+    size_t count = symbols ? (size_t)(table->sh_size / sizeof *symbols) : 0;
+    bool found = false;
+
+    for (size_t i = 1; i < count && !found; i++) {
+        const Elf64_Sym *symbol = &symbols[i];
+
+        if (symbol->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
+            symbol->st_name >= names->sh_size || strcmp(strings + symbol->st_name, wanted) != 0)
+            continue;
+        out->value = symbol->st_value;
+        out->size = symbol->st_size;
+        out->type = STT_FUNC;
+        out->defined = true;
+        out->default_version = true;
+        found = true;
+    }
+    ifg_free(symbols);
+    ifg_free(strings);
+    return found;
+}
+
+enum ifg_status elf_file_debug_symbol(struct elf_file *elf, const char *name,
+                                      struct elf_symbol *out_symbol, struct ifg_error *err)
+{
+    Elf64_Ehdr head;
+
+    *out_symbol = (struct elf_symbol){ .name = "" };
+    if (elf_file_read_at(elf, 0, &head, sizeof head) != sizeof head ||
+        head.e_shentsize != sizeof(Elf64_Shdr))
+        return IFG_NOT_FOUND;
+    for (uint32_t i = 0; i < head.e_shnum && i < SECTIONS_MAX; i++) {
+        Elf64_Shdr table, names;
+        uint64_t at = head.e_shoff + (uint64_t)i * sizeof table;
+
+        if (elf_file_read_at(elf, at, &table, sizeof table) != sizeof table)
+            return ifg_fail(err, IFG_CORRUPT, "%s: its section headers are cut off", elf->name);
+        if (table.sh_type != SHT_SYMTAB || table.sh_link >= head.e_shnum ||
+            elf_file_read_at(elf, head.e_shoff + (uint64_t)table.sh_link * sizeof names, &names,
+                             sizeof names) != sizeof names)
+            continue;
+        if (find_in(elf, &table, &names, name, out_symbol))
+            return IFG_OK;
+    }
+    return IFG_NOT_FOUND;
+}
+
 bool elf_file_symbol_version(struct elf_file *elf, size_t index, char *out, size_t size)
 {
     uint64_t at = elf->dynamic.version_names;

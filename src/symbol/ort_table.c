@@ -227,6 +227,8 @@ enum ifg_status ort_table_find(struct elf_file *elf, struct ort_table *out_table
 
     memset(out_table, 0, sizeof *out_table);
     status = elf_file_symbol(elf, "OrtGetApiBase", &entry, err);
+    if (status == IFG_NOT_FOUND || (!status && !entry.defined)) /* linked into a program */
+        status = elf_file_debug_symbol(elf, "OrtGetApiBase", &entry, err);
     if (status == IFG_NOT_FOUND || (!status && !entry.defined))
         return ifg_fail(err, IFG_NOT_FOUND, "%s is no ONNX Runtime: it has no OrtGetApiBase",
                         elf_file_name(elf));

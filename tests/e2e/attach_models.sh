@@ -56,6 +56,25 @@ settle "$steady"
 contains "the report tells where the name is from" "$("$INFEROGRAM" report "$trace")" "(name inferred from: session object)"
 contains "so does its JSON" "$("$INFEROGRAM" report --json "$trace" | tr -d ' ')" '"inferred":"sessionobject"'
 
+# ---- a runtime that was linked into the program: its symbols are there ----------------------------------
+# shellcheck disable=SC2086 # the compiler may be two words
+$CC -O1 -D_GNU_SOURCE -DORT_INSIDE -fvisibility=hidden -o inside "$SOURCE_DIR"/tests/programs/ort_app.c \
+    "$SOURCE_DIR"/tests/programs/ort_linked.c "$SOURCE_DIR"/tests/programs/ort_unknown.c -lpthread || exit 99
+ok "linked in, with --hook uprobe" recorded ./inside --ort inside --model nothing.onnx --runs 100 --pause-us 500
+# The kernel tells of the program's own mapping when it runs already: its first call may be missing.
+ok "linked in: its inferences" test "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" -ge 50
+spawn ./inside --ort inside --model nothing.onnx --runs 1000000 --pause-us 500 >inside.out
+until_true 20 sh -c "'$INFEROGRAM' ls | grep -q '^ *$spawned .* record --pid .*ONNX Runtime 1.30.0'" &&
+    pass "linked in: ls knows it" || fail "linked in: ls knows it" "$("$INFEROGRAM" ls)"
+ok "linked in: attached" attach --duration 1 --pid "$spawned"
+ok "linked in: attached, its inferences" test "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" -gt 20
+kill "$spawned"
+cp inside stripped
+strip stripped
+spawn ./stripped --ort inside --model nothing.onnx --runs 1000000 --pause-us 500 >inside.out
+exits "without symbols it cannot be" 1 attach --duration 100ms --pid "$spawned"
+kill "$spawned"
+
 # ---- which of several processes is meant by a name ------------------------------------------------------
 # A supervisor that does nothing and workers of the same name: they are what the user means.
 cat >worker-pool <<'EOP'

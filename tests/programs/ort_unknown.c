@@ -102,6 +102,36 @@ static void set(enum ort_slot slot, ort_function function)
     table[slot] = function;
 }
 
+#ifdef ORT_INSIDE
+/* As a runtime is that was linked into a program: its table is data, and it is a version we know. */
+static const ort_function inside[425] = {
+    [0 ... 424] = unexpected,
+    [ORT_CREATE_ENV] = (ort_function)create_env,
+    [ORT_CREATE_SESSION] = (ort_function)create_session,
+    [ORT_RUN] = (ort_function)run,
+    [ORT_CREATE_SESSION_OPTIONS] = (ort_function)make,
+    [ORT_SET_INTRA_OP_NUM_THREADS] = (ort_function)ok,
+    [ORT_SESSION_GET_INPUT_COUNT] = (ort_function)count_none,
+    [ORT_SESSION_GET_OUTPUT_COUNT] = (ort_function)count_none,
+    [ORT_CREATE_CPU_MEMORY_INFO] = (ort_function)create_memory_info,
+    [ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS] = (ort_function)make,
+    [ORT_RELEASE_ENV] = (ort_function)release_env,
+    [ORT_RELEASE_MEMORY_INFO] = (ort_function)nothing,
+    [ORT_RELEASE_SESSION] = (ort_function)release_session,
+    [ORT_RELEASE_SESSION_OPTIONS] = (ort_function)nothing,
+};
+
+static const char *inside_version(void)
+{
+    return "1.30.0";
+}
+
+static ort_table get_inside(uint32_t wanted)
+{
+    return wanted && wanted <= 30 ? inside : NULL;
+}
+#endif
+
 static ort_table get_api(uint32_t wanted)
 {
     if (wanted == 0 || wanted > 99)
@@ -128,7 +158,14 @@ static ort_table get_api(uint32_t wanted)
 
 __attribute__((visibility("default"))) const struct ort_base *OrtGetApiBase(void)
 {
+#ifdef ORT_INSIDE
+    static const struct ort_base base = { get_inside, inside_version };
+
+    (void)get_api;
+    (void)version;
+#else
     static const struct ort_base base = { get_api, version };
+#endif
 
     return &base;
 }

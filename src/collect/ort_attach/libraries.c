@@ -41,7 +41,8 @@ bool ort_library_exports(const char *file)
 
     if (elf_file_open(file, &elf, NULL) != IFG_OK)
         return false;
-    exports = elf_file_symbol(elf, "OrtGetApiBase", &symbol, NULL) == IFG_OK && symbol.defined;
+    exports = (elf_file_symbol(elf, "OrtGetApiBase", &symbol, NULL) == IFG_OK && symbol.defined) ||
+              elf_file_debug_symbol(elf, "OrtGetApiBase", &symbol, NULL) == IFG_OK;
     elf_file_close(elf);
     return exports;
 }
