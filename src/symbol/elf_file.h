@@ -83,8 +83,8 @@ enum ifg_status elf_file_symbol(struct elf_file *elf, const char *name,
                                 struct elf_symbol *out_symbol,
                                 struct ifg_error *err) IFG_MUST_CHECK;
 
-/* The same among the symbols for debuggers (.symtab), which a linker writes and `strip` takes away: a
- * library that was linked into a program is found there. Without a version and an index. */
+/* The same among the symbols for debuggers (.symtab), which a linker writes and `strip` takes away:
+ * a library that was linked into a program is found there. Without a version and an index. */
 enum ifg_status elf_file_debug_symbol(struct elf_file *elf, const char *name,
                                       struct elf_symbol *out_symbol,
                                       struct ifg_error *err) IFG_MUST_CHECK;

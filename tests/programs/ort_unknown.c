@@ -103,7 +103,7 @@ static void set(enum ort_slot slot, ort_function function)
 }
 
 #ifdef ORT_INSIDE
-/* As a runtime is that was linked into a program: its table is data, and it is a version we know. */
+/* Like a runtime that was linked into a program: a version that is known, its table is data. */
 static const ort_function inside[425] = {
     [0 ... 424] = unexpected,
     [ORT_CREATE_ENV] = (ort_function)create_env,
