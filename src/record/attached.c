@@ -122,6 +122,7 @@ enum ifg_status attached_begin(struct session *session, pid_t pid,
     ort_attach_say(session->attach, say, session);
     if (!pid)
         return IFG_OK;
+    ort_attach_ask_first(session->attach);
     if (ort_attach_look(session->attach, pid, true, out_sight, err) != IFG_OK)
         memset(out_sight, 0, sizeof *out_sight); /* why is known better by whoever looked first */
     return IFG_OK;

@@ -104,6 +104,25 @@ static void note_inference(const struct target *target, uint32_t location, uint6
                        context->monotonic_begin_ns + (uint64_t)(at + (double)duration * rate));
 }
 
+static uint64_t until_of(const struct target *target)
+{
+    return target->context->until[target->control->tick_source == IFG_TICKS_MONOTONIC];
+}
+
+/* Whether the zone was over in time. One that began in time and was not is open in the trace. */
+static bool is_in_time(const struct target *target, struct ring_reader *reader, uint64_t start,
+                       uint64_t duration, uint32_t location)
+{
+    uint64_t until = until_of(target);
+
+    if (!until || (start <= until && duration <= until - start))
+        return true;
+    if (start <= until && reader->cut_count < RING_CUT_MAX)
+        reader->cut[reader->cut_count++] =
+            (struct trace_open_zone){ .start = start, .location = location };
+    return false;
+}
+
 /* One record of several slots; false if it makes no sense. The payload has at least one slot for
  * every kind but a frame. */
 static bool pass_record(struct target *target, struct ring_reader *reader,
@@ -112,6 +131,8 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
 {
     uint32_t kind = IFG_WIRE_TAG_KIND(record->tag);
 
+    if (kind != IFG_WIRE_LONG_ZONE && until_of(target) && record->ticks > until_of(target))
+        return true; /* all was over */
     if (kind == IFG_WIRE_FRAME) {
         trace_stream_event(reader->stream, TRACE_EVENT_FRAME, record->ticks, record->reference,
                            NULL, 0);
@@ -121,6 +142,8 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
         return false;
     switch (kind) {
     case IFG_WIRE_LONG_ZONE:
+        if (!is_in_time(target, reader, record->ticks, u64_at(payload, 0), record->reference))
+            return true;
         trace_stream_zone(reader->stream, record->ticks, u64_at(payload, 0), record->reference);
         if (target_is_inference(target, record->reference)) {
             target->inferences++;
@@ -205,7 +228,11 @@ void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_
         struct ifg_wire_zone zone = base[at & (reader->slots - 1)];
 
         events++;
-        if (__builtin_expect(!(zone.location & IFG_WIRE_LONG), 1)) {
+        if (__builtin_expect(!(zone.location & IFG_WIRE_LONG), 1) &&
+            !is_in_time(target, reader, zone.start, zone.duration, zone.location)) {
+            events--;
+            at++;
+        } else if (__builtin_expect(!(zone.location & IFG_WIRE_LONG), 1)) {
             trace_stream_zone(reader->stream, zone.start, zone.duration, zone.location);
             if (target_is_inference(target, zone.location)) {
                 inferences++;
@@ -272,6 +299,25 @@ static bool is_plausible(const struct target *target, const struct trace_open_zo
     return true;
 }
 
+/* Puts those that ended too late where they were: what began after all was over goes. */
+static int add_cut(const struct ring_reader *reader, uint64_t until, struct trace_open_zone *open,
+                   int count)
+{
+    int kept = 0;
+
+    for (int i = 0; i < count; i++)
+        if (open[i].start <= until)
+            open[kept++] = open[i];
+    for (uint32_t i = 0; i < reader->cut_count && kept < (int)IFG_WIRE_OPEN_MAX; i++) {
+        int at = kept++;
+
+        for (; at > 0 && open[at - 1].start > reader->cut[i].start; at--)
+            open[at] = open[at - 1];
+        open[at] = reader->cut[i];
+    }
+    return kept;
+}
+
 static uint64_t signature_of(const struct trace_open_zone *open, int count)
 {
     uint64_t signature = 1469598103934665603ull ^ (uint64_t)count;
@@ -300,6 +346,10 @@ void ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_
     if (!is_plausible(target, open, count, as_of)) {
         target->lost_records++;
         count = 0;
+    }
+    if (until_of(target) && count >= 0) {
+        count = add_cut(reader, until_of(target), open, count);
+        as_of = until_of(target);
     }
     signature = count < 0 ? reader->open_signature : signature_of(open, count);
     reader->open_written_ns = now_ns;

@@ -300,10 +300,23 @@ static bool handle_signals(struct session *session)
     return stop;
 }
 
+/* What it took to get ready is not the user's. 0: there is none. */
+static uint64_t session_deadline_ns(const struct session *session)
+{
+    uint64_t duration_ns = (uint64_t)(session->options->duration_s * 1e9);
+
+    return duration_ns ? session->ready_ns + duration_ns : 0;
+}
+
 static void sleep_until_something(struct session *session)
 {
     struct pollfd polled[POLLED_TARGETS + 8];
-    struct timespec limit = { 0, (long)session->sleep_ns };
+    uint64_t now_ns = ifg_monotonic_ns();
+    uint64_t end_ns = session_deadline_ns(session);
+    uint64_t sleep_ns = end_ns && now_ns + session->sleep_ns > end_ns
+                            ? (end_ns > now_ns ? end_ns - now_ns : 0)
+                            : session->sleep_ns;
+    struct timespec limit = { 0, (long)sleep_ns };
     nfds_t count = 0;
 
     polled[count++] = (struct pollfd){ session->signal_fd, POLLIN, 0 };
@@ -411,8 +424,7 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
 
 void session_loop(struct session *session)
 {
-    uint64_t duration_ns = (uint64_t)(session->options->duration_s * 1e9);
-    uint64_t all_ready_ns = ifg_monotonic_ns(); /* what it took to get here is not the user's */
+    uint64_t deadline_ns = session_deadline_ns(session);
 
     session->result->end = SESSION_PROGRAM_ENDED;
     for (;;) {
@@ -420,6 +432,12 @@ void session_loop(struct session *session)
         bool ended_before = session->root_ended;
         bool look = now_ns >= session->next_look_ns;
 
+        /* Before anything is taken: what was recorded too late is told from the rest by that. */
+        if (deadline_ns && now_ns >= deadline_ns) {
+            session->result->end = SESSION_DURATION_OVER;
+            session->until_ns = deadline_ns;
+            return;
+        }
         if (look) {
             take_new_regions(session);
             session->next_look_ns = now_ns + LOOK_EVERY_NS;
@@ -434,10 +452,7 @@ void session_loop(struct session *session)
         }
         if (look && handle_signals(session)) {
             session->result->end = SESSION_INTERRUPTED;
-            return;
-        }
-        if (duration_ns && now_ns - all_ready_ns >= duration_ns) {
-            session->result->end = SESSION_DURATION_OVER;
+            session->until_ns = ifg_monotonic_ns();
             return;
         }
         if (ended_before) /* one whole pass after the end: nothing it left behind is missed */

@@ -60,6 +60,12 @@ void probed_count(const struct session *session, struct session_progress *progre
     progress->processes += counts.processes;
 }
 
+void probed_until(struct session *session, uint64_t until_ns)
+{
+    if (session->probed)
+        probe_watch_until(session->probed, until_ns);
+}
+
 void probed_finish(struct session *session)
 {
     if (session->probed)

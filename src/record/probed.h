@@ -34,6 +34,8 @@ bool probed_work(struct session *session, uint64_t now_ns); /* true if anything 
 int probed_fd(const struct session *session);               /* for poll; -1: none */
 void probed_count(const struct session *session, struct session_progress *progress); /* adds */
 
+void probed_until(struct session *session, uint64_t until_ns); /* nothing that comes later */
+
 /* Takes the probes out and writes the rest. */
 void probed_finish(struct session *session);
 void probed_close(struct session *session);

@@ -475,14 +475,17 @@ static uint32_t place_of(struct session *session, struct owner *owner, const cha
     return FIRST_PLACE + (uint32_t)at;
 }
 
+/* The last look comes a little after the end, and counts as the end. */
 static void write_value(struct session *session, struct owner *owner, const struct value *value)
 {
     uint32_t place = owner->stream ? place_of(session, owner, value->name) : 0;
+    bool is_monotonic = owner->clock == MONOTONIC;
+    uint64_t until = session->context.until[is_monotonic];
+    uint64_t at = is_monotonic ? value->ns : value->ticks;
 
     if (place)
-        trace_stream_event(owner->stream, TRACE_EVENT_COUNTER,
-                           owner->clock == MONOTONIC ? value->ns : value->ticks, place,
-                           &value->value, sizeof value->value);
+        trace_stream_event(owner->stream, TRACE_EVENT_COUNTER, until && at > until ? until : at,
+                           place, &value->value, sizeof value->value);
 }
 
 static void write_held(struct session *session, struct owner *owner)

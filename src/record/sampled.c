@@ -170,6 +170,14 @@ static void write_count(struct session *session, const char *key, uint64_t value
     trace_writer_fact(session->writer, key, text);
 }
 
+void sampled_stop(struct session *session)
+{
+    if (!session->profile)
+        return;
+    sampler_pause(profile_sampler(session->profile), true);
+    profile_limit(session->profile, session->since_ns, session->until_ns);
+}
+
 void sampled_finish(struct session *session)
 {
     struct explain_options options = { .sources = !session->options->no_sources };

@@ -19,6 +19,9 @@ void sampled_begin(struct session *session, pid_t pid, bool launched);
 void sampled_work(struct session *session, uint64_t now_ns);
 int sampled_fd(const struct session *session); /* for poll; -1: none */
 
+/* No more samples, and none from outside of what is recorded. */
+void sampled_stop(struct session *session);
+
 /* Takes the rest and writes what is known of it. */
 void sampled_finish(struct session *session);
 void sampled_close(struct session *session);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "collect/perf/profile.h"
 #include "record/allocated.h"
 #include "record/attached.h"
 #include "record/confined.h"
@@ -173,6 +174,7 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
     probed_look(session, &launch.pid, 1);
     sampled_begin(session, launch.pid, true);
     allocated_begin(session);
+    session->ready_ns = ifg_monotonic_ns();
     status = launch_go(&launch, command, err);
     if (status) {
         *out_cannot_start = true;
@@ -410,13 +412,39 @@ static void write_ending(struct session *session)
     session_write_clock_pair(session);
 }
 
+/* All sources at once, as nearly as can be: to take probes out and to look up names takes long. */
+static void stop(struct session *session)
+{
+    struct target_context *context = &session->context;
+    uint64_t now_ns = ifg_monotonic_ns();
+    uint64_t now = ifg_counter_read();
+    uint64_t end_ns = session->until_ns ? session->until_ns : now_ns;
+
+    session->result->recorded_s = (double)(end_ns - session->ready_ns) * 1e-9;
+    if (!session->until_ns)
+        return;
+    if (now_ns > context->monotonic_begin_ns)
+        context->until[0] =
+            now - (uint64_t)((double)(now_ns - end_ns) * (double)(now - context->counter_begin) /
+                             (double)(now_ns - context->monotonic_begin_ns));
+    context->until[1] = end_ns;
+    sampled_stop(session);
+    for (struct target *t = session->targets; t; t = target_next(t))
+        if (process_exists(target_pid(t)))
+            target_stop(t);
+    if (session->attach)
+        ort_attach_until(session->attach, end_ns);
+    probed_until(session, end_ns);
+    resourced_finish(session); /* with a last look */
+}
+
 static enum ifg_status finish(struct session *session, struct ifg_error *err)
 {
     struct session_result *result = session->result;
     enum ifg_status status;
 
     result->left_running = 0;
-    result->recorded_s = (double)(ifg_monotonic_ns() - session->begin_ns) * 1e-9;
+    stop(session);
     while (session->targets) {
         bool alive = process_exists(target_pid(session->targets));
 
@@ -460,6 +488,20 @@ static void tell_start(const struct session *session)
         session->options->started(&start, session->options->user);
 }
 
+/* Everything is there. A program that was running before is recorded from now on. */
+static void begin(struct session *session)
+{
+    if (!session->ready_ns)
+        session->ready_ns = ifg_monotonic_ns();
+    if (session->options->command || session->options->next)
+        return;
+    session->since_ns = session->ready_ns;
+    if (session->attach)
+        ort_attach_since(session->attach, session->since_ns);
+    if (session->profile)
+        profile_limit(session->profile, session->since_ns, 0);
+}
+
 enum ifg_status session_run(const struct session_options *options,
                             struct session_result *out_result, bool *out_cannot_start,
                             struct ifg_error *err)
@@ -499,6 +541,7 @@ enum ifg_status session_run(const struct session_options *options,
     if (status)
         goto out;
     session.root_pidfd = (int)syscall(SYS_pidfd_open, session.root, 0);
+    begin(&session);
     resourced_begin(&session);
     tell_start(&session);
     session_loop(&session);

@@ -50,6 +50,9 @@ struct session {
     struct launch_surroundings surroundings;
     bool terminal_interrupts_ignored; /* started in the background by a shell without job control */
     uint64_t begin_ns;
+    uint64_t ready_ns; /* from here on all is recorded */
+    uint64_t since_ns; /* attached: nothing of before that is */
+    uint64_t until_ns; /* and nothing from here on, once it is over; 0: the program ended first */
     uint64_t next_look_ns; /* for ends, signals and new processes; 0: now */
     uint64_t next_clock_ns;
     uint64_t next_scan_ns;

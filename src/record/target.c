@@ -466,6 +466,12 @@ static void report_losses(struct target *target)
                           target->files_lost);
 }
 
+void target_stop(struct target *target)
+{
+    __atomic_store_n(&target->control->lossless, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&target->control->recording, 0, __ATOMIC_RELEASE);
+}
+
 void target_close(struct target *target, enum trace_process_fate fate, uint32_t code)
 {
     uint64_t now_ns;

@@ -36,6 +36,7 @@ struct target_context {
     struct runtime_watch *runtimes; /* likewise */
     uint64_t counter_begin;         /* the CPU's counter and CLOCK_MONOTONIC when all began */
     uint64_t monotonic_begin_ns;
+    uint64_t until[2];                 /* what came later is not recorded, by clock; 0: all is */
     uint64_t written;                  /* events of threads that have ended, in the file */
     const struct redaction *redaction; /* what of arguments is not to be told */
     struct overhead *overhead;         /* wants to know of inferences; NULL: nobody does */
@@ -60,6 +61,9 @@ enum ifg_status target_check_free(int fd, pid_t pid, struct ifg_error *err) IFG_
  * IFG_BUSY: another recorder has it; the sentence names it. */
 enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
                             struct target **out_target, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* The process goes on and records no more. What it has recorded is taken when it is closed. */
+void target_stop(struct target *target);
 
 /* Ends recording, drains what is left, writes the process's end, frees. Accepts NULL. */
 void target_close(struct target *target, enum trace_process_fate fate, uint32_t code);

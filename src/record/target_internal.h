@@ -10,6 +10,8 @@
 #include "record/target.h"
 #include "wire/wire.h"
 
+#define RING_CUT_MAX 16
+
 /* A ring while one thread has it. */
 struct ring_reader {
     struct ifg_wire_ring *ring;
@@ -27,6 +29,8 @@ struct ring_reader {
     uint64_t open_written_ns;
     uint64_t open_signature; /* of the open zones that were written last */
     uint64_t idle_since_ns;
+    struct trace_open_zone cut[RING_CUT_MAX]; /* those that were open when all was over */
+    uint32_t cut_count;
 };
 
 /* A thread that has ended, for what is known of it later. */

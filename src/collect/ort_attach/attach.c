@@ -53,6 +53,23 @@ void ort_attach_ops(struct ort_attach *attach, uint32_t every)
     attach->ops = every;
 }
 
+void ort_attach_ask_first(struct ort_attach *attach)
+{
+    attach->asks_first = true;
+}
+
+void ort_attach_since(struct ort_attach *attach, uint64_t since_ns)
+{
+    attach->since_ns = since_ns;
+}
+
+void ort_attach_until(struct ort_attach *attach, uint64_t until_ns)
+{
+    attach->until_ns = until_ns;
+    if (attach->engine)
+        uprobe_until(attach->engine, until_ns);
+}
+
 void ort_attach_tell(struct ort_attach *attach,
                      void (*inference)(void *user, uint32_t place, uint64_t start_ns,
                                        uint64_t end_ns),
@@ -350,6 +367,20 @@ static size_t describe_probes(const struct ort_table *table, const struct ort_li
     return count;
 }
 
+/* NULL: there are none to be had, and why is noted; or nobody wants them. */
+static struct ort_backtrace *find_operators(struct attach_process *process,
+                                            const struct ort_library *library, const char *version)
+{
+    struct ort_backtrace *functions = process->attach->ops ? ifg_alloc(1, sizeof *functions) : NULL;
+    char runtime[48];
+
+    snprintf(runtime, sizeof runtime, "ONNX Runtime %.30s", version);
+    if (!functions || attach_ops_find(process, library, runtime, functions))
+        return functions;
+    ifg_free(functions);
+    return NULL;
+}
+
 static void watch(struct attach_process *process, const struct ort_library *library)
 {
     struct ort_attach *attach = process->attach;
@@ -358,6 +389,7 @@ static void watch(struct attach_process *process, const struct ort_library *libr
     struct ifg_error err = { .message = "out of memory" };
     enum ifg_status status = table ? IFG_OK : IFG_NO_MEMORY;
     uint32_t slot = process->slot ? process->slot : attach->next_slot + 1;
+    struct ort_backtrace *functions = NULL;
 
     if (!status) {
         status = ort_library_table(library, table, &err);
@@ -368,6 +400,8 @@ static void watch(struct attach_process *process, const struct ort_library *libr
         status = ifg_fail(&err, IFG_UNSUPPORTED, "more processes than can be told apart");
     if (!status)
         status = ort_attach_prepare(attach, &err);
+    if (!status && attach->asks_first)
+        functions = find_operators(process, library, table->version);
     if (!status)
         status =
             uprobe_add(attach->engine, process->pid, specs,
@@ -383,8 +417,11 @@ static void watch(struct attach_process *process, const struct ort_library *libr
                  "ONNX Runtime %s", table->version);
         process->sight.watched++;
         attach_define(process);
-        attach_ops_watch(process, library, process->watched_count - 1, NULL);
+        if (!attach->asks_first)
+            functions = find_operators(process, library, table->version);
+        attach_ops_watch(process, library, process->watched_count - 1, functions);
     }
+    ifg_free(functions);
     ifg_free(table);
 }
 

@@ -62,6 +62,10 @@ enum ifg_status ort_attach_open(enum uprobe_way way, struct ort_attach **out_att
 /* Also the operators, kept of every so many inferences of a session; 0: none. Not after a look. */
 void ort_attach_ops(struct ort_attach *attach, uint32_t every);
 
+/* A program that has been running for long can wait: what a library has to be asked for is found
+ * out before its first probe is set, and not while calls are seen already. */
+void ort_attach_ask_first(struct ort_attach *attach);
+
 /* Whom to tell of each inference that is over; times are CLOCK_MONOTONIC. */
 void ort_attach_tell(struct ort_attach *attach,
                      void (*inference)(void *user, uint32_t place, uint64_t start_ns,
@@ -84,6 +88,11 @@ enum ifg_status ort_attach_look(struct ort_attach *attach, pid_t pid, bool now,
 /* Before there is a file, what the probes see is kept. From here on it is written; what was kept of
  * other processes than `only` (0: all) is forgotten and they are let go. */
 void ort_attach_begin(struct ort_attach *attach, const struct ort_attach_sink *sink, pid_t only);
+
+/* What was over before `since_ns`, and inferences that began before it, are not written. */
+void ort_attach_since(struct ort_attach *attach, uint64_t since_ns);
+/* Nor is what comes after `until_ns`; what is open then stays open. */
+void ort_attach_until(struct ort_attach *attach, uint64_t until_ns);
 
 /* Takes what the probes saw; writes what is full or old; notices processes that are gone or have
  * been replaced by exec. True if anything was seen. */

@@ -147,6 +147,7 @@ struct attach_load {
 };
 
 struct attach_thread {
+    const struct ort_attach *attach;
     pid_t tid;
     pid_t own_tid;   /* in its own pid namespace; 0: not known */
     uint32_t thread; /* index in the trace */
@@ -240,10 +241,14 @@ struct ort_attach {
     uint32_t next_slot;
     struct ort_known known;
     struct ort_attach_counts counts;
-    uint32_t ops; /* of every so many inferences; 0: none */
-    bool lags;    /* calls wait */
+    uint32_t ops;    /* of every so many inferences; 0: none */
+    bool lags;       /* calls wait */
+    bool asks_first; /* the helper, before it sets a probe */
     uint64_t begun_ns;
-    uint64_t stop_ns; /* when the probes began to be taken out; 0: not yet */
+    uint64_t since_ns; /* nothing of before is written */
+    uint64_t until_ns; /* nor of after; 0: without end */
+    bool muted;        /* this event tells of sessions, and is not written */
+    uint64_t stop_ns;  /* when the probes began to be taken out; 0: not yet */
     void (*say)(void *user, const char *text);
     void *say_user;
     void (*inference)(void *user, uint32_t place, uint64_t start_ns, uint64_t end_ns);
@@ -286,7 +291,10 @@ void attach_nodes_forget_seats(struct attach_process *process);
 void attach_nodes_free(struct attach_process *process);
 
 /* ops.c */
-/* Sets the probe in a library that is watched already. functions may be NULL: they are asked for.
+/* Asks where the functions are. Not found: the reason is noted. */
+bool attach_ops_find(struct attach_process *process, const struct ort_library *library,
+                     const char *runtime, struct ort_backtrace *out_functions);
+/* Sets the probe in a library that is watched already. functions may be NULL: they were not found.
  */
 void attach_ops_watch(struct attach_process *process, const struct ort_library *library,
                       size_t number, const struct ort_backtrace *functions);

@@ -65,6 +65,8 @@ static const char *runtime_of(const struct attach_process *process, uint32_t lib
 void attach_put_text(struct attach_thread *thread, uint64_t start, uint32_t place, const char *key,
                      const char *value)
 {
+    if (thread->attach->muted)
+        return;
     trace_stream_attribute(thread->stream, start, place, TRACE_VALUE_STRING, key, strlen(key),
                            value, strlen(value));
 }
@@ -74,6 +76,8 @@ void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t pl
 {
     int64_t value = number;
 
+    if (thread->attach->muted)
+        return;
     trace_stream_attribute(thread->stream, start, place, TRACE_VALUE_SIGNED, key, strlen(key),
                            &value, sizeof value);
 }
@@ -81,6 +85,8 @@ void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t pl
 void attach_put_zone(struct attach_process *process, struct attach_thread *thread,
                      uint64_t start_ns, uint64_t end_ns, uint32_t place)
 {
+    if (process->attach->muted)
+        return;
     trace_stream_zone(thread->stream, start_ns, end_ns - start_ns, place);
     if (!thread->oldest_ns)
         thread->oldest_ns = process->attach->now_ns;
@@ -390,7 +396,7 @@ static void released(struct attach_process *process, struct attach_thread *threa
     attach_session_remove(process, event->arguments[0]);
 }
 
-void attach_event(struct attach_process *process, const struct uprobe_event *event)
+static void take_event(struct attach_process *process, const struct uprobe_event *event)
 {
     uint32_t number = ATTACH_ID_PROBE(event->id);
     const struct attach_probe *probe;
@@ -434,4 +440,22 @@ void attach_event(struct attach_process *process, const struct uprobe_event *eve
         released(process, thread, event);
     else
         attach_run_ended(process, thread, event, probe->function == ATTACH_RUN_ASYNC);
+}
+
+/* Probes are set one after the other. What they saw before all were there tells which session is
+ * which, and belongs to no recording. */
+void attach_event(struct attach_process *process, const struct uprobe_event *event)
+{
+    uint32_t number = ATTACH_ID_PROBE(event->id);
+    struct ort_attach *attach = process->attach;
+    bool is_run =
+        number == ATTACH_PYTHON_RUN ||
+        (number < attach_probe_count && (attach_probes[number].function == ATTACH_RUN ||
+                                         attach_probes[number].function == ATTACH_RUN_ASYNC));
+
+    if (event->kind == UPROBE_CALL && is_run && event->start_ns < attach->since_ns)
+        return;
+    attach->muted = event->kind == UPROBE_CALL && event->end_ns < attach->since_ns;
+    take_event(process, event);
+    attach->muted = false;
 }

@@ -66,6 +66,38 @@ static bool take_functions(struct attach_kernels *kernels, const struct ort_back
     return true;
 }
 
+static void note_reason(struct attach_process *process, const char *runtime, const char *reason)
+{
+    snprintf(process->ops_reason, sizeof process->ops_reason, "%.40s: %.500s", runtime, reason);
+}
+
+/* An exception out of an operator of the program's own would end it while kernels are probed. */
+static enum ifg_status check_operators(pid_t pid, struct ifg_error *err)
+{
+    char custom[128];
+
+    if (!attach_has_custom_operators(pid, custom, sizeof custom))
+        return IFG_OK;
+    return ifg_fail(err, IFG_UNSUPPORTED,
+                    "the program has operators of its own (%s): an exception out of one of them "
+                    "would end it while kernels are probed",
+                    custom);
+}
+
+bool attach_ops_find(struct attach_process *process, const struct ort_library *library,
+                     const char *runtime, struct ort_backtrace *out_functions)
+{
+    struct ifg_error err = { .message = "" };
+    enum ifg_status status = check_operators(process->pid, &err);
+
+    if (!status)
+        status = attach_functions_find(process->attach, process->pid, library, false, out_functions,
+                                       &err);
+    if (status)
+        note_reason(process, runtime, err.message);
+    return !status;
+}
+
 void attach_ops_watch(struct attach_process *process, const struct ort_library *library,
                       size_t number, const struct ort_backtrace *functions)
 {
@@ -76,39 +108,29 @@ void attach_ops_watch(struct attach_process *process, const struct ort_library *
         .id = attach_id(process->slot, number, ATTACH_KERNEL),
         .flags = UPROBE_RETURN,
     };
-    struct ort_backtrace *found = ifg_alloc(1, sizeof *found);
-    struct ifg_error err = { .message = "out of memory" };
-    enum ifg_status status = found ? IFG_OK : IFG_NO_MEMORY;
-    char custom[128];
+    struct ifg_error err = { .message = "" };
+    enum ifg_status status;
 
     if (!attach->ops)
-        goto out;
-    if (attach_has_custom_operators(process->pid, custom, sizeof custom))
-        status = ifg_fail(&err, IFG_UNSUPPORTED,
-                          "the program has operators of its own (%s): an exception out of one of "
-                          "them would end it while kernels are probed",
-                          custom);
-    else if (found && functions)
-        *found = *functions;
-    else if (found)
-        status = attach_functions_find(attach, process->pid, library, false, found, &err);
-    if (!status && !take_functions(&kernels, found, &spec))
-        status = ifg_fail(&err, IFG_UNSUPPORTED, "%s",
-                          found->missing[0] ? found->missing
-                                            : "the function that runs a kernel was not found");
-    if (!status)
-        status = uprobe_add(attach->engine, process->pid, &spec, 1, &err);
-    if (status) {
-        snprintf(process->ops_reason, sizeof process->ops_reason, "%.40s: %.500s",
-                 process->runtimes[number], err.message);
-    } else {
-        kernels.since_ns = ifg_monotonic_ns();
-        process->kernels[number] = kernels;
-        attach->lags = true;
+        return;
+    if (functions) {
+        status = check_operators(process->pid, &err);
+        if (!status && !take_functions(&kernels, functions, &spec))
+            status =
+                ifg_fail(&err, IFG_UNSUPPORTED, "%s",
+                         functions->missing[0] ? functions->missing
+                                               : "the function that runs a kernel was not found");
+        if (!status)
+            status = uprobe_add(attach->engine, process->pid, &spec, 1, &err);
+        if (status) {
+            note_reason(process, process->runtimes[number], err.message);
+        } else {
+            kernels.since_ns = ifg_monotonic_ns();
+            process->kernels[number] = kernels;
+            attach->lags = true;
+        }
     }
     attach_ops_tell(process);
-out:
-    ifg_free(found);
 }
 
 /* ---- kernels ---- */

@@ -66,6 +66,7 @@ static struct attach_thread *add(struct attach_process *process, size_t at, pid_
     thread = ifg_alloc(1, sizeof *thread);
     if (!thread)
         return NULL;
+    thread->attach = process->attach;
     thread->tid = tid;
     thread->own_tid = own_tid;
     thread->thread = *sink->next_thread;
@@ -104,6 +105,7 @@ void attach_thread_flush(struct attach_process *process, struct attach_thread *t
                          uint64_t now_ns, bool final)
 {
     struct trace_open_zone open[ATTACH_OPEN_MAX];
+    uint64_t until_ns = process->attach->until_ns;
 
     if (!final && !thread->open_changed &&
         (!thread->oldest_ns || now_ns - thread->oldest_ns < process->attach->sink.flush_after_ns))
@@ -115,7 +117,8 @@ void attach_thread_flush(struct attach_process *process, struct attach_thread *t
         open[i].start = thread->open[i].start_ns;
         open[i].location = thread->open[i].place;
     }
-    trace_stream_flush(thread->stream, open, thread->open_count, now_ns);
+    trace_stream_flush(thread->stream, open, thread->open_count,
+                       until_ns && until_ns < now_ns ? until_ns : now_ns);
     thread->oldest_ns = 0;
     thread->open_changed = false;
 }

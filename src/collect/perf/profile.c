@@ -47,6 +47,7 @@ struct profile {
     struct trace_switch switches[BATCH];
     size_t switch_count;
     struct profile_counts counts;
+    uint64_t unwanted;   /* samples outside of what is recorded */
     uint64_t unmapped;   /* mappings that there was no memory for */
     uint64_t walking_ns; /* spent on the samples of this drain */
     struct {
@@ -56,11 +57,17 @@ struct profile {
         uint64_t samples, cut; /* counted before, with smaller copies */
     } raise;
     struct threads *threads;
-    struct sched *sched; /* NULL: no wake-ups */
-    char wakers[768];    /* how they are recorded, or why not */
-    uint64_t drained_ns; /* when that was begun last: records of before are told by now */
+    struct sched *sched;         /* NULL: no wake-ups */
+    char wakers[768];            /* how they are recorded, or why not */
+    uint64_t drained_ns;         /* when that was begun last: records of before are told by now */
+    uint64_t since_ns, until_ns; /* what is written; until_ns 0: without end */
     struct look looks[LOOKS];
 };
+
+static bool is_wanted(const struct profile *profile, uint64_t time_ns)
+{
+    return time_ns >= profile->since_ns && (!profile->until_ns || time_ns <= profile->until_ns);
+}
 
 /* ---- what the kernel tells ---- */
 
@@ -121,6 +128,8 @@ static void on_switch(const struct sampler_switch *change, void *user)
 {
     struct profile *profile = user;
 
+    if (!is_wanted(profile, change->time_ns))
+        return;
     if (profile->switch_count == BATCH)
         write_waiting(profile);
     profile->switches[profile->switch_count++] = (struct trace_switch){
@@ -153,7 +162,7 @@ static void on_change(const struct sched_change *told, void *user)
     const struct sched_change *change = &shown;
     uint32_t pid = threads_process(profile->threads, change->tid);
 
-    if (!pid)
+    if (!pid || !is_wanted(profile, change->time_ns))
         return;
     hide_others(profile, &shown);
     if (profile->switch_count == BATCH)
@@ -186,6 +195,10 @@ static void on_sample(const struct sampler_sample *sample, void *user)
     struct trace_sample *out;
     uint64_t begin = ifg_monotonic_ns();
 
+    if (!is_wanted(profile, sample->time_ns)) {
+        profile->unwanted++;
+        return;
+    }
     if (profile->sample_count == BATCH)
         write_waiting(profile);
     out = &profile->samples[profile->sample_count++];
@@ -325,6 +338,7 @@ void profile_drain(struct profile *profile, bool all)
     if (profile->sampler) {
         sampler_read(profile->sampler, all, &events);
         sampler_count(profile->sampler, &profile->counts.sampler);
+        profile->counts.sampler.samples -= profile->unwanted;
         profile->counts.sampler.lost += profile->unmapped;
         if (!all)
             raise_stack(profile);
@@ -361,6 +375,12 @@ void profile_count(const struct profile *profile, struct profile_counts *out_cou
     stacks_frames(profile->stacks, &frames);
     out_counts->frames = frames;
     out_counts->modules = modules_count(profile->modules);
+}
+
+void profile_limit(struct profile *profile, uint64_t since_ns, uint64_t until_ns)
+{
+    profile->since_ns = since_ns;
+    profile->until_ns = until_ns;
 }
 
 void profile_finish(struct profile *profile, const struct explain_options *options,

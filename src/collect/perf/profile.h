@@ -59,6 +59,9 @@ uint32_t profile_put_stack(struct profile *profile, const struct profile_stack *
                            uint8_t *out_end);
 void profile_flush(struct profile *profile);
 
+/* Samples and switches outside of this are not written. until_ns 0: without end. */
+void profile_limit(struct profile *profile, uint64_t since_ns, uint64_t until_ns);
+
 /* Takes the rest and writes it, with names, code and sources. Best while the processes live. */
 void profile_finish(struct profile *profile, const struct explain_options *options,
                     struct explain_counts *out_counts);

@@ -643,6 +643,11 @@ static void report_absent(struct probe_watch *watch)
     }
 }
 
+void probe_watch_until(struct probe_watch *watch, uint64_t until_ns)
+{
+    uprobe_until(watch->engine, until_ns);
+}
+
 void probe_watch_finish(struct probe_watch *watch)
 {
     if (!watch->sink.writer)

@@ -63,6 +63,9 @@ size_t probe_watch_drain(struct probe_watch *watch, uint64_t now_ns);
 /* Adds to what the caller has counted elsewhere. */
 void probe_watch_count(const struct probe_watch *watch, struct probe_watch_counts *counts);
 
+/* Nothing that comes after this moment is written. */
+void probe_watch_until(struct probe_watch *watch, uint64_t until_ns);
+
 /* Takes the probes out, writes what is left, what was lost and the ends of processes. Nothing is
  * written after it; what was counted can still be asked for. */
 void probe_watch_finish(struct probe_watch *watch);

@@ -28,6 +28,7 @@ struct uprobe {
     void *state;
     enum uprobe_way way;
     struct ifg_error why; /* not BPF */
+    uint64_t until_ns;    /* 0: without end */
 };
 
 /* A power of two, as both kinds of ring want it. */
@@ -229,9 +230,33 @@ void uprobe_remove(struct uprobe *engine, pid_t pid)
     engine->backend->remove(engine->state, pid, false);
 }
 
+struct listener {
+    uprobe_seen *seen;
+    void *user;
+    uint64_t until_ns;
+};
+
+static void pass_if_in_time(const struct uprobe_event *event, void *user)
+{
+    const struct listener *listener = user;
+    uint64_t at_ns = event->kind == UPROBE_CALL ? event->end_ns : event->start_ns;
+
+    if (at_ns <= listener->until_ns)
+        listener->seen(event, listener->user);
+}
+
 size_t uprobe_read(struct uprobe *engine, uprobe_seen *seen, void *user)
 {
+    struct listener listener = { seen, user, engine->until_ns };
+
+    if (engine->until_ns)
+        return engine->backend->read(engine->state, pass_if_in_time, &listener);
     return engine->backend->read(engine->state, seen, user);
+}
+
+void uprobe_until(struct uprobe *engine, uint64_t until_ns)
+{
+    engine->until_ns = until_ns;
 }
 
 void uprobe_stop(struct uprobe *engine)
