@@ -107,6 +107,23 @@ bool client_populate(void *start, size_t bytes)
     return false;
 }
 
+/* Whether the recorder is gone. In another pid namespace its number means nothing, but it holds a
+ * lock on its directory for as long as it lives. */
+static bool recorder_is_gone(const struct session *session)
+{
+    bool locked;
+    int fd;
+
+    if (!client_may_call() || session->recorder_pid_ns ||
+        kill((pid_t)session->recorder_pid, 0) == 0 || errno != ESRCH)
+        return false;
+    fd = open(session->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return !locked;
+}
+
 /* Creates the region's file where the recorder looks for it. */
 static int open_session_file(const struct session *session)
 {
@@ -114,9 +131,8 @@ static int open_session_file(const struct session *session)
 
     if (!session->directory[0])
         return -1;
-    if (client_may_call() && !session->recorder_pid_ns &&
-        kill((pid_t)session->recorder_pid, 0) < 0 && errno == ESRCH)
-        return -1; /* it died; nobody would ever look there */
+    if (recorder_is_gone(session))
+        return -1; /* nobody would ever look there */
     snprintf(path, sizeof path, "%s/%d-%llx", session->directory, (int)getpid(),
              (unsigned long long)ifg_monotonic_ns());
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -62,6 +62,8 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
     while (older) {
         struct target *next = target_next(older);
 
+        if (pid == PROCESS_GONE)
+            break;
         if (target_pid(older) == pid && target_start_ns(older) > target_start_ns(target))
             replaced = true;
         else if (target_pid(older) == pid)
@@ -150,6 +152,32 @@ void session_write_clock_pair(struct session *session)
     trace_writer_clock_pairs(session->writer, 1, &best, 1);
 }
 
+/* A region's file has the number that its process has for itself. In another pid namespace that is
+ * not ours, and may be somebody else's. */
+static pid_t owner_of(const struct session *session, int fd, pid_t own)
+{
+    static pid_t pids[DESCENDANTS_MAX];
+    enum ifg_status status;
+    size_t count;
+    int other;
+
+    if (own == session->root)
+        return own;
+    count = process_descendants(session->root, pids, DESCENDANTS_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == own && process_own_number(own) == own)
+            return own;
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] != own && process_own_number(pids[i]) == own && process_has_region(pids[i], fd))
+            return pids[i];
+    if (!process_exists(own) || process_has_region(own, fd))
+        return own; /* gone, or a daemon by now */
+    status = process_open_region(own, &other, NULL);
+    if (!status)
+        close(other);
+    return !status || status == IFG_NOT_FOUND ? PROCESS_GONE : own;
+}
+
 static void take_new_regions(struct session *session)
 {
     pid_t pid;
@@ -158,7 +186,7 @@ static void take_new_regions(struct session *session)
     if (!rendezvous_has_news(&session->rendezvous))
         return;
     while (rendezvous_take(&session->rendezvous, &fd, &pid))
-        if (session_add_target(session, fd, pid, NULL))
+        if (session_add_target(session, fd, owner_of(session, fd, pid), NULL))
             continue;
 }
 

@@ -339,6 +339,66 @@ enum ifg_status process_open_region(pid_t pid, int *out_fd, struct ifg_error *er
         (int)pid, process_short_name(&info));
 }
 
+bool process_has_region(pid_t pid, int fd)
+{
+    struct stat ours;
+    struct stat theirs;
+    bool same;
+    int other;
+
+    if (process_open_region(pid, &other, NULL) != IFG_OK)
+        return false;
+    same = fstat(fd, &ours) == 0 && fstat(other, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+           ours.st_ino == theirs.st_ino;
+    close(other);
+    return same;
+}
+
+/* The last number of a status: the outermost that we see stands first, its own last. */
+static pid_t own_number(const char *path)
+{
+    char text[8192];
+    const char *line;
+    const char *end;
+
+    if (read_file(path, text, sizeof text) <= 0)
+        return 0;
+    line = strstr(text, "\nNSpid:");
+    end = line ? strchr(line + 1, '\n') : NULL;
+    if (!end)
+        return 0;
+    while (end > line && isdigit((unsigned char)end[-1]))
+        end--;
+    return (pid_t)strtol(end, NULL, 10);
+}
+
+pid_t process_own_number(pid_t pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    return own_number(path);
+}
+
+pid_t process_thread_number(pid_t pid, pid_t own)
+{
+    pid_t found = own;
+    struct dirent *entry;
+    char path[300];
+    DIR *tasks;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    tasks = opendir(path);
+    while (tasks && found == own && (entry = readdir(tasks))) {
+        snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, entry->d_name);
+        if (isdigit((unsigned char)entry->d_name[0]) && own_number(path) == own)
+            found = (pid_t)strtol(entry->d_name, NULL, 10);
+    }
+    if (tasks)
+        closedir(tasks);
+    return found;
+}
+
 bool process_matches_name(const struct process_info *info, const char *name)
 {
     const char *first = info->arguments;

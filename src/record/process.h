@@ -43,7 +43,16 @@ void process_each(bool (*visit)(pid_t pid, void *user), void *user);
 /* Appends to pids the descendants of pid (itself not included), at most max. Returns how many. */
 size_t process_descendants(pid_t pid, pid_t *pids, size_t max);
 
+/* A number that no process has, for one that is gone and whose number is not known here. */
+#define PROCESS_GONE 0x7fffffff
+
 bool process_exists(pid_t pid);
+/* Its number in its own pid namespace; 0: it is gone. */
+pid_t process_own_number(pid_t pid);
+/* The number here of a thread that calls itself `own`; `own` if there is none. */
+pid_t process_thread_number(pid_t pid, pid_t own);
+/* Whether it has the region behind fd. */
+bool process_has_region(pid_t pid, int fd);
 bool process_thread_exists(pid_t pid, pid_t tid);
 void process_thread_name(pid_t pid, pid_t tid, char *out_name, size_t size);
 const char *process_user_name(uid_t uid, char *out_name, size_t size);

@@ -12,10 +12,13 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/process.h"
 #include "wire/wire.h"
+
+#define UNREADY_S 5
 
 /* In memory if at all possible; on a disk the pages of a busy ring would be written back for
  * nothing. */
@@ -117,11 +120,13 @@ bool rendezvous_has_news(struct rendezvous *rendezvous)
     return news;
 }
 
-/* A region whose process died before it was ready will never be. */
+/* A region whose process died before it was ready will never be. That its number means nothing here
+ * says so only after a while: it may be one of another pid namespace. */
 static bool is_ready(int fd, pid_t pid, bool *out_hopeless)
 {
     struct ifg_wire_control head;
     ssize_t got = pread(fd, &head, sizeof head, 0);
+    struct timespec now;
     struct stat info;
 
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
@@ -130,7 +135,8 @@ static bool is_ready(int fd, pid_t pid, bool *out_hopeless)
     }
     if (got == (ssize_t)sizeof head && head.magic == IFG_WIRE_MAGIC)
         return true;
-    *out_hopeless = !process_exists(pid);
+    clock_gettime(CLOCK_REALTIME, &now);
+    *out_hopeless = !process_exists(pid) && now.tv_sec > info.st_ctim.tv_sec + UNREADY_S;
     return false;
 }
 

@@ -65,7 +65,7 @@ static void describe_process(struct target *target)
     struct process_info info;
     struct trace_process process = {
         .index = target->process,
-        .pid = (uint32_t)target->pid,
+        .pid = target->pid == PROCESS_GONE ? target->control->pid : (uint32_t)target->pid,
         .parent_pid = target->control->parent_pid,
         .clock = target->control->tick_source == IFG_TICKS_MONOTONIC ? 1 : 0,
         .start_ticks = target->control->start_ticks,
@@ -289,11 +289,11 @@ static void name_thread(struct target *target, struct ring_reader *reader)
     memcpy(name, reader->ring->name, sizeof name);
     name[sizeof name - 1] = '\0';
     if (!name[0])
-        process_thread_name(target->pid, (pid_t)reader->tid, name, sizeof name);
+        process_thread_name(target->pid, (pid_t)reader->shown_tid, name, sizeof name);
     if (!name[0] || strcmp(name, reader->name) == 0)
         return;
     memcpy(reader->name, name, sizeof name);
-    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->tid,
+    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->shown_tid,
                         name);
 }
 
@@ -312,12 +312,17 @@ static bool begin_thread(struct target *target, uint32_t index, uint32_t generat
     target->threads++;
     reader->generation = generation;
     reader->tid = reader->ring->tid;
+    reader->shown_tid = target->control->recorder_pid_ns
+                            ? (uint32_t)process_thread_number(target->pid, (pid_t)reader->tid)
+                            : reader->tid;
     reader->tail = __atomic_load_n(&reader->ring->tail, __ATOMIC_RELAXED);
     reader->dropped = 0;
     reader->name[0] = '\0';
     reader->oldest_ns = 0;
     reader->open_signature = 0;
-    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->tid, "");
+    reader->cut_count = 0;
+    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->shown_tid,
+                        "");
     name_thread(target, reader);
     return true;
 }

@@ -19,7 +19,8 @@ struct ring_reader {
     uint32_t generation;       /* 0: nobody has it */
     uint32_t ended_generation; /* whose thread has been dealt with; 0 before the first */
     uint32_t thread;           /* index in the trace */
-    uint32_t tid;
+    uint32_t tid;              /* as it calls itself */
+    uint32_t shown_tid; /* as samples and others call it: not the same in another pid namespace */
     char name[32];
     struct trace_stream *stream;
     uint64_t tail; /* ours; the shared copy is only for the producer */
