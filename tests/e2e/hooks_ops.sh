@@ -70,6 +70,9 @@ for version in 1.30.0 1.25.1 1.20.1 1.14.0; do
         is "$version $model: each inside an inference" "$(rows "SELECT count(*) FROM slice s LEFT JOIN slice p
             ON p.id = s.parent_id WHERE s.kind = 'op' AND coalesce(p.kind, '') != 'op'
             AND coalesce(p.category, '') != 'inference'")" 0
+        is "$version $model: reading and specialization, inside of the load" "$(rows "SELECT DISTINCT
+            coalesce(s.category, s.name) FROM slice s JOIN slice p ON p.id = s.parent_id WHERE p.category = 'load'
+            AND s.end_ns <= p.end_ns ORDER BY s.start_ns" | tr '\n' ' ')" "read model specialization "
         is "$version $model: no file is left" "$(left_behind)" ""
         matches "$version $model: the instrument" "$(instrument operators)" '^on: '
     done

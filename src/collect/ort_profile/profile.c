@@ -223,6 +223,22 @@ static void take_run(struct reading *reading, const struct event *event, uint32_
         profile->runs[profile->run_count++] = run;
 }
 
+static void take_part(const struct event *event, struct profile_run *out_part)
+{
+    struct profile_run part = { 0 };
+    uint64_t duration_ns;
+
+    if (!parse_time(&event->ts, &part.start_ns) || !parse_time(&event->duration, &duration_ns))
+        return;
+    part.end_ns = part.start_ns + duration_ns;
+    *out_part = part;
+}
+
+static bool begins_with(const struct value *value, const char *start)
+{
+    return value->bytes >= strlen(start) && memcmp(value->text, start, strlen(start)) == 0;
+}
+
 static void take_event(struct reading *reading, const struct event *event)
 {
     int64_t tid;
@@ -234,6 +250,11 @@ static void take_event(struct reading *reading, const struct event *event)
         take_node(reading, event, (uint32_t)tid);
     else if (value_is(&event->category, "Session") && value_is(&event->name, "model_run"))
         take_run(reading, event, (uint32_t)tid);
+    else if (value_is(&event->category, "Session") &&
+             value_is(&event->name, "session_initialization"))
+        take_part(event, &reading->profile->initializing);
+    else if (value_is(&event->category, "Session") && begins_with(&event->name, "model_loading_"))
+        take_part(event, &reading->profile->reading);
 }
 
 /* As it is, else repaired: ONNX Runtime before 1.31 does not escape names. */

@@ -35,7 +35,8 @@ struct profile {
     size_t op_count;
     struct names places;
     struct ifg_bytes details;
-    uint64_t refused; /* nodes beyond a limit, or without times */
+    struct profile_run reading, initializing; /* of the model; end_ns 0: not told */
+    uint64_t refused;                         /* nodes beyond a limit, or without times */
 };
 
 /* One attribute; next_at is where the one behind it begins. */

@@ -54,16 +54,43 @@ static bool take_line(struct text *text, char *out, size_t size)
     return true;
 }
 
-static bool take_run(struct text *text, struct ort_run *out_run)
+static bool take_span(struct text *text, const char *word, struct ort_run *out_run)
 {
     uint64_t tid;
 
-    if (!take_word(text, "run ") || !take_number(text, &tid) || !take_word(text, " ") ||
+    if (!take_word(text, word) || !take_number(text, &tid) || !take_word(text, " ") ||
         !take_number(text, &out_run->start) || !take_word(text, " ") ||
-        !take_number(text, &out_run->end) || !take_word(text, "\n"))
+        !take_number(text, &out_run->end))
         return false;
     out_run->tid = (uint32_t)tid;
     return tid <= UINT32_MAX && out_run->end >= out_run->start;
+}
+
+static bool take_run(struct text *text, struct ort_run *out_run)
+{
+    return take_span(text, "run ", out_run) && take_word(text, "\n");
+}
+
+/* A line that makes no sense is as good as none. */
+static void take_load(struct text *text, struct ort_load *out_load)
+{
+    struct text line = *text;
+    uint64_t read_place;
+    uint64_t initialize_place;
+    uint64_t is_cold;
+    struct ort_load load;
+
+    if (!take_span(&line, "load ", &load.span) || !take_word(&line, " ") ||
+        !take_number(&line, &read_place) || !take_word(&line, " ") ||
+        !take_number(&line, &initialize_place) || !take_word(&line, " ") ||
+        !take_number(&line, &is_cold) || !take_word(&line, "\n") || read_place > UINT32_MAX ||
+        initialize_place > UINT32_MAX || is_cold > 1)
+        return;
+    load.read_place = (uint32_t)read_place;
+    load.initialize_place = (uint32_t)initialize_place;
+    load.is_cold = is_cold;
+    *out_load = load;
+    *text = line;
 }
 
 static size_t count_lines(const struct text *text)
@@ -89,6 +116,7 @@ enum ifg_status ort_runs_parse(const char *data, size_t bytes, struct ort_runs *
         memset(out_runs, 0, sizeof *out_runs);
         return ifg_fail(err, IFG_CORRUPT, "not a list of profiled runs");
     }
+    take_load(&text, &out_runs->load);
     most = count_lines(&text);
     out_runs->items = ifg_alloc(most ? most : 1, sizeof *out_runs->items);
     if (!out_runs->items)

@@ -6,11 +6,16 @@
  *     inferogram ort-profile 1
  *     profile PATH
  *     session N
+ *     load TID START END READ INITIALIZE COLD
  *     run TID START END          once for each, in the order of their starts
+ *
+ * load is there for a session whose creation was profiled as well: when it was, the places of its
+ * parts, and 1 if the second is a specialization.
  */
 #ifndef IFG_COLLECT_ORT_PROFILE_RUNS_H
 #define IFG_COLLECT_ORT_PROFILE_RUNS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,9 +27,18 @@ struct ort_run {
     uint32_t tid;
 };
 
+/* The creation of the session. */
+struct ort_load {
+    struct ort_run span; /* end 0: not told */
+    uint32_t read_place;
+    uint32_t initialize_place;
+    bool is_cold;
+};
+
 struct ort_runs {
     char profile[1024];
     uint64_t session;
+    struct ort_load load;
     struct ort_run *items;
     size_t count;
 };

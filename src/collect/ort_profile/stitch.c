@@ -290,6 +290,44 @@ out:
     return status;
 }
 
+/* ---- the load ---- */
+
+/* The initialization is the last thing that a creation does, and that end is known on our clock. */
+static void write_parts(const struct profile *profile, const struct ort_runs *runs,
+                        double ticks_per_ns, const struct stitch_sink *sink,
+                        struct stitch_result *result)
+{
+    const struct ort_load *load = &runs->load;
+    const struct ort_run *span = &load->span;
+    const struct profile_run *reading = &profile->reading;
+    const struct profile_run *initializing = &profile->initializing;
+    double zero = (double)(span->end - span->start) - (double)initializing->end_ns * ticks_per_ns;
+    uint64_t first = clamp(zero + (double)initializing->start_ns * ticks_per_ns, span);
+    int64_t session = (int64_t)runs->session;
+    struct trace_stream *stream;
+
+    if (!span->end || !initializing->end_ns || !load->read_place || !load->initialize_place)
+        return;
+    stream = sink->stream(sink->user, span->tid);
+    if (!stream)
+        return;
+    if (reading->end_ns) {
+        uint64_t start = clamp(zero + (double)reading->start_ns * ticks_per_ns, span);
+        uint64_t end = clamp(zero + (double)reading->end_ns * ticks_per_ns, span);
+
+        end = end < first ? end : first;
+        trace_stream_zone(stream, start < end ? start : end, start < end ? end - start : 0,
+                          load->read_place);
+        result->written++;
+    }
+    if (load->is_cold)
+        trace_stream_attribute(stream, first, load->initialize_place, TRACE_VALUE_SIGNED, "session",
+                               strlen("session"), &session, sizeof session);
+    trace_stream_zone(stream, first, span->end - first, load->initialize_place);
+    result->written++;
+    trace_stream_flush(stream, NULL, 0, 0);
+}
+
 enum ifg_status ort_profile_stitch(const struct ort_runs *runs, const char *json, size_t json_bytes,
                                    double ticks_per_ns, const struct stitch_sink *sink,
                                    struct stitch_result *out_result, struct ifg_error *err)
@@ -299,6 +337,8 @@ enum ifg_status ort_profile_stitch(const struct ort_runs *runs, const char *json
 
     memset(out_result, 0, sizeof *out_result);
     out_result->lost = profile.refused;
+    if (!status)
+        write_parts(&profile, runs, ticks_per_ns, sink, out_result);
     if (!status && profile.op_count) {
         if (runs->count)
             qsort(runs->items, runs->count, sizeof *runs->items, by_run);

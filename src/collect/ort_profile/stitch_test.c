@@ -343,6 +343,54 @@ static void twenty_thousand(void)
     unload(model, reader);
 }
 
+/* The session's profile has its creation as well. */
+static void parts_of_a_load(void)
+{
+    struct trace_location read_model = { .id = 3, .name = "read model" };
+    struct trace_location initialize = { .id = 4,
+                                         .kind = TRACE_LOCATION_ML,
+                                         .category = TRACE_CATEGORY_SPECIALIZATION,
+                                         .model = 1,
+                                         .function = "main",
+                                         .name = "" };
+    const struct model_attribute *attribute;
+    struct trace_reader *reader;
+    const struct model *model;
+    struct stitch_result result;
+    size_t part = SIZE_MAX;
+
+    begin();
+    trace_writer_location(writer, &read_model);
+    trace_writer_location(writer, &initialize);
+    add_list("load 100 1000000 1500000 3 4 1\n");
+    add_json("{\"cat\" : \"Session\",\"pid\" :7,\"tid\" :100,\"dur\" :90,\"ts\" :5,\"ph\" : \"X\","
+             "\"name\" :\"model_loading_uri\",\"args\" : {}},\n");
+    add_json(
+        "{\"cat\" : \"Session\",\"pid\" :7,\"tid\" :100,\"dur\" :300,\"ts\" :100,\"ph\" : \"X\","
+        "\"name\" :\"session_initialization\",\"args\" : {}},\n");
+    add_inference(100, 2000000, 2100000);
+    add_op(100, 1010, 5, "a", 1);
+    add_run(100, 1000, 100);
+    result = stitch();
+    CHECK_UINT(result.written, 3);
+    CHECK_UINT(result.lost, 0);
+    model = load(&reader);
+    for (size_t i = 0; i < model->slice_count; i++)
+        if (model->places[model->place[i]].category == TRACE_CATEGORY_SPECIALIZATION)
+            part = i;
+    REQUIRE(part != SIZE_MAX);
+    CHECK_UINT(model->start_ns[part], 1200000);
+    CHECK_UINT(model_end_ns(model, part), 1500000);
+    attribute = model_find_attribute(model, part, "session");
+    REQUIRE(attribute != NULL);
+    CHECK_INT(attribute->signed_value, 1);
+    part = find(model, "read model");
+    REQUIRE(part != SIZE_MAX);
+    CHECK_UINT(model->start_ns[part], 1105000);
+    CHECK_UINT(model_end_ns(model, part), 1195000);
+    unload(model, reader);
+}
+
 static void lists_of_runs(void)
 {
     static const char *const bad[] = {
@@ -371,4 +419,4 @@ static void lists_of_runs(void)
 TAP_MAIN(TAP_CASE(operators_lie_in_the_middle_of_their_run),
          TAP_CASE(runs_are_paired_thread_by_thread), TAP_CASE(nothing_reaches_out_of_its_run),
          TAP_CASE(what_has_no_inference_is_counted), TAP_CASE(odd_names_and_other_threads),
-         TAP_CASE(twenty_thousand), TAP_CASE(lists_of_runs))
+         TAP_CASE(twenty_thousand), TAP_CASE(parts_of_a_load), TAP_CASE(lists_of_runs))

@@ -19,6 +19,7 @@
 
 #include "hooks/ort/cache_watch.h"
 #include "hooks/ort/ops.h"
+#include "hooks/ort/session_profile.h"
 
 #define PROFILE_BYTES   65536u
 #define ASSIGNMENT_KEY  "session.record_ep_graph_assignment_info"
@@ -182,12 +183,34 @@ static bool take_profile(const struct creation *creation, struct ort_session *se
     return got > 0;
 }
 
+static uint32_t zone_place(uint32_t *place, const char *name)
+{
+    if (!*place)
+        *place = ifg_place_create(
+            &(ifg_place_options){ .struct_size = sizeof(ifg_place_options), .name = name });
+    return *place;
+}
+
+static uint32_t read_place(void)
+{
+    static uint32_t place;
+
+    return zone_place(&place, "read model");
+}
+
+static uint32_t initialize_place(const struct creation *creation, bool is_cold)
+{
+    static uint32_t place;
+
+    return is_cold ? ifg_event_place(creation->model, NULL, IFG_SPECIALIZATION)
+                   : zone_place(&place, "initialize");
+}
+
 /* The initialization is the last thing that a creation does: its end is known on our clock, and the
  * rest follows from ONNX Runtime's times, which have another zero. */
 static void write_parts(const struct creation *creation, const struct part *reading,
                         const struct part *initializing, bool is_cold)
 {
-    static uint32_t places[2];
     uint64_t ns = creation->end.ns - creation->begin.ns;
     double rate = ns ? (double)(creation->end.ticks - creation->begin.ticks) / (double)ns * 1e3 : 0;
     uint64_t last = creation->end.ticks;
@@ -196,12 +219,6 @@ static void write_parts(const struct creation *creation, const struct part *read
 
     if (first < creation->begin.ticks || first > last)
         first = creation->begin.ticks;
-    if (!places[0])
-        places[0] = ifg_place_create(
-            &(ifg_place_options){ .struct_size = sizeof(ifg_place_options), .name = "read model" });
-    if (!places[1])
-        places[1] = ifg_place_create(
-            &(ifg_place_options){ .struct_size = sizeof(ifg_place_options), .name = "initialize" });
     if (reading->found) {
         uint64_t ago = initializing->start_us - reading->start_us;
         uint64_t start = first - (uint64_t)((double)ago * rate);
@@ -209,15 +226,11 @@ static void write_parts(const struct creation *creation, const struct part *read
 
         if (start < creation->begin.ticks || start > first)
             start = creation->begin.ticks;
-        ifg_zone_end_at(ifg_place_begin_at(places[0], start), end < first ? end : first);
+        ifg_zone_end_at(ifg_place_begin_at(read_place(), start), end < first ? end : first);
     }
-    if (is_cold) {
-        zone =
-            ifg_place_begin_at(ifg_event_place(creation->model, NULL, IFG_SPECIALIZATION), first);
+    zone = ifg_place_begin_at(initialize_place(creation, is_cold), first);
+    if (is_cold)
         ifg_zone_detail_int(zone, "session", creation->number);
-    } else {
-        zone = ifg_place_begin_at(places[1], first);
-    }
     ifg_zone_end_at(zone, last);
 }
 
@@ -292,6 +305,18 @@ void creation_tell(struct creation *creation, ifg_zone load, struct ort_session 
             write_parts(creation, &reading, &initializing, state == IFG_LOAD_COLD);
     }
     free(text);
+    if (creation->profile) { /* it goes on, and has the parts in its memory for now */
+        const struct session_profile_load parts = {
+            .thread = ort_thread_id(),
+            .start = creation->begin.ticks,
+            .end = creation->end.ticks,
+            .read_place = read_place(),
+            .initialize_place = initialize_place(creation, state == IFG_LOAD_COLD),
+            .is_cold = state == IFG_LOAD_COLD,
+        };
+
+        session_profile_load(creation->profile, &parts);
+    }
     ifg_event_load_state(load, state);
     ifg_zone_detail_string(load, "why", why);
     errno = saved_errno;

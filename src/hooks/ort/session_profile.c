@@ -15,6 +15,7 @@
 #define RUNS_MAX   64u
 #define RUNS_MIN   2u
 #define WAIT_MS    300
+#define LOAD_BYTES 128
 #define EVENTS_MAX 20000u /* about 12 MB of ONNX Runtime's JSON */
 
 struct profiled_run {
@@ -28,6 +29,7 @@ struct ort_profile {
     struct ort_session *session;
     ifg_model *model;
     uint32_t number;
+    struct session_profile_load load;
     uint32_t wanted;
     uint32_t begun;
     uint32_t ended;
@@ -110,6 +112,11 @@ void session_profile_start(struct ort_profile *profile, unsigned nodes, ifg_mode
     pthread_mutex_unlock(&profiles_lock);
 }
 
+void session_profile_load(struct ort_profile *profile, const struct session_profile_load *load)
+{
+    profile->load = *load;
+}
+
 enum session_profile_part session_profile_begin(struct ort_profile *profile)
 {
     if (__atomic_load_n(&profile->finished, __ATOMIC_ACQUIRE))
@@ -152,7 +159,7 @@ static int by_start(const void *a, const void *b)
 /* The times of the runs, and where ONNX Runtime's file is. */
 static bool write_runs(struct ort_profile *profile, const char *file)
 {
-    char text[RUNS_MAX * 72 + ORT_TEXT * 2];
+    char text[RUNS_MAX * 72 + LOAD_BYTES + ORT_TEXT * 2];
     char path[sizeof profile->path + 8];
     int length;
     bool good;
@@ -164,6 +171,12 @@ static bool write_runs(struct ort_profile *profile, const char *file)
                       file, profile->number);
     if (length < 0 || length >= ORT_TEXT * 2)
         return false;
+    if (profile->load.end)
+        length += snprintf(text + length, LOAD_BYTES, "load %llu %llu %llu %u %u %d\n",
+                           (unsigned long long)profile->load.thread,
+                           (unsigned long long)profile->load.start,
+                           (unsigned long long)profile->load.end, profile->load.read_place,
+                           profile->load.initialize_place, profile->load.is_cold);
     for (uint32_t i = 0; i < profile->ended; i++)
         length += snprintf(
             text + length, 72, "run %llu %llu %llu\n", (unsigned long long)profile->runs[i].thread,

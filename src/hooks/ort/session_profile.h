@@ -22,6 +22,15 @@ void session_profile_destroy(struct ort_profile *profile);
 void session_profile_start(struct ort_profile *profile, unsigned nodes, ifg_model *model,
                            uint32_t number, struct ort_session *session);
 
+/* The creation of the session, which the profile has the parts of: the recorder writes them. */
+struct session_profile_load {
+    uint64_t thread;
+    uint64_t start, end;
+    uint32_t read_place, initialize_place;
+    bool is_cold;
+};
+void session_profile_load(struct ort_profile *profile, const struct session_profile_load *load);
+
 enum session_profile_part {
     PROFILE_OVER,   /* there is no profile any more: do not call session_profile_end */
     PROFILE_EXTRA,  /* the run is profiled, but is more than was wanted */
