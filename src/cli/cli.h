@@ -54,10 +54,6 @@ int cmd_gate(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_live(int argc, char **argv);
 
-/* Takes out of a sentence what is of no use to somebody who is root: "; use sudo", and the word
- * before a command. In place; returns the text. */
-char *cli_without_sudo(char *text);
-
 /* "inferogram: ..." on stderr; control characters in it become '?'. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sudo.h"
 #include "cli/advice.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
@@ -42,8 +43,7 @@ void doctor_fix(struct doctor_finding *finding, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(finding->fix, sizeof finding->fix, format, arguments);
     va_end(arguments);
-    if (geteuid() == 0)
-        cli_without_sudo(finding->fix);
+    ifg_fit_sudo(finding->fix);
 }
 
 void doctor_refused(struct doctor_finding *finding, const char *message)

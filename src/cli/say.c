@@ -12,39 +12,13 @@
 #include <unistd.h>
 
 #include "base/convert.h"
+#include "base/sudo.h"
 
 static bool told_of_limit;
 
 bool cli_told_of_limit(void)
 {
     return told_of_limit;
-}
-
-static void cut(char *at, size_t bytes)
-{
-    memmove(at, at + bytes, strlen(at + bytes) + 1);
-}
-
-char *cli_without_sudo(char *text)
-{
-    static const char *const useless[] = {
-        "; use sudo, or once ", "; use sudo, or ", "; use sudo", "; try sudo",
-        ", or with sudo",       " (sudo)",         ": sudo)",
-    };
-    static const char *const instead[] = { "; once ", "; ", "", "", "", "", ")" };
-
-    for (size_t i = 0; i < sizeof useless / sizeof useless[0]; i++)
-        for (char *at = strstr(text, useless[i]); at; at = strstr(at, useless[i])) {
-            size_t kept = strlen(instead[i]);
-
-            memcpy(at, instead[i], kept);
-            cut(at + kept, strlen(useless[i]) - kept);
-            at += kept;
-        }
-    for (char *at = strstr(text, "sudo "); at; at = strstr(at + 1, "sudo "))
-        if (at == text || strchr("`' \"(", at[-1]))
-            cut(at, 5);
-    return text;
 }
 
 /* Messages quote names of files and programs, and those may contain anything. */
@@ -55,8 +29,7 @@ static void say(const char *format, va_list args)
 
     vsnprintf(text, sizeof text, format, args);
     told_of_limit |= strstr(text, "--max-memory") != NULL;
-    if (geteuid() == 0)
-        cli_without_sudo(text);
+    ifg_fit_sudo(text);
     fprintf(stderr, "inferogram: %s", cli_clean(text, clean, sizeof clean));
 }
 

@@ -37,31 +37,6 @@ static void sizes_and_durations_have_three_digits(void)
     CHECK(strlen(cli_duration(1e300, text)) < 32);
 }
 
-/* Root is not told to become root. */
-static void root_needs_no_sudo(void)
-{
-    static const struct {
-        const char *said, *left;
-    } cases[] = {
-        { "this needs CAP_SYS_PTRACE; use sudo", "this needs CAP_SYS_PTRACE" },
-        { "3 processes were not looked into; try sudo", "3 processes were not looked into" },
-        { "x: this needs y; use sudo, or once `sudo setcap y+ep z`",
-          "x: this needs y; once `setcap y+ep z`" },
-        { "use it as that user, or with sudo", "use it as that user" },
-        { "the right CAP_SYS_PTRACE (sudo)", "the right CAP_SYS_PTRACE" },
-        { "sudo sysctl kernel.kptr_restrict=0", "sysctl kernel.kptr_restrict=0" },
-        { "allow it: sudo sysctl a=0, sudo sysctl b=0", "allow it: sysctl a=0, sysctl b=0" },
-        { "cannot open pseudo-sudo/x", "cannot open pseudo-sudo/x" },
-        { "", "" },
-    };
-    char text[200];
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        snprintf(text, sizeof text, "%s", cases[i].said);
-        CHECK_STR(cli_without_sudo(text), cases[i].left);
-    }
-}
-
 static const char *clean(const char *text)
 {
     static char out[64];
@@ -134,7 +109,6 @@ static void statuses_become_exit_statuses(void)
     CHECK_INT(cli_exit_for(IFG_UNSUPPORTED), CLI_USAGE);
 }
 
-TAP_MAIN(TAP_CASE(root_needs_no_sudo), TAP_CASE(counts_have_groups),
-         TAP_CASE(sizes_and_durations_have_three_digits), TAP_CASE(foreign_text_is_harmless),
-         TAP_CASE(foreign_text_is_cut_between_characters), TAP_CASE(seconds_are_read),
-         TAP_CASE(statuses_become_exit_statuses))
+TAP_MAIN(TAP_CASE(counts_have_groups), TAP_CASE(sizes_and_durations_have_three_digits),
+         TAP_CASE(foreign_text_is_harmless), TAP_CASE(foreign_text_is_cut_between_characters),
+         TAP_CASE(seconds_are_read), TAP_CASE(statuses_become_exit_statuses))
