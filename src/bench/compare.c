@@ -40,6 +40,23 @@ void compare_options_init(struct compare_options *options)
     options->limits = (struct accuracy_limits){ INFINITY, ACCURACY_MIN_COSINE };
 }
 
+void compare_make_plan(const struct compare_options *options, bool turns,
+                       struct compare_plan *out_plan)
+{
+    uint32_t first = options->pairs ? options->pairs : COMPARE_PROCESSES_PER_SIDE;
+    uint32_t last = options->pairs_max ? options->pairs_max : 4 * first; /* processes are dear */
+
+    memset(out_plan, 0, sizeof *out_plan);
+    out_plan->turns = turns;
+    out_plan->max_s = options->max_s > 0 ? options->max_s : COMPARE_MAX_S;
+    if (turns) {
+        out_plan->processes = first < last ? first : last;
+        out_plan->processes_most = last;
+    } else {
+        out_plan->processes = options->processes ? options->processes : COMPARE_PROCESSES_SHARED;
+    }
+}
+
 double compare_now(void)
 {
     struct timespec now;

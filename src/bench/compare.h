@@ -107,6 +107,21 @@ struct compare_options {
 
 void compare_options_init(struct compare_options *options);
 
+/* What is going to be started, for whoever waits for it. */
+struct compare_plan {
+    bool turns;              /* a process for each side; else all sides share one */
+    uint32_t processes;      /* before the first look; turns: of each side */
+    uint32_t processes_most; /* turns: of each side; else 0, as pairs decide */
+    double max_s;
+};
+
+/* Whether these variants run in processes that take turns. */
+bool compare_needs_turns(const struct bench_options *bench);
+
+/* turns: also for commands. */
+void compare_make_plan(const struct compare_options *options, bool turns,
+                       struct compare_plan *out_plan);
+
 /* A bench_options.variants entry each. Variants whose settings name other libraries ("ort") run in
  * processes that take turns. */
 enum ifg_status compare_models(const struct compare_options *options, struct compare **out_compare,

@@ -351,12 +351,12 @@ static enum ifg_status finish_row(struct compare_row *row, bool is_time, struct 
 static enum ifg_status measure(struct job *job, struct ifg_error *err)
 {
     const struct compare_options *options = job->options;
-    uint32_t first = options->pairs ? options->pairs : COMPARE_PROCESSES_PER_SIDE;
-    uint32_t last = options->pairs_max ? options->pairs_max : 4 * first;
     enum ifg_status status = warm_up(job, err);
+    struct compare_plan plan;
 
+    compare_make_plan(options, true, &plan);
     if (!status)
-        status = compare_in_looks(job->compare, first < last ? first : last, last, gather, job,
+        status = compare_in_looks(job->compare, plan.processes, plan.processes_most, gather, job,
                                   &job->out_of_time, err);
     job->compare->processes = job->runs;
     for (size_t i = 0; i < job->compare->row_count && !status; i++)

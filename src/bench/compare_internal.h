@@ -7,6 +7,7 @@
 
 #define COMPARE_LOOKS              3u
 #define COMPARE_PROCESSES_PER_SIDE 8u
+#define COMPARE_PROCESSES_SHARED   10u /* by all sides */
 #define COMPARE_MAX_S              300.0
 
 /* Rows with names, all available, nothing measured. */

@@ -11,7 +11,6 @@
 
 #define ALONE_RUNS 10u
 #define ALONE_S    1.0
-#define PROCESSES  10u
 #define SLOW_MS    20.0 /* an inference: five of them are a block of 100 ms */
 #define MS         1e-6
 
@@ -373,26 +372,31 @@ static uint32_t choose_pairs(const struct model_job *job)
 static enum ifg_status measure(struct model_job *job, bool turns, struct ifg_error *err)
 {
     const struct compare_options *options = job->options;
-    uint32_t processes = options->processes ? options->processes : PROCESSES;
+    struct compare_plan plan;
     uint32_t first = options->pairs;
     uint32_t last = options->pairs_max;
 
-    if (!first)
-        first = turns ? COMPARE_PROCESSES_PER_SIDE : PROCESSES * choose_pairs(job);
+    compare_make_plan(options, turns, &plan);
+    if (turns) {
+        first = plan.processes;
+        last = plan.processes_most;
+    } else if (!first) {
+        first = COMPARE_PROCESSES_SHARED * choose_pairs(job);
+    }
     if (last && first > last)
         first = last;
     job->compare->few_processes =
-        !turns && processes < samples_needed(0.5, job->compare->confidence);
+        !turns && plan.processes < samples_needed(0.5, job->compare->confidence);
     if (job->compare->few_processes &&
         !compare_warn(job->compare,
                       "few processes, as asked for: pairs are taken for independent, and what one "
                       "process's memory does to a side is not averaged out"))
         return compare_no_memory(err);
-    job->pairs_per_process = (first + processes - 1) / processes;
+    job->pairs_per_process = (first + plan.processes - 1) / plan.processes;
     job->pairs_per_process += job->pairs_per_process % 2; /* four blocks are two pairs */
-    /* Pairs are cheap, and a few more minutes find what is small; processes are dear. */
+    /* Pairs are cheap, and a few more minutes find what is small. */
     if (!last)
-        last = (turns ? 4 : 16) * first;
+        last = 16 * first;
     return compare_in_looks(job->compare, first, last,
                             turns ? pairs_of_processes : pairs_in_process, job, &job->out_of_time,
                             err);
@@ -499,7 +503,7 @@ static void job_fini(struct model_job *job)
     ifg_free(job->seen);
 }
 
-static bool needs_turns(const struct bench_options *bench)
+bool compare_needs_turns(const struct bench_options *bench)
 {
     for (size_t i = 0; i < bench->variant_count; i++)
         if (own_setting(&bench->variants[i], "ort") || own_setting(&bench->variants[i], "runtime"))
@@ -530,7 +534,7 @@ enum ifg_status compare_models(const struct compare_options *options, struct com
                                struct ifg_error *err)
 {
     size_t count = options->bench.variant_count;
-    bool turns = needs_turns(&options->bench);
+    bool turns = compare_needs_turns(&options->bench);
     struct model_job job = { .options = options, .random = options->bench.inputs.seed };
     double start = compare_now();
     enum ifg_status status;

@@ -345,7 +345,7 @@ void bench_catch_interrupt(struct bench_arguments *arguments)
 
 #define WORTH_SAYING_S 5.0
 
-static const char *seconds_text(double seconds, char out[32])
+const char *bench_seconds_text(double seconds, char out[32])
 {
     if (seconds < 120)
         snprintf(out, 32, "%.3g s", seconds);
@@ -370,27 +370,27 @@ void bench_say_plan(const struct bench_options *options)
         return;
     if (options->duration_s > 0)
         used += (size_t)snprintf(plan + used, sizeof plan - used, ", %s of measuring in each",
-                                 seconds_text(options->duration_s, text[0]));
+                                 bench_seconds_text(options->duration_s, text[0]));
     else
         used += (size_t)snprintf(plan + used, sizeof plan - used, ", %u inferences in each",
                                  options->iterations);
     if (options->warmup < 0)
         used += (size_t)snprintf(plan + used, sizeof plan - used,
                                  " after a warm-up until its times are steady, %s at most",
-                                 seconds_text(options->warmup_max_s, text[1]));
+                                 bench_seconds_text(options->warmup_max_s, text[1]));
     if (options->find_rate)
         search_s = rate_search_seconds(options->duration_s * options->processes, &most_s);
     if (options->find_rate)
         snprintf(plan + used, sizeof plan - used, "; before that the search for the rate, about %s",
-                 seconds_text(search_s * (double)rows, text[2]));
+                 bench_seconds_text(search_s * (double)rows, text[2]));
     most_s = (double)rows * (options->processes * (each_s + options->duration_s) + most_s);
     if (most_s < WORTH_SAYING_S && !isatty(STDERR_FILENO))
         return;
     if (most_s > 0 && options->duration_s > 0)
-        cli_say("plan: %s; %s at most, and loading", plan, seconds_text(most_s, text[0]));
+        cli_say("plan: %s; %s at most, and loading", plan, bench_seconds_text(most_s, text[0]));
     else if (most_s > 0)
         cli_say("plan: %s; %s at most, loading and the inferences", plan,
-                seconds_text(most_s, text[0]));
+                bench_seconds_text(most_s, text[0]));
     else
         cli_say("plan: %s", plan);
 }

@@ -93,6 +93,9 @@ const char *bench_keep_text(const char *text, struct bench_arguments *arguments)
 /* A whole number from least to most and nothing else. */
 bool bench_parse_count(const char *text, uint64_t least, uint64_t most, uint64_t *out_count);
 
+/* "2.5 s", "5 min". */
+const char *bench_seconds_text(double seconds, char out[32]);
+
 /* What is going to be measured and how long that takes at most, in a sentence on stderr: minutes
  * must not pass unannounced. */
 void bench_say_plan(const struct bench_options *options);

@@ -482,6 +482,32 @@ static int write_out(const struct request *request, const struct compare *compar
     return code;
 }
 
+/* Minutes must not pass unannounced. */
+static void say_plan(const struct request *request)
+{
+    size_t sides = request->run ? request->command_count : request->arguments.options.variant_count;
+    struct compare_plan plan;
+    char most[32];
+
+    if (request->output.quiet)
+        return;
+    compare_make_plan(&request->compare,
+                      request->run || compare_needs_turns(&request->arguments.options), &plan);
+    bench_seconds_text(plan.max_s, most);
+    if (!plan.turns)
+        cli_say("plan: %u process%s with all %zu in turn, and more if that is not certain; at most "
+                "%s (--max-time)",
+                plan.processes, plan.processes == 1 ? "" : "es", sides, most);
+    else if (plan.processes_most > plan.processes)
+        cli_say("plan: %u %s of each of %zu in turn, up to %u if that is not certain; at most %s "
+                "(--max-time)",
+                plan.processes, request->run ? "runs" : "processes", sides, plan.processes_most,
+                most);
+    else
+        cli_say("plan: %u %s of each of %zu in turn; at most %s (--max-time)", plan.processes,
+                request->run ? "runs" : "processes", sides, most);
+}
+
 static int compare_and_tell(struct request *request)
 {
     struct bench_options *bench = &request->arguments.options;
@@ -496,6 +522,8 @@ static int compare_and_tell(struct request *request)
     request->compare.bench = *bench;
     request->output.command_line = bench->command_line;
     request->output.tool_version = bench->tool_version;
+    if (request->run || !all_json(request) || request->vary)
+        say_plan(request);
     if (request->run)
         status = run_commands(request, &compare, &err);
     else if (all_json(request) && !request->vary)

@@ -23,9 +23,20 @@ contains "alpha and threshold too" "$out" "alpha 0.05 over 3 looks (1 taken; int
 contains "outputs are compared" "$out" "cosine 1, SQNR 40 dB"
 contains "it explains" "$out" "REGRESSED if low > +50 %"
 contains "with a second opinion" "$out" "Hodges-Lehmann"
+# Minutes do not pass unannounced.
+contains "the plan was told before" "$(cat "$T/stderr")" \
+    "plan: 7 processes with all 2 in turn, and more if that is not certain; at most 5 min (--max-time)"
 
 exits "the other way round is IMPROVED" 0 few "$b" "$a" -q
 matches "and says so" "$(cat "$T/stdout")" '^IMPROVED '
+lacks "no plan if quiet" "$(cat "$T/stderr")" "plan:"
+
+if command -v script >/dev/null 2>&1; then
+    terminal=$(script -qec "'$INFEROGRAM' compare --runtime '$fake' '$b' '$a' --pairs 14 --pairs-max 14 --processes 7 --threshold 50" /dev/null </dev/null)
+    contains "a terminal shows where it is" "$terminal" "measuring pairs"
+else
+    skip "a terminal" "script(1) is not installed"
+fi
 
 # ---- a faster way to another answer is no improvement ----
 printf 'fake\nrun_us=1500\n' >"$T/right.fake"

@@ -7,6 +7,8 @@ run() { "$INFEROGRAM" compare --run --pairs 8 --pairs-max 8 "$@"; }
 
 exits "a command that takes longer" 1 run --threshold 50 -- sleep 0.02 --- sleep 0.1
 matches "REGRESSED" "$(cat "$T/stdout")" '^REGRESSED  B: sleep 0.1: '
+matches "the plan was told before" "$(cat "$T/stderr")" \
+    'plan: 8 runs of each of 2 in turn.*; at most [0-9]+ (s|min) .--max-time.'
 contains "the unit is named" "$(cat "$T/stdout")" "8 pairs of processes that took turns (ABBA), one value each"
 exits "a third one" 1 run --threshold 50 -q -- sleep 0.02 --- sleep 0.1 --- sleep 0.1
 is "has a line of its own" "$(wc -l <"$T/stdout" | tr -d ' ')" 2
