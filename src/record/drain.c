@@ -328,12 +328,23 @@ static uint64_t signature_of(const struct trace_open_zone *open, int count)
     return signature;
 }
 
+/* What is taken in this pass has waited in its ring for one pass, and is looked at again after the
+ * next: where a pass takes long (many busy threads on few cores), that counts. */
+static uint64_t flush_age(const struct target_context *context)
+{
+    uint64_t passes_ns = 2 * context->pass_ns;
+    uint64_t least_ns = context->flush_after_ns / 8;
+
+    return passes_ns + least_ns < context->flush_after_ns ? context->flush_after_ns - passes_ns
+                                                          : least_ns;
+}
+
 void ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_ns, bool final)
 {
     struct trace_open_zone open[IFG_WIRE_OPEN_MAX];
     uint64_t as_of;
-    bool old = reader->oldest_ns &&
-               (final || now_ns - reader->oldest_ns >= target->context->flush_after_ns);
+    bool old =
+        reader->oldest_ns && (final || now_ns - reader->oldest_ns >= flush_age(target->context));
     bool look = final || old || now_ns - reader->open_written_ns >= OPEN_EVERY_NS;
     uint64_t signature;
     int count;

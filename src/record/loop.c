@@ -386,6 +386,14 @@ static void drain_all(struct session *session, uint64_t now_ns)
     unsigned fullest = 0;
     bool any = false;
 
+    if (session->last_pass_ns) {
+        uint64_t pass_ns = now_ns - session->last_pass_ns;
+        uint64_t before_ns = session->context.pass_ns;
+
+        /* The longest of late: it shrinks slowly. */
+        session->context.pass_ns = pass_ns > before_ns ? pass_ns : before_ns - before_ns / 8;
+    }
+    session->last_pass_ns = now_ns;
     for (struct target *t = session->targets; t; t = target_next(t)) {
         unsigned full = target_drain(t, now_ns, &any);
 

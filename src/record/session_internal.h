@@ -68,6 +68,7 @@ struct session {
     uint64_t next_samples_ns;
     uint64_t next_progress_ns;
     uint64_t sleep_ns;
+    uint64_t last_pass_ns; /* when the rings were looked at last */
     unsigned interrupts;
     struct target_counts ended; /* counts of targets that are closed */
     uint32_t processes;

@@ -29,6 +29,7 @@ struct target_context {
     const char *session_directory; /* where children of a fork are to put their regions */
     bool lossless;
     uint64_t flush_after_ns; /* no event waits longer than this to be written */
+    uint64_t pass_ns;        /* how long the loop takes from one look at a ring to the next */
     pid_t launched; /* the command we started, and its words: it may be gone before we look */
     char *const *command;
     struct instruments *instruments; /* what the processes say of them; NULL: nobody asks */
