@@ -472,7 +472,7 @@ enum ifg_status find_ort_in(const char *named, const struct ort_surroundings *su
                             struct found_ort *out_found, struct ifg_error *err)
 {
     struct search search = { .around = surroundings, .found = out_found };
-    const char *variable = getenv("IFG_ORT");
+    const char *variable = secure_getenv("IFG_ORT");
 
     memset(out_found, 0, sizeof *out_found);
     if (named && *named)

@@ -20,7 +20,7 @@
 
 enum ifg_status measure_make_folder(char out_path[PATH_MAX], struct ifg_error *err)
 {
-    const char *parent = getenv("TMPDIR");
+    const char *parent = secure_getenv("TMPDIR");
 
     snprintf(out_path, PATH_MAX, "%s/inferogram-bench-XXXXXX", parent && *parent ? parent : "/tmp");
     if (!mkdtemp(out_path))

@@ -13,7 +13,7 @@ static struct own_folder_kind live_folders(void)
 
 const char *live_folder_place(void)
 {
-    const char *place = getenv("TMPDIR");
+    const char *place = secure_getenv("TMPDIR");
 
     return place && *place ? place : "/tmp";
 }

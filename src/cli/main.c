@@ -2,6 +2,7 @@
 /* inferogram: one program, one file per command. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -115,6 +116,20 @@ static int run(int argc, char **argv)
     return run_command(argc - 1, argv + 1);
 }
 
+/* What is loaded, run or believed is not for the environment to say where this program has rights
+ * that its user lacks: see secure_getenv(3). */
+static void tell_what_is_ignored(void)
+{
+    static const char *const names[] = { "IFG_HOOKS_DIR", "IFG_PROBES_DIR", "IFG_ORT",
+                                         "IFG_ORT_HELPER", "IFG_BENCH_RUNNER" };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getenv(names[i]) && !secure_getenv(names[i]))
+            cli_say("%s is ignored, because this program has rights that you lack (file "
+                    "capabilities or set-uid)",
+                    names[i]);
+}
+
 int main(int argc, char **argv)
 {
     int code;
@@ -123,6 +138,7 @@ int main(int argc, char **argv)
         cli_say("cannot give up the rights that this program was given: %s", strerror(errno));
         return CLI_NO;
     }
+    tell_what_is_ignored();
     code = run(argc, argv);
 
     /* Results that were only thought to be written; commands tell of their own. */

@@ -10,10 +10,11 @@
 
 #include "cli/cli.h"
 
-/* IFG_PROBES_DIR, or beside the installed command, or in the build tree; colons between them. */
+/* IFG_PROBES_DIR (not with capabilities of the file), or beside the installed command, or in the
+ * build tree; colons between them. */
 static void find_folders(char *out, size_t size)
 {
-    const char *named = getenv("IFG_PROBES_DIR");
+    const char *named = secure_getenv("IFG_PROBES_DIR");
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash;

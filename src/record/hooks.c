@@ -75,7 +75,7 @@ static bool find_beside_us(char out[PATH_MAX])
 
 bool hooks_find_directory(char out[PATH_MAX], char *reason, size_t size)
 {
-    const char *named = getenv("IFG_HOOKS_DIR");
+    const char *named = secure_getenv("IFG_HOOKS_DIR");
 
     if (named && *named && !realpath(named, out)) {
         snprintf(reason, size, "there is no directory %.256s (IFG_HOOKS_DIR)", named);
