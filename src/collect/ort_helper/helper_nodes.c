@@ -33,10 +33,12 @@
 
 /* ---- the directory ---- */
 
+/* Started by hand as root, it becomes another user's, who may put a link in its place: from then on
+ * it is used through the descriptor. For the same reason root does not ask TMPDIR. */
 static enum ifg_status make_directory(const struct helper *helper, char *path, size_t size,
-                                      struct ifg_error *err)
+                                      int *out_fd, struct ifg_error *err)
 {
-    const char *base = getenv("TMPDIR");
+    const char *base = geteuid() == 0 ? NULL : secure_getenv("TMPDIR");
     enum ifg_status status;
 
     snprintf(path, size, "%s/inferogram-nodes.XXXXXX", base && *base == '/' ? base : "/tmp");
@@ -45,38 +47,52 @@ static enum ifg_status make_directory(const struct helper *helper, char *path, s
         path[0] = '\0';
         return status;
     }
-    if (helper->who.uid != geteuid() && chown(path, helper->who.uid, helper->who.gid) < 0)
+    *out_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*out_fd < 0 ||
+        (helper->who.uid != geteuid() && fchown(*out_fd, helper->who.uid, helper->who.gid) < 0))
         return ifg_fail_errno(err, "%.300s", path);
     return IFG_OK;
 }
 
-/* Only files are in it; what else there may be stays. */
-static void remove_directory(const char *path)
+/* A stream over the directory from its begin; fd stays open. */
+static DIR *list(int fd)
 {
-    DIR *directory = path[0] ? opendir(path) : NULL;
+    int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = own >= 0 ? fdopendir(own) : NULL;
+
+    if (!directory && own >= 0)
+        close(own);
+    return directory;
+}
+
+/* Only files are in it; what else there may be stays. */
+static void remove_directory(const char *path, int fd)
+{
+    DIR *directory = fd >= 0 ? list(fd) : NULL;
     struct dirent *entry;
 
     while (directory && (entry = readdir(directory)))
-        unlinkat(dirfd(directory), entry->d_name, 0);
+        unlinkat(fd, entry->d_name, 0);
     if (directory)
         closedir(directory);
+    if (fd >= 0)
+        close(fd);
     if (path[0])
-        rmdir(path);
+        rmdir(path); /* empty, and no link */
 }
 
 /* The one file that begins with our prefix: what it is called was said by foreign code, so that is
  * not believed. */
-static int open_profile(const char *path)
+static int open_profile(int folder)
 {
-    DIR *directory = opendir(path);
+    DIR *directory = list(folder);
     struct dirent *entry;
     struct stat found;
     int fd = -1;
 
     while (directory && fd < 0 && (entry = readdir(directory)))
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0)
-            fd = openat(dirfd(directory), entry->d_name,
-                        O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+            fd = openat(folder, entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (directory)
         closedir(directory);
     if (fd >= 0 && (fstat(fd, &found) < 0 || !S_ISREG(found.st_mode))) {
@@ -86,9 +102,9 @@ static int open_profile(const char *path)
     return fd;
 }
 
-static enum ifg_status read_profile(const char *path, struct ifg_bytes *out, struct ifg_error *err)
+static enum ifg_status read_profile(int folder, struct ifg_bytes *out, struct ifg_error *err)
 {
-    int fd = open_profile(path);
+    int fd = open_profile(folder);
     char buffer[65536];
     ssize_t got;
 
@@ -312,16 +328,17 @@ enum ifg_status helper_nodes(const struct helper *helper, struct ifg_bytes *out,
     struct ifg_bytes words, json;
     struct profile profile = { 0 };
     enum ifg_status status;
+    int folder = -1;
 
     ifg_bytes_init(&words, WORDS_MAX);
     ifg_bytes_init(&json, PROFILE_MAX);
-    status = make_directory(helper, directory, sizeof directory, err);
+    status = make_directory(helper, directory, sizeof directory, &folder, err);
     if (!status && !make_job(helper, directory, job, sizeof job))
         status = ifg_fail(err, IFG_INVALID, "the model has a name that cannot be handed over");
     if (!status)
         status = helper_run_job(helper, job, &words, err);
     if (!status)
-        status = read_profile(directory, &json, err);
+        status = read_profile(folder, &json, err);
     if (!status)
         status = profile_read((const char *)json.data, json.size, &profile, err);
     if (!status && !profile.op_count)
@@ -333,7 +350,7 @@ enum ifg_status helper_nodes(const struct helper *helper, struct ifg_bytes *out,
         status = put_nodes(&profile, out, err);
         answer_put(out, "end\n");
     }
-    remove_directory(directory);
+    remove_directory(directory, folder);
     profile_fini(&profile);
     ifg_bytes_fini(&json);
     ifg_bytes_fini(&words);
