@@ -4,6 +4,8 @@
 BUILD ?= build
 MESON_FLAGS ?=
 FUZZ_SECONDS ?= 60
+HOSTILE_SECONDS ?= 600
+HOSTILE_WAYS ?=
 LEAVE_OUT ?=
 SANITIZE_CC ?= clang
 , := ,
@@ -21,7 +23,7 @@ then meson setup --reconfigure $(1) >/dev/null; fi || \
 	{ echo "Could not configure; if something is missing, run: sudo tools/install-deps" >&2; exit 1; }
 endef
 
-.PHONY: all ui demo test check install bench asan tsan clang fuzz format lint clean help
+.PHONY: all ui demo test check install bench asan tsan clang fuzz hostile format lint clean help
 
 all: ui ## build into build/
 	$(call configure,$(BUILD))
@@ -75,6 +77,12 @@ fuzz: ui ## every fuzz target for FUZZ_SECONDS (60), in build-fuzz/
 	$(call configure,build-fuzz,-Dfuzz=true -Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-fuzz fuzz
 	@tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
+
+hostile: export CC = $(SANITIZE_CC)
+hostile: ui ## programs that forge what root's recorder reads of them, HOSTILE_SECONDS (600) each of HOSTILE_WAYS (all), in build-asan/
+	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
+	@ninja -C build-asan program hostile-programs
+	@tools/run-hostile build-asan $(HOSTILE_SECONDS) $(HOSTILE_WAYS)
 
 format: ## put all C files in form
 	@clang-format -i $(C_FILES)

@@ -8,7 +8,7 @@
 cd "$T" || exit 1
 MEMORY_MAX_KB=${MEMORY_MAX_KB:-400000} # resident, of which the mapped region is 65,000
 
-for way in indices slots records states definitions rings names open control everything truncate; do
+for way in indices slots records states definitions rings names open control everything truncate unmap; do
     : >recorder.err
     spawn "$INFEROGRAM" record -f -o hostile.ifg -- "$REC_HOSTILE" "$way" 0.7 >/dev/null 2>recorder.err
     recorder=$spawned

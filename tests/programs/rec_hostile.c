@@ -4,8 +4,9 @@
  * writes garbage over it, in the way that its argument names, for some seconds; then it exits with
  * 0.
  *
- *   rec_hostile WAY SECONDS     ways: indices slots records states definitions rings control names
- *                               open everything truncate; seal: only tries, and needs no time
+ *   rec_hostile WAY SECONDS [SEED]    ways: indices slots records states definitions rings control
+ *                                     names open everything truncate unmap; seal: only tries, and
+ *                                     needs no time
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -181,6 +182,16 @@ static void truncate_region(void)
     }
 }
 
+/* Where the region was is nothing, of which the library knows nothing: no zones afterwards. */
+static void unmap_region(char *region)
+{
+    uint32_t slots;
+
+    munmap(region, ifg_wire_ring_offset(RINGS_HIT, &slots));
+    usleep(300000);
+    _exit(0);
+}
+
 /* A region in a memfd keeps its size, whatever the program tries. */
 static int try_to_cut_memfd(void)
 {
@@ -217,6 +228,8 @@ int main(int argc, char **argv)
         return 99;
     if (strcmp(argv[1], "seal") == 0)
         return try_to_cut_memfd();
+    if (argc > 3)
+        random_state ^= strtoull(argv[3], NULL, 10) * 0x9e3779b97f4a7c15ull;
     for (int i = 0; i < 100; i++) {
         IFG_ZONE("sane");
     }
@@ -226,6 +239,8 @@ int main(int argc, char **argv)
         sleep(1);
         _exit(0);
     }
+    if (strcmp(argv[1], "unmap") == 0)
+        unmap_region(region);
     /* Some rings in use, so that there is something to look at. */
     for (uint32_t i = 0; i < RINGS_HIT; i++) {
         uint32_t slots;
