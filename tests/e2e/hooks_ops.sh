@@ -82,6 +82,15 @@ for version in 1.30.0 1.25.1 1.20.1 1.14.0; do
         ('node_index', 'output_size', 'input_type_shape', 'output_type_shape')")" 4
 done
 
+# Versions before 1.31 write such a name into their profile as it is.
+record_options=--ops=1
+for version in 1.30.0 1.20.1 1.14.0; do
+    have "ort-node-$version" || continue
+    same "$version: a name of two lines" "$app" --ort "$(ort $version)" --model "$models/newline.onnx" --runs 3
+    is "$version: a name of two lines: as it is" "$(rows "SELECT count(*), name = 'say \"hi\" \\ there' || char(10) || 'and here'
+        FROM slice WHERE kind = 'op' GROUP BY name")" 3,1
+    is "$version: a name of two lines: nothing lost" "$(rows "SELECT dropped FROM trace_info")" 0
+done
 record_options=--ops=16
 same "every 16th" "$app" --ort "$(ort 1.30.0)" --model "$models/chain.onnx" --runs 64
 is "every 16th: four of 64" "$(inference_attributes ops)" "1 4"

@@ -8,6 +8,7 @@ relus.onnx     three nodes "r00" to "r02", all of them Relu
 fusable.onnx   Identity nodes and constants that graph optimization removes
 if.onnx        flag (bool) decides between two subgraphs; x is Nx4
 quote.onnx     the node's name has a double quote and a backslash
+newline.onnx   the same, and the end of a line
 twins.onnx     the bytes of relu.onnx with another graph name
 unknown.onnx   a node of an operator that does not exist
 broken.onnx    not protobuf
@@ -136,7 +137,8 @@ def main():
     models = {'relu': relu(), 'chain': series('chain_graph', 'n', 20, ['Abs', 'Neg', 'Sigmoid', 'Sin', 'Tanh']),
               'mixed': series('mixed_graph', 'm', 12, ['Sin', 'Relu', 'Cos']),
               'relus': series('relus_graph', 'r', 3, ['Relu']), 'fusable': fusable(), 'if': branches(),
-              'quote': relu('quote_graph', 'say "hi" \\ there'), 'twins': relu('twins_graph'),
+              'quote': relu('quote_graph', 'say "hi" \\ there'),
+              'newline': relu('newline_graph', 'say "hi" \\ there\nand here'), 'twins': relu('twins_graph'),
               'unknown': relu('unknown_graph', 'strange', 'NoSuchOperator'), 'broken': b'this is not a model\xff' * 4,
               'text': texts(), 'weight': weight(), 'shapeless': shapeless(), 'list': sequence(),
               'later': model(graph('later_graph', [node('Relu', 'relu', ['x'], 'y')], [X], [Y]), 9999),

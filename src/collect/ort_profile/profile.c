@@ -38,6 +38,10 @@ static const struct {
     { "thread_scheduling_stats", false },
 };
 
+/* ONNX Runtime before 1.31 writes a line for each event, and names as they are: a node may have the
+ * end of a line in its name. This stands for it until the event is read. */
+#define LINE_END_IN_NAME '\x1e'
+
 struct reading {
     struct source *source;
     struct splitter *splitter;
@@ -160,8 +164,8 @@ static uint32_t place_of(struct profile *profile, const struct event *event, siz
 
     memcpy(key, event->name.text, used);
     for (size_t i = 0; i < used; i++)
-        if (!key[i])
-            key[i] = ' ';
+        if (!key[i] || key[i] == LINE_END_IN_NAME)
+            key[i] = key[i] ? '\n' : ' ';
     key[used++] = '\0';
     if (type_bytes > NAME_BYTES)
         type_bytes = NAME_BYTES;
@@ -257,6 +261,55 @@ static void take_event(struct reading *reading, const struct event *event)
         take_part(event, &reading->profile->reading);
 }
 
+/* ---- lines ---- */
+
+static bool starts_with(const char *at, const char *end, const char *text)
+{
+    return (size_t)(end - at) >= strlen(text) && memcmp(at, text, strlen(text)) == 0;
+}
+
+/* Whether an event, or the list, ends or begins at this line end. */
+static bool is_between_events(const char *begin, const char *at, const char *end)
+{
+    const char *next = at + 1;
+    bool after_event = at - begin >= 2 && at[-1] == ',' && at[-2] == '}';
+
+    if (at == begin || at[-1] == '\r' || at[-1] == '\n')
+        return true;
+    return (after_event || at[-1] == '}' || at[-1] == '[') &&
+           (next == end || *next == ']' || *next == '\n' || starts_with(next, end, "{}") ||
+            starts_with(next, end, "{\"cat\" : \""));
+}
+
+/* A copy with those line ends marked; NULL: there are none, or there is no memory. */
+static char *mark_line_ends(const char *json, size_t bytes)
+{
+    const char *end = json + bytes;
+    char *copy = NULL;
+
+    if (!starts_with(json, end, "[\n{\"cat\" : \""))
+        return NULL;
+    for (const char *at = json; (at = memchr(at, '\n', (size_t)(end - at))); at++) {
+        if (is_between_events(json, at, end))
+            continue;
+        if (!copy) {
+            copy = ifg_alloc(bytes, 1);
+            if (!copy)
+                return NULL;
+            memcpy(copy, json, bytes);
+        }
+        copy[at - json] = LINE_END_IN_NAME;
+    }
+    return copy;
+}
+
+static bool is_node(const struct piece *piece)
+{
+    static const char ending[] = "_kernel_time\"";
+
+    return memmem(piece->text, piece->bytes, ending, sizeof ending - 1);
+}
+
 /* As it is, else repaired: ONNX Runtime before 1.31 does not escape names. */
 static const struct event *parse_piece(struct reading *reading, const struct piece *piece)
 {
@@ -294,10 +347,12 @@ static enum ifg_status take_piece(struct reading *reading, struct piece *piece,
     }
     if (status)
         return status;
-    if (event)
+    if (event) {
         take_event(reading, event);
-    else if (piece->kind == PIECE_EVENT || piece->kind == PIECE_CUT)
+    } else if (piece->kind == PIECE_EVENT || piece->kind == PIECE_CUT) {
+        reading->profile->refused += is_node(piece);
         splitter_resync(reading->splitter, piece);
+    }
     return IFG_OK;
 }
 
@@ -306,13 +361,14 @@ enum ifg_status profile_read(const char *json, size_t bytes, struct profile *out
 {
     struct reading reading = { .profile = out_profile };
     struct piece piece = { .kind = PIECE_OTHER };
+    char *marked = mark_line_ends(json, bytes);
     enum ifg_status status;
 
     memset(out_profile, 0, sizeof *out_profile);
     names_init(&out_profile->places, PLACES_MAX);
     ifg_bytes_init(&out_profile->details, DETAILS_MAX);
     ifg_bytes_init(&reading.repaired, REPAIRED_MAX);
-    status = source_open_memory(json, bytes, 0, &reading.source, err);
+    status = source_open_memory(marked ? marked : json, bytes, 0, &reading.source, err);
     if (!status)
         status = splitter_create(reading.source, &reading.splitter, err);
     if (!status)
@@ -330,6 +386,7 @@ enum ifg_status profile_read(const char *json, size_t bytes, struct profile *out
     event_parser_destroy(reading.parser);
     splitter_destroy(reading.splitter);
     source_close(reading.source);
+    ifg_free(marked);
     ifg_bytes_fini(&reading.repaired);
     return status;
 }
