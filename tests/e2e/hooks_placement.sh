@@ -55,6 +55,34 @@ prepared() { # PROVIDER KEY: values of its preparations, "-" where there is none
 
 load_state() { rows "SELECT specialization FROM ml_event WHERE category = 'load'"; }
 
+# The same in Python.
+is "Python: a saved compiled model is evidence" "$(python3 - "$SOURCE_DIR/src/hooks/python" "$T/net.onnx" <<'EOP'
+import sys
+sys.path.insert(0, sys.argv[1])
+from inferogram_hook import evidence
+class Options:
+    graph_optimization_level = 'ORT_ENABLE_ALL'
+    def __init__(self, **entries):
+        self.entries = {key.replace('__', '.'): value for key, value in entries.items()}
+    def get_session_config_entry(self, key):
+        return self.entries[key]
+class Content:
+    has_ep_context = is_ort_format = is_saved_by_ort = False
+    size = 1
+states = []
+for options in (Options(ep__context_file_path=sys.argv[2] + '.named'), Options(ep__context_enable='1'), Options()):
+    paths = evidence.context_paths(options, sys.argv[2])
+    before = evidence.cache_files(paths)
+    for path in paths[:1]:
+        open(path, 'w').close()
+    after = evidence.cache_files(paths)
+    for old, new in ((before, after), (after, after)):
+        state, why = evidence.judge(Content, options, ['OtherExecutionProvider'], [], old, new, paths)
+        states.append(({evidence.COLD: 'cold', evidence.UNKNOWN: 'unknown'}[state]))
+print(*states)
+EOP
+)" "cold unknown cold unknown unknown unknown"
+
 for version in 1.24.3 1.25.1 1.30.0; do
     if ! have "ort-node-$version"; then
         skip "$version" "$(tail -n 1 "$T/fetch")"
@@ -128,6 +156,17 @@ for version in 1.24.3 1.25.1 1.30.0; do
         --model "$mixed"
     is "$version: that is cold" "$(load_state)" cold
     contains "$version: because of the file in it" "$(attributes load why)" engine.cache
+    # Models as a provider compiled them. ONNX Runtime writes these, which the stub does in its place.
+    compiled=$engines/compiled.onnx
+    rebuilt "$version: a compiled model is saved" "$compiled" $version --ep-option "stub_compiled=$compiled" \
+        --config "ep.context_file_path=$compiled" --model "$mixed"
+    is "$version: that is cold as well" "$(load_state)" cold
+    contains "$version: because of that model" "$(attributes load why)" compiled.onnx
+    cp "$mixed" "$engines/ours.onnx"
+    rebuilt "$version: a compiled model without a name" "$engines/ours_ctx.onnx_stub.bin" $version --config ep.context_enable=1 \
+        --ep-option stub_ignore_nodes=1 --ep-option "stub_compiled=$engines/ours_ctx.onnx_stub.bin" --model "$engines/ours.onnx"
+    is "$version: cold, too" "$(load_state)" cold
+    contains "$version: because of the model beside it" "$(attributes load why)" ours_ctx.onnx
     cp "$mixed" "$engines/beside.onnx"
     rebuilt "$version: a model beside its engines" "$engines/engine-run.cache" $version --ep-option "stub_cache_path=$engines" \
         --ep-option stub_build_in_run=1 --model "$engines/beside.onnx" --runs 3

@@ -318,6 +318,18 @@ static bool read_flag(const struct stub_factory *factory, const void *options, c
     return strcmp(value, "1") == 0;
 }
 
+/* A file that appears while a session is made, as the model that a provider has compiled does. */
+static void write_compiled(const struct stub_factory *factory, const void *options)
+{
+    char path[512] = "";
+    int file;
+
+    read_option(factory, options, "stub_compiled", path, sizeof path);
+    file = path[0] ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+    if (file >= 0)
+        close(file);
+}
+
 static void *create_ep(struct factory *self, const void *const *devices,
                        const void *const *metadata, size_t count, const void *options,
                        const void *logger, struct ep **out)
@@ -344,6 +356,7 @@ static void *create_ep(struct factory *self, const void *const *devices,
     snprintf(ep->operator_type, sizeof ep->operator_type, "Relu");
     read_option(factory, options, "stub_operator", ep->operator_type, sizeof ep->operator_type);
     read_option(factory, options, "stub_cache_path", ep->cache, sizeof ep->cache);
+    write_compiled(factory, options);
     ep->ignores_nodes = read_flag(factory, options, "stub_ignore_nodes");
     ep->builds_in_run = read_flag(factory, options, "stub_build_in_run");
     *out = &ep->face;

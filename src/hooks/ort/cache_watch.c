@@ -42,6 +42,21 @@ static bool watch_place(struct ort_cache_watch *watch, unsigned i)
     return watch->places[i].number >= 0;
 }
 
+/* Where ONNX Runtime writes a compiled model that nobody named: model_ctx.onnx, or before 1.21
+ * model.onnx_ctx.onnx. What counts is how the name begins. */
+static void add_context(struct ort_cache_watch *watch, const char *model_path)
+{
+    const char *slash = strrchr(model_path, '/');
+    const char *dot = strrchr(slash ? slash : model_path, '.');
+    int stem = dot ? (int)(dot - model_path) : (int)strlen(model_path);
+
+    if (watch->count + 2 > ORT_CACHES)
+        return;
+    snprintf(watch->places[watch->count++].path, ORT_TEXT, "%.*s_ctx.onnx", stem, model_path);
+    snprintf(watch->places[watch->count++].path, ORT_TEXT, "%.*s_ctx.onnx", ORT_TEXT - 16,
+             model_path);
+}
+
 void cache_watch_begin(struct ort_cache_watch *watch, const struct ort_options *options,
                        const char *model_path)
 {
@@ -51,16 +66,17 @@ void cache_watch_begin(struct ort_cache_watch *watch, const struct ort_options *
 
     memset(watch, 0, sizeof *watch);
     watch->fd = -1;
-    if (!options->cache_count)
+    if (!options->cache_count && !(options->writes_context && model_path))
         return;
     if (model_path)
         snprintf(watch->model, sizeof watch->model, "%.63s", slash ? slash + 1 : model_path);
     watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    for (unsigned i = 0; watch->fd >= 0 && i < options->cache_count; i++) {
-        memcpy(watch->places[i].path, options->caches[i], ORT_TEXT);
-        watch->count = i + 1;
+    for (unsigned i = 0; i < options->cache_count; i++)
+        memcpy(watch->places[watch->count++].path, options->caches[i], ORT_TEXT);
+    if (options->writes_context && model_path)
+        add_context(watch, model_path);
+    for (unsigned i = 0; watch->fd >= 0 && i < watch->count; i++)
         any = watch_place(watch, i) || any;
-    }
     if (!any)
         cache_watch_end(watch);
     errno = saved_errno;

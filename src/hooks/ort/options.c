@@ -203,6 +203,8 @@ struct ort_status *ort_AddSessionConfigEntry(struct ort_runtime *rt,
         note_entry(noted, key, value);
         if (strcmp(key, "session.disable_cpu_ep_fallback") == 0)
             noted->no_cpu_fallback = strcmp(value, "1") == 0;
+        else if (strcmp(key, "ep.context_enable") == 0)
+            noted->writes_context = strcmp(value, "1") == 0;
         else if (strcmp(key, "session.use_env_allocators") == 0)
             noted->env_allocators = strcmp(value, "1") == 0;
     }

@@ -102,7 +102,8 @@ struct ort_options {
     bool env_allocators; /* shared with other sessions, perhaps the program's own */
     bool global_threads;
     bool saves_optimized;
-    bool unknown; /* made before we were there: nothing here is certain */
+    bool writes_context; /* the model as providers compiled it, beside the model or as told */
+    bool unknown;        /* made before we were there: nothing here is certain */
     unsigned provider_count;
     char providers[ORT_PROVIDERS][48];
     char failed[ORT_PROVIDERS][2][ORT_TEXT]; /* provider, error */

@@ -22,11 +22,30 @@ def cache_paths(provider_options):
     return paths
 
 
+def context_paths(options, model_path):
+    """Where ONNX Runtime writes the model as providers compiled it, if it was told to."""
+    def entry(key):
+        try:
+            return options.get_session_config_entry(key)
+        except Exception:  # it has none, or is a version that does not tell
+            return ''
+    named = entry('ep.context_file_path')
+    if named:
+        return [named]
+    if entry('ep.context_enable') != '1' or not model_path:
+        return []
+    path = os.fsdecode(model_path)
+    return [os.path.splitext(path)[0] + '_ctx.onnx', path + '_ctx.onnx']
+
+
 def cache_files(paths):
     """Names with their times, so that a rewritten file counts as new."""
     found = set()
     for path in paths:
         try:
+            if os.path.isfile(path):
+                found.add((path, os.stat(path).st_mtime_ns))
+                continue
             with os.scandir(path) as entries:
                 for entry in entries:
                     if len(found) < CACHE_FILES_MAX and entry.is_file():
@@ -41,13 +60,15 @@ def level_name(options):
     return level.rpartition('.')[2].replace('ORT_ENABLE_', '').replace('ORT_', '').lower()
 
 
-def judge(content, options, providers, caches, before, after):
+def judge(content, options, providers, caches, before, after, contexts=()):
     """(state, why) of a load that has succeeded; `providers` are those of the session."""
     level = level_name(options)
     new = sorted(path for path, _ in after - before)
+    if new and new[0] in contexts:
+        return COLD, 'a provider compiled the model and it was saved: ' + new[0]
     if new:
         return COLD, 'a provider wrote its engine cache: ' + new[0]
-    if caches and after:
+    if caches and any(path not in contexts for path, _ in after):
         return CACHED, 'a provider has its engine cache in ' + caches[0]
     if content.has_ep_context:
         return PRECOMPILED, 'the model holds parts that a provider compiled before (EPContext)'

@@ -41,7 +41,8 @@ class Creation:
         self.data = getattr(session, '_model_bytes', None)
         self.options = getattr(session, '_sess_options', None)
         self.caches = evidence.cache_paths(settings)
-        self.files_before = evidence.cache_files(self.caches)
+        self.contexts = evidence.context_paths(self.options, self.path)
+        self.files_before = evidence.cache_files(self.caches + self.contexts)
         self.policy = ''
         self.content = self.model = self.zone = None
         self.number = 0
@@ -218,7 +219,7 @@ class Sessions:
             state, why = evidence.judge(
                 creation.content, creation.options or default_options(self.package),
                 session.get_providers(), creation.caches, creation.files_before,
-                evidence.cache_files(creation.caches))
+                evidence.cache_files(creation.caches + creation.contexts), creation.contexts)
             details.append((b'why', as_bytes(why)))
         library.event_load_state(zone, state)
         library.details(zone, details)
