@@ -391,11 +391,16 @@ enum ifg_status remote_call(struct remote *remote, uint64_t function, const char
     uint64_t mask = ~FAULTS;
     uint64_t text_at;
 
-    if (!write_frame(remote, text, &text_at))
+    if (!write_frame(remote, text, &text_at)) {
+        char byte;
+
+        if (pread(remote->memory, &byte, 1, (off_t)thread->saved.rsp) == 0) /* no memory at all */
+            return ifg_fail(err, IFG_NOT_FOUND, "process %d ended meanwhile", (int)remote->pid);
         return ifg_fail(err, IFG_BUSY,
                         "process %d has no room on the stack of the thread that was to load the "
                         "library; try again",
                         (int)remote->pid);
+    }
     call.rip = function;
     call.rsp = thread->frame;
     call.rdi = text ? text_at : 0;

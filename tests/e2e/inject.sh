@@ -210,6 +210,8 @@ exits "no such process" $not_found drive 4194000 "$hooks" begin
 contains "is told" "$(cat stderr)" "there is no process 4194000"
 spawn sleep 60
 sleeper=$spawned
+# Until it is there, and has loaded what it needs.
+until_true 20 sh -c "grep -q libc.so /proc/$sleeper/maps && grep -q '^State:.S' /proc/$sleeper/status"
 exits "no ONNX Runtime" $not_found drive "$sleeper" "$hooks" begin
 contains "is told" "$(cat stderr)" "has no ONNX Runtime whose functions can be reached"
 kill -STOP "$sleeper"

@@ -174,9 +174,12 @@ def case_documents(test):
         for series in memory['series']:
             times = [point[0] for point in series['points']]
             assert times == sorted(times) and len(times) <= 1000, series['name']
-    for a, b in [('profile', 'showcase'), ('showcase', 'showcase'), ('plain', 'empty')]:
+    for a, b in [('profile', 'plain'), ('showcase', 'showcase'), ('plain', 'empty')]:
         ids = test.traces[a]['id'], test.traces[b]['id']
         assert test.server.json(f'compare?a={ids[0]}&b={ids[1]}') == test.command('diff', a, b, '--json'), (a, b)
+    # Of one of the two every inference was slowed down by recording its operators.
+    uneven = test.server.json(f"compare?a={test.traces['profile']['id']}&b={test.traces['showcase']['id']}", 400)
+    assert 'Record both with --ops, or both without' in uneven['error'], uneven
     good, bad = test.traces['plain']['id'], test.traces['bad']['id']
     assert test.server.json(f'compare?a={good}&b={good}&threshold=20')['threshold'] == 0.2
     assert 'bad.ifg' in test.server.json(f'compare?a={good}&b={bad}', 422)['error']
