@@ -65,7 +65,10 @@ for signal in INT TERM; do
     is "once" "$(grep -c '^got' recorder.out)" 1
     is "its trace is finished" "$(json "alone-$signal.ifg" "d['file']['finished']")" True
 done
-recorder -o hup.ifg --pid "$ticker"
+# Whoever started the tests may ignore it (nohup, some CI systems).
+spawn env --default-signal=HUP "$INFEROGRAM" record -o hup.ifg --pid "$ticker" >hup.out 2>&1
+recorder=$spawned
+until_true 10 grep -q recording hup.out
 kill -HUP "$recorder"
 ended "$recorder"
 is "SIGHUP stops an attached recording" "$status" 0
