@@ -80,6 +80,26 @@ void measure_show(const struct measure_process *process, const char *phase, uint
         options->progress(&progress, options->user);
 }
 
+void measure_tell_kept(const struct measure_process *process, const struct runner_samples *samples,
+                       size_t first)
+{
+    const struct bench_options *options = process->all->options;
+    struct bench_batch batch = {
+        .row = (size_t)(process->row - process->all->rows),
+        .name = process->row->variant ? process->row->row->name : "",
+        .process = process->number,
+        .epoch_ns = samples->epoch_ns,
+    };
+
+    if (!options->kept || samples->count <= first)
+        return;
+    batch.due_ns = samples->due_ns + first;
+    batch.start_ns = samples->start_ns + first;
+    batch.end_ns = samples->end_ns + first;
+    batch.count = samples->count - first;
+    options->kept(&batch, options->user);
+}
+
 static void end_second(struct measurement *all, uint64_t now)
 {
     struct measure_live *live = &all->live;

@@ -41,6 +41,16 @@ struct bench_live {
     double p50_ms, p99_ms, max_ms;
 };
 
+/* Queries that were kept, in order of their starts; told between blocks, never while one runs. */
+struct bench_batch {
+    size_t row;
+    const char *name;  /* of the row; "" if there is only one */
+    uint32_t process;  /* from 0 */
+    uint64_t epoch_ns; /* CLOCK_MONOTONIC; the times count from here */
+    const uint64_t *due_ns, *start_ns, *end_ns;
+    size_t count;
+};
+
 struct bench_options {
     const char *model;
     const char *runtime; /* plugin, or NULL */
@@ -82,6 +92,7 @@ struct bench_options {
     const volatile sig_atomic_t *stop;
     void (*progress)(const struct bench_progress *progress, void *user);
     void (*live)(const struct bench_live *live, void *user);
+    void (*kept)(const struct bench_batch *batch, void *user);
     void *user;
 };
 

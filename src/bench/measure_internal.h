@@ -88,6 +88,9 @@ void measure_show(const struct measure_process *process, const char *phase, uint
                   uint64_t wanted, double seconds, double wanted_s, double last_p50_ms);
 void measure_show_live(struct measurement *all, const double *times_ms, size_t count,
                        uint32_t per_query);
+/* Those from `first` on. */
+void measure_tell_kept(const struct measure_process *process, const struct runner_samples *samples,
+                       size_t first);
 uint64_t measure_now_ns(void);
 
 /* measure_row.c: one process of one row, from its start to its end. What was measured before a

@@ -170,6 +170,7 @@ enum ifg_status measure_open_loop(struct measure_process *process, struct ifg_er
         measure_show_live(all, times + first, samples.count - first, 1);
         added = measure_add_block(process, times + first, samples.count - first, reference_ns,
                                   samples.wall_ns, readings, status ? NULL : err);
+        measure_tell_kept(process, &samples, first);
     }
     process->row->row->open.used = true;
     ifg_free(times);

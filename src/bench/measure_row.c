@@ -396,6 +396,8 @@ static enum ifg_status run_block(struct measure_process *process, uint64_t queri
                 ? measure_add_block(process, process->times_ms + before, samples.count,
                                     reference_ns, samples.wall_ns, readings, status ? NULL : err)
                 : IFG_OK;
+    if (!added)
+        measure_tell_kept(process, &samples, 0);
     runner_samples_fini(&samples);
     return status ? status : added;
 }

@@ -11,6 +11,7 @@
 
 #include "bench/find_ort.h"
 #include "cli/bench_options.h"
+#include "cli/bench_report.h"
 #include "cli/bench_text.h"
 #include "cli/cli.h"
 #include "cli/html_file.h"
@@ -51,6 +52,10 @@ static const char help[] =
     "replace\n"
     "  --live, --percentile RULE, -q, --quiet              a line every second; linear or nearest\n"
     "  --json, --csv, --winml-json, -o, --output FILE      instead of text; JSON to FILE as well\n"
+    "  --type latency|trace, --report-dir DIR              reports of single inferences; into "
+    "DIR (.)\n"
+    "  --sampling full|half|...|sixteenth, --report-rate MS  of every 2nd to 16th; one per "
+    "interval\n"
     "  --html FILE                                         as well: one page that can be mailed\n"
     "  --help                                              this text\n"
     "\n"
@@ -74,6 +79,7 @@ struct request {
     enum format format;
     const char *output;
     const char *html;
+    struct bench_report report;
     char *threads[THREADS_MAX];
     size_t thread_count;
     double duration_s;
@@ -108,6 +114,10 @@ enum {
     OPTION_CSV,
     OPTION_WINML,
     OPTION_HTML,
+    OPTION_TYPE,
+    OPTION_SAMPLING,
+    OPTION_REPORT_RATE,
+    OPTION_REPORT_DIR,
 };
 
 /* ---- the command line ---- */
@@ -276,6 +286,21 @@ static int take_output(int option, char *value, struct request *request)
     }
 }
 
+static int take_report(int option, const char *value, struct request *request)
+{
+    switch (option) {
+    case OPTION_TYPE:
+        return bench_report_type(value, &request->report);
+    case OPTION_SAMPLING:
+        return bench_report_sampling(value, &request->report);
+    case OPTION_REPORT_RATE:
+        return bench_report_rate(value, &request->report);
+    default:
+        request->report.directory = value;
+        return *value ? CLI_YES : cli_usage("bench", "the name after --report-dir is empty");
+    }
+}
+
 /* One option that bench has for itself. */
 static int take(int option, char *value, struct request *request)
 {
@@ -303,6 +328,11 @@ static int take(int option, char *value, struct request *request)
     case OPTION_REQUIRE:
         request->require = true;
         return CLI_YES;
+    case OPTION_TYPE:
+    case OPTION_SAMPLING:
+    case OPTION_REPORT_RATE:
+    case OPTION_REPORT_DIR:
+        return take_report(option, value, request);
     case OPTION_LOAD_ONLY:
         request->arguments.options.load_only = true;
         return CLI_YES;
@@ -367,6 +397,9 @@ static int check(struct request *request)
         return cli_usage("bench", "--find-rate needs --slo T: which latency must be met?");
     if (options->find_rate && options->rate_hz > 0)
         return cli_usage("bench", "--rate and --find-rate exclude each other");
+    if (options->load_only && bench_report_wanted(&request->report))
+        return cli_usage("bench", "--load-only runs no inference to report: leave out --type, "
+                                  "--sampling, --report-rate and --report-dir");
     if (options->load_only && (options->ops || request->live))
         return cli_usage("bench", "--load-only runs no inference: leave out --ops and --live");
     if (!(request->duration_s > 0) && options->start_iter >= options->iterations)
@@ -408,6 +441,10 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
         { "winml-json", no_argument, NULL, OPTION_WINML },
         { "output", required_argument, NULL, 'o' },
         { "html", required_argument, NULL, OPTION_HTML },
+        { "type", required_argument, NULL, OPTION_TYPE },
+        { "sampling", required_argument, NULL, OPTION_SAMPLING },
+        { "report-rate", required_argument, NULL, OPTION_REPORT_RATE },
+        { "report-dir", required_argument, NULL, OPTION_REPORT_DIR },
         { "quiet", no_argument, NULL, 'q' },
         { "help", no_argument, NULL, 'h' },
         BENCH_COMMON_OPTIONS,
@@ -473,14 +510,14 @@ static int check_kind(const char *path)
 }
 
 /* Said before minutes are spent. */
-static int check_output(const struct request *request)
+static int check_output(struct request *request)
 {
     bool overwrite = request->arguments.options.trace_overwrite;
 
     if ((request->html && html_check(request->html, overwrite)) ||
         (request->output && html_check(request->output, overwrite)))
         return CLI_USAGE;
-    return CLI_YES;
+    return bench_report_wanted(&request->report) ? bench_report_begin(&request->report) : CLI_YES;
 }
 
 static void say_library(const struct request *request)
@@ -599,13 +636,24 @@ static int measure(struct request *request)
     struct bench_result *result = NULL;
     struct ifg_error err = { 0 };
     enum ifg_status status;
+    int reported;
     int code;
 
     bench_catch_interrupt(&request->arguments);
     options->progress = request->quiet ? NULL : bench_show_progress;
     options->live = request->live ? show_live : NULL;
+    if (bench_report_wanted(&request->report)) {
+        request->report.model = options->model;
+        request->report.overwrite = options->trace_overwrite;
+        options->kept = bench_report_take;
+        options->user = &request->report;
+    }
     status = bench_measure(options, &result, &err);
     bench_clear_progress();
+    reported = bench_report_end(&request->report);
+    if (request->report.written && !request->quiet)
+        cli_say("%u report%s in %s", request->report.written,
+                request->report.written == 1 ? "" : "s", request->report.directory);
     if (status) {
         cli_say("%s", err.message);
         return bench_exit_for(status);
@@ -616,6 +664,7 @@ static int measure(struct request *request)
     } else {
         code = write_result(request, result);
         code = code ? code : exit_after(request, result);
+        code = code ? code : reported;
     }
     bench_result_destroy(result);
     return code;

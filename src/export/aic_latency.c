@@ -45,6 +45,7 @@ struct sample {
     uint64_t enqueue_ns;
     uint64_t pre_ns;
     uint64_t post_ns;
+    uint64_t number;
 };
 
 /* A stage of a request; by request and time. */
@@ -58,12 +59,15 @@ struct latency {
     struct export_job *job;
     const struct model *model;
     uint32_t net;
+    const char *name;
     struct export_flows flows;
     struct request_stage *stages;
     struct sample *samples;
     size_t count;
     size_t capacity;
     uint64_t requested;
+    uint64_t written;
+    uint32_t every; /* of all samples; the others count for the queue */
     uint64_t *ends; /* of all samples, sorted */
     bool has[COLUMNS];
 };
@@ -171,7 +175,7 @@ static struct sample *add_sample(struct latency *l, uint64_t start_ns, uint64_t 
         l->samples = samples;
         l->capacity = capacity;
     }
-    l->samples[l->count] = (struct sample){ start_ns, end_ns, start_ns, end_ns, 0, 0, 0 };
+    l->samples[l->count] = (struct sample){ start_ns, end_ns, start_ns, end_ns, 0, 0, 0, 0 };
     return &l->samples[l->count++];
 }
 
@@ -289,8 +293,10 @@ static bool sort_samples(struct latency *l)
         return false;
     if (l->count)
         qsort(l->samples, l->count, sizeof *l->samples, by_start);
-    for (size_t i = 0; i < l->count; i++)
+    for (size_t i = 0; i < l->count; i++) {
         l->ends[i] = l->samples[i].end_ns;
+        l->samples[i].number = i;
+    }
     qsort(l->ends, l->count, sizeof *l->ends, by_value);
     return true;
 }
@@ -334,7 +340,6 @@ static size_t left_out(const struct latency *l)
 
 static void write_head(struct latency *l)
 {
-    const struct model_net *net = &l->model->nets[l->net];
     struct export_sink *sink = l->job->sink;
     char *out;
 
@@ -342,11 +347,11 @@ static void write_head(struct latency *l)
     out = export_room(sink, EXPORT_DIGITS);
     export_advance(sink, export_uint(out, l->job->options->program + 1));
     export_put_text(sink, "\nProgramName: ");
-    for (const char *at = net->name; *at; at++)
+    for (const char *at = l->name; *at; at++)
         export_put(sink, *at == '\n' || *at == '\r' ? " " : at, 1);
     export_put_text(sink, "\nNumSamples collected: ");
     out = export_room(sink, EXPORT_DIGITS);
-    export_advance(sink, export_uint(out, l->count - 2 * left_out(l)));
+    export_advance(sink, export_uint(out, l->written));
     export_put_text(sink, " Num Requested: ");
     out = export_room(sink, EXPORT_DIGITS);
     export_advance(sink, export_uint(out, l->requested));
@@ -370,14 +375,16 @@ static void write_samples(struct latency *l)
             started++;
         while (ended < l->count && l->ends[ended] <= sample->start_ns)
             ended++;
-        values[COL_SAMPLE] = i;
+        values[COL_SAMPLE] = sample->number;
         values[COL_HOST_ROUND_TRIP] = sample->end_ns - sample->start_ns;
         values[COL_ENQUEUE] = sample->enqueue_ns;
         values[COL_PRE] = sample->pre_ns;
         values[COL_POST] = sample->post_ns;
         values[COL_TOTAL] = sample->trip_end_ns - sample->trip_start_ns;
         values[COL_QUEUE_DEPTH] = started > ended ? started - ended : 1;
-        for (int c = 0; c < COLUMNS && i >= left_out(l) && i < l->count - left_out(l); c++)
+        if (sample->number % l->every || i < left_out(l) || i >= l->count - left_out(l))
+            continue;
+        for (int c = 0; c < COLUMNS; c++)
             put_field(l, (enum column)c, values[c]);
     }
 }
@@ -398,7 +405,7 @@ static void explain(struct latency *l)
 
 enum ifg_status export_aic_latency(struct export_job *job)
 {
-    struct latency l = { .job = job, .model = job->model };
+    struct latency l = { .job = job, .model = job->model, .every = 1 };
     uint32_t *programs = ifg_alloc(job->model->net_count + 1, sizeof *programs);
     size_t program_count = 0;
     enum ifg_status status = IFG_OK;
@@ -412,6 +419,7 @@ enum ifg_status export_aic_latency(struct export_job *job)
                           "the trace has no inferences of a model, and the file is about those");
     if (!status) {
         l.net = programs[job->options->program];
+        l.name = job->model->nets[l.net].name;
         status = list_stages(&l);
     }
     for (uint32_t i = 0; i < job->model->thread_count && !status; i++)
@@ -420,9 +428,9 @@ enum ifg_status export_aic_latency(struct export_job *job)
     if (!status && (!take_spans(&l) || !sort_samples(&l)))
         status = export_no_memory(job);
     if (!status) {
+        job->result->slices = l.written = l.count - 2 * left_out(&l);
         write_head(&l);
         write_samples(&l);
-        job->result->slices = l.count - 2 * left_out(&l);
         explain(&l);
     }
     ifg_free(programs);
@@ -430,5 +438,43 @@ enum ifg_status export_aic_latency(struct export_job *job)
     ifg_free(l.samples);
     ifg_free(l.ends);
     export_flows_fini(&l.flows);
+    return status;
+}
+
+enum ifg_status export_latency_of(const struct export_inferences *inferences,
+                                  struct export_sink *sink, struct ifg_error *err)
+{
+    struct export_options options = { .program = inferences->program };
+    struct export_job job = { .options = &options, .sink = sink, .err = err };
+    struct latency l = { .job = &job,
+                         .name = inferences->name,
+                         .requested = inferences->count,
+                         .every = inferences->every };
+    enum ifg_status status = IFG_OK;
+
+    for (size_t i = 0; i < inferences->count && !status; i++) {
+        const struct export_inference *from = &inferences->items[i];
+        struct sample *sample = add_sample(&l, from->start_ns, from->end_ns);
+
+        if (!sample) {
+            status = export_no_memory(&job);
+            break;
+        }
+        sample->trip_start_ns = from->due_ns;
+        sample->enqueue_ns = from->start_ns - from->due_ns;
+        l.has[COL_ENQUEUE] |= sample->enqueue_ns > 0;
+        l.written += from->number % l.every == 0;
+    }
+    if (!status && !sort_samples(&l))
+        status = export_no_memory(&job);
+    /* They came in the order of their starts; numbers go on from the report before. */
+    for (size_t i = 0; i < l.count && !status; i++)
+        l.samples[i].number = inferences->items[i].number;
+    if (!status) {
+        write_head(&l);
+        write_samples(&l);
+    }
+    ifg_free(l.samples);
+    ifg_free(l.ends);
     return status;
 }

@@ -79,6 +79,31 @@ enum ifg_status export_run(const struct model *model, const struct export_format
                            const struct export_options *options, struct export_sink *sink,
                            struct export_result *out_result, struct ifg_error *err) IFG_MUST_CHECK;
 
+/* Inferences that were timed by somebody else, as `bench` does: in order of their starts, the times
+ * of one clock. */
+struct export_inference {
+    uint64_t due_ns; /* not after start_ns */
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t number;  /* from 0; goes on over several reports */
+    uint32_t process; /* from 0 */
+};
+
+struct export_inferences {
+    const char *name;
+    size_t program; /* from 0 */
+    uint32_t every; /* 1: all are written; 4: those whose number 4 divides */
+    const struct export_inference *items;
+    size_t count;
+};
+
+/* AIC100's latency file of them, and a Chrome trace with a track for each worker. Write errors are
+ * told by export_sink_close. */
+enum ifg_status export_latency_of(const struct export_inferences *inferences,
+                                  struct export_sink *sink, struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status export_chrome_of(const struct export_inferences *inferences,
+                                 struct export_sink *sink, struct ifg_error *err) IFG_MUST_CHECK;
+
 /* The models that have inferences, each of them a program of its own in AIC100's terms: at most
  * size of their indexes in model->nets go to out; returns how many there are. */
 size_t export_programs(const struct model *model, uint32_t *out, size_t size);
