@@ -27,6 +27,16 @@ is "with names of their own" "$(rows "SELECT count(DISTINCT name) FROM model")" 
 is "nothing is said to be loaded twice" "$("$INFEROGRAM" report "$trace" --json | grep -c repeated-load)" 0
 is "and none has a path" "$(rows "SELECT count(*) FROM model WHERE path != ''")" 0
 
+# A program that is gone before anybody looks: the path that it was given is known all the same.
+mkdir -p short
+cp "$relu" short/short.onnx
+known=0
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    recorded "$app" --ort "$(ort 1.30.0)" --runs 2 --model short/short.onnx
+    [ "$(rows "SELECT name, path FROM model")" != "short,$T/short/short.onnx" ] || known=$((known + 1))
+done
+is "short programs: their model has its path" $known 10
+
 # Sessions that come and go at one address.
 ok "one session after the other" recorded "$app" --ort "$(ort 1.30.0)" --array --runs 10 --pause-us 500 --loads 3 --model "$relu" --model other.onnx
 is "every inference is there" "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" 60

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
+#include "collect/ort_attach/names.h"
 
 #define MS 1000000ull
 
@@ -209,6 +210,27 @@ static struct attach_process *find(struct ort_attach *attach, pid_t pid)
     return NULL;
 }
 
+static char *directory_of(pid_t pid)
+{
+    char path[PATH_MAX];
+
+    if (!process_absolute(pid, "x", path, sizeof path))
+        return NULL;
+    path[strlen(path) - 2] = '\0'; /* without "/x" */
+    return ifg_strdup(path);
+}
+
+bool attach_absolute(const struct attach_process *process, const char *path, char *out, size_t size)
+{
+    if (process_absolute(process->pid, path, out, size))
+        return true;
+    if (!process->directory || !path[0])
+        return false;
+    while (path[0] == '.' && path[1] == '/')
+        path += 2 + strspn(path + 2, "/");
+    return (size_t)snprintf(out, size, "%s/%s", process->directory, path) < size;
+}
+
 static struct attach_process *add_process(struct ort_attach *attach, pid_t pid)
 {
     struct attach_process *process;
@@ -232,6 +254,7 @@ static struct attach_process *add_process(struct ort_attach *attach, pid_t pid)
     process->pid = pid;
     process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     process->image = image_of(pid);
+    process->directory = directory_of(pid);
     attach->processes[attach->process_count++] = process;
     return process;
 }
@@ -252,6 +275,7 @@ static void drop(struct ort_attach *attach, struct attach_process *process)
     if (process->pidfd >= 0)
         close(process->pidfd);
     ifg_free(process->kept);
+    ifg_free(process->directory);
     ifg_free(process);
 }
 

@@ -188,6 +188,7 @@ struct attach_process {
     uint32_t index; /* in the trace; valid if defined */
     pid_t pid;
     int pidfd;
+    char *directory; /* where it was when we found it, for paths of a process that is gone */
     bool defined;
     bool is_earlier; /* it had a runtime before somebody began to wait for the next session */
     uint64_t image;  /* changes with exec */
@@ -330,6 +331,10 @@ void attach_python_event(struct attach_process *process, struct attach_thread *t
 uint32_t attach_node_place(struct attach_process *process, const struct attach_model *model,
                            const char *name, const char *type);
 uint32_t attach_zone_place(struct attach_process *process, uint32_t *place, const char *name);
+/* A path as the process would find it, also if it has ended meanwhile. */
+bool attach_absolute(const struct attach_process *process, const char *path, char *out,
+                     size_t size);
+
 #define ATTACH_MODEL(name_, path_, content_, runtime_, devices_)                                   \
     ((struct attach_model){ .name = (char *)(uintptr_t)(name_),                                    \
                             .path = (char *)(uintptr_t)(path_),                                    \

@@ -224,7 +224,7 @@ static void take_path(struct attach_process *process, const struct uprobe_event 
     } else {
         snprintf(text, sizeof text, "%s", event->text);
     }
-    if (!process_absolute(process->pid, text, out, size) ||
+    if (!attach_absolute(process, text, out, size) ||
         ((event->notes & (UPROBE_READ_LATE | UPROBE_TEXT_CUT)) &&
          !process_has_file(process->pid, out, &bytes)))
         out[0] = '\0';
@@ -330,6 +330,8 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
          */
         if (load->named_ns && load->named_ns >= event->end_ns)
             forget_memory(load);
+        if (!load->text[0] && attach_probes[number].function == ATTACH_CREATE_FILE)
+            take_path(process, event, load->text, sizeof load->text); /* its page is there now */
         if (!load->text[0] && !event->result && address &&
             attach_probes[number].function == ATTACH_CREATE_FILE)
             session_object_path(process->pid, address, load->text, sizeof load->text);

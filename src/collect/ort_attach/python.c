@@ -120,7 +120,7 @@ static void take_path(struct attach_process *process, struct attach_thread *thre
     *load = (struct attach_python_load){ .session = event->arguments[1] };
     if ((event->notes & (UPROBE_TEXT_MISSING | UPROBE_TEXT_CUT | UPROBE_READ_LATE)) ||
         !event->text || !event->text[0] ||
-        !process_absolute(process->pid, event->text, load->path, sizeof load->path))
+        !attach_absolute(process, event->text, load->path, sizeof load->path))
         load->path[0] = '\0';
 }
 

@@ -204,21 +204,25 @@ full:
     __sync_fetch_and_add(&counts.ring_full, 1);
 }
 
-static __always_inline struct probe_text *take_text(__u64 key, __u64 address, __u64 cookie)
+static __always_inline void read_text(struct probe_text *text, __u64 address, __u64 cookie)
 {
-    struct probe_text *text;
     __u64 behind = 0;
 
     if (cookie & COOKIE_TEXT_BEHIND) {
         bpf_probe_read_user(&behind, sizeof behind, (const void *)address);
         address = behind;
     }
+    text->status = bpf_probe_read_user_str(text->bytes, sizeof text->bytes, (const void *)address);
+}
+
+static __always_inline struct probe_text *take_text(__u64 key, __u64 address, __u64 cookie)
+{
+    struct probe_text *text;
 
     bpf_map_update_elem(&texts, &key, &no_text, BPF_ANY);
     text = bpf_map_lookup_elem(&texts, &key);
     if (text)
-        text->status =
-            bpf_probe_read_user_str(text->bytes, sizeof text->bytes, (const void *)address);
+        read_text(text, address, cookie);
     return text;
 }
 
@@ -352,6 +356,9 @@ int probe_leave(struct registers *regs)
     key = ids << 32 | depth;
     if (COOKIE_TEXT(frame->cookie))
         text = bpf_map_lookup_elem(&texts, &key);
+    /* Memory that nobody had touched cannot be read here; whoever was called has touched it. */
+    if (text && text->status < 0)
+        read_text(text, argument(frame, COOKIE_TEXT(frame->cookie)), frame->cookie);
     emit(frame, PROBE_CALL, depth, regs, end_ns, text);
     if (text)
         bpf_map_delete_elem(&texts, &key);
