@@ -140,7 +140,8 @@ keeps debuglink
 rm home/debuglink.debug
 cp vault/debuglink.debug home/debuglink.debug
 chown 61001 home/debuglink.debug
-record debuglink-own home/debuglink 0.4
+# Long enough to be seen while it runs: of whom the recorder did not see, it does not know whose debug files to read.
+record debuglink-own home/debuglink 2
 ok "debug information of the user's own is found" named debuglink-own "$SECRET"
 
 # A debug file that several share, as dwz makes it: here only its name is there, and it is a pipe.
