@@ -251,13 +251,13 @@ mkdir -m 700 home/closed
 printf 'text\n\n/* users-text */ int a;\n\n\n' >home/closed/own.c
 compile home/closed/own "$T/home/closed/own.c"
 chown -R 61001:61001 home/closed
-record user home/closed/own 0.4
+record user home/closed/own 2
 ok "so are those of a user, in a directory of his alone" holds traces/user.ifg users-text
 
 mkdir -p jail/src
 compile jail/program /src/inside.c -static
 printf 'text\n\n/* inside-text */ int a;\n\n\n' >jail/src/inside.c
-ok "in another root directory: recorded" "$INFEROGRAM" record -q --sample=997 -f -o traces/jail.ifg -- chroot --userspec=61001:61001 jail /program 0.4
+ok "in another root directory: recorded" "$INFEROGRAM" record -q --sample=997 -f -o traces/jail.ifg -- chroot --userspec=61001:61001 jail /program 2
 ok "sources of another root directory are in the trace" holds traces/jail.ifg inside-text
 ok "the function has its name there" named jail hot_function
 
