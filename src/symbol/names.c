@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@
 
 #define BUCKETS 4096u
 
+#define TEXT_RANGES_MAX 16u
+
 /* Texts that were made here, each once. */
 struct text {
     struct text *next;
@@ -30,6 +33,11 @@ struct text {
 struct unit_range {
     Dwarf_Addr low, high;
     Dwarf_Die unit;
+};
+
+/* A section that has texts in it. */
+struct text_range {
+    const char *begin, *end;
 };
 
 struct names {
@@ -45,6 +53,10 @@ struct names {
     struct unit_range *units; /* by address */
     size_t unit_count, unit_room;
     bool units_tried;
+    bool debug_tried, debug_is_sound;
+    bool shared_tried; /* debug information that several files share (dwz) */
+    struct text_range text_ranges[TEXT_RANGES_MAX];
+    size_t text_range_count;
     struct text *texts[BUCKETS];
 };
 
@@ -259,6 +271,97 @@ static bool add_range(struct names *names, Dwarf_Addr low, Dwarf_Addr high, cons
     return true;
 }
 
+/* ---- texts of debug information ---- */
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* libdw believes that the last text of a section ends, and reads on if it does not. */
+static bool texts_end(struct names *names, Elf *elf)
+{
+    static const char *const texts[] = { ".debug_str",  ".debug_line_str",     ".debug_str.dwo",
+                                         ".zdebug_str", ".debug_line_str.dwo", ".zdebug_line_str",
+                                         NULL };
+    static const char *const entries[] = { ".debug_info",  ".debug_types",  ".debug_info.dwo",
+                                           ".zdebug_info", ".zdebug_types", NULL };
+    Elf_Scn *section = NULL;
+    size_t strings;
+
+    if (!elf || elf_getshdrstrndx(elf, &strings))
+        return false;
+    while ((section = elf_nextscn(elf, section))) {
+        GElf_Shdr head;
+        const char *name =
+            gelf_getshdr(section, &head) ? elf_strptr(elf, strings, head.sh_name) : NULL;
+        bool is_text = name && is_one_of(name, texts);
+        Elf_Data *data =
+            is_text || (name && is_one_of(name, entries)) ? elf_rawdata(section, NULL) : NULL;
+        const char *bytes = data && data->d_size ? data->d_buf : NULL;
+
+        if (bytes && is_text && bytes[data->d_size - 1])
+            return false;
+        if (bytes && names->text_range_count < TEXT_RANGES_MAX)
+            names->text_ranges[names->text_range_count++] =
+                (struct text_range){ bytes, bytes + data->d_size };
+    }
+    return true;
+}
+
+/* Whether there is debug information that libdw can be let near to. */
+static bool has_debug(struct names *names)
+{
+    Dwarf *dwarf;
+    Dwarf_Addr bias;
+
+    if (names->debug_tried)
+        return names->debug_is_sound;
+    names->debug_tried = true;
+    dwarf = names->module ? dwfl_module_getdwarf(names->module, &bias) : NULL;
+    names->debug_is_sound = dwarf && texts_end(names, dwarf_getelf(dwarf));
+    return names->debug_is_sound;
+}
+
+static const struct text_range *range_of(const struct names *names, const char *text)
+{
+    for (size_t i = 0; i < names->text_range_count; i++)
+        if (text >= names->text_ranges[i].begin && text < names->text_ranges[i].end)
+            return &names->text_ranges[i];
+    return NULL;
+}
+
+/* Like dwarf_formstring; NULL also for a text that has no end. A file that others share is looked
+ * at when a text comes from it, not before: opening it may take forever. */
+static const char *text_of(struct names *names, Dwarf_Attribute *attribute)
+{
+    const char *text = dwarf_formstring(attribute);
+    const struct text_range *range = text ? range_of(names, text) : NULL;
+    Dwarf_Addr bias;
+
+    if (text && !range && !names->shared_tried) {
+        Dwarf *shared = dwarf_getalt(dwfl_module_getdwarf(names->module, &bias));
+
+        names->shared_tried = true;
+        if (shared && texts_end(names, dwarf_getelf(shared)))
+            range = range_of(names, text);
+    }
+    return range && memchr(text, '\0', (size_t)(range->end - text)) ? text : NULL;
+}
+
+/* libdw takes the folder of a unit as it is when it reads lines. */
+static bool has_sound_folder(struct names *names, Dwarf_Die *unit)
+{
+    Dwarf_Attribute attribute;
+
+    return !dwarf_attr_integrate(unit, DW_AT_comp_dir, &attribute) ||
+           !dwarf_formstring(&attribute) || text_of(names, &attribute);
+}
+
+/* ---- units ---- */
+
 static int compare_ranges(const void *left, const void *right)
 {
     const struct unit_range *a = left;
@@ -291,8 +394,10 @@ static Dwarf_Die *find_unit(struct names *names, uint64_t address, Dwarf_Addr *o
     size_t low = 0, high;
 
     *out_bias = 0;
-    unit = names->module ? dwfl_module_addrdie(names->module, address, out_bias) : NULL;
-    if (unit || !names->module)
+    if (!has_debug(names))
+        return NULL;
+    unit = dwfl_module_addrdie(names->module, address, out_bias);
+    if (unit)
         return unit;
     if (!names->units_tried)
         list_units(names);
@@ -313,13 +418,13 @@ static Dwarf_Die *find_unit(struct names *names, uint64_t address, Dwarf_Addr *o
 static const char *name_of_die(struct names *names, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
-    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    const char *name = text_of(names, dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
 
     if (!name)
-        name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
+        name = text_of(names, dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
     if (name)
         return keep_readable(names, name);
-    name = dwarf_diename(die);
+    name = text_of(names, dwarf_attr_integrate(die, DW_AT_name, &attribute));
     return name ? keep(names, name) : "";
 }
 
@@ -349,7 +454,8 @@ static void find_line(struct names *names, uint64_t address, struct names_place 
 {
     Dwarf_Addr bias;
     Dwarf_Die *unit = find_unit(names, address, &bias);
-    Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, address - bias) : NULL;
+    Dwarf_Line *line =
+        unit && has_sound_folder(names, unit) ? dwarf_getsrc_die(unit, address - bias) : NULL;
     Dwarf_Attribute attribute;
     const char *file;
     int number = 0;
@@ -360,7 +466,7 @@ static void find_line(struct names *names, uint64_t address, struct names_place 
     if (!file)
         return;
     place->file =
-        keep_path(names, dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)), file);
+        keep_path(names, text_of(names, dwarf_attr(unit, DW_AT_comp_dir, &attribute)), file);
     place->line = (uint32_t)number;
 }
 
@@ -377,10 +483,10 @@ static void find_call(struct names *names, Dwarf_Die *cu, Dwarf_Die *die, struct
     place->line = 0;
     if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) ||
         dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &number) ||
-        dwarf_getsrcfiles(cu, &files, &count) || file >= count)
+        !has_sound_folder(names, cu) || dwarf_getsrcfiles(cu, &files, &count) || file >= count)
         return;
     path = dwarf_filesrc(files, (size_t)file, NULL, NULL);
-    folder = dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attribute));
+    folder = text_of(names, dwarf_attr(cu, DW_AT_comp_dir, &attribute));
     if (path && number <= UINT32_MAX) {
         place->file = keep_path(names, folder, path);
         place->line = (uint32_t)number;

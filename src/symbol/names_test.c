@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -106,6 +107,60 @@ static void inlined_functions(void)
     close_file();
 }
 
+/* The last byte of a section of this program, as it is in a copy; false: there is none such. */
+static bool change_last_byte(int copy, const char *section, char byte)
+{
+    ElfW(Ehdr) head;
+    ElfW(Shdr) names_of, each;
+    char name[32];
+
+    REQUIRE(pread(copy, &head, sizeof head, 0) == sizeof head);
+    REQUIRE(pread(copy, &names_of, sizeof names_of,
+                  (off_t)(head.e_shoff + head.e_shstrndx * sizeof names_of)) == sizeof names_of);
+    for (unsigned i = 0; i < head.e_shnum; i++) {
+        REQUIRE(pread(copy, &each, sizeof each, (off_t)(head.e_shoff + i * sizeof each)) ==
+                sizeof each);
+        memset(name, 0, sizeof name);
+        REQUIRE(pread(copy, name, sizeof name - 1, (off_t)(names_of.sh_offset + each.sh_name)) > 0);
+        if (strcmp(name, section) == 0 && each.sh_size && !(each.sh_flags & SHF_COMPRESSED))
+            return pwrite(copy, &byte, 1, (off_t)(each.sh_offset + each.sh_size - 1)) == 1;
+    }
+    return false;
+}
+
+/* libdw would read on behind them. */
+static void texts_without_an_end(void)
+{
+    struct names_place places[NAMES_INLINED_MAX];
+    uint64_t start, size, base = base_of((void *)around);
+    int own = open("/proc/self/exe", O_RDONLY);
+    int copy = memfd_create("texts", MFD_CLOEXEC);
+    char path[32];
+    char block[65536];
+    ssize_t got;
+    size_t count;
+
+    REQUIRE(own >= 0 && copy >= 0);
+    while ((got = read(own, block, sizeof block)) > 0)
+        REQUIRE(write(copy, block, (size_t)got) == got);
+    close(own);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", copy);
+    if (!change_last_byte(copy, ".debug_str", 'x'))
+        SKIP("this program has no debug information of that kind");
+    open_file(path);
+    count = names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, places);
+    REQUIRE(count >= 1);
+    CHECK_STR(places[count - 1].function, "around"); /* from the symbols */
+    CHECK_STR(places[count - 1].file, "");
+    close_file();
+    REQUIRE(change_last_byte(copy, ".debug_str", '\0'));
+    open_file(path);
+    count = names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, places);
+    CHECK_CONTAINS(places[count - 1].file, "src/symbol/names_test.c");
+    close_file();
+    close(copy);
+}
+
 /* Exported functions have names; what lies between them must not get that of a neighbour. */
 static void a_stripped_library(void)
 {
@@ -198,5 +253,5 @@ static void demangling(void)
     ifg_free(text);
 }
 
-TAP_MAIN(TAP_CASE(functions_and_lines), TAP_CASE(inlined_functions), TAP_CASE(a_stripped_library),
-         TAP_CASE(symbols_as_libdw_has_them), TAP_CASE(demangling))
+TAP_MAIN(TAP_CASE(functions_and_lines), TAP_CASE(inlined_functions), TAP_CASE(texts_without_an_end),
+         TAP_CASE(a_stripped_library), TAP_CASE(symbols_as_libdw_has_them), TAP_CASE(demangling))
