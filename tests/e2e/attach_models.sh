@@ -36,6 +36,12 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
     [ "$(rows "SELECT name, path FROM model")" != "short,$T/short/short.onnx" ] || known=$((known + 1))
 done
 is "short programs: their model has its path" $known 10
+known=0
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    recorded env A=b nice "$app" --ort "$(ort 1.30.0)" --runs 2 --model short/short.onnx
+    [ "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" != 2 ] || known=$((known + 1))
+done
+is "short programs behind others: their inferences are there" $known 10
 
 # Sessions that come and go at one address.
 ok "one session after the other" recorded "$app" --ort "$(ort 1.30.0)" --array --runs 10 --pause-us 500 --loads 3 --model "$relu" --model other.onnx

@@ -491,7 +491,17 @@ enum ifg_status ort_attach_look(struct ort_attach *attach, pid_t pid, bool now,
     struct attach_process *process = find(attach, pid);
     uint64_t now_ns = ifg_monotonic_ns();
     enum ifg_status status = IFG_OK;
+    uint64_t image;
 
+    /* What is found now belongs to the program that it is now: `env` is gone when its command has
+     * loaded a runtime. */
+    if (process && now) {
+        image = image_of(pid);
+        if (image && process->image && image != process->image) {
+            end_process(attach, process, TRACE_FATE_EXEC, 0);
+            process = NULL;
+        }
+    }
     if (!process)
         process = add_process(attach, pid);
     if (!process)

@@ -137,7 +137,7 @@ static enum ifg_status open_helper(const struct ort_helper_options *options, boo
     char *slash;
 
     if (!named && !for_another)
-        named = getenv("IFG_ORT_HELPER");
+        named = secure_getenv("IFG_ORT_HELPER");
     if (named && *named) {
         snprintf(folder, sizeof folder, "%s", named);
         slash = strrchr(folder, '/');
