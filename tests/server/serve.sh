@@ -189,13 +189,15 @@ END
     lacks "and none of its processes has the token in its arguments" "$(cat "$T/commands")" "${url##*=}"
     stop_serving
     tries=0
-    while ids=$(grep -la "$T/chromium" /proc/[0-9]*/cmdline 2>/dev/null) && [ "$tries" -lt 200 ]; do
+    # grep fails when a process ends meanwhile, whatever it has found.
+    while ids=$(grep -la "$T/chromium" /proc/[0-9]*/cmdline 2>/dev/null || :) && [ -n "$ids" ] && [ "$tries" -lt 200 ]; do
         for id in $ids; do
             kill "$(echo "$id" | sed 's/[^0-9]//g')" 2>/dev/null
         done
         sleep 0.05
         tries=$((tries + 1))
     done
+    is "nothing of it is left" "$ids" ""
     rm -rf "$T/home/.cache" "$T/home/.config"
 fi
 # A home directory in which others can put things is none.
