@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "bench/runner.h"
+#include "bench/runner/runner.h"
 #include "ort_bench.h"
 
 #define PAIRS      8

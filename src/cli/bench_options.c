@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "bench/rate_search.h"
+#include "bench/measure/rate_search.h"
 #include "cli/cli.h"
 
 #define THREADS_MAX    4096u

@@ -10,8 +10,8 @@
 #include <getopt.h>
 #include <limits.h>
 
-#include "bench/accuracy.h"
-#include "bench/measure.h"
+#include "bench/inputs/accuracy.h"
+#include "bench/measure/measure.h"
 
 #define BENCH_LISTS_MAX 64
 #define BENCH_TEXTS_MAX 256

@@ -6,7 +6,7 @@
 #ifndef IFG_CLI_BENCH_REPORT_H
 #define IFG_CLI_BENCH_REPORT_H
 
-#include "bench/measure.h"
+#include "bench/measure/measure.h"
 
 struct bench_report_row;
 

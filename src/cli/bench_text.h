@@ -3,7 +3,7 @@
 #ifndef IFG_CLI_BENCH_TEXT_H
 #define IFG_CLI_BENCH_TEXT_H
 
-#include "bench/measure.h"
+#include "bench/measure/measure.h"
 #include "cli/cli.h"
 
 /* One screen: the model, where it ran, what it took, whether to believe it, what to do next. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/find_ort.h"
+#include "bench/runner/find_ort.h"
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
 #include "cli/bench_text.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "bench/compare.h"
+#include "bench/compare/compare.h"
 #include "cli/bench_options.h"
 #include "cli/cli.h"
 #include "cli/compare_output.h"

@@ -4,7 +4,7 @@
 #define IFG_CLI_COMPARE_OUTPUT_H
 
 #include "base/bytes.h"
-#include "bench/compare.h"
+#include "bench/compare/compare.h"
 
 struct compare_output {
     bool explain; /* the formula and the numbers behind each verdict */

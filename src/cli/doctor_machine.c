@@ -13,7 +13,7 @@
 #include "base/small_file.h"
 #include "base/convert.h"
 #include "base/ticks.h"
-#include "bench/trust.h"
+#include "bench/machine/trust.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "collect/proc/proc.h"

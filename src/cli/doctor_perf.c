@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
-#include "bench/trust.h"
+#include "bench/machine/trust.h"
 #include "cli/doctor.h"
 #include "collect/perf/calibrate.h"
 #include "collect/perf/sched.h"

@@ -3,7 +3,7 @@
 #ifndef IFG_CLI_GATE_OUTPUT_H
 #define IFG_CLI_GATE_OUTPUT_H
 
-#include "bench/gate.h"
+#include "bench/gate/gate.h"
 
 #define GATE_WARNINGS_MAX 64
 #define GATE_MESSAGE      768

@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/ort/ort.h"
-#include "bench/tensor.h"
+#include "bench/runner/ort/ort.h"
+#include "bench/inputs/tensor.h"
 
 #define LIST_MAX 32
 

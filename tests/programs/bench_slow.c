@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "bench/ort/ort.h"
+#include "bench/runner/ort/ort.h"
 
 #define WINDOW       31u
 #define SETTINGS_MAX 128u

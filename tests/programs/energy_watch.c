@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/trust.h"
+#include "bench/machine/trust.h"
 
 #define LOOKS 10
 

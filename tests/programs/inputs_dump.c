@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/inputs.h"
+#include "bench/inputs/inputs.h"
 
 #define PORTS_MAX 8
 

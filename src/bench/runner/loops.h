@@ -5,7 +5,7 @@
 
 #include <inferogram/bench_runtime.h>
 
-#include "bench/protocol.h"
+#include "bench/runner/protocol.h"
 
 struct loop {
     const struct ifg_bench_runtime *runtime;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * inferogram-bench-runner: holds a runtime and models and runs them when the tool says so
- * (bench/protocol.h). Started by `inferogram bench`, `compare` and `gate`; nobody needs to start it
- * by hand.
+ * (bench/runner/protocol.h). Started by `inferogram bench`, `compare` and `gate`; nobody needs to
+ * start it by hand.
  */
 #include <fcntl.h>
 #include <signal.h>

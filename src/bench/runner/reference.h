@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The yardstick for the machine itself: see runner_reference in bench/runner.h. */
+/* The yardstick for the machine itself: see runner_reference in bench/runner/runner.h. */
 #ifndef IFG_BENCH_RUNNER_REFERENCE_H
 #define IFG_BENCH_RUNNER_REFERENCE_H
 

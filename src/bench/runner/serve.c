@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
-#include "bench/ort/ort.h"
+#include "bench/runner/ort/ort.h"
 #include "bench/runner/loops.h"
 #include "bench/runner/plugin.h"
 #include "bench/runner/reference.h"
