@@ -75,7 +75,7 @@ static bool fill_texts(const struct field *fields, void *base)
     for (const struct field *field = fields; field->key; field++) {
         char *text;
 
-        if (field->type != TEXT)
+        if (field->type != TEXT || field->derived)
             continue;
         memcpy(&text, (char *)base + field->offset, sizeof text);
         if (text)

@@ -515,7 +515,7 @@ static int enter_list(void *user)
 static const struct field *find_field(enum object object, const char *key, size_t length)
 {
     for (const struct field *field = result_objects[object].fields; field->key; field++)
-        if (is_text(key, length, field->key))
+        if (!field->derived && is_text(key, length, field->key))
             return field;
     return NULL;
 }
