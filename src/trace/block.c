@@ -91,6 +91,31 @@ bool trace_block_head_get(const uint8_t in[TRACE_BLOCK_HEADER_BYTES],
     return out_head->payload_bytes <= trace_block_limit(out_head->type);
 }
 
+void trace_index_add(struct trace_index *index, const struct trace_block_head *head,
+                     uint64_t offset)
+{
+    struct ifg_bytes *bytes = &index->bytes;
+
+    ifg_bytes_put_varint(bytes, offset - index->last_offset);
+    ifg_bytes_put_varint(bytes, head->type);
+    ifg_bytes_put_varint(bytes, head->stream);
+    ifg_bytes_put_varint(bytes, head->count);
+    ifg_bytes_put_varint(bytes, head->t0);
+    ifg_bytes_put_varint(bytes, head->t1 - head->t0);
+    ifg_bytes_put_varint(bytes, head->dropped);
+    index->last_offset = offset;
+}
+
+void trace_trailer_put(uint8_t out[TRACE_TRAILER_BYTES], uint64_t footer, uint64_t file_bytes,
+                       uint64_t blocks)
+{
+    store_u64(out, footer);
+    store_u64(out + 8, file_bytes + TRACE_TRAILER_BYTES);
+    store_u64(out + 16, blocks);
+    store_u32(out + 24, trace_crc(out, 24));
+    store_u32(out + 28, TRACE_TRAILER_MAGIC);
+}
+
 enum ifg_status trace_packer_init(struct trace_packer *packer)
 {
     memset(packer, 0, sizeof *packer);

@@ -182,13 +182,21 @@ static void write_streams(struct trace_writer *writer)
 
 enum ifg_status fixture_write(const char *path, struct ifg_error *err)
 {
+    struct trace_output *output;
+    enum ifg_status status = trace_output_file(path, true, 0, &output, err);
+
+    return status ? status : fixture_write_on(output, err);
+}
+
+enum ifg_status fixture_write_on(struct trace_output *output, struct ifg_error *err)
+{
     struct trace_identity identity = { .created_realtime_ns = FIXTURE_CREATED };
     struct trace_writer *writer;
     enum ifg_status status;
 
     for (size_t i = 0; i < sizeof identity.trace_id; i++)
         identity.trace_id[i] = (uint8_t)(i * 17);
-    status = trace_writer_create_as(path, true, &identity, &writer, err);
+    status = trace_writer_create_as(output, &identity, &writer, err);
     if (status)
         return status;
     write_tables(writer);
@@ -205,7 +213,7 @@ bool forge_init(struct forge *forge)
 
     memset(forge, 0, sizeof *forge);
     ifg_bytes_init(&forge->file, 64u << 20);
-    ifg_bytes_init(&forge->index, 1u << 20);
+    ifg_bytes_init(&forge->index.bytes, 1u << 20);
     trace_file_header_put(header, &identity);
     ifg_bytes_put(&forge->file, header, sizeof header);
     return trace_packer_init(&forge->packer) == IFG_OK && !forge->file.failed;
@@ -214,20 +222,8 @@ bool forge_init(struct forge *forge)
 void forge_fini(struct forge *forge)
 {
     ifg_bytes_fini(&forge->file);
-    ifg_bytes_fini(&forge->index);
+    ifg_bytes_fini(&forge->index.bytes);
     trace_packer_fini(&forge->packer);
-}
-
-static void index_block(struct forge *forge, const struct trace_block_head *head)
-{
-    ifg_bytes_put_varint(&forge->index, forge->file.size - forge->last_offset);
-    ifg_bytes_put_varint(&forge->index, head->type);
-    ifg_bytes_put_varint(&forge->index, head->stream);
-    ifg_bytes_put_varint(&forge->index, head->count);
-    ifg_bytes_put_varint(&forge->index, head->t0);
-    ifg_bytes_put_varint(&forge->index, head->t1 - head->t0);
-    ifg_bytes_put_varint(&forge->index, head->dropped);
-    forge->last_offset = forge->file.size;
 }
 
 bool forge_payload(struct forge *forge, struct trace_block_head head, const void *payload,
@@ -239,7 +235,7 @@ bool forge_payload(struct forge *forge, struct trace_block_head head, const void
     head.payload_crc = trace_crc(payload, size);
     head.sequence = forge->sequence++;
     trace_block_head_put(header, &head);
-    index_block(forge, &head);
+    trace_index_add(&forge->index, &head, forge->file.size);
     ifg_bytes_put(&forge->file, header, sizeof header);
     ifg_bytes_put(&forge->file, payload, size);
     return !forge->file.failed;
@@ -257,7 +253,7 @@ bool forge_block(struct forge *forge, struct trace_block_head head,
 bool forge_footer(struct forge *forge, const void *definitions, size_t size)
 {
     struct trace_block_head head = { .type = TRACE_BLOCK_FOOTER };
-    struct ifg_bytes index = forge->index;
+    struct ifg_bytes index = forge->index.bytes;
     struct trace_column columns[FOOTER_COLUMNS] = { { index.data, index.size },
                                                     { definitions, size } };
     uint64_t blocks = forge->sequence;
@@ -269,11 +265,7 @@ bool forge_footer(struct forge *forge, const void *definitions, size_t size)
         !forge_payload(forge, head, forge->packer.data + TRACE_BLOCK_HEADER_BYTES,
                        forge->packer.size - TRACE_BLOCK_HEADER_BYTES))
         return false;
-    store_u64(trailer, offset);
-    store_u64(trailer + 8, forge->file.size + sizeof trailer);
-    store_u64(trailer + 16, blocks);
-    store_u32(trailer + 24, trace_crc(trailer, 24));
-    store_u32(trailer + 28, TRACE_TRAILER_MAGIC);
+    trace_trailer_put(trailer, offset, forge->file.size, blocks);
     ifg_bytes_put(&forge->file, trailer, sizeof trailer);
     return !forge->file.failed;
 }
@@ -309,9 +301,12 @@ static void write_flow_streams(struct trace_writer *writer)
 enum ifg_status fixture_write_flows(const char *path, struct ifg_error *err)
 {
     struct trace_identity identity = { .created_realtime_ns = FIXTURE_CREATED };
+    struct trace_output *output;
     struct trace_writer *writer;
-    enum ifg_status status = trace_writer_create_as(path, true, &identity, &writer, err);
+    enum ifg_status status = trace_output_file(path, true, 0, &output, err);
 
+    if (!status)
+        status = trace_writer_create_as(output, &identity, &writer, err);
     if (status)
         return status;
     trace_writer_clock(writer, 0, TRACE_CLOCK_TSC, FIXTURE_CLOCK_HZ, "tsc");

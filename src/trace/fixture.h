@@ -7,6 +7,7 @@
 #define IFG_TRACE_FIXTURE_H
 
 #include "base/bytes.h"
+#include "trace/output.h"
 #include "trace/reader.h"
 #include "trace/trace_internal.h"
 #include "trace/writer.h"
@@ -28,6 +29,7 @@ extern const struct fixture_zone fixture_zones[FIXTURE_ZONES]; /* of thread 0 */
 
 /* Writes a trace with every block type, definition kind, event kind, value type and zone shape. */
 enum ifg_status fixture_write(const char *path, struct ifg_error *err);
+enum ifg_status fixture_write_on(struct trace_output *output, struct ifg_error *err);
 
 /* What minor 1 brought: a flow from one thread to another, and one across processes. */
 enum ifg_status fixture_write_flows(const char *path, struct ifg_error *err);
@@ -45,10 +47,9 @@ uint8_t *fixture_read(const char *path, size_t *out_size);
 /* A trace file in memory, block by block, with good checksums around whatever is asked for. */
 struct forge {
     struct ifg_bytes file;
-    struct ifg_bytes index;
+    struct trace_index index;
     struct trace_packer packer;
     uint64_t sequence;
-    uint64_t last_offset;
 };
 
 bool forge_init(struct forge *forge);

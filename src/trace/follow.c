@@ -7,13 +7,8 @@
  */
 #include "trace/follow.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/alloc.h"
+#include "trace/output.h"
 #include "trace/reader_internal.h"
 
 #define DEFINITIONS_MAX ((uint64_t)256 << 20) /* bytes of definitions that are believed in */
@@ -23,10 +18,8 @@
 #define PATIENCE        8u /* looks at something bad at the file's end, before it is bad for good */
 
 struct trace_follow {
-    char *path;
-    int fd; /* -1: there is no file yet */
-    dev_t device;
-    ino_t inode;
+    struct trace_input *input;
+    bool there;         /* there is something to read */
     bool restarted;     /* to be told */
     bool dirty;         /* definitions were read and the tables not made yet */
     bool lost;          /* behind damage: the next place that looks like a block may lie */
@@ -45,21 +38,32 @@ struct trace_follow {
 
 static const struct trace_tables no_tables;
 
+enum ifg_status trace_follow_open_input(struct trace_input *input, struct trace_follow **out_follow,
+                                        struct ifg_error *err)
+{
+    struct trace_follow *follow = ifg_alloc(1, sizeof *follow);
+    enum ifg_status status;
+
+    *out_follow = NULL;
+    if (!follow) {
+        status =
+            ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory to follow the trace", input->name);
+        trace_input_close(input);
+        return status;
+    }
+    follow->input = input;
+    *out_follow = follow;
+    return IFG_OK;
+}
+
 enum ifg_status trace_follow_open(const char *path, struct trace_follow **out_follow,
                                   struct ifg_error *err)
 {
-    struct trace_follow *follow = ifg_alloc(1, sizeof *follow);
+    struct trace_input *input;
+    enum ifg_status status = trace_input_file(path, &input, err);
 
     *out_follow = NULL;
-    if (follow)
-        follow->path = ifg_strdup(path);
-    if (!follow || !follow->path) {
-        ifg_free(follow);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory to follow the trace", path);
-    }
-    follow->fd = -1;
-    *out_follow = follow;
-    return IFG_OK;
+    return status ? status : trace_follow_open_input(input, out_follow, err);
 }
 
 /* The reader's list of blocks is ours, and its bytes too. */
@@ -73,12 +77,9 @@ static void drop_reader(struct trace_follow *follow)
     follow->reader = NULL;
 }
 
-static void forget_file(struct trace_follow *follow)
+static void forget_all(struct trace_follow *follow)
 {
     drop_reader(follow);
-    if (follow->fd >= 0)
-        close(follow->fd);
-    follow->fd = -1;
     follow->dirty = false;
     follow->lost = false;
     follow->bad_looks = 0;
@@ -91,67 +92,37 @@ void trace_follow_close(struct trace_follow *follow)
 {
     if (!follow)
         return;
-    forget_file(follow);
+    forget_all(follow);
+    trace_input_close(follow->input);
     trace_zones_fini(&follow->zones);
     trace_events_fini(&follow->events);
     ifg_free(follow->data);
-    ifg_free(follow->path);
     ifg_free(follow);
 }
 
-/* ---- the file ---- */
+/* ---- the input ---- */
 
 /* Exactly size bytes, or false. */
 static bool read_at(const struct trace_follow *follow, uint64_t offset, void *out, size_t size)
 {
-    uint8_t *at = out;
-
-    while (size) {
-        ssize_t got = pread(follow->fd, at, size, (off_t)offset);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return true;
+    return follow->input->functions->read(follow->input, offset, out, size);
 }
 
-/* Opens the file if there is one, and sees whether it is still the same. */
-static enum ifg_status look_at_file(struct trace_follow *follow, struct ifg_error *err)
+/* Sees how much there is, and whether it is still the same. */
+static enum ifg_status look_at_input(struct trace_follow *follow, struct ifg_error *err)
 {
-    struct stat named;
-    struct stat info;
+    struct trace_look look = { 0 };
+    uint64_t read_to = follow->info.opened ? follow->info.read_to : 0;
+    enum ifg_status status = follow->input->functions->look(follow->input, read_to, &look, err);
 
-    if (follow->fd >= 0 && stat(follow->path, &named) == 0 &&
-        (named.st_dev != follow->device || named.st_ino != follow->inode)) {
-        forget_file(follow);
+    if (look.other) {
+        forget_all(follow);
         follow->restarted = true;
     }
-    if (follow->fd < 0) {
-        /* Not blocking: a pipe of that name must not hold us up before we see that it is one. */
-        follow->fd = open(follow->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (follow->fd < 0)
-            return errno == ENOENT ? IFG_OK : ifg_fail_errno(err, "cannot open %s", follow->path);
-        if (fstat(follow->fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-            forget_file(follow);
-            return ifg_fail(err, IFG_INVALID, "%s is not a regular file", follow->path);
-        }
-        follow->device = info.st_dev;
-        follow->inode = info.st_ino;
-    } else if (fstat(follow->fd, &info) < 0) {
-        return ifg_fail_errno(err, "cannot look at %s", follow->path);
-    }
-    follow->info.bytes = (uint64_t)info.st_size;
-    if (follow->info.opened && follow->info.bytes < follow->info.read_to) {
-        forget_file(follow); /* cut, perhaps to be written again */
-        follow->restarted = true;
-        return look_at_file(follow, err);
-    }
-    return IFG_OK;
+    follow->there = look.there;
+    if (!status)
+        follow->info.bytes = look.bytes;
+    return status;
 }
 
 static enum ifg_status read_file_header(struct trace_follow *follow, struct ifg_error *err)
@@ -166,7 +137,8 @@ static enum ifg_status read_file_header(struct trace_follow *follow, struct ifg_
         return IFG_OK; /* not yet */
     if (!read_at(follow, 0, follow->header, size))
         return IFG_OK;
-    status = trace_reader_open_memory(follow->header, size, follow->path, &follow->reader, err);
+    status =
+        trace_reader_open_memory(follow->header, size, follow->input->name, &follow->reader, err);
     if (status)
         return status;
     if (load_u32(follow->header + FILE_HEADER_BYTES) > follow->info.bytes) {
@@ -394,6 +366,21 @@ static void pass_block(struct trace_follow *follow, const struct trace_block_hea
     follow->info.read_to += TRACE_BLOCK_HEADER_BYTES + head->payload_bytes;
 }
 
+/* The blocks here made room for others: on to those that are there. Their numbers tell how many are
+ * missing. */
+static bool skip_lost(struct trace_follow *follow)
+{
+    struct trace_input *input = follow->input;
+    uint64_t next = follow->info.read_to;
+
+    if (input->functions->skip_lost)
+        next = input->functions->skip_lost(input, next);
+    if (next == follow->info.read_to)
+        return false;
+    follow->info.read_to = next;
+    return true;
+}
+
 /* One step; NONE with *out_again: something was stepped over. */
 static enum ifg_status read_block(struct trace_follow *follow, struct trace_news *news,
                                   bool *out_again, struct ifg_error *err)
@@ -406,8 +393,12 @@ static enum ifg_status read_block(struct trace_follow *follow, struct trace_news
     enum ifg_status status;
 
     *out_again = false;
-    if (left < sizeof bytes || !read_at(follow, at, bytes, sizeof bytes))
+    if (left < sizeof bytes)
         return IFG_OK;
+    if (!read_at(follow, at, bytes, sizeof bytes)) {
+        *out_again = skip_lost(follow);
+        return IFG_OK;
+    }
     if (!trace_block_head_get(bytes, &head)) {
         if (!follow->lost && left < TRACE_PAYLOAD_MAX && wait_for_more(follow))
             return IFG_OK;
@@ -426,7 +417,8 @@ static enum ifg_status read_block(struct trace_follow *follow, struct trace_news
     wanted = is_wanted(head.type);
     if (wanted || follow->lost) {
         if (!reserve(follow, sizeof bytes + head.payload_bytes))
-            return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for a block", follow->path);
+            return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for a block",
+                            follow->input->name);
         if (!read_at(follow, at, follow->data, sizeof bytes + head.payload_bytes))
             return IFG_OK;
         if (trace_crc(follow->data + sizeof bytes, head.payload_bytes) != head.payload_crc) {
@@ -443,7 +435,7 @@ static enum ifg_status read_block(struct trace_follow *follow, struct trace_news
         return IFG_OK;
     status = take_block(follow, &head, news);
     if (status)
-        return ifg_fail(err, status, "%s: not enough memory for a block", follow->path);
+        return ifg_fail(err, status, "%s: not enough memory for a block", follow->input->name);
     return IFG_OK;
 }
 
@@ -457,8 +449,8 @@ enum ifg_status trace_follow_next(struct trace_follow *follow, struct trace_news
     /* Asking the system each time would be slow while there is much to read. */
     if (!follow->info.opened || follow->info.finished ||
         follow->info.bytes - follow->info.read_to < TRACE_PAYLOAD_MAX) {
-        status = look_at_file(follow, err);
-        if (!status && follow->fd >= 0 && !follow->info.opened)
+        status = look_at_input(follow, err);
+        if (!status && follow->there && !follow->info.opened)
             status = read_file_header(follow, err);
         if (follow->restarted) {
             follow->restarted = false;
@@ -499,16 +491,5 @@ uint64_t trace_follow_ns(const struct trace_follow *follow, uint32_t thread, uin
 
 bool trace_follow_is_abandoned(const struct trace_follow *follow)
 {
-    bool nobody;
-
-    if (follow->fd < 0)
-        return false;
-    /* A lease for reading is granted only while nobody has the file open for writing. If somebody
-     * opens it in the moment in which it is ours, a signal comes; this one is ignored by default.
-     */
-    fcntl(follow->fd, F_SETSIG, SIGURG);
-    nobody = fcntl(follow->fd, F_SETLEASE, F_RDLCK) == 0;
-    if (nobody)
-        fcntl(follow->fd, F_SETLEASE, F_UNLCK);
-    return nobody;
+    return follow->input->functions->is_abandoned(follow->input);
 }

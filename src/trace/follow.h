@@ -16,6 +16,7 @@
 #include "trace/reader.h"
 
 struct trace_follow;
+struct trace_input;
 
 enum trace_news_kind {
     TRACE_NEWS_NONE,        /* nothing whole is there yet: come back later */
@@ -48,6 +49,10 @@ struct trace_follow_info {
 /* The file need not be there yet. Fails only for want of memory. */
 enum ifg_status trace_follow_open(const char *path, struct trace_follow **out_follow,
                                   struct ifg_error *err) IFG_MUST_CHECK;
+
+/* The same from any input, which is closed with it, also on failure. */
+enum ifg_status trace_follow_open_input(struct trace_input *input, struct trace_follow **out_follow,
+                                        struct ifg_error *err) IFG_MUST_CHECK;
 void trace_follow_close(struct trace_follow *follow); /* accepts NULL */
 
 /* The next thing. IFG_CORRUPT, IFG_UNSUPPORTED: this is no trace that can be read; another file may
@@ -63,8 +68,8 @@ const struct trace_tables *trace_follow_tables(const struct trace_follow *follow
 /* A time of a thread's stream in nanoseconds of CLOCK_MONOTONIC. */
 uint64_t trace_follow_ns(const struct trace_follow *follow, uint32_t thread, uint64_t ticks);
 
-/* Whether nobody has the file open for writing: its recorder is gone. False where the system does
- * not tell. */
+/* Whether nobody writes the trace any more: its recorder is gone. False where the system does not
+ * tell. */
 bool trace_follow_is_abandoned(const struct trace_follow *follow);
 
 #endif

@@ -169,6 +169,19 @@ void trace_packer_fini(struct trace_packer *packer);
 enum ifg_status trace_pack(struct trace_packer *packer, struct trace_block_head *head,
                            const struct trace_column *columns, size_t count) IFG_MUST_CHECK;
 
+/* What a footer says of the blocks before it. */
+struct trace_index {
+    struct ifg_bytes bytes;
+    uint64_t last_offset; /* of the latest block */
+};
+
+void trace_index_add(struct trace_index *index, const struct trace_block_head *head,
+                     uint64_t offset);
+
+/* The last bytes of a finished file, whose other bytes are file_bytes. */
+void trace_trailer_put(uint8_t out[TRACE_TRAILER_BYTES], uint64_t footer, uint64_t file_bytes,
+                       uint64_t blocks);
+
 /* Reading: memory for the columns of one block. */
 struct trace_unpacker {
     void *zstd;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writing a trace file, block by block, so that whatever is on disk can always be read.
+ * Writing a trace, block by block, so that whatever has arrived can always be read.
  *
- * One thread owns a writer and its streams. A write error (disk full, say) is remembered: the
- * partial block is cut off again, every later call does nothing, and trace_writer_status() tells.
- * Each block is one write(2); nothing is buffered here beyond the block that a stream is filling.
+ * It goes to a file, or to any other output of trace/output.h. One thread owns a writer and its
+ * streams. A write error (disk full, say) is remembered: the partial block is cut off again, every
+ * later call does nothing, and trace_writer_status() tells. Each block is one write; nothing is
+ * buffered here beyond the block that a stream is filling.
  */
 #ifndef IFG_TRACE_WRITER_H
 #define IFG_TRACE_WRITER_H
@@ -16,8 +17,9 @@
 #include "base/status.h"
 #include "trace/format.h"
 
-struct trace_writer;
+struct trace_output;
 struct trace_stream;
+struct trace_writer;
 
 struct trace_process {
     uint32_t index;
@@ -66,26 +68,28 @@ struct trace_open_zone {
     uint32_t location;
 };
 
-/* Creates path. An existing file is IFG_INVALID unless overwrite (then it is replaced, not
- * truncated, so that whoever has the old one mapped keeps it). */
+/* Writes the file header to the output, which is the writer's from now on, also on failure: then it
+ * is removed and closed. */
+enum ifg_status trace_writer_create_on(struct trace_output *output,
+                                       struct trace_writer **out_writer,
+                                       struct ifg_error *err) IFG_MUST_CHECK;
+
+/* The same on the file that trace_output_file makes with mode 0, and with this mode. */
 enum ifg_status trace_writer_create(const char *path, bool overwrite,
                                     struct trace_writer **out_writer,
                                     struct ifg_error *err) IFG_MUST_CHECK;
-
-/* The same with these rights from its first moment on, whatever the umask is; 0: as the umask has
- * it. */
 enum ifg_status trace_writer_create_private(const char *path, bool overwrite, uint32_t mode,
                                             struct trace_writer **out_writer,
                                             struct ifg_error *err) IFG_MUST_CHECK;
 
-/* Writes the footer, closes the file, frees the writer and its streams (unflushed events are
+/* Writes the footer, closes the output, frees the writer and its streams (unflushed events are
  * flushed first). The writer is gone whatever is returned. Accepts NULL. */
 enum ifg_status trace_writer_close(struct trace_writer *writer, struct ifg_error *err);
 
 /* IFG_OK, or the first error; err gets its sentence. */
 enum ifg_status trace_writer_status(const struct trace_writer *writer, struct ifg_error *err);
-uint64_t trace_writer_bytes(const struct trace_writer *writer); /* written so far */
-const char *trace_writer_path(const struct trace_writer *writer);
+uint64_t trace_writer_bytes(const struct trace_writer *writer);   /* written so far */
+const char *trace_writer_path(const struct trace_writer *writer); /* the output's name */
 
 /* Definitions. They wait in memory until trace_writer_flush_definitions, or until any stream of
  * this writer is flushed, whichever is first: so they always precede their use. NULL strings are

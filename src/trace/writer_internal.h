@@ -3,29 +3,28 @@
 #ifndef IFG_TRACE_WRITER_INTERNAL_H
 #define IFG_TRACE_WRITER_INTERNAL_H
 
+#include "trace/output.h"
 #include "trace/trace_internal.h"
 #include "trace/writer.h"
 #include "trace/zone_encoder.h"
 
 struct trace_writer {
-    int fd;
-    char *path;
-    uint64_t bytes;       /* what is on disk; always the end of a whole block */
-    uint64_t blocks;      /* written so far; the next sequence number */
-    uint64_t last_offset; /* of the latest block, for the index */
+    struct trace_output *output;
+    uint64_t bytes;  /* what the output has; always the end of a whole block */
+    uint64_t blocks; /* written so far; the next sequence number */
     struct ifg_error error;
     struct trace_packer packer;
     struct zone_encoder zone_encoder;
     struct ifg_bytes fields;          /* the definition being built */
     struct ifg_bytes definitions;     /* waiting to be written */
     struct ifg_bytes all_definitions; /* for the footer */
-    struct ifg_bytes index;           /* for the footer */
+    struct trace_index index;         /* for the footer */
     bool footer_impossible;           /* index or definitions outgrew it; the file is scanned */
     struct trace_stream *streams;     /* list of all */
 };
 
-/* As trace_writer_create, with the values that are otherwise drawn from chance and time. */
-enum ifg_status trace_writer_create_as(const char *path, bool overwrite,
+/* As trace_writer_create_on, with the values that are otherwise drawn from chance and time. */
+enum ifg_status trace_writer_create_as(struct trace_output *output,
                                        const struct trace_identity *identity,
                                        struct trace_writer **out_writer,
                                        struct ifg_error *err) IFG_MUST_CHECK;
