@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
+
 enum ifg_status ifg_fail(struct ifg_error *err, enum ifg_status status, const char *format, ...)
 {
     if (err) {
@@ -65,6 +67,21 @@ enum ifg_status ifg_fail_errno(struct ifg_error *err, const char *format, ...)
                  strerror_r(saved, text, sizeof text));
     }
     return status;
+}
+
+enum ifg_status ifg_fail_no_memory(struct ifg_error *err, const char *format, ...)
+{
+    char purpose[sizeof err->message] = "";
+
+    if (err && format) {
+        va_list args;
+
+        purpose[0] = ' ';
+        va_start(args, format);
+        vsnprintf(purpose + 1, sizeof purpose - 1, format, args);
+        va_end(args);
+    }
+    return ifg_fail(err, IFG_NO_MEMORY, "not enough memory%s%s", purpose, ifg_alloc_why());
 }
 
 enum ifg_status ifg_fail_context(struct ifg_error *err, enum ifg_status status, const char *format,

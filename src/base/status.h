@@ -46,6 +46,12 @@ enum ifg_status ifg_fail_errno(struct ifg_error *err, const char *format, ...)
 enum ifg_status ifg_fail_context(struct ifg_error *err, enum ifg_status status, const char *format,
                                  ...) __attribute__((format(printf, 3, 4)));
 
+/* Running out of memory: one status, one wording ("not enough memory", and what for), and what the
+ * limit of base/alloc.h says about it. The format continues the sentence ("for a block", "to read
+ * %s"); NULL: there is nothing to add. */
+enum ifg_status ifg_fail_no_memory(struct ifg_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 enum ifg_status ifg_status_from_errno(int error_number);
 const char *ifg_status_name(enum ifg_status status);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "tap.h"
 
 static void fail_fills_the_error(void)
@@ -45,6 +46,24 @@ static void context_goes_in_front(void)
     CHECK_INT(err.status, IFG_CORRUPT);
     CHECK_INT(err.saved_errno, EIO);
     CHECK_STR(err.message, "t.ifg: cannot read block 2: Input/output error");
+}
+
+static void no_memory_has_one_wording(void)
+{
+    struct ifg_error err;
+
+    CHECK_INT(ifg_fail_no_memory(&err, NULL), IFG_NO_MEMORY);
+    CHECK_STR(err.message, "not enough memory");
+    CHECK_INT(ifg_fail_no_memory(&err, "to read %s", "t.ifg"), IFG_NO_MEMORY);
+    CHECK_INT(err.status, IFG_NO_MEMORY);
+    CHECK_STR(err.message, "not enough memory to read t.ifg");
+    CHECK_INT(ifg_fail_no_memory(NULL, "for a block"), IFG_NO_MEMORY);
+    ifg_alloc_limit(1000);
+    CHECK(ifg_alloc(1, 2000) == NULL);
+    (void)ifg_fail_no_memory(&err, "for a block");
+    CHECK(strncmp(err.message, "not enough memory for a block: it takes more than", 49) == 0);
+    CHECK(strstr(err.message, "--max-memory") != NULL);
+    ifg_alloc_limit(0);
 }
 
 static void long_messages_are_cut(void)
@@ -100,5 +119,5 @@ static void every_status_has_its_own_name(void)
 
 TAP_MAIN(TAP_CASE(fail_fills_the_error), TAP_CASE(null_error_is_allowed),
          TAP_CASE(fail_errno_names_the_reason), TAP_CASE(context_goes_in_front),
-         TAP_CASE(long_messages_are_cut), TAP_CASE(errno_maps_to_kinds),
-         TAP_CASE(every_status_has_its_own_name))
+         TAP_CASE(no_memory_has_one_wording), TAP_CASE(long_messages_are_cut),
+         TAP_CASE(errno_maps_to_kinds), TAP_CASE(every_status_has_its_own_name))

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Arrays that grow. The owner keeps pointer, count and capacity as it likes; this makes room, twice
+ * as much each time, and never beyond a ceiling that the caller names.
+ *
+ *     if (!IFG_ARRAY_ROOM(list->items, list->capacity, list->count + 1, ITEMS_MAX))
+ *         return false;
+ *     list->items[list->count++] = item;
+ */
+#ifndef IFG_BASE_ARRAY_H
+#define IFG_BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What it holds is bounded elsewhere: by a file's size, by another table, by --max-memory. */
+#define IFG_ARRAY_ANY SIZE_MAX
+
+/* Room for `wanted` items; `items` is the address of the pointer to them. False: no memory, or more
+ * than `most`; then all is as it was. New items are not zeroed. */
+bool ifg_array_grow(void *items, size_t *capacity, size_t item_bytes, size_t wanted, size_t most)
+    __attribute__((warn_unused_result));
+
+#define IFG_ARRAY_ROOM(items, capacity, wanted, most)                                              \
+    ((wanted) <= (capacity) ||                                                                     \
+     ifg_array_grow(&(items), &(capacity), sizeof *(items), (wanted), (most)))
+
+#endif
