@@ -134,7 +134,7 @@ static void follow(struct session *session, struct allocation_watch *watch)
 
 static void report(struct session *session, enum trace_instrument_state state, const char *reason)
 {
-    instruments_report(&session->result->instruments, session->writer, "allocations", state,
+    instruments_report(&session->result->instruments, session->sink.writer, "allocations", state,
                        reason);
 }
 
@@ -151,7 +151,7 @@ enum ifg_status allocated_prepare(struct session *session, struct ifg_error *err
 
 void allocated_begin(struct session *session)
 {
-    const struct profile_options options = { .writer = session->writer, .no_sampler = true };
+    const struct profile_options options = { .writer = session->sink.writer, .no_sampler = true };
     struct allocation_watch *watch = session->allocations;
     struct ifg_error err = { .message = "" };
 
@@ -188,7 +188,7 @@ static void write_waiting(struct session *session)
         return;
     if (profile)
         profile_flush(profile);
-    trace_writer_allocations(session->writer, watch->waiting, watch->waiting_count,
+    trace_writer_allocations(session->sink.writer, watch->waiting, watch->waiting_count,
                              __atomic_load_n(&watch->heap->head.stacks.lost, __ATOMIC_RELAXED) +
                                  watch->given_up);
     watch->waiting_count = 0;
@@ -348,7 +348,7 @@ static void write_number(struct session *session, const char *key, uint64_t valu
     char text[32];
 
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    trace_writer_fact(session->writer, key, text);
+    trace_writer_fact(session->sink.writer, key, text);
 }
 
 /* What the hook met in the program, and what it could not tell. */
@@ -411,15 +411,15 @@ void allocated_finish(struct session *session)
     write_number(session, "allocations.interval_bytes", watch->widest);
     write_number(session, "allocations.lost", lost);
     if (lost)
-        trace_writer_loss(session->writer, 0, "allocations that found no room", lost);
+        trace_writer_loss(session->sink.writer, 0, "allocations that found no room", lost);
     if (watch->heap->head.frees.lost)
-        trace_writer_loss(session->writer, 0, "ends of allocations that found no room",
+        trace_writer_loss(session->sink.writer, 0, "ends of allocations that found no room",
                           watch->heap->head.frees.lost);
     if (!watch->own)
         return;
     profile_finish(watch->own, &options, &named);
     if (named.problem[0])
-        trace_writer_fact(session->writer, "samples.names_problem", named.problem);
+        trace_writer_fact(session->sink.writer, "samples.names_problem", named.problem);
 }
 
 void allocated_close(struct session *session)

@@ -3,94 +3,19 @@
 #include "record/attached.h"
 
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/ticks.h"
 #include "collect/ort_attach/libraries.h"
 #include "record/probed.h"
-#include "record/resourced.h"
 #include "record/hold.h"
-#include "record/redact.h"
 #include "record/session_internal.h"
 
-#define CLOCK_MONOTONIC_INDEX 1
-#define WORKERS_MAX           512
+#define WORKERS_MAX 512
 
 static const char python_reason[] =
     "the Python package onnxruntime cannot be watched from outside in this process; start the "
     "program with 'inferogram record -- python3 ...'";
-
-/* When the process began, as CLOCK_MONOTONIC would have said it. */
-static uint64_t start_of(const struct process_info *info)
-{
-    struct timespec boot;
-    long per_second = sysconf(_SC_CLK_TCK);
-    uint64_t now_ns = ifg_monotonic_ns();
-    uint64_t ago_ns;
-    uint64_t boot_ns;
-
-    if (per_second <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) < 0)
-        return now_ns;
-    boot_ns = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
-    if (info->start_time > boot_ns / 1000000000u * (uint64_t)per_second)
-        return now_ns;
-    ago_ns = boot_ns - info->start_time * (1000000000u / (uint64_t)per_second);
-    return ago_ns < now_ns ? now_ns - ago_ns : 0;
-}
-
-static void define_process(void *user, pid_t pid, uint32_t index)
-{
-    struct session *session = user;
-    struct process_info info;
-    struct trace_process process = {
-        .index = index,
-        .pid = (uint32_t)pid,
-        .clock = CLOCK_MONOTONIC_INDEX,
-        .start_ticks = ifg_monotonic_ns(),
-    };
-
-    if (process_describe(pid, &info, NULL) != IFG_OK && session->next.pid == pid)
-        info = session->next; /* it is gone already */
-    if (info.pid == pid) {
-        process.parent_pid = (uint32_t)info.parent;
-        process.program = info.program[0] ? info.program : info.name;
-        process.arguments = info.arguments;
-        process.arguments_bytes = info.arguments_bytes;
-        process.directory = info.directory;
-        process.start_ticks = start_of(&info);
-    }
-    redact_write_process(session->options->redaction, session->writer, &process);
-    resourced_know(session, pid, index, CLOCK_MONOTONIC_INDEX);
-}
-
-static enum trace_process_fate fate_of(void *user, pid_t pid, uint32_t *out_code)
-{
-    struct session *session = user;
-    int status;
-
-    *out_code = 0;
-    if (pid == session->root && session->root_is_child)
-        session_note_command(session);
-    status = session->result->wait_status;
-    if (pid != session->root || !session->result->command_ended)
-        return TRACE_FATE_UNKNOWN;
-    *out_code = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    return WIFSIGNALED(status) ? TRACE_FATE_KILLED : TRACE_FATE_EXITED;
-}
-
-static void report_instrument(void *user, const char *name, enum trace_instrument_state state,
-                              const char *reason)
-{
-    struct session *session = user;
-
-    instruments_report(&session->result->instruments, session->writer, name, state, reason);
-    if (state == TRACE_INSTRUMENT_ON)
-        instruments_report(&session->result->instruments, session->writer, "models",
-                           TRACE_INSTRUMENT_ON, "");
-}
 
 static void say(void *user, const char *text)
 {
@@ -130,20 +55,9 @@ enum ifg_status attached_begin(struct session *session, pid_t pid,
 
 void attached_write(struct session *session, pid_t only)
 {
-    const struct ort_attach_sink sink = {
-        .writer = session->writer,
-        .flush_after_ns = session->context.flush_after_ns,
-        .next_process = &session->context.next_process,
-        .next_thread = &session->context.next_thread,
-        .user = session,
-        .define_process = define_process,
-        .fate = fate_of,
-        .instrument = report_instrument,
-    };
-
     if (session->attach)
-        ort_attach_begin(session->attach, &sink, only);
-    probed_begin(session, &sink);
+        ort_attach_begin(session->attach, &session->sink, only);
+    probed_begin(session, &session->sink);
 }
 
 enum ifg_status attached_explain(const struct session *session, const struct process_info *info,
@@ -208,8 +122,8 @@ void attached_report(struct session *session)
 {
     if (session->attach && session->saw_python &&
         !instruments_have_runtime(&session->result->instruments))
-        instruments_report(&session->result->instruments, session->writer, "onnxruntime (Python)",
-                           TRACE_INSTRUMENT_UNAVAILABLE, python_reason);
+        instruments_report(&session->result->instruments, session->sink.writer,
+                           "onnxruntime (Python)", TRACE_INSTRUMENT_UNAVAILABLE, python_reason);
 }
 
 /* ---- libraries as they are mapped ---- */

@@ -134,7 +134,7 @@ static void report(struct target *target, const char *what)
     snprintf(text, sizeof text, "process %d %s", (int)target->pid, what);
     known = instruments_find(context->instruments, CONFINED_INSTRUMENT);
     instruments_report(
-        context->instruments, context->writer, CONFINED_INSTRUMENT,
+        context->instruments, context->sink->writer, CONFINED_INSTRUMENT,
         target->left_alone && !known ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_ON, text);
 }
 

@@ -72,7 +72,7 @@ static bool pass_location(struct target *target, const char *payload, size_t siz
         .function = strings.text[1],
         .file = strings.text[2],
     };
-    trace_writer_location(target->context->writer, &location);
+    trace_writer_location(target->context->sink->writer, &location);
     if (head.category == TRACE_CATEGORY_INFERENCE)
         note_inferences_at(target, head.id);
     return true;
@@ -99,7 +99,7 @@ static bool pass_model(struct target *target, const char *payload, size_t size)
         .requested_devices = strings.text[4],
         .actual_devices = strings.text[5],
     };
-    trace_writer_model(target->context->writer, &model);
+    trace_writer_model(target->context->sink->writer, &model);
     target->models++;
     return true;
 }
@@ -113,7 +113,7 @@ static bool take_instrument(struct target *target, uint32_t state, const struct 
         return true;
     if (!context->is_injected && strcmp(strings->text[1], "injected") == 0)
         return true; /* that was an earlier recording */
-    if (!instruments_report(context->instruments, context->writer, strings->text[0], state,
+    if (!instruments_report(context->instruments, context->sink->writer, strings->text[0], state,
                             strings->text[1]))
         return false;
     if (instrument_is_runtime(strings->text[0])) {
@@ -138,7 +138,7 @@ static bool pass_property(struct target *target, uint32_t kind, const char *payl
         return take_instrument(target, head.model, &strings);
     if (kind == IFG_WIRE_DEFINE_FILE)
         return target_note_file(target, head.model, strings.text[0], strings.text[1]);
-    trace_writer_model_property(target->context->writer, target->process, head.model,
+    trace_writer_model_property(target->context->sink->writer, target->process, head.model,
                                 strings.text[0], strings.text[1]);
     return true;
 }

@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "base/ticks.h"
-#include "record/overhead.h"
 
 /* The producer learns of free slots this often, also in the middle of a long pass. */
 #define PUBLISH_EVERY 4096u
@@ -86,7 +85,7 @@ static void note_inference(const struct target *target, uint32_t location, uint6
     double rate = 1;
     double at;
 
-    if (!context->overhead)
+    if (!context->sink->inference)
         return;
     if (target->control->tick_source != IFG_TICKS_MONOTONIC) {
         uint64_t passed = ifg_counter_read() - context->counter_begin;
@@ -99,14 +98,15 @@ static void note_inference(const struct target *target, uint32_t location, uint6
     }
     if (at < 0)
         return;
-    overhead_inference(context->overhead, location ^ target->process << 20,
-                       context->monotonic_begin_ns + (uint64_t)at,
-                       context->monotonic_begin_ns + (uint64_t)(at + (double)duration * rate));
+    context->sink->inference(context->sink->inference_user, location ^ target->process << 20,
+                             context->monotonic_begin_ns + (uint64_t)at,
+                             context->monotonic_begin_ns +
+                                 (uint64_t)(at + (double)duration * rate));
 }
 
 static uint64_t until_of(const struct target *target)
 {
-    return target->context->until[target->control->tick_source == IFG_TICKS_MONOTONIC];
+    return target->context->sink->until[target_clock(target)];
 }
 
 /* Whether the zone was over in time. One that began in time and was not is open in the trace. */
@@ -333,10 +333,11 @@ static uint64_t signature_of(const struct trace_open_zone *open, int count)
 static uint64_t flush_age(const struct target_context *context)
 {
     uint64_t passes_ns = 2 * context->pass_ns;
-    uint64_t least_ns = context->flush_after_ns / 8;
+    uint64_t least_ns = context->sink->flush_after_ns / 8;
 
-    return passes_ns + least_ns < context->flush_after_ns ? context->flush_after_ns - passes_ns
-                                                          : least_ns;
+    return passes_ns + least_ns < context->sink->flush_after_ns
+               ? context->sink->flush_after_ns - passes_ns
+               : least_ns;
 }
 
 void ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_ns, bool final)

@@ -22,7 +22,6 @@
 #define RUNS_BYTES    (4u << 20)
 #define PROFILE_BYTES (256u << 20)
 #define PREFIX        "file-"
-#define LOCATIONS_END (1u << 30) /* nobody has so many places; the number in the region is wrong */
 
 void target_note_ended(struct target *target, uint32_t tid, uint32_t thread, uint64_t zones,
                        uint64_t dropped)
@@ -156,40 +155,30 @@ static struct trace_stream *give_stream(void *user, uint32_t tid)
     if (!ended) {
         size_t before = target->ended_count;
 
-        target_note_ended(target, tid, target->context->next_thread, 0, 0);
+        target_note_ended(target, tid, 0, 0, 0);
         if (target->ended_count == before)
             return NULL;
         ended = &target->ended[before];
-        target->context->next_thread++;
+        ended->thread = sink_thread(target->context->sink, target->process, tid, "");
         target->threads++;
-        trace_writer_thread(target->context->writer, ended->thread, target->process, tid, "");
     }
-    taking->stream =
-        trace_stream_resume(target->context->writer, ended->thread, ended->zones, ended->dropped);
+    taking->stream = trace_stream_resume(target->context->sink->writer, ended->thread, ended->zones,
+                                         ended->dropped);
     if (taking->stream)
         taking->resumed = ended;
     return taking->stream;
 }
 
-/* From the same numbers that the process takes, so that they stay close together. */
 static uint32_t give_place(void *user, const char *name, const char *type)
 {
     const struct taking *taking = user;
-    struct target *target = taking->target;
-    uint32_t id = __atomic_fetch_add(&target->control->next_location, 1, __ATOMIC_RELAXED);
-    struct trace_location location = {
-        .process = target->process,
-        .id = id,
-        .kind = TRACE_LOCATION_OP,
-        .model = taking->model,
-        .name = name,
-        .function = type,
-    };
 
-    if (id < 2 || id >= LOCATIONS_END)
-        return 0;
-    trace_writer_location(target->context->writer, &location);
-    return id;
+    return sink_location(taking->target->context->sink,
+                         (struct trace_location){ .process = taking->target->process,
+                                                  .kind = TRACE_LOCATION_OP,
+                                                  .model = taking->model,
+                                                  .name = name,
+                                                  .function = type });
 }
 
 /* ---- the files ---- */

@@ -74,9 +74,9 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
     session->targets = target;
     session->target_count++;
     session->processes++;
-    instruments_report(&session->result->instruments, session->writer, "zones", TRACE_INSTRUMENT_ON,
-                       "");
-    instruments_report(&session->result->instruments, session->writer, "models",
+    instruments_report(&session->result->instruments, session->sink.writer, "zones",
+                       TRACE_INSTRUMENT_ON, "");
+    instruments_report(&session->result->instruments, session->sink.writer, "models",
                        TRACE_INSTRUMENT_ON, "");
     if (replaced) {
         session_close_target(session, target, TRACE_FATE_EXEC, 0);
@@ -123,7 +123,7 @@ void session_fill_progress(struct session *session, struct session_progress *out
     out_progress->dropped = counts.dropped + outside.lost;
     out_progress->models = counts.models + outside.models;
     out_progress->threads = counts.threads + outside.threads;
-    out_progress->bytes = trace_writer_bytes(session->writer);
+    out_progress->bytes = trace_writer_bytes(session->sink.writer);
     out_progress->processes = session->processes + outside.processes;
     probed_count(session, out_progress);
 }
@@ -147,9 +147,9 @@ void session_write_clock_pair(struct session *session)
             best.realtime_ns = realtime;
         }
     }
-    trace_writer_clock_pairs(session->writer, 0, &best, 1);
+    trace_writer_clock_pairs(session->sink.writer, SINK_CLOCK_COUNTER, &best, 1);
     best.ticks = best.monotonic_ns;
-    trace_writer_clock_pairs(session->writer, 1, &best, 1);
+    trace_writer_clock_pairs(session->sink.writer, SINK_CLOCK_MONOTONIC, &best, 1);
 }
 
 /* A region's file has the number that its process has for itself. In another pid namespace that is
@@ -429,7 +429,7 @@ static void let_go_if_forbidden(struct session *session)
         return;
     session->root_ended = true;
     snprintf(session->result->let_go, sizeof session->result->let_go, "%.500s", err.message);
-    instruments_report(&session->result->instruments, session->writer, "attach",
+    instruments_report(&session->result->instruments, session->sink.writer, "attach",
                        TRACE_INSTRUMENT_UNAVAILABLE, session->result->let_go);
 }
 
@@ -482,7 +482,7 @@ void session_loop(struct session *session)
         if (look)
             reap_targets(session);
         do_periodic_work(session, now_ns);
-        if (trace_writer_status(session->writer, NULL)) {
+        if (trace_writer_status(session->sink.writer, NULL)) {
             session->result->end = SESSION_WRITE_FAILED;
             return;
         }

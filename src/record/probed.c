@@ -20,7 +20,7 @@ enum ifg_status probed_follow(struct session *session, pid_t pid, struct ifg_err
     return session->probed ? probe_watch_follow(session->probed, pid, err) : IFG_OK;
 }
 
-void probed_begin(struct session *session, const struct ort_attach_sink *sink)
+void probed_begin(struct session *session, struct sink *sink)
 {
     if (session->probed)
         probe_watch_begin(session->probed, sink);

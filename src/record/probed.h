@@ -15,7 +15,7 @@
 #include "record/session.h"
 
 struct session;
-struct ort_attach_sink;
+struct sink;
 
 /* Whether probes can be set at all, asked before a program runs or a file is replaced for it. */
 enum ifg_status probed_open(struct session *session, struct ifg_error *err) IFG_MUST_CHECK;
@@ -25,7 +25,7 @@ enum ifg_status probed_follow(struct session *session, pid_t pid,
                               struct ifg_error *err) IFG_MUST_CHECK;
 
 /* From here on events are written. */
-void probed_begin(struct session *session, const struct ort_attach_sink *sink);
+void probed_begin(struct session *session, struct sink *sink);
 
 /* All processes of the recording, as they are now. */
 void probed_look(struct session *session, const pid_t *pids, size_t count);

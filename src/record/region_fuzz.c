@@ -137,7 +137,8 @@ static void check_readable(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct target_context context = { .flush_after_ns = 1 };
+    struct sink sink = { .flush_after_ns = 1 };
+    struct target_context context = { .sink = &sink };
     struct target *target = NULL;
     uint64_t now_ns = HOUR_NS;
     bool any = false;
@@ -146,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     prepare();
     build_region();
     fd = open(region_path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || trace_writer_create(trace_path, true, &context.writer, NULL) != IFG_OK)
+    if (fd < 0 || trace_writer_create(trace_path, true, &sink.writer, NULL) != IFG_OK)
         abort();
     if (target_open(&context, fd, getpid(), &target, NULL) != IFG_OK)
         abort();
@@ -163,8 +164,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     target_drain(target, now_ns += HOUR_NS, &any);
     target_drain(target, now_ns += HOUR_NS, &any);
     target_close(target, TRACE_FATE_RUNNING, 0);
-    if (trace_writer_close(context.writer, NULL) != IFG_OK)
+    if (trace_writer_close(sink.writer, NULL) != IFG_OK)
         abort();
+    sink_fini(&sink);
     check_readable();
     unlink(trace_path);
     return 0;

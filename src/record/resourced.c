@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/proc/proc.h"
-#include "record/redact.h"
+#include "collect/streams.h"
 #include "record/session_internal.h"
 
 #define SECOND_NS     1000000000ull
@@ -28,9 +28,7 @@
 #define QUEUE_MAX     65536u
 #define HELD_MAX      8192u
 #define STACK_BYTES   (1024u * 1024u)
-#define FIRST_PLACE   0x8000000u /* far above what libraries give to their own locations */
 #define LAST_LOOK_S   5
-#define MONOTONIC     1u          /* index of the clock in the trace */
 #define CLOSE_LOOK_NS 40000000ull /* a last look sooner after another one tells nothing */
 
 struct value {
@@ -45,6 +43,11 @@ struct values {
     size_t count, capacity;
 };
 
+struct counter {
+    char name[PROC_NAME_BYTES];
+    uint32_t location;
+};
+
 /* Whose counters they are. */
 struct owner {
     uint32_t pid;
@@ -56,8 +59,8 @@ struct owner {
     uint32_t process;  /* index in the trace */
     uint32_t clock;    /* of that process */
     uint64_t first_ns; /* of its values */
-    struct trace_stream *stream;
-    char (*places)[PROC_NAME_BYTES]; /* the names of its counters */
+    struct thread_stream *thread;
+    struct counter *places;
     size_t place_count, place_capacity, hint;
     struct values held; /* until it is defined */
     char program[512];  /* when it was first seen */
@@ -372,9 +375,8 @@ static struct owner *take_owner(struct resource_watch *watch, uint32_t pid)
 
 static void leave_place(struct owner *owner)
 {
-    if (owner->stream)
-        trace_stream_destroy(owner->stream);
-    owner->stream = NULL;
+    thread_stream_destroy(owner->thread);
+    owner->thread = NULL;
     owner->defined = owner->ours = false;
     owner->place_count = owner->hint = 0;
 }
@@ -390,41 +392,28 @@ static void drop_owner(struct resource_watch *watch, struct owner *owner)
 static void begin_stream(struct session *session, struct owner *owner, uint32_t process,
                          uint32_t clock)
 {
-    uint32_t thread = session->context.next_thread++;
-
     owner->process = process;
     owner->clock = clock;
     owner->defined = true;
-    trace_writer_thread(session->writer, thread, process, 0, "resources");
-    owner->stream = trace_stream_create(session->writer, thread);
+    owner->thread =
+        thread_stream_create(&session->sink, process, 0, "resources", sizeof *owner->thread);
 }
 
 /* A process that carries nothing of ours: told of only by what it uses. */
 static void define_process(struct session *session, struct owner *owner, uint64_t ns)
 {
-    struct trace_process process = {
-        .index = session->context.next_process++,
-        .pid = owner->pid,
-        .clock = MONOTONIC,
-        .start_ticks = ns,
-        .program = owner->pid ? "" : "system",
+    struct sink_process process = {
+        .pid = (pid_t)owner->pid,
+        .clock = SINK_CLOCK_MONOTONIC,
+        .start = ns,
+        .program = owner->pid ? owner->program : "system",
     };
-    struct process_info info = { 0 };
+    uint32_t index;
 
-    if (owner->pid && process_describe((pid_t)owner->pid, &info, NULL) == IFG_OK) {
-        process.parent_pid = (uint32_t)info.parent;
-        process.program = info.program[0] ? info.program : info.name;
-        process.arguments = info.arguments;
-        process.arguments_bytes = info.arguments_bytes;
-        process.directory = info.directory;
-    } else if (owner->pid == (uint32_t)session->root) {
-        process.program = session->result->program; /* it is gone already */
-    } else if (owner->pid) {
+    if (owner->pid && !process_exists((pid_t)owner->pid))
         name_owner(session->resources, owner);
-        process.program = owner->program;
-    }
-    redact_write_process(session->options->redaction, session->writer, &process);
-    begin_stream(session, owner, process.index, MONOTONIC);
+    index = sink_process(&session->sink, &process);
+    begin_stream(session, owner, index, process.clock);
     owner->ours = true;
 }
 
@@ -448,9 +437,9 @@ static uint32_t place_of(struct session *session, struct owner *owner, const cha
     for (size_t i = 0; i < owner->place_count; i++, at++) {
         if (at >= owner->place_count)
             at = 0;
-        if (strcmp(owner->places[at], name) == 0) {
+        if (strcmp(owner->places[at].name, name) == 0) {
             owner->hint = at + 1;
-            return FIRST_PLACE + (uint32_t)at;
+            return owner->places[at].location;
         }
     }
     if (owner->place_count == owner->place_capacity) {
@@ -465,27 +454,26 @@ static uint32_t place_of(struct session *session, struct owner *owner, const cha
         owner->place_capacity = capacity;
     }
     at = owner->place_count++;
-    snprintf(owner->places[at], PROC_NAME_BYTES, "%s", name);
-    trace_writer_location(session->writer, &(struct trace_location){
-                                               .process = owner->process,
-                                               .id = FIRST_PLACE + (uint32_t)at,
-                                               .kind = TRACE_LOCATION_COUNTER,
-                                               .name = owner->places[at],
-                                           });
-    return FIRST_PLACE + (uint32_t)at;
+    snprintf(owner->places[at].name, PROC_NAME_BYTES, "%s", name);
+    owner->places[at].location =
+        sink_location(&session->sink, (struct trace_location){ .process = owner->process,
+                                                               .kind = TRACE_LOCATION_COUNTER,
+                                                               .name = owner->places[at].name });
+    return owner->places[at].location;
 }
 
 /* The last look comes a little after the end, and counts as the end. */
 static void write_value(struct session *session, struct owner *owner, const struct value *value)
 {
-    uint32_t place = owner->stream ? place_of(session, owner, value->name) : 0;
-    bool is_monotonic = owner->clock == MONOTONIC;
-    uint64_t until = session->context.until[is_monotonic];
+    uint32_t place = owner->thread ? place_of(session, owner, value->name) : 0;
+    bool is_monotonic = owner->clock == SINK_CLOCK_MONOTONIC;
+    uint64_t until = session->sink.until[is_monotonic ? SINK_CLOCK_MONOTONIC : SINK_CLOCK_COUNTER];
     uint64_t at = is_monotonic ? value->ns : value->ticks;
 
     if (place)
-        trace_stream_event(owner->stream, TRACE_EVENT_COUNTER, until && at > until ? until : at,
-                           place, &value->value, sizeof value->value);
+        trace_stream_event(owner->thread->stream, TRACE_EVENT_COUNTER,
+                           until && at > until ? until : at, place, &value->value,
+                           sizeof value->value);
 }
 
 static void write_held(struct session *session, struct owner *owner)
@@ -537,10 +525,10 @@ static void report(struct session *session)
     struct resource_watch *watch = session->resources;
 
     pthread_mutex_lock(&watch->lock);
-    instruments_report(&session->result->instruments, session->writer, "resources",
+    instruments_report(&session->result->instruments, session->sink.writer, "resources",
                        TRACE_INSTRUMENT_ON, watch->words);
-    trace_writer_fact(session->writer, "resources.gpu", watch->gpu);
-    trace_writer_fact(session->writer, "resources.npu", watch->npu);
+    trace_writer_fact(session->sink.writer, "resources.gpu", watch->gpu);
+    trace_writer_fact(session->sink.writer, "resources.npu", watch->npu);
     pthread_mutex_unlock(&watch->lock);
     watch->reported = true;
 }
@@ -548,7 +536,8 @@ static void report(struct session *session)
 static void tell(struct session *session, const char *instrument, enum trace_instrument_state state,
                  const char *reason)
 {
-    instruments_report(&session->result->instruments, session->writer, instrument, state, reason);
+    instruments_report(&session->result->instruments, session->sink.writer, instrument, state,
+                       reason);
 }
 
 void resourced_open(struct session *session)
@@ -695,8 +684,8 @@ static void flush(struct session *session)
     struct resource_watch *watch = session->resources;
 
     for (size_t i = 0; i < watch->owner_count; i++)
-        if (watch->owners[i].stream && trace_stream_pending(watch->owners[i].stream))
-            trace_stream_flush(watch->owners[i].stream, NULL, 0, 0);
+        if (watch->owners[i].thread && trace_stream_pending(watch->owners[i].thread->stream))
+            trace_stream_flush(watch->owners[i].thread->stream, NULL, 0, 0);
 }
 
 void resourced_work(struct session *session, uint64_t now_ns)
@@ -726,13 +715,13 @@ static void write_memory_facts(struct session *session)
     char text[200];
 
     snprintf(text, sizeof text, "%.6f", (double)fast->cpu_ns * 1e-9);
-    trace_writer_fact(session->writer, "memory.cpu_seconds", text);
+    trace_writer_fact(session->sink.writer, "memory.cpu_seconds", text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)fast->looks);
-    trace_writer_fact(session->writer, "memory.looks", text);
+    trace_writer_fact(session->sink.writer, "memory.looks", text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)fast->gaps);
-    trace_writer_fact(session->writer, "memory.gaps", text);
+    trace_writer_fact(session->sink.writer, "memory.gaps", text);
     snprintf(text, sizeof text, "%.3f", (double)fast->longest_ns * 1e-6);
-    trace_writer_fact(session->writer, "memory.longest_gap_ms", text);
+    trace_writer_fact(session->sink.writer, "memory.longest_gap_ms", text);
     snprintf(text, sizeof text,
              "resident memory of each process every %.0f ms%s, %.2f %% of a core; %llu sampling "
              "gap%s of more than 30 ms",
@@ -750,15 +739,15 @@ static void write_facts(struct session *session)
     if (watch->every_ns) {
         report(session);
         snprintf(text, sizeof text, "%.6f", (double)watch->cpu_ns * 1e-9);
-        trace_writer_fact(session->writer, "resources.cpu_seconds", text);
+        trace_writer_fact(session->sink.writer, "resources.cpu_seconds", text);
     }
     if (watch->fast.looks)
         write_memory_facts(session);
     if (watch->too_many)
-        trace_writer_loss(session->writer, 0, "processes whose resources were not looked at",
+        trace_writer_loss(session->sink.writer, 0, "processes whose resources were not looked at",
                           watch->too_many);
     if (watch->lost)
-        trace_writer_loss(session->writer, 0, "values of resources that found the queue full",
+        trace_writer_loss(session->sink.writer, 0, "values of resources that found the queue full",
                           watch->lost);
 }
 
@@ -776,12 +765,12 @@ static void write_ends(struct session *session)
             continue;
         if (owner->pid == (uint32_t)session->root && result->command_ended)
             trace_writer_process_end(
-                session->writer, owner->process, now_ns,
+                session->sink.writer, owner->process, now_ns,
                 WIFSIGNALED(status) ? TRACE_FATE_KILLED : TRACE_FATE_EXITED,
                 (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
         else if (process_exists((pid_t)owner->pid))
-            trace_writer_process_end(session->writer, owner->process, now_ns, TRACE_FATE_RUNNING,
-                                     0);
+            trace_writer_process_end(session->sink.writer, owner->process, now_ns,
+                                     TRACE_FATE_RUNNING, 0);
     }
 }
 
@@ -834,6 +823,7 @@ void resourced_close(struct session *session)
         pthread_join(watch->fast.thread, NULL);
     for (size_t i = 0; i < watch->owner_count; i++) { /* the streams went with the writer */
         ifg_free(watch->owners[i].places);
+        ifg_free(watch->owners[i].thread);
         ifg_free(watch->owners[i].held.items);
     }
     ifg_free(watch->owners);

@@ -18,7 +18,8 @@
 
 static void report(struct session *session, enum trace_instrument_state state, const char *reason)
 {
-    instruments_report(&session->result->instruments, session->writer, "samples", state, reason);
+    instruments_report(&session->result->instruments, session->sink.writer, "samples", state,
+                       reason);
 }
 
 /* Inside the budget if no rate was asked for. What samples take here is good to know anyway. */
@@ -36,19 +37,17 @@ static uint32_t choose_rate(struct session *session)
     return calibrate_rate(session->sample_us, session->options->overhead_pct);
 }
 
-/* An inference seen from outside. */
-static void on_inference(void *user, uint32_t place, uint64_t start_ns, uint64_t end_ns)
+static void on_inference(void *user, uint32_t key, uint64_t start_ns, uint64_t end_ns)
 {
-    overhead_inference(user, place, start_ns, end_ns);
+    overhead_inference(user, key, start_ns, end_ns);
 }
 
 static void watch_cost(struct session *session)
 {
     session->overhead = overhead_create(
         session->options->sample_hz ? 0 : session->options->overhead_pct, ifg_monotonic_ns());
-    session->context.overhead = session->overhead;
-    if (session->attach && session->overhead)
-        ort_attach_tell(session->attach, on_inference, session->overhead);
+    session->sink.inference = session->overhead ? on_inference : NULL;
+    session->sink.inference_user = session->overhead;
 }
 
 /* Who woke whom: on wherever the kernel lets us. */
@@ -57,14 +56,14 @@ static void report_wakers(struct session *session, const char *refused)
     const char *words = refused;
     bool on = !refused && profile_wakers(session->profile, &words);
 
-    instruments_report(&session->result->instruments, session->writer, "wakers",
+    instruments_report(&session->result->instruments, session->sink.writer, "wakers",
                        on ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE, words);
 }
 
 void sampled_begin(struct session *session, pid_t pid, bool launched)
 {
     struct profile_options options = {
-        .writer = session->writer,
+        .writer = session->sink.writer,
         .sampler = { .pid = pid,
                      .launched = launched,
                      .want_kernel = true,
@@ -96,7 +95,7 @@ void sampled_begin(struct session *session, pid_t pid, bool launched)
              facts.stack_bytes / 1024, facts.missing[0] ? "; not available: " : "", facts.missing);
     report(session, TRACE_INSTRUMENT_ON, text);
     if (!facts.kernel_frames)
-        instruments_report(&session->result->instruments, session->writer, "kernel frames",
+        instruments_report(&session->result->instruments, session->sink.writer, "kernel frames",
                            TRACE_INSTRUMENT_UNAVAILABLE, facts.kernel_missing);
     session->sampling = true;
     watch_cost(session);
@@ -132,7 +131,7 @@ static void write_number(struct session *session, const char *key, const char *f
     char text[64];
 
     snprintf(text, sizeof text, format, value);
-    trace_writer_fact(session->writer, key, text);
+    trace_writer_fact(session->sink.writer, key, text);
 }
 
 /* What it cost: measured, if there were inferences enough; else what samples took by themselves. */
@@ -167,7 +166,7 @@ static void write_count(struct session *session, const char *key, uint64_t value
     char text[32];
 
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    trace_writer_fact(session->writer, key, text);
+    trace_writer_fact(session->sink.writer, key, text);
 }
 
 void sampled_stop(struct session *session)
@@ -189,7 +188,7 @@ void sampled_finish(struct session *session)
     profile_finish(session->profile, &options, &named);
     profile_count(session->profile, &counts);
     if (named.problem[0])
-        trace_writer_fact(session->writer, "samples.names_problem", named.problem);
+        trace_writer_fact(session->sink.writer, "samples.names_problem", named.problem);
     write_count(session, "samples.frames", named.frames);
     write_count(session, "samples.named", named.named);
     write_count(session, "samples.guessed", named.guessed);
@@ -213,7 +212,7 @@ void sampled_close(struct session *session)
 {
     profile_close(session->profile);
     session->profile = NULL;
-    session->context.overhead = NULL;
+    session->sink.inference = NULL;
     overhead_destroy(session->overhead);
     session->overhead = NULL;
 }

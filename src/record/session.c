@@ -51,12 +51,13 @@ static void default_path(const char *program, pid_t pid, char *out, size_t size)
 
 static void write_facts(struct session *session)
 {
-    struct trace_writer *writer = session->writer;
+    struct trace_writer *writer = session->sink.writer;
     enum ifg_tick_source source = ifg_tick_source_choose();
 
-    trace_writer_clock(writer, 0, source == IFG_TICKS_CNTVCT ? TRACE_CLOCK_CNTVCT : TRACE_CLOCK_TSC,
-                       0, source == IFG_TICKS_CNTVCT ? "CNTVCT" : "TSC");
-    trace_writer_clock(writer, 1, TRACE_CLOCK_MONOTONIC, 1000000000u, "CLOCK_MONOTONIC");
+    /* SINK_CLOCK_COUNTER and SINK_CLOCK_MONOTONIC, before anybody can name another. */
+    sink_clock(&session->sink, source == IFG_TICKS_CNTVCT ? TRACE_CLOCK_CNTVCT : TRACE_CLOCK_TSC, 0,
+               source == IFG_TICKS_CNTVCT ? "CNTVCT" : "TSC");
+    sink_clock(&session->sink, TRACE_CLOCK_MONOTONIC, 1000000000u, "CLOCK_MONOTONIC");
     trace_writer_fact(writer, "tool.version", session->options->tool_version);
     redact_write_command(session->options->redaction, writer, session->options->words,
                          session->options->word_count, session->options->command);
@@ -83,10 +84,9 @@ enum ifg_status session_open_output(struct session *session, const char *program
     else
         default_path(program, pid, path, size);
     status = trace_writer_create_private(path, session->options->overwrite, session->options->mode,
-                                         &session->writer, err);
+                                         &session->sink.writer, err);
     if (status)
         return status;
-    session->context.writer = session->writer;
     session->begin_ns = ifg_monotonic_ns();
     session->context.monotonic_begin_ns = session->begin_ns;
     session->context.counter_begin = ifg_counter_read();
@@ -298,7 +298,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
         snprintf(session->hooks.reason, sizeof session->hooks.reason, "%.500s", sight.reason);
     attached_write(session, 0);
     if (session->options->ops && (sight.hooked || sight.python_hooked))
-        instruments_report(&session->result->instruments, session->writer, "operators",
+        instruments_report(&session->result->instruments, session->sink.writer, "operators",
                            TRACE_INSTRUMENT_UNAVAILABLE,
                            "the hooks in this program were started without them; start it with "
                            "'inferogram record --ops -- CMD'");
@@ -371,10 +371,10 @@ static void write_instruments(struct session *session)
     char seen[512];
 
     if (!session->processes)
-        instruments_report(instruments, session->writer, "zones", TRACE_INSTRUMENT_UNAVAILABLE,
+        instruments_report(instruments, session->sink.writer, "zones", TRACE_INSTRUMENT_UNAVAILABLE,
                            "no process carried libinferogram");
     if (session->result->no_library)
-        instruments_report(instruments, session->writer, "models",
+        instruments_report(instruments, session->sink.writer, "models",
                            session->result->hooked ? TRACE_INSTRUMENT_OFF
                                                    : TRACE_INSTRUMENT_UNAVAILABLE,
                            session->result->hooked ? "no process used a runtime that is known"
@@ -387,7 +387,7 @@ static void write_instruments(struct session *session)
         return;
     else if (session->options->hook == SESSION_HOOK_NONE)
         reason = "--hook none was given";
-    instruments_report(instruments, session->writer, "ONNX Runtime",
+    instruments_report(instruments, session->sink.writer, "ONNX Runtime",
                        *reason ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF,
                        *reason ? reason : "no process used it");
 }
@@ -403,11 +403,11 @@ static void write_ending(struct session *session)
     struct session_result *result = session->result;
     char text[64];
 
-    trace_writer_fact(session->writer, "record.end", reasons[result->end]);
+    trace_writer_fact(session->sink.writer, "record.end", reasons[result->end]);
     snprintf(text, sizeof text, "%.6f", result->totals.seconds);
-    trace_writer_fact(session->writer, "record.seconds", text);
+    trace_writer_fact(session->sink.writer, "record.seconds", text);
     snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
-    trace_writer_fact(session->writer, "record.cpu_seconds", text);
+    trace_writer_fact(session->sink.writer, "record.cpu_seconds", text);
     write_instruments(session);
     session_write_clock_pair(session);
 }
@@ -424,10 +424,10 @@ static void stop(struct session *session)
     if (!session->until_ns)
         return;
     if (now_ns > context->monotonic_begin_ns)
-        context->until[0] =
+        session->sink.until[SINK_CLOCK_COUNTER] =
             now - (uint64_t)((double)(now_ns - end_ns) * (double)(now - context->counter_begin) /
                              (double)(now_ns - context->monotonic_begin_ns));
-    context->until[1] = end_ns;
+    session->sink.until[SINK_CLOCK_MONOTONIC] = end_ns;
     sampled_stop(session);
     for (struct target *t = session->targets; t; t = target_next(t))
         if (process_exists(target_pid(t)))
@@ -461,7 +461,7 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     sampled_finish(session);
     session_fill_progress(session, &result->totals);
     /* A disk that is full: what came after that is not in the file. */
-    if (trace_writer_status(session->writer, NULL) &&
+    if (trace_writer_status(session->sink.writer, NULL) &&
         session->ended.events > session->context.written) {
         result->not_written = session->ended.events - session->context.written;
         result->totals.events -= result->not_written;
@@ -470,8 +470,8 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     result->interrupted = session->interrupts > 0;
     result->no_library = result->totals.processes == 0 && !session->profile;
     write_ending(session);
-    status = trace_writer_close(session->writer, err);
-    session->writer = NULL;
+    status = trace_writer_close(session->sink.writer, err);
+    session->sink.writer = NULL;
     return status;
 }
 
@@ -512,8 +512,9 @@ enum ifg_status session_run(const struct session_options *options,
         .root_pidfd = -1,
         .signal_fd = -1,
         .traced = TRACED_INIT,
-        .context = { .lossless = options->lossless,
-                     .flush_after_ns = options->prompt ? FLUSH_SOON_NS : FLUSH_AFTER_NS },
+        .context = { .lossless = options->lossless },
+        .sink = { .flush_after_ns = options->prompt ? FLUSH_SOON_NS : FLUSH_AFTER_NS,
+                  .calls = &session_sink_calls },
     };
     enum ifg_status status;
     struct ifg_error write_error = { 0 };
@@ -531,6 +532,8 @@ enum ifg_status session_run(const struct session_options *options,
     status = rendezvous_create(&session.rendezvous, err);
     if (status)
         goto out;
+    session.sink.user = &session;
+    session.context.sink = &session.sink;
     session.context.redaction = options->redaction;
     session.context.session_directory = session.rendezvous.directory;
     session.context.instruments = &out_result->instruments;
@@ -552,8 +555,8 @@ enum ifg_status session_run(const struct session_options *options,
     session_await_command(&session);
 out:
     end_injection(&session);
-    if (session.writer) { /* nothing was recorded: leave no empty file behind */
-        if (trace_writer_close(session.writer, NULL) == IFG_OK || status)
+    if (session.sink.writer) { /* nothing was recorded: leave no empty file behind */
+        if (trace_writer_close(session.sink.writer, NULL) == IFG_OK || status)
             unlink(out_result->path);
     }
     map_watch_close(session.map_watch);
@@ -562,6 +565,7 @@ out:
     allocated_close(&session);
     sampled_close(&session);
     resourced_close(&session);
+    sink_fini(&session.sink);
     rendezvous_destroy(&session.rendezvous);
     hooks_fini(&session.hooks);
     traced_close(&session.traced);

@@ -7,6 +7,7 @@
 
 #include "collect/map_watch/map_watch.h"
 #include "collect/ort_attach/attach.h"
+#include "collect/sink.h"
 #include "record/hooks.h"
 #include "record/inject.h"
 #include "record/launch.h"
@@ -38,7 +39,7 @@ struct session {
     struct injection injection;           /* hooks that were put into the process; to be put back */
     struct process_info next; /* whom --next found: it may be gone when it is described */
     bool saw_python;
-    struct trace_writer *writer;
+    struct sink sink;
     struct target *targets;
     uint32_t target_count;
     struct traced traced; /* the process that was attached to, where not all may be */
@@ -91,6 +92,8 @@ void session_write_clock_pair(struct session *session);
 /* next.c: waits for the next process that creates a session, and gets ready to record it.
  * IFG_NOT_FOUND: none did in time. IFG_CANCELLED: the user stopped it. */
 enum ifg_status session_begin_next(struct session *session, struct ifg_error *err) IFG_MUST_CHECK;
+extern const struct sink_calls session_sink_calls; /* session_sink.c */
+
 /* session.c: the file, and what is known at its beginning. */
 enum ifg_status session_open_output(struct session *session, const char *program, pid_t pid,
                                     struct ifg_error *err) IFG_MUST_CHECK;

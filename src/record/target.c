@@ -67,7 +67,7 @@ static void describe_process(struct target *target)
         .index = target->process,
         .pid = target->pid == PROCESS_GONE ? target->control->pid : (uint32_t)target->pid,
         .parent_pid = target->control->parent_pid,
-        .clock = target->control->tick_source == IFG_TICKS_MONOTONIC ? 1 : 0,
+        .clock = target_clock(target),
         .start_ticks = target->control->start_ticks,
     };
 
@@ -86,7 +86,7 @@ static void describe_process(struct target *target)
         process.arguments_bytes =
             join_command(target->context->command, info.arguments, sizeof info.arguments);
     }
-    redact_write_process(target->context->redaction, target->context->writer, &process);
+    redact_write_process(target->context->redaction, target->context->sink->writer, &process);
 }
 
 /* Whether the program has kept events from its start for its first recorder (IFG_WAIT, launched by
@@ -251,7 +251,7 @@ enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
         goto out;
     }
     target->pidfd = open_pidfd(pid);
-    target->process = context->next_process++;
+    target->process = sink_library_process(context->sink);
     describe_process(target);
     begin_recording(target);
     *out_target = target;
@@ -293,8 +293,8 @@ static void name_thread(struct target *target, struct ring_reader *reader)
     if (!name[0] || strcmp(name, reader->name) == 0)
         return;
     memcpy(reader->name, name, sizeof name);
-    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->shown_tid,
-                        name);
+    trace_writer_thread(target->context->sink->writer, reader->thread, target->process,
+                        reader->shown_tid, name);
 }
 
 /* A thread took this ring: give it a stream of its own. */
@@ -304,25 +304,22 @@ static bool begin_thread(struct target *target, uint32_t index, uint32_t generat
     size_t offset = ifg_wire_ring_offset(index, &reader->slots);
 
     reader->ring = (void *)((char *)target->control + offset);
-    reader->thread = target->context->next_thread;
-    reader->stream = trace_stream_create(target->context->writer, reader->thread);
-    if (!reader->stream)
-        return false;
-    target->context->next_thread++;
-    target->threads++;
-    reader->generation = generation;
     reader->tid = reader->ring->tid;
     reader->shown_tid = target->control->recorder_pid_ns
                             ? (uint32_t)process_thread_number(target->pid, (pid_t)reader->tid)
                             : reader->tid;
+    reader->thread = sink_thread(target->context->sink, target->process, reader->shown_tid, "");
+    reader->stream = trace_stream_create(target->context->sink->writer, reader->thread);
+    if (!reader->stream)
+        return false;
+    target->threads++;
+    reader->generation = generation;
     reader->tail = __atomic_load_n(&reader->ring->tail, __ATOMIC_RELAXED);
     reader->dropped = 0;
     reader->name[0] = '\0';
     reader->oldest_ns = 0;
     reader->open_signature = 0;
     reader->cut_count = 0;
-    trace_writer_thread(target->context->writer, reader->thread, target->process, reader->shown_tid,
-                        "");
     name_thread(target, reader);
     return true;
 }
@@ -447,7 +444,7 @@ unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any)
 
 static void report_losses(struct target *target)
 {
-    struct trace_writer *writer = target->context->writer;
+    struct trace_writer *writer = target->context->sink->writer;
     uint64_t definitions = target->control->definitions_lost - target->definitions_lost_before;
     uint64_t ringless = target->control->ringless_dropped - target->ringless_before;
 
@@ -498,7 +495,7 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
     report_losses(target);
     ticks = target->control->tick_source == IFG_TICKS_MONOTONIC ? ifg_monotonic_ns()
                                                                 : ifg_counter_read();
-    trace_writer_process_end(target->context->writer, target->process, ticks, fate, code);
+    trace_writer_process_end(target->context->sink->writer, target->process, ticks, fate, code);
     /* A process that ended may have forked a moment before: its child reads here whom to join. */
     if (fate == TRACE_FATE_RUNNING) {
         target->control->session[0] = '\0';
@@ -518,7 +515,7 @@ void target_close(struct target *target, enum trace_process_fate fate, uint32_t 
 
 uint32_t target_process(const struct target *target, uint32_t *out_clock)
 {
-    *out_clock = target->control->tick_source == IFG_TICKS_MONOTONIC ? 1 : 0;
+    *out_clock = target_clock(target);
     return target->process;
 }
 

@@ -13,34 +13,29 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "collect/sink.h"
 #include "record/instruments.h"
 #include "record/runtime.h"
 #include "trace/writer.h"
 
-struct overhead;
 struct redaction;
 struct target;
 
 /* What all targets of one recording share. */
 struct target_context {
-    struct trace_writer *writer;
-    uint32_t next_process;
-    uint32_t next_thread;
+    struct sink *sink;             /* where all of the recording goes */
     const char *session_directory; /* where children of a fork are to put their regions */
     bool lossless;
-    uint64_t flush_after_ns; /* no event waits longer than this to be written */
-    uint64_t pass_ns;        /* how long the loop takes from one look at a ring to the next */
-    pid_t launched; /* the command we started, and its words: it may be gone before we look */
+    uint64_t pass_ns; /* how long the loop takes from one look at a ring to the next */
+    pid_t launched;   /* the command we started, and its words: it may be gone before we look */
     char *const *command;
     struct instruments *instruments; /* what the processes say of them; NULL: nobody asks */
     bool is_injected;               /* hooks that were injected are at work, not left from before */
     struct runtime_watch *runtimes; /* likewise */
     uint64_t counter_begin;         /* the CPU's counter and CLOCK_MONOTONIC when all began */
     uint64_t monotonic_begin_ns;
-    uint64_t until[2];                 /* what came later is not recorded, by clock; 0: all is */
     uint64_t written;                  /* events of threads that have ended, in the file */
     const struct redaction *redaction; /* what of arguments is not to be told */
-    struct overhead *overhead;         /* wants to know of inferences; NULL: nobody does */
 };
 
 struct target_counts {

@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "base/ticks.h"
 #include "record/fault.h"
 #include "record/target.h"
 #include "wire/wire.h"
@@ -94,6 +95,17 @@ struct target {
     uint64_t next_confined_look_ns;
     uint8_t ring_memory[IFG_WIRE_RINGS]; /* given to a confined program: 0 none, 1 some, 2 all */
 };
+
+/* The clock of its events in the trace. */
+static inline uint32_t target_clock(const struct target *target)
+{
+    return target->control->tick_source == IFG_TICKS_MONOTONIC ? SINK_CLOCK_MONOTONIC
+                                                               : SINK_CLOCK_COUNTER;
+}
+
+/* Locations that are added to a process must not meet those of its library. */
+_Static_assert(IFG_WIRE_DEFINITIONS_BYTES / sizeof(struct ifg_wire_location) < SINK_LOCATIONS_ADDED,
+               "the definition log has room for more locations");
 
 #define CONFINED_INSTRUMENT "confined programs"
 

@@ -71,15 +71,6 @@ void ort_attach_until(struct ort_attach *attach, uint64_t until_ns)
         uprobe_until(attach->engine, until_ns);
 }
 
-void ort_attach_tell(struct ort_attach *attach,
-                     void (*inference)(void *user, uint32_t place, uint64_t start_ns,
-                                       uint64_t end_ns),
-                     void *user)
-{
-    attach->inference = inference;
-    attach->inference_user = user;
-}
-
 void ort_attach_say(struct ort_attach *attach, void (*say)(void *user, const char *text),
                     void *user)
 {
@@ -269,7 +260,7 @@ static void drop(struct ort_attach *attach, struct attach_process *process)
     attach->processes[at] = attach->processes[--attach->process_count];
     if (process->slot && attach->engine)
         uprobe_remove(attach->engine, process->pid);
-    attach_threads_free(process);
+    streams_fini(&process->threads);
     attach_models_free(process);
     attach_nodes_free(process);
     if (process->pidfd >= 0)
@@ -290,20 +281,20 @@ static void end_process(struct ort_attach *attach, struct attach_process *proces
     }
     attach->counts.lost += process->lost + process->ops_lost + process->stray_ops;
     if (process->defined) {
-        attach_threads_flush(process, now_ns, true);
+        streams_flush(&process->threads, now_ns, true);
         if (process->lost)
-            trace_writer_loss(attach->sink.writer, process->index,
+            trace_writer_loss(attach->sink->writer, process->index,
                               "calls that there was no memory for", process->lost);
         if (process->ops_lost)
-            trace_writer_loss(attach->sink.writer, process->index,
+            trace_writer_loss(attach->sink->writer, process->index,
                               "operators of runs inside of others, or of more than there is room "
                               "for",
                               process->ops_lost);
         if (process->stray_ops)
-            trace_writer_loss(attach->sink.writer, process->index,
+            trace_writer_loss(attach->sink->writer, process->index,
                               "operators on other threads than the run that they belong to",
                               process->stray_ops);
-        trace_writer_process_end(attach->sink.writer, process->index, now_ns, fate, code);
+        trace_writer_process_end(attach->sink->writer, process->index, now_ns, fate, code);
     }
     drop(attach, process);
 }
@@ -311,15 +302,16 @@ static void end_process(struct ort_attach *attach, struct attach_process *proces
 void attach_define(struct attach_process *process)
 {
     struct ort_attach *attach = process->attach;
-    const struct ort_attach_sink *sink = &attach->sink;
+    struct sink *sink = attach->sink;
 
     if (!attach->begun || !process->watched_count)
         return;
     if (!process->defined) {
-        process->index = (*sink->next_process)++;
+        process->index = sink_process(
+            sink, &(struct sink_process){ .pid = process->pid, .clock = SINK_CLOCK_MONOTONIC });
         process->defined = true;
         attach->counts.processes++;
-        sink->define_process(sink->user, process->pid, process->index);
+        attach_threads_begin(process);
     }
     for (size_t i = 0; i < process->watched_count; i++) {
         char name[64];
@@ -334,8 +326,9 @@ void attach_define(struct attach_process *process)
             snprintf(how + strlen(how), sizeof how - strlen(how),
                      "; newer than 1.%d, the newest that this Inferogram was tested with",
                      ORT_ABI_TRIED);
-        sink->instrument(sink->user, name, TRACE_INSTRUMENT_ON, how);
+        sink_instrument(sink, name, TRACE_INSTRUMENT_ON, how);
     }
+    sink_instrument(sink, "models", TRACE_INSTRUMENT_ON, "");
     attach_ops_tell(process);
 }
 
@@ -343,12 +336,11 @@ void attach_define(struct attach_process *process)
 
 static void tell_refused(const struct attach_process *process)
 {
-    const struct ort_attach_sink *sink = &process->attach->sink;
+    struct sink *sink = process->attach->sink;
 
     if (process->attach->begun && process->sight.refused)
-        sink->instrument(sink->user,
-                         process->refused_python ? "onnxruntime (Python)" : "ONNX Runtime",
-                         TRACE_INSTRUMENT_UNAVAILABLE, process->sight.reason);
+        sink_instrument(sink, process->refused_python ? "onnxruntime (Python)" : "ONNX Runtime",
+                        TRACE_INSTRUMENT_UNAVAILABLE, process->sight.reason);
 }
 
 void attach_refuse(struct attach_process *process, const struct ort_library *library,
@@ -545,7 +537,7 @@ static bool check(struct ort_attach *attach, struct attach_process *process, uin
 
         take_events(attach);
         if (attach->begun)
-            fate = attach->sink.fate(attach->sink.user, process->pid, &code);
+            fate = attach->sink->calls->fate(attach->sink->user, process->pid, &code);
         end_process(attach, process, fate, code);
         return true;
     }
@@ -554,7 +546,7 @@ static bool check(struct ort_attach *attach, struct attach_process *process, uin
         end_process(attach, process, TRACE_FATE_EXEC, 0);
         return true;
     }
-    attach_threads_sweep(process, now_ns);
+    streams_sweep(&process->threads, now_ns);
     return false;
 }
 
@@ -570,14 +562,14 @@ bool ort_attach_work(struct ort_attach *attach, uint64_t now_ns)
 
         if (now_ns >= process->next_check_ns && check(attach, process, now_ns))
             continue;
-        attach_threads_flush(process, now_ns, false);
+        streams_flush(&process->threads, now_ns, false);
     }
     return any;
 }
 
-void ort_attach_begin(struct ort_attach *attach, const struct ort_attach_sink *sink, pid_t only)
+void ort_attach_begin(struct ort_attach *attach, struct sink *sink, pid_t only)
 {
-    attach->sink = *sink;
+    attach->sink = sink;
     attach->begun = true;
     attach->now_ns = ifg_monotonic_ns();
     attach->begun_ns = attach->now_ns;
@@ -661,17 +653,17 @@ static void report_losses(struct ort_attach *attach)
         if (!process->defined)
             continue;
         if (losses.ring_full)
-            trace_writer_loss(attach->sink.writer, process->index,
+            trace_writer_loss(attach->sink->writer, process->index,
                               "calls that found the ring of the probes full", losses.ring_full);
         if (losses.too_deep + losses.too_many)
-            trace_writer_loss(attach->sink.writer, process->index,
+            trace_writer_loss(attach->sink->writer, process->index,
                               "calls of more threads, or deeper, than the probes follow",
                               losses.too_deep + losses.too_many);
         if (losses.out_of_order)
-            trace_writer_loss(attach->sink.writer, process->index,
+            trace_writer_loss(attach->sink->writer, process->index,
                               "calls that came too late to be sorted", losses.out_of_order);
         if (losses.let_go)
-            trace_writer_loss(attach->sink.writer, process->index, UPROBE_LET_GO, losses.let_go);
+            trace_writer_loss(attach->sink->writer, process->index, UPROBE_LET_GO, losses.let_go);
         return; /* they are of all processes together */
     }
 }
@@ -691,8 +683,9 @@ void ort_attach_finish(struct ort_attach *attach)
         enum trace_process_fate fate = TRACE_FATE_RUNNING;
 
         if (is_gone(process))
-            fate = attach->begun ? attach->sink.fate(attach->sink.user, process->pid, &code)
-                                 : TRACE_FATE_UNKNOWN;
+            fate = attach->begun
+                       ? attach->sink->calls->fate(attach->sink->user, process->pid, &code)
+                       : TRACE_FATE_UNKNOWN;
         end_process(attach, process, fate, code);
     }
 }

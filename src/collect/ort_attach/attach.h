@@ -15,25 +15,10 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "collect/sink.h"
 #include "collect/uprobe/uprobe.h"
-#include "trace/writer.h"
 
 struct ort_attach;
-
-/* Where the events go, and the numbers that all of a recording share. */
-struct ort_attach_sink {
-    struct trace_writer *writer;
-    uint64_t flush_after_ns; /* no event waits longer than this to be written */
-    uint32_t *next_process;
-    uint32_t *next_thread;
-    void *user;
-    /* Writes the definition of the process, with clock 1. */
-    void (*define_process)(void *user, pid_t pid, uint32_t index);
-    /* How a process that is gone ended. */
-    enum trace_process_fate (*fate)(void *user, pid_t pid, uint32_t *out_code);
-    void (*instrument)(void *user, const char *name, enum trace_instrument_state state,
-                       const char *reason);
-};
 
 /* What is in a process. */
 struct ort_attach_sight {
@@ -66,12 +51,6 @@ void ort_attach_ops(struct ort_attach *attach, uint32_t every);
  * out before its first probe is set, and not while calls are seen already. */
 void ort_attach_ask_first(struct ort_attach *attach);
 
-/* Whom to tell of each inference that is over; times are CLOCK_MONOTONIC. */
-void ort_attach_tell(struct ort_attach *attach,
-                     void (*inference)(void *user, uint32_t place, uint64_t start_ns,
-                                       uint64_t end_ns),
-                     void *user);
-
 /* Whom to tell what is being waited for: a library that is new to us is run in a helper. */
 void ort_attach_say(struct ort_attach *attach, void (*say)(void *user, const char *text),
                     void *user);
@@ -87,7 +66,7 @@ enum ifg_status ort_attach_look(struct ort_attach *attach, pid_t pid, bool now,
 
 /* Before there is a file, what the probes see is kept. From here on it is written; what was kept of
  * other processes than `only` (0: all) is forgotten and they are let go. */
-void ort_attach_begin(struct ort_attach *attach, const struct ort_attach_sink *sink, pid_t only);
+void ort_attach_begin(struct ort_attach *attach, struct sink *sink, pid_t only);
 
 /* What was over before `since_ns`, and inferences that began before it, are not written. */
 void ort_attach_since(struct ort_attach *attach, uint64_t since_ns);

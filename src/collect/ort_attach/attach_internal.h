@@ -8,6 +8,7 @@
 #include "collect/ort_attach/attach.h"
 #include "collect/ort_attach/libraries.h"
 #include "collect/ort_helper/ort_helper.h"
+#include "collect/streams.h"
 
 #define ATTACH_OPEN_MAX      4 /* loads inside of loads */
 #define ATTACH_PREPARES      32
@@ -17,7 +18,6 @@
 #define ATTACH_PROCESSES_MAX 4096u
 #define ATTACH_SESSIONS_MAX  65536u
 #define ATTACH_MODELS_MAX    4096u
-#define ATTACH_THREADS_MAX   65536u
 #define ATTACH_SLOTS_MAX     (1u << 20)
 
 enum attach_function {
@@ -147,15 +147,8 @@ struct attach_load {
 };
 
 struct attach_thread {
+    struct thread_stream base;
     const struct ort_attach *attach;
-    pid_t tid;
-    pid_t own_tid;   /* in its own pid namespace; 0: not known */
-    uint32_t thread; /* index in the trace */
-    struct trace_stream *stream;
-    uint64_t oldest_ns; /* when the oldest unwritten event was taken; 0: none */
-    uint64_t seen_ns;
-    bool open_changed;
-    size_t open_count;
     struct attach_load open[ATTACH_OPEN_MAX];
     struct attach_op *ops; /* by their ends */
     size_t op_count, op_capacity;
@@ -215,11 +208,9 @@ struct attach_process {
     uint32_t next_session;
     struct attach_model **models;
     size_t model_count, model_capacity;
-    uint32_t next_place;
     uint32_t release_place;
     uint32_t read_place, initialize_place;
-    struct attach_thread **threads; /* by tid */
-    size_t thread_count, thread_capacity;
+    struct streams threads;
     struct attach_prepare prepares[ATTACH_PREPARES];
     size_t prepare_count;
     struct attach_options options[ATTACH_OPTIONS];
@@ -233,7 +224,7 @@ struct attach_process {
 struct ort_attach {
     enum uprobe_way way;
     struct uprobe *engine;
-    struct ort_attach_sink sink;
+    struct sink *sink; /* once it has begun */
     bool begun;
     uint64_t now_ns; /* of this pass */
     struct attach_process **processes;
@@ -252,8 +243,6 @@ struct ort_attach {
     uint64_t stop_ns;  /* when the probes began to be taken out; 0: not yet */
     void (*say)(void *user, const char *text);
     void *say_user;
-    void (*inference)(void *user, uint32_t place, uint64_t start_ns, uint64_t end_ns);
-    void *inference_user;
     /* With operators and with Python, calls wait for one pass, so that it is known what happened
      * before their names were read. */
     struct attach_kept *queue;
@@ -263,11 +252,7 @@ struct ort_attach {
 
 /* threads.c */
 struct attach_thread *attach_thread_of(struct attach_process *process, pid_t tid, pid_t own_tid);
-void attach_thread_flush(struct attach_process *process, struct attach_thread *thread,
-                         uint64_t now_ns, bool final);
-void attach_threads_flush(struct attach_process *process, uint64_t now_ns, bool final);
-void attach_threads_sweep(struct attach_process *process, uint64_t now_ns);
-void attach_threads_free(struct attach_process *process);
+void attach_threads_begin(struct attach_process *process); /* when it has its place in the trace */
 
 /* attach.c */
 struct attach_process *attach_by_slot(struct ort_attach *attach, uint32_t slot);

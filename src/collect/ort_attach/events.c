@@ -67,7 +67,7 @@ void attach_put_text(struct attach_thread *thread, uint64_t start, uint32_t plac
 {
     if (thread->attach->muted)
         return;
-    trace_stream_attribute(thread->stream, start, place, TRACE_VALUE_STRING, key, strlen(key),
+    trace_stream_attribute(thread->base.stream, start, place, TRACE_VALUE_STRING, key, strlen(key),
                            value, strlen(value));
 }
 
@@ -78,7 +78,7 @@ void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t pl
 
     if (thread->attach->muted)
         return;
-    trace_stream_attribute(thread->stream, start, place, TRACE_VALUE_SIGNED, key, strlen(key),
+    trace_stream_attribute(thread->base.stream, start, place, TRACE_VALUE_SIGNED, key, strlen(key),
                            &value, sizeof value);
 }
 
@@ -87,9 +87,8 @@ void attach_put_zone(struct attach_process *process, struct attach_thread *threa
 {
     if (process->attach->muted)
         return;
-    trace_stream_zone(thread->stream, start_ns, end_ns - start_ns, place);
-    if (!thread->oldest_ns)
-        thread->oldest_ns = process->attach->now_ns;
+    trace_stream_zone(thread->base.stream, start_ns, end_ns - start_ns, place);
+    thread_stream_wait(&thread->base, process->attach->now_ns);
     process->attach->counts.events++;
 }
 
@@ -251,7 +250,7 @@ static void settle(struct attach_process *process, struct attach_load *load, con
     if (!load->model)
         return;
     if (is_memory)
-        trace_writer_model_property(process->attach->sink.writer, process->index, load->model->id,
+        trace_writer_model_property(process->attach->sink->writer, process->index, load->model->id,
                                     "source", "memory");
     load->place = attach_model_place(process, load->model, TRACE_CATEGORY_LOAD);
 }
@@ -290,11 +289,12 @@ static void begin_load(struct attach_process *process, struct attach_thread *thr
     struct attach_load *load;
 
     /* What was open deeper than this, or at its place, was left without a return. */
-    while (thread->open_count && thread->open[thread->open_count - 1].start_ns >= event->start_ns)
-        thread->open_count--;
-    if (thread->open_count == ATTACH_OPEN_MAX)
-        thread->open_count = 0;
-    load = &thread->open[thread->open_count++];
+    while (thread->base.open_count &&
+           thread->open[thread->base.open_count - 1].start_ns >= event->start_ns)
+        thread->base.open_count--;
+    if (thread->base.open_count == ATTACH_OPEN_MAX)
+        thread->base.open_count = 0;
+    load = &thread->open[thread->base.open_count++];
     *load = (struct attach_load){
         .start_ns = event->start_ns,
         .probe = number,
@@ -306,9 +306,8 @@ static void begin_load(struct attach_process *process, struct attach_thread *thr
         take_path(process, event, load->text, sizeof load->text);
     else
         take_memory(process, event, load);
-    thread->open_changed = true;
-    if (!thread->oldest_ns)
-        thread->oldest_ns = process->attach->now_ns;
+    thread->base.open_changed = true;
+    thread_stream_wait(&thread->base, process->attach->now_ns);
 }
 
 static void end_load(struct attach_process *process, struct attach_thread *thread,
@@ -319,12 +318,14 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
     struct attach_load *load = NULL;
     char nameless[32];
 
-    while (thread->open_count && thread->open[thread->open_count - 1].start_ns > event->start_ns)
-        thread->open_count--;
-    if (!thread->open_count || thread->open[thread->open_count - 1].start_ns != event->start_ns)
+    while (thread->base.open_count &&
+           thread->open[thread->base.open_count - 1].start_ns > event->start_ns)
+        thread->base.open_count--;
+    if (!thread->base.open_count ||
+        thread->open[thread->base.open_count - 1].start_ns != event->start_ns)
         begin_load(process, thread, event, number);
-    load = &thread->open[--thread->open_count];
-    thread->open_changed = true;
+    load = &thread->open[--thread->base.open_count];
+    thread->base.open_changed = true;
     if (!load->place) {
         /* The model lay there for as long as the call lasted; what was read later may be another.
          */
@@ -357,6 +358,7 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
 void attach_run_ended(struct attach_process *process, struct attach_thread *thread,
                       const struct uprobe_event *event, bool is_async)
 {
+    const struct sink *sink = process->attach->sink;
     struct attach_session *session = attach_session_find(process, event->arguments[0]);
     uint32_t place;
 
@@ -378,9 +380,8 @@ void attach_run_ended(struct attach_process *process, struct attach_thread *thre
         attach_put_text(thread, event->start_ns, place, "status", "error");
     put_zone(process, thread, event, place);
     process->attach->counts.inferences += !is_async;
-    if (process->attach->inference && !is_async)
-        process->attach->inference(process->attach->inference_user, place, event->start_ns,
-                                   event->end_ns);
+    if (sink->inference && !is_async)
+        sink->inference(sink->inference_user, place, event->start_ns, event->end_ns);
 }
 
 /* The linker may have folded other functions into this one: only sessions that we know. */

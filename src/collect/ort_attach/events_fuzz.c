@@ -28,10 +28,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct trace_writer *writer;
 static char trace_path[64];
 
-static void define_process(void *user, pid_t pid, uint32_t index)
+static void define_process(void *user, const struct sink_process *seen, uint32_t index)
 {
     const struct trace_process defined = { .index = index,
-                                           .pid = (uint32_t)pid,
+                                           .pid = (uint32_t)seen->pid,
                                            .program = "/bin/fuzzed" };
 
     (void)user;
@@ -82,18 +82,15 @@ static void see(struct attach_process *process, const uint8_t *at, uint64_t *clo
 
 static void follow(uint8_t choice, const uint8_t *data, size_t size)
 {
-    uint32_t next_process = 0;
-    uint32_t next_thread = 0;
+    static const struct sink_calls calls = { .define_process = define_process };
+    struct sink sink = { .writer = writer, .calls = &calls };
     struct attach_process *process = ifg_alloc(1, sizeof *process);
     struct ort_attach attach = { .begun = true,
                                  .lags = choice & 1,
                                  .ops = choice >> 1 & 3,
                                  .processes = &process,
                                  .process_count = 1,
-                                 .sink = { .writer = writer,
-                                           .define_process = define_process,
-                                           .next_process = &next_process,
-                                           .next_thread = &next_thread } };
+                                 .sink = &sink };
     uint64_t clock_ns = 1000000;
 
     if (!process)
@@ -106,19 +103,20 @@ static void follow(uint8_t choice, const uint8_t *data, size_t size)
     snprintf(process->runtimes[0], sizeof process->runtimes[0], "ONNX Runtime 1.20.1");
     if (attach.ops)
         process->kernels[0] = (struct attach_kernels){ 1, 1, { 0, 8, 16, 8, 16 } };
-    process->index = next_process++;
+    process->index = sink_process(&sink, &(struct sink_process){ .pid = process->pid });
     process->defined = true;
-    define_process(NULL, process->pid, process->index);
+    attach_threads_begin(process);
     for (size_t i = 0; i < EVENTS_MAX && size >= EVENT; i++, data += EVENT, size -= EVENT)
         see(process, data, &clock_ns);
     attach_queue_pass(&attach);
     attach_queue_pass(&attach);
-    attach_threads_flush(process, clock_ns, true);
-    attach_threads_free(process);
+    streams_flush(&process->threads, clock_ns, true);
+    streams_fini(&process->threads);
     attach_models_free(process);
     attach_nodes_free(process);
     ifg_free(process);
     ifg_free(attach.queue);
+    sink_fini(&sink);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

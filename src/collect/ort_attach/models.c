@@ -56,7 +56,7 @@ static void make_name(const struct attach_process *process, const struct attach_
 static void define(struct attach_process *process, const struct attach_model *model,
                    const char *inferred)
 {
-    struct trace_writer *writer = process->attach->sink.writer;
+    struct trace_writer *writer = process->attach->sink->writer;
     const struct trace_model definition = {
         .process = process->index,
         .id = model->id,
@@ -142,9 +142,7 @@ struct attach_model *attach_model_of(struct attach_process *process,
 static uint32_t new_place(struct attach_process *process, struct trace_location location)
 {
     location.process = process->index;
-    location.id = ++process->next_place;
-    trace_writer_location(process->attach->sink.writer, &location);
-    return location.id;
+    return sink_location(process->attach->sink, location);
 }
 
 uint32_t attach_model_place(struct attach_process *process, struct attach_model *model,

@@ -24,7 +24,7 @@
 void attach_ops_tell(const struct attach_process *process)
 {
     const struct ort_attach *attach = process->attach;
-    const struct ort_attach_sink *sink = &attach->sink;
+    struct sink *sink = attach->sink;
     char reason[256];
     bool any = false;
 
@@ -41,10 +41,9 @@ void attach_ops_tell(const struct attach_process *process)
                  "every inference",
                  attach->ops);
     if (any)
-        sink->instrument(sink->user, "operators", TRACE_INSTRUMENT_ON, reason);
+        sink_instrument(sink, "operators", TRACE_INSTRUMENT_ON, reason);
     else if (process->ops_reason[0])
-        sink->instrument(sink->user, "operators", TRACE_INSTRUMENT_UNAVAILABLE,
-                         process->ops_reason);
+        sink_instrument(sink, "operators", TRACE_INSTRUMENT_UNAVAILABLE, process->ops_reason);
 }
 
 /* Whether what the helper says can be used. */

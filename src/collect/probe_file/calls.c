@@ -11,113 +11,43 @@
 
 /* ---- threads ---- */
 
-static void thread_name(pid_t pid, pid_t tid, char *out_name, size_t size)
+static bool open_zone(void *user, struct thread_stream *thread, size_t number,
+                      struct trace_open_zone *out_zone)
 {
-    char path[64];
-    FILE *file;
+    const struct open_call *call = &((struct watched_thread *)thread)->open[number];
 
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
-    out_name[0] = '\0';
-    file = fopen(path, "re");
-    if (!file)
-        return;
-    if (!fgets(out_name, (int)size, file))
-        out_name[0] = '\0';
-    out_name[strcspn(out_name, "\n")] = '\0';
-    fclose(file);
-}
-
-static struct watched_thread *add_thread(struct watched_process *process, pid_t tid)
-{
-    struct probe_watch *watch = process->watch;
-    struct trace_writer *writer = watch->sink.writer;
-    struct watched_thread *thread;
-    uint32_t index;
-    char name[32];
-
-    if (process->thread_count == WATCH_THREADS_MAX)
-        return NULL;
-    thread = ifg_alloc(1, sizeof *thread);
-    if (!thread)
-        return NULL;
-    index = (*watch->sink.next_thread)++;
-    thread_name(process->pid, tid, name, sizeof name);
-    trace_writer_thread(writer, index, process->process, (uint32_t)tid, name);
-    thread->tid = tid;
-    thread->stream = trace_stream_create(writer, index);
-    if (!thread->stream) {
-        ifg_free(thread);
-        return NULL;
-    }
-    thread->next = process->threads;
-    process->threads = thread;
-    process->thread_count++;
-    watch->counts.threads++;
-    return thread;
-}
-
-/* The one that spoke last is in front. */
-static struct watched_thread *find_thread(struct watched_process *process, pid_t tid)
-{
-    struct watched_thread **link = &process->threads;
-
-    while (*link && (*link)->tid != tid)
-        link = &(*link)->next;
-    if (*link) {
-        struct watched_thread *found = *link;
-
-        *link = found->next;
-        found->next = process->threads;
-        process->threads = found;
-        return found;
-    }
-    return add_thread(process, tid);
+    (void)user;
+    *out_zone = (struct trace_open_zone){ call->start, call->location };
+    return call->location && !call->hidden;
 }
 
 static void define_process(struct watched_process *process)
 {
+    static const struct streams_kind kind = { .bytes = sizeof(struct watched_thread),
+                                              .most = WATCH_THREADS_MAX,
+                                              .open_zone = open_zone };
     struct probe_watch *watch = process->watch;
 
     if (process->defined)
         return;
-    process->process = (*watch->sink.next_process)++;
-    watch->sink.define_process(watch->sink.user, process->pid, process->process);
+    process->process = sink_process(
+        watch->sink, &(struct sink_process){ .pid = process->pid, .clock = SINK_CLOCK_MONOTONIC });
+    process->threads = (struct streams){
+        .kind = &kind, .sink = watch->sink, .pid = process->pid, .process = process->process
+    };
     process->defined = true;
     if (!watch->counts.processes++)
         watch->first_process = process->process;
 }
 
-static void note_waiting(struct watched_thread *thread, uint64_t now_ns)
+static struct watched_thread *find_thread(struct watched_process *process, pid_t tid)
 {
-    if (!thread->oldest_ns)
-        thread->oldest_ns = now_ns ? now_ns : 1;
-}
+    bool is_new;
+    struct thread_stream *thread =
+        streams_take(&process->threads, tid, 0, process->watch->now_ns, &is_new);
 
-void watch_flush(struct watched_process *process, uint64_t now_ns, bool final)
-{
-    uint64_t flush_after_ns = process->watch->sink.flush_after_ns;
-
-    for (struct watched_thread *thread = process->threads; thread; thread = thread->next) {
-        struct trace_open_zone open[UPROBE_DEPTH_MAX];
-        uint64_t latest = now_ns;
-        size_t count = 0;
-
-        if (!final && (!thread->oldest_ns || now_ns - thread->oldest_ns < flush_after_ns))
-            continue;
-        if (!thread->oldest_ns && !thread->open_count)
-            continue;
-        for (uint32_t i = 0; i < thread->open_count; i++) {
-            const struct open_call *call = &thread->open[i];
-
-            if (!call->location || call->hidden)
-                continue;
-            open[count++] = (struct trace_open_zone){ call->start, call->location };
-            if (call->start > latest)
-                latest = call->start;
-        }
-        trace_stream_flush(thread->stream, open, count, latest);
-        thread->oldest_ns = 0;
-    }
+    process->watch->counts.threads += is_new;
+    return (struct watched_thread *)thread;
 }
 
 /* ---- calls ---- */
@@ -212,7 +142,7 @@ static void look_around(struct watched_process *process, const struct watched_th
     const struct probe_watch *watch = process->watch;
     const struct probe_rule *rule = watch->functions[call->function].rule;
 
-    for (uint32_t i = 0; i < thread->open_count; i++) {
+    for (uint32_t i = 0; i < thread->base.open_count; i++) {
         const struct open_call *outer = &thread->open[i];
         const struct probe_rule *outer_rule = watch->functions[outer->function].rule;
 
@@ -236,7 +166,7 @@ static void write_attributes(const struct watched_thread *thread, const struct o
     char status[PROBE_SYMBOL_MAX + 64];
 
     if (session)
-        trace_stream_attribute(thread->stream, call->start, call->location, TRACE_VALUE_SIGNED,
+        trace_stream_attribute(thread->base.stream, call->start, call->location, TRACE_VALUE_SIGNED,
                                "session", strlen("session"), &session, sizeof session);
     for (size_t i = 0; i < rule->attribute_count; i++) {
         const struct probe_attribute *attribute = &rule->attributes[i];
@@ -246,7 +176,7 @@ static void write_attributes(const struct watched_thread *thread, const struct o
         if (attribute->is_text &&
             (!text || (event->notes & (UPROBE_TEXT_MISSING | UPROBE_READ_LATE))))
             continue;
-        trace_stream_attribute(thread->stream, call->start, call->location,
+        trace_stream_attribute(thread->base.stream, call->start, call->location,
                                text ? TRACE_VALUE_STRING : TRACE_VALUE_SIGNED, attribute->key,
                                strlen(attribute->key), text ? (const void *)text : &number,
                                text ? strlen(text) : sizeof number);
@@ -255,7 +185,7 @@ static void write_attributes(const struct watched_thread *thread, const struct o
         int length = snprintf(status, sizeof status, "error: %.*s gave %s", (int)PROBE_SYMBOL_MAX,
                               function->symbol, failure);
 
-        trace_stream_attribute(thread->stream, call->start, call->location, TRACE_VALUE_STRING,
+        trace_stream_attribute(thread->base.stream, call->start, call->location, TRACE_VALUE_STRING,
                                "status", strlen("status"), status, (size_t)length);
     }
 }
@@ -282,10 +212,10 @@ static void finish_call(struct watched_process *process, struct watched_thread *
         return;
     }
     write_attributes(thread, call, function, event, failed ? result : NULL);
-    trace_stream_zone(thread->stream, call->start,
+    trace_stream_zone(thread->base.stream, call->start,
                       event->end_ns > call->start ? event->end_ns - call->start : 0,
                       call->location);
-    note_waiting(thread, watch->now_ns);
+    thread_stream_wait(&thread->base, watch->now_ns);
     watch->counts.events++;
     watch->counts.inferences += rule->category == TRACE_CATEGORY_INFERENCE;
 }
@@ -294,12 +224,12 @@ static void finish_call(struct watched_process *process, struct watched_thread *
 static bool take_open(struct watched_thread *thread, const struct uprobe_event *event,
                       struct open_call *out_call)
 {
-    for (uint32_t i = thread->open_count; i > 0; i--) {
+    for (size_t i = thread->base.open_count; i > 0; i--) {
         const struct open_call *call = &thread->open[i - 1];
 
         if (call->start == event->start_ns && call->function == event->id) {
             *out_call = *call;
-            thread->open_count = i - 1;
+            thread->base.open_count = i - 1;
             return true;
         }
     }
@@ -319,7 +249,7 @@ void watch_seen(const struct uprobe_event *event, void *user)
         return;
     function = &watch->functions[event->id];
     process = function->process;
-    if (!process || !watch->sink.writer)
+    if (!process || !watch->sink)
         return;
     define_process(process);
     thread = find_thread(process, event->tid);
@@ -328,16 +258,16 @@ void watch_seen(const struct uprobe_event *event, void *user)
         return;
     }
     if (event->kind != UPROBE_CALL || !take_open(thread, event, &call)) {
-        if (depth < thread->open_count) /* what was open further in has ended unseen */
-            thread->open_count = depth;
+        if (depth < thread->base.open_count) /* what was open further in has ended unseen */
+            thread->base.open_count = depth;
         resolve(process, function, event, &call);
         look_around(process, thread, &call);
     } else {
         resolve(process, function, event, &call); /* what the return tells */
     }
     if (event->kind == UPROBE_BEGIN) {
-        thread->open[thread->open_count++] = call;
-        note_waiting(thread, watch->now_ns);
+        thread->open[thread->base.open_count++] = call;
+        thread_stream_wait(&thread->base, watch->now_ns);
         return;
     }
     finish_call(process, thread, &call, event);

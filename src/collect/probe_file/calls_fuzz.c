@@ -54,10 +54,10 @@ static const char description[] = "version 1\n"
 static struct trace_writer *writer;
 static char trace_path[64];
 
-static void define_process(void *user, pid_t pid, uint32_t index)
+static void define_process(void *user, const struct sink_process *seen, uint32_t index)
 {
     const struct trace_process defined = { .index = index,
-                                           .pid = (uint32_t)pid,
+                                           .pid = (uint32_t)seen->pid,
                                            .program = "/bin/fuzzed" };
 
     (void)user;
@@ -100,25 +100,16 @@ static void see(struct probe_watch *watch, const uint8_t *at, uint64_t *clock_ns
 
 static void free_process(struct watched_process *process)
 {
-    while (process->threads) {
-        struct watched_thread *next = process->threads->next;
-
-        trace_stream_destroy(process->threads->stream);
-        ifg_free(process->threads);
-        process->threads = next;
-    }
+    streams_fini(&process->threads);
     watch_names_fini(&process->names);
     ifg_free(process);
 }
 
 static void follow(const struct probe_file *file, const uint8_t *data, size_t size)
 {
-    uint32_t next_process = 0;
-    uint32_t next_thread = 0;
-    struct probe_watch watch = { .sink = { .writer = writer,
-                                           .define_process = define_process,
-                                           .next_process = &next_process,
-                                           .next_thread = &next_thread } };
+    static const struct sink_calls calls = { .define_process = define_process };
+    struct sink sink = { .writer = writer, .calls = &calls };
+    struct probe_watch watch = { .sink = &sink };
     struct watched_process *process = ifg_alloc(1, sizeof *process);
     uint64_t clock_ns = 1000000;
 
@@ -134,11 +125,12 @@ static void follow(const struct probe_file *file, const uint8_t *data, size_t si
     for (size_t i = 0; i < EVENTS_MAX && size >= EVENT; i++, data += EVENT, size -= EVENT) {
         see(&watch, data, &clock_ns);
         if (data[6] == 0xff)
-            watch_flush(process, clock_ns, false);
+            streams_flush(&process->threads, clock_ns, false);
     }
-    watch_flush(process, clock_ns, true);
+    streams_flush(&process->threads, clock_ns, true);
     free_process(process);
     ifg_free(watch.functions);
+    sink_fini(&sink);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -47,16 +47,15 @@ static struct probe_file *file;
 static struct trace_writer *writer;
 static struct probe_watch watch;
 static struct watched_process *process;
-static uint32_t next_process;
-static uint32_t next_thread;
+static struct sink sink;
 static uint64_t clock_ns;
 static struct trace_reader *reader;
 static char told[16384]; /* zones in the order of their ends: "category model session status\n" */
 
-static void give_process(void *user, pid_t pid, uint32_t index)
+static void give_process(void *user, const struct sink_process *seen, uint32_t index)
 {
     struct trace_process defined = { .index = index,
-                                     .pid = (uint32_t)pid,
+                                     .pid = (uint32_t)seen->pid,
                                      .program = "/bin/tested" };
 
     (void)user;
@@ -65,6 +64,7 @@ static void give_process(void *user, pid_t pid, uint32_t index)
 
 static void begin(void)
 {
+    static const struct sink_calls calls = { .define_process = give_process };
     int fd;
 
     snprintf(path, sizeof path, "/tmp/inferogram-calls-XXXXXX");
@@ -75,10 +75,8 @@ static void begin(void)
     REQUIRE(probe_file_parse("t", description, sizeof description - 1, &file, NULL) == IFG_OK);
     REQUIRE_UINT(file->rule_count, FUNCTIONS);
     trace_writer_clock(writer, 0, TRACE_CLOCK_MONOTONIC, 1000000000u, "ns");
-    watch.sink = (struct ort_attach_sink){ .writer = writer,
-                                           .define_process = give_process,
-                                           .next_process = &next_process,
-                                           .next_thread = &next_thread };
+    sink = (struct sink){ .writer = writer, .calls = &calls };
+    watch.sink = &sink;
     process = ifg_alloc(1, sizeof *process);
     watch.functions = ifg_alloc(FUNCTIONS, sizeof *watch.functions);
     REQUIRE(process && watch.functions);
@@ -125,7 +123,7 @@ static void finish(void)
     const struct trace_tables *tables;
     struct trace_zones zones = { 0 };
 
-    watch_flush(process, clock_ns, true);
+    streams_flush(&process->threads, clock_ns, true);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
     REQUIRE(trace_reader_open(path, &reader, NULL) == IFG_OK);
     unlink(path);
@@ -372,7 +370,7 @@ static void open_calls_are_seen(void)
     watch.now_ns = clock_ns;
     event = event_of(LOAD, 1, "/m.bin");
     watch_seen(&event, &watch);
-    watch_flush(process, clock_ns + 1000000000, false);
+    streams_flush(&process->threads, clock_ns + 1000000000, false);
     finish();
     for (size_t i = 0; i < trace_reader_block_count(reader); i++) {
         if (trace_reader_block(reader, i)->type != TRACE_BLOCK_ZONES)

@@ -32,7 +32,7 @@ static uint32_t add_model(struct watched_process *process, const struct probe_fi
                           const char *key, const char *name, const char *path, const char *source)
 {
     struct watched_names *names = &process->names;
-    struct trace_writer *writer = process->watch->sink.writer;
+    struct trace_writer *writer = process->watch->sink->writer;
     struct watched_model *grown;
     struct trace_model model = { 0 };
     bool last = names->model_count == WATCH_MODELS_MAX - 1;
@@ -165,7 +165,7 @@ uint32_t watch_location(struct watched_process *process, const struct watched_fu
         const struct watched_location *known = &names->locations[i];
 
         if (known->model == model && known->category == category && strcmp(known->name, name) == 0)
-            return i + 1;
+            return known->id;
     }
     if (names->location_count == WATCH_LOCATIONS_MAX)
         return 0;
@@ -174,21 +174,20 @@ uint32_t watch_location(struct watched_process *process, const struct watched_fu
         return 0;
     names->locations = grown;
     grown += names->location_count;
-    *grown = (struct watched_location){ model, category, ifg_strdup(name) };
+    *grown = (struct watched_location){ model, category, ifg_strdup(name), 0 };
     if (!grown->name)
         return 0;
     names->location_count++;
     location = (struct trace_location){
         .process = process->process,
-        .id = names->location_count,
         .kind = is_zone ? TRACE_LOCATION_ZONE : TRACE_LOCATION_ML,
         .category = category,
         .model = model,
         .name = is_zone ? name : "",
         .function = is_zone ? function->symbol : name,
     };
-    trace_writer_location(process->watch->sink.writer, &location);
-    return location.id;
+    grown->id = sink_location(process->watch->sink, location);
+    return grown->id;
 }
 
 /* ---- pointers ---- */

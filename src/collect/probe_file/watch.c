@@ -47,8 +47,10 @@ static void say(struct probe_watch *watch, const struct probe_file *file,
     char name[PROBE_NAME_MAX + 16];
 
     snprintf(name, sizeof name, "%.100s by probes", file->runtime);
-    if (watch->sink.writer) {
-        watch->sink.instrument(watch->sink.user, name, state, reason);
+    if (watch->sink) {
+        sink_instrument(watch->sink, name, state, reason);
+        if (state == TRACE_INSTRUMENT_ON)
+            sink_instrument(watch->sink, "models", TRACE_INSTRUMENT_ON, "");
     } else if (watch->word_count < WATCH_WORDS_MAX) {
         word = &watch->words[watch->word_count++];
         word->file = file;
@@ -337,13 +339,7 @@ static void set_ahead(struct watched_process *process, const struct probe_file *
 
 static void free_process(struct watched_process *process)
 {
-    while (process->threads) {
-        struct watched_thread *next = process->threads->next;
-
-        trace_stream_destroy(process->threads->stream);
-        ifg_free(process->threads);
-        process->threads = next;
-    }
+    streams_fini(&process->threads);
     for (size_t i = 0; i < process->library_count; i++)
         ifg_free(process->libraries[i].path);
     watch_names_fini(&process->names);
@@ -363,15 +359,15 @@ static struct watched_process **find_process(struct probe_watch *watch, pid_t pi
 static void leave(struct probe_watch *watch, struct watched_process **link)
 {
     struct watched_process *process = *link;
-    struct ort_attach_sink *sink = &watch->sink;
+    const struct sink *sink = watch->sink;
     uint64_t now_ns = ifg_monotonic_ns();
     uint32_t code = 0;
     enum trace_process_fate fate = TRACE_FATE_RUNNING;
 
-    if (process->defined && sink->writer) {
+    if (process->defined && sink) {
         if (kill(process->pid, 0) < 0 && errno == ESRCH)
-            fate = sink->fate(sink->user, process->pid, &code);
-        watch_flush(process, now_ns, true);
+            fate = sink->calls->fate(sink->user, process->pid, &code);
+        streams_flush(&process->threads, now_ns, true);
         trace_writer_process_end(sink->writer, process->process, now_ns, fate, code);
     }
     for (uint32_t i = 0; i < watch->function_count; i++)
@@ -535,9 +531,9 @@ enum ifg_status probe_watch_open(struct probe_file *const *files, size_t count, 
     return IFG_OK;
 }
 
-void probe_watch_begin(struct probe_watch *watch, const struct ort_attach_sink *sink)
+void probe_watch_begin(struct probe_watch *watch, struct sink *sink)
 {
-    watch->sink = *sink;
+    watch->sink = sink;
     for (size_t i = 0; i < watch->word_count; i++)
         say(watch, watch->words[i].file, watch->words[i].state, watch->words[i].reason);
     watch->word_count = 0;
@@ -568,7 +564,7 @@ size_t probe_watch_drain(struct probe_watch *watch, uint64_t now_ns)
     struct watched_process **link = &watch->processes;
     size_t count = 0;
 
-    if (!watch->sink.writer)
+    if (!watch->sink)
         return 0;
     watch->now_ns = now_ns;
     take_mappings(watch, now_ns);
@@ -582,7 +578,7 @@ size_t probe_watch_drain(struct probe_watch *watch, uint64_t now_ns)
             leave(watch, link);
             continue;
         }
-        watch_flush(process, now_ns, false);
+        streams_flush(&process->threads, now_ns, false);
         link = &process->next;
     }
     return count;
@@ -623,7 +619,7 @@ static void report_losses(struct probe_watch *watch)
 
     for (size_t i = 0; watch->counts.processes && i < sizeof losses / sizeof *losses; i++)
         if (losses[i].count)
-            trace_writer_loss(watch->sink.writer, watch->first_process, losses[i].what,
+            trace_writer_loss(watch->sink->writer, watch->first_process, losses[i].what,
                               losses[i].count);
 }
 
@@ -650,7 +646,7 @@ void probe_watch_until(struct probe_watch *watch, uint64_t until_ns)
 
 void probe_watch_finish(struct probe_watch *watch)
 {
-    if (!watch->sink.writer)
+    if (!watch->sink)
         return;
     uprobe_stop(watch->engine);
     while (uprobe_read(watch->engine, watch_seen, watch))
@@ -659,7 +655,7 @@ void probe_watch_finish(struct probe_watch *watch)
         leave(watch, &watch->processes);
     report_losses(watch);
     report_absent(watch);
-    watch->sink.writer = NULL;
+    watch->sink = NULL;
 }
 
 void probe_watch_close(struct probe_watch *watch)

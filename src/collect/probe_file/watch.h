@@ -18,10 +18,9 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "collect/ort_attach/attach.h"
 #include "collect/probe_file/probe_file.h"
+#include "collect/sink.h"
 #include "collect/uprobe/uprobe.h"
-#include "trace/writer.h"
 
 #define PROBE_WATCH_PROCESSES_MAX 256
 
@@ -52,7 +51,7 @@ enum ifg_status probe_watch_follow(struct probe_watch *watch, pid_t pid,
 void probe_watch_look(struct probe_watch *watch, pid_t pid);
 
 /* From here on what the probes see is written. Instruments are called "RUNTIME by probes". */
-void probe_watch_begin(struct probe_watch *watch, const struct ort_attach_sink *sink);
+void probe_watch_begin(struct probe_watch *watch, struct sink *sink);
 
 int probe_watch_fd(const struct probe_watch *watch); /* for poll */
 

@@ -4,6 +4,7 @@
 #define IFG_COLLECT_PROBE_FILE_WATCH_INTERNAL_H
 
 #include "collect/probe_file/watch.h"
+#include "collect/streams.h"
 
 #define WATCH_MODELS_MAX    1024u  /* of one process; the last one stands for all others */
 #define WATCH_LOCATIONS_MAX 8192u  /* the same */
@@ -20,7 +21,8 @@ struct watched_model {
 struct watched_location {
     uint32_t model; /* 0: a zone of no model */
     enum trace_category category;
-    char *name; /* of the function, or of the zone */
+    char *name;  /* of the function, or of the zone */
+    uint32_t id; /* in the trace */
 };
 
 struct watched_object {
@@ -29,7 +31,7 @@ struct watched_object {
     uint32_t session;
 };
 
-/* What is known of a process. Ids of models and locations are their index + 1. */
+/* What is known of a process. Ids of models are their index + 1. */
 struct watched_names {
     struct watched_model *models;
     uint32_t model_count;
@@ -51,12 +53,8 @@ struct open_call {
 };
 
 struct watched_thread {
-    struct watched_thread *next;
-    pid_t tid;
-    struct trace_stream *stream;
+    struct thread_stream base;
     struct open_call open[UPROBE_DEPTH_MAX];
-    uint32_t open_count;
-    uint64_t oldest_ns; /* when the oldest thing arrived that is not written; 0: none */
 };
 
 /* A file in which probes are set, or cannot be. */
@@ -73,8 +71,7 @@ struct watched_process {
     uint32_t process; /* in the trace */
     bool defined;
     struct watched_names names;
-    struct watched_thread *threads;
-    uint32_t thread_count;
+    struct streams threads;
     struct watched_library libraries[WATCH_LIBRARIES_MAX];
     size_t library_count;
     uint64_t followed_ns;
@@ -99,7 +96,7 @@ struct watched_word {
 struct probe_watch {
     struct probe_file *const *files;
     size_t file_count;
-    struct ort_attach_sink sink; /* without a writer before it begins and after it is finished */
+    struct sink *sink; /* NULL before it begins and after it is finished */
     struct uprobe *engine;
     struct map_watch *maps; /* tells of new libraries at once; NULL: not allowed, or not needed */
     int poll_fd;            /* both of them */
@@ -132,6 +129,5 @@ void watch_names_fini(struct watched_names *names);
 
 /* calls.c */
 void watch_seen(const struct uprobe_event *event, void *user);
-void watch_flush(struct watched_process *process, uint64_t now_ns, bool final);
 
 #endif
