@@ -134,8 +134,8 @@ static void follow(struct session *session, struct allocation_watch *watch)
 
 static void report(struct session *session, enum trace_instrument_state state, const char *reason)
 {
-    instruments_report(&session->result->instruments, session->sink.writer, "allocations", state,
-                       reason);
+    instruments_report(&session->result->instruments, session->recording.sink.writer, "allocations",
+                       state, reason);
 }
 
 enum ifg_status allocated_prepare(struct session *session, struct ifg_error *err)
@@ -151,7 +151,8 @@ enum ifg_status allocated_prepare(struct session *session, struct ifg_error *err
 
 void allocated_begin(struct session *session)
 {
-    const struct profile_options options = { .writer = session->sink.writer, .no_sampler = true };
+    const struct profile_options options = { .writer = session->recording.sink.writer,
+                                             .no_sampler = true };
     struct allocation_watch *watch = session->allocations;
     struct ifg_error err = { .message = "" };
 
@@ -188,7 +189,7 @@ static void write_waiting(struct session *session)
         return;
     if (profile)
         profile_flush(profile);
-    trace_writer_allocations(session->sink.writer, watch->waiting, watch->waiting_count,
+    trace_writer_allocations(session->recording.sink.writer, watch->waiting, watch->waiting_count,
                              __atomic_load_n(&watch->heap->head.stacks.lost, __ATOMIC_RELAXED) +
                                  watch->given_up);
     watch->waiting_count = 0;
@@ -348,7 +349,7 @@ static void write_number(struct session *session, const char *key, uint64_t valu
     char text[32];
 
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    trace_writer_fact(session->sink.writer, key, text);
+    trace_writer_fact(session->recording.sink.writer, key, text);
 }
 
 /* What the hook met in the program, and what it could not tell. */
@@ -411,15 +412,16 @@ void allocated_finish(struct session *session)
     write_number(session, "allocations.interval_bytes", watch->widest);
     write_number(session, "allocations.lost", lost);
     if (lost)
-        trace_writer_loss(session->sink.writer, 0, "allocations that found no room", lost);
+        trace_writer_loss(session->recording.sink.writer, 0, "allocations that found no room",
+                          lost);
     if (watch->heap->head.frees.lost)
-        trace_writer_loss(session->sink.writer, 0, "ends of allocations that found no room",
-                          watch->heap->head.frees.lost);
+        trace_writer_loss(session->recording.sink.writer, 0,
+                          "ends of allocations that found no room", watch->heap->head.frees.lost);
     if (!watch->own)
         return;
     profile_finish(watch->own, &options, &named);
     if (named.problem[0])
-        trace_writer_fact(session->sink.writer, "samples.names_problem", named.problem);
+        trace_writer_fact(session->recording.sink.writer, "samples.names_problem", named.problem);
 }
 
 void allocated_close(struct session *session)

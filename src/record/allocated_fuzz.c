@@ -183,7 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     session.result = &result;
     snprintf(session.rendezvous.directory, sizeof session.rendezvous.directory, "%s", folder);
     if (allocated_prepare(&session, NULL) ||
-        trace_writer_create(trace_path, true, &session.sink.writer, NULL) != IFG_OK)
+        trace_writer_create(trace_path, true, &session.recording.sink.writer, NULL) != IFG_OK)
         abort();
     allocated_begin(&session);
     heap = map_ring();
@@ -192,7 +192,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     allocated_close(&session);
     munmap(heap, sizeof *heap);
     hooks_fini(&session.hooks);
-    if (trace_writer_close(session.sink.writer, NULL) != IFG_OK)
+    if (trace_writer_close(session.recording.sink.writer, NULL) != IFG_OK)
         abort();
     check_readable();
     return 0;

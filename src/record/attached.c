@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "collect/ort_attach/libraries.h"
-#include "record/probed.h"
 #include "record/hold.h"
 #include "record/session_internal.h"
 
@@ -56,8 +55,7 @@ enum ifg_status attached_begin(struct session *session, pid_t pid,
 void attached_write(struct session *session, pid_t only)
 {
     if (session->attach)
-        ort_attach_begin(session->attach, &session->sink, only);
-    probed_begin(session, &session->sink);
+        ort_attach_begin(session->attach, &session->recording.sink, only);
 }
 
 enum ifg_status attached_explain(const struct session *session, const struct process_info *info,
@@ -122,7 +120,7 @@ void attached_report(struct session *session)
 {
     if (session->attach && session->saw_python &&
         !instruments_have_runtime(&session->result->instruments))
-        instruments_report(&session->result->instruments, session->sink.writer,
+        instruments_report(&session->result->instruments, session->recording.sink.writer,
                            "onnxruntime (Python)", TRACE_INSTRUMENT_UNAVAILABLE, python_reason);
 }
 
@@ -140,7 +138,7 @@ static bool belongs(const struct session *session, pid_t pid)
     struct process_info info;
 
     for (int depth = 0; depth < 64 && pid > 1; depth++) {
-        if (pid == session->root)
+        if (pid == session->recording.root)
             return true;
         if (process_describe(pid, &info, NULL) != IFG_OK)
             return false;
@@ -159,7 +157,7 @@ static void on_mapping(const struct map_seen *seen, void *user)
         !ort_attach_may_be(session->attach, seen->pid, seen->path, seen->device, seen->inode))
         return;
     /* So that its first session is not missed. */
-    hold_thread(&hold, seen->tid, session->root_is_child && seen->tid == session->root);
+    hold_thread(&hold, seen->tid, session->root_is_child && seen->tid == session->recording.root);
     if (ort_attach_look(session->attach, seen->pid, true, &sight, NULL) == IFG_OK && sight.python)
         session->saw_python = true;
     hold_release(&hold);

@@ -19,7 +19,6 @@
 #include "base/ticks.h"
 #include "record/allocated.h"
 #include "record/attached.h"
-#include "record/probed.h"
 #include "record/resourced.h"
 #include "record/sampled.h"
 
@@ -38,6 +37,7 @@
 #define PROGRESS_NS      (200 * MS)
 #define LOOK_EVERY_NS    (5 * MS) /* for ends, signals and new processes, while not sleeping */
 #define POLLED_TARGETS   64
+#define POLLED_SOURCES   (SOURCES_MAX * SOURCE_FDS_MAX)
 #define DESCENDANTS_MAX  4096
 
 enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
@@ -74,9 +74,9 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
     session->targets = target;
     session->target_count++;
     session->processes++;
-    instruments_report(&session->result->instruments, session->sink.writer, "zones",
+    instruments_report(&session->result->instruments, session->recording.sink.writer, "zones",
                        TRACE_INSTRUMENT_ON, "");
-    instruments_report(&session->result->instruments, session->sink.writer, "models",
+    instruments_report(&session->result->instruments, session->recording.sink.writer, "models",
                        TRACE_INSTRUMENT_ON, "");
     if (replaced) {
         session_close_target(session, target, TRACE_FATE_EXEC, 0);
@@ -117,15 +117,15 @@ void session_fill_progress(struct session *session, struct session_progress *out
         ort_attach_count(session->attach, &outside);
     for (struct target *t = session->targets; t; t = target_next(t))
         target_count(t, &counts);
-    out_progress->seconds = (double)(ifg_monotonic_ns() - session->begin_ns) * 1e-9;
+    out_progress->seconds = (double)(ifg_monotonic_ns() - session->recording.begin_ns) * 1e-9;
     out_progress->events = counts.events + outside.events;
     out_progress->inferences = counts.inferences + outside.inferences;
     out_progress->dropped = counts.dropped + outside.lost;
     out_progress->models = counts.models + outside.models;
     out_progress->threads = counts.threads + outside.threads;
-    out_progress->bytes = trace_writer_bytes(session->sink.writer);
+    out_progress->bytes = trace_writer_bytes(session->recording.sink.writer);
     out_progress->processes = session->processes + outside.processes;
-    probed_count(session, out_progress);
+    sources_count(&session->sources, out_progress);
 }
 
 /* The counter and the clocks, read as close together as we can: the tightest of a few tries. */
@@ -147,9 +147,9 @@ void session_write_clock_pair(struct session *session)
             best.realtime_ns = realtime;
         }
     }
-    trace_writer_clock_pairs(session->sink.writer, SINK_CLOCK_COUNTER, &best, 1);
+    trace_writer_clock_pairs(session->recording.sink.writer, SINK_CLOCK_COUNTER, &best, 1);
     best.ticks = best.monotonic_ns;
-    trace_writer_clock_pairs(session->sink.writer, SINK_CLOCK_MONOTONIC, &best, 1);
+    trace_writer_clock_pairs(session->recording.sink.writer, SINK_CLOCK_MONOTONIC, &best, 1);
 }
 
 /* A region's file has the number that its process has for itself. In another pid namespace that is
@@ -161,9 +161,9 @@ static pid_t owner_of(const struct session *session, int fd, pid_t own)
     size_t count;
     int other;
 
-    if (own == session->root)
+    if (own == session->recording.root)
         return own;
-    count = process_descendants(session->root, pids, DESCENDANTS_MAX);
+    count = process_descendants(session->recording.root, pids, DESCENDANTS_MAX);
     for (size_t i = 0; i < count; i++)
         if (pids[i] == own && process_own_number(own) == own)
             return own;
@@ -214,8 +214,8 @@ static void look_for_runtimes(struct session *session, const pid_t *pids, size_t
         (!session->hooks.preload && !session->hooks.python))
         return;
     session->next_runtime_look_ns =
-        now_ns +
-        (now_ns - session->begin_ns < 3 * RUNTIME_LOOK_NS ? RUNTIME_SOON_NS : RUNTIME_LOOK_NS);
+        now_ns + (now_ns - session->recording.begin_ns < 3 * RUNTIME_LOOK_NS ? RUNTIME_SOON_NS
+                                                                             : RUNTIME_LOOK_NS);
     for (size_t i = 0; i < count; i++)
         if (!has_told_runtime(session, pids[i]))
             runtime_look(&session->runtimes, pids[i]);
@@ -234,11 +234,11 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
         return;
     if (known_too)
         session->next_exec_check_ns = now_ns + EXEC_CHECK_NS;
-    pids[count++] = session->root;
-    count += process_descendants(session->root, pids + 1, DESCENDANTS_MAX - 1);
+    pids[count++] = session->recording.root;
+    count += process_descendants(session->recording.root, pids + 1, DESCENDANTS_MAX - 1);
     look_for_runtimes(session, pids, count, now_ns);
     attached_look(session, pids, count);
-    probed_look(session, pids, count);
+    sources_processes(&session->sources, pids, count);
     resourced_look(session, pids, count);
     for (size_t i = 0; i < count; i++) {
         int fd;
@@ -261,10 +261,11 @@ void session_note_command(struct session *session)
     pid_t ended;
 
     if (!session->root_ended && session->resources &&
-        waitid(P_PID, (id_t)session->root, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
-        resourced_ended(session, session->root);
-    ended = session->root_ended ? 0 : waitpid(session->root, &status, WNOHANG);
-    if (ended == session->root) {
+        waitid(P_PID, (id_t)session->recording.root, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid)
+        resourced_ended(session, session->recording.root);
+    ended = session->root_ended ? 0 : waitpid(session->recording.root, &status, WNOHANG);
+    if (ended == session->recording.root) {
         session->root_ended = true;
         session->result->command_ended = true;
         session->result->wait_status = status;
@@ -285,7 +286,7 @@ static void reap_targets(struct session *session)
             enum trace_process_fate fate = TRACE_FATE_UNKNOWN;
             uint32_t code = 0;
 
-            if (target_pid(target) == session->root && session->root_is_child) {
+            if (target_pid(target) == session->recording.root && session->root_is_child) {
                 session_note_command(session);
                 if (session->root_ended) {
                     int status = session->result->wait_status;
@@ -318,7 +319,7 @@ static bool handle_signals(struct session *session)
             bool from_terminal = info.ssi_code == SI_KERNEL;
 
             if (!from_terminal)
-                kill(session->root, number);
+                kill(session->recording.root, number);
             /* The command decides whether to end; the second time the user means us. */
             if (session->interrupts < 2)
                 continue;
@@ -338,7 +339,8 @@ static uint64_t session_deadline_ns(const struct session *session)
 
 static void sleep_until_something(struct session *session)
 {
-    struct pollfd polled[POLLED_TARGETS + 8];
+    struct pollfd polled[POLLED_TARGETS + 8 + POLLED_SOURCES];
+    int fds[POLLED_SOURCES];
     uint64_t now_ns = ifg_monotonic_ns();
     uint64_t end_ns = session_deadline_ns(session);
     uint64_t sleep_ns = end_ns && now_ns + session->sleep_ns > end_ns
@@ -346,6 +348,7 @@ static void sleep_until_something(struct session *session)
                             : session->sleep_ns;
     struct timespec limit = { 0, (long)sleep_ns };
     nfds_t count = 0;
+    unsigned pids = 0;
 
     polled[count++] = (struct pollfd){ session->signal_fd, POLLIN, 0 };
     if (session->rendezvous.inotify >= 0)
@@ -356,14 +359,14 @@ static void sleep_until_something(struct session *session)
         polled[count++] = (struct pollfd){ ort_attach_fd(session->attach), POLLIN, 0 };
     if (session->map_watch)
         polled[count++] = (struct pollfd){ map_watch_fd(session->map_watch), POLLIN, 0 };
-    if (probed_fd(session) >= 0)
-        polled[count++] = (struct pollfd){ probed_fd(session), POLLIN, 0 };
     if (sampled_fd(session) >= 0)
         polled[count++] = (struct pollfd){ sampled_fd(session), POLLIN, 0 };
-    for (struct target *t = session->targets; t && count < POLLED_TARGETS; t = target_next(t))
+    for (size_t i = 0, last = sources_fds(&session->sources, fds, POLLED_SOURCES); i < last; i++)
+        polled[count++] = (struct pollfd){ fds[i], POLLIN, 0 };
+    for (struct target *t = session->targets; t && pids < POLLED_TARGETS; t = target_next(t))
         if (target_pidfd(t) >= 0)
-            polled[count++] = (struct pollfd){ target_pidfd(t), POLLIN, 0 };
-    if (ppoll(polled, count, &limit, NULL) > 0)
+            polled[count + pids++] = (struct pollfd){ target_pidfd(t), POLLIN, 0 };
+    if (ppoll(polled, count + pids, &limit, NULL) > 0)
         session->next_look_ns = 0;
 }
 
@@ -376,8 +379,8 @@ static void note_root_end(struct session *session)
     } else {
         struct pollfd ended = { session->root_pidfd, POLLIN, 0 };
 
-        session->root_ended =
-            session->root_pidfd >= 0 ? poll(&ended, 1, 0) > 0 : !process_exists(session->root);
+        session->root_ended = session->root_pidfd >= 0 ? poll(&ended, 1, 0) > 0
+                                                       : !process_exists(session->recording.root);
     }
 }
 
@@ -403,7 +406,7 @@ static void drain_all(struct session *session, uint64_t now_ns)
     attached_take_maps(session);
     if (session->attach && ort_attach_work(session->attach, now_ns) && session->targets)
         any = true;
-    if (probed_work(session, now_ns) && session->targets)
+    if (sources_work(&session->sources, now_ns, !session->targets))
         any = true;
     sampled_work(session, now_ns);
     if (allocated_work(session, now_ns))
@@ -413,7 +416,7 @@ static void drain_all(struct session *session, uint64_t now_ns)
         session->sleep_ns = 0;
     else if (any)
         session->sleep_ns = SLEEP_BUSY_NS;
-    else if (!session->targets && (session->attach || session->probed))
+    else if (!session->targets && (session->attach || sources_any_wakes(&session->sources)))
         session->sleep_ns = SLEEP_OUTSIDE_NS;
     else if (session->sleep_ns < SLEEP_QUIET_NS)
         session->sleep_ns += session->sleep_ns / 4 + 100000;
@@ -429,7 +432,7 @@ static void let_go_if_forbidden(struct session *session)
         return;
     session->root_ended = true;
     snprintf(session->result->let_go, sizeof session->result->let_go, "%.500s", err.message);
-    instruments_report(&session->result->instruments, session->sink.writer, "attach",
+    instruments_report(&session->result->instruments, session->recording.sink.writer, "attach",
                        TRACE_INSTRUMENT_UNAVAILABLE, session->result->let_go);
 }
 
@@ -471,7 +474,7 @@ void session_loop(struct session *session)
         /* Before anything is taken: what was recorded too late is told from the rest by that. */
         if (deadline_ns && now_ns >= deadline_ns) {
             session->result->end = SESSION_DURATION_OVER;
-            session->until_ns = deadline_ns;
+            session->recording.until_ns = deadline_ns;
             return;
         }
         if (look) {
@@ -482,13 +485,13 @@ void session_loop(struct session *session)
         if (look)
             reap_targets(session);
         do_periodic_work(session, now_ns);
-        if (trace_writer_status(session->sink.writer, NULL)) {
+        if (trace_writer_status(session->recording.sink.writer, NULL)) {
             session->result->end = SESSION_WRITE_FAILED;
             return;
         }
         if (look && handle_signals(session)) {
             session->result->end = SESSION_INTERRUPTED;
-            session->until_ns = ifg_monotonic_ns();
+            session->recording.until_ns = ifg_monotonic_ns();
             return;
         }
         if (ended_before) /* one whole pass after the end: nothing it left behind is missed */

@@ -17,7 +17,6 @@
 #include "record/allocated.h"
 #include "record/attached.h"
 #include "record/hold.h"
-#include "record/probed.h"
 #include "record/sampled.h"
 #include "record/session_internal.h"
 
@@ -166,7 +165,7 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     waiting->session = session;
     status = attached_begin(session, 0, &sight, err);
     if (!status)
-        status = probed_open(session, err);
+        status = sources_open(&session->sources, &session->recording, err);
     if (!status)
         status = ort_attach_prepare(session->attach, err);
     if (!status) {
@@ -188,14 +187,14 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
         status = traced_open(pid, &session->traced, err);
     if (status)
         return status;
-    session->root = pid;
+    session->recording.root = pid;
     session->result->pid = pid;
     snprintf(session->result->program, sizeof session->result->program, "%s",
              session->next.pid ? process_short_name(&session->next) : "program");
-    probed_look(session, &pid, 1);
     status = session_open_output(session, session->result->program, pid, err);
     if (!status) {
         attached_write(session, pid);
+        sources_begin(&session->sources);
         sampled_begin(session, pid, false);
         allocated_begin(session);
     }

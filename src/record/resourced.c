@@ -395,8 +395,8 @@ static void begin_stream(struct session *session, struct owner *owner, uint32_t 
     owner->process = process;
     owner->clock = clock;
     owner->defined = true;
-    owner->thread =
-        thread_stream_create(&session->sink, process, 0, "resources", sizeof *owner->thread);
+    owner->thread = thread_stream_create(&session->recording.sink, process, 0, "resources",
+                                         sizeof *owner->thread);
 }
 
 /* A process that carries nothing of ours: told of only by what it uses. */
@@ -412,7 +412,7 @@ static void define_process(struct session *session, struct owner *owner, uint64_
 
     if (owner->pid && !process_exists((pid_t)owner->pid))
         name_owner(session->resources, owner);
-    index = sink_process(&session->sink, &process);
+    index = sink_process(&session->recording.sink, &process);
     begin_stream(session, owner, index, process.clock);
     owner->ours = true;
 }
@@ -455,10 +455,10 @@ static uint32_t place_of(struct session *session, struct owner *owner, const cha
     }
     at = owner->place_count++;
     snprintf(owner->places[at].name, PROC_NAME_BYTES, "%s", name);
-    owner->places[at].location =
-        sink_location(&session->sink, (struct trace_location){ .process = owner->process,
-                                                               .kind = TRACE_LOCATION_COUNTER,
-                                                               .name = owner->places[at].name });
+    owner->places[at].location = sink_location(
+        &session->recording.sink, (struct trace_location){ .process = owner->process,
+                                                           .kind = TRACE_LOCATION_COUNTER,
+                                                           .name = owner->places[at].name });
     return owner->places[at].location;
 }
 
@@ -467,7 +467,8 @@ static void write_value(struct session *session, struct owner *owner, const stru
 {
     uint32_t place = owner->thread ? place_of(session, owner, value->name) : 0;
     bool is_monotonic = owner->clock == SINK_CLOCK_MONOTONIC;
-    uint64_t until = session->sink.until[is_monotonic ? SINK_CLOCK_MONOTONIC : SINK_CLOCK_COUNTER];
+    uint64_t until =
+        session->recording.sink.until[is_monotonic ? SINK_CLOCK_MONOTONIC : SINK_CLOCK_COUNTER];
     uint64_t at = is_monotonic ? value->ns : value->ticks;
 
     if (place)
@@ -525,10 +526,10 @@ static void report(struct session *session)
     struct resource_watch *watch = session->resources;
 
     pthread_mutex_lock(&watch->lock);
-    instruments_report(&session->result->instruments, session->sink.writer, "resources",
+    instruments_report(&session->result->instruments, session->recording.sink.writer, "resources",
                        TRACE_INSTRUMENT_ON, watch->words);
-    trace_writer_fact(session->sink.writer, "resources.gpu", watch->gpu);
-    trace_writer_fact(session->sink.writer, "resources.npu", watch->npu);
+    trace_writer_fact(session->recording.sink.writer, "resources.gpu", watch->gpu);
+    trace_writer_fact(session->recording.sink.writer, "resources.npu", watch->npu);
     pthread_mutex_unlock(&watch->lock);
     watch->reported = true;
 }
@@ -536,8 +537,8 @@ static void report(struct session *session)
 static void tell(struct session *session, const char *instrument, enum trace_instrument_state state,
                  const char *reason)
 {
-    instruments_report(&session->result->instruments, session->sink.writer, instrument, state,
-                       reason);
+    instruments_report(&session->result->instruments, session->recording.sink.writer, instrument,
+                       state, reason);
 }
 
 void resourced_open(struct session *session)
@@ -552,7 +553,7 @@ void resourced_open(struct session *session)
         return;
     watch = ifg_alloc(1, sizeof *watch);
     if (watch && all)
-        watch->collector = proc_open(&proc_real_roots, session->begin_ns);
+        watch->collector = proc_open(&proc_real_roots, session->recording.begin_ns);
     if (watch && options->memory)
         watch->fast.resident = proc_resident_open(&proc_real_roots);
     if (!watch || (all && !watch->collector) || (options->memory && !watch->fast.resident)) {
@@ -590,7 +591,7 @@ void resourced_begin(struct session *session)
 
     if (!watch)
         return;
-    watch->pids[watch->pid_count++] = session->root;
+    watch->pids[watch->pid_count++] = session->recording.root;
     if (watch->fast.resident) {
         watch->fast.running = start(&watch->fast.thread, run_fast, watch);
         tell(session, "memory",
@@ -630,7 +631,7 @@ void resourced_look(struct session *session, const pid_t *pids, size_t count)
     pthread_mutex_unlock(&watch->lock);
     for (size_t i = watch->owner_count; i-- > 0;) { /* who has gone needs no memory */
         struct owner *owner = &watch->owners[i];
-        bool here = !owner->pid || owner->pid == (uint32_t)session->root;
+        bool here = !owner->pid || owner->pid == (uint32_t)session->recording.root;
 
         for (size_t p = 0; !here && p < count; p++)
             here = (uint32_t)pids[p] == owner->pid;
@@ -715,13 +716,13 @@ static void write_memory_facts(struct session *session)
     char text[200];
 
     snprintf(text, sizeof text, "%.6f", (double)fast->cpu_ns * 1e-9);
-    trace_writer_fact(session->sink.writer, "memory.cpu_seconds", text);
+    trace_writer_fact(session->recording.sink.writer, "memory.cpu_seconds", text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)fast->looks);
-    trace_writer_fact(session->sink.writer, "memory.looks", text);
+    trace_writer_fact(session->recording.sink.writer, "memory.looks", text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)fast->gaps);
-    trace_writer_fact(session->sink.writer, "memory.gaps", text);
+    trace_writer_fact(session->recording.sink.writer, "memory.gaps", text);
     snprintf(text, sizeof text, "%.3f", (double)fast->longest_ns * 1e-6);
-    trace_writer_fact(session->sink.writer, "memory.longest_gap_ms", text);
+    trace_writer_fact(session->recording.sink.writer, "memory.longest_gap_ms", text);
     snprintf(text, sizeof text,
              "resident memory of each process every %.0f ms%s, %.2f %% of a core; %llu sampling "
              "gap%s of more than 30 ms",
@@ -739,16 +740,16 @@ static void write_facts(struct session *session)
     if (watch->every_ns) {
         report(session);
         snprintf(text, sizeof text, "%.6f", (double)watch->cpu_ns * 1e-9);
-        trace_writer_fact(session->sink.writer, "resources.cpu_seconds", text);
+        trace_writer_fact(session->recording.sink.writer, "resources.cpu_seconds", text);
     }
     if (watch->fast.looks)
         write_memory_facts(session);
     if (watch->too_many)
-        trace_writer_loss(session->sink.writer, 0, "processes whose resources were not looked at",
-                          watch->too_many);
+        trace_writer_loss(session->recording.sink.writer, 0,
+                          "processes whose resources were not looked at", watch->too_many);
     if (watch->lost)
-        trace_writer_loss(session->sink.writer, 0, "values of resources that found the queue full",
-                          watch->lost);
+        trace_writer_loss(session->recording.sink.writer, 0,
+                          "values of resources that found the queue full", watch->lost);
 }
 
 /* How those ended that nobody else tells of. */
@@ -763,13 +764,13 @@ static void write_ends(struct session *session)
 
         if (!owner->ours || !owner->pid)
             continue;
-        if (owner->pid == (uint32_t)session->root && result->command_ended)
+        if (owner->pid == (uint32_t)session->recording.root && result->command_ended)
             trace_writer_process_end(
-                session->sink.writer, owner->process, now_ns,
+                session->recording.sink.writer, owner->process, now_ns,
                 WIFSIGNALED(status) ? TRACE_FATE_KILLED : TRACE_FATE_EXITED,
                 (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
         else if (process_exists((pid_t)owner->pid))
-            trace_writer_process_end(session->sink.writer, owner->process, now_ns,
+            trace_writer_process_end(session->recording.sink.writer, owner->process, now_ns,
                                      TRACE_FATE_RUNNING, 0);
     }
 }

@@ -18,8 +18,8 @@
 
 static void report(struct session *session, enum trace_instrument_state state, const char *reason)
 {
-    instruments_report(&session->result->instruments, session->sink.writer, "samples", state,
-                       reason);
+    instruments_report(&session->result->instruments, session->recording.sink.writer, "samples",
+                       state, reason);
 }
 
 /* Inside the budget if no rate was asked for. What samples take here is good to know anyway. */
@@ -46,8 +46,8 @@ static void watch_cost(struct session *session)
 {
     session->overhead = overhead_create(
         session->options->sample_hz ? 0 : session->options->overhead_pct, ifg_monotonic_ns());
-    session->sink.inference = session->overhead ? on_inference : NULL;
-    session->sink.inference_user = session->overhead;
+    session->recording.sink.inference = session->overhead ? on_inference : NULL;
+    session->recording.sink.inference_user = session->overhead;
 }
 
 /* Who woke whom: on wherever the kernel lets us. */
@@ -56,14 +56,14 @@ static void report_wakers(struct session *session, const char *refused)
     const char *words = refused;
     bool on = !refused && profile_wakers(session->profile, &words);
 
-    instruments_report(&session->result->instruments, session->sink.writer, "wakers",
+    instruments_report(&session->result->instruments, session->recording.sink.writer, "wakers",
                        on ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE, words);
 }
 
 void sampled_begin(struct session *session, pid_t pid, bool launched)
 {
     struct profile_options options = {
-        .writer = session->sink.writer,
+        .writer = session->recording.sink.writer,
         .sampler = { .pid = pid,
                      .launched = launched,
                      .want_kernel = true,
@@ -95,8 +95,8 @@ void sampled_begin(struct session *session, pid_t pid, bool launched)
              facts.stack_bytes / 1024, facts.missing[0] ? "; not available: " : "", facts.missing);
     report(session, TRACE_INSTRUMENT_ON, text);
     if (!facts.kernel_frames)
-        instruments_report(&session->result->instruments, session->sink.writer, "kernel frames",
-                           TRACE_INSTRUMENT_UNAVAILABLE, facts.kernel_missing);
+        instruments_report(&session->result->instruments, session->recording.sink.writer,
+                           "kernel frames", TRACE_INSTRUMENT_UNAVAILABLE, facts.kernel_missing);
     session->sampling = true;
     watch_cost(session);
 }
@@ -131,7 +131,7 @@ static void write_number(struct session *session, const char *key, const char *f
     char text[64];
 
     snprintf(text, sizeof text, format, value);
-    trace_writer_fact(session->sink.writer, key, text);
+    trace_writer_fact(session->recording.sink.writer, key, text);
 }
 
 /* What it cost: measured, if there were inferences enough; else what samples took by themselves. */
@@ -166,7 +166,7 @@ static void write_count(struct session *session, const char *key, uint64_t value
     char text[32];
 
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    trace_writer_fact(session->sink.writer, key, text);
+    trace_writer_fact(session->recording.sink.writer, key, text);
 }
 
 void sampled_stop(struct session *session)
@@ -174,7 +174,7 @@ void sampled_stop(struct session *session)
     if (!session->profile)
         return;
     sampler_pause(profile_sampler(session->profile), true);
-    profile_limit(session->profile, session->since_ns, session->until_ns);
+    profile_limit(session->profile, session->recording.since_ns, session->recording.until_ns);
 }
 
 void sampled_finish(struct session *session)
@@ -188,7 +188,7 @@ void sampled_finish(struct session *session)
     profile_finish(session->profile, &options, &named);
     profile_count(session->profile, &counts);
     if (named.problem[0])
-        trace_writer_fact(session->sink.writer, "samples.names_problem", named.problem);
+        trace_writer_fact(session->recording.sink.writer, "samples.names_problem", named.problem);
     write_count(session, "samples.frames", named.frames);
     write_count(session, "samples.named", named.named);
     write_count(session, "samples.guessed", named.guessed);
@@ -212,7 +212,7 @@ void sampled_close(struct session *session)
 {
     profile_close(session->profile);
     session->profile = NULL;
-    session->sink.inference = NULL;
+    session->recording.sink.inference = NULL;
     overhead_destroy(session->overhead);
     session->overhead = NULL;
 }

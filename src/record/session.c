@@ -21,7 +21,6 @@
 #include "record/confined.h"
 #include "record/fault.h"
 #include "record/host.h"
-#include "record/probed.h"
 #include "record/sampled.h"
 #include "record/process.h"
 #include "record/program.h"
@@ -51,13 +50,14 @@ static void default_path(const char *program, pid_t pid, char *out, size_t size)
 
 static void write_facts(struct session *session)
 {
-    struct trace_writer *writer = session->sink.writer;
+    struct trace_writer *writer = session->recording.sink.writer;
     enum ifg_tick_source source = ifg_tick_source_choose();
 
     /* SINK_CLOCK_COUNTER and SINK_CLOCK_MONOTONIC, before anybody can name another. */
-    sink_clock(&session->sink, source == IFG_TICKS_CNTVCT ? TRACE_CLOCK_CNTVCT : TRACE_CLOCK_TSC, 0,
+    sink_clock(&session->recording.sink,
+               source == IFG_TICKS_CNTVCT ? TRACE_CLOCK_CNTVCT : TRACE_CLOCK_TSC, 0,
                source == IFG_TICKS_CNTVCT ? "CNTVCT" : "TSC");
-    sink_clock(&session->sink, TRACE_CLOCK_MONOTONIC, 1000000000u, "CLOCK_MONOTONIC");
+    sink_clock(&session->recording.sink, TRACE_CLOCK_MONOTONIC, 1000000000u, "CLOCK_MONOTONIC");
     trace_writer_fact(writer, "tool.version", session->options->tool_version);
     redact_write_command(session->options->redaction, writer, session->options->words,
                          session->options->word_count, session->options->command);
@@ -84,11 +84,11 @@ enum ifg_status session_open_output(struct session *session, const char *program
     else
         default_path(program, pid, path, size);
     status = trace_writer_create_private(path, session->options->overwrite, session->options->mode,
-                                         &session->sink.writer, err);
+                                         &session->recording.sink.writer, err);
     if (status)
         return status;
-    session->begin_ns = ifg_monotonic_ns();
-    session->context.monotonic_begin_ns = session->begin_ns;
+    session->recording.begin_ns = ifg_monotonic_ns();
+    session->context.monotonic_begin_ns = session->recording.begin_ns;
     session->context.counter_begin = ifg_counter_read();
     write_facts(session);
     resourced_open(session);
@@ -152,7 +152,7 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
     if (!status && session->options->hook == SESSION_HOOK_UPROBE)
         status = prepare_probes(session, err);
     if (!status)
-        status = probed_open(session, err);
+        status = sources_open(&session->sources, &session->recording, err);
     if (!status)
         status = allocated_prepare(session, err);
     if (!status)
@@ -160,7 +160,7 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
                                 session->hooks.variable_count, &launch, err);
     if (status)
         return status;
-    session->root = launch.pid;
+    session->recording.root = launch.pid;
     session->result->pid = launch.pid;
     session->context.launched = launch.pid;
     session->context.command = command;
@@ -171,7 +171,7 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
         return status;
     }
     attached_write(session, 0);
-    probed_look(session, &launch.pid, 1);
+    sources_begin(&session->sources);
     sampled_begin(session, launch.pid, true);
     allocated_begin(session);
     session->ready_ns = ifg_monotonic_ns();
@@ -251,6 +251,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
 {
     pid_t pid = session->options->pid;
     struct ort_attach_sight sight;
+    struct source_sight found = { .why = IFG_OK };
     struct process_info info;
     struct ifg_error no_region = { .message = "" };
     enum ifg_status region;
@@ -275,13 +276,13 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     status = attached_begin(session, pid, &sight, err);
     session->context.is_injected = session->options->hook == SESSION_HOOK_INJECT || sight.hooked;
     if (!status)
-        status = probed_open(session, err);
+        status = sources_open(&session->sources, &session->recording, err);
     if (!status)
-        status = probed_follow(session, pid, err);
+        status = sources_attach(&session->sources, pid, &found, err);
     if (!status && !attached_descendants(session, pid) && region && !sight.watched &&
-        !session->probed && !session->options->machine_alone)
+        !found.watched && !session->options->machine_alone)
         status = attached_explain(session, &info, &sight, region, &no_region, err);
-    session->root = pid;
+    session->recording.root = pid;
     session->result->pid = pid;
     snprintf(session->result->program, sizeof session->result->program, "%s",
              process_short_name(&info));
@@ -297,9 +298,10 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     if (sight.refused)
         snprintf(session->hooks.reason, sizeof session->hooks.reason, "%.500s", sight.reason);
     attached_write(session, 0);
+    sources_begin(&session->sources);
     if (session->options->ops && (sight.hooked || sight.python_hooked))
-        instruments_report(&session->result->instruments, session->sink.writer, "operators",
-                           TRACE_INSTRUMENT_UNAVAILABLE,
+        instruments_report(&session->result->instruments, session->recording.sink.writer,
+                           "operators", TRACE_INSTRUMENT_UNAVAILABLE,
                            "the hooks in this program were started without them; start it with "
                            "'inferogram record --ops -- CMD'");
     sampled_begin(session, pid, false);
@@ -308,7 +310,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
         return IFG_OK;
     status = session_add_target(session, fd, pid, err);
     /* Left alone: what is seen from outside does it no harm. */
-    if (status == IFG_UNSUPPORTED && (session->profile || sight.watched || session->probed))
+    if (status == IFG_UNSUPPORTED && (session->profile || sight.watched || found.watched))
         status = IFG_OK;
     return status;
 }
@@ -371,10 +373,10 @@ static void write_instruments(struct session *session)
     char seen[512];
 
     if (!session->processes)
-        instruments_report(instruments, session->sink.writer, "zones", TRACE_INSTRUMENT_UNAVAILABLE,
-                           "no process carried libinferogram");
+        instruments_report(instruments, session->recording.sink.writer, "zones",
+                           TRACE_INSTRUMENT_UNAVAILABLE, "no process carried libinferogram");
     if (session->result->no_library)
-        instruments_report(instruments, session->sink.writer, "models",
+        instruments_report(instruments, session->recording.sink.writer, "models",
                            session->result->hooked ? TRACE_INSTRUMENT_OFF
                                                    : TRACE_INSTRUMENT_UNAVAILABLE,
                            session->result->hooked ? "no process used a runtime that is known"
@@ -387,7 +389,7 @@ static void write_instruments(struct session *session)
         return;
     else if (session->options->hook == SESSION_HOOK_NONE)
         reason = "--hook none was given";
-    instruments_report(instruments, session->sink.writer, "ONNX Runtime",
+    instruments_report(instruments, session->recording.sink.writer, "ONNX Runtime",
                        *reason ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF,
                        *reason ? reason : "no process used it");
 }
@@ -403,11 +405,11 @@ static void write_ending(struct session *session)
     struct session_result *result = session->result;
     char text[64];
 
-    trace_writer_fact(session->sink.writer, "record.end", reasons[result->end]);
+    trace_writer_fact(session->recording.sink.writer, "record.end", reasons[result->end]);
     snprintf(text, sizeof text, "%.6f", result->totals.seconds);
-    trace_writer_fact(session->sink.writer, "record.seconds", text);
+    trace_writer_fact(session->recording.sink.writer, "record.seconds", text);
     snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
-    trace_writer_fact(session->sink.writer, "record.cpu_seconds", text);
+    trace_writer_fact(session->recording.sink.writer, "record.cpu_seconds", text);
     write_instruments(session);
     session_write_clock_pair(session);
 }
@@ -418,23 +420,23 @@ static void stop(struct session *session)
     struct target_context *context = &session->context;
     uint64_t now_ns = ifg_monotonic_ns();
     uint64_t now = ifg_counter_read();
-    uint64_t end_ns = session->until_ns ? session->until_ns : now_ns;
+    uint64_t end_ns = session->recording.until_ns ? session->recording.until_ns : now_ns;
 
     session->result->recorded_s = (double)(end_ns - session->ready_ns) * 1e-9;
-    if (!session->until_ns)
+    if (!session->recording.until_ns)
         return;
     if (now_ns > context->monotonic_begin_ns)
-        session->sink.until[SINK_CLOCK_COUNTER] =
+        session->recording.sink.until[SINK_CLOCK_COUNTER] =
             now - (uint64_t)((double)(now_ns - end_ns) * (double)(now - context->counter_begin) /
                              (double)(now_ns - context->monotonic_begin_ns));
-    session->sink.until[SINK_CLOCK_MONOTONIC] = end_ns;
+    session->recording.sink.until[SINK_CLOCK_MONOTONIC] = end_ns;
     sampled_stop(session);
     for (struct target *t = session->targets; t; t = target_next(t))
         if (process_exists(target_pid(t)))
             target_stop(t);
     if (session->attach)
         ort_attach_until(session->attach, end_ns);
-    probed_until(session, end_ns);
+    sources_stop(&session->sources);
     resourced_finish(session); /* with a last look */
 }
 
@@ -448,20 +450,20 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     while (session->targets) {
         bool alive = process_exists(target_pid(session->targets));
 
-        if (alive && target_pid(session->targets) != session->root)
+        if (alive && target_pid(session->targets) != session->recording.root)
             result->left_running++;
         session_close_target(session, session->targets,
                              alive ? TRACE_FATE_RUNNING : TRACE_FATE_UNKNOWN, 0);
     }
     if (session->attach)
         ort_attach_finish(session->attach);
-    probed_finish(session);
+    sources_finish(&session->sources);
     resourced_finish(session); /* its thread ends before a process is forked for names */
     allocated_finish(session);
     sampled_finish(session);
     session_fill_progress(session, &result->totals);
     /* A disk that is full: what came after that is not in the file. */
-    if (trace_writer_status(session->sink.writer, NULL) &&
+    if (trace_writer_status(session->recording.sink.writer, NULL) &&
         session->ended.events > session->context.written) {
         result->not_written = session->ended.events - session->context.written;
         result->totals.events -= result->not_written;
@@ -470,8 +472,8 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     result->interrupted = session->interrupts > 0;
     result->no_library = result->totals.processes == 0 && !session->profile;
     write_ending(session);
-    status = trace_writer_close(session->sink.writer, err);
-    session->sink.writer = NULL;
+    status = trace_writer_close(session->recording.sink.writer, err);
+    session->recording.sink.writer = NULL;
     return status;
 }
 
@@ -479,7 +481,7 @@ static void tell_start(const struct session *session)
 {
     const struct session_start start = {
         .program = session->result->program,
-        .pid = session->root,
+        .pid = session->recording.root,
         .path = session->result->path,
         .not_hooked = session->hooks.reason,
     };
@@ -495,11 +497,11 @@ static void begin(struct session *session)
         session->ready_ns = ifg_monotonic_ns();
     if (session->options->command || session->options->next)
         return;
-    session->since_ns = session->ready_ns;
+    session->recording.since_ns = session->ready_ns;
     if (session->attach)
-        ort_attach_since(session->attach, session->since_ns);
+        ort_attach_since(session->attach, session->recording.since_ns);
     if (session->profile)
-        profile_limit(session->profile, session->since_ns, 0);
+        profile_limit(session->profile, session->recording.since_ns, 0);
 }
 
 enum ifg_status session_run(const struct session_options *options,
@@ -513,8 +515,10 @@ enum ifg_status session_run(const struct session_options *options,
         .signal_fd = -1,
         .traced = TRACED_INIT,
         .context = { .lossless = options->lossless },
-        .sink = { .flush_after_ns = options->prompt ? FLUSH_SOON_NS : FLUSH_AFTER_NS,
-                  .calls = &session_sink_calls },
+        .recording = { .options = options,
+                       .result = out_result,
+                       .sink = { .flush_after_ns = options->prompt ? FLUSH_SOON_NS : FLUSH_AFTER_NS,
+                                 .calls = &session_sink_calls } },
     };
     enum ifg_status status;
     struct ifg_error write_error = { 0 };
@@ -532,8 +536,10 @@ enum ifg_status session_run(const struct session_options *options,
     status = rendezvous_create(&session.rendezvous, err);
     if (status)
         goto out;
-    session.sink.user = &session;
-    session.context.sink = &session.sink;
+    session.recording.sink.user = &session;
+    session.recording.hooks = &session.hooks;
+    session.recording.directory = session.rendezvous.directory;
+    session.context.sink = &session.recording.sink;
     session.context.redaction = options->redaction;
     session.context.session_directory = session.rendezvous.directory;
     session.context.instruments = &out_result->instruments;
@@ -543,9 +549,10 @@ enum ifg_status session_run(const struct session_options *options,
                               : begin_attach(&session, err);
     if (status)
         goto out;
-    session.root_pidfd = (int)syscall(SYS_pidfd_open, session.root, 0);
+    session.root_pidfd = (int)syscall(SYS_pidfd_open, session.recording.root, 0);
     begin(&session);
     resourced_begin(&session);
+    sources_start(&session.sources);
     tell_start(&session);
     session_loop(&session);
     if (finish(&session, &write_error))
@@ -555,17 +562,17 @@ enum ifg_status session_run(const struct session_options *options,
     session_await_command(&session);
 out:
     end_injection(&session);
-    if (session.sink.writer) { /* nothing was recorded: leave no empty file behind */
-        if (trace_writer_close(session.sink.writer, NULL) == IFG_OK || status)
+    sources_close(&session.sources); /* while there is a file: their streams go with it */
+    if (session.recording.sink.writer) { /* nothing was recorded: leave no empty file behind */
+        if (trace_writer_close(session.recording.sink.writer, NULL) == IFG_OK || status)
             unlink(out_result->path);
     }
     map_watch_close(session.map_watch);
     ort_attach_close(session.attach);
-    probed_close(&session);
     allocated_close(&session);
     sampled_close(&session);
     resourced_close(&session);
-    sink_fini(&session.sink);
+    sink_fini(&session.recording.sink);
     rendezvous_destroy(&session.rendezvous);
     hooks_fini(&session.hooks);
     traced_close(&session.traced);

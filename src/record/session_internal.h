@@ -7,7 +7,6 @@
 
 #include "collect/map_watch/map_watch.h"
 #include "collect/ort_attach/attach.h"
-#include "collect/sink.h"
 #include "record/hooks.h"
 #include "record/inject.h"
 #include "record/launch.h"
@@ -15,12 +14,12 @@
 #include "record/rendezvous.h"
 #include "record/runtime.h"
 #include "record/session.h"
+#include "record/source.h"
 #include "record/target.h"
 #include "system/trace_rule.h"
 
 struct allocation_watch;
 struct overhead;
-struct probe_watch;
 struct resource_watch;
 struct profile;
 
@@ -33,28 +32,24 @@ struct session {
     struct rendezvous rendezvous;
     struct ort_attach *attach;            /* runtimes watched from outside; NULL: none are to be */
     struct map_watch *map_watch;          /* NULL: nobody waits for a library */
-    struct probe_watch *probed;           /* the same by descriptions; NULL: there are none */
     struct profile *profile;              /* samples; NULL: none are taken */
     struct allocation_watch *allocations; /* NULL: they are not followed */
     struct injection injection;           /* hooks that were put into the process; to be put back */
     struct process_info next; /* whom --next found: it may be gone when it is described */
     bool saw_python;
-    struct sink sink;
+    struct recording recording;
+    struct sources sources;
     struct target *targets;
     uint32_t target_count;
     struct traced traced; /* the process that was attached to, where not all may be */
-    pid_t root;           /* the launched command, or the process that was attached to */
     int root_pidfd;
     bool root_is_child;
     bool root_ended;
     int signal_fd;
     struct launch_surroundings surroundings;
     bool terminal_interrupts_ignored; /* started in the background by a shell without job control */
-    uint64_t begin_ns;
-    uint64_t ready_ns; /* from here on all is recorded */
-    uint64_t since_ns; /* attached: nothing of before that is */
-    uint64_t until_ns; /* and nothing from here on, once it is over; 0: the program ended first */
-    uint64_t next_look_ns; /* for ends, signals and new processes; 0: now */
+    uint64_t ready_ns;                /* from here on all is recorded */
+    uint64_t next_look_ns;            /* for ends, signals and new processes; 0: now */
     uint64_t next_clock_ns;
     uint64_t next_scan_ns;
     uint64_t next_exec_check_ns;

@@ -51,10 +51,10 @@ static void define_process(void *user, const struct sink_process *wanted, uint32
         process.directory = info.directory;
         if (!wanted->start)
             process.start_ticks = start_of(&info);
-    } else if (wanted->pid && wanted->pid == session->root) {
+    } else if (wanted->pid && wanted->pid == session->recording.root) {
         process.program = session->result->program;
     }
-    redact_write_process(session->options->redaction, session->sink.writer, &process);
+    redact_write_process(session->options->redaction, session->recording.sink.writer, &process);
     resourced_know(session, wanted->pid, index, wanted->clock);
 }
 
@@ -64,10 +64,10 @@ static enum trace_process_fate fate_of(void *user, pid_t pid, uint32_t *out_code
     int status;
 
     *out_code = 0;
-    if (pid == session->root && session->root_is_child)
+    if (pid == session->recording.root && session->root_is_child)
         session_note_command(session);
     status = session->result->wait_status;
-    if (pid != session->root || !session->result->command_ended)
+    if (pid != session->recording.root || !session->result->command_ended)
         return TRACE_FATE_UNKNOWN;
     *out_code = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     return WIFSIGNALED(status) ? TRACE_FATE_KILLED : TRACE_FATE_EXITED;
@@ -78,7 +78,8 @@ static void report_instrument(void *user, const char *name, enum trace_instrumen
 {
     struct session *session = user;
 
-    instruments_report(&session->result->instruments, session->sink.writer, name, state, reason);
+    instruments_report(&session->result->instruments, session->recording.sink.writer, name, state,
+                       reason);
 }
 
 const struct sink_calls session_sink_calls = {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A source of events: everything that a recording takes from outside of the programs' own rings.
+ * Each is one file in record/sources/ and one row in record/sources/table.c; nothing else in the
+ * recorder knows any of them. The life of a source:
+ *
+ *     open      before a program runs or a file is replaced for it: can this be had at all?
+ *     attach    processes that run already, before there is a file
+ *     begin     the file is open (sink.writer): from here on it writes
+ *     start     the recording begins: threads may be made now
+ *     work, processes, ended, defined      while it runs
+ *     stop      it is over at until_ns, for all sources at nearly the same moment
+ *     finish    writes the rest, the counts and the losses; nothing after that
+ *     close     frees; also after a failure at any of these
+ *
+ * All calls come from one thread. Every call but open may be NULL. What a source cannot get is said
+ * in the trace as its instrument, and does not end a recording; only open and attach may.
+ */
+#ifndef IFG_RECORD_SOURCE_H
+#define IFG_RECORD_SOURCE_H
+
+#include "collect/map_watch/map_watch.h"
+#include "collect/sink.h"
+#include "record/process.h"
+#include "record/session.h"
+
+struct hooks;
+struct profile;
+
+#define SOURCES_MAX    16
+#define SOURCE_FDS_MAX 4
+
+/* What a source may know of its recording; it is filled in as it becomes known. */
+struct recording {
+    const struct session_options *options;
+    struct session_result *result;
+    struct sink sink;
+    struct hooks *hooks;    /* what a command gets that is launched, until it is */
+    const char *directory;  /* of this recording, for files that a program shares with us */
+    pid_t root;             /* the command, or the process; 0: not known yet */
+    bool root_waits;        /* it is to be launched and has not called exec */
+    uint64_t begin_ns;      /* when the file was opened */
+    uint64_t since_ns;      /* attached: nothing of before that is recorded; 0: all is */
+    uint64_t until_ns;      /* nor of after, once it is over; 0: the program ended first */
+    struct profile *stacks; /* where call stacks go, of whoever copies any; NULL: nowhere yet */
+};
+
+/* What was found in a process that runs already. */
+struct source_sight {
+    bool watched;        /* something of it is recorded */
+    bool hooked;         /* our hooks are in it and tell as much */
+    enum ifg_status why; /* nothing can be recorded, and why; IFG_OK: that is not known */
+    char reason[768];
+};
+
+/* How a process came to be looked at by somebody who waits for one that runs a model. */
+enum source_look {
+    SOURCE_LOOK_EARLIER, /* it ran before; only what it does from now on counts */
+    SOURCE_LOOK_MAPPED,  /* it has just mapped something that may_be a runtime */
+    SOURCE_LOOK_POLLED,  /* nobody tells of mappings: all are looked at again and again */
+};
+
+struct source {
+    const char *name;
+    bool needs_no_runtime; /* what it records is worth a recording of its own */
+    bool wakes;            /* its descriptor wakes the loop, which may sleep longer */
+
+    /* *out_state stays NULL: it is not wanted in this recording. */
+    enum ifg_status (*open)(struct recording *recording, void **out_state, struct ifg_error *err);
+    /* Adds to out_sight. A failure for the root ends the recording. */
+    enum ifg_status (*attach)(void *state, pid_t pid, struct source_sight *out_sight,
+                              struct ifg_error *err);
+    bool (*begin)(void *state); /* false: it has said why, and is closed */
+    void (*start)(void *state);
+
+    /* All processes of the recording, as they are now: about ten times a second. */
+    void (*processes)(void *state, const pid_t *pids, size_t count);
+    /* A process was defined in the trace by anybody. */
+    void (*defined)(void *state, pid_t pid, uint32_t process, uint32_t clock);
+    /* The command has ended and was not waited for yet. */
+    void (*ended)(void *state, pid_t pid);
+    /* Descriptors for poll, at most SOURCE_FDS_MAX. */
+    size_t (*fds)(const void *state, int *out_fds);
+    bool (*work)(void *state, uint64_t now_ns); /* true if there was anything */
+    void (*count)(const void *state, struct session_progress *progress); /* adds */
+
+    void (*stop)(void *state);
+    void (*finish)(void *state);
+    void (*close)(void *state);
+
+    /* Waiting for the next process that runs a model (record --next): all three, or none.
+     * *out_watches is set if there is anybody who may run one. */
+    bool (*may_be)(void *state, const struct map_seen *seen);
+    bool (*consider)(void *state, pid_t pid, enum source_look how); /* true: it is watched */
+    pid_t (*creator)(const void *state, bool *out_watches); /* who ran one; 0: nobody did yet */
+};
+
+/* sources/table.c */
+extern const struct source *const record_sources[];
+extern const size_t record_source_count;
+
+/* The sources of one recording: those of the table that are open, in the same order. */
+struct sources {
+    struct source_open {
+        const struct source *source;
+        void *state;
+    } open[SOURCES_MAX];
+    size_t count;
+};
+
+enum ifg_status sources_open(struct sources *sources, struct recording *recording,
+                             struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status sources_attach(struct sources *sources, pid_t pid, struct source_sight *out_sight,
+                               struct ifg_error *err) IFG_MUST_CHECK;
+void sources_begin(struct sources *sources);
+void sources_start(struct sources *sources);
+void sources_processes(struct sources *sources, const pid_t *pids, size_t count);
+void sources_defined(struct sources *sources, pid_t pid, uint32_t process, uint32_t clock);
+void sources_ended(struct sources *sources, pid_t pid);
+size_t sources_fds(const struct sources *sources, int *out_fds, size_t room);
+/* True if the loop is to come back soon. is_alone: nothing but sources is recorded. */
+bool sources_work(struct sources *sources, uint64_t now_ns, bool is_alone);
+void sources_count(const struct sources *sources, struct session_progress *progress);
+void sources_stop(struct sources *sources);
+void sources_finish(struct sources *sources);
+void sources_close(struct sources *sources);
+
+bool sources_any_attach(const struct sources *sources); /* looks into processes */
+bool sources_any_ended(const struct sources *sources);
+bool sources_any_wakes(const struct sources *sources);
+bool sources_any_creator(const struct sources *sources); /* watches runtimes by itself */
+bool sources_need_no_runtime(const struct sources *sources);
+
+bool sources_may_be(struct sources *sources, const struct map_seen *seen);
+bool sources_consider(struct sources *sources, pid_t pid, enum source_look how);
+pid_t sources_creator(const struct sources *sources, bool *out_watches);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Processes that are followed by descriptions (record --probe): the recorder's side of
+ * collect/probe_file. */
+#include "base/alloc.h"
+#include "collect/probe_file/watch.h"
+#include "record/sources/sources.h"
+
+struct probed {
+    struct recording *recording;
+    struct probe_watch *watch;
+};
+
+static enum ifg_status open_source(struct recording *recording, void **out_state,
+                                   struct ifg_error *err)
+{
+    const struct session_options *options = recording->options;
+    struct probed *probed;
+
+    if (!options->probe_count)
+        return IFG_OK;
+    probed = ifg_alloc(1, sizeof *probed);
+    if (!probed)
+        return ifg_fail_no_memory(err, NULL);
+    probed->recording = recording;
+    *out_state = probed;
+    return probe_watch_open(options->probes, options->probe_count, UPROBE_ANY, &probed->watch, err);
+}
+
+static enum ifg_status attach(void *state, pid_t pid, struct source_sight *out_sight,
+                              struct ifg_error *err)
+{
+    struct probed *probed = state;
+
+    out_sight->watched = true; /* it may load what is described any time */
+    return probe_watch_follow(probed->watch, pid, err);
+}
+
+static void processes(void *state, const pid_t *pids, size_t count)
+{
+    struct probed *probed = state;
+    struct ifg_error ignored; /* the instrument tells */
+
+    for (size_t i = 0; i < count; i++)
+        if (probe_watch_follow(probed->watch, pids[i], &ignored) != IFG_OK)
+            continue;
+}
+
+static bool begin(void *state)
+{
+    struct probed *probed = state;
+
+    probe_watch_begin(probed->watch, &probed->recording->sink);
+    processes(state, &probed->recording->root, 1);
+    return true;
+}
+
+static size_t fds(const void *state, int *out_fds)
+{
+    out_fds[0] = probe_watch_fd(((const struct probed *)state)->watch);
+    return 1;
+}
+
+static bool work(void *state, uint64_t now_ns)
+{
+    return probe_watch_drain(((struct probed *)state)->watch, now_ns) > 0;
+}
+
+static void count(const void *state, struct session_progress *progress)
+{
+    struct probe_watch_counts counts = { 0 };
+
+    probe_watch_count(((const struct probed *)state)->watch, &counts);
+    progress->events += counts.events;
+    progress->inferences += counts.inferences;
+    progress->dropped += counts.dropped;
+    progress->models += counts.models;
+    progress->threads += counts.threads;
+    progress->processes += counts.processes;
+}
+
+static void stop(void *state)
+{
+    struct probed *probed = state;
+
+    probe_watch_until(probed->watch, probed->recording->until_ns);
+}
+
+static void finish(void *state)
+{
+    probe_watch_finish(((struct probed *)state)->watch);
+}
+
+static void close_source(void *state)
+{
+    probe_watch_close(((struct probed *)state)->watch);
+    ifg_free(state);
+}
+
+const struct source source_probe_file = {
+    .name = "probe descriptions",
+    .wakes = true,
+    .open = open_source,
+    .attach = attach,
+    .begin = begin,
+    .processes = processes,
+    .fds = fds,
+    .work = work,
+    .count = count,
+    .stop = stop,
+    .finish = finish,
+    .close = close_source,
+};

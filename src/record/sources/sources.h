@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The sources that there are, for the table. */
+#ifndef IFG_RECORD_SOURCES_SOURCES_H
+#define IFG_RECORD_SOURCES_SOURCES_H
+
+#include "record/source.h"
+
+extern const struct source source_probe_file;
+
+#endif
