@@ -45,7 +45,7 @@ static double median_run_us(void)
 /* A breakpoint stands at the function, or behind its landing pad. */
 static bool is_probed(void)
 {
-    const volatile unsigned char *code = (const volatile unsigned char *)ort.real[ORT_RUN];
+    const volatile unsigned char *code = (const volatile unsigned char *)ort.real[ORT_Run];
 
     return code[0] == 0xcc || code[4] == 0xcc;
 }

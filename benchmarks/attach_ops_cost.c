@@ -41,7 +41,7 @@ static void check(void *status)
     if (!status)
         return;
     fprintf(stderr, "attach_ops_cost: %s\n",
-            ORT(ort.real, ORT_GET_ERROR_MESSAGE, const char *, (void *))(status));
+            ORT(ort.real, ORT_GetErrorMessage, const char *, (void *))(status));
     exit(1);
 }
 
@@ -49,7 +49,7 @@ static void *tensor(void *data, size_t bytes, const int64_t *dims, size_t rank, 
 {
     void *value = NULL;
 
-    check(ORT(ort.real, ORT_CREATE_TENSOR_WITH_DATA, void *,
+    check(ORT(ort.real, ORT_CreateTensorWithData, void *,
               (void *, void *, size_t, const int64_t *, size_t, int, void **))(
         ort.memory, data, bytes, dims, rank, type, &value));
     return value;
@@ -59,11 +59,11 @@ static void run(void)
 {
     void *output = NULL;
 
-    check(ORT(ort.real, ORT_RUN, void *,
+    check(ORT(ort.real, ORT_Run, void *,
               (void *, const void *, const char *const *, void *const *, size_t,
                const char *const *, size_t, void **))(session, NULL, input_names, inputs, INPUTS,
                                                       output_names, OUTPUTS, &output));
-    ORT(ort.real, ORT_RELEASE_VALUE, void, (void *))(output);
+    ORT(ort.real, ORT_ReleaseValue, void, (void *))(output);
 }
 
 static double median_run_us(void)
@@ -119,9 +119,9 @@ static void prepare(void)
     ort_bench_open_plain(&ort, path);
     ort_bench_fetch("silero", folder, sizeof folder);
     snprintf(path, sizeof path, "%s/silero_vad_v5.onnx", folder);
-    check(ORT(ort.real, ORT_CREATE_SESSION_OPTIONS, void *, (void **))(&options));
-    check(ORT(ort.real, ORT_SET_INTRA_OP_NUM_THREADS, void *, (void *, int))(options, 1));
-    check(ORT(ort.real, ORT_CREATE_SESSION, void *,
+    check(ORT(ort.real, ORT_CreateSessionOptions, void *, (void **))(&options));
+    check(ORT(ort.real, ORT_SetIntraOpNumThreads, void *, (void *, int))(options, 1));
+    check(ORT(ort.real, ORT_CreateSession, void *,
               (void *, const char *, void *, void **))(ort.env, path, options, &session));
     inputs[0] = tensor(samples, sizeof samples, sample_dims, 2, ORT_FLOAT);
     inputs[1] = tensor(state, sizeof state, state_dims, 3, ORT_FLOAT);

@@ -125,7 +125,7 @@ static bool move(int fd, void *data, size_t bytes, bool out)
 static void check(ort_table api, void *status)
 {
     if (status)
-        die("ONNX Runtime", ORT(api, ORT_GET_ERROR_MESSAGE, const char *, (void *))(status));
+        die("ONNX Runtime", ORT(api, ORT_GetErrorMessage, const char *, (void *))(status));
 }
 
 #define OK(api, slot, types, ...) check(api, ORT(api, slot, void *, types)(__VA_ARGS__))
@@ -153,12 +153,12 @@ static void bare_open(struct bare *bare, const struct work *work, const char *li
         die(library, dlerror());
     *(void **)&get = dlsym(handle, "OrtGetApiBase");
     api = bare->api = get()->get_api(30);
-    OK(api, ORT_CREATE_ENV, (int, const char *, void **), LOG_FATAL, "bare", &env);
-    OK(api, ORT_CREATE_CPU_MEMORY_INFO, (int, int, void **), 1, 0, &memory);
-    OK(api, ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS, (void **), &allocator);
-    OK(api, ORT_CREATE_SESSION_OPTIONS, (void **), &options);
-    OK(api, ORT_SET_INTRA_OP_NUM_THREADS, (void *, int), options, 1);
-    OK(api, ORT_CREATE_SESSION, (void *, const char *, void *, void **), env, model, options,
+    OK(api, ORT_CreateEnv, (int, const char *, void **), LOG_FATAL, "bare", &env);
+    OK(api, ORT_CreateCpuMemoryInfo, (int, int, void **), 1, 0, &memory);
+    OK(api, ORT_GetAllocatorWithDefaultOptions, (void **), &allocator);
+    OK(api, ORT_CreateSessionOptions, (void **), &options);
+    OK(api, ORT_SetIntraOpNumThreads, (void *, int), options, 1);
+    OK(api, ORT_CreateSession, (void *, const char *, void *, void **), env, model, options,
        &bare->session);
     bare->input_count = work->input_count;
     for (size_t i = 0; i < work->input_count; i++) {
@@ -167,13 +167,13 @@ static void bare_open(struct bare *bare, const struct work *work, const char *li
         void *data = data_of(input, &bytes);
 
         bare->input_names[i] = input->name;
-        OK(api, ORT_CREATE_TENSOR_WITH_DATA,
+        OK(api, ORT_CreateTensorWithData,
            (void *, void *, size_t, const int64_t *, size_t, int, void **), memory, data, bytes,
            input->dims, input->rank, input->type, &bare->inputs[i]);
     }
-    OK(api, ORT_SESSION_GET_OUTPUT_COUNT, (void *, size_t *), bare->session, &bare->output_count);
+    OK(api, ORT_SessionGetOutputCount, (void *, size_t *), bare->session, &bare->output_count);
     for (size_t i = 0; i < bare->output_count && i < 8; i++)
-        OK(api, ORT_SESSION_GET_OUTPUT_NAME, (void *, size_t, void *, char **), bare->session, i,
+        OK(api, ORT_SessionGetOutputName, (void *, size_t, void *, char **), bare->session, i,
            allocator, &bare->output_names[i]);
 }
 
@@ -189,14 +189,14 @@ static int bare_main(char **argv)
         for (uint32_t i = 0; i < count; i++) {
             uint64_t begin = now_ns();
 
-            OK(bare.api, ORT_RUN,
+            OK(bare.api, ORT_Run,
                (void *, const void *, const char *const *, void *const *, size_t,
                 const char *const *, size_t, void **),
                bare.session, NULL, bare.input_names, bare.inputs, bare.input_count,
                (const char *const *)bare.output_names, bare.output_count, bare.outputs);
             times[i] = now_ns() - begin;
             for (size_t o = 0; o < bare.output_count; o++) {
-                ORT(bare.api, ORT_RELEASE_VALUE, void, (void *))(bare.outputs[o]);
+                ORT(bare.api, ORT_ReleaseValue, void, (void *))(bare.outputs[o]);
                 bare.outputs[o] = NULL;
             }
         }

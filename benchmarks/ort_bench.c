@@ -24,7 +24,7 @@ static void die(const char *what, const char *why)
 static void check(ort_table table, void *status)
 {
     if (status)
-        die("ONNX Runtime", ORT(table, ORT_GET_ERROR_MESSAGE, const char *, (void *))(status));
+        die("ONNX Runtime", ORT(table, ORT_GetErrorMessage, const char *, (void *))(status));
 }
 
 #define OK(table, slot, types, ...) check(table, ORT(table, slot, void *, types)(__VA_ARGS__))
@@ -67,14 +67,14 @@ static void open_library(struct ort_bench *ort, const char *library)
 
 static void make_environment(struct ort_bench *ort)
 {
-    OK(ort->hooked, ORT_CREATE_ENV, (int, const char *, void **), LOG_FATAL, "bench", &ort->env);
-    OK(ort->hooked, ORT_CREATE_CPU_MEMORY_INFO, (int, int, void **), 1, 0, &ort->memory);
+    OK(ort->hooked, ORT_CreateEnv, (int, const char *, void **), LOG_FATAL, "bench", &ort->env);
+    OK(ort->hooked, ORT_CreateCpuMemoryInfo, (int, int, void **), 1, 0, &ort->memory);
 }
 
 void ort_bench_open(struct ort_bench *ort, const char *library)
 {
     open_library(ort, library);
-    if (ort->real[ORT_RUN] == ort->hooked[ORT_RUN])
+    if (ort->real[ORT_Run] == ort->hooked[ORT_Run])
         die(library, "the hooks are not in this process");
     make_environment(ort);
 }
@@ -99,7 +99,7 @@ static void *tensor(const struct ort_bench *ort, const int64_t *dims, size_t ran
         die("memory", "is full");
     for (size_t i = 0; i < count; i++)
         data[i] = (float)(i % 255) / 255.0f;
-    OK(ort->real, ORT_CREATE_TENSOR_WITH_DATA,
+    OK(ort->real, ORT_CreateTensorWithData,
        (void *, void *, size_t, const int64_t *, size_t, int, void **), ort->memory, data,
        count * sizeof *data, dims, rank, FLOAT, &value);
     return value;
@@ -114,13 +114,13 @@ void ort_bench_session_open(const struct ort_bench *ort, ort_table table, const 
 
     memset(out, 0, sizeof *out);
     out->input_name = input;
-    OK(table, ORT_CREATE_SESSION_OPTIONS, (void **), &options);
-    OK(table, ORT_SET_INTRA_OP_NUM_THREADS, (void *, int), options, 1);
-    OK(table, ORT_CREATE_SESSION, (void *, const char *, void *, void **), ort->env, model, options,
+    OK(table, ORT_CreateSessionOptions, (void **), &options);
+    OK(table, ORT_SetIntraOpNumThreads, (void *, int), options, 1);
+    OK(table, ORT_CreateSession, (void *, const char *, void *, void **), ort->env, model, options,
        &out->session);
-    ORT(table, ORT_RELEASE_SESSION_OPTIONS, void, (void *))(options);
-    OK(table, ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS, (void **), &allocator);
-    OK(table, ORT_SESSION_GET_OUTPUT_NAME, (void *, size_t, void *, char **), out->session, 0,
+    ORT(table, ORT_ReleaseSessionOptions, void, (void *))(options);
+    OK(table, ORT_GetAllocatorWithDefaultOptions, (void **), &allocator);
+    OK(table, ORT_SessionGetOutputName, (void *, size_t, void *, char **), out->session, 0,
        allocator, &out->output_name);
     out->input = tensor(ort, dims, rank);
     if (output_dims)
@@ -130,10 +130,10 @@ void ort_bench_session_open(const struct ort_bench *ort, ort_table table, const 
 void ort_bench_session_close(const struct ort_bench *ort, ort_table table,
                              struct ort_bench_session *session)
 {
-    ORT(ort->real, ORT_RELEASE_VALUE, void, (void *))(session->input);
+    ORT(ort->real, ORT_ReleaseValue, void, (void *))(session->input);
     if (session->output)
-        ORT(ort->real, ORT_RELEASE_VALUE, void, (void *))(session->output);
-    ORT(table, ORT_RELEASE_SESSION, void, (void *))(session->session);
+        ORT(ort->real, ORT_ReleaseValue, void, (void *))(session->output);
+    ORT(table, ORT_ReleaseSession, void, (void *))(session->session);
 }
 
 void ort_bench_run(ort_table table, const struct ort_bench_session *session)
@@ -142,12 +142,12 @@ void ort_bench_run(ort_table table, const struct ort_bench_session *session)
     const char *output = session->output_name;
     void *value = session->output;
 
-    check(table, ORT(table, ORT_RUN, void *,
+    check(table, ORT(table, ORT_Run, void *,
                      (void *, const void *, const char *const *, void *const *, size_t,
                       const char *const *, size_t, void **))(
                      session->session, NULL, &input, &session->input, 1, &output, 1, &value));
     if (!session->output)
-        ORT(table, ORT_RELEASE_VALUE, void, (void *))(value);
+        ORT(table, ORT_ReleaseValue, void, (void *))(value);
 }
 
 static int by_value(const void *a, const void *b)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ort_abi/versions.h"
+#include "ort_abi/api.h"
 #include "symbol/code.h"
 
 #define BASE_WINDOW                                                                                \

@@ -11,7 +11,7 @@
 #ifndef IFG_SYMBOL_ORT_TABLE_H
 #define IFG_SYMBOL_ORT_TABLE_H
 
-#include "ort_abi/versions.h"
+#include "ort_abi/api.h"
 #include "symbol/elf_file.h"
 
 enum ort_table_method {

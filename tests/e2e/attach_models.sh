@@ -74,7 +74,7 @@ contains "so does its JSON" "$("$INFEROGRAM" report --json "$trace" | tr -d ' ')
 
 # ---- a runtime that was linked into the program: its symbols are there ----------------------------------
 # shellcheck disable=SC2086 # the compiler may be two words
-$CC -O1 -D_GNU_SOURCE -DORT_INSIDE -fvisibility=hidden -o inside "$SOURCE_DIR"/tests/programs/ort_app.c \
+$CC -O1 -D_GNU_SOURCE -I"$SOURCE_DIR"/src -DORT_INSIDE -fvisibility=hidden -o inside "$SOURCE_DIR"/tests/programs/ort_app.c \
     "$SOURCE_DIR"/tests/programs/ort_linked.c "$SOURCE_DIR"/tests/programs/ort_unknown.c -lpthread || exit 99
 ok "linked in, with --hook uprobe" recorded ./inside --ort inside --model nothing.onnx --runs 100 --pause-us 500
 # The kernel tells of the program's own mapping when it runs already: its first call may be missing.

@@ -127,7 +127,7 @@ if sanitized; then
 else
     for version in 1.14.0 1.30.0; do
         # shellcheck disable=SC2086 # the compiler may be two words
-        ok "$version: link" $CC -D_GNU_SOURCE -o "$T/linked" "$SOURCE_DIR/tests/programs/ort_app.c" \
+        ok "$version: link" $CC -D_GNU_SOURCE -I"$SOURCE_DIR/src" -o "$T/linked" "$SOURCE_DIR/tests/programs/ort_app.c" \
             "$SOURCE_DIR/tests/programs/ort_linked.c" "$(ort $version)" -lpthread \
             "-Wl,-rpath,$(dirname "$(readlink -f "$(ort $version)")")"
         same "$version: a program linked with it" "$T/linked" --ort linked --model "$relu" --runs 9

@@ -44,7 +44,7 @@ fi
 
 # The whole runtime inside the program: nobody can stand between.
 # shellcheck disable=SC2086
-$CC -D_GNU_SOURCE -o "$T/inside" "$SOURCE_DIR"/tests/programs/ort_app.c "$SOURCE_DIR"/tests/programs/ort_linked.c \
+$CC -D_GNU_SOURCE -I"$SOURCE_DIR"/src -o "$T/inside" "$SOURCE_DIR"/tests/programs/ort_app.c "$SOURCE_DIR"/tests/programs/ort_linked.c \
     "$SOURCE_DIR"/tests/programs/ort_unknown.c -lpthread || exit 99
 same "a runtime inside the program" "$T/inside" --ort inside --model nothing.onnx --runs 3
 

@@ -151,7 +151,7 @@ struct worker {
 
 static const char *message_of(ort_table api, void *status)
 {
-    return ORT(api, ORT_GET_ERROR_MESSAGE, const char *, (const void *))(status);
+    return ORT(api, ORT_GetErrorMessage, const char *, (const void *))(status);
 }
 
 static void check(const struct ort *ort, void *status, const char *what)
@@ -185,12 +185,12 @@ static size_t count_of(const struct input *input)
 
 static void register_library(const struct ort *ort)
 {
-    void *status = ORT(ort->api, ORT_REGISTER_PROVIDER_LIBRARY, void *,
+    void *status = ORT(ort->api, ORT_RegisterProviderLibrary, void *,
                        (void *, const char *, const char *))(ort->env, opt.ep_library, opt.ep_file);
 
     printf("library of %s: %s\n", opt.ep_library, status ? message_of(ort->api, status) : "loaded");
     if (status)
-        RELEASE(ort, ORT_RELEASE_STATUS, status);
+        RELEASE(ort, ORT_ReleaseStatus, status);
 }
 
 static void ort_open(struct ort *ort)
@@ -209,11 +209,11 @@ static void ort_open(struct ort *ort)
         fprintf(stderr, "no such version of the interface\n");
         exit(3);
     }
-    OK(ort, ORT_CREATE_ENV, (int, const char *, void **), LOG_FATAL, "ort_app", &ort->env);
+    OK(ort, ORT_CreateEnv, (int, const char *, void **), LOG_FATAL, "ort_app", &ort->env);
     if (opt.ep_file)
         register_library(ort);
-    OK(ort, ORT_CREATE_CPU_MEMORY_INFO, (int, int, void **), 1, 0, &ort->memory);
-    OK(ort, ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS, (void **), &ort->allocator);
+    OK(ort, ORT_CreateCpuMemoryInfo, (int, int, void **), 1, 0, &ort->memory);
+    OK(ort, ORT_GetAllocatorWithDefaultOptions, (void **), &ort->allocator);
 }
 
 static void say_refused(const struct ort *ort, const char *provider, void *status)
@@ -223,7 +223,7 @@ static void say_refused(const struct ort *ort, const char *provider, void *statu
         return;
     }
     printf("provider %s refused: %s\n", provider, message_of(ort->api, status));
-    RELEASE(ort, ORT_RELEASE_STATUS, status);
+    RELEASE(ort, ORT_ReleaseStatus, status);
 }
 
 static void ask_for_library(const struct ort *ort, void *options)
@@ -231,14 +231,14 @@ static void ask_for_library(const struct ort *ort, void *options)
     void *const *devices = NULL;
     size_t count = 0;
 
-    OK(ort, ORT_GET_EP_DEVICES, (void *, void *const **, size_t *), ort->env, &devices, &count);
+    OK(ort, ORT_GetEpDevices, (void *, void *const **, size_t *), ort->env, &devices, &count);
     for (size_t i = 0; i < count; i++) {
-        const char *name = ORT(ort->api, ORT_EP_DEVICE_EP_NAME, const char *, (void *))(devices[i]);
+        const char *name = ORT(ort->api, ORT_EpDevice_EpName, const char *, (void *))(devices[i]);
 
         printf("device of %s\n", name);
         if (strcmp(name, opt.ep_library) == 0)
             say_refused(ort, name,
-                        ORT(ort->api, ORT_APPEND_PROVIDER_V2, void *,
+                        ORT(ort->api, ORT_AppendExecutionProvider_V2, void *,
                             (void *, void *, void *const *, size_t, const char *const *,
                              const char *const *, size_t))(options, ort->env, &devices[i], 1,
                                                            opt.ep_keys, opt.ep_values,
@@ -252,18 +252,18 @@ static void ask_for_providers(const struct ort *ort, void *options)
         ask_for_library(ort, options);
     for (size_t i = 0; i < opt.provider_count; i++)
         say_refused(ort, opt.providers[i],
-                    ORT(ort->api, ORT_APPEND_PROVIDER, void *,
+                    ORT(ort->api, ORT_AppendExecutionProvider, void *,
                         (void *, const char *, const char *const *, const char *const *, size_t))(
                         options, opt.providers[i], NULL, NULL, 0));
     if (opt.cuda) {
         static const uint64_t cuda_options[32]; /* a struct that is all zeros by default */
 
-        say_refused(
-            ort, "CUDA",
-            ORT(ort->api, ORT_APPEND_CUDA, void *, (void *, const void *))(options, cuda_options));
+        say_refused(ort, "CUDA",
+                    ORT(ort->api, ORT_AppendExecutionProvider_CUDA, void *,
+                        (void *, const void *))(options, cuda_options));
     }
     if (opt.policy >= 0)
-        OK(ort, ORT_SET_SELECTION_POLICY, (void *, int), options, (int)opt.policy);
+        OK(ort, ORT_SetEpSelectionPolicy, (void *, int), options, (int)opt.policy);
 }
 
 /* As programs do it that catch the error: what they asked with is gone then. */
@@ -272,11 +272,11 @@ static void try_cuda(const struct ort *ort)
     static const uint64_t cuda_options[32];
     void *options = NULL;
 
-    OK(ort, ORT_CREATE_SESSION_OPTIONS, (void **), &options);
-    say_refused(
-        ort, "CUDA",
-        ORT(ort->api, ORT_APPEND_CUDA, void *, (void *, const void *))(options, cuda_options));
-    RELEASE(ort, ORT_RELEASE_SESSION_OPTIONS, options);
+    OK(ort, ORT_CreateSessionOptions, (void **), &options);
+    say_refused(ort, "CUDA",
+                ORT(ort->api, ORT_AppendExecutionProvider_CUDA, void *,
+                    (void *, const void *))(options, cuda_options));
+    RELEASE(ort, ORT_ReleaseSessionOptions, options);
 }
 
 static void *session_options(const struct ort *ort)
@@ -287,20 +287,20 @@ static void *session_options(const struct ort *ort)
         return NULL;
     if (opt.cuda_first)
         try_cuda(ort);
-    OK(ort, ORT_CREATE_SESSION_OPTIONS, (void **), &options);
-    OK(ort, ORT_SET_INTRA_OP_NUM_THREADS, (void *, int), options, (int)opt.intra);
+    OK(ort, ORT_CreateSessionOptions, (void **), &options);
+    OK(ort, ORT_SetIntraOpNumThreads, (void *, int), options, (int)opt.intra);
     if (opt.level >= 0)
-        OK(ort, ORT_SET_SESSION_GRAPH_OPTIMIZATION_LEVEL, (void *, int), options, (int)opt.level);
+        OK(ort, ORT_SetSessionGraphOptimizationLevel, (void *, int), options, (int)opt.level);
     if (opt.optimized)
-        OK(ort, ORT_SET_OPTIMIZED_MODEL_FILE_PATH, (void *, const char *), options, opt.optimized);
+        OK(ort, ORT_SetOptimizedModelFilePath, (void *, const char *), options, opt.optimized);
     if (opt.profile)
-        OK(ort, ORT_ENABLE_PROFILING, (void *, const char *), options, opt.profile);
+        OK(ort, ORT_EnableProfiling, (void *, const char *), options, opt.profile);
     for (size_t i = 0; i < opt.config_count; i++) {
         char *equals = strchr(opt.configs[i], '=');
         char key[128];
 
         snprintf(key, sizeof key, "%.*s", (int)(equals - opt.configs[i]), opt.configs[i]);
-        OK(ort, ORT_ADD_SESSION_CONFIG_ENTRY, (void *, const char *, const char *), options, key,
+        OK(ort, ORT_AddSessionConfigEntry, (void *, const char *, const char *), options, key,
            equals + 1);
     }
     ask_for_providers(ort, options);
@@ -341,21 +341,21 @@ static bool create_session(struct net *net)
     if (opt.array) {
         void *model = read_whole(net->file, &bytes);
 
-        status = ORT(ort->api, ORT_CREATE_SESSION_FROM_ARRAY, void *,
+        status = ORT(ort->api, ORT_CreateSessionFromArray, void *,
                      (void *, const void *, size_t, void *, void **))(ort->env, model, bytes,
                                                                       options, &net->session);
         free(model);
     } else {
-        status = ORT(ort->api, ORT_CREATE_SESSION, void *, (void *, const char *, void *, void **))(
+        status = ORT(ort->api, ORT_CreateSession, void *, (void *, const char *, void *, void **))(
             ort->env, net->file, options, &net->session);
     }
     if (options)
-        RELEASE(ort, ORT_RELEASE_SESSION_OPTIONS, options);
+        RELEASE(ort, ORT_ReleaseSessionOptions, options);
     if (status) {
         printf("session refused, code %d: %s\n",
-               ORT(ort->api, ORT_GET_ERROR_CODE, int, (const void *))(status),
+               ORT(ort->api, ORT_GetErrorCode, int, (const void *))(status),
                message_of(ort->api, status));
-        RELEASE(ort, ORT_RELEASE_STATUS, status);
+        RELEASE(ort, ORT_ReleaseStatus, status);
     }
     return !status;
 }
@@ -367,21 +367,20 @@ static void describe_input(struct net *net, size_t i)
     void *type;
     const void *tensor;
 
-    OK(ort, ORT_SESSION_GET_INPUT_NAME, (void *, size_t, void *, char **), net->session, i,
+    OK(ort, ORT_SessionGetInputName, (void *, size_t, void *, char **), net->session, i,
        ort->allocator, &input->name);
     net->input_names[i] = input->name;
-    OK(ort, ORT_SESSION_GET_INPUT_TYPE_INFO, (void *, size_t, void **), net->session, i, &type);
-    OK(ort, ORT_CAST_TYPE_INFO_TO_TENSOR_INFO, (void *, const void **), type, &tensor);
-    OK(ort, ORT_GET_TENSOR_ELEMENT_TYPE, (const void *, int *), tensor, &input->type);
-    OK(ort, ORT_GET_DIMENSIONS_COUNT, (const void *, size_t *), tensor, &input->rank);
+    OK(ort, ORT_SessionGetInputTypeInfo, (void *, size_t, void **), net->session, i, &type);
+    OK(ort, ORT_CastTypeInfoToTensorInfo, (void *, const void **), type, &tensor);
+    OK(ort, ORT_GetTensorElementType, (const void *, int *), tensor, &input->type);
+    OK(ort, ORT_GetDimensionsCount, (const void *, size_t *), tensor, &input->rank);
     if (input->rank > RANK_MAX)
         exit(3);
-    OK(ort, ORT_GET_DIMENSIONS, (const void *, int64_t *, size_t), tensor, input->dims,
-       input->rank);
+    OK(ort, ORT_GetDimensions, (const void *, int64_t *, size_t), tensor, input->dims, input->rank);
     for (size_t d = 0; d < input->rank; d++)
         if (input->dims[d] < 0)
             input->dims[d] = 1;
-    RELEASE(ort, ORT_RELEASE_TYPE_INFO, type);
+    RELEASE(ort, ORT_ReleaseTypeInfo, type);
 }
 
 static bool net_open(struct net *net)
@@ -390,17 +389,17 @@ static bool net_open(struct net *net)
 
     if (!create_session(net))
         return false;
-    OK(ort, ORT_SESSION_GET_INPUT_COUNT, (void *, size_t *), net->session, &net->input_count);
-    OK(ort, ORT_SESSION_GET_OUTPUT_COUNT, (void *, size_t *), net->session, &net->output_count);
+    OK(ort, ORT_SessionGetInputCount, (void *, size_t *), net->session, &net->input_count);
+    OK(ort, ORT_SessionGetOutputCount, (void *, size_t *), net->session, &net->output_count);
     if (net->input_count > VALUES_MAX || net->output_count > VALUES_MAX)
         exit(3);
     for (size_t i = 0; i < net->input_count; i++)
         describe_input(net, i);
     for (size_t i = 0; i < net->output_count; i++)
-        OK(ort, ORT_SESSION_GET_OUTPUT_NAME, (void *, size_t, void *, char **), net->session, i,
+        OK(ort, ORT_SessionGetOutputName, (void *, size_t, void *, char **), net->session, i,
            ort->allocator, &net->output_names[i]);
     if (opt.own_run_options)
-        OK(ort, ORT_CREATE_RUN_OPTIONS, (void **), &net->run_options);
+        OK(ort, ORT_CreateRunOptions, (void **), &net->run_options);
     return true;
 }
 
@@ -411,20 +410,20 @@ static void net_close(struct net *net)
     if (opt.profile) {
         char *file = NULL;
 
-        OK(ort, ORT_SESSION_END_PROFILING, (void *, void *, char **), net->session, ort->allocator,
+        OK(ort, ORT_SessionEndProfiling, (void *, void *, char **), net->session, ort->allocator,
            &file);
         printf("profile %s\n", file);
-        OK(ort, ORT_ALLOCATOR_FREE, (void *, void *), ort->allocator, file);
+        OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, file);
     }
     if (opt.keep)
         return;
     for (size_t i = 0; i < net->input_count; i++)
-        OK(ort, ORT_ALLOCATOR_FREE, (void *, void *), ort->allocator, net->inputs[i].name);
+        OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, net->inputs[i].name);
     for (size_t i = 0; i < net->output_count; i++)
-        OK(ort, ORT_ALLOCATOR_FREE, (void *, void *), ort->allocator, net->output_names[i]);
+        OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, net->output_names[i]);
     if (net->run_options)
-        RELEASE(ort, ORT_RELEASE_RUN_OPTIONS, net->run_options);
-    RELEASE(ort, ORT_RELEASE_SESSION, net->session);
+        RELEASE(ort, ORT_ReleaseRunOptions, net->run_options);
+    RELEASE(ort, ORT_ReleaseSession, net->session);
     net->run_options = NULL;
     net->session = NULL;
 }
@@ -478,13 +477,13 @@ static void make_tensors(const struct net *net, struct tensors *tensors, long r)
         size_t bytes = count_of(&input) * size_of(input.type);
 
         if (opt.allocated) {
-            OK(ort, ORT_CREATE_TENSOR_AS_VALUE, (void *, const int64_t *, size_t, int, void **),
+            OK(ort, ORT_CreateTensor, (void *, const int64_t *, size_t, int, void **),
                ort->allocator, input.dims, input.rank, input.type, &tensors->values[i]);
-            OK(ort, ORT_GET_TENSOR_MUTABLE_DATA, (void *, void **), tensors->values[i],
+            OK(ort, ORT_GetTensorMutableData, (void *, void **), tensors->values[i],
                &tensors->data[i]);
         } else {
             tensors->data[i] = calloc(1, bytes + 1);
-            OK(ort, ORT_CREATE_TENSOR_WITH_DATA,
+            OK(ort, ORT_CreateTensorWithData,
                (void *, void *, size_t, const int64_t *, size_t, int, void **), ort->memory,
                tensors->data[i], bytes, input.dims, input.rank, input.type, &tensors->values[i]);
         }
@@ -496,7 +495,7 @@ static void drop_tensors(const struct net *net, struct tensors *tensors)
     for (size_t i = 0; i < net->input_count; i++) {
         if (!tensors->values[i])
             continue;
-        RELEASE(net->ort, ORT_RELEASE_VALUE, tensors->values[i]);
+        RELEASE(net->ort, ORT_ReleaseValue, tensors->values[i]);
         if (!opt.allocated)
             free(tensors->data[i]);
         tensors->values[i] = NULL;
@@ -526,11 +525,11 @@ static uint64_t checksum_of(const struct ort *ort, void *value)
     int type;
     uint64_t hash = 14695981039346656037u;
 
-    OK(ort, ORT_GET_TENSOR_TYPE_AND_SHAPE, (void *, void **), value, &info);
-    OK(ort, ORT_GET_TENSOR_SHAPE_ELEMENT_COUNT, (void *, size_t *), info, &count);
-    OK(ort, ORT_GET_TENSOR_ELEMENT_TYPE, (void *, int *), info, &type);
-    OK(ort, ORT_GET_TENSOR_MUTABLE_DATA, (void *, void **), value, &data);
-    RELEASE(ort, ORT_RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, info);
+    OK(ort, ORT_GetTensorTypeAndShape, (void *, void **), value, &info);
+    OK(ort, ORT_GetTensorShapeElementCount, (void *, size_t *), info, &count);
+    OK(ort, ORT_GetTensorElementType, (void *, int *), info, &type);
+    OK(ort, ORT_GetTensorMutableData, (void *, void **), value, &data);
+    RELEASE(ort, ORT_ReleaseTensorTypeAndShapeInfo, info);
     for (size_t i = 0; i < count * size_of(type); i++)
         hash = (hash ^ ((const unsigned char *)data)[i]) * 1099511628211u;
     return hash;
@@ -538,7 +537,7 @@ static uint64_t checksum_of(const struct ort *ort, void *value)
 
 static void *run_plain(struct net *net, struct tensors *tensors, void **outputs)
 {
-    return ORT(net->ort->api, ORT_RUN, void *,
+    return ORT(net->ort->api, ORT_Run, void *,
                (void *, const void *, const char *const *, void *const *, size_t,
                 const char *const *, size_t, void **))(
         net->session, net->run_options, net->input_names, tensors->values, net->input_count,
@@ -566,7 +565,7 @@ static void *run_async(struct net *net, struct tensors *tensors, void **outputs)
     void *status;
 
     sem_init(&completion.done, 0, 0);
-    status = ORT(net->ort->api, ORT_RUN_ASYNC, void *,
+    status = ORT(net->ort->api, ORT_RunAsync, void *,
                  (void *, const void *, const char *const *, void *const *, size_t,
                   const char *const *, size_t, void **, void (*)(void *, void **, size_t, void *),
                   void *))(net->session, net->run_options, net->input_names, tensors->values,
@@ -589,23 +588,23 @@ static void *run_bound(struct net *net, struct tensors *tensors, void **outputs)
     size_t count = 0;
     void *status;
 
-    OK(ort, ORT_CREATE_IO_BINDING, (void *, void **), net->session, &binding);
+    OK(ort, ORT_CreateIoBinding, (void *, void **), net->session, &binding);
     for (size_t i = 0; i < net->input_count; i++)
-        OK(ort, ORT_BIND_INPUT, (void *, const char *, void *), binding, net->input_names[i],
+        OK(ort, ORT_BindInput, (void *, const char *, void *), binding, net->input_names[i],
            tensors->values[i]);
     for (size_t i = 0; i < net->output_count; i++)
-        OK(ort, ORT_BIND_OUTPUT_TO_DEVICE, (void *, const char *, void *), binding,
+        OK(ort, ORT_BindOutputToDevice, (void *, const char *, void *), binding,
            net->output_names[i], ort->memory);
-    status = ORT(ort->api, ORT_RUN_WITH_BINDING, void *,
+    status = ORT(ort->api, ORT_RunWithBinding, void *,
                  (void *, const void *, const void *))(net->session, net->run_options, binding);
     if (!status) {
-        OK(ort, ORT_GET_BOUND_OUTPUT_VALUES, (void *, void *, void ***, size_t *), binding,
+        OK(ort, ORT_GetBoundOutputValues, (void *, void *, void ***, size_t *), binding,
            ort->allocator, &values, &count);
         for (size_t i = 0; i < count; i++)
             outputs[i] = values[i];
-        OK(ort, ORT_ALLOCATOR_FREE, (void *, void *), ort->allocator, values);
+        OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, values);
     }
-    RELEASE(ort, ORT_RELEASE_IO_BINDING, binding);
+    RELEASE(ort, ORT_ReleaseIoBinding, binding);
     return status;
 }
 
@@ -622,15 +621,15 @@ static void run_once(struct net *net, struct tensors *tensors, long r, struct re
     if (status) {
         if (!result->failed++)
             snprintf(result->message, sizeof result->message, "code %d: %s",
-                     ORT(ort->api, ORT_GET_ERROR_CODE, int, (const void *))(status),
+                     ORT(ort->api, ORT_GetErrorCode, int, (const void *))(status),
                      message_of(ort->api, status));
-        RELEASE(ort, ORT_RELEASE_STATUS, status);
+        RELEASE(ort, ORT_ReleaseStatus, status);
         return;
     }
     result->ok++;
     for (size_t i = 0; i < net->output_count; i++) {
         result->checksum += checksum_of(ort, outputs[i]) * (i + 1);
-        RELEASE(ort, ORT_RELEASE_VALUE, outputs[i]);
+        RELEASE(ort, ORT_ReleaseValue, outputs[i]);
     }
 }
 
@@ -879,8 +878,8 @@ int main(int argc, char **argv)
                 net_close(&nets[i]);
     }
     for (size_t i = 0; i < ort_count && !opt.keep; i++) {
-        RELEASE(&orts[i], ORT_RELEASE_MEMORY_INFO, orts[i].memory);
-        RELEASE(&orts[i], ORT_RELEASE_ENV, orts[i].env);
+        RELEASE(&orts[i], ORT_ReleaseMemoryInfo, orts[i].memory);
+        RELEASE(&orts[i], ORT_ReleaseEnv, orts[i].env);
     }
     printf("end\n");
     return (int)opt.status;

@@ -66,7 +66,7 @@ static void check(ort_table api, void *status)
 {
     if (!status)
         return;
-    fprintf(stderr, "%s\n", ORT(api, ORT_GET_ERROR_MESSAGE, const char *, (void *))(status));
+    fprintf(stderr, "%s\n", ORT(api, ORT_GetErrorMessage, const char *, (void *))(status));
     exit(3);
 }
 
@@ -77,8 +77,8 @@ static void *make_input(ort_table api)
     void *memory = NULL;
     void *value = NULL;
 
-    check(api, ORT(api, ORT_CREATE_CPU_MEMORY_INFO, void *, (int, int, void **))(1, 0, &memory));
-    check(api, ORT(api, ORT_CREATE_TENSOR_WITH_DATA, void *,
+    check(api, ORT(api, ORT_CreateCpuMemoryInfo, void *, (int, int, void **))(1, 0, &memory));
+    check(api, ORT(api, ORT_CreateTensorWithData, void *,
                    (void *, void *, size_t, const int64_t *, size_t, int, void **))(
                    memory, data, sizeof data, dims, 2, ORT_FLOAT, &value));
     return value;
@@ -92,7 +92,7 @@ static void *create(ort_table api, void *env, void *options, const char *model)
     FILE *file;
 
     if (!in_memory) {
-        check(api, ORT(api, ORT_CREATE_SESSION, void *,
+        check(api, ORT(api, ORT_CreateSession, void *,
                        (void *, const char *, void *, void **))(env, model, options, &session));
         return session;
     }
@@ -101,7 +101,7 @@ static void *create(ort_table api, void *env, void *options, const char *model)
         size = fread(bytes, 1, sizeof bytes, file);
         fclose(file);
     }
-    check(api, ORT(api, ORT_CREATE_SESSION_FROM_ARRAY, void *,
+    check(api, ORT(api, ORT_CreateSessionFromArray, void *,
                    (void *, const void *, size_t, void *, void **))(env, bytes, size, options,
                                                                     &session));
     return session;
@@ -117,12 +117,12 @@ static void load(const char *library, const char *model)
     if (!base || net_count == PAIRS_MAX)
         exit(3);
     net->api = base->get_api((uint32_t)strtoul(strchr(base->get_version(), '.') + 1, NULL, 10));
-    check(net->api, ORT(net->api, ORT_CREATE_ENV, void *,
+    check(net->api, ORT(net->api, ORT_CreateEnv, void *,
                         (int, const char *, void **))(LOG_FATAL, "steady", &env));
-    check(net->api, ORT(net->api, ORT_CREATE_SESSION_OPTIONS, void *, (void **))(&options));
-    check(net->api, ORT(net->api, ORT_SET_INTRA_OP_NUM_THREADS, void *, (void *, int))(options, 1));
+    check(net->api, ORT(net->api, ORT_CreateSessionOptions, void *, (void **))(&options));
+    check(net->api, ORT(net->api, ORT_SetIntraOpNumThreads, void *, (void *, int))(options, 1));
     net->session = create(net->api, env, options, model);
-    ORT(net->api, ORT_RELEASE_SESSION_OPTIONS, void, (void *))(options);
+    ORT(net->api, ORT_ReleaseSessionOptions, void, (void *))(options);
     net->input = make_input(net->api);
     net_count++;
 }
@@ -137,12 +137,12 @@ static void run(size_t index)
 
     entry->index = (uint32_t)index;
     entry->start = now_ns();
-    check(net->api, ORT(net->api, ORT_RUN, void *,
+    check(net->api, ORT(net->api, ORT_Run, void *,
                         (void *, const void *, const char *const *, void *const *, size_t,
                          const char *const *, size_t, void **))(
                         net->session, NULL, input_names, &net->input, 1, output_names, 1, &output));
     entry->end = now_ns();
-    ORT(net->api, ORT_RELEASE_VALUE, void, (void *))(output);
+    ORT(net->api, ORT_ReleaseValue, void, (void *))(output);
     if (run_count < RUNS_MAX)
         run_count++;
 }

@@ -98,7 +98,7 @@ struct stub_kernel {
 
 static void *error(const struct stub_factory *factory, const char *message)
 {
-    return CALL(factory, ORT_CREATE_STATUS, (int, const char *), FAILED, message);
+    return CALL(factory, ORT_CreateStatus, (int, const char *), FAILED, message);
 }
 
 /* ---- the engine ---- */
@@ -156,23 +156,22 @@ static void *shape_of(const struct stub_factory *factory, const void *value, int
     void *info = NULL;
     int type = 0;
 
-    status = CALL(factory, ORT_GET_TENSOR_TYPE_AND_SHAPE, (const void *, void **), value, &info);
+    status = CALL(factory, ORT_GetTensorTypeAndShape, (const void *, void **), value, &info);
     if (status)
         return status;
-    status = CALL(factory, ORT_GET_TENSOR_ELEMENT_TYPE, (void *, int *), info, &type);
+    status = CALL(factory, ORT_GetTensorElementType, (void *, int *), info, &type);
     if (!status && type != ORT_FLOAT)
         status = error(factory, "the stub computes floats only");
     if (!status)
-        status = CALL(factory, ORT_GET_DIMENSIONS_COUNT, (void *, size_t *), info, out_rank);
+        status = CALL(factory, ORT_GetDimensionsCount, (void *, size_t *), info, out_rank);
     if (!status && *out_rank > RANK_MAX)
         status = error(factory, "too many dimensions for the stub");
     if (!status)
         status =
-            CALL(factory, ORT_GET_DIMENSIONS, (void *, int64_t *, size_t), info, dims, *out_rank);
+            CALL(factory, ORT_GetDimensions, (void *, int64_t *, size_t), info, dims, *out_rank);
     if (!status)
-        status =
-            CALL(factory, ORT_GET_TENSOR_SHAPE_ELEMENT_COUNT, (void *, size_t *), info, out_count);
-    ORT(factory->api, ORT_RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, void, (void *))(info);
+        status = CALL(factory, ORT_GetTensorShapeElementCount, (void *, size_t *), info, out_count);
+    ORT(factory->api, ORT_ReleaseTensorTypeAndShapeInfo, void, (void *))(info);
     return status;
 }
 
@@ -192,18 +191,18 @@ static void *compute(struct compute_info *self, void *state, void *context)
     (void)state;
     status = need_engine(ep, true);
     if (!status)
-        status = CALL(factory, ORT_KERNEL_CONTEXT_GET_INPUT, (void *, size_t, const void **),
-                      context, 0, &input);
+        status = CALL(factory, ORT_KernelContext_GetInput, (void *, size_t, const void **), context,
+                      0, &input);
     if (!status)
         status = shape_of(factory, input, dims, &rank, &count);
     if (!status)
-        status = CALL(factory, ORT_KERNEL_CONTEXT_GET_OUTPUT,
+        status = CALL(factory, ORT_KernelContext_GetOutput,
                       (void *, size_t, const int64_t *, size_t, void **), context, 0, dims, rank,
                       &output);
     if (!status)
-        status = CALL(factory, ORT_GET_TENSOR_MUTABLE_DATA, (const void *, float **), input, &from);
+        status = CALL(factory, ORT_GetTensorMutableData, (const void *, float **), input, &from);
     if (!status)
-        status = CALL(factory, ORT_GET_TENSOR_MUTABLE_DATA, (void *, float **), output, &to);
+        status = CALL(factory, ORT_GetTensorMutableData, (void *, float **), output, &to);
     for (size_t i = 0; !status && i < count; i++)
         to[i] = from[i] > 0 ? from[i] : 0;
     return status;
@@ -240,17 +239,17 @@ static void *get_capability(struct ep *self, const void *graph, void *support)
 
     if (ep->ignores_nodes)
         return NULL;
-    status = CALL(factory, ORT_GRAPH_GET_NUM_NODES, (const void *, size_t *), graph, &count);
+    status = CALL(factory, ORT_Graph_GetNumNodes, (const void *, size_t *), graph, &count);
     if (!status && count > NODES_MAX)
         status = error(factory, "too many nodes for the stub");
     if (!status)
-        status = CALL(factory, ORT_GRAPH_GET_NODES, (const void *, const void **, size_t), graph,
+        status = CALL(factory, ORT_Graph_GetNodes, (const void *, const void **, size_t), graph,
                       nodes, count);
     for (size_t i = 0; !status && i < count; i++) {
         const char *type = NULL;
 
-        status = CALL(factory, ORT_NODE_GET_OPERATOR_TYPE, (const void *, const char **), nodes[i],
-                      &type);
+        status =
+            CALL(factory, ORT_Node_GetOperatorType, (const void *, const char **), nodes[i], &type);
         if (!status && strcmp(type, ep->operator_type) == 0)
             status = ORT(factory->ep_api, EP_ADD_NODES_TO_FUSE, void *,
                          (void *, const void *const *, size_t, const void *))(support, &nodes[i], 1,
@@ -302,10 +301,10 @@ static void read_option(const struct stub_factory *factory, const void *options,
     int there = 0;
 
     snprintf(name, sizeof name, OPTIONS "%s", key);
-    if (!CALL(factory, ORT_HAS_SESSION_CONFIG_ENTRY, (const void *, const char *, int *), options,
+    if (!CALL(factory, ORT_HasSessionConfigEntry, (const void *, const char *, int *), options,
               name, &there) &&
         there &&
-        !CALL(factory, ORT_GET_SESSION_CONFIG_ENTRY, (const void *, const char *, char *, size_t *),
+        !CALL(factory, ORT_GetSessionConfigEntry, (const void *, const char *, char *, size_t *),
               options, name, value, &bytes))
         snprintf(out, size, "%s", value);
 }
@@ -403,7 +402,7 @@ static void *get_supported_devices(struct factory *self, const void *const *devi
 
     *out_count = 0;
     for (size_t i = 0; i < count && max && !status && !*out_count; i++) {
-        if (ORT(factory->api, ORT_HARDWARE_DEVICE_TYPE, int, (const void *))(devices[i]) != 0)
+        if (ORT(factory->api, ORT_HardwareDevice_Type, int, (const void *))(devices[i]) != 0)
             continue;
         status = ORT(factory->ep_api, EP_CREATE_DEVICE, void *,
                      (struct factory *, const void *, const void *, const void *, void **))(
@@ -444,7 +443,7 @@ void *CreateEpFactories(const char *registration_name, const struct ort_base *ba
     if (!factory)
         return NULL;
     factory->api = api;
-    factory->ep_api = ORT(api, ORT_GET_EP_API, ort_table, (void))();
+    factory->ep_api = ORT(api, ORT_GetEpApi, ort_table, (void))();
     factory->face = (struct factory){
         .version = INTERFACE_VERSION,
         .get_name = factory_name,

@@ -106,19 +106,19 @@ static void set(enum ort_slot slot, ort_function function)
 /* Like a runtime that was linked into a program: a version that is known, its table is data. */
 static const ort_function inside[425] = {
     [0 ... 424] = unexpected,
-    [ORT_CREATE_ENV] = (ort_function)create_env,
-    [ORT_CREATE_SESSION] = (ort_function)create_session,
-    [ORT_RUN] = (ort_function)run,
-    [ORT_CREATE_SESSION_OPTIONS] = (ort_function)make,
-    [ORT_SET_INTRA_OP_NUM_THREADS] = (ort_function)ok,
-    [ORT_SESSION_GET_INPUT_COUNT] = (ort_function)count_none,
-    [ORT_SESSION_GET_OUTPUT_COUNT] = (ort_function)count_none,
-    [ORT_CREATE_CPU_MEMORY_INFO] = (ort_function)create_memory_info,
-    [ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS] = (ort_function)make,
-    [ORT_RELEASE_ENV] = (ort_function)release_env,
-    [ORT_RELEASE_MEMORY_INFO] = (ort_function)nothing,
-    [ORT_RELEASE_SESSION] = (ort_function)release_session,
-    [ORT_RELEASE_SESSION_OPTIONS] = (ort_function)nothing,
+    [ORT_CreateEnv] = (ort_function)create_env,
+    [ORT_CreateSession] = (ort_function)create_session,
+    [ORT_Run] = (ort_function)run,
+    [ORT_CreateSessionOptions] = (ort_function)make,
+    [ORT_SetIntraOpNumThreads] = (ort_function)ok,
+    [ORT_SessionGetInputCount] = (ort_function)count_none,
+    [ORT_SessionGetOutputCount] = (ort_function)count_none,
+    [ORT_CreateCpuMemoryInfo] = (ort_function)create_memory_info,
+    [ORT_GetAllocatorWithDefaultOptions] = (ort_function)make,
+    [ORT_ReleaseEnv] = (ort_function)release_env,
+    [ORT_ReleaseMemoryInfo] = (ort_function)nothing,
+    [ORT_ReleaseSession] = (ort_function)release_session,
+    [ORT_ReleaseSessionOptions] = (ort_function)nothing,
 };
 
 static const char *inside_version(void)
@@ -138,19 +138,19 @@ static ort_table get_api(uint32_t wanted)
         return NULL;
     for (size_t i = 0; i < SLOTS; i++)
         table[i] = unexpected;
-    set(ORT_CREATE_ENV, (ort_function)create_env);
-    set(ORT_CREATE_SESSION, (ort_function)create_session);
-    set(ORT_RUN, (ort_function)run);
-    set(ORT_CREATE_SESSION_OPTIONS, (ort_function)make);
-    set(ORT_SET_INTRA_OP_NUM_THREADS, (ort_function)ok);
-    set(ORT_SESSION_GET_INPUT_COUNT, (ort_function)count_none);
-    set(ORT_SESSION_GET_OUTPUT_COUNT, (ort_function)count_none);
-    set(ORT_CREATE_CPU_MEMORY_INFO, (ort_function)create_memory_info);
-    set(ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS, (ort_function)make);
-    set(ORT_RELEASE_ENV, (ort_function)release_env);
-    set(ORT_RELEASE_MEMORY_INFO, (ort_function)nothing);
-    set(ORT_RELEASE_SESSION, (ort_function)release_session);
-    set(ORT_RELEASE_SESSION_OPTIONS, (ort_function)nothing);
+    set(ORT_CreateEnv, (ort_function)create_env);
+    set(ORT_CreateSession, (ort_function)create_session);
+    set(ORT_Run, (ort_function)run);
+    set(ORT_CreateSessionOptions, (ort_function)make);
+    set(ORT_SetIntraOpNumThreads, (ort_function)ok);
+    set(ORT_SessionGetInputCount, (ort_function)count_none);
+    set(ORT_SessionGetOutputCount, (ort_function)count_none);
+    set(ORT_CreateCpuMemoryInfo, (ort_function)create_memory_info);
+    set(ORT_GetAllocatorWithDefaultOptions, (ort_function)make);
+    set(ORT_ReleaseEnv, (ort_function)release_env);
+    set(ORT_ReleaseMemoryInfo, (ort_function)nothing);
+    set(ORT_ReleaseSession, (ort_function)release_session);
+    set(ORT_ReleaseSessionOptions, (ort_function)nothing);
     if (getenv("ORT_UNKNOWN_FOREIGN"))
         table[SLOT_UNUSED] = (ort_function)abort;
     return table;

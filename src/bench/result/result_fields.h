@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which key of a result's JSON document is which value, in the order of the document: the table that
- * the writer and the reader follow. A new field is a row of it. */
+/* Which key of a result's JSON document is which value, in the order of the document: the table
+ * that the writer and the reader follow. A new field is a row of it. */
 #ifndef IFG_BENCH_RESULT_FIELDS_H
 #define IFG_BENCH_RESULT_FIELDS_H
 

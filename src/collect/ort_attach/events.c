@@ -11,6 +11,7 @@
 
 #include "base/ticks.h"
 #include "collect/ort_attach/names.h"
+#include "ort_abi/api.h"
 
 #define RETURN UPROBE_RETURN
 #define LASTS  (UPROBE_RETURN | UPROBE_OPEN)
@@ -23,34 +24,35 @@ static const char why_async[] = "attached: when the program is called back is no
 /* Creations first: whoever attaches to a program that starts wants to be in time for them. Slot,
  * function, flags, and which argument is the text, what is returned, the session options. */
 const struct attach_probe attach_probes[] = {
-    { 7, ATTACH_CREATE_FILE, LASTS, 2, 4, 3, NULL },
-    { 8, ATTACH_CREATE_ARRAY, LASTS, 0, 5, 4, NULL },
-    { 168, ATTACH_CREATE_FILE, LASTS, 2, 5, 3, NULL },  /* WithPrepackedWeightsContainer */
-    { 169, ATTACH_CREATE_ARRAY, LASTS, 0, 6, 4, NULL }, /* the same, FromArray */
-    { 9, ATTACH_RUN, RETURN, 0, 0, 0, NULL },
-    { 133, ATTACH_RUN, RETURN, 0, 0, 0, NULL }, /* RunWithBinding */
-    { 260, ATTACH_RUN_ASYNC, RETURN, 0, 0, 0, NULL },
-    { 95, ATTACH_RELEASE, LASTS, 0, 0, 0, NULL },
-    { 3, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
-    { 4, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
-    { 119, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
-    { 151, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
-    { 406, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
-    { 216, ATTACH_PROVIDER, RETURN, 2, 0, 1, NULL },
-    { 152, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CUDA" },
-    { 153, ATTACH_PROVIDER, RETURN, 0, 0, 1, "ROCM" },
-    { 154, ATTACH_PROVIDER, RETURN, 0, 0, 1, "OpenVINO" },
-    { 159, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Tensorrt" },
-    { 170, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Tensorrt" },
-    { 204, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CUDA" },
-    { 209, ATTACH_PROVIDER, RETURN, 0, 0, 1, "MIGraphX" },
-    { 220, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CANN" },
-    { 239, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Dnnl" },
-    { 275, ATTACH_PROVIDER, RETURN, 0, 0, 1, "OpenVINO" },
-    { 276, ATTACH_PROVIDER, RETURN, 0, 0, 1, "VitisAI" },
-    { 304, ATTACH_PROVIDER, RETURN, 0, 0, 1, "unknown (chosen by device)" },
-    { 301, ATTACH_PROVIDER_LIBRARY, RETURN, 2, 0, 0, NULL },
-    { 100, ATTACH_OPTIONS_RELEASED, 0, 0, 0, 1, NULL },
+    { ORT_CreateSession, ATTACH_CREATE_FILE, LASTS, 2, 4, 3, NULL },
+    { ORT_CreateSessionFromArray, ATTACH_CREATE_ARRAY, LASTS, 0, 5, 4, NULL },
+    { ORT_CreateSessionWithContainer, ATTACH_CREATE_FILE, LASTS, 2, 5, 3, NULL },
+    { ORT_CreateSessionFromArrayWithContainer, ATTACH_CREATE_ARRAY, LASTS, 0, 6, 4, NULL },
+    { ORT_Run, ATTACH_RUN, RETURN, 0, 0, 0, NULL },
+    { ORT_RunWithBinding, ATTACH_RUN, RETURN, 0, 0, 0, NULL },
+    { ORT_RunAsync, ATTACH_RUN_ASYNC, RETURN, 0, 0, 0, NULL },
+    { ORT_ReleaseSession, ATTACH_RELEASE, LASTS, 0, 0, 0, NULL },
+    { ORT_CreateEnv, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { ORT_CreateEnvWithCustomLogger, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { ORT_CreateEnvWithGlobalThreadPools, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { ORT_CreateEnvWithLoggerAndPools, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { ORT_CreateEnvWithOptions, ATTACH_ENVIRONMENT, RETURN, 0, 0, 0, NULL },
+    { ORT_AppendExecutionProvider, ATTACH_PROVIDER, RETURN, 2, 0, 1, NULL },
+    { ORT_AppendExecutionProvider_CUDA, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CUDA" },
+    { ORT_AppendExecutionProvider_ROCM, ATTACH_PROVIDER, RETURN, 0, 0, 1, "ROCM" },
+    { ORT_AppendExecutionProvider_OpenVINO, ATTACH_PROVIDER, RETURN, 0, 0, 1, "OpenVINO" },
+    { ORT_AppendExecutionProvider_TensorRT, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Tensorrt" },
+    { ORT_AppendExecutionProvider_TensorRT_V2, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Tensorrt" },
+    { ORT_AppendExecutionProvider_CUDA_V2, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CUDA" },
+    { ORT_AppendExecutionProvider_MIGraphX, ATTACH_PROVIDER, RETURN, 0, 0, 1, "MIGraphX" },
+    { ORT_AppendExecutionProvider_CANN, ATTACH_PROVIDER, RETURN, 0, 0, 1, "CANN" },
+    { ORT_AppendExecutionProvider_Dnnl, ATTACH_PROVIDER, RETURN, 0, 0, 1, "Dnnl" },
+    { ORT_AppendExecutionProvider_OpenVINO_V2, ATTACH_PROVIDER, RETURN, 0, 0, 1, "OpenVINO" },
+    { ORT_AppendExecutionProvider_VitisAI, ATTACH_PROVIDER, RETURN, 0, 0, 1, "VitisAI" },
+    { ORT_AppendExecutionProvider_V2, ATTACH_PROVIDER, RETURN, 0, 0, 1,
+      "unknown (chosen by device)" },
+    { ORT_RegisterProviderLibrary, ATTACH_PROVIDER_LIBRARY, RETURN, 2, 0, 0, NULL },
+    { ORT_ReleaseSessionOptions, ATTACH_OPTIONS_RELEASED, 0, 0, 0, 1, NULL },
 };
 const size_t attach_probe_count = sizeof attach_probes / sizeof attach_probes[0];
 

@@ -69,7 +69,7 @@ static bool add_providers(const struct one_run *run, void *options)
         return false;
     }
     for (size_t i = 0; i < run->provider_count; i++)
-        if (!probe_ok(ORT(state.api, ORT_APPEND_PROVIDER, void *,
+        if (!probe_ok(ORT(state.api, ORT_AppendExecutionProvider, void *,
                           (void *, const char *, const char *const *, const char *const *, size_t))(
                           options, run->providers[i], NULL, NULL, 0),
                       "the execution provider cannot be had"))
@@ -82,25 +82,25 @@ static bool create_session(const struct one_run *run)
     ort_table api = state.api;
     void *options = NULL;
 
-    return probe_ok(ORT(api, ORT_CREATE_ENV, void *,
+    return probe_ok(ORT(api, ORT_CreateEnv, void *,
                         (int, const char *, void **))(LOG_FATAL, "inferogram", &state.env),
                     "no environment can be made") &&
-           probe_ok(ORT(api, ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS, void *,
-                        (void **))(&state.allocator),
-                    "there is no allocator") &&
-           probe_ok(ORT(api, ORT_CREATE_SESSION_OPTIONS, void *, (void **))(&options),
+           probe_ok(
+               ORT(api, ORT_GetAllocatorWithDefaultOptions, void *, (void **))(&state.allocator),
+               "there is no allocator") &&
+           probe_ok(ORT(api, ORT_CreateSessionOptions, void *, (void **))(&options),
                     "no session options can be made") &&
-           probe_ok(ORT(api, ORT_SET_INTRA_OP_NUM_THREADS, void *,
+           probe_ok(ORT(api, ORT_SetIntraOpNumThreads, void *,
                         (void *, int))(options, run->threads > 0 ? run->threads : 1),
                     "the number of threads cannot be set") &&
-           (run->level < 0 || probe_ok(ORT(api, ORT_SET_SESSION_GRAPH_OPTIMIZATION_LEVEL, void *,
+           (run->level < 0 || probe_ok(ORT(api, ORT_SetSessionGraphOptimizationLevel, void *,
                                            (void *, int))(options, run->level),
                                        "the optimization level cannot be set")) &&
            add_providers(run, options) &&
-           probe_ok(ORT(api, ORT_ENABLE_PROFILING, void *, (void *, const char *))(options,
-                                                                                   run->profile),
-                    "profiling cannot be turned on") &&
-           probe_ok(ORT(api, ORT_CREATE_SESSION, void *, (void *, const char *, void *, void **))(
+           probe_ok(
+               ORT(api, ORT_EnableProfiling, void *, (void *, const char *))(options, run->profile),
+               "profiling cannot be turned on") &&
+           probe_ok(ORT(api, ORT_CreateSession, void *, (void *, const char *, void *, void **))(
                         state.env, run->model, options, &state.session),
                     "the model cannot be loaded");
 }
@@ -112,29 +112,29 @@ static bool describe_input(size_t i)
     const void *tensor = NULL;
     void *type = NULL;
 
-    if (!probe_ok(ORT(api, ORT_SESSION_GET_INPUT_NAME, void *, (void *, size_t, void *, char **))(
+    if (!probe_ok(ORT(api, ORT_SessionGetInputName, void *, (void *, size_t, void *, char **))(
                       state.session, i, state.allocator, &input->name),
                   "an input has no name") ||
-        !probe_ok(ORT(api, ORT_SESSION_GET_INPUT_TYPE_INFO, void *,
+        !probe_ok(ORT(api, ORT_SessionGetInputTypeInfo, void *,
                       (void *, size_t, void **))(state.session, i, &type),
                   "an input has no type") ||
-        !probe_ok(ORT(api, ORT_CAST_TYPE_INFO_TO_TENSOR_INFO, void *,
-                      (void *, const void **))(type, &tensor),
-                  "an input has no type"))
+        !probe_ok(
+            ORT(api, ORT_CastTypeInfoToTensorInfo, void *, (void *, const void **))(type, &tensor),
+            "an input has no type"))
         return false;
     if (!tensor) {
         tell_sentence("error", "no value can be made up for an input that is no tensor",
                       input->name);
         return false;
     }
-    return probe_ok(ORT(api, ORT_GET_TENSOR_ELEMENT_TYPE, void *,
-                        (const void *, int *))(tensor, &input->type),
+    return probe_ok(ORT(api, ORT_GetTensorElementType, void *, (const void *, int *))(tensor,
+                                                                                      &input->type),
                     "an input has no type") &&
-           probe_ok(ORT(api, ORT_GET_DIMENSIONS_COUNT, void *,
+           probe_ok(ORT(api, ORT_GetDimensionsCount, void *,
                         (const void *, size_t *))(tensor, &input->rank),
                     "an input has no shape") &&
            input->rank <= RANK_MAX &&
-           probe_ok(ORT(api, ORT_GET_DIMENSIONS, void *,
+           probe_ok(ORT(api, ORT_GetDimensions, void *,
                         (const void *, int64_t *, size_t))(tensor, input->dims, input->rank),
                     "an input has no shape");
 }
@@ -143,10 +143,10 @@ static bool describe(void)
 {
     ort_table api = state.api;
 
-    if (!probe_ok(ORT(api, ORT_SESSION_GET_INPUT_COUNT, void *,
+    if (!probe_ok(ORT(api, ORT_SessionGetInputCount, void *,
                       (void *, size_t *))(state.session, &state.input_count),
                   "the model's inputs cannot be counted") ||
-        !probe_ok(ORT(api, ORT_SESSION_GET_OUTPUT_COUNT, void *,
+        !probe_ok(ORT(api, ORT_SessionGetOutputCount, void *,
                       (void *, size_t *))(state.session, &state.output_count),
                   "the model's outputs cannot be counted"))
         return false;
@@ -158,9 +158,8 @@ static bool describe(void)
         if (!describe_input(i))
             return false;
     for (size_t i = 0; i < state.output_count; i++)
-        if (!probe_ok(ORT(api, ORT_SESSION_GET_OUTPUT_NAME, void *,
-                          (void *, size_t, void *, char **))(state.session, i, state.allocator,
-                                                             &state.outputs[i]),
+        if (!probe_ok(ORT(api, ORT_SessionGetOutputName, void *, (void *, size_t, void *, char **))(
+                          state.session, i, state.allocator, &state.outputs[i]),
                       "an output has no name"))
             return false;
     return true;
@@ -198,11 +197,11 @@ static bool make_strings(const struct value *input, const int64_t *dims, int64_t
     for (int64_t i = 0; texts && i < count; i++)
         texts[i] = "a";
     return texts &&
-           probe_ok(ORT(state.api, ORT_CREATE_TENSOR_AS_VALUE, void *,
+           probe_ok(ORT(state.api, ORT_CreateTensor, void *,
                         (void *, const int64_t *, size_t, int, void **))(
                         state.allocator, dims, input->rank, STRING, out_value),
                     "no tensor can be made") &&
-           probe_ok(ORT(state.api, ORT_FILL_STRING_TENSOR, void *,
+           probe_ok(ORT(state.api, ORT_FillStringTensor, void *,
                         (void *, const char *const *, size_t))(*out_value, texts, (size_t)count),
                     "no text can be made up");
 }
@@ -243,13 +242,13 @@ static bool make_input(const struct value *input, int64_t size, int64_t integer,
         tell_sentence("error", "no value can be made up for the type of an input", input->name);
         return false;
     }
-    if (!probe_ok(ORT(state.api, ORT_CREATE_TENSOR_AS_VALUE, void *,
+    if (!probe_ok(ORT(state.api, ORT_CreateTensor, void *,
                       (void *, const int64_t *, size_t, int, void **))(
                       state.allocator, dims, input->rank, input->type, out_value),
                   "no tensor can be made") ||
-        !probe_ok(ORT(state.api, ORT_GET_TENSOR_MUTABLE_DATA, void *, (void *, void **))(*out_value,
-                                                                                         &data),
-                  "a tensor has no data"))
+        !probe_ok(
+            ORT(state.api, ORT_GetTensorMutableData, void *, (void *, void **))(*out_value, &data),
+            "a tensor has no data"))
         return false;
     memset(data, 0, (size_t)count * size_of(input->type));
     fill(data, input->type, count, integer);
@@ -272,20 +271,20 @@ static int try_run(int64_t size, int64_t integer, char *out_why, size_t why_byte
     if (!made)
         return -1;
     status =
-        ORT(state.api, ORT_RUN, void *,
+        ORT(state.api, ORT_Run, void *,
             (void *, const void *, const char *const *, void *const *, size_t, const char *const *,
              size_t, void **))(state.session, NULL, names, values, state.input_count,
                                (const char *const *)state.outputs, state.output_count, results);
     if (status) {
         snprintf(out_why, why_bytes, "%s",
-                 ORT(state.api, ORT_GET_ERROR_MESSAGE, const char *, (const void *))(status));
-        ORT(state.api, ORT_RELEASE_STATUS, void, (void *))(status);
+                 ORT(state.api, ORT_GetErrorMessage, const char *, (const void *))(status));
+        ORT(state.api, ORT_ReleaseStatus, void, (void *))(status);
     }
     for (size_t i = 0; i < state.input_count; i++)
-        ORT(state.api, ORT_RELEASE_VALUE, void, (void *))(values[i]);
+        ORT(state.api, ORT_ReleaseValue, void, (void *))(values[i]);
     for (size_t i = 0; i < state.output_count; i++)
         if (results[i])
-            ORT(state.api, ORT_RELEASE_VALUE, void, (void *))(results[i]);
+            ORT(state.api, ORT_ReleaseValue, void, (void *))(results[i]);
     return status ? 0 : 1;
 }
 
@@ -323,7 +322,7 @@ bool one_run_do(const struct one_run *run)
     if (!result)
         tell_sentence("run failed", why, NULL);
     if (result < 0 ||
-        !probe_ok(ORT(state.api, ORT_SESSION_END_PROFILING, void *,
+        !probe_ok(ORT(state.api, ORT_SessionEndProfiling, void *,
                       (void *, void *, char **))(state.session, state.allocator, &file),
                   "the profile cannot be had"))
         return false;

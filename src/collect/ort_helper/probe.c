@@ -227,9 +227,9 @@ static void compute(void *kernel, void *context)
     }
     if (state.checking)
         look_at_names(own->place);
-    if (!ORT(state.api, ORT_KERNEL_CONTEXT_GET_OUTPUT, void *,
+    if (!ORT(state.api, ORT_KernelContext_GetOutput, void *,
              (void *, size_t, const int64_t *, size_t, void **))(context, 0, &shape, 1, &output) &&
-        !ORT(state.api, ORT_GET_TENSOR_MUTABLE_DATA, void *, (void *, void **))(output, &data))
+        !ORT(state.api, ORT_GetTensorMutableData, void *, (void *, void **))(output, &data))
         *(float *)data = 1;
     if (state.checking)
         set_traps();
@@ -259,7 +259,7 @@ static void make_operators(void)
     for (size_t place = 0; place < MADE_MODEL_NODES; place++)
         state.operators[place] = (struct operator_at){
             .op = {
-                .version = state.minor >= 17 ? 17 : ORT_OLDEST_MINOR,
+                .version = state.minor >= 17 ? 17 : ORT_ABI_OLDEST,
                 .create_kernel = create_kernel,
                 .get_name = get_name,
                 .get_provider = get_provider,
@@ -292,12 +292,12 @@ bool probe_ok(void *status, const char *what)
 
     if (!status)
         return true;
-    why = ORT(state.api, ORT_GET_ERROR_MESSAGE, const char *, (const void *))(status);
+    why = ORT(state.api, ORT_GetErrorMessage, const char *, (const void *))(status);
     if (state.may_fail)
         tell_sentence("note", what, why);
     else
         tell_sentence("error", what, why);
-    ORT(state.api, ORT_RELEASE_STATUS, void, (void *))(status);
+    ORT(state.api, ORT_ReleaseStatus, void, (void *))(status);
     return false;
 }
 
@@ -344,7 +344,7 @@ bool probe_open(const struct ort_base *base)
 
     if (strncmp(version, "1.", 2) == 0)
         state.minor = (unsigned)strtoul(version + 2, &end, 10);
-    if (!end || *end != '.' || state.minor < ORT_OLDEST_MINOR) {
+    if (!end || *end != '.' || state.minor < ORT_ABI_OLDEST) {
         tell_sentence("error", "this version of ONNX Runtime is not supported", version);
         return false;
     }
@@ -380,16 +380,16 @@ bool probe_add_operators(void *options)
     void *domain = NULL;
     ort_table api = state.api;
 
-    if (!probe_ok(ORT(api, ORT_CREATE_CUSTOM_OP_DOMAIN, void *,
+    if (!probe_ok(ORT(api, ORT_CreateCustomOpDomain, void *,
                       (const char *, void **))(MADE_MODEL_DOMAIN, &domain),
                   "no domain for operators can be made"))
         return false;
     for (size_t place = 0; place < MADE_MODEL_NODES; place++)
-        if (!probe_ok(ORT(api, ORT_CUSTOM_OP_DOMAIN_ADD, void *,
+        if (!probe_ok(ORT(api, ORT_CustomOpDomain_Add, void *,
                           (void *, const void *))(domain, &state.operators[place]),
                       "an operator cannot be added"))
             return false;
-    return probe_ok(ORT(api, ORT_ADD_CUSTOM_OP_DOMAIN, void *, (void *, void *))(options, domain),
+    return probe_ok(ORT(api, ORT_AddCustomOpDomain, void *, (void *, void *))(options, domain),
                     "operators cannot be registered");
 }
 
@@ -421,22 +421,21 @@ static void *create_session(const char *label, const char *path)
 
     state.label = label;
     state.path = path;
-    if (!probe_ok(ORT(api, ORT_CREATE_SESSION_OPTIONS, void *, (void **))(&options),
+    if (!probe_ok(ORT(api, ORT_CreateSessionOptions, void *, (void **))(&options),
                   "no session options can be made") ||
-        !probe_ok(ORT(api, ORT_SET_INTRA_OP_NUM_THREADS, void *, (void *, int))(options, 1),
+        !probe_ok(ORT(api, ORT_SetIntraOpNumThreads, void *, (void *, int))(options, 1),
                   "one thread cannot be asked for") ||
-        !probe_ok(
-            ORT(api, ORT_SET_SESSION_GRAPH_OPTIMIZATION_LEVEL, void *, (void *, int))(options, 0),
-            "optimizations cannot be turned off") ||
+        !probe_ok(ORT(api, ORT_SetSessionGraphOptimizationLevel, void *, (void *, int))(options, 0),
+                  "optimizations cannot be turned off") ||
         !probe_add_operators(options))
         return NULL;
     if (path)
         done =
-            probe_ok(ORT(api, ORT_CREATE_SESSION, void *, (void *, const char *, void *, void **))(
+            probe_ok(ORT(api, ORT_CreateSession, void *, (void *, const char *, void *, void **))(
                          state.env, path, options, &session),
                      "no session can be made from a file");
     else
-        done = probe_ok(ORT(api, ORT_CREATE_SESSION_FROM_ARRAY, void *,
+        done = probe_ok(ORT(api, ORT_CreateSessionFromArray, void *,
                             (void *, const void *, size_t, void *, void **))(
                             state.env, model, bytes, options, &session),
                         "no session can be made from memory");
@@ -460,26 +459,26 @@ static bool run(const char *label, void *session, bool bound)
 
     state.label = label;
     tell_session(label, session);
-    if (!probe_ok(ORT(api, ORT_CREATE_TENSOR_WITH_DATA, void *,
+    if (!probe_ok(ORT(api, ORT_CreateTensorWithData, void *,
                       (void *, void *, size_t, const int64_t *, size_t, int, void **))(
                       state.memory, &data, sizeof data, &shape, 1, FLOAT, &value),
                   "no tensor can be made"))
         return false;
     if (!bound)
-        return probe_ok(ORT(api, ORT_RUN, void *,
+        return probe_ok(ORT(api, ORT_Run, void *,
                             (void *, const void *, const char *const *, void *const *, size_t,
                              const char *const *, size_t, void **))(session, NULL, inputs, &value,
                                                                     1, outputs, 1, &result),
                         "Run failed");
-    return probe_ok(ORT(api, ORT_CREATE_IO_BINDING, void *, (void *, void **))(session, &binding),
+    return probe_ok(ORT(api, ORT_CreateIoBinding, void *, (void *, void **))(session, &binding),
                     "no binding can be made") &&
-           probe_ok(ORT(api, ORT_BIND_INPUT, void *,
+           probe_ok(ORT(api, ORT_BindInput, void *,
                         (void *, const char *, void *))(binding, inputs[0], value),
                     "an input cannot be bound") &&
-           probe_ok(ORT(api, ORT_BIND_OUTPUT_TO_DEVICE, void *,
+           probe_ok(ORT(api, ORT_BindOutputToDevice, void *,
                         (void *, const char *, void *))(binding, outputs[0], state.memory),
                     "an output cannot be bound") &&
-           probe_ok(ORT(api, ORT_RUN_WITH_BINDING, void *,
+           probe_ok(ORT(api, ORT_RunWithBinding, void *,
                         (void *, const void *, const void *))(session, NULL, binding),
                     "RunWithBinding failed");
 }
@@ -521,13 +520,13 @@ static bool look_at_table(const char *path)
     void *session;
 
     tell_begin(&line, "api run");
-    tell_hex(&line, (uintptr_t)api[ORT_RUN] - state.base);
+    tell_hex(&line, (uintptr_t)api[ORT_Run] - state.base);
     tell_end(&line);
-    if (!probe_ok(ORT(api, ORT_CREATE_ENV, void *,
+    if (!probe_ok(ORT(api, ORT_CreateEnv, void *,
                       (int, const char *, void **))(LOG_FATAL, "inferogram", &state.env),
                   "no environment can be made") ||
         !probe_ok(
-            ORT(api, ORT_CREATE_CPU_MEMORY_INFO, void *, (int, int, void **))(1, 0, &state.memory),
+            ORT(api, ORT_CreateCpuMemoryInfo, void *, (int, int, void **))(1, 0, &state.memory),
             "memory cannot be described"))
         return false;
     session = create_session("array", NULL);

@@ -23,7 +23,7 @@
 
 #include <stdbool.h>
 
-#include "collect/ort_helper/ort_slots.h"
+#include "ort_abi/custom_op.h"
 
 /* Takes the library that `base` belongs to. False: told why. */
 bool probe_open(const struct ort_base *base);

@@ -35,11 +35,11 @@ struct ort_ep {
     uint32_t version;
     const char *(*get_name)(const struct ort_ep *self);
     struct ort_status *(*get_capability)(struct ort_ep *self, const void *graph, void *info);
-    ort_slot compile;
+    ort_function compile;
     void (*release_node_compute_infos)(struct ort_ep *self, void **infos, size_t count);
-    ort_slot unused_4_to_14[11];
+    ort_function unused_4_to_14[11];
     struct ort_status *(*create_profiler)(struct ort_ep *self, struct ort_ep_profiler **out);
-    ort_slot unused_16_to_24[9];
+    ort_function unused_16_to_24[9];
 };
 
 struct ort_ep_factory {
@@ -56,10 +56,10 @@ struct ort_ep_factory {
     void (*release_ep)(struct ort_ep_factory *self, struct ort_ep *ep);
     uint32_t (*get_vendor_id)(const struct ort_ep_factory *self);
     const char *(*get_version)(const struct ort_ep_factory *self);
-    ort_slot unused_7_to_9[3];
+    ort_function unused_7_to_9[3];
     struct ort_status *(*create_data_transfer)(struct ort_ep_factory *self, void **out);
     uint8_t (*is_stream_aware)(const struct ort_ep_factory *self);
-    ort_slot unused_12_to_19[8];
+    ort_function unused_12_to_19[8];
 };
 
 enum ort_ep_slot_number {
@@ -75,8 +75,8 @@ enum ort_ep_slot_number {
 
 struct observer_factory {
     struct ort_ep_factory face; /* first: ONNX Runtime's pointers are to it */
-    const ort_slot *api;
-    const ort_slot *ep_api;
+    const ort_function *api;
+    const ort_function *ep_api;
 };
 
 struct observer_ep {
@@ -106,11 +106,11 @@ void ifg_ort_observe(ifg_model *model)
 }
 
 /* Of the runtime that registered us last. */
-static const ort_slot *last_api;
+static const ort_function *last_api;
 
 int ifg_ort_profile_run(struct ort_run_options *options, const char *prefix)
 {
-    const ort_slot *api = __atomic_load_n(&last_api, __ATOMIC_ACQUIRE);
+    const ort_function *api = __atomic_load_n(&last_api, __ATOMIC_ACQUIRE);
     struct ort_status *status;
 
     if (!api || !options || !prefix)
@@ -178,7 +178,7 @@ static struct ort_status *start_event(struct ort_ep_profiler *self, uint64_t id)
     return NULL;
 }
 
-static bool drop(const ort_slot *api, struct ort_status *status)
+static bool drop(const ort_function *api, struct ort_status *status)
 {
     if (status)
         ((void (*)(struct ort_status *))api[ORT_ReleaseStatus])(status);
@@ -425,11 +425,11 @@ static uint8_t not_stream_aware(const struct ort_ep_factory *self)
     return 0;
 }
 
-struct ort_status *CreateEpFactories(const char *registration_name, const struct ort_api_base *base,
+struct ort_status *CreateEpFactories(const char *registration_name, const struct ort_base *base,
                                      const void *logger, struct ort_ep_factory **factories,
                                      size_t max_factories, size_t *out_count)
 {
-    const ort_slot *api = base->get_api(OBSERVER_OLDEST);
+    const ort_function *api = base->get_api(OBSERVER_OLDEST);
     struct observer_factory *factory;
 
     (void)registration_name;
@@ -439,7 +439,7 @@ struct ort_status *CreateEpFactories(const char *registration_name, const struct
     if (!factory)
         return NULL;
     factory->api = api;
-    factory->ep_api = ((const ort_slot *(*)(void))api[ORT_GetEpApi])();
+    factory->ep_api = ((const ort_function *(*)(void))api[ORT_GetEpApi])();
     factory->face = (struct ort_ep_factory){
         .version = INTERFACE_VERSION,
         .get_name = factory_name,

@@ -26,9 +26,8 @@ __attribute__((visibility("default"))) int ifg_ort_profile_run(struct ort_run_op
 /* What ONNX Runtime looks for in the library of a provider. */
 struct ort_ep_factory;
 __attribute__((visibility("default"))) struct ort_status *
-CreateEpFactories(const char *registration_name, const struct ort_api_base *base,
-                  const void *logger, struct ort_ep_factory **factories, size_t max_factories,
-                  size_t *out_count);
+CreateEpFactories(const char *registration_name, const struct ort_base *base, const void *logger,
+                  struct ort_ep_factory **factories, size_t max_factories, size_t *out_count);
 __attribute__((visibility("default"))) struct ort_status *
 ReleaseEpFactory(struct ort_ep_factory *factory);
 

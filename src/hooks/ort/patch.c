@@ -106,14 +106,14 @@ static bool open_pages(const struct pages *pages)
 
 /* Exchanges what `from` has for what `to` has, where the two differ and the table agrees with
  * `from`. */
-static bool exchange(struct ort_runtime *rt, const ort_slot *from, const ort_slot *to)
+static bool exchange(struct ort_runtime *rt, const ort_function *from, const ort_function *to)
 {
     struct pages pages;
 
     if (!find_pages(rt, &pages) || !open_pages(&pages))
         return false;
     for (unsigned i = 0; i < rt->slots; i++) {
-        ort_slot expected = from[i];
+        ort_function expected = from[i];
 
         if (from[i] != to[i])
             __atomic_compare_exchange_n(&rt->real_table[i], &expected, to[i], false,
@@ -181,9 +181,9 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *user)
 }
 
 /* The door of a library, or of one that it depends on. */
-static const struct ort_api_base *open_door(void *library)
+static const struct ort_base *open_door(void *library)
 {
-    typedef const struct ort_api_base *door_function(void);
+    typedef const struct ort_base *door_function(void);
     void *found = library ? dlsym(library, DOOR) : NULL;
     door_function *door;
 
@@ -194,7 +194,7 @@ static const struct ort_api_base *open_door(void *library)
 }
 
 /* The program got a table of ours when it began: with the preload library, all doors lead there. */
-static bool is_launched(const struct ort_api_base *base)
+static bool is_launched(const struct ort_base *base)
 {
     for (unsigned i = 0; i < ORT_RUNTIMES_MAX; i++)
         if (base == &ort_runtimes[i].base)
@@ -203,7 +203,7 @@ static bool is_launched(const struct ort_api_base *base)
 }
 
 /* What is patched must not be unloaded: the handle is kept, once. */
-static void patch_base(const struct ort_api_base *base, void *library)
+static void patch_base(const struct ort_base *base, void *library)
 {
     struct ort_runtime *rt;
 
@@ -224,10 +224,10 @@ static void patch_base(const struct ort_api_base *base, void *library)
         ifg_ort_patch_result.watched++;
 }
 
-static void patch_library(const char *name, const struct ort_api_base **seen, unsigned *seen_count)
+static void patch_library(const char *name, const struct ort_base **seen, unsigned *seen_count)
 {
     void *library = dlopen(*name ? name : NULL, RTLD_NOLOAD | RTLD_LAZY);
-    const struct ort_api_base *base = open_door(library);
+    const struct ort_base *base = open_door(library);
     bool is_new = base && *seen_count < ORT_RUNTIMES_MAX * 2;
 
     for (unsigned i = 0; i < *seen_count; i++)
@@ -242,7 +242,7 @@ static void patch_library(const char *name, const struct ort_api_base **seen, un
 
 int ifg_ort_patch(void)
 {
-    const struct ort_api_base *seen[ORT_RUNTIMES_MAX * 2];
+    const struct ort_base *seen[ORT_RUNTIMES_MAX * 2];
     struct libraries libraries = { .names = calloc(LIBRARIES_MAX, sizeof(char *)) };
     unsigned seen_count = 0;
     int saved_errno = errno;

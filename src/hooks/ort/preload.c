@@ -29,9 +29,9 @@
 #define HOOKS_FUNCTION "ifg_ort_wrap_base"
 #define TELL_FUNCTION  "ifg_confine" /* of libinferogram, which the hooks bring with them */
 
-typedef const struct ort_api_base *door_function(void);
+typedef const struct ort_base *door_function(void);
 typedef void *dlsym_function(void *handle, const char *name);
-typedef const struct ort_api_base *wrap_function(const struct ort_api_base *real);
+typedef const struct ort_base *wrap_function(const struct ort_base *real);
 typedef void tell_function(int how);
 
 EXPORT door_function OrtGetApiBase;
@@ -139,7 +139,7 @@ __asm__(".pushsection .text\n"
 
 /* ---- the hooks ---- */
 
-static const struct ort_api_base *unchanged(const struct ort_api_base *real)
+static const struct ort_base *unchanged(const struct ort_base *real)
 {
     return real;
 }
@@ -175,9 +175,9 @@ static void load_hooks(void)
         dlerror(); /* ours, not the program's */
 }
 
-static const struct ort_api_base *enter(door_function *real)
+static const struct ort_base *enter(door_function *real)
 {
-    const struct ort_api_base *base = real();
+    const struct ort_base *base = real();
     int saved_errno = errno;
 
     if (!hooks && __atomic_load_n(&confined, __ATOMIC_RELAXED))
@@ -193,19 +193,19 @@ static const struct ort_api_base *enter(door_function *real)
 
 static door_function *doors[DOORS];
 
-static const struct ort_api_base *door_0(void)
+static const struct ort_base *door_0(void)
 {
     return enter(doors[0]);
 }
-static const struct ort_api_base *door_1(void)
+static const struct ort_base *door_1(void)
 {
     return enter(doors[1]);
 }
-static const struct ort_api_base *door_2(void)
+static const struct ort_base *door_2(void)
 {
     return enter(doors[2]);
 }
-static const struct ort_api_base *door_3(void)
+static const struct ort_base *door_3(void)
 {
     return enter(doors[3]);
 }
@@ -281,7 +281,7 @@ static door_function *door_seen_by(const void *caller)
     return door;
 }
 
-const struct ort_api_base *OrtGetApiBase(void)
+const struct ort_base *OrtGetApiBase(void)
 {
     door_function *door = door_seen_by(__builtin_return_address(0));
 

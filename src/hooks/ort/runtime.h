@@ -21,7 +21,6 @@
 
 #include "hooks/ort/api.h"
 #include "hooks/ort/map.h"
-#include "ort_abi/versions.h"
 
 #define ORT_RUNTIMES_MAX 4
 #define ORT_TABLE_WORDS  1024 /* of a table whose length is not known, as much as is copied */
@@ -49,8 +48,8 @@ struct ort_prepares {
 };
 
 struct ort_runtime {
-    const struct ort_api_base *real_base;
-    const ort_slot *api; /* the real table */
+    const struct ort_base *real_base;
+    const ort_function *api; /* the real table */
     unsigned slots;
     unsigned minor;
     bool untried;                       /* newer than any that was tested: watch, add nothing */
@@ -60,11 +59,11 @@ struct ort_runtime {
     size_t shown_count;
     char version[32];
     char name[48]; /* "ONNX Runtime 1.30.0" */
-    struct ort_api_base base;
-    ort_slot table[ORT_TABLE_WORDS];
-    bool arena_said;            /* whether it tells of its arenas */
-    const ort_slot *editor_api; /* the real one */
-    ort_slot editor_table[ORT_EDITOR_SLOTS];
+    struct ort_base base;
+    ort_function table[ORT_TABLE_WORDS];
+    bool arena_said;                /* whether it tells of its arenas */
+    const ort_function *editor_api; /* the real one */
+    ort_function editor_table[ORT_EDITOR_SLOTS];
     pthread_mutex_t lock;
     struct ort_prepares prepares; /* under the lock */
 
@@ -72,8 +71,8 @@ struct ort_runtime {
     bool injected;
     bool patched;  /* they are in it now */
     void *library; /* kept open */
-    ort_slot *real_table;
-    ort_slot original[ORT_ABI_SLOTS_MAX];
+    ort_function *real_table;
+    ort_function original[ORT_ABI_SLOTS_MAX];
 };
 
 extern struct ort_runtime ort_runtimes[ORT_RUNTIMES_MAX];
@@ -181,12 +180,12 @@ extern struct ort_map ort_options_map;
 extern struct ort_map ort_bindings; /* struct ort_binding */
 
 /* table.c: the door. */
-__attribute__((visibility("default"))) const struct ort_api_base *
-ifg_ort_wrap_base(const struct ort_api_base *real);
+__attribute__((visibility("default"))) const struct ort_base *
+ifg_ort_wrap_base(const struct ort_base *real);
 
 /* The same for a table that is patched where it is: never handed out. NULL: it is left alone, and
  * the trace says why. */
-struct ort_runtime *ort_take_in_place(const struct ort_api_base *real);
+struct ort_runtime *ort_take_in_place(const struct ort_base *real);
 
 /* Copies an error's text ("error: ..."); the status stays the program's. */
 void ort_status_text(const struct ort_runtime *rt, struct ort_status *status, char *out,

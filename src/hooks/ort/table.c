@@ -27,7 +27,7 @@ static pthread_mutex_t runtimes_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned runtime_count;
 
 /* Whether every slot leads into the library that the base came from. */
-static bool is_one_library(const struct ort_api_base *base, const ort_slot *api, unsigned slots)
+static bool is_one_library(const struct ort_base *base, const ort_function *api, unsigned slots)
 {
     Dl_info home;
     Dl_info there;
@@ -89,11 +89,11 @@ static void stand_aside(const char *version, const char *reason)
 }
 
 /* NULL: it is not wrapped, and the trace says why. */
-static struct ort_runtime *take(const struct ort_api_base *real, const char *how)
+static struct ort_runtime *take(const struct ort_base *real, const char *how)
 {
-    const char *version = real->get_version_string ? real->get_version_string() : NULL;
+    const char *version = real->get_version ? real->get_version() : NULL;
     struct ort_runtime *rt;
-    const ort_slot *api;
+    const ort_function *api;
     unsigned minor = 0;
     char reason[192];
 
@@ -135,42 +135,42 @@ static struct ort_runtime *take(const struct ort_api_base *real, const char *how
 
 /* ---- what the program calls ---- */
 
-static const ort_slot *get_api(struct ort_runtime *rt, uint32_t version)
+static const ort_function *get_api(struct ort_runtime *rt, uint32_t version)
 {
     /* Every version up to its own has the same table; the real one refuses the others, and says
      * so. */
-    const ort_slot *real = rt->real_base->get_api(version);
+    const ort_function *real = rt->real_base->get_api(version);
 
     return real == rt->api ? rt->table : real;
 }
 
-static const ort_slot *get_api_0(uint32_t version)
+static const ort_function *get_api_0(uint32_t version)
 {
     return get_api(&ort_runtimes[0], version);
 }
-static const ort_slot *get_api_1(uint32_t version)
+static const ort_function *get_api_1(uint32_t version)
 {
     return get_api(&ort_runtimes[1], version);
 }
-static const ort_slot *get_api_2(uint32_t version)
+static const ort_function *get_api_2(uint32_t version)
 {
     return get_api(&ort_runtimes[2], version);
 }
-static const ort_slot *get_api_3(uint32_t version)
+static const ort_function *get_api_3(uint32_t version)
 {
     return get_api(&ort_runtimes[3], version);
 }
 
-const struct ort_api_base *ifg_ort_wrap_base(const struct ort_api_base *real)
+const struct ort_base *ifg_ort_wrap_base(const struct ort_base *real)
 {
-    static const ort_slot *(*const get_apis[ORT_RUNTIMES_MAX])(uint32_t) = {
+    static const ort_function *(*const get_apis[ORT_RUNTIMES_MAX])(uint32_t) = {
         get_api_0,
         get_api_1,
         get_api_2,
         get_api_3,
     };
-    static const struct ort_api_base *refused[8];
-    const struct ort_api_base *result = real;
+    static const struct ort_base *refused[8];
+    const struct ort_base *result = real;
     int saved_errno = errno;
 
     pthread_mutex_lock(&runtimes_lock);
@@ -187,7 +187,7 @@ const struct ort_api_base *ifg_ort_wrap_base(const struct ort_api_base *real)
         struct ort_runtime *rt = &ort_runtimes[runtime_count];
 
         rt->base.get_api = get_apis[runtime_count];
-        rt->base.get_version_string = real->get_version_string;
+        rt->base.get_version = real->get_version;
         runtime_count++;
         result = &rt->base;
     } else {
@@ -203,7 +203,7 @@ out:
     return result;
 }
 
-struct ort_runtime *ort_take_in_place(const struct ort_api_base *real)
+struct ort_runtime *ort_take_in_place(const struct ort_base *real)
 {
     struct ort_runtime *rt = NULL;
 
@@ -213,7 +213,7 @@ struct ort_runtime *ort_take_in_place(const struct ort_api_base *real)
             rt = &ort_runtimes[i];
     if (!rt && (rt = take(real, "injected"))) {
         memcpy(rt->original, rt->api, rt->slots * sizeof *rt->api);
-        rt->real_table = (ort_slot *)(uintptr_t)rt->api;
+        rt->real_table = (ort_function *)(uintptr_t)rt->api;
         rt->api = rt->original;
         rt->injected = true;
         rt->log_level = 0; /* not known: take the most talkative, to be quiet */

@@ -31,11 +31,12 @@ ORT_WRAPPED(S3, V3)
 
 #define ROW(name, parameters, arguments)                                                           \
     { ORT_##name,                                                                                  \
-      { (ort_slot)name##_0, (ort_slot)name##_1, (ort_slot)name##_2, (ort_slot)name##_3 } },
+      { (ort_function)name##_0, (ort_function)name##_1, (ort_function)name##_2,                    \
+        (ort_function)name##_3 } },
 
 static const struct {
     unsigned slot;
-    ort_slot thunks[ORT_RUNTIMES_MAX];
+    ort_function thunks[ORT_RUNTIMES_MAX];
 } rows[] = { ORT_WRAPPED(ROW, ROW) };
 
 /* ---- the model editor's table: only the way to a session is ours ---- */
@@ -47,14 +48,14 @@ static const struct {
     {                                                                                              \
         return ort_CreateSessionFromModel(&ort_runtimes[index], env, model, options, out);         \
     }                                                                                              \
-    static const ort_slot *editor_##index(void)                                                    \
+    static const ort_function *editor_##index(void)                                                \
     {                                                                                              \
-        return editor(&ort_runtimes[index], (ort_slot)session_from_model_##index);                 \
+        return editor(&ort_runtimes[index], (ort_function)session_from_model_##index);             \
     }
 
-static const ort_slot *editor(struct ort_runtime *rt, ort_slot create_session)
+static const ort_function *editor(struct ort_runtime *rt, ort_function create_session)
 {
-    const ort_slot *real = ((const ort_slot *(*)(void))rt->api[ORT_GetModelEditorApi])();
+    const ort_function *real = ((const ort_function *(*)(void))rt->api[ORT_GetModelEditorApi])();
 
     if (!real)
         return NULL;
@@ -76,11 +77,11 @@ EDITOR(3)
 
 void ort_wrap_table(struct ort_runtime *rt, unsigned index)
 {
-    static const ort_slot editors[ORT_RUNTIMES_MAX] = {
-        (ort_slot)editor_0,
-        (ort_slot)editor_1,
-        (ort_slot)editor_2,
-        (ort_slot)editor_3,
+    static const ort_function editors[ORT_RUNTIMES_MAX] = {
+        (ort_function)editor_0,
+        (ort_function)editor_1,
+        (ort_function)editor_2,
+        (ort_function)editor_3,
     };
 
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "bench/runner/ort/ort_internal.h"
-#include "ort_abi/versions.h"
+#include "ort_abi/api.h"
 
 static void close_library(ifg_bench_context *context)
 {
@@ -23,12 +23,12 @@ static void close_library(ifg_bench_context *context)
     for (size_t i = 0; i < context->registered_count; i++)
         ifg_free(context->registered[i]);
     if (context->providers)
-        ort_good(context, ORT(context->api, ORT_RELEASE_AVAILABLE_PROVIDERS, void *,
+        ort_good(context, ORT(context->api, ORT_ReleaseAvailableProviders, void *,
                               (char **, int))(context->providers, context->provider_count));
     if (context->memory)
-        ORT(context->api, ORT_RELEASE_MEMORY_INFO, void, (void *))(context->memory);
+        ORT(context->api, ORT_ReleaseMemoryInfo, void, (void *))(context->memory);
     if (context->env)
-        ORT(context->api, ORT_RELEASE_ENV, void, (void *))(context->env);
+        ORT(context->api, ORT_ReleaseEnv, void, (void *))(context->env);
     /* The library stays: threads and destructors of its own may still need it. */
     ifg_free(context);
 }
@@ -89,16 +89,16 @@ static int open_library(const char *library, ifg_bench_context **out_context, ch
     code = find_table(context, library, &told);
     if (code)
         goto out;
-    status = ORT(context->api, ORT_CREATE_ENV, void *,
+    status = ORT(context->api, ORT_CreateEnv, void *,
                  (int, const char *, void **))(ORT_LOG_FATAL, "inferogram", &context->env);
     if (!status)
-        status = ORT(context->api, ORT_CREATE_CPU_MEMORY_INFO, void *,
+        status = ORT(context->api, ORT_CreateCpuMemoryInfo, void *,
                      (int, int, void **))(1, 0, &context->memory);
     if (!status)
-        status = ORT(context->api, ORT_GET_ALLOCATOR_WITH_DEFAULT_OPTIONS, void *,
+        status = ORT(context->api, ORT_GetAllocatorWithDefaultOptions, void *,
                      (void **))(&context->allocator);
     if (!status)
-        status = ORT(context->api, ORT_GET_AVAILABLE_PROVIDERS, void *,
+        status = ORT(context->api, ORT_GetAvailableProviders, void *,
                      (char ***, int *))(&context->providers, &context->provider_count);
     if (status) {
         code = ort_say_status(context, status, &told, IFG_BENCH_FAILED,
@@ -128,7 +128,7 @@ static void unload(ifg_bench_model *model)
     ort_values_free(model);
     ort_ports_free(model);
     if (model->session)
-        ORT(context->api, ORT_RELEASE_SESSION, void, (void *))(model->session);
+        ORT(context->api, ORT_ReleaseSession, void, (void *))(model->session);
     if (model->profile.fd >= 0)
         close(model->profile.fd);
     ifg_free(model);
@@ -158,7 +158,7 @@ static int load(ifg_bench_context *context, const char *path,
     /* Other providers start profilers of their own when a session is profiled. */
     if (wanted.is_cpu_only)
         ort_profile_begin(context, wanted.options, &model->profile, directory);
-    status = ORT(context->api, ORT_CREATE_SESSION, void *,
+    status = ORT(context->api, ORT_CreateSession, void *,
                  (const void *, const char *, const void *, void **))(
         context->env, path, wanted.options, &model->session);
     ort_profile_hide(&model->profile, directory);
@@ -170,7 +170,7 @@ static int load(ifg_bench_context *context, const char *path,
     model = NULL;
 out:
     if (wanted.options)
-        ORT(context->api, ORT_RELEASE_SESSION_OPTIONS, void, (void *))(wanted.options);
+        ORT(context->api, ORT_ReleaseSessionOptions, void, (void *))(wanted.options);
     unload(model);
     return code;
 }
@@ -210,7 +210,7 @@ static int bind(ifg_bench_model *model, size_t set, const struct ifg_bench_tenso
 static int run(ifg_bench_model *model, size_t set, uint32_t worker, char *error, size_t error_size)
 {
     const struct ort_set *inputs_of_set = &model->sets[set];
-    void *status = ORT(model->context->api, ORT_RUN, void *,
+    void *status = ORT(model->context->api, ORT_Run, void *,
                        (void *, const void *, const char *const *, const void *const *, size_t,
                         const char *const *, size_t, void **))(
         model->session, NULL, inputs_of_set->names, (const void *const *)inputs_of_set->values,

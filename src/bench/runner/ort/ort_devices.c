@@ -25,7 +25,7 @@ int ort_library_register(ifg_bench_context *context, const char *name, const cha
     if (context->registered_count == ORT_LIBRARIES_MAX)
         return ort_say(error, IFG_BENCH_UNAVAILABLE, "more than %d libraries of providers",
                        ORT_LIBRARIES_MAX);
-    status = ORT(context->api, ORT_REGISTER_PROVIDER_LIBRARY, void *,
+    status = ORT(context->api, ORT_RegisterProviderLibrary, void *,
                  (void *, const char *, const char *))(context->env, name, path);
     if (status)
         return ort_say_status(context, status, error, IFG_BENCH_UNAVAILABLE,
@@ -42,7 +42,7 @@ size_t ort_ep_devices(const ifg_bench_context *context, void *const **out_device
     size_t count = 0;
 
     *out_devices = NULL;
-    if (context->minor < 22 || !ort_good(context, ORT(context->api, ORT_GET_EP_DEVICES, void *,
+    if (context->minor < 22 || !ort_good(context, ORT(context->api, ORT_GetEpDevices, void *,
                                                       (const void *, void *const **, size_t *))(
                                                       context->env, out_devices, &count)))
         return 0;
@@ -51,22 +51,21 @@ size_t ort_ep_devices(const ifg_bench_context *context, void *const **out_device
 
 const char *ort_device_provider(const ifg_bench_context *context, const void *device)
 {
-    const char *name =
-        ORT(context->api, ORT_EP_DEVICE_EP_NAME, const char *, (const void *))(device);
+    const char *name = ORT(context->api, ORT_EpDevice_EpName, const char *, (const void *))(device);
 
     return name ? name : "";
 }
 
 static const void *hardware_of(const ifg_bench_context *context, const void *device)
 {
-    return ORT(context->api, ORT_EP_DEVICE_DEVICE, const void *, (const void *))(device);
+    return ORT(context->api, ORT_EpDevice_Device, const void *, (const void *))(device);
 }
 
 int ort_device_type(const ifg_bench_context *context, const void *device)
 {
     const void *hardware = hardware_of(context, device);
 
-    return hardware ? ORT(context->api, ORT_HARDWARE_DEVICE_TYPE, int, (const void *))(hardware)
+    return hardware ? ORT(context->api, ORT_HardwareDevice_Type, int, (const void *))(hardware)
                     : -1;
 }
 
@@ -118,12 +117,11 @@ static void describe(const ifg_bench_context *context, const void *hardware, cha
 {
     static const char *const kinds[] = { "CPU", "GPU", "NPU" };
     ort_table api = context->api;
-    int type = ORT(api, ORT_HARDWARE_DEVICE_TYPE, int, (const void *))(hardware);
-    uint32_t vendor_id =
-        ORT(api, ORT_HARDWARE_DEVICE_VENDOR_ID, uint32_t, (const void *))(hardware);
-    uint32_t device_id = ORT(api, ORT_HARDWARE_DEVICE_ID, uint32_t, (const void *))(hardware);
+    int type = ORT(api, ORT_HardwareDevice_Type, int, (const void *))(hardware);
+    uint32_t vendor_id = ORT(api, ORT_HardwareDevice_VendorId, uint32_t, (const void *))(hardware);
+    uint32_t device_id = ORT(api, ORT_HardwareDevice_DeviceId, uint32_t, (const void *))(hardware);
     const char *vendor =
-        ORT(api, ORT_HARDWARE_DEVICE_VENDOR, const char *, (const void *))(hardware);
+        ORT(api, ORT_HardwareDevice_Vendor, const char *, (const void *))(hardware);
     char ids[32] = "";
     char name[128] = "";
 
@@ -161,11 +159,11 @@ static void add_idle(ifg_bench_context *context, void *const *devices, size_t co
     size_t there = 0;
 
     if (context->minor < 24 ||
-        !ort_good(context, ORT(context->api, ORT_GET_HARDWARE_DEVICE_COUNT, void *,
+        !ort_good(context, ORT(context->api, ORT_GetNumHardwareDevices, void *,
                                (const void *, size_t *))(context->env, &there)) ||
         there > DEVICES_MAX ||
         !ort_good(context,
-                  ORT(context->api, ORT_GET_HARDWARE_DEVICES, void *,
+                  ORT(context->api, ORT_GetHardwareDevices, void *,
                       (const void *, const void **, size_t))(context->env, hardware, there)))
         return;
     for (size_t i = 0; i < there; i++)

@@ -112,8 +112,7 @@ static const char *without_front(const char *text)
 /* The message on one line, without a full stop. */
 static const char *words_of(const ifg_bench_context *context, void *status, char *out, size_t size)
 {
-    const char *text =
-        ORT(context->api, ORT_GET_ERROR_MESSAGE, const char *, (const void *))(status);
+    const char *text = ORT(context->api, ORT_GetErrorMessage, const char *, (const void *))(status);
     const char *tail;
     size_t length = 0;
 
@@ -139,7 +138,7 @@ static const char *words_of(const ifg_bench_context *context, void *status, char
 
 static void release(const ifg_bench_context *context, void *status)
 {
-    ORT(context->api, ORT_RELEASE_STATUS, void, (void *))(status);
+    ORT(context->api, ORT_ReleaseStatus, void, (void *))(status);
 }
 
 bool ort_good(const ifg_bench_context *context, void *status)
@@ -227,7 +226,7 @@ int ort_say_load(const ifg_bench_context *context, void *status, const char *pat
                                            "is a directory", NULL };
     static const char *const fallback[] = { "fallback to CPU EP has been explicitly disabled",
                                             NULL };
-    int code = ORT(context->api, ORT_GET_ERROR_CODE, int, (const void *))(status);
+    int code = ORT(context->api, ORT_GetErrorCode, int, (const void *))(status);
     char words[640];
     char op[128];
     unsigned long needed;
@@ -271,7 +270,7 @@ int ort_say_load(const ifg_bench_context *context, void *status, const char *pat
 
 int ort_say_run(const ifg_bench_context *context, void *status, const struct ort_error *error)
 {
-    int code = ORT(context->api, ORT_GET_ERROR_CODE, int, (const void *))(status);
+    int code = ORT(context->api, ORT_GetErrorCode, int, (const void *))(status);
 
     return code == ORT_CODE_INVALID_ARGUMENT
                ? ort_say_status(context, status, error, IFG_BENCH_BAD_INPUT,

@@ -148,11 +148,11 @@ static void set_up(unsigned minor, bool has_all)
                            "CANNExecutionProvider",     "XnnpackExecutionProvider",
                            "AzureExecutionProvider",    ORT_CPU };
     static char *cpu[] = { ORT_CPU };
-    static const unsigned creates[][2] = { { ORT_CREATE_CUDA_OPTIONS, 11 },
-                                           { ORT_CREATE_TENSORRT_OPTIONS, 9 },
-                                           { ORT_CREATE_CANN_OPTIONS, 13 },
-                                           { ORT_CREATE_DNNL_OPTIONS, 15 },
-                                           { ORT_CREATE_ROCM_OPTIONS, 16 } };
+    static const unsigned creates[][2] = { { ORT_CreateCUDAProviderOptions, 11 },
+                                           { ORT_CreateTensorRTProviderOptions, 9 },
+                                           { ORT_CreateCANNProviderOptions, 13 },
+                                           { ORT_CreateDnnlProviderOptions, 15 },
+                                           { ORT_CreateROCMProviderOptions, 16 } };
 
     for (size_t i = 0; i < SLOTS; i++)
         table[i] = trap;
@@ -165,33 +165,33 @@ static void set_up(unsigned minor, bool has_all)
     calls[0] = '\0';
     text[0] = '\0';
     released = 0;
-    PUT(ORT_GET_ERROR_CODE, code_of, 1);
-    PUT(ORT_GET_ERROR_MESSAGE, message_of, 1);
-    PUT(ORT_RELEASE_STATUS, release_status, 1);
-    PUT(ORT_CREATE_SESSION_OPTIONS, make_object, 1);
-    PUT(ORT_RELEASE_SESSION_OPTIONS, drop_object, 1);
-    PUT(ORT_SET_SESSION_EXECUTION_MODE, set_int, 1);
-    PUT(ORT_SET_SESSION_GRAPH_OPTIMIZATION_LEVEL, set_int, 1);
-    PUT(ORT_SET_INTRA_OP_NUM_THREADS, set_int, 1);
-    PUT(ORT_SET_INTER_OP_NUM_THREADS, set_int, 1);
-    PUT(ORT_ADD_SESSION_CONFIG_ENTRY, set_config, 5);
-    PUT(ORT_SET_SELECTION_POLICY, set_int, 22);
-    PUT(ORT_GET_EP_DEVICES, no_devices, 22);
-    PUT(ORT_REGISTER_PROVIDER_LIBRARY, register_library, 22);
+    PUT(ORT_GetErrorCode, code_of, 1);
+    PUT(ORT_GetErrorMessage, message_of, 1);
+    PUT(ORT_ReleaseStatus, release_status, 1);
+    PUT(ORT_CreateSessionOptions, make_object, 1);
+    PUT(ORT_ReleaseSessionOptions, drop_object, 1);
+    PUT(ORT_SetSessionExecutionMode, set_int, 1);
+    PUT(ORT_SetSessionGraphOptimizationLevel, set_int, 1);
+    PUT(ORT_SetIntraOpNumThreads, set_int, 1);
+    PUT(ORT_SetInterOpNumThreads, set_int, 1);
+    PUT(ORT_AddSessionConfigEntry, set_config, 5);
+    PUT(ORT_SetEpSelectionPolicy, set_int, 22);
+    PUT(ORT_GetEpDevices, no_devices, 22);
+    PUT(ORT_RegisterProviderLibrary, register_library, 22);
     for (size_t i = 0; i < sizeof creates / sizeof *creates; i++) {
         PUT(creates[i][0], make_object, creates[i][1]);
         PUT(creates[i][0] + 1, update, creates[i][1]);
         PUT(creates[i][0] + 3, drop_object, creates[i][1]);
     }
-    PUT(ORT_APPEND_CUDA_V2, append, 11);
-    PUT(ORT_APPEND_TENSORRT_V2, append, 9);
-    PUT(ORT_APPEND_CANN, append, 13);
-    PUT(ORT_APPEND_DNNL, append, 15);
-    PUT(ORT_APPEND_ROCM, append, 6);
-    PUT(ORT_APPEND_MIGRAPHX, append, 11);
-    PUT(ORT_APPEND_PROVIDER, append_name, 12);
-    PUT(ORT_APPEND_OPENVINO_V2, append_pairs, 17);
-    PUT(ORT_APPEND_VITISAI, append_pairs, 18);
+    PUT(ORT_AppendExecutionProvider_CUDA_V2, append, 11);
+    PUT(ORT_AppendExecutionProvider_TensorRT_V2, append, 9);
+    PUT(ORT_AppendExecutionProvider_CANN, append, 13);
+    PUT(ORT_AppendExecutionProvider_Dnnl, append, 15);
+    PUT(ORT_AppendExecutionProvider_ROCM, append, 6);
+    PUT(ORT_AppendExecutionProvider_MIGraphX, append, 11);
+    PUT(ORT_AppendExecutionProvider, append_name, 12);
+    PUT(ORT_AppendExecutionProvider_OpenVINO_V2, append_pairs, 17);
+    PUT(ORT_AppendExecutionProvider_VitisAI, append_pairs, 18);
 }
 
 /* ---- what is said ---- */

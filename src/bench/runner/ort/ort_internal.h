@@ -7,7 +7,25 @@
 #include <stdbool.h>
 
 #include "bench/runner/ort/ort.h"
-#include "bench/runner/ort/slots.h"
+#include "ort_abi/api.h"
+
+#define ORT_OLDEST_MINOR 14
+
+/* OrtErrorCode */
+enum {
+    ORT_CODE_FAIL = 1,
+    ORT_CODE_INVALID_ARGUMENT = 2,
+    ORT_CODE_NO_SUCH_FILE = 3,
+    ORT_CODE_NO_MODEL = 4,
+    ORT_CODE_INVALID_PROTOBUF = 7,
+    ORT_CODE_NOT_IMPLEMENTED = 9,
+    ORT_CODE_INVALID_GRAPH = 10,
+};
+
+/* OrtHardwareDeviceType */
+enum { ORT_DEVICE_CPU, ORT_DEVICE_GPU, ORT_DEVICE_NPU };
+
+#define ORT_LOG_FATAL 4
 
 #define ORT_LIBRARIES_MAX 16
 #define ORT_CPU           "CPUExecutionProvider"

@@ -60,7 +60,7 @@ static int set_level(ifg_bench_context *context, void *options,
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         if (strcmp(setting->value, levels[i].name) != 0)
             continue;
-        status = ORT(context->api, ORT_SET_SESSION_GRAPH_OPTIMIZATION_LEVEL, void *,
+        status = ORT(context->api, ORT_SetSessionGraphOptimizationLevel, void *,
                      (void *, int))(options, levels[i].level);
         return status ? ort_say_status(context, status, error, IFG_BENCH_UNAVAILABLE,
                                        "the optimization level cannot be set")
@@ -72,7 +72,7 @@ static int set_level(ifg_bench_context *context, void *options,
 static int set_config(ifg_bench_context *context, void *options, const char *key, const char *value,
                       const struct ort_error *error)
 {
-    void *status = ORT(context->api, ORT_ADD_SESSION_CONFIG_ENTRY, void *,
+    void *status = ORT(context->api, ORT_AddSessionConfigEntry, void *,
                        (void *, const char *, const char *))(options, key, value);
 
     return status ? ort_say_status(context, status, error, IFG_BENCH_UNAVAILABLE,
@@ -99,7 +99,7 @@ static int set_policy(ifg_bench_context *context, void *options, const char *pol
     if (context->minor < 22)
         return ort_say(error, IFG_BENCH_UNAVAILABLE,
                        "a policy needs ONNX Runtime 1.22 or newer; this is %s", context->version);
-    status = ORT(context->api, ORT_SET_SELECTION_POLICY, void *, (void *, int))(options, (int)i);
+    status = ORT(context->api, ORT_SetEpSelectionPolicy, void *, (void *, int))(options, (int)i);
     return status ? ort_say_status(context, status, error, IFG_BENCH_UNAVAILABLE,
                                    "the policy %s cannot be had", names[i])
                   : IFG_BENCH_OK;
@@ -115,13 +115,13 @@ static int take(ifg_bench_context *context, struct ort_wanted *wanted,
     long flag;
 
     if (strcmp(key, "threads") == 0)
-        return set_number(context, options, setting, ORT_SET_INTRA_OP_NUM_THREADS, 4096, threads,
+        return set_number(context, options, setting, ORT_SetIntraOpNumThreads, 4096, threads,
                           error);
     if (strcmp(key, "inter_threads") == 0)
-        return set_number(context, options, setting, ORT_SET_INTER_OP_NUM_THREADS, 4096, threads,
+        return set_number(context, options, setting, ORT_SetInterOpNumThreads, 4096, threads,
                           error);
     if (strcmp(key, "parallel") == 0)
-        return set_number(context, options, setting, ORT_SET_SESSION_EXECUTION_MODE, 1, "0 or 1",
+        return set_number(context, options, setting, ORT_SetSessionExecutionMode, 1, "0 or 1",
                           error);
     if (strcmp(key, "opt") == 0)
         return set_level(context, options, setting, error);
@@ -171,7 +171,7 @@ int ort_options_create(ifg_bench_context *context, const struct ifg_bench_settin
     int code = IFG_BENCH_OK;
 
     *out_wanted = (struct ort_wanted){ .is_cpu_only = true };
-    status = ORT(context->api, ORT_CREATE_SESSION_OPTIONS, void *, (void **))(&out_wanted->options);
+    status = ORT(context->api, ORT_CreateSessionOptions, void *, (void **))(&out_wanted->options);
     if (status)
         return ort_say_status(context, status, error, IFG_BENCH_FAILED,
                               "no session options can be made");
@@ -197,7 +197,7 @@ int ort_options_create(ifg_bench_context *context, const struct ifg_bench_settin
         code =
             set_config(context, out_wanted->options, "session.disable_cpu_ep_fallback", "1", error);
     if (code) {
-        ORT(context->api, ORT_RELEASE_SESSION_OPTIONS, void, (void *))(out_wanted->options);
+        ORT(context->api, ORT_ReleaseSessionOptions, void, (void *))(out_wanted->options);
         out_wanted->options = NULL;
     }
     return code;

@@ -36,9 +36,9 @@ static bool add_node(ifg_bench_model *model, const char *provider, const void *n
     const char *name = NULL;
     const char *op = NULL;
 
-    if (!ort_good(model->context, ORT(api, ORT_ASSIGNED_NODE_NAME, void *,
+    if (!ort_good(model->context, ORT(api, ORT_EpAssignedNode_GetName, void *,
                                       (const void *, const char **))(node, &name)) ||
-        !ort_good(model->context, ORT(api, ORT_ASSIGNED_NODE_OPERATOR_TYPE, void *,
+        !ort_good(model->context, ORT(api, ORT_EpAssignedNode_GetOperatorType, void *,
                                       (const void *, const char **))(node, &op)))
         return false;
     if (model->node_count == *capacity) {
@@ -64,10 +64,10 @@ static bool read_subgraph(ifg_bench_model *model, const void *part, size_t *capa
     const void *const *nodes = NULL;
     size_t count = 0;
 
-    if (!ort_good(model->context, ORT(api, ORT_ASSIGNED_SUBGRAPH_EP_NAME, void *,
+    if (!ort_good(model->context, ORT(api, ORT_EpAssignedSubgraph_GetEpName, void *,
                                       (const void *, const char **))(part, &provider)) ||
         !ort_good(model->context,
-                  ORT(api, ORT_ASSIGNED_SUBGRAPH_NODES, void *,
+                  ORT(api, ORT_EpAssignedSubgraph_GetNodes, void *,
                       (const void *, const void *const **, size_t *))(part, &nodes, &count)) ||
         !provider)
         return false;
@@ -83,7 +83,7 @@ static bool read_assignment(ifg_bench_model *model)
     size_t capacity = 0;
     size_t count = 0;
 
-    if (!ort_good(model->context, ORT(model->context->api, ORT_GET_ASSIGNMENT_INFO, void *,
+    if (!ort_good(model->context, ORT(model->context->api, ORT_GetAssignmentInfo, void *,
                                       (const void *, const void *const **, size_t *))(
                                       model->session, &parts, &count)))
         return false;

@@ -15,19 +15,18 @@ struct kind {
     enum ort_slot type;
 };
 
-static const struct kind inputs = { "input", ORT_SESSION_GET_INPUT_COUNT,
-                                    ORT_SESSION_GET_INPUT_NAME, ORT_SESSION_GET_INPUT_TYPE_INFO };
-static const struct kind outputs = { "output", ORT_SESSION_GET_OUTPUT_COUNT,
-                                     ORT_SESSION_GET_OUTPUT_NAME,
-                                     ORT_SESSION_GET_OUTPUT_TYPE_INFO };
-static const struct kind overridable = { "initializer", ORT_SESSION_GET_OVERRIDABLE_COUNT,
-                                         ORT_SESSION_GET_OVERRIDABLE_NAME,
-                                         ORT_SESSION_GET_OVERRIDABLE_TYPE_INFO };
+static const struct kind inputs = { "input", ORT_SessionGetInputCount, ORT_SessionGetInputName,
+                                    ORT_SessionGetInputTypeInfo };
+static const struct kind outputs = { "output", ORT_SessionGetOutputCount, ORT_SessionGetOutputName,
+                                     ORT_SessionGetOutputTypeInfo };
+static const struct kind overridable = { "initializer", ORT_SessionGetOverridableInitializerCount,
+                                         ORT_SessionGetOverridableInitializerName,
+                                         ORT_SessionGetOverridableInitializerTypeInfo };
 
 static bool has_no_shape(const ifg_bench_context *context, const void *tensor)
 {
     return context->minor >= 24 &&
-           !ORT(context->api, ORT_TENSOR_HAS_SHAPE, bool, (const void *))(tensor);
+           !ORT(context->api, ORT_TensorTypeAndShape_HasShape, bool, (const void *))(tensor);
 }
 
 static int no_memory(const struct ort_error *error)
@@ -44,18 +43,17 @@ static int read_shape(const ifg_bench_context *context, const void *tensor,
     int type = 0;
     void *status;
 
-    status = ORT(api, ORT_GET_TENSOR_ELEMENT_TYPE, void *, (const void *, int *))(tensor, &type);
+    status = ORT(api, ORT_GetTensorElementType, void *, (const void *, int *))(tensor, &type);
     if (!status)
-        status =
-            ORT(api, ORT_GET_DIMENSIONS_COUNT, void *, (const void *, size_t *))(tensor, &rank);
+        status = ORT(api, ORT_GetDimensionsCount, void *, (const void *, size_t *))(tensor, &rank);
     if (!status && rank > IFG_BENCH_RANK_MAX)
         return ort_say(error, IFG_BENCH_UNAVAILABLE, "%s has %zu dimensions; at most %d can be fed",
                        port->name, rank, IFG_BENCH_RANK_MAX);
     if (!status)
-        status = ORT(api, ORT_GET_DIMENSIONS, void *,
+        status = ORT(api, ORT_GetDimensions, void *,
                      (const void *, int64_t *, size_t))(tensor, port->dims, rank);
     if (!status)
-        status = ORT(api, ORT_GET_SYMBOLIC_DIMENSIONS, void *,
+        status = ORT(api, ORT_GetSymbolicDimensions, void *,
                      (const void *, const char **, size_t))(tensor, names, rank);
     if (status)
         return ort_say_status(context, status, error, IFG_BENCH_FAILED, "%s has no shape",
@@ -89,14 +87,14 @@ static int read_port(const ifg_bench_model *model, const struct kind *kind, size
     if (!status) {
         port->name = ifg_strdup(name ? name : "");
         ort_good(context,
-                 ORT(api, ORT_ALLOCATOR_FREE, void *, (void *, void *))(context->allocator, name));
+                 ORT(api, ORT_AllocatorFree, void *, (void *, void *))(context->allocator, name));
         if (!port->name)
             return no_memory(error);
         status = ORT(api, kind->type, void *, (const void *, size_t, void **))(model->session,
                                                                                index, &info);
     }
     if (!status)
-        status = ORT(api, ORT_CAST_TYPE_INFO_TO_TENSOR_INFO, void *,
+        status = ORT(api, ORT_CastTypeInfoToTensorInfo, void *,
                      (const void *, const void **))(info, &tensor);
     if (status)
         code = ort_say_status(context, status, error, IFG_BENCH_FAILED, "%s %zu has no type",
@@ -106,7 +104,7 @@ static int read_port(const ifg_bench_model *model, const struct kind *kind, size
         code = read_shape(context, tensor, port, error);
     }
     if (info)
-        ORT(api, ORT_RELEASE_TYPE_INFO, void, (void *))(info);
+        ORT(api, ORT_ReleaseTypeInfo, void, (void *))(info);
     return code;
 }
 

@@ -96,7 +96,7 @@ void ort_profile_begin(const ifg_bench_context *context, void *options,
         return;
     }
     snprintf(prefix, sizeof prefix, "%.63s/load", directory);
-    out_profile->is_on = ort_good(context, ORT(context->api, ORT_ENABLE_PROFILING, void *,
+    out_profile->is_on = ort_good(context, ORT(context->api, ORT_EnableProfiling, void *,
                                                (void *, const char *))(options, prefix));
 }
 
@@ -133,10 +133,10 @@ uint64_t ort_profile_end(const ifg_bench_context *context, void *session,
     if (!profile->is_on)
         return 0;
     profile->is_on = false;
-    if (ort_good(context, ORT(context->api, ORT_SESSION_END_PROFILING, void *,
+    if (ort_good(context, ORT(context->api, ORT_SessionEndProfiling, void *,
                               (void *, void *, char **))(session, context->allocator, &file)) &&
         file)
-        ort_good(context, ORT(context->api, ORT_ALLOCATOR_FREE, void *,
+        ort_good(context, ORT(context->api, ORT_AllocatorFree, void *,
                               (void *, void *))(context->allocator, file));
     if (profile->fd < 0)
         return 0;

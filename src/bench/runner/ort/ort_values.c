@@ -18,7 +18,7 @@ static int no_memory(const struct ort_error *error)
 static void release_value(const ifg_bench_model *model, void *value)
 {
     if (value)
-        ORT(model->context->api, ORT_RELEASE_VALUE, void, (void *))(value);
+        ORT(model->context->api, ORT_ReleaseValue, void, (void *))(value);
 }
 
 static void free_set(const ifg_bench_model *model, struct ort_set *set)
@@ -133,11 +133,10 @@ static int make_strings(const ifg_bench_model *model, const struct ifg_bench_ten
         texts[i] = at;
         at = nul + 1;
     }
-    status = ORT(api, ORT_CREATE_TENSOR_AS_VALUE, void *,
-                 (void *, const int64_t *, size_t, int, void **))(
+    status = ORT(api, ORT_CreateTensor, void *, (void *, const int64_t *, size_t, int, void **))(
         model->context->allocator, tensor->dims, tensor->rank, IFG_BENCH_STRING, out_value);
     if (!status)
-        status = ORT(api, ORT_FILL_STRING_TENSOR, void *,
+        status = ORT(api, ORT_FillStringTensor, void *,
                      (void *, const char *const *, size_t))(*out_value, texts, (size_t)count);
     ifg_free(texts);
     if (status)
@@ -165,7 +164,7 @@ static int make_value(const ifg_bench_model *model, const struct ifg_bench_tenso
         return ort_say(error, IFG_BENCH_BAD_INPUT,
                        "input \"%s\" has %zu bytes, its shape needs %llu", tensor->name,
                        tensor->bytes, (unsigned long long)(count * element));
-    status = ORT(model->context->api, ORT_CREATE_TENSOR_WITH_DATA, void *,
+    status = ORT(model->context->api, ORT_CreateTensorWithData, void *,
                  (const void *, void *, size_t, const int64_t *, size_t, int, void **))(
         model->context->memory, (void *)(uintptr_t)tensor->data, tensor->bytes, tensor->dims,
         tensor->rank, tensor->type, out_value);
@@ -302,7 +301,7 @@ static bool take_strings(const ifg_bench_model *model, void *value, size_t count
     size_t bytes = 0;
     char *raw = NULL;
     char *texts = NULL;
-    bool good = offsets && ort_good(context, ORT(context->api, ORT_GET_STRING_TENSOR_DATA_LENGTH,
+    bool good = offsets && ort_good(context, ORT(context->api, ORT_GetStringTensorDataLength,
                                                  void *, (const void *, size_t *))(value, &bytes));
 
     if (good && bytes < SIZE_MAX / 2 - count) {
@@ -310,7 +309,7 @@ static bool take_strings(const ifg_bench_model *model, void *value, size_t count
         texts = ifg_alloc(bytes + count + 1, 1);
     }
     good = raw && texts && offsets &&
-           ort_good(context, ORT(context->api, ORT_GET_STRING_TENSOR_CONTENT, void *,
+           ort_good(context, ORT(context->api, ORT_GetStringTensorContent, void *,
                                  (const void *, void *, size_t, size_t *, size_t))(
                                  value, raw, bytes, offsets, count));
     if (good) {
@@ -339,10 +338,10 @@ static bool is_there(const ifg_bench_context *context, void *value)
     int has_value = 0;
 
     return value &&
-           ort_good(context, ORT(context->api, ORT_HAS_VALUE, void *,
+           ort_good(context, ORT(context->api, ORT_HasValue, void *,
                                  (const void *, int *))(value, &has_value)) &&
            has_value &&
-           ort_good(context, ORT(context->api, ORT_IS_TENSOR, void *,
+           ort_good(context, ORT(context->api, ORT_IsTensor, void *,
                                  (const void *, int *))(value, &is_tensor)) &&
            is_tensor;
 }
@@ -360,27 +359,27 @@ static bool take_result(const ifg_bench_model *model, void *value, struct ifg_be
     bool good;
 
     *out_owned = NULL;
-    if (!is_there(context, value) ||
-        !ort_good(context, ORT(api, ORT_GET_TENSOR_TYPE_AND_SHAPE, void *,
-                               (const void *, void **))(value, &info)))
+    if (!is_there(context, value) || !ort_good(context, ORT(api, ORT_GetTensorTypeAndShape, void *,
+                                                            (const void *, void **))(value, &info)))
         return false;
-    good = ort_good(context, ORT(api, ORT_GET_TENSOR_ELEMENT_TYPE, void *,
-                                 (const void *, int *))(info, &type)) &&
-           ort_good(context, ORT(api, ORT_GET_DIMENSIONS_COUNT, void *,
-                                 (const void *, size_t *))(info, &rank)) &&
-           rank <= IFG_BENCH_RANK_MAX &&
-           ort_good(context, ORT(api, ORT_GET_DIMENSIONS, void *,
-                                 (const void *, int64_t *, size_t))(info, tensor->dims, rank)) &&
-           ort_good(context, ORT(api, ORT_GET_TENSOR_SHAPE_ELEMENT_COUNT, void *,
-                                 (const void *, size_t *))(info, &count));
-    ORT(api, ORT_RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, void, (void *))(info);
+    good =
+        ort_good(context,
+                 ORT(api, ORT_GetTensorElementType, void *, (const void *, int *))(info, &type)) &&
+        ort_good(context,
+                 ORT(api, ORT_GetDimensionsCount, void *, (const void *, size_t *))(info, &rank)) &&
+        rank <= IFG_BENCH_RANK_MAX &&
+        ort_good(context, ORT(api, ORT_GetDimensions, void *,
+                              (const void *, int64_t *, size_t))(info, tensor->dims, rank)) &&
+        ort_good(context, ORT(api, ORT_GetTensorShapeElementCount, void *,
+                              (const void *, size_t *))(info, &count));
+    ORT(api, ORT_ReleaseTensorTypeAndShapeInfo, void, (void *))(info);
     if (!good)
         return false;
     tensor->type = type;
     tensor->rank = (uint32_t)rank;
     if (type == IFG_BENCH_STRING)
         return take_strings(model, value, count, tensor, out_owned);
-    if (!tensor_type_bytes(type) || !ort_good(context, ORT(api, ORT_GET_TENSOR_MUTABLE_DATA, void *,
+    if (!tensor_type_bytes(type) || !ort_good(context, ORT(api, ORT_GetTensorMutableData, void *,
                                                            (void *, void **))(value, &data)))
         return false;
     tensor->data = data;
