@@ -23,7 +23,11 @@ bool ifg_array_grow(void *items, size_t *capacity, size_t item_bytes, size_t wan
     __attribute__((warn_unused_result));
 
 #define IFG_ARRAY_ROOM(items, capacity, wanted, most)                                              \
-    ((wanted) <= (capacity) ||                                                                     \
-     ifg_array_grow(&(items), &(capacity), sizeof *(items), (wanted), (most)))
+    (__builtin_expect((wanted) <= (capacity), 1) ||                                                \
+     ifg_array_grow(&(items), &(capacity), IFG_ARRAY_ITEM_BYTES(items), (wanted), (most)))
+
+/* A void pointer does not say how large its items are: that does not compile. */
+#define IFG_ARRAY_ITEM_BYTES(items)                                                                \
+    (sizeof *(items) * sizeof(char[_Generic((items), void * : -1, default : 1)]))
 
 #endif
