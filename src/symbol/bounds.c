@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "symbol/elf_file_internal.h"
 
 #define REACH       ((uint64_t)1 << 20) /* bytes of a gap that are read to either side */
@@ -62,16 +63,8 @@ void bounds_destroy(struct bounds *bounds)
 
 void bounds_add_start(struct bounds *bounds, uint64_t address)
 {
-    if (bounds->start_count == bounds->start_room) {
-        size_t room = bounds->start_room ? bounds->start_room * 2 : 1024;
-        void *bigger =
-            room > STARTS_MAX ? NULL : ifg_realloc(bounds->starts, room, sizeof *bounds->starts);
-
-        if (!bigger)
-            return;
-        bounds->starts = bigger;
-        bounds->start_room = room;
-    }
+    if (!IFG_ARRAY_ROOM(bounds->starts, bounds->start_room, bounds->start_count + 1, STARTS_MAX))
+        return;
     bounds->starts[bounds->start_count++] = address;
 }
 

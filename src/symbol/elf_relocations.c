@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "symbol/elf_file_internal.h"
 
 #define RELOCATIONS_MAX ((size_t)8 << 20)
@@ -22,20 +23,11 @@ struct list {
 static enum ifg_status reserve(struct elf_file *elf, struct list *list, size_t more,
                                struct ifg_error *err)
 {
-    struct elf_relocation *items;
-    size_t capacity;
-
-    if (more <= list->capacity - list->count)
-        return IFG_OK;
     if (more > RELOCATIONS_MAX - list->count)
         return ifg_fail(err, IFG_UNSUPPORTED, "%s: it has more than %zu relocations", elf->name,
                         RELOCATIONS_MAX);
-    capacity = list->count + more + list->count / 2;
-    items = ifg_realloc(list->items, capacity, sizeof *items);
-    if (!items)
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its relocations", elf->name);
-    list->items = items;
-    list->capacity = capacity;
+    if (!IFG_ARRAY_ROOM(list->items, list->capacity, list->count + more, RELOCATIONS_MAX))
+        return ifg_fail_no_memory(err, "for the relocations of %s", elf->name);
     return IFG_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "symbol/code.h"
 
 /* A star first takes nothing, then one character more each time the rest does not fit; only the
@@ -111,17 +112,9 @@ enum ifg_status exported_find(struct elf_file *elf, const char *pattern,
         if (!(exact ? strcmp(pattern, symbol.name) == 0 : exported_matches(pattern, symbol.name)) ||
             !place_function(elf, &symbol, &function))
             continue;
-        if (out->count == capacity) {
-            struct exported_function *items;
-
-            capacity = capacity ? 2 * capacity : 16;
-            items = ifg_realloc(out->items, capacity, sizeof *items);
-            if (!items) {
-                exported_fini(out);
-                return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its functions",
-                                elf_file_name(elf));
-            }
-            out->items = items;
+        if (!IFG_ARRAY_ROOM(out->items, capacity, out->count + 1, IFG_ARRAY_ANY)) {
+            exported_fini(out);
+            return ifg_fail_no_memory(err, "for the functions of %s", elf_file_name(elf));
         }
         out->items[out->count++] = function;
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "symbol/bounds.h"
 #include "symbol/rtti.h"
 #include "symbol/symbol_list.h"
@@ -258,15 +259,8 @@ static bool find_virtual(struct names *names, uint64_t start, struct names_place
 
 static bool add_range(struct names *names, Dwarf_Addr low, Dwarf_Addr high, const Dwarf_Die *unit)
 {
-    if (names->unit_count == names->unit_room) {
-        size_t room = names->unit_room ? names->unit_room * 2 : 256;
-        void *bigger = ifg_realloc(names->units, room, sizeof *names->units);
-
-        if (!bigger)
-            return false;
-        names->units = bigger;
-        names->unit_room = room;
-    }
+    if (!IFG_ARRAY_ROOM(names->units, names->unit_room, names->unit_count + 1, IFG_ARRAY_ANY))
+        return false;
     names->units[names->unit_count++] = (struct unit_range){ low, high, *unit };
     return true;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define WORD          8u
 #define RTTI_NAME_MAX 1024u
@@ -47,22 +48,6 @@ struct builder {
     size_t type_room, method_room;
     bool no_memory;
 };
-
-static bool grow(void *array, size_t *room, size_t count, size_t size)
-{
-    void *old, *bigger;
-    size_t more = *room ? *room * 2 : 256;
-
-    if (count < *room)
-        return true;
-    memcpy(&old, array, sizeof old);
-    bigger = ifg_realloc(old, more, size);
-    if (!bigger)
-        return false;
-    memcpy(array, &bigger, sizeof bigger);
-    *room = more;
-    return true;
-}
 
 static bool read_name(struct elf_file *elf, uint64_t address, char out[RTTI_NAME_MAX])
 {
@@ -116,8 +101,8 @@ static void add_type(struct builder *builder, const struct elf_relocation *reloc
     else if (strstr(symbol.name, "__vmi_class_type_info"))
         type.base = first_base(builder->elf, relocation->address);
     type.name = ifg_strdup(name);
-    if (!type.name ||
-        !grow(&builder->rtti->types, &builder->type_room, builder->rtti->type_count, sizeof type)) {
+    if (!type.name || !IFG_ARRAY_ROOM(builder->rtti->types, builder->type_room,
+                                      builder->rtti->type_count + 1, IFG_ARRAY_ANY)) {
         ifg_free(type.name);
         builder->no_memory = true;
         return;
@@ -161,7 +146,8 @@ static void add_methods(struct builder *builder, uint64_t vtable, const struct t
             !unwind_table_function(builder->table, method.start, &start, &size) ||
             start != method.start)
             return;
-        if (!grow(&rtti->methods, &builder->method_room, rtti->method_count, sizeof method)) {
+        if (!IFG_ARRAY_ROOM(rtti->methods, builder->method_room, rtti->method_count + 1,
+                            IFG_ARRAY_ANY)) {
             builder->no_memory = true;
             return;
         }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "symbol/unwind_internal.h"
 
 #define CACHE_LINE 64u
@@ -101,23 +102,6 @@ const struct unwind_mapping *unwind_space_find(const struct unwind_space *space,
     return at && address < space->mappings[at - 1].end ? &space->mappings[at - 1] : NULL;
 }
 
-static bool make_room(struct unwind_space *space, size_t more)
-{
-    size_t room = space->room < 32 ? 64 : space->room * 2;
-    void *bigger;
-
-    if (space->count + more <= space->room)
-        return true;
-    if (room > MAPPINGS_MAX)
-        return false;
-    bigger = ifg_realloc(space->mappings, room, sizeof *space->mappings);
-    if (!bigger)
-        return false;
-    space->mappings = bigger;
-    space->room = room;
-    return true;
-}
-
 static void insert(struct unwind_space *space, const struct unwind_mapping *mapping)
 {
     size_t at = position(space, mapping->start);
@@ -169,7 +153,7 @@ enum ifg_status unwind_space_map(struct unwind_space *space, const struct unwind
         return ifg_fail(err, IFG_INVALID, "a mapping of no size");
     if (is_known(space, mapping)) /* the kernel tells again when rights change */
         return IFG_OK;
-    if (!make_room(space, 2))
+    if (!IFG_ARRAY_ROOM(space->mappings, space->room, space->count + 2, MAPPINGS_MAX))
         return ifg_fail(err, IFG_NO_MEMORY, "no memory for the mappings of a process");
     cut(space, mapping->start, mapping->end);
     insert(space, mapping);
@@ -179,7 +163,8 @@ enum ifg_status unwind_space_map(struct unwind_space *space, const struct unwind
 
 void unwind_space_unmap(struct unwind_space *space, uint64_t start, uint64_t end)
 {
-    if (start >= end || !make_room(space, 1))
+    if (start >= end ||
+        !IFG_ARRAY_ROOM(space->mappings, space->room, space->count + 1, MAPPINGS_MAX))
         return;
     cut(space, start, end);
     forget(space);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "symbol/cfi.h"
 #include "symbol/elf_file_internal.h"
 
@@ -32,27 +33,12 @@ struct builder {
     bool failed;
 };
 
-static bool grow(void **array, size_t *room, size_t count, size_t size)
-{
-    size_t more = *room ? *room * 2 : 1024;
-    void *bigger;
-
-    if (count < *room)
-        return true;
-    bigger = more > ROWS_MAX ? NULL : ifg_realloc(*array, more, size);
-    if (!bigger)
-        return false;
-    *array = bigger;
-    *room = more;
-    return true;
-}
-
 static bool add_function(const struct cfi_function *function, void *user)
 {
     struct builder *builder = user;
 
-    if (!grow((void **)&builder->functions, &builder->function_room, builder->function_count,
-              sizeof *builder->functions)) {
+    if (!IFG_ARRAY_ROOM(builder->functions, builder->function_room, builder->function_count + 1,
+                        ROWS_MAX)) {
         builder->failed = true;
         return false;
     }
@@ -113,8 +99,7 @@ static bool add_row(const struct cfi_row *row, void *user)
     } else if (packed.at) {
         return true;
     }
-    if (!grow((void **)&builder->rows, &builder->row_room, builder->row_count,
-              sizeof *builder->rows)) {
+    if (!IFG_ARRAY_ROOM(builder->rows, builder->row_room, builder->row_count + 1, ROWS_MAX)) {
         builder->failed = true;
         return false;
     }
