@@ -8,20 +8,14 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
 static bool add_pair(struct trace_clock_line *line, const struct trace_pair *pair)
 {
-    if (line->count == line->capacity) {
-        size_t capacity = line->capacity ? line->capacity * 2 : 16;
-        struct trace_pair *pairs = ifg_realloc(line->pairs, capacity, sizeof *pairs);
-
-        if (!pairs)
-            return false;
-        line->pairs = pairs;
-        line->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(line->pairs, line->capacity, line->count + 1, IFG_ARRAY_ANY))
+        return false;
     line->pairs[line->count++] = *pair;
     return true;
 }

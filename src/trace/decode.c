@@ -7,6 +7,7 @@
 #include "trace/reader_internal.h"
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 struct zone_scratch {
     struct trace_unpacker unpacker;
@@ -320,15 +321,8 @@ static enum ifg_status decode_keys(struct event_scratch *scratch, size_t *out_co
     size_t count = 0;
 
     while (ifg_cursor_left(&cursor)) {
-        if (count == scratch->key_capacity) {
-            size_t capacity = scratch->key_capacity ? scratch->key_capacity * 2 : 64;
-            struct trace_key *keys = ifg_realloc(scratch->keys, capacity, sizeof *keys);
-
-            if (!keys)
-                return IFG_NO_MEMORY;
-            scratch->keys = keys;
-            scratch->key_capacity = capacity;
-        }
+        if (!IFG_ARRAY_ROOM(scratch->keys, scratch->key_capacity, count + 1, IFG_ARRAY_ANY))
+            return IFG_NO_MEMORY;
         scratch->keys[count].text = ifg_cursor_string(&cursor, &scratch->keys[count].size);
         if (cursor.failed)
             return IFG_CORRUPT;

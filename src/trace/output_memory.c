@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "trace/output.h"
 #include "trace/trace_internal.h"
 
@@ -150,21 +151,6 @@ struct memory_output {
     struct trace_memory *memory;
 };
 
-static bool reserve_piece(struct trace_memory *memory)
-{
-    size_t capacity = memory->capacity ? memory->capacity * 2 : 64;
-    struct piece *pieces;
-
-    if (memory->count < memory->capacity)
-        return true;
-    pieces = ifg_realloc(memory->pieces, capacity, sizeof *pieces);
-    if (!pieces)
-        return false;
-    memory->pieces = pieces;
-    memory->capacity = capacity;
-    return true;
-}
-
 static ssize_t memory_write(struct trace_output *output, const void *data, size_t size)
 {
     struct trace_memory *memory = ((struct memory_output *)output)->memory;
@@ -177,7 +163,8 @@ static ssize_t memory_write(struct trace_output *output, const void *data, size_
         errno = ENOSPC;
         return -1;
     }
-    piece.data = reserve_piece(memory) ? ifg_alloc(size, 1) : NULL;
+    if (IFG_ARRAY_ROOM(memory->pieces, memory->capacity, memory->count + 1, IFG_ARRAY_ANY))
+        piece.data = ifg_alloc(size, 1);
     if (!piece.data) {
         errno = ENOMEM;
         return -1;

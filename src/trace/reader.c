@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define PIECES_MOST   1000u
 #define RESIDENT_MOST ((size_t)64 << 20) /* bytes of the mapped file in our memory */
@@ -147,15 +148,9 @@ static bool list_block(struct trace_reader *reader, const struct trace_block *gi
     if (block->type < TRACE_BLOCK_DEFINITIONS || block->type > TRACE_BLOCK_THREAD_NAMES ||
         block->type == TRACE_BLOCK_FOOTER)
         return true;
-    if (reader->block_count == reader->block_capacity) {
-        size_t capacity = reader->block_capacity ? reader->block_capacity * 2 : 64;
-        struct trace_block *blocks = ifg_realloc(reader->blocks, capacity, sizeof *blocks);
-
-        if (!blocks)
-            return false;
-        reader->blocks = blocks;
-        reader->block_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(reader->blocks, reader->block_capacity, reader->block_count + 1,
+                        IFG_ARRAY_ANY))
+        return false;
     reader->blocks[reader->block_count++] = *block;
     return true;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "trace/reader_internal.h"
 #include "trace/samples_internal.h"
 
@@ -36,20 +37,10 @@ struct decoder {
 /* Makes room for one more in an array. */
 static bool reserve(struct decoder *decoder, void *array, size_t *room, size_t count, size_t size)
 {
-    void *old, *bigger;
-    size_t more = *room ? *room * 2 : 256;
-
-    if (count < *room)
+    if (ifg_array_grow(array, room, size, count + 1, ENTRIES_MAX))
         return true;
-    memcpy(&old, array, sizeof old);
-    bigger = more > ENTRIES_MAX ? NULL : ifg_realloc(old, more, size);
-    if (!bigger) {
-        decoder->no_memory = true;
-        return false;
-    }
-    memcpy(array, &bigger, sizeof bigger);
-    *room = more;
-    return true;
+    decoder->no_memory = true;
+    return false;
 }
 
 static bool open_lanes(struct decoder *decoder, size_t block, enum trace_block_type type,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define ARENA_CHUNK (64u << 10)
 #define SETTLE_AT   65536u /* entries */
@@ -192,34 +193,13 @@ static const char *take_arguments(struct fields *fields)
     return result;
 }
 
-/* Room for `needed` entries; entries are filled by the caller. */
-static bool reserve(void **entries, size_t *capacity, size_t needed, size_t entry_bytes)
-{
-    size_t larger = *capacity ? *capacity * 2 : 16;
-    void *moved;
-
-    if (needed <= *capacity)
-        return true;
-    if (larger < needed)
-        larger = needed;
-    moved = ifg_realloc(*entries, larger, entry_bytes);
-    if (!moved)
-        return false;
-    *entries = moved;
-    *capacity = larger;
-    return true;
-}
-
-#define RESERVE(set, array, capacity, needed)                                                      \
-    reserve((void **)&(set)->array, &(set)->capacity, (needed), sizeof *(set)->array)
-
 enum ifg_status trace_tables_cover_clock(struct trace_table_set *set, size_t index)
 {
     static const struct trace_clock_entry unknown = { .name = "" };
 
     if (index >= TRACE_CLOCK_MAX)
         return IFG_CORRUPT;
-    if (!RESERVE(set, clocks, clock_capacity, index + 1))
+    if (!IFG_ARRAY_ROOM(set->clocks, set->clock_capacity, index + 1, IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     while (set->view.clock_count <= index)
         set->clocks[set->view.clock_count++] = unknown;
@@ -242,7 +222,7 @@ static enum ifg_status cover_process(struct trace_table_set *set, size_t index)
 
     if (!is_backed(set, index))
         return IFG_CORRUPT;
-    if (!RESERVE(set, processes, process_capacity, index + 1))
+    if (!IFG_ARRAY_ROOM(set->processes, set->process_capacity, index + 1, IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     while (set->view.process_count <= index)
         set->processes[set->view.process_count++] = unknown;
@@ -255,7 +235,7 @@ enum ifg_status trace_tables_cover_thread(struct trace_table_set *set, size_t in
 
     if (!is_backed(set, index))
         return IFG_CORRUPT;
-    if (!RESERVE(set, threads, thread_capacity, index + 1))
+    if (!IFG_ARRAY_ROOM(set->threads, set->thread_capacity, index + 1, IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     while (set->view.thread_count <= index)
         set->threads[set->view.thread_count++] = unknown;
@@ -355,7 +335,8 @@ static enum ifg_status add_location(struct trace_table_set *set, struct fields *
     status = cover_process(set, entry.process);
     if (status)
         return status;
-    if (!RESERVE(set, locations, location_capacity, set->view.location_count + 1))
+    if (!IFG_ARRAY_ROOM(set->locations, set->location_capacity, set->view.location_count + 1,
+                        IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     set->locations[set->view.location_count++] = entry;
     return IFG_OK;
@@ -379,7 +360,7 @@ static enum ifg_status add_model(struct trace_table_set *set, struct fields *fie
     status = cover_process(set, entry.process);
     if (status)
         return status;
-    if (!RESERVE(set, models, model_capacity, set->view.model_count + 1))
+    if (!IFG_ARRAY_ROOM(set->models, set->model_capacity, set->view.model_count + 1, IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     set->models[set->view.model_count++] = entry;
     return IFG_OK;
@@ -399,7 +380,8 @@ static enum ifg_status add_property(struct trace_table_set *set, struct fields *
     status = cover_process(set, entry.process);
     if (status)
         return status;
-    if (!RESERVE(set, properties, property_capacity, set->view.property_count + 1))
+    if (!IFG_ARRAY_ROOM(set->properties, set->property_capacity, set->view.property_count + 1,
+                        IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     set->properties[set->view.property_count++] = entry;
     return IFG_OK;
@@ -432,7 +414,8 @@ static enum ifg_status add_instrument(struct trace_table_set *set, struct fields
     entry.reason = take_string(fields);
     if (fields->cursor.failed)
         return IFG_CORRUPT;
-    if (!RESERVE(set, instruments, instrument_capacity, set->view.instrument_count + 1))
+    if (!IFG_ARRAY_ROOM(set->instruments, set->instrument_capacity, set->view.instrument_count + 1,
+                        IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     set->instruments[set->view.instrument_count++] = entry;
     return IFG_OK;
@@ -446,7 +429,7 @@ static enum ifg_status add_fact(struct trace_table_set *set, struct fields *fiel
     entry.value = take_string(fields);
     if (fields->cursor.failed)
         return IFG_CORRUPT;
-    if (!RESERVE(set, facts, fact_capacity, set->view.fact_count + 1))
+    if (!IFG_ARRAY_ROOM(set->facts, set->fact_capacity, set->view.fact_count + 1, IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     set->facts[set->view.fact_count++] = entry;
     return IFG_OK;
@@ -465,7 +448,7 @@ static enum ifg_status add_loss(struct trace_table_set *set, struct fields *fiel
     status = cover_process(set, entry.process);
     if (status)
         return status;
-    if (!RESERVE(set, losses, loss_capacity, set->view.loss_count + 1))
+    if (!IFG_ARRAY_ROOM(set->losses, set->loss_capacity, set->view.loss_count + 1, IFG_ARRAY_ANY))
         return IFG_NO_MEMORY;
     set->losses[set->view.loss_count++] = entry;
     return IFG_OK;
