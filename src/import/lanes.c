@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "trace/format.h"
 
 struct span {
@@ -89,15 +90,8 @@ bool lanes_zone(const struct record *records, size_t index, uint64_t *out_start,
 
 static bool push(struct lane *lane, struct span span)
 {
-    if (lane->depth == lane->capacity) {
-        size_t capacity = lane->capacity ? 2 * lane->capacity : 16;
-        struct span *open = ifg_realloc(lane->open, capacity, sizeof *open);
-
-        if (!open)
-            return false;
-        lane->open = open;
-        lane->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(lane->open, lane->capacity, lane->depth + 1, IFG_ARRAY_ANY))
+        return false;
     lane->open[lane->depth++] = span;
     return true;
 }

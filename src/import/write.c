@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "import/lanes.h"
 
 /* Linux never gives a higher pid or tid; ids that were texts get numbers from here on. */
@@ -329,15 +330,8 @@ static enum ifg_status write_open(struct writing *writing, const struct writing_
 
 static bool push_ended(struct writing_lane *lane, struct ended_zone zone)
 {
-    if (lane->ended_count == lane->ended_capacity) {
-        size_t capacity = lane->ended_capacity ? 2 * lane->ended_capacity : 64;
-        struct ended_zone *ended = ifg_realloc(lane->ended, capacity, sizeof *ended);
-
-        if (!ended)
-            return false;
-        lane->ended = ended;
-        lane->ended_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(lane->ended, lane->ended_capacity, lane->ended_count + 1, IFG_ARRAY_ANY))
+        return false;
     lane->ended[lane->ended_count++] = zone;
     return true;
 }
