@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define CODE_MAX ((uint64_t)4 << 20) /* of one function */
 
@@ -207,16 +208,9 @@ static bool add_instruction(struct annotation *annotation, size_t *capacity, con
 {
     struct annotated_instruction *instruction;
 
-    if (annotation->instruction_count == *capacity) {
-        size_t more = *capacity ? *capacity * 2 : 256;
-        struct annotated_instruction *items =
-            ifg_realloc(annotation->instructions, more, sizeof *items);
-
-        if (!items)
-            return false;
-        annotation->instructions = items;
-        *capacity = more;
-    }
+    if (!IFG_ARRAY_ROOM(annotation->instructions, *capacity, annotation->instruction_count + 1,
+                        IFG_ARRAY_ANY))
+        return false;
     instruction = &annotation->instructions[annotation->instruction_count++];
     memset(instruction, 0, sizeof *instruction);
     instruction->address = address;

@@ -5,6 +5,7 @@
 
 #include "analyze/hot_internal.h"
 #include "base/alloc.h"
+#include "base/array.h"
 
 static bool choose_threads(struct hot_wanted *wanted, const struct model_profile *profile,
                            const char *thread)
@@ -48,15 +49,9 @@ static bool add_span(struct hot_wanted *wanted, uint64_t start, uint64_t end, si
             wanted->spans[wanted->span_count - 1].end_ns = end;
         return true;
     }
-    if (wanted->span_count == wanted->span_capacity) {
-        size_t capacity = wanted->span_capacity ? wanted->span_capacity * 2 : 256;
-        struct hot_span *spans = ifg_realloc(wanted->spans, capacity, sizeof *spans);
-
-        if (!spans)
-            return false;
-        wanted->spans = spans;
-        wanted->span_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(wanted->spans, wanted->span_capacity, wanted->span_count + 1,
+                        IFG_ARRAY_ANY))
+        return false;
     wanted->spans[wanted->span_count++] = (struct hot_span){ start, end };
     return true;
 }

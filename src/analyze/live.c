@@ -8,6 +8,7 @@
 
 #include "analyze/live_internal.h"
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define NS_PER_S        INT64_C(1000000000)
 #define ROWS_SECOND_MAX 1500u /* with the slowest of each category, which always get a row */
@@ -285,21 +286,6 @@ struct live_window live_window(const struct live *live, enum live_category categ
 
 /* ---- names ---- */
 
-static void *grow(void *array, size_t *capacity, size_t count, size_t most, size_t bytes)
-{
-    size_t larger = *capacity ? *capacity * 2 : 8;
-    void *grown;
-
-    if (count < *capacity)
-        return array;
-    if (count >= most)
-        return NULL;
-    grown = ifg_realloc(array, larger, bytes);
-    if (grown)
-        *capacity = larger;
-    return grown;
-}
-
 /* Copies if it differs; true then. Never half a character at the end. */
 static bool set_text(char *to, size_t size, const char *from)
 {
@@ -320,18 +306,15 @@ uint32_t live_model(struct live *live, uint32_t process, uint32_t id, const char
 {
     bool changed;
     struct live_model *model = NULL;
-    struct live_model *models;
 
     for (size_t i = 0; i < live->model_count && !model; i++)
         if (live->models[i].process == process && live->models[i].id == id)
             model = &live->models[i];
     if (!model) {
-        models = grow(live->models, &live->model_capacity, live->model_count, LIVE_MODELS_MOST,
-                      sizeof *models);
-        if (!models)
+        if (!IFG_ARRAY_ROOM(live->models, live->model_capacity, live->model_count + 1,
+                            LIVE_MODELS_MOST))
             return LIVE_NONE;
-        live->models = models;
-        model = &models[live->model_count++];
+        model = &live->models[live->model_count++];
         *model = (struct live_model){ .process = process, .id = id, .changed = live->version };
     }
     changed = set_text(model->name, sizeof model->name, name);
@@ -344,18 +327,15 @@ uint32_t live_model(struct live *live, uint32_t process, uint32_t id, const char
 void live_thread(struct live *live, uint32_t number, uint32_t tid, uint32_t pid, const char *name)
 {
     struct live_thread *thread = NULL;
-    struct live_thread *threads;
 
     for (size_t i = 0; i < live->thread_count && !thread; i++)
         if (live->threads[i].thread == number)
             thread = &live->threads[i];
     if (!thread) {
-        threads = grow(live->threads, &live->thread_capacity, live->thread_count, LIVE_THREADS_MOST,
-                       sizeof *threads);
-        if (!threads)
+        if (!IFG_ARRAY_ROOM(live->threads, live->thread_capacity, live->thread_count + 1,
+                            LIVE_THREADS_MOST))
             return;
-        live->threads = threads;
-        thread = &threads[live->thread_count++];
+        thread = &live->threads[live->thread_count++];
         *thread = (struct live_thread){ .thread = number, .changed = live->version };
     }
     if (set_text(thread->name, sizeof thread->name, name) || thread->tid != tid ||

@@ -8,6 +8,7 @@
 
 #include "analyze/memory_internal.h"
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define SCENES_MAX 16u /* processes whose peak is looked at more closely */
 
@@ -30,15 +31,9 @@ static struct memory_phase *add_phase(struct building *building, const struct me
 {
     struct memory *memory = building->memory;
 
-    if (memory->phase_count == building->phase_capacity) {
-        size_t capacity = building->phase_capacity ? building->phase_capacity * 2 : 32;
-        struct memory_phase *phases = ifg_realloc(memory->phases, capacity, sizeof *phases);
-
-        if (!phases)
-            return NULL;
-        memory->phases = phases;
-        building->phase_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(memory->phases, building->phase_capacity, memory->phase_count + 1,
+                        IFG_ARRAY_ANY))
+        return NULL;
     memory->phases[memory->phase_count] = *phase;
     return &memory->phases[memory->phase_count++];
 }

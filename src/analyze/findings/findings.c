@@ -11,6 +11,7 @@
 
 #include "analyze/findings/findings_internal.h"
 #include "base/alloc.h"
+#include "base/array.h"
 
 static const struct finding_rule rules[] = {
     { "ep-fallback", rule_ep_fallback },
@@ -61,16 +62,9 @@ struct finding *finding_add(struct findings *out, enum finding_severity severity
         out->not_kept++;
         return NULL;
     }
-    if (out->count == out->capacity) {
-        size_t capacity = out->capacity ? out->capacity * 2 : 8;
-        struct finding *items = ifg_realloc(out->items, capacity, sizeof *items);
-
-        if (!items) {
-            out->status = IFG_NO_MEMORY;
-            return NULL;
-        }
-        out->items = items;
-        out->capacity = capacity;
+    if (!IFG_ARRAY_ROOM(out->items, out->capacity, out->count + 1, IFG_ARRAY_ANY)) {
+        out->status = IFG_NO_MEMORY;
+        return NULL;
     }
     finding = &out->items[out->count++];
     memset(finding, 0, sizeof *finding);

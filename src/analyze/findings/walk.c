@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define FRAMES_FIRST 64u
 #define NONE         SIZE_MAX
@@ -274,15 +275,8 @@ static struct frame *open_frame(struct walking *walking, size_t slice, bool fini
 
     while (walking->open > depth)
         close_frame(walking);
-    if (walking->open == walking->capacity) {
-        size_t capacity = walking->capacity ? 2 * walking->capacity : FRAMES_FIRST;
-        struct frame *frames = ifg_realloc(walking->frames, capacity, sizeof *frames);
-
-        if (!frames)
-            return NULL;
-        walking->frames = frames;
-        walking->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(walking->frames, walking->capacity, walking->open + 1, IFG_ARRAY_ANY))
+        return NULL;
     parent = walking->open ? &walking->frames[walking->open - 1] : NULL;
     frame = &walking->frames[walking->open++];
     frame->start_ns = model->start_ns[slice];
@@ -468,15 +462,9 @@ static enum ifg_status take_operator(struct walking *walking, struct frame *fram
 
 static enum ifg_status take_request(struct building *building, uint64_t request)
 {
-    if (building->request_count == building->request_capacity) {
-        size_t capacity = building->request_capacity ? building->request_capacity * 2 : 256;
-        uint64_t *requests = ifg_realloc(building->requests, capacity, sizeof *requests);
-
-        if (!requests)
-            return IFG_NO_MEMORY;
-        building->requests = requests;
-        building->request_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(building->requests, building->request_capacity, building->request_count + 1,
+                        IFG_ARRAY_ANY))
+        return IFG_NO_MEMORY;
     building->requests[building->request_count++] = request;
     return IFG_OK;
 }
