@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define IDLE_NS  2000000000ull /* a thread that has been quiet for this long may be gone */
 #define OPEN_MAX 64
@@ -79,18 +80,8 @@ static struct thread_stream *add(struct streams *streams, size_t at, pid_t tid, 
     struct thread_stream *thread;
     char name[32];
 
-    if (streams->count == streams->capacity) {
-        size_t capacity = streams->capacity ? 2 * streams->capacity : 16;
-        struct thread_stream **items =
-            capacity <= streams->kind->most
-                ? ifg_realloc(streams->items, capacity, sizeof(struct thread_stream *))
-                : NULL;
-
-        if (!items)
-            return NULL;
-        streams->items = items;
-        streams->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(streams->items, streams->capacity, streams->count + 1, streams->kind->most))
+        return NULL;
     read_name(streams->pid, tid, name, sizeof name);
     if (!name[0] && own_tid)
         read_name(streams->pid, own_tid, name, sizeof name);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "collect/ort_attach/names.h"
 
@@ -111,16 +112,9 @@ static void keep(struct attach_process *process, const struct uprobe_event *even
     if (process->is_earlier && !process->created && !shows_creation(process, number) &&
         (number >= ATTACH_INNER || attach_probes[number].function <= ATTACH_RELEASE))
         return; /* a server at work would fill all memory with its runs */
-    if (process->kept_count == process->kept_capacity) {
-        size_t capacity = process->kept_capacity ? 2 * process->kept_capacity : 64;
-
-        kept = capacity <= KEPT_MAX ? ifg_realloc(process->kept, capacity, sizeof *kept) : NULL;
-        if (!kept) {
-            process->lost++;
-            return;
-        }
-        process->kept = kept;
-        process->kept_capacity = capacity;
+    if (!IFG_ARRAY_ROOM(process->kept, process->kept_capacity, process->kept_count + 1, KEPT_MAX)) {
+        process->lost++;
+        return;
     }
     kept = &process->kept[process->kept_count++];
     kept->event = *event;
@@ -226,18 +220,9 @@ static struct attach_process *add_process(struct ort_attach *attach, pid_t pid)
 {
     struct attach_process *process;
 
-    if (attach->process_count == attach->process_capacity) {
-        size_t capacity = attach->process_capacity ? 2 * attach->process_capacity : 8;
-        struct attach_process **processes =
-            capacity <= ATTACH_PROCESSES_MAX
-                ? ifg_realloc(attach->processes, capacity, sizeof *processes)
-                : NULL;
-
-        if (!processes)
-            return NULL;
-        attach->processes = processes;
-        attach->process_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(attach->processes, attach->process_capacity, attach->process_count + 1,
+                        ATTACH_PROCESSES_MAX))
+        return NULL;
     process = ifg_alloc(1, sizeof *process);
     if (!process)
         return NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "collect/ort_attach/names.h"
 
 #define FUNCTION "main" /* ONNX Runtime knows no functions of a model */
@@ -91,15 +92,9 @@ static struct attach_model *new_model(struct attach_process *process,
     struct attach_model *model;
     char name[256];
 
-    if (process->model_count == process->model_capacity) {
-        size_t capacity = process->model_capacity ? 2 * process->model_capacity : 16;
-        struct attach_model **models = ifg_realloc(process->models, capacity, sizeof *models);
-
-        if (!models)
-            return NULL;
-        process->models = models;
-        process->model_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(process->models, process->model_capacity, process->model_count + 1,
+                        IFG_ARRAY_ANY))
+        return NULL;
     model = ifg_alloc(1, sizeof *model);
     if (!model)
         return NULL;
@@ -225,18 +220,9 @@ struct attach_session *attach_session_add(struct attach_process *process, uint64
     struct attach_session *session;
 
     if (at == process->session_count || process->sessions[at].address != address) {
-        if (process->session_count == process->session_capacity) {
-            size_t capacity = process->session_capacity ? 2 * process->session_capacity : 16;
-            struct attach_session *sessions =
-                capacity <= ATTACH_SESSIONS_MAX
-                    ? ifg_realloc(process->sessions, capacity, sizeof *sessions)
-                    : NULL;
-
-            if (!sessions)
-                return NULL;
-            process->sessions = sessions;
-            process->session_capacity = capacity;
-        }
+        if (!IFG_ARRAY_ROOM(process->sessions, process->session_capacity,
+                            process->session_count + 1, ATTACH_SESSIONS_MAX))
+            return NULL;
         memmove(process->sessions + at + 1, process->sessions + at,
                 (process->session_count - at) * sizeof *process->sessions);
         process->session_count++;

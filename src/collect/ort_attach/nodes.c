@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "collect/ort_attach/names.h"
 
@@ -37,15 +38,8 @@ static uint32_t add_node(struct attach_nodes *nodes, const char *name, const cha
 {
     struct attach_node *node;
 
-    if (nodes->count + 1 >= nodes->capacity) {
-        size_t capacity = nodes->capacity ? 2 * nodes->capacity : 256;
-
-        node = capacity <= NODES_MAX ? ifg_realloc(nodes->items, capacity, sizeof *node) : NULL;
-        if (!node)
-            return 0;
-        nodes->items = node;
-        nodes->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(nodes->items, nodes->capacity, nodes->count + 2, NODES_MAX))
+        return 0;
     node = &nodes->items[nodes->count + 1];
     *node = (struct attach_node){
         .name = ifg_strdup(name),

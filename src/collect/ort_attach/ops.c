@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 
 #define OPS_MAX   (1u << 18) /* of one run */
@@ -139,7 +140,6 @@ void attach_op_seen(struct attach_process *process, const struct uprobe_event *e
     size_t library = ATTACH_ID_LIBRARY(event->id);
     struct attach_thread *thread;
     const struct attach_kernels *kernels;
-    struct attach_op *ops;
 
     if (event->kind != UPROBE_CALL || library >= process->watched_count ||
         event->end_ns < event->start_ns)
@@ -155,16 +155,8 @@ void attach_op_seen(struct attach_process *process, const struct uprobe_event *e
             attach_ops_cut(thread, event); /* those inside of it */
         return;
     }
-    if (thread && thread->op_count == thread->op_capacity) {
-        size_t capacity = thread->op_capacity ? 2 * thread->op_capacity : 256;
-
-        ops = capacity <= OPS_MAX ? ifg_realloc(thread->ops, capacity, sizeof *ops) : NULL;
-        if (ops) {
-            thread->ops = ops;
-            thread->op_capacity = capacity;
-        }
-    }
-    if (!thread || thread->op_count == thread->op_capacity) {
+    if (!thread ||
+        !IFG_ARRAY_ROOM(thread->ops, thread->op_capacity, thread->op_count + 1, OPS_MAX)) {
         process->ops_lost++;
         return;
     }
@@ -307,16 +299,10 @@ void attach_queue_add(struct attach_process *process, const struct uprobe_event 
     struct ort_attach *attach = process->attach;
     struct attach_kept *kept;
 
-    if (attach->queue_count == attach->queue_capacity) {
-        size_t capacity = attach->queue_capacity ? 2 * attach->queue_capacity : 256;
-
-        kept = capacity <= QUEUE_MAX ? ifg_realloc(attach->queue, capacity, sizeof *kept) : NULL;
-        if (!kept) {
-            process->lost++;
-            return;
-        }
-        attach->queue = kept;
-        attach->queue_capacity = capacity;
+    if (!IFG_ARRAY_ROOM(attach->queue, attach->queue_capacity, attach->queue_count + 1,
+                        QUEUE_MAX)) {
+        process->lost++;
+        return;
     }
     kept = &attach->queue[attach->queue_count++];
     kept->event = *event;

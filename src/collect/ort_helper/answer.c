@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "collect/ort_helper/fields.h"
 
 #define TEXT_BYTES 4096
@@ -258,15 +259,8 @@ static bool read_node(struct fields *fields, struct ort_nodes *nodes, bool faile
         !keep_text(nodes, fields, &node.type) || !keep_text(nodes, fields, &node.provider) ||
         !fields_at_end(fields))
         return false;
-    if (nodes->count == *capacity) {
-        size_t larger = *capacity ? *capacity * 2 : 256;
-        struct ort_node *grown = ifg_realloc(nodes->items, larger, sizeof *grown);
-
-        if (!grown)
-            return false;
-        nodes->items = grown;
-        *capacity = larger;
-    }
+    if (!IFG_ARRAY_ROOM(nodes->items, *capacity, nodes->count + 1, ORT_HELPER_NODES_MAX))
+        return false;
     nodes->items[nodes->count++] = node;
     return true;
 }

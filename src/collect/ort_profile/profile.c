@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "import/event.h"
 #include "import/repair.h"
 #include "import/source.h"
@@ -83,22 +84,6 @@ static bool parse_integer(const struct value *value, int64_t *out_number)
     text[value->bytes] = '\0';
     *out_number = strtoll(text, &end, 10);
     return !*end;
-}
-
-static void *grow(struct reading *reading, void *items, size_t count, size_t *capacity, size_t size)
-{
-    size_t larger = *capacity ? *capacity * 2 : 1024;
-    void *grown;
-
-    if (count < *capacity)
-        return items;
-    grown = ifg_realloc(items, larger, size);
-    if (!grown) {
-        reading->no_memory = true;
-        return items;
-    }
-    *capacity = larger;
-    return grown;
 }
 
 static void put_attribute(struct ifg_bytes *details, uint8_t key, enum trace_value_type type,
@@ -206,9 +191,10 @@ static void take_node(struct reading *reading, const struct event *event, uint32
         return;
     }
     put_attributes(reading, event, &op);
-    profile->ops = grow(reading, profile->ops, profile->op_count, &reading->op_capacity, sizeof op);
-    if (!reading->no_memory)
+    if (IFG_ARRAY_ROOM(profile->ops, reading->op_capacity, profile->op_count + 1, OPS_MAX))
         profile->ops[profile->op_count++] = op;
+    else
+        reading->no_memory = true;
 }
 
 static void take_run(struct reading *reading, const struct event *event, uint32_t tid)
@@ -221,10 +207,10 @@ static void take_run(struct reading *reading, const struct event *event, uint32_
         !parse_time(&event->duration, &duration_ns))
         return;
     run.end_ns = run.start_ns + duration_ns;
-    profile->runs =
-        grow(reading, profile->runs, profile->run_count, &reading->run_capacity, sizeof run);
-    if (!reading->no_memory)
+    if (IFG_ARRAY_ROOM(profile->runs, reading->run_capacity, profile->run_count + 1, RUNS_MAX))
         profile->runs[profile->run_count++] = run;
+    else
+        reading->no_memory = true;
 }
 
 static void take_part(const struct event *event, struct profile_run *out_part)

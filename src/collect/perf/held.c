@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "collect/perf/records.h"
 
 #define RECORDS_MAX ((size_t)256 << 20)
@@ -73,27 +74,12 @@ void held_forget_told(struct held *held)
     held->sorted = false;
 }
 
-static bool make_room(struct held *held)
-{
-    size_t room = held->room ? held->room * 2 : 256;
-    struct held_place *bigger;
-
-    if (held->count < held->room)
-        return true;
-    bigger = ifg_realloc(held->places, room, sizeof *bigger);
-    if (!bigger)
-        return false;
-    held->places = bigger;
-    held->room = room;
-    return true;
-}
-
 bool held_note(struct held *held, size_t from)
 {
     while (from < held->records.size) {
         const struct perf_event_header *record = record_at(held, from);
 
-        if (!make_room(held)) {
+        if (!IFG_ARRAY_ROOM(held->places, held->room, held->count + 1, IFG_ARRAY_ANY)) {
             held->records.size = from;
             return false;
         }

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define MAGIC           0x4a695444u /* "JiTD"; the other way round on another kind of machine */
 #define VERSION         1u
+#define READ_FIRST      (1u << 20)
 #define HEADER_SIZE     40u
 #define PREFIX_SIZE     16u
 #define LOAD_SIZE       40u
@@ -77,16 +79,8 @@ static uint64_t long_at(const uint8_t *bytes)
 
 static bool add_line(struct jitdump *dump, const struct line *line)
 {
-    if (dump->line_count == dump->line_room) {
-        size_t room = dump->line_room ? dump->line_room * 2 : 1024;
-        void *bigger =
-            room > LINES_MAX ? NULL : ifg_realloc(dump->lines, room, sizeof *dump->lines);
-
-        if (!bigger)
-            return false;
-        dump->lines = bigger;
-        dump->line_room = room;
-    }
+    if (!IFG_ARRAY_ROOM(dump->lines, dump->line_room, dump->line_count + 1, LINES_MAX))
+        return false;
     dump->lines[dump->line_count++] = *line;
     return true;
 }
@@ -431,18 +425,13 @@ struct jitdump *jitdump_read(int fd)
     size_t size = 0, room = 0;
     uint8_t *bytes = NULL;
 
+    if (!IFG_ARRAY_ROOM(bytes, room, READ_FIRST, JITDUMP_BYTES_MAX))
+        return NULL;
     for (;;) {
         ssize_t got;
 
-        if (size == room) {
-            size_t more = room ? room * 2 : 1u << 20;
-            uint8_t *bigger = more > JITDUMP_BYTES_MAX ? NULL : ifg_realloc(bytes, more, 1);
-
-            if (!bigger)
-                break;
-            bytes = bigger;
-            room = more;
-        }
+        if (!IFG_ARRAY_ROOM(bytes, room, size + 1, JITDUMP_BYTES_MAX))
+            break;
         got = pread(fd, bytes + size, room - size, (off_t)size);
         if (got < 0 && errno == EINTR)
             continue;
@@ -450,7 +439,7 @@ struct jitdump *jitdump_read(int fd)
             break;
         size += (size_t)got;
     }
-    return bytes ? parse_owned(bytes, size) : NULL;
+    return parse_owned(bytes, size);
 }
 
 void jitdump_destroy(struct jitdump *dump)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/small_file.h"
 #include "base/ticks.h"
 #include "symbol/names.h"
@@ -322,15 +323,8 @@ static void listen(struct answer *answer, int fd, pid_t child, uint64_t end_ns)
 
 static bool add_symbol(struct lookup *lookup, const struct trace_symbol *symbol)
 {
-    if (lookup->count == lookup->room) {
-        size_t room = lookup->room ? lookup->room * 2 : 1024;
-        void *bigger = ifg_realloc(lookup->symbols, room, sizeof *lookup->symbols);
-
-        if (!bigger)
-            return false;
-        lookup->symbols = bigger;
-        lookup->room = room;
-    }
+    if (!IFG_ARRAY_ROOM(lookup->symbols, lookup->room, lookup->count + 1, IFG_ARRAY_ANY))
+        return false;
     lookup->symbols[lookup->count++] = *symbol;
     return true;
 }

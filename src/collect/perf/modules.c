@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "collect/perf/module_copy.h"
 #include "system/maps.h"
 
@@ -92,16 +93,8 @@ static struct entry *add(struct modules *modules, enum trace_module_kind kind, c
 {
     struct entry *entry;
 
-    if (modules->count == modules->room) {
-        size_t room = modules->room ? modules->room * 2 : 64;
-        struct entry **bigger =
-            room > MODULES_MAX ? NULL : ifg_realloc(modules->entries, room, sizeof *bigger);
-
-        if (!bigger)
-            return NULL;
-        modules->entries = bigger;
-        modules->room = room;
-    }
+    if (!IFG_ARRAY_ROOM(modules->entries, modules->room, modules->count + 1, MODULES_MAX))
+        return NULL;
     entry = ifg_alloc(1, sizeof *entry);
     if (entry)
         entry->module.path = ifg_strdup(path);

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "collect/perf/lookup.h"
 
 #define LIST_BYTES_MAX (256u << 20)
+#define READ_FIRST     (64u << 10)
 #define LIST_NAMES_MAX (8u << 20)
 
 struct listed {
@@ -42,16 +44,8 @@ static bool take_hex(const char **at, uint64_t *out_value)
 
 static bool add(struct name_list *list, uint64_t start, uint64_t size, const char *name)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? list->room * 2 : 1024;
-        void *bigger =
-            room > LIST_NAMES_MAX ? NULL : ifg_realloc(list->names, room, sizeof *list->names);
-
-        if (!bigger)
-            return false;
-        list->names = bigger;
-        list->room = room;
-    }
+    if (!IFG_ARRAY_ROOM(list->names, list->room, list->count + 1, LIST_NAMES_MAX))
+        return false;
     list->names[list->count] = (struct listed){ start, size, name, list->count };
     list->count++;
     return true;
@@ -155,16 +149,11 @@ struct name_list *name_list_read_fd(int fd, enum name_list_kind kind)
     char *text = NULL;
     ssize_t got = 0;
 
+    if (!IFG_ARRAY_ROOM(text, room, READ_FIRST, LIST_BYTES_MAX))
+        return NULL;
     for (;;) {
-        if (room - size < 2) {
-            size_t more = room ? room * 2 : 64u << 10;
-            char *bigger = more > LIST_BYTES_MAX ? NULL : ifg_realloc(text, more, 1);
-
-            if (!bigger)
-                break;
-            text = bigger;
-            room = more;
-        }
+        if (!IFG_ARRAY_ROOM(text, room, size + 2, LIST_BYTES_MAX))
+            break;
         got = pread(fd, text + size, room - size - 1, (off_t)size);
         if (got < 0 && errno == EINTR)
             continue;
@@ -172,8 +161,6 @@ struct name_list *name_list_read_fd(int fd, enum name_list_kind kind)
             break;
         size += (size_t)got;
     }
-    if (!text)
-        return NULL;
     text[size] = '\0';
     return parse_owned(text, kind);
 }

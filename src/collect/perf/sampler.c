@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "collect/perf/event_attr.h"
 #include "collect/perf/held.h"
@@ -41,10 +42,9 @@ struct sampler {
     struct ring *rings; /* one per CPU */
     size_t ring_count;
     int *samplers; /* events that take samples */
-    size_t sampler_count;
+    size_t sampler_count, sampler_room;
     int *others; /* the rest */
-    size_t other_count;
-    size_t room;
+    size_t other_count, other_room;
     int epoll;
     uint64_t last_read_ns;
     uint64_t patience_ns;
@@ -135,22 +135,11 @@ static enum ifg_status settle(struct perf_event_attr *attr, struct perf_event_at
 
 static bool keep(struct sampler *sampler, int fd, bool samples)
 {
-    size_t most = sampler->sampler_count > sampler->other_count ? sampler->sampler_count
-                                                                : sampler->other_count;
-
-    if (most + 1 >= sampler->room) {
-        size_t room = sampler->room ? sampler->room * 2 : 64;
-        int *bigger = ifg_realloc(sampler->samplers, room, sizeof *bigger);
-
-        if (bigger)
-            sampler->samplers = bigger;
-        if (bigger)
-            bigger = ifg_realloc(sampler->others, room, sizeof *bigger);
-        if (!bigger)
-            return false;
-        sampler->others = bigger;
-        sampler->room = room;
-    }
+    if (!IFG_ARRAY_ROOM(sampler->samplers, sampler->sampler_room, sampler->sampler_count + 1,
+                        IFG_ARRAY_ANY) ||
+        !IFG_ARRAY_ROOM(sampler->others, sampler->other_room, sampler->other_count + 1,
+                        IFG_ARRAY_ANY))
+        return false;
     if (samples)
         sampler->samplers[sampler->sampler_count++] = fd;
     else

@@ -7,21 +7,14 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define TASKS_MAX 65536u
 
 static bool add(struct task_list *list, uint32_t tid)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? list->room * 2 : 64;
-        uint32_t *bigger =
-            room > TASKS_MAX ? NULL : ifg_realloc(list->tids, room, sizeof *list->tids);
-
-        if (!bigger)
-            return false;
-        list->tids = bigger;
-        list->room = room;
-    }
+    if (!IFG_ARRAY_ROOM(list->tids, list->room, list->count + 1, TASKS_MAX))
+        return false;
     list->tids[list->count++] = tid;
     return true;
 }

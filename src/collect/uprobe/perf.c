@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "collect/uprobe/calls_internal.h"
 #include "collect/uprobe/perf_internal.h"
@@ -329,18 +330,10 @@ static void keep_sample(struct perf_state *state, const unsigned char *body, siz
     memcpy(head, body, sizeof head);
     if (head[3] != PERF_SAMPLE_REGS_ABI_64)
         return;
-    if (state->sample_count == state->sample_capacity) {
-        size_t larger = state->sample_capacity ? state->sample_capacity * 2 : 1024;
-        struct sample *samples = NULL;
-
-        if (larger <= SAMPLES_MOST)
-            samples = ifg_realloc(state->samples, larger, sizeof *samples);
-        if (!samples) {
-            state->losses.ring_full++;
-            return;
-        }
-        state->samples = samples;
-        state->sample_capacity = larger;
+    if (!IFG_ARRAY_ROOM(state->samples, state->sample_capacity, state->sample_count + 1,
+                        SAMPLES_MOST)) {
+        state->losses.ring_full++;
+        return;
     }
     sample = &state->samples[state->sample_count++];
     sample->kernel_id = head[0];
