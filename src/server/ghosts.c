@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/convert.h"
 #include "server/handler.h"
 #include "server/lod.h"
@@ -28,16 +29,9 @@ static void close_from(struct ghosts *ghosts, size_t depth)
     while (ghosts->depth > depth) {
         struct lod_span *span = &ghosts->open[--ghosts->depth];
 
-        if (ghosts->count == ghosts->capacity) {
-            size_t capacity = ghosts->capacity ? ghosts->capacity * 2 : 1024;
-            struct lod_span *grown = ifg_realloc(ghosts->spans, capacity, sizeof *grown);
-
-            if (!grown) {
-                ghosts->no_memory = true;
-                return;
-            }
-            ghosts->spans = grown;
-            ghosts->capacity = capacity;
+        if (!IFG_ARRAY_ROOM(ghosts->spans, ghosts->capacity, ghosts->count + 1, IFG_ARRAY_ANY)) {
+            ghosts->no_memory = true;
+            return;
         }
         span->row = (uint32_t)ghosts->depth;
         ghosts->spans[ghosts->count++] = *span;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "server/columns.h"
 
 #define FAN_BITS 4u
@@ -261,15 +262,8 @@ enum ifg_status lod_items_add(struct lod_items *items, const struct lod_item *it
         items->full = true;
         return IFG_OK;
     }
-    if (items->count == items->capacity) {
-        size_t capacity = items->capacity ? items->capacity * 2 : 1024;
-        struct lod_item *grown = ifg_realloc(items->items, capacity, sizeof *grown);
-
-        if (!grown)
-            return IFG_NO_MEMORY;
-        items->items = grown;
-        items->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(items->items, items->capacity, items->count + 1, IFG_ARRAY_ANY))
+        return IFG_NO_MEMORY;
     items->items[items->count++] = *item;
     return IFG_OK;
 }

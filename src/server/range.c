@@ -7,6 +7,7 @@
 
 #include "analyze/hot.h"
 #include "base/alloc.h"
+#include "base/array.h"
 #include "server/handler.h"
 #include "server/routes.h"
 #include "server/values.h"
@@ -62,16 +63,9 @@ static void add_duration(struct range *range, struct durations *to, uint64_t ns)
         to->step = to->step ? to->step * 2 : 2;
         to->seen = 1;
     }
-    if (to->count == to->capacity) {
-        size_t capacity = to->capacity ? to->capacity * 2 : 256;
-        uint64_t *grown = ifg_realloc(to->values, capacity, sizeof *grown);
-
-        if (!grown) {
-            range->no_memory = true;
-            return;
-        }
-        to->values = grown;
-        to->capacity = capacity;
+    if (!IFG_ARRAY_ROOM(to->values, to->capacity, to->count + 1, IFG_ARRAY_ANY)) {
+        range->no_memory = true;
+        return;
     }
     to->values[to->count++] = ns;
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "trace/reader.h"
 
 /* Loading decodes about so many bytes of a file in a second; for the progress, until it is over. */
@@ -35,15 +36,8 @@ static enum ifg_status add_file(struct traces *traces, const char *path, uint64_
 
     if (traces->count == TRACES_MOST)
         return ifg_fail(err, IFG_UNSUPPORTED, "more than %u traces at once", TRACES_MOST);
-    if (traces->count == traces->capacity) {
-        size_t capacity = traces->capacity ? traces->capacity * 2 : 8;
-        struct server_trace *grown = ifg_realloc(traces->items, capacity, sizeof *grown);
-
-        if (!grown)
-            return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
-        traces->items = grown;
-        traces->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(traces->items, traces->capacity, traces->count + 1, IFG_ARRAY_ANY))
+        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
     trace = &traces->items[traces->count];
     memset(trace, 0, sizeof *trace);
     trace->path = ifg_strdup(path);

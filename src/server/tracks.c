@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "server/rows.h"
 #include "server/trace.h"
 #include "server/tracks_internal.h"
@@ -38,15 +39,8 @@ struct track *tracks_add(struct tracks *out, enum track_kind kind, const char *p
 {
     struct track *track;
 
-    if (out->count == out->capacity) {
-        size_t capacity = out->capacity ? out->capacity * 2 : 64;
-        struct track *grown = ifg_realloc(out->items, capacity, sizeof *grown);
-
-        if (!grown)
-            return NULL;
-        out->items = grown;
-        out->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(out->items, out->capacity, out->count + 1, IFG_ARRAY_ANY))
+        return NULL;
     track = &out->items[out->count++];
     memset(track, 0, sizeof *track);
     track->kind = kind;
