@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "export/export_internal.h"
 
 enum column {
@@ -166,15 +167,8 @@ static void add_request(struct latency *l, struct sample *sample, uint64_t id)
 
 static struct sample *add_sample(struct latency *l, uint64_t start_ns, uint64_t end_ns)
 {
-    if (l->count == l->capacity) {
-        size_t capacity = l->capacity ? l->capacity * 2 : 256;
-        struct sample *samples = ifg_realloc(l->samples, capacity, sizeof *samples);
-
-        if (!samples)
-            return NULL;
-        l->samples = samples;
-        l->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(l->samples, l->capacity, l->count + 1, IFG_ARRAY_ANY))
+        return NULL;
     l->samples[l->count] = (struct sample){ start_ns, end_ns, start_ns, end_ns, 0, 0, 0, 0 };
     return &l->samples[l->count++];
 }

@@ -252,18 +252,6 @@ bool export_attribute_repeats(const struct export_slice *slice, size_t index)
     return false;
 }
 
-bool export_nest_grow(struct export_nest *nest)
-{
-    size_t capacity = nest->capacity ? nest->capacity * 2 : 64;
-    struct export_open *items = ifg_realloc(nest->items, capacity, sizeof *items);
-
-    if (!items)
-        return false;
-    nest->items = items;
-    nest->capacity = capacity;
-    return true;
-}
-
 void export_nest_fini(struct export_nest *nest)
 {
     ifg_free(nest->items);

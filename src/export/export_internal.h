@@ -3,6 +3,7 @@
 #ifndef IFG_EXPORT_EXPORT_INTERNAL_H
 #define IFG_EXPORT_EXPORT_INTERNAL_H
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "export/digits.h"
 #include "export/export.h"
@@ -137,12 +138,11 @@ static inline bool export_nest_overlaps(const struct export_nest *nest, uint64_t
     return nest->count && nest->items[nest->count - 1].end_ns < end_ns;
 }
 
-bool export_nest_grow(struct export_nest *nest);
 void export_nest_fini(struct export_nest *nest);
 
 static inline bool export_nest_push(struct export_nest *nest, const struct export_slice *slice)
 {
-    if (__builtin_expect(nest->count == nest->capacity, 0) && !export_nest_grow(nest))
+    if (!IFG_ARRAY_ROOM(nest->items, nest->capacity, nest->count + 1, IFG_ARRAY_ANY))
         return false;
     nest->items[nest->count++] = (struct export_open){ .end_ns = slice->end_ns,
                                                        .index = slice->index,

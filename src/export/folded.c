@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Folded stacks: "outer;inner 1234" lines, the number is the stack's own time in nanoseconds. */
 #include "base/alloc.h"
+#include "base/array.h"
 #include "export/sampled.h"
 #include "export/stacks.h"
 
@@ -62,15 +63,8 @@ static bool write_stack(struct folded *folded, uint32_t node)
     char *out;
 
     for (uint32_t at = node; at != STACK_ROOT; at = nodes[at].parent) {
-        if (depth == folded->path_capacity) {
-            size_t capacity = depth ? depth * 2 : 64;
-            uint32_t *path = ifg_realloc(folded->path, capacity, sizeof *path);
-
-            if (!path)
-                return false;
-            folded->path = path;
-            folded->path_capacity = capacity;
-        }
+        if (!IFG_ARRAY_ROOM(folded->path, folded->path_capacity, depth + 1, IFG_ARRAY_ANY))
+            return false;
         folded->path[depth++] = at;
     }
     while (depth-- > 0) {

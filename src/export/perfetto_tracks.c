@@ -3,6 +3,7 @@
 #include "export/perfetto_internal.h"
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define REFRESH_BYTES (4u << 20)
 #define BATCH_BYTES   (512u << 10)
@@ -319,15 +320,8 @@ struct lane *perfetto_lane(struct lanes *lanes, uint64_t start_ns, uint64_t end_
         }
         return &lanes->items[at];
     }
-    if (lanes->count == lanes->capacity) {
-        size_t capacity = lanes->capacity ? lanes->capacity * 2 : 4;
-        struct lane *items = ifg_realloc(lanes->items, capacity, sizeof *items);
-
-        if (!items)
-            return NULL;
-        lanes->items = items;
-        lanes->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(lanes->items, lanes->capacity, lanes->count + 1, IFG_ARRAY_ANY))
+        return NULL;
     at = lanes->count++;
     lanes->items[at] = (struct lane){ end_ns, (uint32_t)at, 0 };
     while (at && lanes->items[(at - 1) / 2].end_ns > lanes->items[at].end_ns) {
