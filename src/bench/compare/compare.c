@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/convert.h"
 #include "bench/compare/compare_internal.h"
 
@@ -237,19 +238,9 @@ static enum ifg_status add_unit(struct compare_row *row, double value, uint32_t 
 {
     size_t count = row->unit_count;
 
-    if ((count & (count - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
-        size_t capacity = count ? 2 * count : 1;
-        double *values = ifg_realloc(row->unit_ms, capacity, sizeof *values);
-        uint32_t *processes;
-
-        if (!values)
-            return compare_no_memory(err);
-        row->unit_ms = values;
-        processes = ifg_realloc(row->unit_process, capacity, sizeof *processes);
-        if (!processes)
-            return compare_no_memory(err);
-        row->unit_process = processes;
-    }
+    if (!IFG_ARRAY_ROOM(row->unit_ms, row->unit_capacity, count + 1, IFG_ARRAY_ANY) ||
+        !IFG_ARRAY_ROOM(row->unit_process, row->process_capacity, count + 1, IFG_ARRAY_ANY))
+        return compare_no_memory(err);
     row->unit_ms[count] = value;
     row->unit_process[count] = process;
     row->unit_count++;
@@ -260,14 +251,12 @@ enum ifg_status compare_add_pair(struct compare *compare, size_t number, double 
                                  double value, uint32_t process, struct ifg_error *err)
 {
     struct compare_row *row = &compare->rows[number];
-    double *partners;
     enum ifg_status status;
 
-    partners = ifg_realloc(row->baseline_ms, row->unit_count + 1, sizeof *partners);
-    if (!partners)
+    if (!IFG_ARRAY_ROOM(row->baseline_ms, row->baseline_capacity, row->unit_count + 1,
+                        IFG_ARRAY_ANY))
         return compare_no_memory(err);
-    row->baseline_ms = partners;
-    partners[row->unit_count] = baseline;
+    row->baseline_ms[row->unit_count] = baseline;
     status = add_unit(row, value, process, err);
     if (!status)
         status = add_unit(&compare->rows[0], baseline, process, err);

@@ -50,7 +50,8 @@ struct compare_row {
     double *unit_ms;        /* its units, in order; of the baseline all that it took part in */
     double *baseline_ms;    /* the baseline's partners (paired), or NULL */
     uint32_t *unit_process; /* which process they ran in, from 0 */
-    bool by_process;        /* block pairs: each process counts once (change.units of them) */
+    size_t unit_capacity, baseline_capacity, process_capacity;
+    bool by_process; /* block pairs: each process counts once (change.units of them) */
     size_t unit_count;
     struct samples_summary summary; /* of all its inferences; count 0: only units are known */
     struct samples_interval p99;    /* p99 is below .high with 95 % confidence */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "bench/compare/compare_models.h"
 
 #define WARMUP_LEAST   10u
@@ -16,27 +17,6 @@
 #define BLOCK_MS       20.0
 #define SAMPLES_MOST   (1u << 27)
 #define MS             1e-6
-
-/* Room for `more` further elements; the capacity doubles. */
-static bool make_room(void *list, size_t size, size_t used, size_t more, size_t *capacity)
-{
-    size_t grown = *capacity ? *capacity : 64;
-    void *block;
-
-    if (used + more <= *capacity)
-        return true;
-    if (used + more > SAMPLES_MOST)
-        return false;
-    while (grown < used + more)
-        grown *= 2;
-    memcpy(&block, list, sizeof block); /* a pointer of whatever type */
-    block = ifg_realloc(block, grown, size);
-    if (!block)
-        return false;
-    memcpy(list, &block, sizeof block);
-    *capacity = grown;
-    return true;
-}
 
 static void tell(const struct model_job *job, const char *row, const char *phase)
 {
@@ -213,11 +193,11 @@ static bool keep_block(struct model_job *job, struct contender *contender,
 {
     struct samples_block *block;
 
-    if (!make_room(&contender->samples_ms, sizeof *contender->samples_ms, contender->sample_count,
-                   count, &contender->sample_capacity) ||
-        !make_room(&contender->blocks, sizeof *contender->blocks, contender->block_count, 1,
-                   &contender->block_capacity) ||
-        !make_room(&job->seen, sizeof *job->seen, job->seen_count, 1, &job->seen_capacity))
+    if (!IFG_ARRAY_ROOM(contender->samples_ms, contender->sample_capacity,
+                        contender->sample_count + count, SAMPLES_MOST) ||
+        !IFG_ARRAY_ROOM(contender->blocks, contender->block_capacity, contender->block_count + 1,
+                        SAMPLES_MOST) ||
+        !IFG_ARRAY_ROOM(job->seen, job->seen_capacity, job->seen_count + 1, SAMPLES_MOST))
         return false;
     block = &contender->blocks[contender->block_count++];
     block->process = job->compare->processes;

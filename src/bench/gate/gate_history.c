@@ -19,6 +19,7 @@
 #include <yajl/yajl_parse.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "bench/gate/gate_internal.h"
 
 #define DEPTH_MAX   64
@@ -329,15 +330,8 @@ static enum ifg_status list_names(DIR *directory, struct names *names, struct if
             continue;
         if (names->count == NAMES_MAX)
             return ifg_fail(err, IFG_INVALID, "the history has more than %d files", NAMES_MAX);
-        if (names->count == names->room) {
-            size_t room = names->room ? 2 * names->room : 256;
-            char **grown = ifg_realloc(names->list, room, sizeof *grown);
-
-            if (!grown)
-                return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-            names->list = grown;
-            names->room = room;
-        }
+        if (!IFG_ARRAY_ROOM(names->list, names->room, names->count + 1, IFG_ARRAY_ANY))
+            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
         names->list[names->count] = ifg_strdup(entry->d_name);
         if (!names->list[names->count])
             return ifg_fail(err, IFG_NO_MEMORY, "out of memory");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "bench/measure/measure_internal.h"
 
 #define LIVE_SAMPLES_MAX 1000000u /* of one second */
@@ -135,17 +136,8 @@ void measure_show_live(struct measurement *all, const double *times_ms, size_t c
         live->began_ns = live->second_ns = now;
     for (size_t i = 0; i < count; i++) {
         live->inferences += per_query;
-        if (live->count == live->capacity) {
-            size_t capacity = live->capacity ? 2 * live->capacity : 1024;
-            double *grown = capacity > LIVE_SAMPLES_MAX
-                                ? NULL
-                                : ifg_realloc(live->times_ms, capacity, sizeof *grown);
-
-            if (!grown)
-                continue; /* counted, and the quantiles are of the others */
-            live->times_ms = grown;
-            live->capacity = capacity;
-        }
+        if (!IFG_ARRAY_ROOM(live->times_ms, live->capacity, live->count + 1, LIVE_SAMPLES_MAX))
+            continue; /* counted, and the quantiles are of the others */
         live->times_ms[live->count++] = times_ms[i];
     }
     if (now - live->second_ns >= 1000000000u)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/convert.h"
 #include "bench/measure/measure_internal.h"
 
@@ -19,28 +20,6 @@
 static enum ifg_status no_memory(struct ifg_error *err)
 {
     return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-}
-
-/* Room for `more` further elements; the capacity doubles. */
-static bool make_room(void *list, size_t size, size_t used, size_t more, size_t *capacity)
-{
-    size_t wanted = used + more;
-    size_t grown = *capacity ? *capacity : 64;
-    void *block;
-
-    if (wanted <= *capacity)
-        return true;
-    if (wanted > SAMPLES_MOST)
-        return false;
-    while (grown < wanted)
-        grown *= 2;
-    memcpy(&block, list, sizeof block); /* a pointer of whatever type */
-    block = ifg_realloc(block, grown, size);
-    if (!block)
-        return false;
-    memcpy(list, &block, sizeof block);
-    *capacity = grown;
-    return true;
 }
 
 static double median_of(const double *values, size_t count)
@@ -196,8 +175,8 @@ enum ifg_status measure_run_closed(struct measure_process *process, uint64_t que
     if (!count)
         return status;
     process->next_set += count;
-    if (!make_room(&process->times_ms, sizeof *process->times_ms, process->time_count, count,
-                   &process->time_capacity))
+    if (!IFG_ARRAY_ROOM(process->times_ms, process->time_capacity, process->time_count + count,
+                        SAMPLES_MOST))
         return no_memory(err);
     times = process->times_ms + process->time_count;
     for (size_t i = 0; i < count; i++)
@@ -339,10 +318,10 @@ enum ifg_status measure_add_block(struct measure_process *process, const double 
 
     if (!count)
         return IFG_OK;
-    if (!make_room(&out->samples_ms, sizeof *out->samples_ms, out->sample_count, count,
-                   &row->sample_capacity) ||
-        !make_room(&row->readings, sizeof *row->readings, out->block_count, 1, &blocks) ||
-        !make_room(&out->blocks, sizeof *out->blocks, out->block_count, 1, &row->block_capacity))
+    if (!IFG_ARRAY_ROOM(out->samples_ms, row->sample_capacity, out->sample_count + count,
+                        SAMPLES_MOST) ||
+        !IFG_ARRAY_ROOM(row->readings, blocks, out->block_count + 1, SAMPLES_MOST) ||
+        !IFG_ARRAY_ROOM(out->blocks, row->block_capacity, out->block_count + 1, SAMPLES_MOST))
         return no_memory(err);
     memcpy(out->samples_ms + out->sample_count, times_ms, count * sizeof *times_ms);
     memcpy(row->readings[out->block_count], readings, sizeof row->readings[0]);

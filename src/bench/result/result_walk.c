@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "bench/result/result_reading.h"
 
 #define PASSED_MAX 1000u
@@ -189,16 +190,9 @@ static int append_time(struct reading *reading, struct level *level, double numb
     if (field->count != SIZE_MAX)
         count = (size_t *)(void *)(level->base + field->count);
     memcpy(&values, level->base + field->offset, sizeof values);
-    if (*count == level->capacity) {
-        size_t capacity = level->capacity ? 2 * level->capacity : 64;
-        double *grown = ifg_realloc(values, capacity, sizeof *grown);
-
-        if (!grown)
-            return reading_no_memory(reading);
-        values = grown;
-        level->capacity = capacity;
-        memcpy(level->base + field->offset, &values, sizeof values);
-    }
+    if (!IFG_ARRAY_ROOM(values, level->capacity, *count + 1, IFG_ARRAY_ANY))
+        return reading_no_memory(reading);
+    memcpy(level->base + field->offset, &values, sizeof values);
     values[(*count)++] = number;
     return 1;
 }
@@ -287,15 +281,9 @@ static const char *keep_text(struct reading *reading, const char *text, size_t l
 {
     struct bench_result *result = reading->result;
 
-    if (result->text_count == reading->text_capacity) {
-        size_t capacity = reading->text_capacity ? 2 * reading->text_capacity : 32;
-        char **grown = ifg_realloc(result->texts, capacity, sizeof(*grown));
-
-        if (!grown)
-            return NULL;
-        result->texts = grown;
-        reading->text_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(result->texts, reading->text_capacity, result->text_count + 1,
+                        IFG_ARRAY_ANY))
+        return NULL;
     result->texts[result->text_count] = ifg_strndup(text, length);
     return result->texts[result->text_count] ? result->texts[result->text_count++] : NULL;
 }
@@ -440,15 +428,9 @@ static int begin_element(struct reading *reading, struct level *list)
         return reading_refuse(reading, "has more than %zu elements", field->limit);
     if (field->type == LIST) {
         memcpy(&elements, list->base + field->offset, sizeof elements);
-        if (*count == list->capacity) {
-            size_t capacity = list->capacity ? 2 * list->capacity : 8;
-
-            elements = ifg_realloc(elements, capacity, bytes);
-            if (!elements)
-                return reading_no_memory(reading);
-            list->capacity = capacity;
-            memcpy(list->base + field->offset, &elements, sizeof elements);
-        }
+        if (!ifg_array_grow(&elements, &list->capacity, bytes, *count + 1, field->limit))
+            return reading_no_memory(reading);
+        memcpy(list->base + field->offset, &elements, sizeof elements);
     }
     elements += *count * bytes;
     element_init(reading, field->object, elements);

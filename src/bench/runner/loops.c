@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 
 #define SPIN_NS       100000u    /* the last piece of a wait, which a sleep would not hit */
@@ -68,20 +69,12 @@ enum ifg_status loop_schedule(const struct runner_work *work, uint64_t **out_due
 
         if (at_ns >= 9e18 || (work->duration_ns && at_ns > (double)work->duration_ns))
             break;
-        if (count == capacity) {
-            size_t more = capacity ? 2 * capacity : 1024;
-            uint64_t *grown =
-                count < PROTOCOL_SCHEDULE_MAX ? ifg_realloc(due, more, sizeof *due) : NULL;
-
-            if (!grown) {
-                ifg_free(due);
-                return ifg_fail(err, IFG_NO_MEMORY,
-                                "a schedule of more than %zu queries is too long: take a lower "
-                                "rate or a shorter duration",
-                                count);
-            }
-            due = grown;
-            capacity = more;
+        if (!IFG_ARRAY_ROOM(due, capacity, count + 1, PROTOCOL_SCHEDULE_MAX)) {
+            ifg_free(due);
+            return ifg_fail(err, IFG_NO_MEMORY,
+                            "a schedule of more than %zu queries is too long: take a lower rate or "
+                            "a shorter duration",
+                            count);
         }
         due[count++] = (uint64_t)at_ns;
         at_s -= log((double)((next_random(&state) >> 11) + 1) * 0x1p-53) / work->rate_hz;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "bench/runner/runner_internal.h"
 
@@ -377,17 +378,11 @@ static bool take(struct runner *runner, uint64_t query)
 
     if (atomic_load_explicit(&place->full, memory_order_acquire) != query + 1)
         return false;
-    if (runner->taken_count == runner->taken_room) {
-        size_t room = runner->taken_room ? 2 * runner->taken_room : 1024;
-        struct runner_taken *grown = ifg_realloc(runner->taken, room, sizeof *grown);
-
-        if (!grown) {
-            runner->out_of_memory = true;
-            atomic_store_explicit(&place->full, 0, memory_order_relaxed);
-            return true;
-        }
-        runner->taken = grown;
-        runner->taken_room = room;
+    if (!IFG_ARRAY_ROOM(runner->taken, runner->taken_room, runner->taken_count + 1,
+                        IFG_ARRAY_ANY)) {
+        runner->out_of_memory = true;
+        atomic_store_explicit(&place->full, 0, memory_order_relaxed);
+        return true;
     }
     taken = &runner->taken[runner->taken_count];
     taken->due_ns = atomic_load_explicit(&place->due_ns, memory_order_relaxed);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "bench/runner/ort/ort_internal.h"
 
 #define NODES_MAX     10000000u
@@ -41,16 +42,8 @@ static bool add_node(ifg_bench_model *model, const char *provider, const void *n
         !ort_good(model->context, ORT(api, ORT_EpAssignedNode_GetOperatorType, void *,
                                       (const void *, const char **))(node, &op)))
         return false;
-    if (model->node_count == *capacity) {
-        size_t more = *capacity ? *capacity * 2 : 256;
-        struct ifg_bench_node *grown =
-            more <= NODES_MAX ? ifg_realloc(model->nodes, more, sizeof *grown) : NULL;
-
-        if (!grown)
-            return false;
-        model->nodes = grown;
-        *capacity = more;
-    }
+    if (!IFG_ARRAY_ROOM(model->nodes, *capacity, model->node_count + 1, NODES_MAX))
+        return false;
     model->nodes[model->node_count++] = (struct ifg_bench_node){ .name = name ? name : "",
                                                                  .op_type = op ? op : "",
                                                                  .provider = provider };
