@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/bytes.h"
 
 struct growing {
@@ -39,15 +40,8 @@ struct collecting {
 
 static void *grow(struct growing *list, size_t size)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 64;
-        void *items = ifg_realloc(list->items, capacity, size);
-
-        if (!items)
-            return NULL;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (!ifg_array_grow(&list->items, &list->capacity, size, list->count + 1, IFG_ARRAY_ANY))
+        return NULL;
     return (char *)list->items + list->count++ * size;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "model/model_internal.h"
 
 /* ---- slices ---- */
@@ -22,15 +23,8 @@ static void sweep_start(struct model_sweep *sweep, uint32_t thread)
 
 static bool sweep_push(struct model_sweep *sweep, size_t slice)
 {
-    if (sweep->count == sweep->capacity) {
-        size_t capacity = sweep->capacity ? 2 * sweep->capacity : 64;
-        size_t *open = ifg_realloc(sweep->open, capacity, sizeof *open);
-
-        if (!open)
-            return false;
-        sweep->open = open;
-        sweep->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(sweep->open, sweep->capacity, sweep->count + 1, IFG_ARRAY_ANY))
+        return false;
     sweep->open[sweep->count++] = slice;
     return true;
 }

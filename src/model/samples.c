@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "model/allocations.h"
 #include "model/model_internal.h"
 
@@ -128,15 +129,8 @@ static bool note_key(struct key_list *list, uint64_t key)
 
     if (list->count && *recent == key + 1)
         return true;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 256;
-        uint64_t *keys = ifg_realloc(list->keys, capacity, sizeof *keys);
-
-        if (!keys)
-            return false;
-        list->keys = keys;
-        list->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(list->keys, list->capacity, list->count + 1, IFG_ARRAY_ANY))
+        return false;
     list->keys[list->count++] = key;
     *recent = key + 1; /* 0 is none */
     return true;
@@ -321,16 +315,9 @@ static void sweep_push(struct sweep *sweep, size_t slice)
     const struct model_place *place = &sweep->model->places[sweep->model->place[slice]];
     struct open_slice open = { model_end_ns(sweep->model, slice), slice, MODEL_NONE, MODEL_NONE };
 
-    if (sweep->count == sweep->capacity) {
-        size_t capacity = sweep->capacity ? sweep->capacity * 2 : 64;
-        struct open_slice *more = ifg_realloc(sweep->open, capacity, sizeof *more);
-
-        if (!more) {
-            sweep->no_memory = true;
-            return;
-        }
-        sweep->open = more;
-        sweep->capacity = capacity;
+    if (!IFG_ARRAY_ROOM(sweep->open, sweep->capacity, sweep->count + 1, IFG_ARRAY_ANY)) {
+        sweep->no_memory = true;
+        return;
     }
     if (sweep->count) {
         open.ml = sweep->open[sweep->count - 1].ml;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "model/model_internal.h"
 
 struct ordered {
@@ -63,16 +64,9 @@ enum ifg_status walk_depths(struct model_builder *builder, const struct model_th
         while (depth && (ends[depth - 1] <= start || ends[depth - 1] < end))
             depth--;
         builder->depth[i] = (uint16_t)(depth < UINT16_MAX ? depth : UINT16_MAX);
-        if (depth == capacity) {
-            size_t larger = capacity ? 2 * capacity : 64;
-            uint64_t *grown = ifg_realloc(ends, larger, sizeof *ends);
-
-            if (!grown) {
-                ifg_free(ends);
-                return IFG_NO_MEMORY;
-            }
-            ends = grown;
-            capacity = larger;
+        if (!IFG_ARRAY_ROOM(ends, capacity, depth + 1, IFG_ARRAY_ANY)) {
+            ifg_free(ends);
+            return IFG_NO_MEMORY;
         }
         ends[depth++] = end;
     }

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 /* Room for zones that had not ended, per thread. A recorder shows at most 240. */
 #define UNFINISHED_MAX 256u
@@ -76,15 +77,8 @@ struct worker {
 
 static bool loose_add(struct loose_list *list, const struct loose_slice *slice)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 256;
-        struct loose_slice *items = ifg_realloc(list->items, capacity, sizeof *items);
-
-        if (!items)
-            return false;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(list->items, list->capacity, list->count + 1, IFG_ARRAY_ANY))
+        return false;
     list->items[list->count++] = *slice;
     return true;
 }
