@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "cli/bench_options.h"
 #include "cli/cli.h"
 #include "export/export.h"
@@ -228,16 +229,9 @@ void bench_report_take(const struct bench_batch *batch, void *user)
         uint64_t start_ns = batch->epoch_ns + batch->start_ns[i];
 
         pass_boundary(report, row, start_ns);
-        if (row->count == row->capacity) {
-            size_t capacity = row->capacity ? 2 * row->capacity : 1024;
-            struct export_inference *items = ifg_realloc(row->items, capacity, sizeof *items);
-
-            if (!items) {
-                no_memory(report);
-                return;
-            }
-            row->items = items;
-            row->capacity = capacity;
+        if (!IFG_ARRAY_ROOM(row->items, row->capacity, row->count + 1, IFG_ARRAY_ANY)) {
+            no_memory(report);
+            return;
         }
         row->items[row->count++] = (struct export_inference){
             .due_ns =
