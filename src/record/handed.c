@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "collect/ort_profile/stitch.h"
 
@@ -28,16 +29,8 @@ void target_note_ended(struct target *target, uint32_t tid, uint32_t thread, uin
 {
     if (!target->models) /* no model, no profile of it */
         return;
-    if (target->ended_count == target->ended_capacity) {
-        size_t capacity = target->ended_capacity ? 2 * target->ended_capacity : 16;
-        struct ended_thread *ended =
-            capacity <= ENDED_MAX ? ifg_realloc(target->ended, capacity, sizeof *ended) : NULL;
-
-        if (!ended)
-            return;
-        target->ended = ended;
-        target->ended_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(target->ended, target->ended_capacity, target->ended_count + 1, ENDED_MAX))
+        return;
     target->ended[target->ended_count++] = (struct ended_thread){ tid, thread, zones, dropped };
 }
 
@@ -71,17 +64,9 @@ bool target_note_file(struct target *target, uint32_t model, const char *kind, c
         return false;
     if (!is_own(target, name))
         return true;
-    if (target->file_count == target->file_capacity) {
-        size_t capacity = target->file_capacity ? 2 * target->file_capacity : 8;
-        struct handed_file *files =
-            capacity <= FILES_MAX ? ifg_realloc(target->files, capacity, sizeof *files) : NULL;
-
-        if (!files) {
-            target->files_lost++;
-            return true;
-        }
-        target->files = files;
-        target->file_capacity = capacity;
+    if (!IFG_ARRAY_ROOM(target->files, target->file_capacity, target->file_count + 1, FILES_MAX)) {
+        target->files_lost++;
+        return true;
     }
     file = &target->files[target->file_count++];
     file->model = model;

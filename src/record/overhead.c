@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define MS 1000000ull
 
@@ -71,7 +72,8 @@ struct overhead {
     double typical_ns;
     /* what came of it */
     double *slopes; /* of the stretches, ascending */
-    uint32_t stretch_count, stretch_room;
+    uint32_t stretch_count;
+    size_t stretch_room;
     uint64_t inferences;
 };
 
@@ -236,16 +238,9 @@ static void keep_stretch(struct overhead *overhead, const struct stretch *stretc
 
     if (!(stretch->xx >= PART_LEAST))
         return;
-    if (overhead->stretch_count == overhead->stretch_room) {
-        uint32_t room = overhead->stretch_room ? overhead->stretch_room * 2 : 256;
-        double *bigger =
-            room <= SLOPES_MAX ? ifg_realloc(overhead->slopes, room, sizeof *bigger) : NULL;
-
-        if (!bigger)
-            return;
-        overhead->slopes = bigger;
-        overhead->stretch_room = room;
-    }
+    if (!IFG_ARRAY_ROOM(overhead->slopes, overhead->stretch_room,
+                        (size_t)overhead->stretch_count + 1, SLOPES_MAX))
+        return;
     for (at = overhead->stretch_count++; at && overhead->slopes[at - 1] > slope; at--)
         overhead->slopes[at] = overhead->slopes[at - 1];
     overhead->slopes[at] = slope;

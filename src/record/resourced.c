@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "collect/proc/proc.h"
 #include "collect/streams.h"
@@ -121,16 +122,8 @@ struct moment {
 
 static bool push(struct values *values, const struct value *value, size_t most)
 {
-    if (values->count == values->capacity) {
-        size_t capacity = values->capacity ? values->capacity * 2 : 128;
-        struct value *items =
-            capacity <= most ? ifg_realloc(values->items, capacity, sizeof *items) : NULL;
-
-        if (!items)
-            return false;
-        values->items = items;
-        values->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(values->items, values->capacity, values->count + 1, most))
+        return false;
     values->items[values->count++] = *value;
     return true;
 }
@@ -354,16 +347,8 @@ static struct owner *take_owner(struct resource_watch *watch, uint32_t pid)
 
     if (owner)
         return owner;
-    if (watch->owner_count == watch->owner_capacity) {
-        size_t capacity = watch->owner_capacity ? watch->owner_capacity * 2 : 8;
-        struct owner *owners =
-            capacity <= OWNERS_MAX ? ifg_realloc(watch->owners, capacity, sizeof *owners) : NULL;
-
-        if (!owners)
-            return NULL;
-        watch->owners = owners;
-        watch->owner_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(watch->owners, watch->owner_capacity, watch->owner_count + 1, OWNERS_MAX))
+        return NULL;
     owner = &watch->owners[watch->owner_count++];
     *owner = (struct owner){ .pid = pid, .seen = true };
     /* Its name, while it has one: it may be gone when it is written. */
@@ -442,17 +427,8 @@ static uint32_t place_of(struct session *session, struct owner *owner, const cha
             return owner->places[at].location;
         }
     }
-    if (owner->place_count == owner->place_capacity) {
-        size_t capacity = owner->place_capacity ? owner->place_capacity * 2 : 32;
-        void *places = capacity <= PLACES_MAX
-                           ? ifg_realloc(owner->places, capacity, sizeof *owner->places)
-                           : NULL;
-
-        if (!places)
-            return 0;
-        owner->places = places;
-        owner->place_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(owner->places, owner->place_capacity, owner->place_count + 1, PLACES_MAX))
+        return 0;
     at = owner->place_count++;
     snprintf(owner->places[at].name, PROC_NAME_BYTES, "%s", name);
     owner->places[at].location = sink_location(
