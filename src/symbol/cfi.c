@@ -578,3 +578,24 @@ void cfi_walk(const struct cfi *cfi, cfi_take_function *take_it, cfi_take_row *t
             return;
     }
 }
+
+size_t cfi_entry(const struct cfi *cfi, uint64_t offset, cfi_take_function *take_it,
+                 cfi_take_row *take_row, void *user)
+{
+    struct common common;
+    struct reader body;
+    size_t next, id_at, common_at;
+    uint64_t back;
+
+    if (offset >= cfi->size || !take_entry(cfi, (size_t)offset, &body, &next))
+        return 0;
+    id_at = (size_t)(body.at - cfi->data);
+    back = take(&body, 4);
+    if (body.failed || !back || back > id_at)
+        return 0;
+    common_at = id_at - (size_t)back;
+    if (!take_common(cfi, common_at, &common))
+        return 0;
+    take_function(cfi, &common, body, take_it, take_row, user);
+    return next - (size_t)offset + (size_t)(common.program.end - (cfi->data + common_at));
+}

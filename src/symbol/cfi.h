@@ -37,6 +37,11 @@ typedef bool cfi_take_row(const struct cfi_row *row, void *user);
 void cfi_walk(const struct cfi *cfi, cfi_take_function *take_function, cfi_take_row *take_row,
               void *user);
 
+/* The same for the one entry at `offset` of .eh_frame. Returns how many bytes were looked at; 0:
+ * there is no function. */
+size_t cfi_entry(const struct cfi *cfi, uint64_t offset, cfi_take_function *take_function,
+                 cfi_take_row *take_row, void *user);
+
 /* A pointer in one of the encodings of .eh_frame; false if it is not one that we know. `address` is
  * that of cursor->at. */
 bool cfi_read_pointer(const uint8_t **at, const uint8_t *end, uint8_t encoding, uint64_t address,

@@ -3,7 +3,7 @@
  * Hostile call frame information. Strategies:
  *
  * 1. The input, but for its first byte, is a whole .eh_frame; that byte chooses the machine.
- * 2. The same bytes as a whole ELF file, if they look like one.
+ * 2. The same bytes as a whole ELF file, if they look like one: built, and looked up by its index.
  *
  * What comes out must be in order: rows inside their function, ascending.
  */
@@ -37,7 +37,7 @@ static bool take_row(const struct cfi_row *row, void *user)
     return true;
 }
 
-static void check_table(const struct unwind_table *table)
+static void check_table(struct unwind_table *table, struct unwind_table *opened)
 {
     uint64_t start, length;
 
@@ -51,13 +51,15 @@ static void check_table(const struct unwind_table *table)
             abort();
         unwind_table_find(table, at);
         unwind_table_find(table, at + length);
+        unwind_table_find(opened, at);
+        unwind_table_find(opened, at + length - 1);
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct elf_file *elf;
-    struct unwind_table *table;
+    struct unwind_table *table, *opened;
 
     if (size) {
         struct cfi cfi = { data + 1, size - 1, 0x400000, data[0] & 1 ? ELF_X86_64 : ELF_AARCH64 };
@@ -72,9 +74,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (elf_file_open_fd(file, "fuzz", &elf, NULL) != IFG_OK)
         return 0;
-    if (unwind_table_build(elf, &table, NULL) == IFG_OK) {
-        check_table(table);
+    if (unwind_table_open(elf, &opened, NULL) == IFG_OK) {
+        if (unwind_table_build(elf, &table, NULL) == IFG_OK)
+            check_table(table, opened);
+        else
+            unwind_table_find(opened, 0x400000);
         unwind_table_destroy(table);
+        unwind_table_destroy(opened);
     }
     elf_file_close(elf);
     return 0;

@@ -29,11 +29,11 @@
 struct unwind_mapping {
     uint64_t start;
     uint64_t end;
-    uint64_t bias;                    /* address in memory minus address in the file */
-    const struct unwind_table *table; /* NULL: none */
-    struct elf_file *elf;             /* for the bytes of its code; NULL: made at run time */
-    uint32_t number;                  /* the caller's name for it */
-    bool probes;                      /* the kernel's page for returns that a probe waits for */
+    uint64_t bias;              /* address in memory minus address in the file */
+    struct unwind_table *table; /* NULL: none */
+    struct elf_file *elf;       /* for the bytes of its code; NULL: made at run time */
+    uint32_t number;            /* the caller's name for it */
+    bool probes;                /* the kernel's page for returns that a probe waits for */
 };
 
 /* Why a walk ended. */

@@ -37,7 +37,7 @@ static void walk(struct unwind_space *space, const struct unwind_stack *stack,
     }
 }
 
-static void walk_all(struct elf_file *elf, const struct unwind_table *table, const uint8_t *stack,
+static void walk_all(struct elf_file *elf, struct unwind_table *table, const uint8_t *stack,
                      size_t size)
 {
     struct unwind_cache *cache = unwind_cache_create();

@@ -14,7 +14,8 @@
 #define ROWS_MAX  (64u << 20)
 #define SPAN_MAX  ((uint64_t)UINT32_MAX) /* from the first to the last function */
 #define WORD      8
-#define INDEX_MIN 8 /* bytes of a .eh_frame_hdr that are looked at */
+#define INDEX_MIN 8  /* bytes of a .eh_frame_hdr that are looked at */
+#define FIND_COST 64 /* bytes of entries that could be read while one is searched for */
 
 /* While it is built: functions as they come, each with its rows behind the others'. */
 struct built_function {
@@ -31,6 +32,24 @@ struct builder {
     struct unwind_row *rows; /* from the begin of their function */
     size_t row_count, row_room;
     bool failed;
+};
+
+/* An entry of .eh_frame_hdr, from the begin of that. */
+struct index_entry {
+    int32_t function;
+    int32_t entry; /* in .eh_frame */
+};
+
+struct unwind_search {
+    struct elf_file *elf;
+    uint64_t index;             /* address of .eh_frame_hdr */
+    uint64_t entries;           /* address of what follows; 0: not of the usual form */
+    struct index_entry *sorted; /* NULL: not read yet */
+    size_t count;
+    struct cfi cfi;
+    void *frames;           /* of cfi */
+    struct builder builder; /* of one function */
+    uint64_t spent;         /* bytes of entries that were read */
 };
 
 static bool add_function(const struct cfi_function *function, void *user)
@@ -174,19 +193,39 @@ static bool make_index(struct unwind_table *table)
     return true;
 }
 
-/* Where .eh_frame begins: the first pointer of its index. */
-static bool find_frames(struct elf_file *elf, uint64_t *out_address)
+/* Where .eh_frame begins: the first pointer of its index. Then come, in the form that all linkers
+ * write, a count and as many entries of two numbers of 4 bytes. */
+static bool find_frames(struct elf_file *elf, struct unwind_search *search)
 {
     uint8_t header[32];
     const uint8_t *at = header + 4;
-    uint64_t index;
+    uint64_t count;
     size_t got;
 
-    if (!elf_file_unwind_index(elf, &index))
+    if (!elf_file_unwind_index(elf, &search->index))
         return false;
-    got = elf_file_read(elf, index, header, sizeof header);
-    return got >= INDEX_MIN && header[0] == 1 && header[1] != DW_EH_PE_omit &&
-           cfi_read_pointer(&at, header + got, header[1], index + 4, index, out_address);
+    got = elf_file_read(elf, search->index, header, sizeof header);
+    if (got < INDEX_MIN || header[0] != 1 || header[1] == DW_EH_PE_omit ||
+        !cfi_read_pointer(&at, header + got, header[1], search->index + 4, search->index,
+                          &search->cfi.address))
+        return false;
+    if (header[2] == DW_EH_PE_udata4 && header[3] == (DW_EH_PE_datarel | DW_EH_PE_sdata4) &&
+        cfi_read_pointer(&at, header + got, header[2], 0, 0, &count) && count) {
+        search->count = (size_t)count;
+        search->entries = search->index + (uint64_t)(at - header);
+    }
+    return true;
+}
+
+static void close_search(struct unwind_search *search)
+{
+    if (!search)
+        return;
+    ifg_free(search->builder.functions);
+    ifg_free(search->builder.rows);
+    ifg_free(search->sorted);
+    ifg_free(search->frames);
+    ifg_free(search);
 }
 
 static enum ifg_status finish(struct unwind_table *table, struct builder *builder, const char *name,
@@ -210,62 +249,192 @@ static enum ifg_status finish(struct unwind_table *table, struct builder *builde
     return IFG_OK;
 }
 
+static enum ifg_status load_frames(struct unwind_search *search, struct ifg_error *err)
+{
+    struct elf_place place;
+    enum ifg_status status;
+
+    if (search->frames)
+        return IFG_OK;
+    if (!elf_file_locate(search->elf, search->cfi.address, &place))
+        return ifg_fail(err, IFG_NOT_FOUND, "%s has no .eh_frame", elf_file_name(search->elf));
+    search->cfi.size = (size_t)(place.left > ELF_TABLE_MAX ? ELF_TABLE_MAX : place.left);
+    status = elf_file_load(search->elf, "call frames", search->cfi.address, search->cfi.size,
+                           &search->frames, err);
+    search->cfi.data = search->frames;
+    return status;
+}
+
+static enum ifg_status complete(struct unwind_table *table, struct ifg_error *err)
+{
+    struct unwind_search *search = table->search;
+    struct builder builder = { .arm = table->machine == ELF_AARCH64 };
+    enum ifg_status status = load_frames(search, err);
+
+    if (!status) {
+        cfi_walk(&search->cfi, add_function, add_row, &builder);
+        status = finish(table, &builder, elf_file_name(search->elf), err);
+    }
+    if (status) {
+        table->first = table->end = 0;
+        table->function_count = 0;
+    }
+    table->search = NULL;
+    close_search(search);
+    ifg_free(builder.functions);
+    ifg_free(builder.rows);
+    return status;
+}
+
+enum ifg_status unwind_table_open(struct elf_file *elf, struct unwind_table **out_table,
+                                  struct ifg_error *err)
+{
+    struct unwind_table *table = ifg_alloc(1, sizeof *table);
+    struct unwind_search *search = ifg_alloc(1, sizeof *search);
+    struct elf_place place;
+
+    *out_table = NULL;
+    if (!table || !search) {
+        ifg_free(table);
+        ifg_free(search);
+        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table",
+                        elf_file_name(elf));
+    }
+    table->machine = elf_file_machine(elf);
+    table->search = search;
+    search->elf = elf;
+    search->cfi.machine = table->machine;
+    search->builder.arm = table->machine == ELF_AARCH64;
+    if (!find_frames(elf, search) || !elf_file_locate(elf, search->cfi.address, &place)) {
+        unwind_table_destroy(table);
+        return ifg_fail(err, IFG_NOT_FOUND, "%s has no .eh_frame", elf_file_name(elf));
+    }
+    *out_table = table;
+    return IFG_OK;
+}
+
 enum ifg_status unwind_table_build(struct elf_file *elf, struct unwind_table **out_table,
                                    struct ifg_error *err)
 {
-    struct cfi cfi = { .machine = elf_file_machine(elf) };
-    struct builder builder = { 0 };
-    struct unwind_table *table = NULL;
-    struct elf_place place;
-    void *data = NULL;
-    enum ifg_status status;
+    enum ifg_status status = unwind_table_open(elf, out_table, err);
 
-    *out_table = NULL;
-    if (!find_frames(elf, &cfi.address) || !elf_file_locate(elf, cfi.address, &place))
-        return ifg_fail(err, IFG_NOT_FOUND, "%s has no .eh_frame", elf_file_name(elf));
-    cfi.size = (size_t)(place.left > ELF_TABLE_MAX ? ELF_TABLE_MAX : place.left);
-    status = elf_file_load(elf, "call frames", cfi.address, cfi.size, &data, err);
     if (status)
         return status;
-    cfi.data = data;
-    table = ifg_alloc(1, sizeof *table);
-    if (!table) {
-        status =
-            ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table", elf_file_name(elf));
-        goto out;
+    status = complete(*out_table, err);
+    if (status) {
+        unwind_table_destroy(*out_table);
+        *out_table = NULL;
     }
-    table->machine = cfi.machine;
-    builder.arm = cfi.machine == ELF_AARCH64;
-    cfi_walk(&cfi, add_function, add_row, &builder);
-    status = finish(table, &builder, elf_file_name(elf), err);
-    if (status)
-        goto out;
-    *out_table = table;
-    table = NULL;
-out:
-    unwind_table_destroy(table);
-    ifg_free(builder.functions);
-    ifg_free(builder.rows);
-    ifg_free(data);
     return status;
+}
+
+void unwind_table_complete(struct unwind_table *table)
+{
+    if (table->search && complete(table, NULL) != IFG_OK)
+        return; /* it is empty: nothing is known of any address */
 }
 
 void unwind_table_destroy(struct unwind_table *table)
 {
     if (!table)
         return;
+    close_search(table->search);
     ifg_free(table->rows);
     ifg_free(table->functions);
     ifg_free(table->index);
     ifg_free(table);
 }
 
-const struct unwind_row *unwind_table_find(const struct unwind_table *table, uint64_t address)
-{
-    uint64_t at = address - table->first;
-    size_t page = (size_t)(at / UNWIND_PAGE);
-    size_t low, high;
+/* ---- looking up one by one ---- */
 
+/* False: the index is not what linkers write. */
+static bool load_index(struct unwind_search *search)
+{
+    void *entries;
+
+    if (search->sorted)
+        return true;
+    if (!search->entries || load_frames(search, NULL) != IFG_OK ||
+        elf_file_load(search->elf, "index of call frames", search->entries,
+                      (uint64_t)search->count * sizeof *search->sorted, &entries, NULL) != IFG_OK)
+        return false;
+    search->sorted = entries;
+    for (size_t i = 1; i < search->count; i++)
+        if (search->sorted[i].function < search->sorted[i - 1].function)
+            return false;
+    return true;
+}
+
+/* The first of those entries that begin last, but not behind an address; NULL: it is before all. */
+static const struct index_entry *find_entry(const struct unwind_search *search, int64_t at)
+{
+    size_t low = 0, high = search->count;
+    int64_t function;
+
+    if (at < search->sorted[0].function)
+        return NULL;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (search->sorted[middle].function <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    function = search->sorted[low].function;
+    if (low && search->sorted[low - 1].function == function) {
+        for (high = low, low = 0; low < high;) {
+            size_t middle = low + (high - low) / 2;
+
+            if (search->sorted[middle].function < function)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+    }
+    return &search->sorted[low];
+}
+
+/* False: the index does not lead there, or has been used so much that all may as well be read. */
+static bool look_up(struct unwind_search *search, uint64_t address,
+                    const struct unwind_row **out_row)
+{
+    struct builder *builder = &search->builder;
+    const struct index_entry *entry;
+    uint64_t start, frame;
+    size_t read;
+
+    *out_row = NULL;
+    if (!load_index(search) || search->spent > search->cfi.size)
+        return false;
+    entry = find_entry(search, (int64_t)(address - search->index));
+    if (!entry)
+        return true;
+    start = search->index + (uint64_t)(int64_t)entry->function;
+    frame = search->index + (uint64_t)(int64_t)entry->entry;
+    builder->function_count = builder->row_count = 0;
+    read = cfi_entry(&search->cfi, frame - search->cfi.address, add_function, add_row, builder);
+    search->spent += read + FIND_COST;
+    if (builder->failed || !read || builder->function_count != 1 ||
+        builder->functions[0].start != start)
+        return false;
+    for (size_t i = 0; i < builder->row_count && address - start < builder->functions[0].size; i++)
+        if (builder->rows[i].at <= address - start)
+            *out_row = &builder->rows[i];
+    return true;
+}
+
+const struct unwind_row *unwind_table_find(struct unwind_table *table, uint64_t address)
+{
+    const struct unwind_row *row;
+    size_t page, low, high;
+    uint64_t at;
+
+    if (table->search && look_up(table->search, address, &row))
+        return row;
+    unwind_table_complete(table);
+    at = address - table->first;
+    page = (size_t)(at / UNWIND_PAGE);
     if (address < table->first || address >= table->end)
         return NULL;
     low = table->index[page];

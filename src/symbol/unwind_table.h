@@ -3,9 +3,13 @@
  * Where the caller of a function is found, for every address of a program or library, from its
  * .eh_frame: rows sorted by address, each good from there to the next one.
  *
- * Addresses are those of the file. A table is built once per file and only read afterwards. The
- * file is hostile: every length is checked, and what cannot be understood becomes a row that says
- * so (UNWIND_UNKNOWN), never a guess.
+ * Addresses are those of the file. The file is hostile: every length is checked, and what cannot be
+ * understood becomes a row that says so (UNWIND_UNKNOWN), never a guess.
+ *
+ * Building the table of a large library takes 20 to 30 ms of CPU time, and libraries are mapped
+ * when a program starts, which is the worst moment. So a table can be opened instead: rows are then
+ * looked up one by one in the index that linkers write (.eh_frame_hdr), until that has cost about
+ * as much as building it.
  */
 #ifndef IFG_SYMBOL_UNWIND_TABLE_H
 #define IFG_SYMBOL_UNWIND_TABLE_H
@@ -61,7 +65,8 @@ struct unwind_table {
     size_t function_count;
     uint32_t *index; /* row that holds the begin of each UNWIND_PAGE, and one more */
     size_t index_count;
-    size_t unknown; /* rows with UNWIND_UNKNOWN */
+    size_t unknown;               /* rows with UNWIND_UNKNOWN */
+    struct unwind_search *search; /* NULL: all of the above is there */
 };
 
 /* So small that the rows of one are two or three lines of the CPU's cache. */
@@ -70,12 +75,22 @@ struct unwind_table {
 /* IFG_NOT_FOUND: the file has no .eh_frame. Parts that are damaged are left out. */
 enum ifg_status unwind_table_build(struct elf_file *elf, struct unwind_table **out_table,
                                    struct ifg_error *err) IFG_MUST_CHECK;
+
+/* The same, without reading more than a header. The file has to stay open as long as the table is
+ * there. */
+enum ifg_status unwind_table_open(struct elf_file *elf, struct unwind_table **out_table,
+                                  struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Builds what an opened table lacks; if that fails, it is empty. For who asks for many
+ * functions. */
+void unwind_table_complete(struct unwind_table *table);
 void unwind_table_destroy(struct unwind_table *table);
 
-/* The row for an address; NULL outside of the table, and where no function is known. */
-const struct unwind_row *unwind_table_find(const struct unwind_table *table, uint64_t address);
+/* The row for an address; NULL outside of the table, and where no function is known. Good until the
+ * next call; `at` says nothing. */
+const struct unwind_row *unwind_table_find(struct unwind_table *table, uint64_t address);
 
-/* The function that an address is in; false if none is known. */
+/* The function that an address is in; false if none is known, or the table is not complete. */
 bool unwind_table_function(const struct unwind_table *table, uint64_t address, uint64_t *out_start,
                            uint64_t *out_size);
 

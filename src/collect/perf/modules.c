@@ -249,7 +249,7 @@ static void load(const struct modules *modules, struct entry *entry, const struc
             module->note = "replaced by another file";
         } else {
             snprintf(module->build_id, sizeof module->build_id, "%s", build_id);
-            if (unwind_table_build(module->elf, &module->table, NULL) != IFG_OK)
+            if (unwind_table_open(module->elf, &module->table, NULL) != IFG_OK)
                 module->table = NULL;
         }
     }
@@ -281,7 +281,7 @@ static const struct module *take_vdso(struct modules *modules, uint32_t pid)
         if (write(fd, (const uint8_t *)bytes + at, VDSO_PAGE) != VDSO_PAGE)
             break; /* the next page is not there */
     if (fd >= 0 && elf_file_open_fd(fd, "[vdso]", &entry->module.elf, NULL) == IFG_OK &&
-        unwind_table_build(entry->module.elf, &entry->module.table, NULL) != IFG_OK)
+        unwind_table_open(entry->module.elf, &entry->module.table, NULL) != IFG_OK)
         entry->module.table = NULL;
     if (fd >= 0)
         close(fd);
