@@ -635,7 +635,7 @@ static void write_details(const struct bench_options *options, const struct benc
 static void write_row(const struct bench_row *row, int name_columns, struct ifg_bytes *out)
 {
     struct line line = { 0 };
-    char text[4][32];
+    char text[4][32], policy[64];
     double p50 = row->summary.p[SAMPLES_P50];
     struct unit unit = unit_for(p50);
     struct bench_memory memory;
@@ -668,6 +668,8 @@ static void write_row(const struct bench_row *row, int name_columns, struct ifg_
     line.used = 0;
     line.text[0] = '\0';
     add_placement(&line, row);
+    if (*bench_row_policy(row, policy))
+        add(&line, " · %s%s", policy, bench_row_fell_back(row) ? ": fallback" : "");
     cli_print(out, "  %s%s\n", line.text, *row->reason ? " · ended early" : "");
 }
 

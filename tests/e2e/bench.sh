@@ -153,6 +153,8 @@ exits "alone it is the answer" 4 real -q "$models/mixed.onnx" --ep cuda
 ok "--policy" real -q "$models/mixed.onnx" --policy PREFER_NPU -f -o "$T/result.json"
 matches "which was asked for, and that there is no NPU" "$(cat "$T/stdout")" '^policy +PREFER_NPU: fallback, all nodes run on the CPU; the runtime has no NPU'
 is "in JSON" "$(value 'd["policy"], d["policy_fallback"]')" "('PREFER_NPU', True)"
+ok "a policy and several rows" real -q "$models/mixed.onnx" --policy PREFER_NPU --threads 1,2
+is "each row says what was asked for, and that it fell back" "$(grep -c '^  .* CPU 12 nodes · PREFER_NPU: fallback$' "$T/stdout")" 2
 ok "--policy PREFER_CPU" real -q "$models/mixed.onnx" --policy PREFER_CPU
 matches "is no fallback" "$(cat "$T/stdout")" '^policy +PREFER_CPU$'
 ok "--winml-json" sh -c "'$INFEROGRAM' bench -q '$models/mixed.onnx' --processes 1 -w 5 -n 10 --policy PREFER_NPU --winml-json >'$T/result.json'"
