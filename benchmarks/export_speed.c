@@ -145,7 +145,7 @@ static void forget_peak(void)
 }
 
 /* Million slices per second, the best of a few rounds. */
-static double measure(const struct model *model, const char *format,
+static double measure(const struct timeline *timeline, const char *format,
                       const struct export_options *options)
 {
     double best = 0;
@@ -159,7 +159,7 @@ static double measure(const struct model *model, const char *format,
 
         if (export_sink_open(&sink, "/dev/null", false, &err))
             fail("open", &err);
-        if (export_run(model, export_find_format(format), options, &sink, &result, &err))
+        if (export_run(timeline, export_find_format(format), options, &sink, &result, &err))
             fail(format, &err);
         if (export_sink_close(&sink, true, &err))
             fail("close", &err);
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
     const struct export_options unwrap = { .unwrap = true };
     const struct export_options plain = { 0 };
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     struct ifg_error err = { 0 };
     size_t slices = 10000000;
     char path[4096];
@@ -199,22 +199,23 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s", bench_file("export.ifg"));
     write_trace(path, slices);
     begin = bench_wall_seconds();
-    if (trace_reader_open(path, &reader, &err) || model_create(reader, NULL, &model, &err))
+    if (trace_reader_open(path, &reader, &err) || timeline_create(reader, NULL, &timeline, &err))
         fail("load", &err);
     bench_result("load_s", bench_wall_seconds() - begin, "s");
     bench_result("loaded_mb", memory_mb("VmRSS:"), "MB");
     forget_peak();
-    rates[0] = measure(model, "csv", &plain);
-    rates[1] = measure(model, "tracy-csv", &unwrap);
-    rates[2] = measure(model, "chrome", &plain);
+    rates[0] = measure(timeline, "csv", &plain);
+    rates[1] = measure(timeline, "tracy-csv", &unwrap);
+    rates[2] = measure(timeline, "chrome", &plain);
     bench_bar("memory_over_model_mb",
-              memory_mb("VmHWM:") - MODEL_BYTES * (double)model->slice_count / 1e6, EXTRA_MB, "MB");
-    rates[3] = measure(model, "perfetto", &plain);
+              memory_mb("VmHWM:") - MODEL_BYTES * (double)timeline->slice_count / 1e6, EXTRA_MB,
+              "MB");
+    rates[3] = measure(timeline, "perfetto", &plain);
     at_least("csv_m_per_s", rates[0], 4);
     at_least("unwrap_m_per_s", rates[1], 4);
     at_least("chrome_m_per_s", rates[2], 2);
     bench_result("perfetto_m_per_s", rates[3], "M slices/s");
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     return bench_end();
 }

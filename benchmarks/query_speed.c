@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 {
     size_t slices = 10000000;
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct query *query;
     struct ifg_error err = { 0 };
     const char *path;
@@ -102,13 +102,13 @@ int main(int argc, char **argv)
     bench_begin("query_speed", argc, argv);
     path = bench_file("query.ifg");
     slices = synthetic_trace(path, slices, false);
-    if (trace_reader_open(path, &reader, &err) || model_create(reader, NULL, &model, &err) ||
-        query_create(model, &query, &err))
+    if (trace_reader_open(path, &reader, &err) || timeline_create(reader, NULL, &timeline, &err) ||
+        query_create(timeline, &query, &err))
         die(&err);
     bench_result("slices", (double)slices, "");
     measure(query, slices);
     query_destroy(query);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     return bench_end();
 }

@@ -50,21 +50,22 @@ static double scan_seconds(size_t bytes)
 static struct round run(const char *path, size_t zones)
 {
     struct round round = { 0 };
-    struct model_options one_core = { .threads = 1 };
+    struct timeline_options one_core = { .threads = 1 };
     struct stats_options by_zone = { .by = STATS_BY_ZONE };
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stats *stats;
     struct ifg_error err;
     struct rusage usage;
     double begin = bench_cpu_seconds();
 
-    if (trace_reader_open(path, &reader, &err) || model_create(reader, &one_core, &model, &err)) {
+    if (trace_reader_open(path, &reader, &err) ||
+        timeline_create(reader, &one_core, &timeline, &err)) {
         fprintf(stderr, "%s\n", err.message);
         exit(1);
     }
     round.load_seconds = bench_cpu_seconds() - begin;
-    if (stats_create(model, &by_zone, &stats, &err)) {
+    if (stats_create(timeline, &by_zone, &stats, &err)) {
         fprintf(stderr, "%s\n", err.message);
         exit(1);
     }
@@ -74,7 +75,7 @@ static struct round run(const char *path, size_t zones)
     for (size_t i = 0; i < stats->row_count; i++)
         round.counted += stats->rows[i].count;
     stats_destroy(stats);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     round.scan_seconds = scan_seconds(zones * COLUMN_BYTES);
     return round;

@@ -20,15 +20,15 @@ static bool is_whole_name(const char *name, const char *text)
     return strncmp(name, text, length) == 0 && (!name[length] || name[length] == '(');
 }
 
-static bool has_address(const struct model_profile *profile, const struct hot_row *row,
+static bool has_address(const struct timeline_profile *profile, const struct hot_row *row,
                         uint64_t address)
 {
-    const struct model_routine *routine = &profile->routines[row->routine];
+    const struct timeline_routine *routine = &profile->routines[row->routine];
 
     return routine->size ? address - routine->start < routine->size : false;
 }
 
-static size_t take_rows(const struct hot *hot, const struct model_profile *profile,
+static size_t take_rows(const struct hot *hot, const struct timeline_profile *profile,
                         const char *text, int how, size_t *out, size_t size)
 {
     uint64_t address = how ? 0 : strtoull(text, NULL, 16);
@@ -54,7 +54,7 @@ static const char *plain_name(const char *name)
 }
 
 /* A runtime compiles the same function again and again: these are one to people. */
-static bool are_versions(const struct hot *hot, const struct model_profile *profile,
+static bool are_versions(const struct hot *hot, const struct timeline_profile *profile,
                          const size_t *rows, size_t count)
 {
     const struct hot_row *first = &hot->rows[rows[0]];
@@ -73,7 +73,7 @@ static bool are_versions(const struct hot *hot, const struct model_profile *prof
 }
 
 /* Of several versions of a function the one with most samples. */
-static size_t choose_version(const struct hot *hot, const struct model_profile *profile,
+static size_t choose_version(const struct hot *hot, const struct timeline_profile *profile,
                              size_t *rows, size_t count, size_t size)
 {
     if (count < 2 || count > size || !are_versions(hot, profile, rows, count))
@@ -84,8 +84,8 @@ static size_t choose_version(const struct hot *hot, const struct model_profile *
     return 1;
 }
 
-size_t annotate_find(const struct hot *hot, const struct model_profile *profile, const char *text,
-                     size_t *out, size_t size)
+size_t annotate_find(const struct hot *hot, const struct timeline_profile *profile,
+                     const char *text, size_t *out, size_t size)
 {
     size_t count = 0;
 
@@ -99,7 +99,7 @@ size_t annotate_find(const struct hot *hot, const struct model_profile *profile,
 
 /* ---- sources ---- */
 
-const char *annotate_source_line(const struct model_profile *profile, const char *file,
+const char *annotate_source_line(const struct timeline_profile *profile, const char *file,
                                  uint32_t line, size_t *out_bytes)
 {
     const struct trace_profile *trace = profile->trace;
@@ -146,11 +146,11 @@ static int compare_lines(const void *a, const void *b)
 
 /* The lines of one frame: the innermost one has the samples, those around it the sum. A line that
  * comes twice in one frame (recursion that was inlined) counts once. */
-static size_t lines_of(const struct model_profile *profile, const struct hot *hot, uint32_t frame,
-                       struct annotated_line *out)
+static size_t lines_of(const struct timeline_profile *profile, const struct hot *hot,
+                       uint32_t frame, struct annotated_line *out)
 {
     const struct trace_symbol *symbols;
-    size_t count = model_frame_symbols(profile, frame, &symbols);
+    size_t count = timeline_frame_symbols(profile, frame, &symbols);
     size_t made = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -169,7 +169,7 @@ static size_t lines_of(const struct model_profile *profile, const struct hot *ho
     return made;
 }
 
-static bool take_lines(struct annotation *annotation, const struct model_profile *profile,
+static bool take_lines(struct annotation *annotation, const struct timeline_profile *profile,
                        const struct hot *hot)
 {
     size_t most = 0, count = 0;
@@ -239,8 +239,8 @@ static struct annotated_instruction *instruction_at(const struct annotation *ann
     return &annotation->instructions[low - 1];
 }
 
-static void count_instructions(struct annotation *annotation, const struct model_profile *profile,
-                               const struct hot *hot)
+static void count_instructions(struct annotation *annotation,
+                               const struct timeline_profile *profile, const struct hot *hot)
 {
     for (size_t f = 1; f <= profile->trace->frame_count; f++) {
         struct annotated_instruction *found;
@@ -267,9 +267,9 @@ static void count_instructions(struct annotation *annotation, const struct model
     }
 }
 
-static const char *machine_of(const struct model *model)
+static const char *machine_of(const struct timeline *timeline)
 {
-    const char *machine = trace_find_fact(trace_reader_tables(model->reader), "host.machine");
+    const char *machine = trace_find_fact(trace_reader_tables(timeline->reader), "host.machine");
 
     return machine ? machine : "x86_64";
 }
@@ -293,7 +293,7 @@ static size_t piece_from(const struct trace_profile *trace, uint32_t module, uin
 
 /* Memory of code made at run time is used again: what begins with the function is its own. */
 static const uint8_t *code_at(const struct annotation *annotation,
-                              const struct model_profile *profile, uint64_t at, size_t *out_size)
+                              const struct timeline_profile *profile, uint64_t at, size_t *out_size)
 {
     uint32_t module = profile->routines[annotation->routine].module;
     size_t i = piece_from(profile->trace, module, annotation->start);
@@ -301,14 +301,14 @@ static const uint8_t *code_at(const struct annotation *annotation,
 
     if (!own || own->module != module || own->address != annotation->start ||
         at - own->address >= own->size)
-        return model_code_at(profile, module, at, out_size);
+        return timeline_code_at(profile, module, at, out_size);
     *out_size = own->size - (size_t)(at - own->address);
     return own->bytes + (at - own->address);
 }
 
 /* Where code goes on behind a gap; the end of the function if it does not. */
 static uint64_t code_behind(const struct annotation *annotation,
-                            const struct model_profile *profile, uint64_t at)
+                            const struct timeline_profile *profile, uint64_t at)
 {
     uint32_t module = profile->routines[annotation->routine].module;
     uint64_t end = annotation->start + annotation->size;
@@ -320,15 +320,15 @@ static uint64_t code_behind(const struct annotation *annotation,
     return profile->trace->code[i].address;
 }
 
-static bool take_code(struct annotation *annotation, const struct model *model,
-                      const struct model_profile *profile, const struct hot *hot)
+static bool take_code(struct annotation *annotation, const struct timeline *timeline,
+                      const struct timeline_profile *profile, const struct hot *hot)
 {
     uint64_t end = annotation->start + annotation->size;
     size_t capacity = 0;
 
-    if (!disassemble_knows(machine_of(model))) {
+    if (!disassemble_knows(machine_of(timeline))) {
         snprintf(annotation->why_no_code, sizeof annotation->why_no_code,
-                 "code of %.40s cannot be disassembled, only that of x86_64", machine_of(model));
+                 "code of %.40s cannot be disassembled, only that of x86_64", machine_of(timeline));
         return true;
     }
     if (!annotation->size || annotation->size > CODE_MAX || end < annotation->start) {
@@ -357,14 +357,15 @@ static bool take_code(struct annotation *annotation, const struct model *model,
     return true;
 }
 
-enum ifg_status annotation_create(const struct model *model, const struct hot *hot, size_t row,
-                                  struct annotation **out_annotation, struct ifg_error *err)
+enum ifg_status annotation_create(const struct timeline *timeline, const struct hot *hot,
+                                  size_t row, struct annotation **out_annotation,
+                                  struct ifg_error *err)
 {
     const struct hot_row *from = &hot->rows[row];
-    const struct model_profile *profile;
-    const struct model_routine *routine;
+    const struct timeline_profile *profile;
+    const struct timeline_routine *routine;
     struct annotation *annotation;
-    enum ifg_status status = model_profile_get(model, &profile, err);
+    enum ifg_status status = timeline_profile_get(timeline, &profile, err);
 
     *out_annotation = NULL;
     if (status)
@@ -385,7 +386,7 @@ enum ifg_status annotation_create(const struct model *model, const struct hot *h
         annotation->by_timer = profile->by_timer;
     }
     if (!annotation || !take_lines(annotation, profile, hot) ||
-        !take_code(annotation, model, profile, hot)) {
+        !take_code(annotation, timeline, profile, hot)) {
         annotation_destroy(annotation);
         return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the code of a function");
     }

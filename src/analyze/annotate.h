@@ -52,16 +52,16 @@ struct annotation {
  * its parameters), or else a part of it; of several versions that a runtime made of one function
  * the one with most samples. Puts at most `size` numbers of rows into out; returns how many there
  * are. */
-size_t annotate_find(const struct hot *hot, const struct model_profile *profile, const char *text,
-                     size_t *out, size_t size);
+size_t annotate_find(const struct hot *hot, const struct timeline_profile *profile,
+                     const char *text, size_t *out, size_t size);
 
-enum ifg_status annotation_create(const struct model *model, const struct hot *hot, size_t row,
-                                  struct annotation **out_annotation,
+enum ifg_status annotation_create(const struct timeline *timeline, const struct hot *hot,
+                                  size_t row, struct annotation **out_annotation,
                                   struct ifg_error *err) IFG_MUST_CHECK;
 void annotation_destroy(struct annotation *annotation);
 
 /* The text of a line of a source in the trace; NULL if it is not there. */
-const char *annotate_source_line(const struct model_profile *profile, const char *file,
+const char *annotate_source_line(const struct timeline_profile *profile, const char *file,
                                  uint32_t line, size_t *out_bytes);
 
 #endif

@@ -10,7 +10,7 @@
 #include "trace/samples.h"
 
 static struct ml_trace trace;
-static const struct model_profile *profile;
+static const struct timeline_profile *profile;
 static struct hot *hot;
 
 /* Two versions of one function, the first of them optimized; the second, later one begins inside of
@@ -55,8 +55,8 @@ static void begin(void)
         };
     trace_writer_samples(trace.writer, samples, 6, 0);
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE(model_profile_get(trace.model, &profile, NULL) == IFG_OK);
-    REQUIRE(hot_create(trace.model, &(struct hot_filter){ 0 }, &hot, NULL) == IFG_OK);
+    REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK);
+    REQUIRE(hot_create(trace.timeline, &(struct hot_filter){ 0 }, &hot, NULL) == IFG_OK);
 }
 
 static void end(void)
@@ -71,7 +71,7 @@ static struct annotation *annotate(const char *text)
     size_t rows[4];
 
     REQUIRE(annotate_find(hot, profile, text, rows, 4) == 1);
-    REQUIRE(annotation_create(trace.model, hot, rows[0], &annotation, NULL) == IFG_OK);
+    REQUIRE(annotation_create(trace.timeline, hot, rows[0], &annotation, NULL) == IFG_OK);
     return annotation;
 }
 

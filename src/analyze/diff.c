@@ -21,7 +21,7 @@ struct occurrence {
 };
 
 struct comparing {
-    const struct model *models[DIFF_SIDES];
+    const struct timeline *timelines[DIFF_SIDES];
     struct diff *diff;
     size_t *row_of[DIFF_SIDES];                /* by place */
     double (*blocks[DIFF_SIDES])[DIFF_BLOCKS]; /* by row: logarithms of block medians */
@@ -77,19 +77,20 @@ static bool is_slice_kind(enum trace_location_kind kind)
            kind == TRACE_LOCATION_STAGE;
 }
 
-static struct diff_row row_of_place(const struct model *model, const struct model_place *place)
+static struct diff_row row_of_place(const struct timeline *timeline,
+                                    const struct timeline_place *place)
 {
     struct diff_row row = {
         .kind = place->kind,
         .category = place->category,
         .name = place->name,
-        .model = place->net != MODEL_NONE ? model->nets[place->net].name : "",
+        .model = place->net != TIMELINE_NONE ? timeline->nets[place->net].name : "",
         .function = "",
     };
 
     if (place->kind == TRACE_LOCATION_ML)
-        row.function = place->function_index != MODEL_NONE
-                           ? model->functions[place->function_index].name
+        row.function = place->function_index != TIMELINE_NONE
+                           ? timeline->functions[place->function_index].name
                            : place->function;
     return row;
 }
@@ -97,18 +98,19 @@ static struct diff_row row_of_place(const struct model *model, const struct mode
 static bool make_rows(struct comparing *comparing)
 {
     struct diff *diff = comparing->diff;
-    size_t places = comparing->models[DIFF_A]->place_count + comparing->models[DIFF_B]->place_count;
+    size_t places =
+        comparing->timelines[DIFF_A]->place_count + comparing->timelines[DIFF_B]->place_count;
     size_t count = 0;
 
     diff->rows = ifg_alloc(places, sizeof *diff->rows);
     if (!diff->rows)
         return false;
     for (int side = 0; side < DIFF_SIDES; side++) {
-        const struct model *model = comparing->models[side];
+        const struct timeline *timeline = comparing->timelines[side];
 
-        for (size_t i = 0; i < model->place_count; i++)
-            if (is_slice_kind(model->places[i].kind))
-                diff->rows[count++] = row_of_place(model, &model->places[i]);
+        for (size_t i = 0; i < timeline->place_count; i++)
+            if (is_slice_kind(timeline->places[i].kind))
+                diff->rows[count++] = row_of_place(timeline, &timeline->places[i]);
     }
     qsort(diff->rows, count, sizeof *diff->rows, compare_identity);
     for (size_t i = 0; i < count; i++)
@@ -116,14 +118,14 @@ static bool make_rows(struct comparing *comparing)
             compare_identity(&diff->rows[diff->row_count - 1], &diff->rows[i]) != 0)
             diff->rows[diff->row_count++] = diff->rows[i];
     for (int side = 0; side < DIFF_SIDES; side++) {
-        const struct model *model = comparing->models[side];
+        const struct timeline *timeline = comparing->timelines[side];
 
-        comparing->row_of[side] = ifg_alloc(model->place_count, sizeof(size_t));
+        comparing->row_of[side] = ifg_alloc(timeline->place_count, sizeof(size_t));
         comparing->blocks[side] = ifg_alloc(diff->row_count, sizeof *comparing->blocks[side]);
         if (!comparing->row_of[side] || !comparing->blocks[side])
             return false;
-        for (size_t i = 0; i < model->place_count; i++) {
-            struct diff_row key = row_of_place(model, &model->places[i]);
+        for (size_t i = 0; i < timeline->place_count; i++) {
+            struct diff_row key = row_of_place(timeline, &timeline->places[i]);
             const struct diff_row *found = is_slice_kind(key.kind)
                                                ? bsearch(&key, diff->rows, diff->row_count,
                                                          sizeof *diff->rows, compare_identity)
@@ -193,9 +195,10 @@ static void make_blocks(struct occurrence *occurrences, size_t count, uint64_t *
 
 static size_t row_of_slice(const struct comparing *comparing, int side, size_t slice)
 {
-    uint32_t place = comparing->models[side]->place[slice];
+    uint32_t place = comparing->timelines[side]->place[slice];
 
-    return place < comparing->models[side]->place_count ? comparing->row_of[side][place] : SIZE_MAX;
+    return place < comparing->timelines[side]->place_count ? comparing->row_of[side][place]
+                                                           : SIZE_MAX;
 }
 
 /* Counts the slices of each row; *out_begins[row] is where the row begins if they lie row by row.
@@ -203,7 +206,7 @@ static size_t row_of_slice(const struct comparing *comparing, int side, size_t s
 static size_t *count_slices(const struct comparing *comparing, int side, size_t *out_total,
                             size_t *out_most)
 {
-    const struct model *model = comparing->models[side];
+    const struct timeline *timeline = comparing->timelines[side];
     size_t rows = comparing->diff->row_count;
     size_t *begins = ifg_alloc(rows + 1, sizeof *begins);
 
@@ -211,7 +214,7 @@ static size_t *count_slices(const struct comparing *comparing, int side, size_t 
     *out_most = 0;
     if (!begins)
         return NULL;
-    for (size_t i = 0; i < model->slice_count; i++) {
+    for (size_t i = 0; i < timeline->slice_count; i++) {
         size_t row = row_of_slice(comparing, side, i);
 
         if (row != SIZE_MAX)
@@ -242,7 +245,7 @@ static uint64_t common_step(uint64_t a, uint64_t b)
 /* Fills one side of all rows: a counting sort of the slices by row, then blocks. */
 static enum ifg_status fill_side(struct comparing *comparing, int side)
 {
-    const struct model *model = comparing->models[side];
+    const struct timeline *timeline = comparing->timelines[side];
     struct diff *diff = comparing->diff;
     size_t total, most;
     size_t *begins = count_slices(comparing, side, &total, &most);
@@ -252,11 +255,11 @@ static enum ifg_status fill_side(struct comparing *comparing, int side)
     size_t unfinished = 0;
     bool good = begins && counts && occurrences && durations;
 
-    for (size_t i = 0; i < model->slice_count && good; i++) {
+    for (size_t i = 0; i < timeline->slice_count && good; i++) {
         size_t row = row_of_slice(comparing, side, i);
         struct occurrence *occurrence;
 
-        if (unfinished < model->unfinished_count && model->unfinished[unfinished] == i) {
+        if (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] == i) {
             unfinished++; /* how long it would have taken is not known */
             continue;
         }
@@ -268,8 +271,8 @@ static enum ifg_status fill_side(struct comparing *comparing, int side)
             continue;
         }
         occurrence = &occurrences[begins[row] + counts[row]++];
-        occurrence->start_ns = model->start_ns[i];
-        occurrence->duration_ns = model_duration_ns(model, i);
+        occurrence->start_ns = timeline->start_ns[i];
+        occurrence->duration_ns = timeline_duration_ns(timeline, i);
         if (comparing->step_ns[side] != 1)
             comparing->step_ns[side] =
                 common_step(comparing->step_ns[side], occurrence->duration_ns);
@@ -478,7 +481,7 @@ static enum ifg_status find_perturbed(struct comparing *comparing)
     for (int side = 0; side < DIFF_SIDES; side++) {
         struct perturbed *perturbed = &comparing->perturbed[side];
 
-        if (perturbed_find(comparing->models[side], perturbed, NULL))
+        if (perturbed_find(comparing->timelines[side], perturbed, NULL))
             return no_memory(comparing->err);
         diff->with_ops[side] = perturbed->with_ops;
         diff->inferences[side] = perturbed->inferences;
@@ -500,10 +503,10 @@ static enum ifg_status find_perturbed(struct comparing *comparing)
     return IFG_OK;
 }
 
-enum ifg_status diff_create(const struct model *a, const struct model *b, double threshold,
+enum ifg_status diff_create(const struct timeline *a, const struct timeline *b, double threshold,
                             struct diff **out_diff, struct ifg_error *err)
 {
-    struct comparing comparing = { .models = { a, b }, .threshold = threshold, .err = err };
+    struct comparing comparing = { .timelines = { a, b }, .threshold = threshold, .err = err };
     enum ifg_status status = IFG_OK;
     size_t kept = 0;
 

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define DIFF_BLOCKS       40u
 #define DIFF_BLOCK_LEAST  5u
@@ -91,7 +91,7 @@ struct diff {
 };
 
 /* IFG_INVALID: of one trace all inferences have their operators recorded, of the other not. */
-enum ifg_status diff_create(const struct model *a, const struct model *b, double threshold,
+enum ifg_status diff_create(const struct timeline *a, const struct timeline *b, double threshold,
                             struct diff **out_diff, struct ifg_error *err) IFG_MUST_CHECK;
 void diff_destroy(struct diff *diff);
 

@@ -17,7 +17,7 @@
 struct made {
     char path[64];
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 };
 
 static uint64_t random_state;
@@ -73,12 +73,12 @@ static void make(struct made *made, size_t rounds, double base_ns, double factor
     }
     REQUIRE_INT(trace_writer_close(writer, NULL), IFG_OK);
     REQUIRE_INT(trace_reader_open(made->path, &made->reader, NULL), IFG_OK);
-    REQUIRE_INT(model_create(made->reader, NULL, &made->model, NULL), IFG_OK);
+    REQUIRE_INT(timeline_create(made->reader, NULL, &made->timeline, NULL), IFG_OK);
 }
 
 static void unmake(struct made *made)
 {
-    model_destroy(made->model);
+    timeline_destroy(made->timeline);
     trace_reader_close(made->reader);
     unlink(made->path);
 }
@@ -104,7 +104,7 @@ static size_t count_false(size_t runs, size_t rounds, double factor, double drif
 
         make(&a, rounds, 20000, 1, drift);
         make(&b, rounds, 20000, factor, drift);
-        REQUIRE_INT(diff_create(a.model, b.model, DIFF_THRESHOLD, &diff, NULL), IFG_OK);
+        REQUIRE_INT(diff_create(a.timeline, b.timeline, DIFF_THRESHOLD, &diff, NULL), IFG_OK);
         CHECK_UINT(diff->row_count, PLACES);
         for (size_t i = 0; i < diff->row_count; i++) {
             const struct diff_row *row = &diff->rows[i];
@@ -162,7 +162,7 @@ static void too_few(void)
     random_state = 3;
     make(&a, 1000, 20000, 1, 0);
     make(&b, 25, 20000, 1, 0);
-    REQUIRE_INT(diff_create(a.model, b.model, DIFF_THRESHOLD, &diff, NULL), IFG_OK);
+    REQUIRE_INT(diff_create(a.timeline, b.timeline, DIFF_THRESHOLD, &diff, NULL), IFG_OK);
     row = find(diff, "p3");
     REQUIRE(row != NULL);
     CHECK_INT(row->verdict, DIFF_UNSURE);
@@ -184,7 +184,7 @@ static void too_fine(void)
     random_state = 4;
     make(&a, 1000, 200, 1, 0);
     make(&b, 1000, 200, 1.2, 0);
-    REQUIRE_INT(diff_create(a.model, b.model, DIFF_THRESHOLD, &diff, NULL), IFG_OK);
+    REQUIRE_INT(diff_create(a.timeline, b.timeline, DIFF_THRESHOLD, &diff, NULL), IFG_OK);
     CHECK_UINT(diff->floor_ns, DIFF_FLOOR_NS);
     row = find(diff, "p0");
     REQUIRE(row != NULL);
@@ -209,7 +209,7 @@ static void no_memory(void)
         enum ifg_status status;
 
         ifg_alloc_fail_after(at);
-        status = diff_create(a.model, b.model, DIFF_THRESHOLD, &diff, &err);
+        status = diff_create(a.timeline, b.timeline, DIFF_THRESHOLD, &diff, &err);
         ifg_alloc_fail_after(-1);
         if (!status)
             break;

@@ -65,7 +65,7 @@ static void counts_fini(struct counts *counts)
     ifg_free(counts->first);
 }
 
-static void count_samples(struct counts *counts, const struct model_profile *profile,
+static void count_samples(struct counts *counts, const struct timeline_profile *profile,
                           const struct hot_wanted *wanted, uint64_t *out_samples)
 {
     const struct trace_stack_node *nodes = profile->trace->nodes;
@@ -152,7 +152,7 @@ static void add_to_way(struct way *way, const struct counts *counts, size_t node
 
 /* way_of: by node; those without samples have none and are never asked for. */
 static void find_ways(struct ways *ways, const struct counts *counts,
-                      const struct model_profile *profile, uint32_t *way_of)
+                      const struct timeline_profile *profile, uint32_t *way_of)
 {
     const struct trace_stack_node *nodes = profile->trace->nodes;
 
@@ -295,8 +295,8 @@ static void write_nodes(struct flame *flame, const struct ways *ways, struct ste
     flame->folded = ways->count - 1 - ways->seen;
 }
 
-static bool fill(struct flame *flame, const struct model *model,
-                 const struct model_profile *profile, const struct flame_options *options)
+static bool fill(struct flame *flame, const struct timeline *timeline,
+                 const struct timeline_profile *profile, const struct flame_options *options)
 {
     double least = options->least_share > 0 ? options->least_share : FLAME_LEAST;
     size_t nodes = profile->trace->node_count + 1;
@@ -305,7 +305,7 @@ static bool fill(struct flame *flame, const struct model *model,
     struct ways ways = { 0 };
     uint32_t *way_of = NULL;
     struct step *steps = NULL;
-    bool good = hot_wanted_init(&wanted, model, profile, &options->filter) &&
+    bool good = hot_wanted_init(&wanted, timeline, profile, &options->filter) &&
                 counts_init(&counts, nodes) && ways_init(&ways, nodes + 2);
 
     way_of = ifg_alloc(nodes + 2, sizeof *way_of);
@@ -330,18 +330,18 @@ static bool fill(struct flame *flame, const struct model *model,
     return good;
 }
 
-enum ifg_status flame_create(const struct model *model, const struct flame_options *options,
+enum ifg_status flame_create(const struct timeline *timeline, const struct flame_options *options,
                              struct flame **out_flame, struct ifg_error *err)
 {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct flame *flame;
-    enum ifg_status status = model_profile_get(model, &profile, err);
+    enum ifg_status status = timeline_profile_get(timeline, &profile, err);
 
     *out_flame = NULL;
     if (status)
         return status;
     flame = ifg_alloc(1, sizeof *flame);
-    if (!flame || (profile && !fill(flame, model, profile, options))) {
+    if (!flame || (profile && !fill(flame, timeline, profile, options))) {
         flame_destroy(flame);
         return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the tree of calls");
     }

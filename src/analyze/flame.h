@@ -39,7 +39,7 @@ struct flame {
 };
 
 /* A trace without samples gives one with no nodes. */
-enum ifg_status flame_create(const struct model *model, const struct flame_options *options,
+enum ifg_status flame_create(const struct timeline *timeline, const struct flame_options *options,
                              struct flame **out_flame, struct ifg_error *err) IFG_MUST_CHECK;
 void flame_destroy(struct flame *flame); /* accepts NULL */
 

@@ -11,28 +11,30 @@
 
 #define DEEP 30000u
 
-static void begin(struct ml_trace *trace, const struct model_profile **out_profile)
+static void begin(struct ml_trace *trace, const struct timeline_profile **out_profile)
 {
     ml_trace_begin(trace, NULL);
     profile_trace_write(trace);
     REQUIRE(ml_trace_load(trace));
-    REQUIRE(model_profile_get(trace->model, out_profile, NULL) == IFG_OK);
+    REQUIRE(timeline_profile_get(trace->timeline, out_profile, NULL) == IFG_OK);
 }
 
-static struct flame *make(const struct model *model, const struct flame_options *options)
+static struct flame *make(const struct timeline *timeline, const struct flame_options *options)
 {
     struct flame *flame = NULL;
 
-    REQUIRE(flame_create(model, options, &flame, NULL) == IFG_OK);
+    REQUIRE(flame_create(timeline, options, &flame, NULL) == IFG_OK);
     return flame;
 }
 
-static const char *name_of(const struct model_profile *profile, const struct flame *flame, size_t i)
+static const char *name_of(const struct timeline_profile *profile, const struct flame *flame,
+                           size_t i)
 {
     static char text[256];
     uint32_t routine = flame->nodes[i].routine;
 
-    return routine == FLAME_NONE ? "..." : model_routine_name(profile, routine, text, sizeof text);
+    return routine == FLAME_NONE ? "..."
+                                 : timeline_routine_name(profile, routine, text, sizeof text);
 }
 
 /* What holds whatever was folded: nothing is lost, nothing is counted twice, a node follows its
@@ -67,7 +69,7 @@ static void check_sums(const struct flame *flame)
     ifg_free(below);
 }
 
-static void check_node(const struct model_profile *profile, const struct flame *flame, size_t i,
+static void check_node(const struct timeline_profile *profile, const struct flame *flame, size_t i,
                        const char *name, uint32_t parent, uint32_t value, uint32_t self)
 {
     REQUIRE(i < flame->node_count);
@@ -80,11 +82,11 @@ static void check_node(const struct model_profile *profile, const struct flame *
 static void merged(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct flame *flame;
 
     begin(&trace, &profile);
-    flame = make(trace.model, &(struct flame_options){ .by_time = true });
+    flame = make(trace.timeline, &(struct flame_options){ .by_time = true });
     CHECK_UINT(flame->samples, PROFILE_TRACE_SAMPLES);
     CHECK_UINT(flame->folded, 0);
     REQUIRE_UINT(flame->node_count, 8);
@@ -107,14 +109,15 @@ static void merged(void)
 static void order(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct flame *flame;
-    /* From 7 ms on: spin, recurse, unnamed, run, spin. The trace begins 1 ms before the model. */
+    /* From 7 ms on: spin, recurse, unnamed, run, spin. The trace begins 1 ms before the timeline.
+     * */
     struct flame_options options = { .filter = { .from_ns = 8 * ML_MS, .to_ns = 13 * ML_MS },
                                      .by_time = true };
 
     begin(&trace, &profile);
-    flame = make(trace.model, &options);
+    flame = make(trace.timeline, &options);
     check_sums(flame);
     CHECK_UINT(flame->samples, 5);
     CHECK_STR(name_of(profile, flame, 0), "pool::Worker::(virtual 2)");
@@ -125,7 +128,7 @@ static void order(void)
     flame_destroy(flame);
 
     options = (struct flame_options){ .filter = { .thread = "5000" } };
-    flame = make(trace.model, &options);
+    flame = make(trace.timeline, &options);
     check_sums(flame);
     CHECK_UINT(flame->samples, 50);
     CHECK_STR(name_of(profile, flame, 1), "run(int)"); /* heavier than recurse */
@@ -144,15 +147,15 @@ static void filters(void)
         { { .op = "nothing" }, 0 }, { { .from_ns = 1000 * ML_S }, 0 },
     };
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
 
     begin(&trace, &profile);
     for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
         struct flame_options options = { .filter = each[i].filter };
-        struct flame *flame = make(trace.model, &options);
+        struct flame *flame = make(trace.timeline, &options);
         struct hot *hot = NULL;
 
-        REQUIRE(hot_create(trace.model, &each[i].filter, &hot, NULL) == IFG_OK);
+        REQUIRE(hot_create(trace.timeline, &each[i].filter, &hot, NULL) == IFG_OK);
         CHECK_UINT(flame->samples, each[i].samples);
         CHECK_UINT(hot->samples, each[i].samples); /* the same ones as everywhere */
         check_sums(flame);
@@ -165,11 +168,11 @@ static void filters(void)
 static void folding(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct flame *flame;
 
     begin(&trace, &profile);
-    flame = make(trace.model, &(struct flame_options){ .by_time = true, .least_share = 0.2 });
+    flame = make(trace.timeline, &(struct flame_options){ .by_time = true, .least_share = 0.2 });
     check_sums(flame);
     REQUIRE_UINT(flame->node_count, 7);
     check_node(profile, flame, 0, "main", FLAME_NONE, 50, 0);
@@ -180,14 +183,14 @@ static void folding(void)
     CHECK_UINT(flame->folded, 4);
     flame_destroy(flame);
 
-    flame = make(trace.model, &(struct flame_options){ .least_share = 0.9 });
+    flame = make(trace.timeline, &(struct flame_options){ .least_share = 0.9 });
     check_sums(flame);
     REQUIRE_UINT(flame->node_count, 1);
     check_node(profile, flame, 0, "...", FLAME_NONE, 100, 100);
     flame_destroy(flame);
 
     for (size_t most = 1; most < 9; most++) {
-        flame = make(trace.model, &(struct flame_options){ .nodes_most = most });
+        flame = make(trace.timeline, &(struct flame_options){ .nodes_most = most });
         check_sums(flame);
         CHECK(flame->node_count <= most);
         flame_destroy(flame);
@@ -222,7 +225,7 @@ static void deep(void)
                                                                   : DEEP };
     trace_writer_samples(trace.writer, samples, 100, 0);
     REQUIRE(ml_trace_load(&trace));
-    flame = make(trace.model, &(struct flame_options){ 0 });
+    flame = make(trace.timeline, &(struct flame_options){ 0 });
     check_sums(flame);
     CHECK_UINT(flame->samples, 100);
     CHECK(flame->node_count <= FLAME_NODES && flame->node_count > FLAME_NODES / 2);
@@ -240,7 +243,7 @@ static void no_samples(void)
 
     ml_trace_begin(&trace, NULL);
     REQUIRE(ml_trace_load(&trace));
-    flame = make(trace.model, &(struct flame_options){ 0 });
+    flame = make(trace.timeline, &(struct flame_options){ 0 });
     CHECK_UINT(flame->samples, 0);
     CHECK_UINT(flame->node_count, 0);
     flame_destroy(flame);
@@ -251,7 +254,7 @@ static void no_samples(void)
 static void out_of_memory(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct flame_options options = { .filter = { .op = "Conv", .thread = "5000" } };
     struct flame *flame = NULL;
     long failures = 0;
@@ -259,7 +262,7 @@ static void out_of_memory(void)
     begin(&trace, &profile);
     for (; failures < 100 && !flame; failures++) {
         ifg_alloc_fail_after(failures);
-        CHECK((flame_create(trace.model, &options, &flame, NULL) == IFG_OK) == (flame != NULL));
+        CHECK((flame_create(trace.timeline, &options, &flame, NULL) == IFG_OK) == (flame != NULL));
         ifg_alloc_fail_after(-1);
     }
     REQUIRE(flame != NULL);

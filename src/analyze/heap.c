@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/allocations.h"
+#include "timeline/allocations.h"
 
 #define WALK_MAX 64u /* frames that are looked at for one that is no allocator */
 
@@ -25,9 +25,9 @@ struct entry {
 
 struct building {
     const struct ml_input *input;
-    const struct model *model;
-    const struct model_allocations *allocations;
-    const struct model_profile *profile;
+    const struct timeline *timeline;
+    const struct timeline_allocations *allocations;
+    const struct timeline_profile *profile;
     struct heap_use *heap;
     uint32_t *site_of; /* by node: the innermost one that is no allocator; 0: not found yet */
     uint64_t from_ns;  /* the first allocation */
@@ -42,7 +42,7 @@ double heap_error(const struct heap_sum *sum)
 
 /* An allocation of b bytes was picked with the chance b / w: its part of the variance of the sum is
  * w * (w - b), and nothing if it was certain. */
-static void add(struct heap_sum *sum, const struct model_heap_allocation *allocation)
+static void add(struct heap_sum *sum, const struct timeline_heap_allocation *allocation)
 {
     double weight = (double)allocation->weight, bytes = (double)allocation->bytes;
 
@@ -51,7 +51,7 @@ static void add(struct heap_sum *sum, const struct model_heap_allocation *alloca
     sum->count++;
 }
 
-static void add_row(struct heap_row *row, const struct model_heap_allocation *allocation,
+static void add_row(struct heap_row *row, const struct timeline_heap_allocation *allocation,
                     uint64_t peak_ns)
 {
     add(&row->all, allocation);
@@ -144,18 +144,18 @@ bool heap_is_allocator(const char *function, const char *module)
     return strncmp(module, "libinferogram", 13) == 0 || strncmp(module, "libifg", 6) == 0;
 }
 
-static bool is_allocator(const struct model_profile *profile, uint32_t node)
+static bool is_allocator(const struct timeline_profile *profile, uint32_t node)
 {
     uint32_t routine = profile->routine_of[profile->trace->nodes[node - 1].frame];
 
     return heap_is_allocator(profile->routines[routine].name,
-                             model_module_name(profile, profile->routines[routine].module));
+                             timeline_module_name(profile, profile->routines[routine].module));
 }
 
 /* The node of the innermost frame that is no allocator; the innermost of all if there is none. */
 static uint32_t site_of(struct building *building, uint32_t node)
 {
-    const struct model_profile *profile = building->profile;
+    const struct timeline_profile *profile = building->profile;
     uint32_t at = node;
 
     if (!node || node > profile->trace->node_count)
@@ -168,7 +168,7 @@ static uint32_t site_of(struct building *building, uint32_t node)
     return building->site_of[node];
 }
 
-size_t heap_stack(const struct model_profile *profile, uint32_t node,
+size_t heap_stack(const struct timeline_profile *profile, uint32_t node,
                   uint32_t out_routines[HEAP_FRAMES])
 {
     size_t count = 0;
@@ -182,7 +182,7 @@ size_t heap_stack(const struct model_profile *profile, uint32_t node,
 
 /* Whose work a function without a name does: the nearest caller with one, in its own module if
  * there is such a caller. */
-static const char *name_above(const struct model_profile *profile, uint32_t node)
+static const char *name_above(const struct timeline_profile *profile, uint32_t node)
 {
     const char *found = "";
     uint32_t module;
@@ -191,7 +191,7 @@ static const char *name_above(const struct model_profile *profile, uint32_t node
         return found;
     module = profile->routines[profile->routine_of[profile->trace->nodes[node - 1].frame]].module;
     for (unsigned i = 0; i < WALK_MAX && node; i++) {
-        const struct model_routine *routine =
+        const struct timeline_routine *routine =
             &profile->routines[profile->routine_of[profile->trace->nodes[node - 1].frame]];
 
         if (*routine->name && !heap_is_allocator(routine->name, "")) {
@@ -219,7 +219,7 @@ static int by_time(const void *a, const void *b)
 
 static bool find_peak(struct building *building)
 {
-    const struct model_allocations *allocations = building->allocations;
+    const struct timeline_allocations *allocations = building->allocations;
     struct change *changes = ifg_alloc(allocations->count, 2 * sizeof *changes);
     double live = 0, most = 0;
     size_t count = 0;
@@ -227,7 +227,7 @@ static bool find_peak(struct building *building)
     if (!changes)
         return false;
     for (size_t i = 0; i < allocations->count; i++) {
-        const struct model_heap_allocation *item = &allocations->items[i];
+        const struct timeline_heap_allocation *item = &allocations->items[i];
 
         changes[count++] = (struct change){ item->ns, (double)item->weight };
         if (item->freed_ns != UINT64_MAX)
@@ -306,11 +306,12 @@ static bool make_table(struct entry *entries, size_t count, struct heap_table *o
 enum table { TABLE_FUNCTIONS, TABLE_MODELS, TABLE_OPERATORS, TABLE_THREADS };
 
 static struct entry entry_for(struct building *building, enum table table,
-                              const struct model_heap_allocation *item)
+                              const struct timeline_heap_allocation *item)
 {
-    const struct model *model = building->model;
-    const struct model_place *ml = item->ml < model->place_count ? &model->places[item->ml] : NULL;
-    struct entry entry = { .row = { .name = "", .module = "", .under = "", .net = MODEL_NONE } };
+    const struct timeline *timeline = building->timeline;
+    const struct timeline_place *ml =
+        item->ml < timeline->place_count ? &timeline->places[item->ml] : NULL;
+    struct entry entry = { .row = { .name = "", .module = "", .under = "", .net = TIMELINE_NONE } };
     uint32_t site;
 
     switch (table) {
@@ -323,27 +324,27 @@ static struct entry entry_for(struct building *building, enum table table,
         entry.key = entry.row.routine;
         break;
     case TABLE_MODELS:
-        if (ml && ml->net < model->net_count) {
+        if (ml && ml->net < timeline->net_count) {
             entry.row.net = ml->net;
             entry.row.category = ml->category;
             entry.key = ((uint64_t)ml->net + 1) << 8 | (uint64_t)ml->category;
         }
         break;
     case TABLE_OPERATORS:
-        if (item->op < model->place_count) {
+        if (item->op < timeline->place_count) {
             entry.key = (uint64_t)item->op + 1;
-            entry.row.net = model->places[item->op].net;
-            entry.row.name = item->slice != SIZE_MAX && item->slice < model->slice_count &&
-                                     model->place[item->slice] == item->op
-                                 ? model_slice_name(model, item->slice)
-                                 : model->places[item->op].name;
+            entry.row.net = timeline->places[item->op].net;
+            entry.row.name = item->slice != SIZE_MAX && item->slice < timeline->slice_count &&
+                                     timeline->place[item->slice] == item->op
+                                 ? timeline_slice_name(timeline, item->slice)
+                                 : timeline->places[item->op].name;
         }
         break;
     case TABLE_THREADS:
         entry.key = (uint64_t)item->pid << 32 | item->tid;
         entry.row.tid = item->tid;
-        if (item->thread < model->thread_count)
-            entry.row.name = model->threads[item->thread].name;
+        if (item->thread < timeline->thread_count)
+            entry.row.name = timeline->threads[item->thread].name;
         break;
     }
     add_row(&entry.row, item, building->heap->peak_ns);
@@ -366,7 +367,7 @@ static void key_operators(struct entry *entries, size_t count)
 
 static bool make_tables(struct building *building)
 {
-    const struct model_allocations *allocations = building->allocations;
+    const struct timeline_allocations *allocations = building->allocations;
     struct heap_table *tables[] = { &building->heap->functions, &building->heap->models,
                                     &building->heap->operators, &building->heap->threads };
     struct entry *entries = ifg_alloc(allocations->count, sizeof *entries);
@@ -385,7 +386,7 @@ static bool make_tables(struct building *building)
 
 static bool name_functions(struct building *building)
 {
-    const struct model_profile *profile = building->profile;
+    const struct timeline_profile *profile = building->profile;
     struct heap_table *functions = &building->heap->functions;
 
     building->heap->named = true;
@@ -395,8 +396,8 @@ static bool name_functions(struct building *building)
         struct heap_row *row = &functions->rows[i];
         char text[256];
 
-        row->name = ifg_strdup(model_routine_name(profile, row->routine, text, sizeof text));
-        row->module = model_module_name(profile, profile->routines[row->routine].module);
+        row->name = ifg_strdup(timeline_routine_name(profile, row->routine, text, sizeof text));
+        row->module = timeline_module_name(profile, profile->routines[row->routine].module);
         row->guessed = profile->routines[row->routine].guessed;
         if (!*profile->routines[row->routine].name)
             row->under = name_above(profile, row->stack);
@@ -449,8 +450,8 @@ static bool gather_runs(const struct ml_input *input, const struct ml_net *net, 
 /* Allocations of inferences are by time, and so are inferences: both are walked once. */
 static bool add_churn(struct building *building, uint32_t index)
 {
-    const struct model *model = building->model;
-    const struct model_allocations *allocations = building->allocations;
+    const struct timeline *timeline = building->timeline;
+    const struct timeline_allocations *allocations = building->allocations;
     struct heap_churn churn = { .net = index };
     struct run *runs;
     size_t count, at = 0;
@@ -460,10 +461,10 @@ static bool add_churn(struct building *building, uint32_t index)
     for (size_t i = 1; i < count; i++)
         churn.inferences += runs[i].start_ns >= building->from_ns;
     for (size_t i = 0; churn.inferences && i < allocations->count; i++) {
-        const struct model_heap_allocation *item = &allocations->items[i];
+        const struct timeline_heap_allocation *item = &allocations->items[i];
 
-        if (item->ml >= model->place_count || model->places[item->ml].net != index ||
-            model->places[item->ml].category != TRACE_CATEGORY_INFERENCE)
+        if (item->ml >= timeline->place_count || timeline->places[item->ml].net != index ||
+            timeline->places[item->ml].category != TRACE_CATEGORY_INFERENCE)
             continue;
         while (at + 1 < count && runs[at + 1].start_ns <= item->ns)
             at++;
@@ -501,16 +502,16 @@ static void sum_up(struct building *building)
 enum ifg_status heap_use_create(const struct ml_input *input, struct heap_use **out_heap,
                                 struct ifg_error *err)
 {
-    struct building building = { .input = input, .model = input->model };
+    struct building building = { .input = input, .timeline = input->timeline };
     enum ifg_status status = IFG_OK;
     bool good;
 
     *out_heap = NULL;
-    if (!model_has_allocations(input->model))
+    if (!timeline_has_allocations(input->timeline))
         return IFG_OK;
-    status = model_allocations_get(input->model, &building.allocations, err);
+    status = timeline_allocations_get(input->timeline, &building.allocations, err);
     if (!status)
-        status = model_profile_get(input->model, &building.profile, err);
+        status = timeline_profile_get(input->timeline, &building.profile, err);
     if (status || !building.allocations || !building.profile)
         return status;
     building.heap = ifg_alloc(1, sizeof *building.heap);

@@ -29,7 +29,7 @@ struct heap_row {
     const char *module;
     bool guessed;      /* the name */
     const char *under; /* functions without a name: the nearest caller that has one; "" */
-    uint32_t net;      /* models: index; operators: of the first one seen; MODEL_NONE */
+    uint32_t net;      /* models: index; operators: of the first one seen; TIMELINE_NONE */
     enum trace_category category;
     uint32_t routine;     /* functions: index into the profile's routines */
     uint32_t tid;         /* threads */
@@ -58,7 +58,7 @@ struct heap_use {
     struct heap_sum peak, all, kept;
     uint64_t lost;               /* picked ones that there was no room for */
     struct heap_table functions; /* the innermost ones that are no allocators */
-    struct heap_table models;    /* by model and category; MODEL_NONE: the program itself */
+    struct heap_table models;    /* by model and category; TIMELINE_NONE: the program itself */
     struct heap_table operators; /* the one that ran */
     struct heap_table threads;
     struct heap_churn *churns; /* by net */
@@ -75,7 +75,7 @@ void heap_use_destroy(struct heap_use *heap); /* accepts NULL */
 double heap_error(const struct heap_sum *sum);
 
 /* Functions from that node outwards; returns how many, at most HEAP_FRAMES. */
-size_t heap_stack(const struct model_profile *profile, uint32_t node,
+size_t heap_stack(const struct timeline_profile *profile, uint32_t node,
                   uint32_t out_routines[HEAP_FRAMES]);
 
 /* Whether a function only hands out memory for others. */

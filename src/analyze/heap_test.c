@@ -7,7 +7,7 @@
 
 #include "analyze/findings/rules_test.h"
 #include "base/alloc.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 #include "profile_trace.h"
 #include "tap.h"
 

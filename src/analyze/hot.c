@@ -25,7 +25,7 @@ struct hot_memory {
 };
 
 struct tree {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     uint32_t *own;      /* samples that end at a node; by number */
     uint32_t *all;      /* and below it */
     uint32_t *certain;  /* of these, those for which the way up to the node is certain */
@@ -48,7 +48,7 @@ struct sums {
     uint64_t *votes;
 };
 
-static bool tree_init(struct tree *tree, const struct model_profile *profile)
+static bool tree_init(struct tree *tree, const struct timeline_profile *profile)
 {
     size_t nodes = profile->trace->node_count + 1;
     const struct trace_stack_node *node = profile->trace->nodes;
@@ -92,10 +92,10 @@ static void tree_fini(struct tree *tree)
 
 static void count_samples(struct hot *hot, struct tree *tree, const struct hot_wanted *wanted)
 {
-    const struct model_profile *profile = tree->profile;
+    const struct timeline_profile *profile = tree->profile;
 
     for (size_t i = 0; i < profile->sample_count; i++) {
-        const struct model_sample *sample = &profile->samples[i];
+        const struct timeline_sample *sample = &profile->samples[i];
 
         if (!hot_wants(wanted, sample))
             continue;
@@ -104,8 +104,8 @@ static void count_samples(struct hot *hot, struct tree *tree, const struct hot_w
         hot->in_kernel += sample->in_kernel;
         hot->no_stack += !sample->stack;
         hot->inferred += tree->doubtful[sample->stack];
-        hot->lent += sample->join == MODEL_JOIN_LENT;
-        hot->several += sample->join == MODEL_JOIN_SEVERAL;
+        hot->lent += sample->join == TIMELINE_JOIN_LENT;
+        hot->several += sample->join == TIMELINE_JOIN_SEVERAL;
         tree->own[sample->stack]++;
     }
 }
@@ -133,7 +133,7 @@ static bool is_pool(const char *name)
 /* Functions of stripped libraries are told apart by whose work they do. */
 static void vote(const struct tree *tree, uint32_t at, struct sums *sums)
 {
-    const struct model_profile *profile = tree->profile;
+    const struct timeline_profile *profile = tree->profile;
     const struct trace_stack_node *nodes = profile->trace->nodes;
     uint32_t routine = profile->routine_of[nodes[at - 1].frame];
     uint64_t count = tree->own[at];
@@ -240,21 +240,21 @@ static int by_routine(const void *a, const void *b)
     return left->routine < right->routine ? -1 : left->routine > right->routine;
 }
 
-static bool add_row(struct hot *hot, const struct model_profile *profile, uint32_t routine,
+static bool add_row(struct hot *hot, const struct timeline_profile *profile, uint32_t routine,
                     const struct sums *sums, const struct hot_filter *filter)
 {
     struct hot_row *row = &hot->rows[hot->row_count];
     const struct trace_symbol *symbol;
-    size_t symbols = model_frame_symbols(profile, sums->best[routine], &symbol);
+    size_t symbols = timeline_frame_symbols(profile, sums->best[routine], &symbol);
     char text[256];
-    const char *name = model_routine_name(profile, routine, text, sizeof text);
+    const char *name = timeline_routine_name(profile, routine, text, sizeof text);
 
     if (filter->name_matches && !filter->name_matches(name, filter->user))
         return true;
     *row = (struct hot_row){
         .routine = routine,
         .name = ifg_strdup(name),
-        .module = model_module_name(profile, profile->routines[routine].module),
+        .module = timeline_module_name(profile, profile->routines[routine].module),
         .file = symbols ? symbol[symbols - 1].file : "",
         .line = symbols ? symbol[symbols - 1].line : 0,
         .under = sums->under[routine] ? profile->routines[sums->under[routine] - 1].name : "",
@@ -267,7 +267,7 @@ static bool add_row(struct hot *hot, const struct model_profile *profile, uint32
     return row->name != NULL;
 }
 
-static bool make_rows(struct hot *hot, const struct model_profile *profile, struct sums *sums,
+static bool make_rows(struct hot *hot, const struct timeline_profile *profile, struct sums *sums,
                       const struct hot_filter *filter)
 {
     size_t count = 0;
@@ -329,7 +329,7 @@ static int hottest_address(const void *a, const void *b, void *user)
 }
 
 /* Gives every row its part of two arrays that are sorted by function. */
-static void hand_out(struct hot *hot, const struct model_profile *profile,
+static void hand_out(struct hot *hot, const struct timeline_profile *profile,
                      const struct hot_memory *memory, size_t lines, size_t addresses)
 {
     size_t line = 0;
@@ -358,7 +358,7 @@ static void hand_out(struct hot *hot, const struct model_profile *profile,
     }
 }
 
-static bool make_details(struct hot *hot, const struct model_profile *profile,
+static bool make_details(struct hot *hot, const struct timeline_profile *profile,
                          struct hot_memory *memory)
 {
     size_t count = 0, lines = 0, merged = 0;
@@ -378,7 +378,7 @@ static bool make_details(struct hot *hot, const struct model_profile *profile,
             continue;
         memory->addresses[count++] =
             (struct hot_address){ (uint32_t)f, profile->trace->frames[f - 1].address, self };
-        if (model_frame_symbols(profile, (uint32_t)f, &symbol) && symbol->line)
+        if (timeline_frame_symbols(profile, (uint32_t)f, &symbol) && symbol->line)
             memory->lines[lines++] = (struct hot_line){ profile->routine_of[f], symbol->function,
                                                         symbol->file, symbol->line, self };
     }
@@ -406,7 +406,7 @@ static int hottest_module(const void *a, const void *b)
     return left->module < right->module ? -1 : left->module > right->module;
 }
 
-static bool make_modules(struct hot *hot, const struct model_profile *profile,
+static bool make_modules(struct hot *hot, const struct timeline_profile *profile,
                          const struct sums *sums)
 {
     size_t count = profile->trace->module_count + 1;
@@ -417,7 +417,7 @@ static bool make_modules(struct hot *hot, const struct model_profile *profile,
         return false;
     for (size_t i = 0; i < count; i++) {
         modules[i].module = (uint32_t)i;
-        modules[i].name = model_module_name(profile, (uint32_t)i);
+        modules[i].name = timeline_module_name(profile, (uint32_t)i);
     }
     for (size_t r = 0; r < profile->routine_count; r++)
         modules[profile->routines[r].module].self += sums->self[r];
@@ -427,8 +427,8 @@ static bool make_modules(struct hot *hot, const struct model_profile *profile,
     return true;
 }
 
-static bool fill(struct hot *hot, const struct model *model, const struct model_profile *profile,
-                 const struct hot_filter *filter)
+static bool fill(struct hot *hot, const struct timeline *timeline,
+                 const struct timeline_profile *profile, const struct hot_filter *filter)
 {
     struct hot_memory *memory = hot->memory;
     size_t frames = profile->trace->frame_count + 1;
@@ -442,7 +442,7 @@ static bool fill(struct hot *hot, const struct model *model, const struct model_
     struct tree tree;
     bool good = tree_init(&tree, profile);
 
-    good = hot_wanted_init(&wanted, model, profile, filter) && good;
+    good = hot_wanted_init(&wanted, timeline, profile, filter) && good;
     hot->frame_self = memory->frame_self = ifg_alloc(frames, sizeof(uint32_t));
     hot->frame_total = memory->frame_total = ifg_alloc(frames, sizeof(uint32_t));
     good = good && sums.self && sums.total && sums.inferred && sums.best && sums.under &&
@@ -467,12 +467,12 @@ static bool fill(struct hot *hot, const struct model *model, const struct model_
     return good;
 }
 
-enum ifg_status hot_create(const struct model *model, const struct hot_filter *filter,
+enum ifg_status hot_create(const struct timeline *timeline, const struct hot_filter *filter,
                            struct hot **out_hot, struct ifg_error *err)
 {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct hot *hot = NULL;
-    enum ifg_status status = model_profile_get(model, &profile, err);
+    enum ifg_status status = timeline_profile_get(timeline, &profile, err);
 
     *out_hot = NULL;
     if (status)
@@ -480,7 +480,7 @@ enum ifg_status hot_create(const struct model *model, const struct hot_filter *f
     hot = ifg_alloc(1, sizeof *hot);
     if (hot)
         hot->memory = ifg_alloc(1, sizeof(struct hot_memory));
-    if (!hot || !hot->memory || (profile && !fill(hot, model, profile, filter))) {
+    if (!hot || !hot->memory || (profile && !fill(hot, timeline, profile, filter))) {
         hot_destroy(hot);
         return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for functions by samples");
     }

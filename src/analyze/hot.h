@@ -11,7 +11,7 @@
 #ifndef IFG_ANALYZE_HOT_H
 #define IFG_ANALYZE_HOT_H
 
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 /* Which samples count. Zero and NULL mean: no restriction. */
 struct hot_filter {
@@ -75,7 +75,7 @@ struct hot {
     uint64_t inferred; /* with frames that are not certain */
     uint64_t in_kernel;
     uint64_t no_stack;
-    uint64_t lent;    /* of threads without slices, attributed by time; see model/samples.h */
+    uint64_t lent;    /* of threads without slices, attributed by time; see timeline/samples.h */
     uint64_t several; /* of such threads, while several models ran */
 
     const uint32_t *frame_self;  /* by frame number */
@@ -84,7 +84,7 @@ struct hot {
 };
 
 /* A trace without samples gives one with no rows. */
-enum ifg_status hot_create(const struct model *model, const struct hot_filter *filter,
+enum ifg_status hot_create(const struct timeline *timeline, const struct hot_filter *filter,
                            struct hot **out_hot, struct ifg_error *err) IFG_MUST_CHECK;
 void hot_destroy(struct hot *hot);
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 
-static bool choose_threads(struct hot_wanted *wanted, const struct model_profile *profile,
+static bool choose_threads(struct hot_wanted *wanted, const struct timeline_profile *profile,
                            const char *thread)
 {
     char *end;
@@ -23,18 +23,18 @@ static bool choose_threads(struct hot_wanted *wanted, const struct model_profile
 
 static bool choose_places(struct hot_wanted *wanted, const struct hot_filter *filter)
 {
-    const struct model *model = wanted->model;
+    const struct timeline *timeline = wanted->timeline;
 
-    wanted->ml = ifg_alloc(model->place_count + 1, sizeof *wanted->ml);
-    wanted->op = ifg_alloc(model->place_count + 1, sizeof *wanted->op);
+    wanted->ml = ifg_alloc(timeline->place_count + 1, sizeof *wanted->ml);
+    wanted->op = ifg_alloc(timeline->place_count + 1, sizeof *wanted->op);
     if (!wanted->ml || !wanted->op)
         return false;
-    for (size_t i = 0; i < model->place_count; i++) {
-        const struct model_place *place = &model->places[i];
-        bool of_model =
-            (!filter->net || place->net == filter->net - 1) &&
-            (!filter->model || (place->net < model->net_count &&
-                                model_net_is_called(&model->nets[place->net], filter->model)));
+    for (size_t i = 0; i < timeline->place_count; i++) {
+        const struct timeline_place *place = &timeline->places[i];
+        bool of_model = (!filter->net || place->net == filter->net - 1) &&
+                        (!filter->model ||
+                         (place->net < timeline->net_count &&
+                          timeline_net_is_called(&timeline->nets[place->net], filter->model)));
 
         wanted->ml[i] = of_model && (!filter->category || place->category == filter->category);
         wanted->op[i] = filter->op ? strcmp(place->name, filter->op) == 0 : of_model;
@@ -59,37 +59,37 @@ static bool add_span(struct hot_wanted *wanted, uint64_t start, uint64_t end, si
 /* When each thread was inside a slice of this name: spans that do not overlap. */
 static bool choose_spans(struct hot_wanted *wanted, const char *zone)
 {
-    const struct model *model = wanted->model;
-    bool *named = ifg_alloc(model->place_count + 1, sizeof *named);
+    const struct timeline *timeline = wanted->timeline;
+    bool *named = ifg_alloc(timeline->place_count + 1, sizeof *named);
     bool good;
 
-    wanted->first_span = ifg_alloc(model->thread_count + 1, sizeof *wanted->first_span);
+    wanted->first_span = ifg_alloc(timeline->thread_count + 1, sizeof *wanted->first_span);
     good = named && wanted->first_span;
-    for (size_t i = 0; good && i < model->place_count; i++)
-        named[i] = strcmp(model->places[i].name, zone) == 0;
-    for (size_t t = 0; good && t < model->thread_count; t++) {
-        const struct model_thread *thread = &model->threads[t];
+    for (size_t i = 0; good && i < timeline->place_count; i++)
+        named[i] = strcmp(timeline->places[i].name, zone) == 0;
+    for (size_t t = 0; good && t < timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &timeline->threads[t];
         size_t end = thread->first_slice + thread->slice_count;
 
         wanted->first_span[t] = wanted->span_count;
         for (size_t i = thread->first_slice; good && i < end; i++)
-            if (named[model->place[i]])
-                good = add_span(wanted, model->start_ns[i], model_end_ns(model, i),
+            if (named[timeline->place[i]])
+                good = add_span(wanted, timeline->start_ns[i], timeline_end_ns(timeline, i),
                                 wanted->first_span[t]);
     }
     if (good)
-        wanted->first_span[model->thread_count] = wanted->span_count;
+        wanted->first_span[timeline->thread_count] = wanted->span_count;
     ifg_free(named);
     return good;
 }
 
-bool hot_wanted_init(struct hot_wanted *wanted, const struct model *model,
-                     const struct model_profile *profile, const struct hot_filter *filter)
+bool hot_wanted_init(struct hot_wanted *wanted, const struct timeline *timeline,
+                     const struct timeline_profile *profile, const struct hot_filter *filter)
 {
     *wanted = (struct hot_wanted){
-        .model = model,
-        .from_ns = model->begin_ns + filter->from_ns,
-        .to_ns = filter->to_ns ? model->begin_ns + filter->to_ns : UINT64_MAX,
+        .timeline = timeline,
+        .from_ns = timeline->begin_ns + filter->from_ns,
+        .to_ns = filter->to_ns ? timeline->begin_ns + filter->to_ns : UINT64_MAX,
         .by_op = filter->op != NULL,
     };
     if (filter->thread && !choose_threads(wanted, profile, filter->thread))
@@ -109,14 +109,14 @@ void hot_wanted_fini(struct hot_wanted *wanted)
     ifg_free(wanted->first_span);
 }
 
-static bool in_span(const struct hot_wanted *wanted, const struct model_sample *sample)
+static bool in_span(const struct hot_wanted *wanted, const struct timeline_sample *sample)
 {
     uint32_t thread;
     size_t low, high;
 
     if (sample->slice == SIZE_MAX)
         return false;
-    thread = model_thread_of(wanted->model, sample->slice);
+    thread = timeline_thread_of(wanted->timeline, sample->slice);
     low = wanted->first_span[thread];
     high = wanted->first_span[thread + 1];
     while (low < high) {
@@ -130,19 +130,19 @@ static bool in_span(const struct hot_wanted *wanted, const struct model_sample *
     return low < wanted->first_span[thread + 1] && wanted->spans[low].start_ns <= sample->ns;
 }
 
-bool hot_wants(const struct hot_wanted *wanted, const struct model_sample *sample)
+bool hot_wants(const struct hot_wanted *wanted, const struct timeline_sample *sample)
 {
     if (sample->ns < wanted->from_ns || sample->ns >= wanted->to_ns)
         return false;
     if (wanted->threads && !wanted->threads[sample->thread])
         return false;
-    if (wanted->by_op && (sample->op == MODEL_NONE || !wanted->op[sample->op]))
+    if (wanted->by_op && (sample->op == TIMELINE_NONE || !wanted->op[sample->op]))
         return false;
     /* An operator without an ML event around it may say its model itself. */
-    if (wanted->ml && sample->ml != MODEL_NONE && !wanted->ml[sample->ml])
+    if (wanted->ml && sample->ml != TIMELINE_NONE && !wanted->ml[sample->ml])
         return false;
-    if (wanted->ml && sample->ml == MODEL_NONE &&
-        (sample->op == MODEL_NONE || !wanted->op[sample->op]))
+    if (wanted->ml && sample->ml == TIMELINE_NONE &&
+        (sample->op == TIMELINE_NONE || !wanted->op[sample->op]))
         return false;
     return !wanted->spans ? !wanted->first_span : in_span(wanted, sample);
 }

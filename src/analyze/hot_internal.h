@@ -12,7 +12,7 @@ struct hot_span {
 
 /* A filter made ready: what is NULL does not restrict. */
 struct hot_wanted {
-    const struct model *model;
+    const struct timeline *timeline;
     uint64_t from_ns;
     uint64_t to_ns;
     bool *threads; /* of the profile */
@@ -22,12 +22,12 @@ struct hot_wanted {
     struct hot_span *spans; /* thread by thread */
     size_t span_count;
     size_t span_capacity;
-    size_t *first_span; /* per thread of the model, and one more */
+    size_t *first_span; /* per thread of the timeline, and one more */
 };
 
-bool hot_wanted_init(struct hot_wanted *wanted, const struct model *model,
-                     const struct model_profile *profile, const struct hot_filter *filter);
+bool hot_wanted_init(struct hot_wanted *wanted, const struct timeline *timeline,
+                     const struct timeline_profile *profile, const struct hot_filter *filter);
 void hot_wanted_fini(struct hot_wanted *wanted);
-bool hot_wants(const struct hot_wanted *wanted, const struct model_sample *sample);
+bool hot_wants(const struct hot_wanted *wanted, const struct timeline_sample *sample);
 
 #endif

@@ -11,12 +11,12 @@
 #include "profile_trace.h"
 #include "tap.h"
 
-static void begin(struct ml_trace *trace, const struct model_profile **out_profile)
+static void begin(struct ml_trace *trace, const struct timeline_profile **out_profile)
 {
     ml_trace_begin(trace, NULL);
     profile_trace_write(trace);
     REQUIRE(ml_trace_load(trace));
-    REQUIRE(model_profile_get(trace->model, out_profile, NULL) == IFG_OK);
+    REQUIRE(timeline_profile_get(trace->timeline, out_profile, NULL) == IFG_OK);
 }
 
 static const struct hot_row *find(const struct hot *hot, const char *name)
@@ -27,44 +27,44 @@ static const struct hot_row *find(const struct hot *hot, const char *name)
     return NULL;
 }
 
-static struct hot *count(const struct model *model, const struct hot_filter *filter)
+static struct hot *count(const struct timeline *timeline, const struct hot_filter *filter)
 {
     struct hot *hot = NULL;
 
-    REQUIRE(hot_create(model, filter, &hot, NULL) == IFG_OK);
+    REQUIRE(hot_create(timeline, filter, &hot, NULL) == IFG_OK);
     return hot;
 }
 
 static void the_join(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
-    const struct model_profile *again;
+    const struct timeline_profile *profile;
+    const struct timeline_profile *again;
     size_t joins[4] = { 0 };
 
     begin(&trace, &profile);
-    REQUIRE(model_profile_get(trace.model, &again, NULL) == IFG_OK && again == profile);
+    REQUIRE(timeline_profile_get(trace.timeline, &again, NULL) == IFG_OK && again == profile);
     REQUIRE(profile->sample_count == PROFILE_TRACE_SAMPLES && profile->thread_count == 2);
     CHECK_UINT(profile->lost, 3);
     CHECK(profile->by_timer && profile->has_wakers && profile->hz == 100);
-    CHECK(profile->threads[0].thread == 0 && profile->threads[1].thread == MODEL_NONE);
+    CHECK(profile->threads[0].thread == 0 && profile->threads[1].thread == TIMELINE_NONE);
     for (size_t i = 0; i < profile->sample_count; i++) {
-        const struct model_sample *sample = &profile->samples[i];
-        const char *net = model_sample_net(trace.model, sample);
+        const struct timeline_sample *sample = &profile->samples[i];
+        const char *net = timeline_sample_net(trace.timeline, sample);
         bool inside = i % 10 < 8;
 
         joins[sample->join]++;
         CHECK((net != NULL) == inside);
-        CHECK((sample->op != MODEL_NONE) == (i % 10 < 5));
+        CHECK((sample->op != TIMELINE_NONE) == (i % 10 < 5));
         CHECK((sample->slice != SIZE_MAX) == inside);
         if (inside)
-            CHECK_STR(trace.model->places[trace.model->place[sample->slice]].name,
+            CHECK_STR(trace.timeline->places[trace.timeline->place[sample->slice]].name,
                       i % 10 < 5 ? "Conv" : "inference");
     }
-    CHECK_UINT(joins[MODEL_JOIN_OWN], 40);
-    CHECK_UINT(joins[MODEL_JOIN_LENT], 40);
-    CHECK_UINT(joins[MODEL_JOIN_NONE], 20);
-    CHECK(trace.model->end_ns > ML_TRACE_START + PROFILE_TRACE_RUNS * PROFILE_TRACE_STEP);
+    CHECK_UINT(joins[TIMELINE_JOIN_OWN], 40);
+    CHECK_UINT(joins[TIMELINE_JOIN_LENT], 40);
+    CHECK_UINT(joins[TIMELINE_JOIN_NONE], 20);
+    CHECK(trace.timeline->end_ns > ML_TRACE_START + PROFILE_TRACE_RUNS * PROFILE_TRACE_STEP);
     ml_trace_end(&trace);
 }
 
@@ -72,7 +72,7 @@ static void the_join(void)
 static void several_models(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     uint32_t other;
 
     ml_trace_begin(&trace, NULL);
@@ -81,23 +81,23 @@ static void several_models(void)
     ml_trace_wait(&trace, 1, 3 * ML_MS);
     ml_trace_event(&trace, 1, other, TRACE_CATEGORY_INFERENCE, 2 * ML_MS);
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE(model_profile_get(trace.model, &profile, NULL) == IFG_OK);
-    CHECK_UINT(profile->samples[1].join, MODEL_JOIN_LENT);
-    CHECK_UINT(profile->samples[3].join, MODEL_JOIN_SEVERAL);
-    CHECK(!model_sample_net(trace.model, &profile->samples[3]));
-    CHECK_UINT(profile->samples[4].join, MODEL_JOIN_OWN);
+    REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK);
+    CHECK_UINT(profile->samples[1].join, TIMELINE_JOIN_LENT);
+    CHECK_UINT(profile->samples[3].join, TIMELINE_JOIN_SEVERAL);
+    CHECK(!timeline_sample_net(trace.timeline, &profile->samples[3]));
+    CHECK_UINT(profile->samples[4].join, TIMELINE_JOIN_OWN);
     ml_trace_end(&trace);
 }
 
 static void functions(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     const struct hot_row *row;
     struct hot *hot;
 
     begin(&trace, &profile);
-    hot = count(trace.model, &(struct hot_filter){ 0 });
+    hot = count(trace.timeline, &(struct hot_filter){ 0 });
     CHECK_UINT(hot->samples, 100);
     CHECK_UINT(hot->rooted, 90);
     CHECK_UINT(hot->inferred, 10);
@@ -165,16 +165,16 @@ static void filters(void)
         { { .from_ns = ML_MS, .to_ns = 13 * ML_MS }, 10 },
     };
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct hot *hot;
 
     begin(&trace, &profile);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hot = count(trace.model, &cases[i].filter);
+        hot = count(trace.timeline, &cases[i].filter);
         CHECK_UINT(hot->samples, cases[i].samples);
         hot_destroy(hot);
     }
-    hot = count(trace.model, &(struct hot_filter){ .name_matches = has_n });
+    hot = count(trace.timeline, &(struct hot_filter){ .name_matches = has_n });
     CHECK(find(hot, "main") && !find(hot, "do_page"));
     CHECK_UINT(hot->samples, 100);
     hot_destroy(hot);
@@ -184,19 +184,19 @@ static void filters(void)
 static void no_samples(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct waiting *waiting;
     struct hot *hot;
 
     ml_trace_begin(&trace, NULL);
     REQUIRE(ml_trace_load(&trace));
-    CHECK(!model_has_profile(trace.model));
-    REQUIRE(model_profile_get(trace.model, &profile, NULL) == IFG_OK);
+    CHECK(!timeline_has_profile(trace.timeline));
+    REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK);
     CHECK(!profile);
-    hot = count(trace.model, &(struct hot_filter){ 0 });
+    hot = count(trace.timeline, &(struct hot_filter){ 0 });
     CHECK(hot->samples == 0 && hot->row_count == 0);
     hot_destroy(hot);
-    REQUIRE(waiting_create(trace.model, &waiting, NULL) == IFG_OK);
+    REQUIRE(waiting_create(trace.timeline, &waiting, NULL) == IFG_OK);
     CHECK(!waiting);
     ml_trace_end(&trace);
 }
@@ -204,22 +204,23 @@ static void no_samples(void)
 static void run_queue(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct waiting *waiting;
 
     begin(&trace, &profile);
-    REQUIRE(waiting_create(trace.model, &waiting, NULL) == IFG_OK);
+    REQUIRE(waiting_create(trace.timeline, &waiting, NULL) == IFG_OK);
     REQUIRE(waiting && waiting->thread_count == 2);
     CHECK_UINT(waiting->nets[0].inferences, 10);
     CHECK_UINT(waiting->nets[0].total_ns, 100 * ML_MS);
-    CHECK_UINT(waiting->nets[0].ns[MODEL_RUNNABLE], 20 * ML_MS);
-    CHECK_UINT(waiting->nets[0].ns[MODEL_RUNNING], 80 * ML_MS);
-    CHECK_UINT(waiting->nets[0].ns[MODEL_BLOCKED], 0);
+    CHECK_UINT(waiting->nets[0].ns[TIMELINE_RUNNABLE], 20 * ML_MS);
+    CHECK_UINT(waiting->nets[0].ns[TIMELINE_RUNNING], 80 * ML_MS);
+    CHECK_UINT(waiting->nets[0].ns[TIMELINE_BLOCKED], 0);
     CHECK_UINT(waiting->nets[0].longest_wait_ns, 2 * ML_MS);
-    CHECK_UINT(waiting->threads[0].ns[MODEL_RUNNABLE], 21 * ML_MS); /* and once after a wake-up */
-    CHECK_UINT(waiting->threads[0].ns[MODEL_BLOCKED], 3 * ML_MS);
+    CHECK_UINT(waiting->threads[0].ns[TIMELINE_RUNNABLE],
+               21 * ML_MS); /* and once after a wake-up */
+    CHECK_UINT(waiting->threads[0].ns[TIMELINE_BLOCKED], 3 * ML_MS);
     CHECK_UINT(waiting->threads[0].times, 11);
-    CHECK_UINT(waiting->threads[1].ns[MODEL_RUNNING], 120 * ML_MS);
+    CHECK_UINT(waiting->threads[1].ns[TIMELINE_RUNNING], 120 * ML_MS);
     CHECK_UINT(profile->states[profile->state_count - 2].waker, 9001);
     waiting_destroy(waiting);
     ml_trace_end(&trace);
@@ -228,18 +229,18 @@ static void run_queue(void)
 static void code_and_lines(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct annotation *a = NULL;
     struct hot *hot;
     size_t rows[4];
 
     begin(&trace, &profile);
-    hot = count(trace.model, &(struct hot_filter){ 0 });
+    hot = count(trace.timeline, &(struct hot_filter){ 0 });
     CHECK_UINT(annotate_find(hot, profile, "nothing", rows, 4), 0);
     CHECK_UINT(annotate_find(hot, profile, "r", rows, 4), 4); /* run, recurse, Worker, librun.so */
     CHECK_UINT(annotate_find(hot, profile, "0x10f0", rows, 4), 1);
     REQUIRE(annotate_find(hot, profile, "run", rows, 4) == 1); /* whole but for parameters */
-    REQUIRE(annotation_create(trace.model, hot, rows[0], &a, NULL) == IFG_OK);
+    REQUIRE(annotation_create(trace.timeline, hot, rows[0], &a, NULL) == IFG_OK);
     CHECK(a->self == 30 && a->total == 40 && a->samples == 100 && a->by_timer);
     REQUIRE(a->line_count == 3);
     CHECK_STR(a->lines[0].file, "/src/mul.h");
@@ -255,7 +256,7 @@ static void code_and_lines(void)
     CHECK_STR(a->instructions[0xfe].what.text, "ret");
     annotation_destroy(a);
     REQUIRE(annotate_find(hot, profile, "do_page", rows, 4) == 1);
-    REQUIRE(annotation_create(trace.model, hot, rows[0], &a, NULL) == IFG_OK);
+    REQUIRE(annotation_create(trace.timeline, hot, rows[0], &a, NULL) == IFG_OK);
     CHECK(!a->instruction_count);
     CHECK_STR(a->why_no_code, "its code is not in the trace");
     annotation_destroy(a);
@@ -307,7 +308,7 @@ static void spinning(void)
 static void out_of_memory(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct hot *hot = NULL;
     long failures = 0;
 
@@ -318,10 +319,10 @@ static void out_of_memory(void)
         enum ifg_status status;
 
         ifg_alloc_fail_after(n);
-        status = model_profile_get(trace.model, &profile, NULL);
+        status = timeline_profile_get(trace.timeline, &profile, NULL);
         if (!status)
-            status = hot_create(trace.model, &(struct hot_filter){ .zone = "Conv", .op = "Conv" },
-                                &hot, NULL);
+            status = hot_create(trace.timeline,
+                                &(struct hot_filter){ .zone = "Conv", .op = "Conv" }, &hot, NULL);
         ifg_alloc_fail_after(-1);
         if (status == IFG_OK)
             break;

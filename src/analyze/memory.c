@@ -14,15 +14,15 @@
 
 struct building {
     const struct ml_input *input;
-    const struct model *model;
+    const struct timeline *timeline;
     struct memory *memory;
     struct memory_lines lines;
     size_t phase_capacity;
 };
 
-static uint32_t pid_of(const struct model *model, uint32_t process)
+static uint32_t pid_of(const struct timeline *timeline, uint32_t process)
 {
-    return process < model->process_count ? model->processes[process].pid : 0;
+    return process < timeline->process_count ? timeline->processes[process].pid : 0;
 }
 
 /* ---- phases ---- */
@@ -78,7 +78,7 @@ static bool add_category(struct building *building, uint32_t index, enum trace_c
 {
     const struct ml_input *input = building->input;
     const struct ml_net *net = &input->nets[index];
-    uint32_t pid = pid_of(building->model, net->net->process);
+    uint32_t pid = pid_of(building->timeline, net->net->process);
     const struct memory_line *line = memory_line_of(&building->lines, pid);
     const struct ml_event *first = part == MEMORY_ALL ? NULL : first_event(input, net, category);
     struct memory_phase phase = {
@@ -86,7 +86,7 @@ static bool add_category(struct building *building, uint32_t index, enum trace_c
         .net = index,
         .category = category,
         .part = part,
-        .name = model_category_name(category),
+        .name = timeline_category_name(category),
         .most_slice = SIZE_MAX,
     };
 
@@ -126,10 +126,11 @@ static bool add_models(struct building *building)
 
 static int by_process_and_name(const void *a, const void *b, void *user)
 {
-    const struct model *model = user;
-    const struct model_place *left = &model->places[*(const uint32_t *)a];
-    const struct model_place *right = &model->places[*(const uint32_t *)b];
-    uint32_t left_pid = pid_of(model, left->process), right_pid = pid_of(model, right->process);
+    const struct timeline *timeline = user;
+    const struct timeline_place *left = &timeline->places[*(const uint32_t *)a];
+    const struct timeline_place *right = &timeline->places[*(const uint32_t *)b];
+    uint32_t left_pid = pid_of(timeline, left->process),
+             right_pid = pid_of(timeline, right->process);
 
     if (left_pid != right_pid)
         return left_pid < right_pid ? -1 : 1;
@@ -139,25 +140,26 @@ static int by_process_and_name(const void *a, const void *b, void *user)
 /* Zones of one name are one phase, wherever in the program they are. */
 static bool make_zone_phases(struct building *building, uint32_t *phase_of, uint32_t *order)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
     size_t count = 0;
 
-    for (size_t i = 0; i < model->place_count; i++) {
-        phase_of[i] = MODEL_NONE;
-        if (model->places[i].kind == TRACE_LOCATION_ZONE ||
-            model->places[i].kind == TRACE_LOCATION_STAGE)
+    for (size_t i = 0; i < timeline->place_count; i++) {
+        phase_of[i] = TIMELINE_NONE;
+        if (timeline->places[i].kind == TRACE_LOCATION_ZONE ||
+            timeline->places[i].kind == TRACE_LOCATION_STAGE)
             order[count++] = (uint32_t)i;
     }
-    qsort_r(order, count, sizeof *order, by_process_and_name, (void *)(uintptr_t)model);
+    qsort_r(order, count, sizeof *order, by_process_and_name, (void *)(uintptr_t)timeline);
     for (size_t i = 0; i < count; i++) {
-        const struct model_place *place = &model->places[order[i]];
-        uint32_t pid = pid_of(model, place->process);
+        const struct timeline_place *place = &timeline->places[order[i]];
+        uint32_t pid = pid_of(timeline, place->process);
 
         if (!memory_line_of(&building->lines, pid))
             continue;
-        if ((!i || by_process_and_name(&order[i - 1], &order[i], (void *)(uintptr_t)model) != 0) &&
+        if ((!i ||
+             by_process_and_name(&order[i - 1], &order[i], (void *)(uintptr_t)timeline) != 0) &&
             !add_phase(building, &(struct memory_phase){ .pid = pid,
-                                                         .net = MODEL_NONE,
+                                                         .net = TIMELINE_NONE,
                                                          .name = place->name,
                                                          .most_slice = SIZE_MAX }))
             return false;
@@ -168,23 +170,23 @@ static bool make_zone_phases(struct building *building, uint32_t *phase_of, uint
 
 static bool add_zones(struct building *building)
 {
-    const struct model *model = building->model;
-    uint32_t *phase_of = ifg_alloc(model->place_count + 1, sizeof *phase_of);
-    uint32_t *order = ifg_alloc(model->place_count + 1, sizeof *order);
+    const struct timeline *timeline = building->timeline;
+    uint32_t *phase_of = ifg_alloc(timeline->place_count + 1, sizeof *phase_of);
+    uint32_t *order = ifg_alloc(timeline->place_count + 1, sizeof *order);
     struct memory *memory = building->memory;
     bool good = phase_of && order && make_zone_phases(building, phase_of, order);
     size_t unfinished = 0, kept = 0;
 
-    for (size_t i = 0; good && i < model->slice_count; i++) {
-        uint32_t at = phase_of[model->place[i]];
+    for (size_t i = 0; good && i < timeline->slice_count; i++) {
+        uint32_t at = phase_of[timeline->place[i]];
 
-        while (unfinished < model->unfinished_count && model->unfinished[unfinished] < i)
+        while (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] < i)
             unfinished++;
-        if (at == MODEL_NONE ||
-            (unfinished < model->unfinished_count && model->unfinished[unfinished] == i))
+        if (at == TIMELINE_NONE ||
+            (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] == i))
             continue;
         add_instance(&memory->phases[at], memory_line_of(&building->lines, memory->phases[at].pid),
-                     model->start_ns[i], model_duration_ns(model, i), i);
+                     timeline->start_ns[i], timeline_duration_ns(timeline, i), i);
     }
     for (size_t i = 0; good && i < memory->phase_count; i++) /* those that did not happen */
         if (memory->phases[i].count)
@@ -221,7 +223,7 @@ static void find_event(const struct building *building, uint32_t pid, const stru
     for (size_t f = 0; f < input->function_count; f++) {
         const struct ml_function *function = &input->functions[f];
 
-        if (pid_of(building->model, input->nets[function->net].net->process) != pid)
+        if (pid_of(building->timeline, input->nets[function->net].net->process) != pid)
             continue;
         for (int c = TRACE_CATEGORY_PREPARE_EP; c < TRACE_CATEGORIES; c++)
             for (size_t i = 0; i < function->events[c].count; i++) {
@@ -255,30 +257,30 @@ static void find_event(const struct building *building, uint32_t pid, const stru
 static void find_slices(const struct building *building, uint32_t pid, const struct window *window,
                         struct memory_scene *out)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
     uint64_t most_op = 0, most_zone = 0;
 
-    for (size_t t = 0; t < model->thread_count; t++) {
-        const struct model_thread *thread = &model->threads[t];
+    for (size_t t = 0; t < timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &timeline->threads[t];
 
-        if (pid_of(model, thread->process) != pid)
+        if (pid_of(timeline, thread->process) != pid)
             continue;
         for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-            enum trace_location_kind kind = model->places[model->place[i]].kind;
+            enum trace_location_kind kind = timeline->places[timeline->place[i]].kind;
             uint64_t covered;
 
-            if (model->start_ns[i] > window->to_ns)
+            if (timeline->start_ns[i] > window->to_ns)
                 break;
             if (kind != TRACE_LOCATION_OP && kind != TRACE_LOCATION_ZONE &&
                 kind != TRACE_LOCATION_STAGE)
                 continue;
-            covered = overlap(window, model->start_ns[i], model_end_ns(model, i));
+            covered = overlap(window, timeline->start_ns[i], timeline_end_ns(timeline, i));
             if (kind == TRACE_LOCATION_OP && covered > most_op) {
                 most_op = covered;
-                out->op = model_slice_name(model, i);
+                out->op = timeline_slice_name(timeline, i);
             } else if (kind != TRACE_LOCATION_OP && covered && covered >= most_zone) {
                 most_zone = covered; /* the inner one of two */
-                out->zone = model_slice_name(model, i);
+                out->zone = timeline_slice_name(timeline, i);
             }
         }
     }
@@ -296,7 +298,7 @@ static double after_load(const struct building *building, const struct memory_li
     for (size_t n = 0; n < input->net_count; n++) {
         const struct ml_event *run = NULL;
 
-        if (pid_of(building->model, input->nets[n].net->process) == line->pid)
+        if (pid_of(building->timeline, input->nets[n].net->process) == line->pid)
             run = first_event(input, &input->nets[n], TRACE_CATEGORY_INFERENCE);
         if (run && run->start_ns < first_run)
             first_run = run->start_ns;
@@ -305,7 +307,8 @@ static double after_load(const struct building *building, const struct memory_li
         const struct ml_events *loads = &input->functions[f].events[TRACE_CATEGORY_LOAD];
         uint32_t process = input->nets[input->functions[f].net].net->process;
 
-        for (size_t i = 0; pid_of(building->model, process) == line->pid && i < loads->count; i++) {
+        for (size_t i = 0; pid_of(building->timeline, process) == line->pid && i < loads->count;
+             i++) {
             uint64_t end = loads->items[i].start_ns + loads->items[i].duration_ns;
 
             if (end <= first_run && end > last_load)
@@ -317,13 +320,13 @@ static double after_load(const struct building *building, const struct memory_li
     return span.after;
 }
 
-static const char *name_of(const struct model *model, uint32_t pid)
+static const char *name_of(const struct timeline *timeline, uint32_t pid)
 {
     const char *name = "";
 
-    for (size_t i = 0; i < model->process_count; i++)
-        if (model->processes[i].pid == pid && *model->processes[i].name)
-            name = model->processes[i].name;
+    for (size_t i = 0; i < timeline->process_count; i++)
+        if (timeline->processes[i].pid == pid && *timeline->processes[i].name)
+            name = timeline->processes[i].name;
     return name;
 }
 
@@ -332,7 +335,8 @@ static bool has_models(const struct building *building, uint32_t pid)
     const struct ml_input *input = building->input;
 
     for (size_t n = 0; n < input->net_count; n++)
-        if (input->nets[n].total_ns && pid_of(building->model, input->nets[n].net->process) == pid)
+        if (input->nets[n].total_ns &&
+            pid_of(building->timeline, input->nets[n].net->process) == pid)
             return true;
     return false;
 }
@@ -348,7 +352,7 @@ static bool add_wholes(struct building *building)
         if (!add_phase(building, &(struct memory_phase){
                                      .pid = process->pid,
                                      .whole = true,
-                                     .net = MODEL_NONE,
+                                     .net = TIMELINE_NONE,
                                      .name = process->name,
                                      .count = 1,
                                      .most = process->whole,
@@ -397,13 +401,13 @@ static bool add_processes(struct building *building)
 
         *process = (struct memory_process){
             .pid = line->pid,
-            .name = name_of(building->model, line->pid),
+            .name = name_of(building->timeline, line->pid),
             .has_models = has_models(building, line->pid),
             .looks = line->count,
             .after_load = after_load(building, line),
             .anon_peak = resource_max(
                 resources_find(building->input->resources, line->pid, "resident anon bytes")),
-            .scene = { .net = MODEL_NONE, .op = "", .zone = "" },
+            .scene = { .net = TIMELINE_NONE, .op = "", .zone = "" },
         };
         (void)memory_ask(line, line->looks[0].ns, line->looks[line->count - 1].ns, &process->whole);
         process->whole.coarse = false;
@@ -438,7 +442,7 @@ static double fact(const struct ml_input *input, const char *key)
 
 enum ifg_status memory_create(const struct ml_input *input, struct memory **out_memory)
 {
-    struct building building = { .input = input, .model = input->model };
+    struct building building = { .input = input, .timeline = input->timeline };
     enum ifg_status status = IFG_OK;
 
     *out_memory = NULL;

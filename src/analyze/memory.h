@@ -33,7 +33,7 @@ enum memory_part { MEMORY_ALL, MEMORY_FIRST, MEMORY_REST };
 struct memory_phase {
     uint32_t pid;
     bool whole;   /* a process from its first value to its last */
-    uint32_t net; /* MODEL_NONE: a zone, or a process */
+    uint32_t net; /* TIMELINE_NONE: a zone, or a process */
     enum trace_category category;
     enum memory_part part;   /* inferences: the first one of a model, and the others */
     const char *name;        /* the zone's, or the category's */
@@ -45,7 +45,7 @@ struct memory_phase {
     double growth;     /* the sum of after - before of all instances */
 };
 
-/* What ran in a process at a time; empty texts and MODEL_NONE where there was nothing. */
+/* What ran in a process at a time; empty texts and TIMELINE_NONE where there was nothing. */
 struct memory_scene {
     uint32_t net;
     enum trace_category category;

@@ -114,7 +114,7 @@ static void phases(void)
     phase = find(memory, "resize", MEMORY_ALL);
     REQUIRE(phase != NULL);
     CHECK_MB(phase->most.peak, 80); /* as the kernel saw it */
-    CHECK(phase->most.coarse && phase->net == MODEL_NONE);
+    CHECK(phase->most.coarse && phase->net == TIMELINE_NONE);
 
     REQUIRE_UINT(memory->process_count, 1);
     CHECK_MB(memory->processes[0].whole.before, 10);

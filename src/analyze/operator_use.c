@@ -17,7 +17,7 @@
 #define NO_SLICE  SIZE_MAX
 
 struct gathering {
-    const struct model *model;
+    const struct timeline *timeline;
     uint32_t net;
     struct operator_use *use;
     struct operator_node *by_place;
@@ -27,26 +27,26 @@ struct gathering {
 
 /* ---- counting ---- */
 
-static const char *text_of(const struct model *model, size_t slice, const char *key)
+static const char *text_of(const struct timeline *timeline, size_t slice, const char *key)
 {
-    const struct model_attribute *found = model_find_attribute(model, slice, key);
+    const struct timeline_attribute *found = timeline_find_attribute(timeline, slice, key);
 
     return found && found->type == TRACE_VALUE_STRING ? found->text : "";
 }
 
 static void take_operator(struct gathering *gathering, size_t slice, uint32_t around)
 {
-    const struct model *model = gathering->model;
-    uint32_t number = model->place[slice];
+    const struct timeline *timeline = gathering->timeline;
+    uint32_t number = timeline->place[slice];
     struct operator_node *node = &gathering->by_place[number];
-    uint64_t duration = model_duration_ns(model, slice);
+    uint64_t duration = timeline_duration_ns(timeline, slice);
 
     if (!node->count) {
-        const char *type = model->places[number].function;
+        const char *type = timeline->places[number].function;
 
-        node->name = model->places[number].name;
-        node->type = *type ? type : text_of(model, slice, "op_name");
-        node->provider = text_of(model, slice, "provider");
+        node->name = timeline->places[number].name;
+        node->type = *type ? type : text_of(timeline, slice, "op_name");
+        node->provider = text_of(timeline, slice, "provider");
         node->place = number;
     }
     node->count++;
@@ -59,15 +59,15 @@ static void take_operator(struct gathering *gathering, size_t slice, uint32_t ar
     }
 }
 
-static void take_thread(struct gathering *gathering, const struct model_thread *thread)
+static void take_thread(struct gathering *gathering, const struct timeline_thread *thread)
 {
-    const struct model *model = gathering->model;
+    const struct timeline *timeline = gathering->timeline;
     size_t counted = NO_SLICE; /* inference that is already among the runs */
     size_t deep = 0;           /* so many entries of the arrays are those of open slices */
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        const struct model_place *place = &model->places[model->place[i]];
-        size_t depth = model->depth[i];
+        const struct timeline_place *place = &timeline->places[timeline->place[i]];
+        size_t depth = timeline->depth[i];
         size_t outer = depth < deep ? depth : deep;
         size_t inference = outer ? gathering->inference[outer - 1] : NO_SLICE;
         uint32_t around = outer ? gathering->around[outer - 1] : 0;
@@ -75,11 +75,11 @@ static void take_thread(struct gathering *gathering, const struct model_thread *
         if (place->kind == TRACE_LOCATION_ML && place->category == TRACE_CATEGORY_INFERENCE) {
             inference = place->net == gathering->net ? i : NO_SLICE;
             around = 0;
-        } else if (place->kind == TRACE_LOCATION_OP && !model_is_unfinished(model, i) &&
+        } else if (place->kind == TRACE_LOCATION_OP && !timeline_is_unfinished(timeline, i) &&
                    (place->net == gathering->net ||
-                    (place->net == MODEL_NONE && inference != NO_SLICE))) {
+                    (place->net == TIMELINE_NONE && inference != NO_SLICE))) {
             take_operator(gathering, i, around);
-            around = model->place[i] + 1;
+            around = timeline->place[i] + 1;
             if (inference != NO_SLICE && inference != counted)
                 gathering->use->runs++;
             counted = inference != NO_SLICE ? inference : counted;
@@ -144,7 +144,7 @@ static void merge_nodes(struct gathering *gathering)
 {
     struct operator_use *use = gathering->use;
 
-    for (size_t p = 0; p < gathering->model->place_count; p++)
+    for (size_t p = 0; p < gathering->timeline->place_count; p++)
         if (gathering->by_place[p].count)
             use->nodes[use->node_count++] = gathering->by_place[p];
     if (use->node_count)
@@ -198,23 +198,23 @@ static void sum_types(struct operator_use *use)
         qsort(use->types, use->type_count, sizeof *use->types, longest_type);
 }
 
-enum ifg_status operator_use_create(const struct model *model, uint32_t net,
+enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t net,
                                     struct operator_use **out_use, struct ifg_error *err)
 {
-    struct gathering gathering = { .model = model, .net = net };
+    struct gathering gathering = { .timeline = timeline, .net = net };
     struct operator_use *use = ifg_alloc(1, sizeof *use);
     size_t kinds = 0;
     bool good;
 
     *out_use = NULL;
     gathering.use = use;
-    gathering.by_place = ifg_alloc(model->place_count + 1, sizeof *gathering.by_place);
+    gathering.by_place = ifg_alloc(timeline->place_count + 1, sizeof *gathering.by_place);
     gathering.inference = ifg_alloc(DEPTH_MAX + 1, sizeof *gathering.inference);
     gathering.around = ifg_alloc(DEPTH_MAX + 1, sizeof *gathering.around);
     good = use && gathering.by_place && gathering.inference && gathering.around;
-    for (size_t t = 0; good && t < model->thread_count; t++)
-        take_thread(&gathering, &model->threads[t]);
-    for (size_t p = 0; good && p < model->place_count; p++)
+    for (size_t t = 0; good && t < timeline->thread_count; t++)
+        take_thread(&gathering, &timeline->threads[t]);
+    for (size_t p = 0; good && p < timeline->place_count; p++)
         kinds += gathering.by_place[p].count > 0;
     if (good) {
         use->nodes = ifg_alloc(kinds + 1, sizeof *use->nodes);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define OPERATOR_PROVIDERS 8u /* of one type that are told apart */
 
@@ -51,7 +51,7 @@ struct operator_use {
 };
 
 /* Of the model with this index. */
-enum ifg_status operator_use_create(const struct model *model, uint32_t net,
+enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t net,
                                     struct operator_use **out_use,
                                     struct ifg_error *err) IFG_MUST_CHECK;
 void operator_use_destroy(struct operator_use *use); /* accepts NULL */

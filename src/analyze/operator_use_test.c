@@ -57,7 +57,7 @@ static void nodes_and_types(void)
     ml_trace_begin(&trace, NULL);
     write_model(&trace);
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE(operator_use_create(trace.model, 0, &use, NULL) == IFG_OK);
+    REQUIRE(operator_use_create(trace.timeline, 0, &use, NULL) == IFG_OK);
     CHECK_UINT(use->runs, 2);
     CHECK_UINT(use->self_ns, 2 * 10 * ML_MS);
     REQUIRE_UINT(use->node_count, 4);
@@ -80,7 +80,7 @@ static void nodes_and_types(void)
     CHECK_UINT(use->types[0].providers[0].nodes, 1);
     operator_use_destroy(use);
 
-    REQUIRE(operator_use_create(trace.model, 1, &use, NULL) == IFG_OK);
+    REQUIRE(operator_use_create(trace.timeline, 1, &use, NULL) == IFG_OK);
     CHECK_UINT(use->runs, 0); /* none is around it */
     REQUIRE_UINT(use->node_count, 1);
     CHECK_STR(use->nodes[0].type, "");
@@ -96,17 +96,17 @@ static void waits(void)
     ml_trace_begin(&trace, NULL);
     profile_trace_write(&trace);
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE(waiting_runs_create(trace.model, 0, 4, &runs, NULL) == IFG_OK);
+    REQUIRE(waiting_runs_create(trace.timeline, 0, 4, &runs, NULL) == IFG_OK);
     CHECK_UINT(runs->inferences, PROFILE_TRACE_RUNS);
     REQUIRE_UINT(runs->count, 4);
     for (size_t i = 0; i < runs->count; i++) {
-        CHECK_UINT(runs->items[i].ns[MODEL_RUNNABLE], 2 * ML_MS);
-        CHECK_UINT(runs->items[i].ns[MODEL_RUNNING], 8 * ML_MS);
+        CHECK_UINT(runs->items[i].ns[TIMELINE_RUNNABLE], 2 * ML_MS);
+        CHECK_UINT(runs->items[i].ns[TIMELINE_RUNNING], 8 * ML_MS);
         CHECK_UINT(runs->items[i].duration_ns, 10 * ML_MS);
         CHECK(!i || runs->items[i].slice > runs->items[i - 1].slice); /* the same: the earlier */
     }
     waiting_runs_destroy(runs);
-    REQUIRE(waiting_runs_create(trace.model, 1, 4, &runs, NULL) == IFG_OK);
+    REQUIRE(waiting_runs_create(trace.timeline, 1, 4, &runs, NULL) == IFG_OK);
     CHECK_UINT(runs->count, 0);
     waiting_runs_destroy(runs);
     ml_trace_end(&trace);
@@ -123,7 +123,7 @@ static void out_of_memory(void)
     REQUIRE(ml_trace_load(&trace));
     for (; failures < 50 && !use; failures++) {
         ifg_alloc_fail_after(failures);
-        CHECK((operator_use_create(trace.model, 0, &use, NULL) == IFG_OK) == (use != NULL));
+        CHECK((operator_use_create(trace.timeline, 0, &use, NULL) == IFG_OK) == (use != NULL));
         ifg_alloc_fail_after(-1);
     }
     REQUIRE(use != NULL);

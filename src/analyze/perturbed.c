@@ -14,19 +14,19 @@ void perturbed_fini(struct perturbed *perturbed)
     memset(perturbed, 0, sizeof *perturbed);
 }
 
-static bool is_inference(const struct model *model, size_t slice)
+static bool is_inference(const struct timeline *timeline, size_t slice)
 {
-    const struct model_place *place = &model->places[model->place[slice]];
+    const struct timeline_place *place = &timeline->places[timeline->place[slice]];
 
     return place->kind == TRACE_LOCATION_ML && place->category == TRACE_CATEGORY_INFERENCE;
 }
 
-static bool is_operator(const struct model *model, size_t slice)
+static bool is_operator(const struct timeline *timeline, size_t slice)
 {
-    return model->places[model->place[slice]].kind == TRACE_LOCATION_OP;
+    return timeline->places[timeline->place[slice]].kind == TRACE_LOCATION_OP;
 }
 
-static bool says_ops(const struct model_attribute *attribute)
+static bool says_ops(const struct timeline_attribute *attribute)
 {
     bool number = attribute->type == TRACE_VALUE_SIGNED || attribute->type == TRACE_VALUE_UNSIGNED;
 
@@ -40,12 +40,12 @@ struct walk {
     bool *is_with_ops; /* by slice: inferences */
 };
 
-static void mark_inference(const struct model *model, struct walk *walk, size_t depth,
+static void mark_inference(const struct timeline *timeline, struct walk *walk, size_t depth,
                            struct perturbed *out)
 {
-    while (depth > 0 && !is_inference(model, walk->open[depth]))
+    while (depth > 0 && !is_inference(timeline, walk->open[depth]))
         depth--;
-    if (!is_inference(model, walk->open[depth]) || walk->is_with_ops[walk->open[depth]])
+    if (!is_inference(timeline, walk->open[depth]) || walk->is_with_ops[walk->open[depth]])
         return;
     walk->is_with_ops[walk->open[depth]] = true;
     out->with_ops++;
@@ -53,62 +53,66 @@ static void mark_inference(const struct model *model, struct walk *walk, size_t 
         out->marks[walk->open[i]] = true;
 }
 
-static void find_inferences(const struct model *model, struct walk *walk, struct perturbed *out)
+static void find_inferences(const struct timeline *timeline, struct walk *walk,
+                            struct perturbed *out)
 {
     size_t attribute = 0;
 
-    for (size_t t = 0; t < model->thread_count; t++) {
-        const struct model_thread *thread = &model->threads[t];
+    for (size_t t = 0; t < timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &timeline->threads[t];
 
         for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-            bool with_ops = is_operator(model, i);
+            bool with_ops = is_operator(timeline, i);
 
-            walk->open[model->depth[i]] = i;
-            out->inferences += is_inference(model, i);
-            while (attribute < model->attribute_count && model->attributes[attribute].slice < i)
+            walk->open[timeline->depth[i]] = i;
+            out->inferences += is_inference(timeline, i);
+            while (attribute < timeline->attribute_count &&
+                   timeline->attributes[attribute].slice < i)
                 attribute++;
-            for (; attribute < model->attribute_count && model->attributes[attribute].slice == i;
+            for (; attribute < timeline->attribute_count &&
+                   timeline->attributes[attribute].slice == i;
                  attribute++)
-                with_ops =
-                    with_ops || (is_inference(model, i) && says_ops(&model->attributes[attribute]));
+                with_ops = with_ops || (is_inference(timeline, i) &&
+                                        says_ops(&timeline->attributes[attribute]));
             if (with_ops)
-                mark_inference(model, walk, model->depth[i], out);
+                mark_inference(timeline, walk, timeline->depth[i], out);
         }
     }
 }
 
 /* What is inside of one of them: while it lasts, each deeper slice. */
-static void mark_inside(const struct model *model, const struct walk *walk, struct perturbed *out)
+static void mark_inside(const struct timeline *timeline, const struct walk *walk,
+                        struct perturbed *out)
 {
-    for (size_t t = 0; t < model->thread_count; t++) {
-        const struct model_thread *thread = &model->threads[t];
+    for (size_t t = 0; t < timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &timeline->threads[t];
         size_t inside_of = SIZE_MAX;
 
         for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-            if (inside_of != SIZE_MAX && model->depth[i] <= model->depth[inside_of])
+            if (inside_of != SIZE_MAX && timeline->depth[i] <= timeline->depth[inside_of])
                 inside_of = SIZE_MAX;
             if (inside_of == SIZE_MAX && walk->is_with_ops[i])
                 inside_of = i;
-            else if (inside_of != SIZE_MAX && !is_operator(model, i))
+            else if (inside_of != SIZE_MAX && !is_operator(timeline, i))
                 out->marks[i] = true;
         }
     }
 }
 
-enum ifg_status perturbed_find(const struct model *model, struct perturbed *out_perturbed,
+enum ifg_status perturbed_find(const struct timeline *timeline, struct perturbed *out_perturbed,
                                struct ifg_error *err)
 {
     struct walk walk = { 0 };
     enum ifg_status status = IFG_OK;
 
     memset(out_perturbed, 0, sizeof *out_perturbed);
-    out_perturbed->marks = ifg_alloc(model->slice_count + 1, sizeof *out_perturbed->marks);
+    out_perturbed->marks = ifg_alloc(timeline->slice_count + 1, sizeof *out_perturbed->marks);
     walk.open = ifg_alloc(DEPTHS, sizeof *walk.open);
-    walk.is_with_ops = ifg_alloc(model->slice_count + 1, sizeof *walk.is_with_ops);
+    walk.is_with_ops = ifg_alloc(timeline->slice_count + 1, sizeof *walk.is_with_ops);
     if (out_perturbed->marks && walk.open && walk.is_with_ops) {
-        find_inferences(model, &walk, out_perturbed);
+        find_inferences(timeline, &walk, out_perturbed);
         if (out_perturbed->with_ops)
-            mark_inside(model, &walk, out_perturbed);
+            mark_inside(timeline, &walk, out_perturbed);
     } else {
         perturbed_fini(out_perturbed);
         status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");

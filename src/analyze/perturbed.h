@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 struct perturbed {
     bool *marks;       /* by slice; operators themselves are never marked */
@@ -18,7 +18,7 @@ struct perturbed {
     size_t with_ops;   /* of these, with operators */
 };
 
-enum ifg_status perturbed_find(const struct model *model, struct perturbed *out_perturbed,
+enum ifg_status perturbed_find(const struct timeline *timeline, struct perturbed *out_perturbed,
                                struct ifg_error *err) IFG_MUST_CHECK;
 void perturbed_fini(struct perturbed *perturbed);
 

@@ -57,11 +57,11 @@ static void they_are_marked(void)
     size_t marked = 0;
 
     make(&trace, 4);
-    REQUIRE_INT(perturbed_find(trace.model, &perturbed, NULL), IFG_OK);
+    REQUIRE_INT(perturbed_find(trace.timeline, &perturbed, NULL), IFG_OK);
     CHECK_UINT(perturbed.inferences, 400);
     CHECK_UINT(perturbed.with_ops, 100);
-    for (size_t i = 0; i < trace.model->slice_count; i++) {
-        const struct model_place *place = &trace.model->places[trace.model->place[i]];
+    for (size_t i = 0; i < trace.timeline->slice_count; i++) {
+        const struct timeline_place *place = &trace.timeline->places[trace.timeline->place[i]];
 
         marked += perturbed.marks[i];
         CHECK(place->kind != TRACE_LOCATION_OP || !perturbed.marks[i]);
@@ -70,7 +70,7 @@ static void they_are_marked(void)
     perturbed_fini(&perturbed);
     for (int i = 0; i < 3; i++) {
         ifg_alloc_fail_after(i);
-        CHECK_INT(perturbed_find(trace.model, &perturbed, NULL), IFG_NO_MEMORY);
+        CHECK_INT(perturbed_find(trace.timeline, &perturbed, NULL), IFG_NO_MEMORY);
         ifg_alloc_fail_after(-1);
         CHECK(!perturbed.marks);
     }
@@ -86,7 +86,7 @@ static void they_are_left_out(void)
 
     make(&plain, 0);
     make(&mixed, 2);
-    REQUIRE_INT(diff_create(plain.model, mixed.model, DIFF_THRESHOLD, &diff, &err), IFG_OK);
+    REQUIRE_INT(diff_create(plain.timeline, mixed.timeline, DIFF_THRESHOLD, &diff, &err), IFG_OK);
     CHECK_INT(diff->perturbed, DIFF_PERTURBED_LEFT_OUT);
     CHECK_UINT(diff->with_ops[DIFF_B], 200);
     for (size_t i = 0; i < 3; i++) {
@@ -109,18 +109,18 @@ static void none_left_is_refused(void)
 
     make(&plain, 0);
     make(&all, 1);
-    CHECK_INT(diff_create(plain.model, all.model, DIFF_THRESHOLD, &diff, &err), IFG_INVALID);
+    CHECK_INT(diff_create(plain.timeline, all.timeline, DIFF_THRESHOLD, &diff, &err), IFG_INVALID);
     CHECK_CONTAINS(err.message, "the operators of all 400 inferences of B were recorded");
     CHECK_CONTAINS(err.message, "of A not");
-    CHECK_INT(diff_create(all.model, plain.model, DIFF_THRESHOLD, &diff, &err), IFG_INVALID);
+    CHECK_INT(diff_create(all.timeline, plain.timeline, DIFF_THRESHOLD, &diff, &err), IFG_INVALID);
     CHECK_CONTAINS(err.message, "inferences of A were recorded");
     /* Like with like. */
-    REQUIRE_INT(diff_create(all.model, all.model, DIFF_THRESHOLD, &diff, &err), IFG_OK);
+    REQUIRE_INT(diff_create(all.timeline, all.timeline, DIFF_THRESHOLD, &diff, &err), IFG_OK);
     CHECK_INT(diff->perturbed, DIFF_ALL_PERTURBED);
     CHECK_INT(find(diff, "inference")->verdict, DIFF_SAME);
     CHECK_UINT(find(diff, "inference")->side[DIFF_A].count, 400);
     diff_destroy(diff);
-    REQUIRE_INT(diff_create(plain.model, plain.model, DIFF_THRESHOLD, &diff, &err), IFG_OK);
+    REQUIRE_INT(diff_create(plain.timeline, plain.timeline, DIFF_THRESHOLD, &diff, &err), IFG_OK);
     CHECK_INT(diff->perturbed, DIFF_NONE_PERTURBED);
     diff_destroy(diff);
     ml_trace_end(&plain);

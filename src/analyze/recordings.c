@@ -24,9 +24,9 @@ static void join(char *out, size_t size, const char *text)
         snprintf(out + used, size - used, "%s%s", used ? ", " : "", item);
 }
 
-static const char *fact(const struct model *model, const char *key)
+static const char *fact(const struct timeline *timeline, const char *key)
 {
-    const char *value = trace_find_fact(trace_reader_tables(model->reader), key);
+    const char *value = trace_find_fact(trace_reader_tables(timeline->reader), key);
 
     return value ? value : "";
 }
@@ -48,7 +48,7 @@ static void say_lost(char *out, size_t size, uint64_t count)
     snprintf(out, size, "%s events lost", text);
 }
 
-size_t recordings_compare(const struct model *const models[DIFF_SIDES],
+size_t recordings_compare(const struct timeline *const timelines[DIFF_SIDES],
                           struct recordings_difference out[RECORDINGS_DIFFERENCES])
 {
     static const char *const whats[RECORDINGS_DIFFERENCES] = { "programs", "models",   "runtimes",
@@ -58,20 +58,20 @@ size_t recordings_compare(const struct model *const models[DIFF_SIDES],
 
     memset(out, 0, RECORDINGS_DIFFERENCES * sizeof *out);
     for (int side = 0; side < DIFF_SIDES; side++) {
-        const struct model *model = models[side];
+        const struct timeline *timeline = timelines[side];
 
-        join(out[0].text[side], size, fact(model, "record.program"));
-        for (size_t i = 0; i < model->net_count && i < MODELS_MAX; i++) {
-            join(out[1].text[side], size, model->nets[i].name);
-            if (*model->nets[i].content_id)
-                join(out[1].text[side], size, model->nets[i].content_id);
-            if (*model->nets[i].runtime)
-                join(out[2].text[side], size, model->nets[i].runtime);
+        join(out[0].text[side], size, fact(timeline, "record.program"));
+        for (size_t i = 0; i < timeline->net_count && i < MODELS_MAX; i++) {
+            join(out[1].text[side], size, timeline->nets[i].name);
+            if (*timeline->nets[i].content_id)
+                join(out[1].text[side], size, timeline->nets[i].content_id);
+            if (*timeline->nets[i].runtime)
+                join(out[2].text[side], size, timeline->nets[i].runtime);
         }
-        join(out[3].text[side], size, fact(model, "host.cpu"));
-        join(out[4].text[side], size, fact(model, "host.name"));
-        if (model->dropped)
-            say_lost(out[5].text[side], size, model->dropped);
+        join(out[3].text[side], size, fact(timeline, "host.cpu"));
+        join(out[4].text[side], size, fact(timeline, "host.name"));
+        if (timeline->dropped)
+            say_lost(out[5].text[side], size, timeline->dropped);
     }
     for (size_t i = 0; i < RECORDINGS_DIFFERENCES; i++) {
         if (strcmp(out[i].text[DIFF_A], out[i].text[DIFF_B]) == 0)

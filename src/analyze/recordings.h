@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "analyze/diff.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define RECORDINGS_DIFFERENCES 6u
 
@@ -16,7 +16,7 @@ struct recordings_difference {
 };
 
 /* Returns how many there are. */
-size_t recordings_compare(const struct model *const models[DIFF_SIDES],
+size_t recordings_compare(const struct timeline *const timelines[DIFF_SIDES],
                           struct recordings_difference out[RECORDINGS_DIFFERENCES]);
 
 #endif

@@ -296,14 +296,14 @@ static bool is_interpreter(const char *name)
 /* The process of the model with most time: a launcher (env, sh) is not what people mean. */
 static void take_title(struct report *report)
 {
-    const struct model *model = report->input->model;
-    const struct model_process *process = NULL;
+    const struct timeline *timeline = report->input->timeline;
+    const struct timeline_process *process = NULL;
     const char *at;
 
     snprintf(report->title, sizeof report->title, "%s", report->program);
     if (report->net_count &&
-        report->input->nets[report->nets[0]].net->process < model->process_count)
-        process = &model->processes[report->input->nets[report->nets[0]].net->process];
+        report->input->nets[report->nets[0]].net->process < timeline->process_count)
+        process = &timeline->processes[report->input->nets[report->nets[0]].net->process];
     if (!process || !*process->name)
         return;
     snprintf(report->title, sizeof report->title, "%s", process->name);
@@ -334,8 +334,8 @@ static void take_facts(struct report *report)
     double seconds = *cpu_seconds ? strtod(cpu_seconds, NULL) : (double)NAN;
 
     report->program = fact(report, "record.program");
-    if (!*report->program && input->model->process_count)
-        report->program = input->model->processes[0].name;
+    if (!*report->program && input->timeline->process_count)
+        report->program = input->timeline->processes[0].name;
     report->cpu = fact(report, "host.cpu");
     report->is_virtual = strcmp(fact(report, "host.virtual"), "yes") == 0;
     report->recorder_cpu_s = seconds >= 0 ? seconds : (double)NAN;
@@ -357,21 +357,21 @@ static void take_facts(struct report *report)
 /* Functions by samples: of all, and of the models that take most time. */
 static enum ifg_status take_hot(struct report *report, struct ifg_error *err)
 {
-    const struct model *model = report->input->model;
+    const struct timeline *timeline = report->input->timeline;
     struct hot_filter filter = { 0 };
     enum ifg_status status;
 
     if (!report->input->profile || !report->input->profile->sample_count)
         return IFG_OK;
-    status = hot_create(model, &filter, &report->hot, err);
+    status = hot_create(timeline, &filter, &report->hot, err);
     for (size_t i = 0; !status && i < report->net_count && i < REPORT_HOT_NETS; i++) {
         filter.model = report->input->nets[report->nets[i]].net->name;
-        status = hot_create(model, &filter, &report->hot_nets[i], err);
+        status = hot_create(timeline, &filter, &report->hot_nets[i], err);
     }
     return status;
 }
 
-enum ifg_status report_create(const struct model *model, struct report **out_report,
+enum ifg_status report_create(const struct timeline *timeline, struct report **out_report,
                               struct ifg_error *err)
 {
     struct report *report = ifg_alloc(1, sizeof *report);
@@ -380,7 +380,7 @@ enum ifg_status report_create(const struct model *model, struct report **out_rep
     *out_report = NULL;
     if (!report)
         return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a report");
-    status = ml_input_create(model, &report->input, err);
+    status = ml_input_create(timeline, &report->input, err);
     if (!status)
         status = findings_create(report->input, &report->findings, err);
     if (!status && order_nets(report))

@@ -14,7 +14,7 @@
 #include "analyze/hot.h"
 #include "analyze/waiting.h"
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define REPORT_SENTENCES 3u
 #define REPORT_RUNTIMES  4u
@@ -47,7 +47,7 @@ struct report {
     double operator_share_ns; /* time that recording operators added, as far as it is known */
 };
 
-enum ifg_status report_create(const struct model *model, struct report **out_report,
+enum ifg_status report_create(const struct timeline *timeline, struct report **out_report,
                               struct ifg_error *err) IFG_MUST_CHECK;
 void report_destroy(struct report *report);
 

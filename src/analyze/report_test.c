@@ -18,7 +18,7 @@ static struct report *make(void)
     struct report *report = NULL;
 
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE(report_create(trace.model, &report, NULL) == IFG_OK);
+    REQUIRE(report_create(trace.timeline, &report, NULL) == IFG_OK);
     return report;
 }
 
@@ -51,11 +51,12 @@ static void timings(void)
     CHECK(fabs(timing->p90_ns - 90.1e6) < 1);
     CHECK(fabs(timing->p99_ns - 99.01e6) < 1);
     CHECK_UINT(timing->total_ns, 5050ull * ML_MS);
-    CHECK(fabs(timing->share - 5050e6 / (double)model_length_ns(trace.model)) < 1e-9);
+    CHECK(fabs(timing->share - 5050e6 / (double)timeline_length_ns(trace.timeline)) < 1e-9);
     /* What is in the trace counts, not how long the recorder ran; and as much is known before. */
-    CHECK_UINT(report->input->duration_ns, model_length_ns(trace.model));
-    CHECK(model_length_ns(trace.model) < 6 * (uint64_t)ML_S);
-    CHECK_UINT(model_length_from_blocks_ns(trace.model->reader), model_length_ns(trace.model));
+    CHECK_UINT(report->input->duration_ns, timeline_length_ns(trace.timeline));
+    CHECK(timeline_length_ns(trace.timeline) < 6 * (uint64_t)ML_S);
+    CHECK_UINT(timeline_length_from_blocks_ns(trace.timeline->reader),
+               timeline_length_ns(trace.timeline));
     CHECK_UINT(report->input->recorder_ns, 10 * (uint64_t)ML_S + 1);
     timing = &report->input->functions[0].events[TRACE_CATEGORY_LOAD].timing;
     CHECK_UINT(timing->count, 9);
@@ -234,23 +235,23 @@ static void models_of_one_name(void)
         ml_trace_event(&trace, 0, model, TRACE_CATEGORY_INFERENCE, (i + 1) * ML_MS);
     }
     report = make();
-    REQUIRE(trace.model->net_count == 5);
+    REQUIRE(trace.timeline->net_count == 5);
     for (size_t i = 0; i < 5; i++) {
-        CHECK_STR(trace.model->nets[i].name, names[i]);
-        CHECK_STR(trace.model->nets[i].given_name, "model");
+        CHECK_STR(trace.timeline->nets[i].name, names[i]);
+        CHECK_STR(trace.timeline->nets[i].given_name, "model");
     }
-    REQUIRE(stats_create(trace.model, &options, &stats, NULL) == IFG_OK);
+    REQUIRE(stats_create(trace.timeline, &options, &stats, NULL) == IFG_OK);
     REQUIRE(stats->row_count == 4);
     CHECK_STR(stats->rows[0].name, "v2/model"); /* 3 ms and 5 ms: the same file */
     CHECK_UINT(stats->rows[0].count, 2);
     CHECK_STR(stats->rows[3].name, "en/v1/model");
     stats_destroy(stats);
     options.filter.model = "en/v1/model";
-    REQUIRE(stats_create(trace.model, &options, &stats, NULL) == IFG_OK);
+    REQUIRE(stats_create(trace.timeline, &options, &stats, NULL) == IFG_OK);
     CHECK_UINT(stats->row_count, 1);
     stats_destroy(stats);
     options.filter.model = "model"; /* all of them */
-    REQUIRE(stats_create(trace.model, &options, &stats, NULL) == IFG_OK);
+    REQUIRE(stats_create(trace.timeline, &options, &stats, NULL) == IFG_OK);
     CHECK_UINT(stats->row_count, 4);
     stats_destroy(stats);
     done(report);
@@ -360,11 +361,13 @@ static void random_traces(void)
         size_t expected = 0;
 
         REQUIRE(sample_trace_init(&sample, seed, 400));
-        REQUIRE(report_create(sample.model, &report, NULL) == IFG_OK);
-        for (size_t i = 0; i < sample.model->slice_count; i++) {
-            const struct model_place *place = &sample.model->places[sample.model->place[i]];
+        REQUIRE(report_create(sample.timeline, &report, NULL) == IFG_OK);
+        for (size_t i = 0; i < sample.timeline->slice_count; i++) {
+            const struct timeline_place *place =
+                &sample.timeline->places[sample.timeline->place[i]];
 
-            expected += place->kind == TRACE_LOCATION_ML && !model_is_unfinished(sample.model, i);
+            expected +=
+                place->kind == TRACE_LOCATION_ML && !timeline_is_unfinished(sample.timeline, i);
         }
         for (size_t f = 0; f < report->input->function_count; f++) {
             for (int c = 1; c < TRACE_CATEGORIES; c++) {
@@ -375,7 +378,8 @@ static void random_traces(void)
                     const struct ml_event *event = &list->items[i];
 
                     CHECK(!i || list->items[i - 1].start_ns <= event->start_ns);
-                    CHECK_UINT(event->duration_ns, model_duration_ns(sample.model, event->slice));
+                    CHECK_UINT(event->duration_ns,
+                               timeline_duration_ns(sample.timeline, event->slice));
                     if (ml_event_counts(list, event))
                         total += event->duration_ns;
                 }
@@ -401,7 +405,7 @@ static void out_of_memory(void)
         enum ifg_status status;
 
         ifg_alloc_fail_after(n);
-        status = report_create(trace.model, &report, NULL);
+        status = report_create(trace.timeline, &report, NULL);
         ifg_alloc_fail_after(-1);
         if (!status)
             break;

@@ -13,25 +13,25 @@
 
 /* ---- series ---- */
 
-static bool is_resource(const struct model *model, const struct model_counter *counter)
+static bool is_resource(const struct timeline *timeline, const struct timeline_counter *counter)
 {
-    const struct model_thread *thread = &model->threads[counter->thread];
+    const struct timeline_thread *thread = &timeline->threads[counter->thread];
 
     return thread->tid == 0 && strcmp(thread->name, "resources") == 0 && isfinite(counter->value);
 }
 
 /* Each place is a series; a process that replaced itself has several of one name. */
-static enum ifg_status gather(const struct model *model, struct resources *out)
+static enum ifg_status gather(const struct timeline *timeline, struct resources *out)
 {
-    size_t *next = ifg_alloc(model->place_count + 1, sizeof *next);
+    size_t *next = ifg_alloc(timeline->place_count + 1, sizeof *next);
     size_t at = 0, total = 0;
 
-    for (size_t i = 0; next && i < model->counter_count; i++)
-        if (is_resource(model, &model->counters[i])) {
-            next[model->counters[i].place]++;
+    for (size_t i = 0; next && i < timeline->counter_count; i++)
+        if (is_resource(timeline, &timeline->counters[i])) {
+            next[timeline->counters[i].place]++;
             total++;
         }
-    for (size_t i = 0; next && i < model->place_count; i++)
+    for (size_t i = 0; next && i < timeline->place_count; i++)
         out->series_count += next[i] > 0;
     out->series = ifg_alloc(out->series_count, sizeof *out->series);
     out->points = ifg_alloc(total, sizeof *out->points);
@@ -40,26 +40,27 @@ static enum ifg_status gather(const struct model *model, struct resources *out)
         return IFG_NO_MEMORY;
     }
     out->series_count = 0;
-    for (size_t i = 0; i < model->place_count; i++) {
+    for (size_t i = 0; i < timeline->place_count; i++) {
         size_t count = next[i];
-        const struct model_place *place = &model->places[i];
+        const struct timeline_place *place = &timeline->places[i];
 
         next[i] = at;
         if (count)
             out->series[out->series_count++] = (struct resource_series){
                 .process = place->process,
-                .pid = place->process < model->process_count ? model->processes[place->process].pid
-                                                             : 0,
+                .pid = place->process < timeline->process_count
+                           ? timeline->processes[place->process].pid
+                           : 0,
                 .name = place->name,
                 .points = out->points + at,
                 .count = count,
             };
         at += count;
     }
-    for (size_t i = 0; i < model->counter_count; i++) {
-        const struct model_counter *counter = &model->counters[i];
+    for (size_t i = 0; i < timeline->counter_count; i++) {
+        const struct timeline_counter *counter = &timeline->counters[i];
 
-        if (is_resource(model, counter))
+        if (is_resource(timeline, counter))
             out->points[next[counter->place]++] =
                 (struct resource_point){ counter->ns, counter->value };
     }
@@ -123,23 +124,24 @@ double resource_growth(const struct resource_series *series)
 /* ---- what they come to ---- */
 
 /* CPU time of a process: its first value is since its start, or since the recording's. */
-static double used_ns(const struct model *model, const struct resource_series *series)
+static double used_ns(const struct timeline *timeline, const struct resource_series *series)
 {
-    uint64_t start = series->process < model->process_count
-                         ? model->processes[series->process].start_ns
-                         : model->begin_ns;
+    uint64_t start = series->process < timeline->process_count
+                         ? timeline->processes[series->process].start_ns
+                         : timeline->begin_ns;
     uint64_t first = series->points[0].ns;
     double sum;
 
-    if (start < model->begin_ns || start > first)
-        start = model->begin_ns < first ? model->begin_ns : first;
+    if (start < timeline->begin_ns || start > first)
+        start = timeline->begin_ns < first ? timeline->begin_ns : first;
     sum = (double)(first - start) * series->points[0].value;
     for (size_t i = 1; i < series->count; i++)
         sum += weight_of(series, i) * series->points[i].value;
     return sum / 100;
 }
 
-static void sum_program(const struct model *model, uint64_t duration_ns, struct resources *out)
+static void sum_program(const struct timeline *timeline, uint64_t duration_ns,
+                        struct resources *out)
 {
     bool any = false;
     double sum = 0;
@@ -147,7 +149,7 @@ static void sum_program(const struct model *model, uint64_t duration_ns, struct 
     for (size_t i = 0; i < out->series_count; i++) {
         if (!out->series[i].pid || strcmp(out->series[i].name, "cpu %") != 0)
             continue;
-        sum += used_ns(model, &out->series[i]);
+        sum += used_ns(timeline, &out->series[i]);
         any = true;
     }
     out->program_cores = any && duration_ns ? sum / (double)duration_ns : (double)NAN;
@@ -249,7 +251,8 @@ static bool parse_other(const char *text, struct resource_other *out)
 
 /* Processes of the machine are looked at rarely; each look stands for the time since the one
  * before, and who is not named then used next to nothing. */
-static void find_others(const struct model *model, uint64_t duration_ns, struct resources *out)
+static void find_others(const struct timeline *timeline, uint64_t duration_ns,
+                        struct resources *out)
 {
     const struct resource_series *looks = resources_find(out, 0, "others cpu %");
 
@@ -266,7 +269,7 @@ static void find_others(const struct model *model, uint64_t duration_ns, struct 
 
             while (look < looks->count && looks->points[look].ns < series->points[i].ns)
                 look++;
-            before = look ? looks->points[look - 1].ns : model->begin_ns;
+            before = look ? looks->points[look - 1].ns : timeline->begin_ns;
             sum += (double)(series->points[i].ns - before) * series->points[i].value;
         }
         other.cpu_pct = duration_ns ? fmin(sum / (double)duration_ns, 1e6) : 0;
@@ -295,11 +298,11 @@ static uint32_t count_cpus(const struct resources *resources)
     return count;
 }
 
-enum ifg_status resources_create(const struct model *model, uint64_t duration_ns,
+enum ifg_status resources_create(const struct timeline *timeline, uint64_t duration_ns,
                                  struct resources **out_resources)
 {
     struct resources *out = ifg_alloc(1, sizeof *out);
-    enum ifg_status status = out ? gather(model, out) : IFG_NO_MEMORY;
+    enum ifg_status status = out ? gather(timeline, out) : IFG_NO_MEMORY;
 
     *out_resources = NULL;
     if (!status)
@@ -320,10 +323,10 @@ enum ifg_status resources_create(const struct model *model, uint64_t duration_ns
     out->frequency_min_mhz = mean_of(out, "cpu frequency min MHz");
     out->frequency_mhz = mean_of(out, "cpu frequency avg MHz");
     out->frequency_max_mhz = mean_of(out, "cpu frequency max MHz");
-    sum_program(model, duration_ns, out);
+    sum_program(timeline, duration_ns, out);
     out->gpu_count = sum_devices(out, "gpu", out->gpus);
     out->npu_count = sum_devices(out, "npu", out->npus);
-    find_others(model, duration_ns, out);
+    find_others(timeline, duration_ns, out);
     *out_resources = out;
     return IFG_OK;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define RESOURCE_DEVICES 4u
 #define RESOURCE_OTHERS  3u
@@ -21,7 +21,7 @@ struct resource_point {
 };
 
 struct resource_series {
-    uint32_t process; /* index in the model */
+    uint32_t process; /* index in the timeline */
     uint32_t pid;     /* 0: the machine */
     const char *name;
     const struct resource_point *points; /* by time; never none */
@@ -62,7 +62,7 @@ struct resources {
 };
 
 /* *out_resources is NULL if there are none. duration_ns is that of the recording. */
-enum ifg_status resources_create(const struct model *model, uint64_t duration_ns,
+enum ifg_status resources_create(const struct timeline *timeline, uint64_t duration_ns,
                                  struct resources **out_resources) IFG_MUST_CHECK;
 void resources_destroy(struct resources *resources); /* accepts NULL */
 

@@ -58,7 +58,7 @@ struct ranks {
 };
 
 struct gathering {
-    const struct model *model;
+    const struct timeline *timeline;
     const struct stats_options *options;
     uint64_t from_ns;
     uint64_t to_ns;
@@ -115,7 +115,7 @@ double stats_percentile_of(const uint64_t *sorted, size_t count, double p,
 
 /* ---- groups ---- */
 
-static bool place_counts(const struct gathering *gathering, const struct model_place *place)
+static bool place_counts(const struct gathering *gathering, const struct timeline_place *place)
 {
     const struct stats_filter *filter = &gathering->options->filter;
     bool ml = place->kind == TRACE_LOCATION_ML;
@@ -135,38 +135,39 @@ static bool place_counts(const struct gathering *gathering, const struct model_p
     case STATS_BY_THREAD:
         break;
     }
-    if (filter->model && (place->net == MODEL_NONE ||
-                          !model_net_is_called(&gathering->model->nets[place->net], filter->model)))
+    if (filter->model &&
+        (place->net == TIMELINE_NONE ||
+         !timeline_net_is_called(&gathering->timeline->nets[place->net], filter->model)))
         return false;
     return !filter->name_matches || filter->name_matches(place->name, filter->user);
 }
 
-static const char *net_name(const struct model *model, const struct model_place *place)
+static const char *net_name(const struct timeline *timeline, const struct timeline_place *place)
 {
-    return place->net == MODEL_NONE ? "" : model->nets[place->net].name;
+    return place->net == TIMELINE_NONE ? "" : timeline->nets[place->net].name;
 }
 
 /* What makes two places one group; the same in two processes is the same for people. */
-static int compare_keys(const struct gathering *gathering, const struct model_place *a,
-                        const struct model_place *b)
+static int compare_keys(const struct gathering *gathering, const struct timeline_place *a,
+                        const struct timeline_place *b)
 {
-    const struct model *model = gathering->model;
+    const struct timeline *timeline = gathering->timeline;
     int order = 0;
 
     switch (gathering->options->by) {
     case STATS_BY_MODEL:
-        return strcmp(net_name(model, a), net_name(model, b));
+        return strcmp(net_name(timeline, a), net_name(timeline, b));
     case STATS_BY_CATEGORY:
         return (int)a->category - (int)b->category;
     case STATS_BY_FUNCTION:
-        order = strcmp(net_name(model, a), net_name(model, b));
+        order = strcmp(net_name(timeline, a), net_name(timeline, b));
         return order ? order : strcmp(a->function, b->function);
     case STATS_BY_ZONE:
     case STATS_BY_OP:
     case STATS_BY_THREAD:
         order = (int)a->kind - (int)b->kind;
         if (!order)
-            order = strcmp(net_name(model, a), net_name(model, b));
+            order = strcmp(net_name(timeline, a), net_name(timeline, b));
         if (!order)
             order = (int)a->category - (int)b->category;
         if (!order && a->kind == TRACE_LOCATION_ML)
@@ -179,31 +180,31 @@ static int compare_keys(const struct gathering *gathering, const struct model_pl
 static int by_key(const void *a, const void *b, void *user)
 {
     const struct gathering *gathering = user;
-    const struct model_place *places = gathering->model->places;
+    const struct timeline_place *places = gathering->timeline->places;
 
     return compare_keys(gathering, &places[*(const uint32_t *)a], &places[*(const uint32_t *)b]);
 }
 
 static enum ifg_status group_places(struct gathering *gathering)
 {
-    const struct model *model = gathering->model;
-    uint32_t *order = ifg_alloc(model->place_count, sizeof *order);
+    const struct timeline *timeline = gathering->timeline;
+    uint32_t *order = ifg_alloc(timeline->place_count, sizeof *order);
     size_t used = 0;
 
-    gathering->group_of_place = ifg_alloc(model->place_count, sizeof(uint32_t));
+    gathering->group_of_place = ifg_alloc(timeline->place_count, sizeof(uint32_t));
     if (!order || !gathering->group_of_place) {
         ifg_free(order);
         return IFG_NO_MEMORY;
     }
-    for (uint32_t i = 0; i < model->place_count; i++) {
+    for (uint32_t i = 0; i < timeline->place_count; i++) {
         gathering->group_of_place[i] = NO_GROUP;
-        if (place_counts(gathering, &model->places[i]))
+        if (place_counts(gathering, &timeline->places[i]))
             order[used++] = i;
     }
     if (gathering->by_thread) {
         for (size_t i = 0; i < used; i++)
             gathering->group_of_place[order[i]] = 0; /* wanted; the thread decides which group */
-        gathering->group_count = model->thread_count;
+        gathering->group_count = timeline->thread_count;
     } else {
         qsort_r(order, used, sizeof *order, by_key, gathering);
         for (size_t i = 0; i < used; i++) {
@@ -223,28 +224,28 @@ static enum ifg_status group_places(struct gathering *gathering)
 
 static enum ifg_status choose_threads(struct gathering *gathering)
 {
-    const struct model *model = gathering->model;
+    const struct timeline *timeline = gathering->timeline;
     const char *thread = gathering->options->filter.thread;
     char *end = NULL;
     unsigned long tid = thread ? strtoul(thread, &end, 10) : 0;
     bool by_number = thread && *thread && !*end;
 
-    gathering->thread_wanted = ifg_alloc(model->thread_count, sizeof(bool));
+    gathering->thread_wanted = ifg_alloc(timeline->thread_count, sizeof(bool));
     if (!gathering->thread_wanted)
         return IFG_NO_MEMORY;
-    for (size_t t = 0; t < model->thread_count; t++)
-        gathering->thread_wanted[t] = !thread || strcmp(model->threads[t].name, thread) == 0 ||
-                                      (by_number && model->threads[t].tid == tid);
+    for (size_t t = 0; t < timeline->thread_count; t++)
+        gathering->thread_wanted[t] = !thread || strcmp(timeline->threads[t].name, thread) == 0 ||
+                                      (by_number && timeline->threads[t].tid == tid);
     return IFG_OK;
 }
 
 /* ---- the passes ---- */
 
 /* The part of a thread's slices that begins in the time range. */
-static void range_of(const struct gathering *gathering, const struct model_thread *thread,
+static void range_of(const struct gathering *gathering, const struct timeline_thread *thread,
                      size_t *out_first, size_t *out_end)
 {
-    const uint64_t *starts = gathering->model->start_ns;
+    const uint64_t *starts = gathering->timeline->start_ns;
     size_t bounds[2];
     uint64_t limits[2] = { gathering->from_ns, gathering->to_ns };
 
@@ -274,19 +275,19 @@ struct columns {
     const uint32_t *duration_ns;
     const uint16_t *depth;
     uint32_t thread_group; /* by thread: the group of outermost slices; else NO_GROUP */
-    const struct model *model;
+    const struct timeline *timeline;
 };
 
 static struct columns columns_of(const struct gathering *gathering, uint32_t thread)
 {
-    const struct model *model = gathering->model;
+    const struct timeline *timeline = gathering->timeline;
 
     return (struct columns){ gathering->group_of_place,
-                             model->place,
-                             model->duration_ns,
-                             model->depth,
+                             timeline->place,
+                             timeline->duration_ns,
+                             timeline->depth,
                              gathering->by_thread ? thread : NO_GROUP,
-                             model };
+                             timeline };
 }
 
 /* The group of a slice, or NO_GROUP. By thread only outermost slices count: others lie inside them.
@@ -304,7 +305,8 @@ static inline uint64_t duration_of(const struct columns *columns, size_t slice)
 {
     uint32_t duration = columns->duration_ns[slice];
 
-    return LIKELY(duration != UINT32_MAX) ? duration : model_long_duration(columns->model, slice);
+    return LIKELY(duration != UINT32_MAX) ? duration
+                                          : timeline_long_duration(columns->timeline, slice);
 }
 
 static inline void count_slice(struct group *group, uint64_t duration)
@@ -341,15 +343,15 @@ static void count_finished(struct gathering *gathering, uint32_t t, size_t first
 static void count_thread(struct gathering *gathering, uint32_t t, size_t first, size_t end,
                          uint32_t *parents)
 {
-    const struct model *model = gathering->model;
+    const struct timeline *timeline = gathering->timeline;
     const struct columns columns = columns_of(gathering, t);
     size_t next = 0;
 
-    while (next < model->unfinished_count && model->unfinished[next] < first)
+    while (next < timeline->unfinished_count && timeline->unfinished[next] < first)
         next++;
     while (first < end) {
-        size_t stop = next < model->unfinished_count && model->unfinished[next] < end
-                          ? model->unfinished[next]
+        size_t stop = next < timeline->unfinished_count && timeline->unfinished[next] < end
+                          ? timeline->unfinished[next]
                           : end;
 
         count_finished(gathering, t, first, stop, parents);
@@ -358,7 +360,7 @@ static void count_thread(struct gathering *gathering, uint32_t t, size_t first, 
 
             if (group != NO_GROUP)
                 gathering->rest[group].unfinished++;
-            parents[model->depth[stop]] = NO_GROUP;
+            parents[timeline->depth[stop]] = NO_GROUP;
             stop++;
             next++;
         }
@@ -368,17 +370,17 @@ static void count_thread(struct gathering *gathering, uint32_t t, size_t first, 
 
 static enum ifg_status count_all(struct gathering *gathering)
 {
-    const struct model *model = gathering->model;
+    const struct timeline *timeline = gathering->timeline;
     uint32_t *parents = ifg_alloc((size_t)UINT16_MAX + 1, sizeof *parents);
 
     if (!parents)
         return IFG_NO_MEMORY;
-    for (uint32_t t = 0; t < model->thread_count; t++) {
+    for (uint32_t t = 0; t < timeline->thread_count; t++) {
         size_t first, end;
 
         if (!gathering->thread_wanted[t])
             continue;
-        range_of(gathering, &model->threads[t], &first, &end);
+        range_of(gathering, &timeline->threads[t], &first, &end);
         if (first == end)
             continue;
         /* What lies around the first slice began before the range and does not count. */
@@ -421,7 +423,8 @@ static void take_from(struct gathering *gathering, uint32_t t, size_t first, siz
             if (!(rest->cell_bits[cell / 64] >> (cell % 64) & 1))
                 continue;
         }
-        if (__builtin_expect(rest->unfinished != 0, 0) && model_is_unfinished(columns.model, i))
+        if (__builtin_expect(rest->unfinished != 0, 0) &&
+            timeline_is_unfinished(columns.timeline, i))
             continue;
         rest->values[rest->value_count++] = duration;
     }
@@ -429,14 +432,14 @@ static void take_from(struct gathering *gathering, uint32_t t, size_t first, siz
 
 static void take_values(struct gathering *gathering)
 {
-    const struct model *model = gathering->model;
+    const struct timeline *timeline = gathering->timeline;
 
-    for (uint32_t t = 0; t < model->thread_count; t++) {
+    for (uint32_t t = 0; t < timeline->thread_count; t++) {
         size_t first, end;
 
         if (!gathering->thread_wanted[t])
             continue;
-        range_of(gathering, &model->threads[t], &first, &end);
+        range_of(gathering, &timeline->threads[t], &first, &end);
         take_from(gathering, t, first, end);
     }
 }
@@ -574,22 +577,23 @@ static double deviation_of(const struct group *group)
 
 static char *row_name(const struct gathering *gathering, const struct group_rest *rest)
 {
-    const struct model *model = gathering->model;
-    const struct model_place *place = &model->places[rest->first_place];
+    const struct timeline *timeline = gathering->timeline;
+    const struct timeline_place *place = &timeline->places[rest->first_place];
     char name[2600];
 
     if (gathering->by_thread) {
-        const struct model_thread *thread = &model->threads[rest->thread];
+        const struct timeline_thread *thread = &timeline->threads[rest->thread];
 
         snprintf(name, sizeof name, "%u %.1000s", thread->tid, thread->name);
     } else if (gathering->options->by == STATS_BY_MODEL) {
-        snprintf(name, sizeof name, "%.1200s", net_name(model, place));
+        snprintf(name, sizeof name, "%.1200s", net_name(timeline, place));
     } else if (gathering->options->by == STATS_BY_CATEGORY) {
-        snprintf(name, sizeof name, "%s", model_category_name(place->category));
+        snprintf(name, sizeof name, "%s", timeline_category_name(place->category));
     } else if (gathering->options->by == STATS_BY_FUNCTION) {
-        snprintf(name, sizeof name, "%.1200s · %.1200s", net_name(model, place), place->function);
+        snprintf(name, sizeof name, "%.1200s · %.1200s", net_name(timeline, place),
+                 place->function);
     } else if (place->kind == TRACE_LOCATION_ML) {
-        snprintf(name, sizeof name, "%.800s · %.800s · %.800s", net_name(model, place),
+        snprintf(name, sizeof name, "%.800s · %.800s · %.800s", net_name(timeline, place),
                  place->function, place->name);
     } else {
         snprintf(name, sizeof name, "%.1200s", place->name);
@@ -602,14 +606,14 @@ static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range
 {
     const struct group *group = &gathering->groups[g];
     const struct group_rest *rest = &gathering->rest[g];
-    const struct model_place *place = &gathering->model->places[rest->first_place];
+    const struct timeline_place *place = &gathering->timeline->places[rest->first_place];
 
     row->name = row_name(gathering, rest);
     row->kind = place->kind;
     row->category = place->category;
-    row->model = gathering->by_thread ? "" : net_name(gathering->model, place);
+    row->model = gathering->by_thread ? "" : net_name(gathering->timeline, place);
     row->place = place->name;
-    row->first_place = gathering->by_thread ? MODEL_NONE : rest->first_place;
+    row->first_place = gathering->by_thread ? TIMELINE_NONE : rest->first_place;
     row->function = place->function;
     row->count = group->count;
     row->unfinished = rest->unfinished;
@@ -685,18 +689,18 @@ static void finish(struct gathering *gathering)
     ifg_free(gathering->thread_wanted);
 }
 
-enum ifg_status stats_create(const struct model *model, const struct stats_options *options,
+enum ifg_status stats_create(const struct timeline *timeline, const struct stats_options *options,
                              struct stats **out_stats, struct ifg_error *err)
 {
     struct gathering gathering = {
-        .model = model,
+        .timeline = timeline,
         .options = options,
         .by_thread = options->by == STATS_BY_THREAD,
-        .from_ns = model->begin_ns + options->filter.from_ns,
-        .to_ns = options->filter.to_ns ? model->begin_ns + options->filter.to_ns : UINT64_MAX,
+        .from_ns = timeline->begin_ns + options->filter.from_ns,
+        .to_ns = options->filter.to_ns ? timeline->begin_ns + options->filter.to_ns : UINT64_MAX,
     };
     struct stats *stats = ifg_alloc(1, sizeof *stats);
-    uint64_t range_end = gathering.to_ns < model->end_ns ? gathering.to_ns : model->end_ns;
+    uint64_t range_end = gathering.to_ns < timeline->end_ns ? gathering.to_ns : timeline->end_ns;
     enum ifg_status status = stats ? IFG_OK : IFG_NO_MEMORY;
 
     *out_stats = NULL;
@@ -721,7 +725,7 @@ enum ifg_status stats_create(const struct model *model, const struct stats_optio
     if (status) {
         stats_destroy(stats);
         return ifg_fail(err, status, "not enough memory for statistics of %zu slices",
-                        model->slice_count);
+                        timeline->slice_count);
     }
     *out_stats = stats;
     return IFG_OK;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 enum stats_by {
     STATS_BY_ZONE, /* everything by name: zones and stages, ML events as "model category", operators
@@ -59,7 +59,7 @@ struct stats_row {
     enum trace_category category;
     const char *model;    /* "" if none */
     const char *place;    /* the name of the group's first place alone */
-    uint32_t first_place; /* its number; MODEL_NONE by thread */
+    uint32_t first_place; /* its number; TIMELINE_NONE by thread */
     const char *function; /* ML events: the model's function */
     uint64_t count;
     uint64_t unfinished;
@@ -80,7 +80,7 @@ struct stats {
     uint64_t unfinished;
 };
 
-enum ifg_status stats_create(const struct model *model, const struct stats_options *options,
+enum ifg_status stats_create(const struct timeline *timeline, const struct stats_options *options,
                              struct stats **out_stats, struct ifg_error *err) IFG_MUST_CHECK;
 void stats_destroy(struct stats *stats);
 

@@ -50,13 +50,13 @@ static struct trace_writer *begin_trace(uint32_t places)
 }
 
 static struct stats *compute(const struct stats_options *options, struct trace_reader **out_reader,
-                             const struct model **out_model)
+                             const struct timeline **out_timeline)
 {
     struct stats *stats = NULL;
 
     REQUIRE(trace_reader_open(path, out_reader, NULL) == IFG_OK);
-    REQUIRE(model_create(*out_reader, NULL, out_model, NULL) == IFG_OK);
-    REQUIRE(stats_create(*out_model, options, &stats, NULL) == IFG_OK);
+    REQUIRE(timeline_create(*out_reader, NULL, out_timeline, NULL) == IFG_OK);
+    REQUIRE(stats_create(*out_timeline, options, &stats, NULL) == IFG_OK);
     return stats;
 }
 
@@ -118,7 +118,7 @@ static void random_groups(void)
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct stats_options options = { .by = STATS_BY_ZONE };
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stats *stats;
     uint64_t at = 1000;
 
@@ -136,7 +136,7 @@ static void random_groups(void)
         }
     }
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    stats = compute(&options, &reader, &model);
+    stats = compute(&options, &reader, &timeline);
     CHECK_UINT(stats->row_count, PLACES);
     for (uint32_t p = 0; p < PLACES; p++) {
         char name[16];
@@ -149,7 +149,7 @@ static void random_groups(void)
         free(durations[p]);
     }
     stats_destroy(stats);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     unlink(path);
 }
@@ -181,7 +181,7 @@ static void self_time_and_filters(void)
     struct trace_open_zone open = { 900, 4 };
     struct stats_options options = { .by = STATS_BY_ZONE };
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stats *stats;
     struct stats *filtered = NULL;
 
@@ -192,7 +192,7 @@ static void self_time_and_filters(void)
     trace_stream_zone(stream, 910, 40, 3);  /* inside a zone that never ended */
     trace_stream_flush(stream, &open, 1, 1000);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    stats = compute(&options, &reader, &model);
+    stats = compute(&options, &reader, &timeline);
     REQUIRE(row_named(stats, "p0") && row_named(stats, "p1") && row_named(stats, "p2"));
     CHECK_UINT(row_named(stats, "p0")->count, 2);
     CHECK_UINT(row_named(stats, "p0")->total_ns, 100);
@@ -208,7 +208,7 @@ static void self_time_and_filters(void)
     options.filter.name_matches = is_p1;
     options.filter.from_ns = 30; /* from the begin of the trace at 100 */
     options.filter.to_ns = 50;
-    REQUIRE(stats_create(model, &options, &filtered, NULL) == IFG_OK);
+    REQUIRE(stats_create(timeline, &options, &filtered, NULL) == IFG_OK);
     REQUIRE(filtered->row_count == 1);
     CHECK_STR(filtered->rows[0].name, "p1");
     CHECK_UINT(filtered->rows[0].count, 1);
@@ -217,17 +217,17 @@ static void self_time_and_filters(void)
     stats_destroy(filtered);
 
     options = (struct stats_options){ .by = STATS_BY_THREAD, .filter.thread = "main" };
-    REQUIRE(stats_create(model, &options, &filtered, NULL) == IFG_OK);
+    REQUIRE(stats_create(timeline, &options, &filtered, NULL) == IFG_OK);
     REQUIRE(filtered->row_count == 1);
     CHECK_STR(filtered->rows[0].name, "100 main");
     CHECK_UINT(filtered->rows[0].count, 2); /* the outermost that ended */
     stats_destroy(filtered);
 
     options = (struct stats_options){ .by = STATS_BY_MODEL };
-    REQUIRE(stats_create(model, &options, &filtered, NULL) == IFG_OK);
+    REQUIRE(stats_create(timeline, &options, &filtered, NULL) == IFG_OK);
     CHECK_UINT(filtered->row_count, 0);
     stats_destroy(filtered);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     unlink(path);
 }
@@ -240,7 +240,7 @@ static void very_many_groups(void)
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct stats_options options = { .by = STATS_BY_ZONE };
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stats *stats;
     uint64_t at = 1000;
 
@@ -251,7 +251,7 @@ static void very_many_groups(void)
         }
     }
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    stats = compute(&options, &reader, &model);
+    stats = compute(&options, &reader, &timeline);
     CHECK_UINT(stats->row_count, places);
     REQUIRE(row_named(stats, "p77") != NULL);
     CHECK_UINT(row_named(stats, "p77")->count, 3);
@@ -260,7 +260,7 @@ static void very_many_groups(void)
     CHECK(near(row_named(stats, "p77")->percentile_ns[STATS_P50], 277));
     CHECK(near(row_named(stats, "p77")->sd_ns, 100));
     stats_destroy(stats);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     unlink(path);
 }
@@ -271,20 +271,20 @@ static void out_of_memory(void)
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct stats_options options = { .by = STATS_BY_ZONE };
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stats *stats;
     long failures = 0;
 
     for (uint64_t i = 0; i < 500; i++)
         trace_stream_zone(stream, i * 10, 5, 2 + i % 2);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    stats = compute(&options, &reader, &model);
+    stats = compute(&options, &reader, &timeline);
     stats_destroy(stats);
     for (long n = 0; n < 1000; n++) {
         enum ifg_status status;
 
         ifg_alloc_fail_after(n);
-        status = stats_create(model, &options, &stats, NULL);
+        status = stats_create(timeline, &options, &stats, NULL);
         ifg_alloc_fail_after(-1);
         if (!status) {
             stats_destroy(stats);
@@ -294,7 +294,7 @@ static void out_of_memory(void)
         failures++;
     }
     CHECK(failures > 5 && failures < 1000);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     unlink(path);
 }

@@ -12,8 +12,8 @@ static int most_runnable(const void *a, const void *b)
     const struct waiting_thread *left = a;
     const struct waiting_thread *right = b;
 
-    if (left->ns[MODEL_RUNNABLE] != right->ns[MODEL_RUNNABLE])
-        return left->ns[MODEL_RUNNABLE] > right->ns[MODEL_RUNNABLE] ? -1 : 1;
+    if (left->ns[TIMELINE_RUNNABLE] != right->ns[TIMELINE_RUNNABLE])
+        return left->ns[TIMELINE_RUNNABLE] > right->ns[TIMELINE_RUNNABLE] ? -1 : 1;
     return left->thread < right->thread ? -1 : left->thread > right->thread;
 }
 
@@ -26,7 +26,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Who woke the thread most often; wakers has room for all its states. */
-static void find_waker(struct waiting_thread *out, const struct model_thread_state *states,
+static void find_waker(struct waiting_thread *out, const struct timeline_thread_state *states,
                        size_t count, uint32_t *wakers)
 {
     size_t run = 0;
@@ -48,10 +48,10 @@ static void find_waker(struct waiting_thread *out, const struct model_thread_sta
     }
 }
 
-static void add_thread(struct waiting *waiting, const struct model_profile *profile, uint32_t t,
+static void add_thread(struct waiting *waiting, const struct timeline_profile *profile, uint32_t t,
                        uint32_t *wakers)
 {
-    const struct model_sampled_thread *thread = &profile->threads[t];
+    const struct timeline_sampled_thread *thread = &profile->threads[t];
     struct waiting_thread *out = &waiting->threads[waiting->thread_count];
 
     if (!thread->state_count)
@@ -59,11 +59,11 @@ static void add_thread(struct waiting *waiting, const struct model_profile *prof
     out->thread = t;
     find_waker(out, profile->states + thread->first_state, thread->state_count, wakers);
     for (size_t i = 0; i < thread->state_count; i++) {
-        const struct model_thread_state *state = &profile->states[thread->first_state + i];
+        const struct timeline_thread_state *state = &profile->states[thread->first_state + i];
 
         out->ns[state->state] += state->end_ns - state->start_ns;
         waiting->ns[state->state] += state->end_ns - state->start_ns;
-        out->times += state->state == MODEL_RUNNABLE;
+        out->times += state->state == TIMELINE_RUNNABLE;
         out->disk_ns += state->disk ? state->end_ns - state->start_ns : 0;
         out->untold += state->untold && profile->has_wakers;
     }
@@ -73,11 +73,11 @@ static void add_thread(struct waiting *waiting, const struct model_profile *prof
 }
 
 /* One inference: `first` is the first state that may reach into it. */
-static void add_inference(struct waiting_net *net, const struct model *model, size_t slice,
-                          const struct model_thread_state *states, size_t first, size_t count)
+static void add_inference(struct waiting_net *net, const struct timeline *timeline, size_t slice,
+                          const struct timeline_thread_state *states, size_t first, size_t count)
 {
-    uint64_t start = model->start_ns[slice];
-    uint64_t end = model_end_ns(model, slice);
+    uint64_t start = timeline->start_ns[slice];
+    uint64_t end = timeline_end_ns(timeline, slice);
     uint64_t waited = 0;
 
     for (size_t i = first; i < count && states[i].start_ns < end; i++) {
@@ -87,7 +87,7 @@ static void add_inference(struct waiting_net *net, const struct model *model, si
         if (to <= from)
             continue;
         net->ns[states[i].state] += to - from;
-        if (states[i].state == MODEL_RUNNABLE)
+        if (states[i].state == TIMELINE_RUNNABLE)
             waited += to - from;
     }
     net->inferences++;
@@ -98,42 +98,42 @@ static void add_inference(struct waiting_net *net, const struct model *model, si
     }
 }
 
-static void add_inferences(struct waiting *waiting, const struct model *model,
-                           const struct model_profile *profile, uint32_t t)
+static void add_inferences(struct waiting *waiting, const struct timeline *timeline,
+                           const struct timeline_profile *profile, uint32_t t)
 {
-    const struct model_sampled_thread *from = &profile->threads[t];
-    const struct model_thread *thread = &model->threads[from->thread];
-    const struct model_thread_state *states = profile->states + from->first_state;
+    const struct timeline_sampled_thread *from = &profile->threads[t];
+    const struct timeline_thread *thread = &timeline->threads[from->thread];
+    const struct timeline_thread_state *states = profile->states + from->first_state;
     uint64_t known_from = from->state_count ? states[0].start_ns : UINT64_MAX;
     uint64_t known_to = from->state_count ? states[from->state_count - 1].end_ns : 0;
     uint64_t covered = 0; /* inside an inference until then */
     size_t at = 0;
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        const struct model_place *place = &model->places[model->place[i]];
-        uint64_t start = model->start_ns[i];
+        const struct timeline_place *place = &timeline->places[timeline->place[i]];
+        uint64_t start = timeline->start_ns[i];
         uint64_t end;
 
         if (place->kind != TRACE_LOCATION_ML || place->category != TRACE_CATEGORY_INFERENCE ||
-            place->net >= model->net_count || start < covered)
+            place->net >= timeline->net_count || start < covered)
             continue;
-        end = model_end_ns(model, i);
+        end = timeline_end_ns(timeline, i);
         if (start < known_from || end > known_to || end < start)
             continue;
         covered = end;
         while (at < from->state_count && states[at].end_ns <= start)
             at++;
-        add_inference(&waiting->nets[place->net], model, i, states, at, from->state_count);
+        add_inference(&waiting->nets[place->net], timeline, i, states, at, from->state_count);
     }
 }
 
-enum ifg_status waiting_create(const struct model *model, struct waiting **out_waiting,
+enum ifg_status waiting_create(const struct timeline *timeline, struct waiting **out_waiting,
                                struct ifg_error *err)
 {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct waiting *waiting;
     uint32_t *wakers;
-    enum ifg_status status = model_profile_get(model, &profile, err);
+    enum ifg_status status = timeline_profile_get(timeline, &profile, err);
 
     *out_waiting = NULL;
     if (status || !profile || !profile->state_count)
@@ -142,7 +142,7 @@ enum ifg_status waiting_create(const struct model *model, struct waiting **out_w
     wakers = ifg_alloc(profile->state_count, sizeof *wakers);
     if (waiting) {
         waiting->threads = ifg_alloc(profile->thread_count, sizeof *waiting->threads);
-        waiting->nets = ifg_alloc(model->net_count, sizeof *waiting->nets);
+        waiting->nets = ifg_alloc(timeline->net_count, sizeof *waiting->nets);
     }
     if (!waiting || !waiting->threads || !waiting->nets || !wakers) {
         ifg_free(wakers);
@@ -150,12 +150,12 @@ enum ifg_status waiting_create(const struct model *model, struct waiting **out_w
         return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for context switches");
     }
     waiting->has_wakers = profile->has_wakers;
-    for (size_t i = 0; i < model->net_count; i++)
+    for (size_t i = 0; i < timeline->net_count; i++)
         waiting->nets[i].longest = SIZE_MAX;
     for (uint32_t t = 0; t < profile->thread_count; t++) {
         add_thread(waiting, profile, t, wakers);
-        if (profile->threads[t].thread != MODEL_NONE)
-            add_inferences(waiting, model, profile, t);
+        if (profile->threads[t].thread != TIMELINE_NONE)
+            add_inferences(waiting, timeline, profile, t);
     }
     ifg_free(wakers);
     if (waiting->thread_count)
@@ -175,5 +175,5 @@ void waiting_destroy(struct waiting *waiting)
 
 double waiting_share(const struct waiting_net *net)
 {
-    return net->total_ns ? (double)net->ns[MODEL_RUNNABLE] / (double)net->total_ns : 0;
+    return net->total_ns ? (double)net->ns[TIMELINE_RUNNABLE] / (double)net->total_ns : 0;
 }

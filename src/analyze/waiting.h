@@ -11,11 +11,11 @@
 #ifndef IFG_ANALYZE_WAITING_H
 #define IFG_ANALYZE_WAITING_H
 
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 struct waiting_thread {
-    uint32_t thread; /* index into model_profile.threads */
-    uint64_t ns[MODEL_STATES];
+    uint32_t thread; /* index into timeline_profile.threads */
+    uint64_t ns[TIMELINE_STATES];
     uint64_t times;   /* how often it had to wait for a CPU */
     uint64_t disk_ns; /* of the blocked time, what nothing interrupts: a disk, a page, a lock */
     /* with wakers: */
@@ -29,7 +29,7 @@ struct waiting_thread {
 struct waiting_net {
     uint64_t inferences; /* outermost ones on threads whose switches are known */
     uint64_t total_ns;   /* of these */
-    uint64_t ns[MODEL_STATES];
+    uint64_t ns[TIMELINE_STATES];
     uint64_t longest_wait_ns; /* on the run queue, of one inference */
     size_t longest;           /* slice; SIZE_MAX: none waited */
 };
@@ -38,14 +38,14 @@ struct waiting {
     struct waiting_thread *threads; /* those with switches, most runnable time first */
     size_t thread_count;
     struct waiting_net *nets; /* by index of model->nets */
-    uint64_t ns[MODEL_STATES];
-    bool has_wakers; /* see model/samples.h */
+    uint64_t ns[TIMELINE_STATES];
+    bool has_wakers; /* see timeline/samples.h */
     uint64_t wakes;  /* of all threads */
     uint64_t untold;
 };
 
 /* NULL if the trace has no switches. */
-enum ifg_status waiting_create(const struct model *model, struct waiting **out_waiting,
+enum ifg_status waiting_create(const struct timeline *timeline, struct waiting **out_waiting,
                                struct ifg_error *err) IFG_MUST_CHECK;
 void waiting_destroy(struct waiting *waiting);
 

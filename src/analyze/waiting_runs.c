@@ -9,8 +9,8 @@
 /* Whether a is to be dropped before b. */
 static bool is_less(const struct waiting_run *a, const struct waiting_run *b)
 {
-    if (a->ns[MODEL_RUNNABLE] != b->ns[MODEL_RUNNABLE])
-        return a->ns[MODEL_RUNNABLE] < b->ns[MODEL_RUNNABLE];
+    if (a->ns[TIMELINE_RUNNABLE] != b->ns[TIMELINE_RUNNABLE])
+        return a->ns[TIMELINE_RUNNABLE] < b->ns[TIMELINE_RUNNABLE];
     return a->slice > b->slice;
 }
 
@@ -56,7 +56,7 @@ static void keep(struct waiting_runs *runs, size_t most, const struct waiting_ru
 }
 
 static void add_states(struct waiting_run *run, uint64_t start, uint64_t end,
-                       const struct model_thread_state *states, size_t first, size_t count)
+                       const struct timeline_thread_state *states, size_t first, size_t count)
 {
     for (size_t i = first; i < count && states[i].start_ns < end; i++) {
         uint64_t from = states[i].start_ns > start ? states[i].start_ns : start;
@@ -68,25 +68,25 @@ static void add_states(struct waiting_run *run, uint64_t start, uint64_t end,
 }
 
 /* Outermost inferences, as waiting.c counts them. */
-static void add_thread(struct waiting_runs *runs, const struct model *model,
-                       const struct model_profile *profile, const struct model_sampled_thread *from,
-                       uint32_t net, size_t most)
+static void add_thread(struct waiting_runs *runs, const struct timeline *timeline,
+                       const struct timeline_profile *profile,
+                       const struct timeline_sampled_thread *from, uint32_t net, size_t most)
 {
-    const struct model_thread *thread = &model->threads[from->thread];
-    const struct model_thread_state *states = profile->states + from->first_state;
+    const struct timeline_thread *thread = &timeline->threads[from->thread];
+    const struct timeline_thread_state *states = profile->states + from->first_state;
     uint64_t covered = 0;
     size_t at = 0;
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        const struct model_place *place = &model->places[model->place[i]];
-        uint64_t start = model->start_ns[i];
+        const struct timeline_place *place = &timeline->places[timeline->place[i]];
+        uint64_t start = timeline->start_ns[i];
         uint64_t end;
         struct waiting_run run = { .slice = i };
 
         if (place->kind != TRACE_LOCATION_ML || place->category != TRACE_CATEGORY_INFERENCE ||
-            place->net >= model->net_count || start < covered)
+            place->net >= timeline->net_count || start < covered)
             continue;
-        end = model_end_ns(model, i);
+        end = timeline_end_ns(timeline, i);
         if (start < states[0].start_ns || end > states[from->state_count - 1].end_ns || end < start)
             continue;
         covered = end;
@@ -101,12 +101,12 @@ static void add_thread(struct waiting_runs *runs, const struct model *model,
     }
 }
 
-enum ifg_status waiting_runs_create(const struct model *model, uint32_t net, size_t most,
+enum ifg_status waiting_runs_create(const struct timeline *timeline, uint32_t net, size_t most,
                                     struct waiting_runs **out_runs, struct ifg_error *err)
 {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct waiting_runs *runs;
-    enum ifg_status status = model_profile_get(model, &profile, err);
+    enum ifg_status status = timeline_profile_get(timeline, &profile, err);
 
     *out_runs = NULL;
     if (status)
@@ -119,8 +119,8 @@ enum ifg_status waiting_runs_create(const struct model *model, uint32_t net, siz
         return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for waits of inferences");
     }
     for (size_t t = 0; profile && t < profile->thread_count; t++)
-        if (profile->threads[t].thread != MODEL_NONE && profile->threads[t].state_count)
-            add_thread(runs, model, profile, &profile->threads[t], net, most);
+        if (profile->threads[t].thread != TIMELINE_NONE && profile->threads[t].state_count)
+            add_thread(runs, timeline, profile, &profile->threads[t], net, most);
     if (runs->count)
         qsort(runs->items, runs->count, sizeof *runs->items, longest_first);
     *out_runs = runs;

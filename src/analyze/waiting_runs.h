@@ -3,12 +3,12 @@
 #ifndef IFG_ANALYZE_WAITING_RUNS_H
 #define IFG_ANALYZE_WAITING_RUNS_H
 
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 struct waiting_run {
     size_t slice;
     uint64_t duration_ns;
-    uint64_t ns[MODEL_STATES];
+    uint64_t ns[TIMELINE_STATES];
 };
 
 struct waiting_runs {
@@ -18,7 +18,7 @@ struct waiting_runs {
 };
 
 /* Of the model with this index. A trace without switches gives none. */
-enum ifg_status waiting_runs_create(const struct model *model, uint32_t net, size_t most,
+enum ifg_status waiting_runs_create(const struct timeline *timeline, uint32_t net, size_t most,
                                     struct waiting_runs **out_runs,
                                     struct ifg_error *err) IFG_MUST_CHECK;
 void waiting_runs_destroy(struct waiting_runs *runs); /* accepts NULL */

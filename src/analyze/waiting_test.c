@@ -71,16 +71,16 @@ static struct waiting *begin(struct ml_trace *trace, bool with_wakers)
     trace_writer_thread_names(trace->writer, names, 2);
     trace_writer_thread_names(trace->writer, names + 2, 1);
     REQUIRE(ml_trace_load(trace));
-    REQUIRE(waiting_create(trace->model, &waiting, NULL) == IFG_OK);
+    REQUIRE(waiting_create(trace->timeline, &waiting, NULL) == IFG_OK);
     REQUIRE(waiting);
     return waiting;
 }
 
 static const struct waiting_thread *find(const struct ml_trace *trace,
                                          const struct waiting *waiting, uint32_t tid,
-                                         const struct model_profile **out_profile)
+                                         const struct timeline_profile **out_profile)
 {
-    REQUIRE(model_profile_get(trace->model, out_profile, NULL) == IFG_OK && *out_profile);
+    REQUIRE(timeline_profile_get(trace->timeline, out_profile, NULL) == IFG_OK && *out_profile);
     for (size_t i = 0; i < waiting->thread_count; i++)
         if ((*out_profile)->threads[waiting->threads[i].thread].tid == tid)
             return &waiting->threads[i];
@@ -91,13 +91,13 @@ static void with_wakers(void)
 {
     struct ml_trace trace;
     struct waiting *waiting = begin(&trace, true);
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     const struct waiting_thread *thread = find(&trace, waiting, MAIN, &profile);
 
     CHECK(waiting->has_wakers);
     CHECK_UINT(waiting->nets[0].inferences, 2);
-    CHECK_UINT(waiting->nets[0].ns[MODEL_RUNNABLE], 2 * ML_MS); /* from wake-up to running */
-    CHECK_UINT(waiting->nets[0].ns[MODEL_BLOCKED], 4 * ML_MS);
+    CHECK_UINT(waiting->nets[0].ns[TIMELINE_RUNNABLE], 2 * ML_MS); /* from wake-up to running */
+    CHECK_UINT(waiting->nets[0].ns[TIMELINE_BLOCKED], 4 * ML_MS);
     CHECK_UINT(waiting->nets[0].longest_wait_ns, ML_MS);
     REQUIRE(thread);
     CHECK_UINT(thread->wakes, 3);
@@ -109,7 +109,7 @@ static void with_wakers(void)
     REQUIRE(thread);
     CHECK_UINT(thread->wakes, 0);
     CHECK_UINT(thread->disk_ns, 2001 * ML_US);
-    CHECK_UINT(thread->ns[MODEL_BLOCKED], 2001 * ML_US);
+    CHECK_UINT(thread->ns[TIMELINE_BLOCKED], 2001 * ML_US);
     waiting_destroy(waiting);
     ml_trace_end(&trace);
 }
@@ -121,8 +121,8 @@ static void without_wakers(void)
     struct waiting *waiting = begin(&trace, false);
 
     CHECK(!waiting->has_wakers);
-    CHECK_UINT(waiting->nets[0].ns[MODEL_RUNNABLE], 0);
-    CHECK_UINT(waiting->nets[0].ns[MODEL_BLOCKED], 6 * ML_MS);
+    CHECK_UINT(waiting->nets[0].ns[TIMELINE_RUNNABLE], 0);
+    CHECK_UINT(waiting->nets[0].ns[TIMELINE_BLOCKED], 6 * ML_MS);
     waiting_destroy(waiting);
     ml_trace_end(&trace);
 }
@@ -131,15 +131,15 @@ static void names(void)
 {
     struct ml_trace trace;
     struct waiting *waiting = begin(&trace, true);
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     const struct waiting_thread *worker = find(&trace, waiting, WORKER, &profile);
 
     REQUIRE(worker);
     CHECK_STR(profile->threads[worker->thread].name, "ort-worker"); /* it has no zones */
-    CHECK_STR(model_kernel_name(profile, WORKER), "ort-worker");
-    CHECK_STR(model_kernel_name(profile, OTHER), "kworker/0:1"); /* nor was it recorded */
-    CHECK_STR(model_kernel_name(profile, 1), "");
-    CHECK_STR(model_kernel_name(profile, UINT32_MAX), "");
+    CHECK_STR(timeline_kernel_name(profile, WORKER), "ort-worker");
+    CHECK_STR(timeline_kernel_name(profile, OTHER), "kworker/0:1"); /* nor was it recorded */
+    CHECK_STR(timeline_kernel_name(profile, 1), "");
+    CHECK_STR(timeline_kernel_name(profile, UINT32_MAX), "");
     waiting_destroy(waiting);
     ml_trace_end(&trace);
 }

@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 enum cli_exit {
     CLI_YES = 0,
@@ -87,7 +87,8 @@ const char *cli_clean(const char *text, char *out, size_t size);
 void cli_put_name(struct ifg_bytes *out, const char *text, int columns);
 
 /* Opens and loads a trace; says what is wrong with it. CLI_YES, or the exit status. */
-int cli_load(const char *path, struct trace_reader **out_reader, const struct model **out_model);
+int cli_load(const char *path, struct trace_reader **out_reader,
+             const struct timeline **out_timeline);
 
 /* Bold and plain again if out is a terminal, else "". */
 const char *cli_bold(bool on, int fd);

@@ -49,7 +49,7 @@ struct request {
     struct hot_filter filter;
     bool all;
     bool json;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     const struct annotation *annotation;
 };
 
@@ -218,7 +218,7 @@ static void write_lines(const struct request *request, struct ifg_bytes *out)
 static void write_place(const struct request *request, uint32_t frame, struct ifg_bytes *out)
 {
     const struct trace_symbol *symbols;
-    size_t count = model_frame_symbols(request->profile, frame, &symbols);
+    size_t count = timeline_frame_symbols(request->profile, frame, &symbols);
     char text[120];
 
     for (size_t i = 0; i < count; i++) {
@@ -301,7 +301,7 @@ static void write_code(const struct request *request, struct ifg_bytes *out)
 static void json_place(struct ifg_json *json, const struct request *request, uint32_t frame)
 {
     const struct trace_symbol *symbols;
-    size_t count = model_frame_symbols(request->profile, frame, &symbols);
+    size_t count = timeline_frame_symbols(request->profile, frame, &symbols);
 
     ifg_json_key(json, "places");
     ifg_json_open(json, '[');
@@ -473,13 +473,13 @@ static int choose(const struct request *request, const struct hot *hot, size_t *
     return CLI_YES;
 }
 
-static int print_annotation(struct request *request, const struct model *model)
+static int print_annotation(struct request *request, const struct timeline *timeline)
 {
     struct hot *hot = NULL;
     struct annotation *annotation = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
-    enum ifg_status status = model_profile_get(model, &request->profile, &err);
+    enum ifg_status status = timeline_profile_get(timeline, &request->profile, &err);
     size_t row = 0;
     int code = CLI_YES;
 
@@ -491,11 +491,11 @@ static int print_annotation(struct request *request, const struct model *model)
         return CLI_NO;
     }
     if (!status)
-        status = hot_create(model, &request->filter, &hot, &err);
+        status = hot_create(timeline, &request->filter, &hot, &err);
     if (!status)
         code = choose(request, hot, &row);
     if (!status && !code)
-        status = annotation_create(model, hot, row, &annotation, &err);
+        status = annotation_create(timeline, hot, row, &annotation, &err);
     if (status) {
         cli_say("%s", err.message);
         code = cli_exit_for(status);
@@ -520,16 +520,16 @@ int cmd_annotate(int argc, char **argv)
 {
     struct request request = { 0 };
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     bool done = false;
     int code = parse(argc, argv, &request, &done);
 
     if (!code && !done) {
-        code = cli_load(request.path, &reader, &model);
+        code = cli_load(request.path, &reader, &timeline);
         if (!code)
-            code = print_annotation(&request, model);
+            code = print_annotation(&request, timeline);
     }
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     return code;
 }

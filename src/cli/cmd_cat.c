@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 static const char help[] =
     "usage: inferogram cat FILE [--type TYPE[,TYPE...]]\n"
@@ -55,7 +55,7 @@ static const char *const type_names[TYPES] = {
 };
 
 struct cat {
-    const struct model *model;
+    const struct timeline *timeline;
     const struct trace_tables *tables;
     bool wanted[TYPES];
     struct ifg_bytes out;
@@ -85,20 +85,20 @@ static void end(struct cat *cat)
 
 static void put_time(struct cat *cat, const char *key, uint64_t ns)
 {
-    ifg_json_put_int(&cat->json, key, (int64_t)(ns - cat->model->begin_ns));
+    ifg_json_put_int(&cat->json, key, (int64_t)(ns - cat->timeline->begin_ns));
 }
 
 static void put_thread(struct cat *cat, uint32_t thread)
 {
-    if (thread >= cat->model->thread_count)
+    if (thread >= cat->timeline->thread_count)
         return;
-    ifg_json_put_uint(&cat->json, "thread", cat->model->threads[thread].tid);
-    if (cat->model->threads[thread].process < cat->model->process_count)
+    ifg_json_put_uint(&cat->json, "thread", cat->timeline->threads[thread].tid);
+    if (cat->timeline->threads[thread].process < cat->timeline->process_count)
         ifg_json_put_uint(&cat->json, "process",
-                          cat->model->processes[cat->model->threads[thread].process].pid);
+                          cat->timeline->processes[cat->timeline->threads[thread].process].pid);
 }
 
-static void put_attribute(struct ifg_json *json, const struct model_attribute *attribute)
+static void put_attribute(struct ifg_json *json, const struct timeline_attribute *attribute)
 {
     switch (attribute->type) {
     case TRACE_VALUE_STRING:
@@ -120,16 +120,17 @@ static void put_attribute(struct ifg_json *json, const struct model_attribute *a
 
 static void write_head(struct cat *cat)
 {
-    const struct model *model = cat->model;
+    const struct timeline *timeline = cat->timeline;
     const struct trace_tables *tables = cat->tables;
 
     if (begin(cat, TYPE_TRACE)) {
         ifg_json_put_uint(&cat->json, "schema", 1);
-        ifg_json_put_uint(&cat->json, "begin_monotonic_ns", model->begin_ns);
-        ifg_json_put_int(&cat->json, "realtime_offset_ns", model->realtime_offset_ns);
-        ifg_json_put_uint(&cat->json, "length_ns", model_length_ns(model));
-        ifg_json_put_uint(&cat->json, "dropped", model->dropped);
-        ifg_json_put_uint(&cat->json, "attributes_without_slice", model->attributes_without_slice);
+        ifg_json_put_uint(&cat->json, "begin_monotonic_ns", timeline->begin_ns);
+        ifg_json_put_int(&cat->json, "realtime_offset_ns", timeline->realtime_offset_ns);
+        ifg_json_put_uint(&cat->json, "length_ns", timeline_length_ns(timeline));
+        ifg_json_put_uint(&cat->json, "dropped", timeline->dropped);
+        ifg_json_put_uint(&cat->json, "attributes_without_slice",
+                          timeline->attributes_without_slice);
         end(cat);
     }
     for (size_t i = 0; i < tables->fact_count; i++) {
@@ -158,36 +159,36 @@ static void write_head(struct cat *cat)
 
 static void write_who(struct cat *cat)
 {
-    const struct model *model = cat->model;
+    const struct timeline *timeline = cat->timeline;
 
-    for (size_t i = 0; i < model->process_count; i++) {
+    for (size_t i = 0; i < timeline->process_count; i++) {
         if (!begin(cat, TYPE_PROCESS))
             break;
-        ifg_json_put_uint(&cat->json, "process", model->processes[i].pid);
-        ifg_json_put_uint(&cat->json, "parent", model->processes[i].parent_pid);
-        ifg_json_put_string(&cat->json, "program", model->processes[i].program);
-        ifg_json_put_string(&cat->json, "arguments", model->processes[i].arguments);
+        ifg_json_put_uint(&cat->json, "process", timeline->processes[i].pid);
+        ifg_json_put_uint(&cat->json, "parent", timeline->processes[i].parent_pid);
+        ifg_json_put_string(&cat->json, "program", timeline->processes[i].program);
+        ifg_json_put_string(&cat->json, "arguments", timeline->processes[i].arguments);
         end(cat);
     }
-    for (uint32_t i = 0; i < model->thread_count; i++) {
+    for (uint32_t i = 0; i < timeline->thread_count; i++) {
         if (!begin(cat, TYPE_THREAD))
             break;
         ifg_json_put_uint(&cat->json, "id", i);
         put_thread(cat, i);
-        ifg_json_put_string(&cat->json, "name", model->threads[i].name);
-        ifg_json_put_uint(&cat->json, "slices", model->threads[i].slice_count);
-        ifg_json_put_uint(&cat->json, "dropped", model->threads[i].dropped);
+        ifg_json_put_string(&cat->json, "name", timeline->threads[i].name);
+        ifg_json_put_uint(&cat->json, "slices", timeline->threads[i].slice_count);
+        ifg_json_put_uint(&cat->json, "dropped", timeline->threads[i].dropped);
         end(cat);
     }
 }
 
 static void write_models(struct cat *cat)
 {
-    const struct model *model = cat->model;
+    const struct timeline *timeline = cat->timeline;
     const struct trace_tables *tables = cat->tables;
 
-    for (size_t i = 0; i < model->net_count; i++) {
-        const struct model_net *net = &model->nets[i];
+    for (size_t i = 0; i < timeline->net_count; i++) {
+        const struct timeline_net *net = &timeline->nets[i];
 
         if (!begin(cat, TYPE_MODEL))
             break;
@@ -217,20 +218,20 @@ static void write_models(struct cat *cat)
 
 static void put_place(struct cat *cat, uint32_t index)
 {
-    const struct model_place *place = &cat->model->places[index];
+    const struct timeline_place *place = &cat->timeline->places[index];
 
     ifg_json_put_string(&cat->json, "name", place->name);
-    ifg_json_put_string(&cat->json, "kind", model_kind_name(place->kind));
+    ifg_json_put_string(&cat->json, "kind", timeline_kind_name(place->kind));
     if (place->kind == TRACE_LOCATION_ML)
-        ifg_json_put_string(&cat->json, "category", model_category_name(place->category));
-    if (place->net < cat->model->net_count)
-        ifg_json_put_string(&cat->json, "model", cat->model->nets[place->net].name);
+        ifg_json_put_string(&cat->json, "category", timeline_category_name(place->category));
+    if (place->net < cat->timeline->net_count)
+        ifg_json_put_string(&cat->json, "model", cat->timeline->nets[place->net].name);
 }
 
 static void write_places(struct cat *cat)
 {
-    for (uint32_t i = 0; i < cat->model->place_count && begin(cat, TYPE_PLACE); i++) {
-        const struct model_place *place = &cat->model->places[i];
+    for (uint32_t i = 0; i < cat->timeline->place_count && begin(cat, TYPE_PLACE); i++) {
+        const struct timeline_place *place = &cat->timeline->places[i];
 
         ifg_json_put_uint(&cat->json, "id", i);
         put_place(cat, i);
@@ -245,18 +246,18 @@ static void write_places(struct cat *cat)
 
 static void write_slice(struct cat *cat, uint32_t thread, size_t slice)
 {
-    const struct model *model = cat->model;
-    const struct model_attribute *first;
-    size_t attributes = model_attributes_of(model, slice, &first);
+    const struct timeline *timeline = cat->timeline;
+    const struct timeline_attribute *first;
+    size_t attributes = timeline_attributes_of(timeline, slice, &first);
 
     ifg_json_put_uint(&cat->json, "id", slice);
-    put_place(cat, model->place[slice]);
-    ifg_json_put_uint(&cat->json, "place", model->place[slice]);
+    put_place(cat, timeline->place[slice]);
+    ifg_json_put_uint(&cat->json, "place", timeline->place[slice]);
     put_thread(cat, thread);
-    put_time(cat, "start_ns", model->start_ns[slice]);
-    ifg_json_put_uint(&cat->json, "dur_ns", model_duration_ns(model, slice));
-    ifg_json_put_uint(&cat->json, "depth", model->depth[slice]);
-    if (model_is_unfinished(model, slice))
+    put_time(cat, "start_ns", timeline->start_ns[slice]);
+    ifg_json_put_uint(&cat->json, "dur_ns", timeline_duration_ns(timeline, slice));
+    ifg_json_put_uint(&cat->json, "depth", timeline->depth[slice]);
+    if (timeline_is_unfinished(timeline, slice))
         ifg_json_put_bool(&cat->json, "unfinished", true);
     if (attributes) {
         ifg_json_key(&cat->json, "attributes");
@@ -269,10 +270,10 @@ static void write_slice(struct cat *cat, uint32_t thread, size_t slice)
 
 static void write_slices(struct cat *cat)
 {
-    const struct model *model = cat->model;
+    const struct timeline *timeline = cat->timeline;
 
-    for (uint32_t t = 0; t < model->thread_count; t++) {
-        const struct model_thread *thread = &model->threads[t];
+    for (uint32_t t = 0; t < timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &timeline->threads[t];
 
         for (size_t i = 0; i < thread->slice_count && begin(cat, TYPE_SLICE); i++) {
             write_slice(cat, t, thread->first_slice + i);
@@ -283,39 +284,39 @@ static void write_slices(struct cat *cat)
 
 static void write_events(struct cat *cat)
 {
-    const struct model *model = cat->model;
+    const struct timeline *timeline = cat->timeline;
 
-    for (size_t i = 0; i < model->message_count && begin(cat, TYPE_MESSAGE); i++) {
-        put_time(cat, "time_ns", model->messages[i].ns);
-        put_thread(cat, model->messages[i].thread);
-        ifg_json_put_uint(&cat->json, "level", model->messages[i].level);
-        ifg_json_put_string(&cat->json, "text", model->messages[i].text);
+    for (size_t i = 0; i < timeline->message_count && begin(cat, TYPE_MESSAGE); i++) {
+        put_time(cat, "time_ns", timeline->messages[i].ns);
+        put_thread(cat, timeline->messages[i].thread);
+        ifg_json_put_uint(&cat->json, "level", timeline->messages[i].level);
+        ifg_json_put_string(&cat->json, "text", timeline->messages[i].text);
         end(cat);
     }
-    for (size_t i = 0; i < model->counter_count && begin(cat, TYPE_COUNTER); i++) {
-        put_time(cat, "time_ns", model->counters[i].ns);
-        ifg_json_put_string(&cat->json, "name", model->places[model->counters[i].place].name);
-        put_thread(cat, model->counters[i].thread);
-        ifg_json_put_double(&cat->json, "value", model->counters[i].value);
+    for (size_t i = 0; i < timeline->counter_count && begin(cat, TYPE_COUNTER); i++) {
+        put_time(cat, "time_ns", timeline->counters[i].ns);
+        ifg_json_put_string(&cat->json, "name", timeline->places[timeline->counters[i].place].name);
+        put_thread(cat, timeline->counters[i].thread);
+        ifg_json_put_double(&cat->json, "value", timeline->counters[i].value);
         end(cat);
     }
-    for (size_t i = 0; i < model->async_count && begin(cat, TYPE_ASYNC); i++) {
-        const struct model_async *span = &model->asyncs[i];
+    for (size_t i = 0; i < timeline->async_count && begin(cat, TYPE_ASYNC); i++) {
+        const struct timeline_async *span = &timeline->asyncs[i];
 
         put_place(cat, span->place);
         put_time(cat, "start_ns", span->start_ns);
         ifg_json_put_uint(&cat->json, "dur_ns", span->end_ns - span->start_ns);
         ifg_json_put_uint(&cat->json, "id", span->id);
         put_thread(cat, span->begin_thread);
-        ifg_json_put_bool(&cat->json, "unfinished", span->end_thread == MODEL_NONE);
+        ifg_json_put_bool(&cat->json, "unfinished", span->end_thread == TIMELINE_NONE);
         end(cat);
     }
-    for (size_t i = 0; i < model->flow_point_count && begin(cat, TYPE_FLOW); i++) {
+    for (size_t i = 0; i < timeline->flow_point_count && begin(cat, TYPE_FLOW); i++) {
         static const char *const kinds[] = { "begin", "step", "end" };
-        const struct model_flow_point *point = &model->flow_points[i];
+        const struct timeline_flow_point *point = &timeline->flow_points[i];
 
         put_time(cat, "time_ns", point->ns);
-        ifg_json_put_string(&cat->json, "name", model->places[point->place].name);
+        ifg_json_put_string(&cat->json, "name", timeline->places[point->place].name);
         ifg_json_put_string(&cat->json, "kind", point->kind < 3 ? kinds[point->kind] : "");
         ifg_json_put_uint(&cat->json, "flow", point->flow);
         put_thread(cat, point->thread);
@@ -323,28 +324,29 @@ static void write_events(struct cat *cat)
             ifg_json_put_uint(&cat->json, "slice", point->slice);
         end(cat);
     }
-    for (size_t i = 0; i < model->frame_count && begin(cat, TYPE_FRAME); i++) {
-        put_time(cat, "time_ns", model->frames[i].ns);
-        ifg_json_put_string(&cat->json, "name", model->places[model->frames[i].place].name);
-        put_thread(cat, model->frames[i].thread);
+    for (size_t i = 0; i < timeline->frame_count && begin(cat, TYPE_FRAME); i++) {
+        put_time(cat, "time_ns", timeline->frames[i].ns);
+        ifg_json_put_string(&cat->json, "name", timeline->places[timeline->frames[i].place].name);
+        put_thread(cat, timeline->frames[i].thread);
         end(cat);
     }
 }
 
 static int write_profile(struct cat *cat)
 {
-    const struct model_profile *profile = NULL;
+    const struct timeline_profile *profile = NULL;
     struct ifg_error err = { 0 };
     enum ifg_status status = IFG_OK;
 
-    if ((cat->wanted[TYPE_SAMPLE] || cat->wanted[TYPE_STATE]) && model_has_profile(cat->model))
-        status = model_profile_get(cat->model, &profile, &err);
+    if ((cat->wanted[TYPE_SAMPLE] || cat->wanted[TYPE_STATE]) &&
+        timeline_has_profile(cat->timeline))
+        status = timeline_profile_get(cat->timeline, &profile, &err);
     if (status) {
         cli_say("%s", err.message);
         return cli_exit_for(status);
     }
     for (size_t i = 0; profile && i < profile->sample_count && begin(cat, TYPE_SAMPLE); i++) {
-        const struct model_sample *sample = &profile->samples[i];
+        const struct timeline_sample *sample = &profile->samples[i];
 
         put_time(cat, "time_ns", sample->ns);
         ifg_json_put_uint(&cat->json, "process", profile->threads[sample->thread].pid);
@@ -355,11 +357,12 @@ static int write_profile(struct cat *cat)
         end(cat);
     }
     for (size_t i = 0; profile && i < profile->state_count && begin(cat, TYPE_STATE); i++) {
-        const struct model_thread_state *state = &profile->states[i];
+        const struct timeline_thread_state *state = &profile->states[i];
 
         put_time(cat, "start_ns", state->start_ns);
         ifg_json_put_uint(&cat->json, "dur_ns", state->end_ns - state->start_ns);
-        ifg_json_put_string(&cat->json, "state", model_state_name((enum model_state)state->state));
+        ifg_json_put_string(&cat->json, "state",
+                            timeline_state_name((enum timeline_state)state->state));
         ifg_json_put_uint(&cat->json, "process", profile->threads[state->thread].pid);
         ifg_json_put_uint(&cat->json, "thread", profile->threads[state->thread].tid);
         ifg_json_put_uint(&cat->json, "cpu", state->cpu);
@@ -445,12 +448,12 @@ int cmd_cat(int argc, char **argv)
     int code = parse(argc, argv, &cat, &done);
 
     if (!code && !done)
-        code = cli_load(argv[optind], &reader, &cat.model);
+        code = cli_load(argv[optind], &reader, &cat.timeline);
     if (!code && !done) {
         cat.tables = trace_reader_tables(reader);
         code = write_all(&cat);
     }
-    model_destroy(cat.model);
+    timeline_destroy(cat.timeline);
     trace_reader_close(reader);
     return code;
 }

@@ -51,7 +51,7 @@ struct request {
 
 struct loaded {
     struct trace_reader *readers[DIFF_SIDES];
-    const struct model *models[DIFF_SIDES];
+    const struct timeline *timelines[DIFF_SIDES];
 };
 
 static int parse(int argc, char **argv, struct request *request, bool *out_done)
@@ -120,8 +120,8 @@ static void label_row(const struct diff_row *row, char *out, size_t size)
     cli_clean(row->model, model, sizeof model);
     switch (row->kind) {
     case TRACE_LOCATION_ML:
-        snprintf(out, size, "%s · %s", model, model_category_name(row->category));
-        if (strcmp(row->name, model_category_name(row->category)) != 0) {
+        snprintf(out, size, "%s · %s", model, timeline_category_name(row->category));
+        if (strcmp(row->name, timeline_category_name(row->category)) != 0) {
             size_t used = strlen(out);
 
             snprintf(out + used, size - used, " · %s", name);
@@ -332,10 +332,11 @@ int cmd_diff(int argc, char **argv)
         return code;
     ifg_bytes_init(&out, OUTPUT_MAX);
     for (int side = 0; side < DIFF_SIDES && !code; side++)
-        code = cli_load(request.paths[side], &loaded.readers[side], &loaded.models[side]);
+        code = cli_load(request.paths[side], &loaded.readers[side], &loaded.timelines[side]);
     if (code)
         goto out;
-    if (diff_create(loaded.models[DIFF_A], loaded.models[DIFF_B], request.threshold, &diff, &err)) {
+    if (diff_create(loaded.timelines[DIFF_A], loaded.timelines[DIFF_B], request.threshold, &diff,
+                    &err)) {
         cli_say("%s", err.message);
         code = CLI_NO;
         goto out;
@@ -345,13 +346,13 @@ int cmd_diff(int argc, char **argv)
         document_diff(
             &(struct diff_document){
                 { request.paths[DIFF_A], request.paths[DIFF_B] },
-                { loaded.models[DIFF_A], loaded.models[DIFF_B] },
+                { loaded.timelines[DIFF_A], loaded.timelines[DIFF_B] },
                 request.threshold,
                 diff,
             },
             &out);
     else
-        write_text(&request, diff, differences, recordings_compare(loaded.models, differences),
+        write_text(&request, diff, differences, recordings_compare(loaded.timelines, differences),
                    &out);
     if (request.html ? html_write_document("compare", "Two recordings · Inferogram", &out,
                                            request.html, request.overwrite)
@@ -361,7 +362,7 @@ out:
     ifg_bytes_fini(&out);
     diff_destroy(diff);
     for (int side = 0; side < DIFF_SIDES; side++) {
-        model_destroy(loaded.models[side]);
+        timeline_destroy(loaded.timelines[side]);
         trace_reader_close(loaded.readers[side]);
     }
     return code;

@@ -316,7 +316,8 @@ static void say_result(const struct request *request, const char *name,
                 cli_size(bytes, size));
 }
 
-static int export_to(const struct request *request, const struct model *model, const char *name)
+static int export_to(const struct request *request, const struct timeline *timeline,
+                     const char *name)
 {
     struct progress progress = { .begin = now() };
     struct export_result result = { 0 };
@@ -336,7 +337,7 @@ static int export_to(const struct request *request, const struct model *model, c
         sink.progress = show_progress;
         sink.progress_context = &progress;
     }
-    status = export_run(model, request->format, &request->options, &sink, &result, &err);
+    status = export_run(timeline, request->format, &request->options, &sink, &result, &err);
     bytes = sink.written + sink.used;
     written = export_sink_close(&sink, status == IFG_OK, status ? NULL : &err);
     if (progress.active)
@@ -349,9 +350,9 @@ static int export_to(const struct request *request, const struct model *model, c
     return CLI_YES;
 }
 
-static int export_programs_to(struct request *request, const struct model *model)
+static int export_programs_to(struct request *request, const struct timeline *timeline)
 {
-    size_t count = export_programs(model, NULL, 0);
+    size_t count = export_programs(timeline, NULL, 0);
     int code = CLI_YES;
 
     if (count > 1 && request->out && strcmp(request->out, "-") == 0)
@@ -361,7 +362,7 @@ static int export_programs_to(struct request *request, const struct model *model
 
         request->options.program = i;
         if (name)
-            code = export_to(request, model, name);
+            code = export_to(request, timeline, name);
         else
             code = CLI_NO;
         ifg_free(name);
@@ -381,26 +382,26 @@ int cmd_export(int argc, char **argv)
 {
     struct request request = { 0 };
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     bool done = false;
     char *name = NULL;
     int code = parse(argc, argv, &request, &done);
 
     if (!code && !done)
-        code = cli_load(request.path, &reader, &model);
+        code = cli_load(request.path, &reader, &timeline);
     if (code || done)
         goto out;
     catch_signals();
     if (strcmp(request.format->name, "aic-latency") == 0) {
-        code = export_programs_to(&request, model);
+        code = export_programs_to(&request, timeline);
         goto out;
     }
     name = request.out ? ifg_strdup(request.out) : default_name(&request);
-    code = name ? export_to(&request, model, name) : CLI_NO;
+    code = name ? export_to(&request, timeline, name) : CLI_NO;
 out:
     ifg_free(name);
     name_filter_fini(&request.filter);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     return code;
 }

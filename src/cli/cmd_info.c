@@ -72,7 +72,7 @@ int cmd_info(int argc, char **argv)
     const struct stats_options by_zone = { .by = STATS_BY_ZONE };
     struct info_request request = { 0 };
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     struct stats *stats = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
@@ -83,13 +83,14 @@ int cmd_info(int argc, char **argv)
         return code;
     ifg_bytes_init(&out, OUTPUT_MAX);
     if (trace_reader_open(request.path, &reader, &err) ||
-        model_create(reader, NULL, &model, &err) || stats_create(model, &by_zone, &stats, &err)) {
+        timeline_create(reader, NULL, &timeline, &err) ||
+        stats_create(timeline, &by_zone, &stats, &err)) {
         cli_say("%s", err.message);
         code = err.status == IFG_NO_MEMORY ? CLI_NO : CLI_USAGE;
         goto out;
     }
     request.reader = reader;
-    request.model = model;
+    request.timeline = timeline;
     request.stats = stats;
     if (request.json)
         info_write_json(&request, &out);
@@ -99,7 +100,7 @@ int cmd_info(int argc, char **argv)
 out:
     ifg_bytes_fini(&out);
     stats_destroy(stats);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     return code;
 }

@@ -296,7 +296,7 @@ static int write_rows(struct query *query, struct query_output *output)
     return code;
 }
 
-static int run(const struct request *request, const struct model *model)
+static int run(const struct request *request, const struct timeline *timeline)
 {
     struct query_output output = {
         .format = request->json  ? QUERY_JSON
@@ -306,7 +306,7 @@ static int run(const struct request *request, const struct model *model)
     };
     struct ifg_error err = { 0 };
     struct query *query;
-    enum ifg_status status = query_create(model, &query, &err);
+    enum ifg_status status = query_create(timeline, &query, &err);
     int code;
 
     if (status)
@@ -330,17 +330,17 @@ int cmd_query(int argc, char **argv)
         .limits = { .rows = ROWS_DEFAULT, .timeout_s = TIMEOUT_DEFAULT },
     };
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     bool done = false;
     int code = parse(argc, argv, &request, &done);
 
     if (!code && !done && request.tables)
         code = list_tables(&request);
     else if (!code && !done)
-        code = cli_load(request.path, &reader, &model);
-    if (!code && model)
-        code = run(&request, model);
-    model_destroy(model);
+        code = cli_load(request.path, &reader, &timeline);
+    if (!code && timeline)
+        code = run(&request, timeline);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     ifg_free(request.sql);
     return code;

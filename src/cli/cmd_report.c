@@ -100,7 +100,7 @@ static int parse(int argc, char **argv, struct report_request *request, struct p
     return CLI_YES;
 }
 
-static int print_report(struct report_request *request, const struct model *model)
+static int print_report(struct report_request *request, const struct timeline *timeline)
 {
     const struct stats_options by_zone = { .by = STATS_BY_ZONE };
     struct report *report = NULL;
@@ -111,9 +111,9 @@ static int print_report(struct report_request *request, const struct model *mode
     int code;
 
     ifg_bytes_init(&out, OUTPUT_MAX);
-    status = report_create(model, &report, &err);
+    status = report_create(timeline, &report, &err);
     if (!status && !report->net_count)
-        status = stats_create(model, &by_zone, &zones, &err);
+        status = stats_create(timeline, &by_zone, &zones, &err);
     if (status) {
         cli_say("%s", err.message);
         code = cli_exit_for(status);
@@ -137,7 +137,7 @@ int cmd_report(int argc, char **argv)
     struct report_request request = { 0 };
     struct page_request page = { 0 };
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     bool done = false;
     int code = parse(argc, argv, &request, &page, &done);
 
@@ -145,11 +145,11 @@ int cmd_report(int argc, char **argv)
         return html_write_trace(request.path, page.path, page.overwrite,
                                 page.max_bytes ? page.max_bytes : MAILED_BYTES);
     if (!code && !done) {
-        code = cli_load(request.path, &reader, &model);
+        code = cli_load(request.path, &reader, &timeline);
         if (!code)
-            code = print_report(&request, model);
+            code = print_report(&request, timeline);
     }
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     return code;
 }

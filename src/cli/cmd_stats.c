@@ -256,22 +256,22 @@ static int compare_rows(const void *a, const void *b, void *user)
 }
 
 /* What threads were doing beside their zones; NULL: not known, or not asked for. */
-static struct waiting *states_of(const struct request *request, const struct model *model,
-                                 const struct model_profile **out_profile)
+static struct waiting *states_of(const struct request *request, const struct timeline *timeline,
+                                 const struct timeline_profile **out_profile)
 {
     const struct stats_filter *filter = &request->options.filter;
     struct waiting *waiting = NULL;
 
     *out_profile = NULL;
     if (request->options.by != STATS_BY_THREAD || filter->model || filter->name_matches ||
-        filter->from_ns || filter->to_ns || model_profile_get(model, out_profile, NULL) ||
-        !*out_profile || waiting_create(model, &waiting, NULL))
+        filter->from_ns || filter->to_ns || timeline_profile_get(timeline, out_profile, NULL) ||
+        !*out_profile || waiting_create(timeline, &waiting, NULL))
         return NULL;
     return waiting;
 }
 
 static void write_json(const struct request *request, const struct stats *stats, size_t rows,
-                       const struct model_profile *profile, const struct waiting *waiting,
+                       const struct timeline_profile *profile, const struct waiting *waiting,
                        struct ifg_bytes *out)
 {
     static const char *const keys[] = { "p50_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns" };
@@ -358,14 +358,14 @@ static void write_table(const struct stats *stats, size_t rows, struct ifg_bytes
                   (unsigned long long)stats->unfinished);
 }
 
-static int print_stats(const struct request *request, const struct model *model)
+static int print_stats(const struct request *request, const struct timeline *timeline)
 {
     struct stats *stats;
     struct ifg_error err;
     struct ifg_bytes out;
     enum column sort = request->sort;
-    enum ifg_status status = stats_create(model, &request->options, &stats, &err);
-    const struct model_profile *profile;
+    enum ifg_status status = stats_create(timeline, &request->options, &stats, &err);
+    const struct timeline_profile *profile;
     struct waiting *waiting;
     size_t rows;
     int code;
@@ -377,7 +377,7 @@ static int print_stats(const struct request *request, const struct model *model)
     if (stats->row_count)
         qsort_r(stats->rows, stats->row_count, sizeof *stats->rows, compare_rows, &sort);
     rows = request->limit && request->limit < stats->row_count ? request->limit : stats->row_count;
-    waiting = states_of(request, model, &profile);
+    waiting = states_of(request, timeline, &profile);
     ifg_bytes_init(&out, OUTPUT_MAX);
     if (request->json)
         write_json(request, stats, rows, profile, waiting, &out);
@@ -389,11 +389,12 @@ static int print_stats(const struct request *request, const struct model *model)
         threads_write_table(&out, profile, waiting, request->options.filter.thread, request->limit);
     if (!out.size)
         cli_say("%s: nothing matches%s", request->path,
-                model_has_profile(model) ? "; --by function and --by thread show what was sampled"
-                                         : "");
-    if (model->dropped && !request->json && !request->csv)
+                timeline_has_profile(timeline)
+                    ? "; --by function and --by thread show what was sampled"
+                    : "");
+    if (timeline->dropped && !request->json && !request->csv)
         cli_say("%llu events were dropped while recording and are in no figure",
-                (unsigned long long)model->dropped);
+                (unsigned long long)timeline->dropped);
     code = out.size ? cli_write_out(&out) : CLI_YES;
     ifg_bytes_fini(&out);
     waiting_destroy(waiting);
@@ -402,12 +403,12 @@ static int print_stats(const struct request *request, const struct model *model)
 }
 
 /* Functions of the program, if there are samples of it. */
-static int print_functions(const struct request *request, const struct model *model)
+static int print_functions(const struct request *request, const struct timeline *timeline)
 {
     const struct stats_filter *from = &request->options.filter;
     struct functions_request functions = {
         .path = request->path,
-        .model = model,
+        .timeline = timeline,
         .filter = { .from_ns = from->from_ns,
                     .to_ns = from->to_ns,
                     .model = from->model,
@@ -432,12 +433,12 @@ static int print_functions(const struct request *request, const struct model *mo
     return functions_print(&functions);
 }
 
-static int print_memory(const struct request *request, const struct model *model)
+static int print_memory(const struct request *request, const struct timeline *timeline)
 {
     const struct stats_filter *from = &request->options.filter;
     struct memory_request memory = {
         .path = request->path,
-        .model = model,
+        .timeline = timeline,
         .allocations = request->allocations,
         .net = from->model,
         .name_matches = from->name_matches,
@@ -464,32 +465,33 @@ static int print_memory(const struct request *request, const struct model *model
     return memory_print(&memory);
 }
 
-static int print_any(const struct request *request, const struct model *model)
+static int print_any(const struct request *request, const struct timeline *timeline)
 {
     if (request->memory)
-        return print_memory(request, model);
-    if (request->options.by == STATS_BY_FUNCTION && !request->of_models && model_has_profile(model))
-        return print_functions(request, model);
+        return print_memory(request, timeline);
+    if (request->options.by == STATS_BY_FUNCTION && !request->of_models &&
+        timeline_has_profile(timeline))
+        return print_functions(request, timeline);
     if (request->op || request->zone)
         return cli_usage("stats", "%s has no samples: --op and --zone choose among them",
                          request->path);
-    return print_stats(request, model);
+    return print_stats(request, timeline);
 }
 
 int cmd_stats(int argc, char **argv)
 {
     struct request request = { 0 };
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     bool done = false;
     int code = parse(argc, argv, &request, &done);
 
     if (!code && !done) {
-        code = cli_load(request.path, &reader, &model);
+        code = cli_load(request.path, &reader, &timeline);
         if (!code)
-            code = print_any(&request, model);
+            code = print_any(&request, timeline);
     }
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     name_filter_fini(&request.filter);
     return code;

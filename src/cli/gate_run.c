@@ -658,18 +658,18 @@ static int run_trace(struct gate_work *run)
 {
     struct gate_request *request = run->request;
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     struct perturbed perturbed = { 0 };
     struct ifg_error err = { 0 };
-    int code = cli_load(request->trace, &reader, &model);
+    int code = cli_load(request->trace, &reader, &timeline);
 
-    if (!code && perturbed_find(model, &perturbed, &err))
+    if (!code && perturbed_find(timeline, &perturbed, &err))
         code = say_trouble(&err);
     for (size_t i = 0; !code && i < run->report->check_count; i++) {
         struct gate_check *check = &run->report->checks[i];
         struct gate_left_out left;
 
-        if (gate_estimate_trace(check->budget, model, &perturbed, run->report->alpha,
+        if (gate_estimate_trace(check->budget, timeline, &perturbed, run->report->alpha,
                                 request->arguments.options.inputs.seed, &check->estimate, &left,
                                 &err)) {
             cli_say("%s: %s", request->trace, err.message);
@@ -687,12 +687,12 @@ static int run_trace(struct gate_work *run)
                       "in no figure",
                       check->metric, (unsigned long long)left.perturbed);
     }
-    if (!code && model->dropped)
+    if (!code && timeline->dropped)
         gate_warn(run->report, false, false,
                   "%llu events were dropped while recording and are in no figure",
-                  (unsigned long long)model->dropped);
+                  (unsigned long long)timeline->dropped);
     perturbed_fini(&perturbed);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     return code;
 }

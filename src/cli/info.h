@@ -5,14 +5,14 @@
 
 #include "base/bytes.h"
 #include "analyze/stats.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 struct info_request {
     const char *path;
     size_t top;
     bool json;
     const struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     const struct stats *stats; /* by zone */
 };
 

@@ -10,7 +10,7 @@
 
 static void write_events(struct ifg_json *json, const struct info_request *request)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     struct info_counts counts = info_count(request->stats);
     uint64_t frees = 0;
     uint64_t samples = 0;
@@ -20,22 +20,23 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
 
         samples += block->type == TRACE_BLOCK_SAMPLES ? block->count : 0;
     }
-    for (size_t i = 0; i < model->allocation_count; i++)
-        frees += model->allocations[i].is_free;
+    for (size_t i = 0; i < timeline->allocation_count; i++)
+        frees += timeline->allocations[i].is_free;
     ifg_json_key(json, "events");
     ifg_json_open(json, '{');
     ifg_json_put_uint(json, "zones", counts.zones);
     ifg_json_put_uint(json, "ml", counts.ml);
     ifg_json_put_uint(json, "ops", counts.ops);
     ifg_json_put_uint(json, "samples", samples);
-    ifg_json_put_uint(json, "messages", model->message_count);
-    ifg_json_put_uint(json, "counters", model->counter_count);
-    ifg_json_put_uint(json, "async", model->async_count);
-    ifg_json_put_uint(json, "flows", model->flow_count);
-    ifg_json_put_uint(json, "allocations", model->allocation_count - frees);
+    ifg_json_put_uint(json, "messages", timeline->message_count);
+    ifg_json_put_uint(json, "counters", timeline->counter_count);
+    ifg_json_put_uint(json, "async", timeline->async_count);
+    ifg_json_put_uint(json, "flows", timeline->flow_count);
+    ifg_json_put_uint(json, "allocations", timeline->allocation_count - frees);
     ifg_json_put_uint(json, "frees", frees);
-    ifg_json_put_uint(json, "frames", model->frame_count);
-    ifg_json_put_uint(json, "details", model->attribute_count + model->attributes_without_slice);
+    ifg_json_put_uint(json, "frames", timeline->frame_count);
+    ifg_json_put_uint(json, "details",
+                      timeline->attribute_count + timeline->attributes_without_slice);
     ifg_json_close(json, '}');
 }
 
@@ -183,12 +184,12 @@ static void write_places(struct ifg_json *json, const struct stats *stats)
         if (!row->count)
             continue;
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "kind", model_kind_name(row->kind));
+        ifg_json_put_string(json, "kind", timeline_kind_name(row->kind));
         ifg_json_put_string(json, "name",
                             row->kind == TRACE_LOCATION_ML ? row->function : row->place);
         if (row->kind == TRACE_LOCATION_ML) {
             ifg_json_put_string(json, "model", row->model);
-            ifg_json_put_string(json, "category", model_category_name(row->category));
+            ifg_json_put_string(json, "category", timeline_category_name(row->category));
         }
         ifg_json_put_uint(json, "count", row->count);
         ifg_json_put_uint(json, "total_ns", row->total_ns);
@@ -199,26 +200,26 @@ static void write_places(struct ifg_json *json, const struct stats *stats)
     ifg_json_close(json, ']');
 }
 
-static void write_unfinished(struct ifg_json *json, const struct model *model)
+static void write_unfinished(struct ifg_json *json, const struct timeline *timeline)
 {
     ifg_json_key(json, "unfinished");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < model->unfinished_count; i++) {
-        size_t slice = model->unfinished[i];
-        const struct model_place *place = &model->places[model->place[slice]];
+    for (size_t i = 0; i < timeline->unfinished_count; i++) {
+        size_t slice = timeline->unfinished[i];
+        const struct timeline_place *place = &timeline->places[timeline->place[slice]];
         bool ml = place->kind == TRACE_LOCATION_ML;
 
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "kind", model_kind_name(place->kind));
+        ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
         ifg_json_put_string(json, "name", ml ? place->function : place->name);
         if (ml) {
             ifg_json_put_string(json, "model",
-                                place->net == MODEL_NONE ? "" : model->nets[place->net].name);
-            ifg_json_put_string(json, "category", model_category_name(place->category));
+                                place->net == TIMELINE_NONE ? "" : timeline->nets[place->net].name);
+            ifg_json_put_string(json, "category", timeline_category_name(place->category));
         }
-        ifg_json_put_uint(json, "tid", model->threads[model_thread_of(model, slice)].tid);
-        ifg_json_put_uint(json, "start_ns", model->start_ns[slice]);
-        ifg_json_put_uint(json, "seen_ns", model_end_ns(model, slice));
+        ifg_json_put_uint(json, "tid", timeline->threads[timeline_thread_of(timeline, slice)].tid);
+        ifg_json_put_uint(json, "start_ns", timeline->start_ns[slice]);
+        ifg_json_put_uint(json, "seen_ns", timeline_end_ns(timeline, slice));
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -245,10 +246,10 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     ifg_json_close(&json, ']');
     ifg_json_put_string(&json, "start", when);
     ifg_json_put_double(&json, "duration_s", info_seconds(request));
-    ifg_json_put_uint(&json, "begin_ns", request->model->begin_ns);
-    ifg_json_put_uint(&json, "end_ns", request->model->end_ns);
+    ifg_json_put_uint(&json, "begin_ns", request->timeline->begin_ns);
+    ifg_json_put_uint(&json, "end_ns", request->timeline->end_ns);
     write_events(&json, request);
-    ifg_json_put_uint(&json, "dropped", request->model->dropped);
+    ifg_json_put_uint(&json, "dropped", request->timeline->dropped);
     write_losses(&json, tables);
     write_instruments(&json, tables);
     write_sampling(&json, request);
@@ -256,7 +257,7 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     write_processes(&json, tables);
     write_models(&json, tables);
     write_places(&json, request->stats);
-    write_unfinished(&json, request->model);
+    write_unfinished(&json, request->timeline);
     ifg_json_key(&json, "facts");
     ifg_json_open(&json, '{');
     for (size_t i = 0; i < tables->fact_count; i++)

@@ -13,7 +13,7 @@
 #include "cli/advice.h"
 #include "cli/cli.h"
 #include "cli/stats_functions.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 #define NAME_COLUMNS     44
 #define NAME_COLUMNS_MAX 72
@@ -38,7 +38,7 @@ void info_start_time(const struct info_request *request, char *out, size_t size)
 
 double info_seconds(const struct info_request *request)
 {
-    return (double)model_length_ns(request->model) * 1e-9;
+    return (double)timeline_length_ns(request->timeline) * 1e-9;
 }
 
 /* Not processes and threads of the system, but where what the machine uses is kept; imported traces
@@ -135,16 +135,16 @@ static void write_damage(const struct info_request *request, struct ifg_bytes *o
                   "are missing\n",
                   cli_count(file->skipped_bytes, number), (unsigned long long)file->first_damage,
                   (unsigned long long)file->damaged_blocks);
-    if (request->model->undecoded_blocks)
+    if (request->timeline->undecoded_blocks)
         cli_print(out, "  ! %llu blocks could not be decoded\n",
-                  (unsigned long long)request->model->undecoded_blocks);
-    if (!file->finished || file->skipped_bytes || request->model->undecoded_blocks)
+                  (unsigned long long)request->timeline->undecoded_blocks);
+    if (!file->finished || file->skipped_bytes || request->timeline->undecoded_blocks)
         cli_print(out, "\n");
 }
 
 static void write_counts(const struct info_request *request, struct ifg_bytes *out)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     const struct info_counts ended = info_count(request->stats);
     const struct {
         const char *one;
@@ -155,13 +155,13 @@ static void write_counts(const struct info_request *request, struct ifg_bytes *o
         { "zone", "zones", ended.zones, true },
         { "ML event", "ML events", ended.ml, true },
         { "operator", "operators", ended.ops, false },
-        { "message", "messages", model->message_count, false },
-        { "counter value", "counter values", model->counter_count, false },
-        { "async span", "async spans", model->async_count, false },
-        { "flow", "flows", model->flow_count, false },
-        { "allocation or free", "allocations and frees", model->allocation_count, false },
-        { "frame", "frames", model->frame_count, false },
-        { "detail", "details", model->attribute_count, false },
+        { "message", "messages", timeline->message_count, false },
+        { "counter value", "counter values", timeline->counter_count, false },
+        { "async span", "async spans", timeline->async_count, false },
+        { "flow", "flows", timeline->flow_count, false },
+        { "allocation or free", "allocations and frees", timeline->allocation_count, false },
+        { "frame", "frames", timeline->frame_count, false },
+        { "detail", "details", timeline->attribute_count, false },
     };
     const char *separator = "";
     char number[32];
@@ -174,7 +174,7 @@ static void write_counts(const struct info_request *request, struct ifg_bytes *o
                   counts[i].count == 1 ? counts[i].one : counts[i].many);
         separator = " · ";
     }
-    cli_print(out, "\nDropped      %s\n", cli_count(model->dropped, number));
+    cli_print(out, "\nDropped      %s\n", cli_count(timeline->dropped, number));
 }
 
 static void write_losses(const struct info_request *request, struct ifg_bytes *out)
@@ -369,7 +369,7 @@ bool info_sampling(const struct info_request *request, struct info_sampling *out
     out->rooted_share /= out->samples > 0 ? out->samples : (double)NAN;
     out->inferred_share /= out->samples > 0 ? out->samples : (double)NAN;
     out->unwind_us /= out->samples > 0 ? 1e3 * out->samples : (double)NAN;
-    return out->samples >= 0 || model_has_profile(request->model);
+    return out->samples >= 0 || timeline_has_profile(request->timeline);
 }
 
 static void write_sampling(const struct info_request *request, struct ifg_bytes *out)
@@ -423,7 +423,8 @@ static void write_file(const struct info_request *request, struct ifg_bytes *out
 
     cli_print(out, "File         %s, %s, format %u.%u", cli_clean(request->path, path, sizeof path),
               cli_size(file->file_bytes, size), file->major, file->minor);
-    if (zones >= 1000 && !model_has_profile(request->model)) /* those have code and sources, too */
+    if (zones >= 1000 &&
+        !timeline_has_profile(request->timeline)) /* those have code and sources, too */
         cli_print(out, ", %.2f bytes per zone", (double)file->file_bytes / (double)zones);
     if (cpu && seconds > 0)
         cli_print(out, "; the recorder ran %.2f s and took %.1f %% of one core", seconds,
@@ -477,26 +478,28 @@ static void write_rows(const struct info_request *request, struct ifg_bytes *out
 
 static void write_open(const struct info_request *request, struct ifg_bytes *out)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
 
-    if (!model->unfinished_count)
+    if (!timeline->unfinished_count)
         return;
     cli_print(out, "\nUnfinished\n");
-    for (size_t i = 0; i < model->unfinished_count; i++) {
-        size_t slice = model->unfinished[i];
-        const struct model_place *place = &model->places[model->place[slice]];
-        const struct model_thread *thread = &model->threads[model_thread_of(model, slice)];
+    for (size_t i = 0; i < timeline->unfinished_count; i++) {
+        size_t slice = timeline->unfinished[i];
+        const struct timeline_place *place = &timeline->places[timeline->place[slice]];
+        const struct timeline_thread *thread =
+            &timeline->threads[timeline_thread_of(timeline, slice)];
         char name[120], net[120], thread_name[64], lasted[32];
 
         if (i == OPEN_SHOWN) {
-            cli_print(out, "  and %zu more (all with --json)\n", model->unfinished_count - i);
+            cli_print(out, "  and %zu more (all with --json)\n", timeline->unfinished_count - i);
             break;
         }
-        cli_clean(place->net == MODEL_NONE ? "" : model->nets[place->net].name, net, sizeof net);
+        cli_clean(place->net == TIMELINE_NONE ? "" : timeline->nets[place->net].name, net,
+                  sizeof net);
         cli_print(out, "  %s%s%s, on thread %u %s, open for %s when last seen\n", net,
                   *net ? " · " : "", cli_clean(place->name, name, sizeof name), thread->tid,
                   cli_clean(thread->name, thread_name, sizeof thread_name),
-                  cli_duration((double)model_duration_ns(model, slice), lasted));
+                  cli_duration((double)timeline_duration_ns(timeline, slice), lasted));
     }
 }
 

@@ -6,7 +6,8 @@
 
 #include "cli/memory_limit.h"
 
-int cli_load(const char *path, struct trace_reader **out_reader, const struct model **out_model)
+int cli_load(const char *path, struct trace_reader **out_reader,
+             const struct timeline **out_timeline)
 {
     struct ifg_error err = { 0 };
     const struct trace_file_info *file;
@@ -16,9 +17,9 @@ int cli_load(const char *path, struct trace_reader **out_reader, const struct mo
     memory_limit_reading(path);
     status = trace_reader_open(path, out_reader, &err);
 
-    *out_model = NULL;
+    *out_timeline = NULL;
     if (!status)
-        status = model_create(*out_reader, NULL, out_model, &err);
+        status = timeline_create(*out_reader, NULL, out_timeline, &err);
     if (status) {
         cli_say("%s", err.message);
         return status == IFG_NO_MEMORY ? CLI_NO : CLI_USAGE;
@@ -26,8 +27,8 @@ int cli_load(const char *path, struct trace_reader **out_reader, const struct mo
     file = trace_reader_file(*out_reader);
     if (!file->finished)
         cli_say("%s: the recording was not finished; read up to its last whole block", path);
-    missing = file->damaged_blocks + (*out_model)->undecoded_blocks;
-    if (file->skipped_bytes || (*out_model)->undecoded_blocks)
+    missing = file->damaged_blocks + (*out_timeline)->undecoded_blocks;
+    if (file->skipped_bytes || (*out_timeline)->undecoded_blocks)
         cli_say("%s: %llu bytes are damaged, the first at offset %llu; %llu block%s missing", path,
                 (unsigned long long)file->skipped_bytes, (unsigned long long)file->first_damage,
                 (unsigned long long)missing, missing == 1 ? " is" : "s are");

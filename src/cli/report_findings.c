@@ -211,7 +211,7 @@ static void write_cost(const struct report *report, struct ifg_bytes *out)
     else if (about)
         report_append(line, sizeof line, " · call stacks took about %.1f %% of the program's time",
                       fmax(strtod(about, NULL), 0));
-    report_append(line, sizeof line, " · %s dropped", cli_count(input->model->dropped, number));
+    report_append(line, sizeof line, " · %s dropped", cli_count(input->timeline->dropped, number));
     report_wrap(out, RECORDING, "", line);
 }
 
@@ -250,15 +250,16 @@ static void write_missing(const struct report *report, struct ifg_bytes *out)
 /* A program that died is not a program that was done. */
 static void write_deaths(const struct report *report, struct ifg_bytes *out)
 {
-    const struct model *model = report->input->model;
+    const struct timeline *timeline = report->input->timeline;
 
-    for (size_t i = 0; i < model->process_count; i++) {
+    for (size_t i = 0; i < timeline->process_count; i++) {
         char line[200];
 
-        if (model->processes[i].fate != TRACE_FATE_KILLED)
+        if (timeline->processes[i].fate != TRACE_FATE_KILLED)
             continue;
         snprintf(line, sizeof line, "%.100s (pid %u) was killed by signal %u",
-                 model->processes[i].name, model->processes[i].pid, model->processes[i].fate_code);
+                 timeline->processes[i].name, timeline->processes[i].pid,
+                 timeline->processes[i].fate_code);
         report_wrap(out, RECORDING, "", line);
     }
 }

@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/module_name.h"
 #include "cli/report_output.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 #define LABEL        14
 #define HOLDERS      5u
@@ -32,12 +32,12 @@ static const char *net_name(const struct ml_input *input, uint32_t net)
 static void say_scene(const struct ml_input *input, const struct memory_scene *scene, char *line,
                       size_t size)
 {
-    if (scene->net == MODEL_NONE) {
+    if (scene->net == TIMELINE_NONE) {
         if (*scene->zone)
             report_append(line, size, " (in %.80s)", scene->zone);
         return;
     }
-    report_append(line, size, " (%s", model_category_name(scene->category));
+    report_append(line, size, " (%s", timeline_category_name(scene->category));
     if (scene->number)
         report_append(line, size, " #%llu", (unsigned long long)scene->number);
     report_append(line, size, " of %.80s", net_name(input, scene->net));
@@ -95,11 +95,11 @@ static void write_holders(const struct ml_input *input, struct ifg_bytes *out)
 
         if (row->peak.bytes < LEAST_SHARE * heap->peak.bytes)
             break;
-        if (row->net == MODEL_NONE)
+        if (row->net == TIMELINE_NONE)
             report_append(line, sizeof line, "%soutside of models", i ? " · " : ": ");
         else
             report_append(line, sizeof line, "%s%s of %.60s", i ? " · " : ": ",
-                          model_category_name(row->category), net_name(input, row->net));
+                          timeline_category_name(row->category), net_name(input, row->net));
         say_share(row, heap, line, sizeof line);
     }
     if (heap->kept.bytes > 0)

@@ -50,12 +50,12 @@ int report_part_run(const struct report_part *wanted,
                                   struct ifg_bytes *))
 {
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     struct report *report = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
-    int code = cli_load(wanted->path, &reader, &model);
-    enum ifg_status status = code ? IFG_OK : report_create(model, &report, &err);
+    int code = cli_load(wanted->path, &reader, &timeline);
+    enum ifg_status status = code ? IFG_OK : report_create(timeline, &report, &err);
 
     ifg_bytes_init(&out, OUTPUT_MAX);
     if (status) {
@@ -67,7 +67,7 @@ int report_part_run(const struct report_part *wanted,
     }
     ifg_bytes_fini(&out);
     report_destroy(report);
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     return code;
 }

@@ -59,7 +59,7 @@ void report_write_samples_of(const struct report_request *request, size_t positi
         double count = (double)waiting->inferences;
 
         cli_print(out, "    Waiting  run queue %s of %s per inference (%.*f %%)%s\n",
-                  cli_duration((double)waiting->ns[MODEL_RUNNABLE] / count, wait),
+                  cli_duration((double)waiting->ns[TIMELINE_RUNNABLE] / count, wait),
                   cli_duration((double)waiting->total_ns / count, length),
                   waiting_share(waiting) < 0.0995 ? 1 : 0, 100 * waiting_share(waiting),
                   report->input->waiting->has_wakers ? "" : "; waits after wake-ups not recorded");

@@ -110,7 +110,7 @@ static void write_table(const struct ml_function *function, struct ifg_bytes *ou
 
         if (!events->count && !timing->unfinished)
             continue;
-        cli_print(out, "    %-15s %9s", model_category_name(categories[i]),
+        cli_print(out, "    %-15s %9s", timeline_category_name(categories[i]),
                   cli_count(timing->count, number));
         put_time(out, timing->first_ns);
         put_time(out, timing->median_ns);
@@ -134,9 +134,9 @@ static void write_header(const struct report *report, const struct ml_net *net,
                  cli_clean(function->name, name, sizeof name));
 
     if (report->several_processes && used > 0 && (size_t)used < sizeof title &&
-        net->net->process < report->input->model->process_count)
+        net->net->process < report->input->timeline->process_count)
         snprintf(title + used, sizeof title - (size_t)used, " (pid %u)",
-                 report->input->model->processes[net->net->process].pid);
+                 report->input->timeline->processes[net->net->process].pid);
     cli_print(out, "  ");
     cli_put_name(out, title, NAME_COLUMNS);
     if (*report_placement(net, text, sizeof text)) {

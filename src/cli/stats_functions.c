@@ -66,7 +66,7 @@ static int compare_rows(const void *a, const void *b, void *user)
 
 /* ---- for scripts ---- */
 
-static void write_json(const struct model_profile *profile, const struct hot *hot, size_t rows,
+static void write_json(const struct timeline_profile *profile, const struct hot *hot, size_t rows,
                        struct ifg_bytes *out)
 {
     struct ifg_json json = { out, false };
@@ -122,7 +122,7 @@ static void write_csv(const struct hot *hot, size_t rows, struct ifg_bytes *out)
 
 /* ---- for people ---- */
 
-static void write_notes(const struct model_profile *profile, const struct hot *hot, bool guessed,
+static void write_notes(const struct timeline_profile *profile, const struct hot *hot, bool guessed,
                         struct ifg_bytes *out)
 {
     char number[32];
@@ -146,7 +146,7 @@ static void write_notes(const struct model_profile *profile, const struct hot *h
                        "begins was inferred; the file does not tell\n");
 }
 
-static void write_table(const struct model_profile *profile, const struct hot *hot, size_t rows,
+static void write_table(const struct timeline_profile *profile, const struct hot *hot, size_t rows,
                         struct ifg_bytes *out)
 {
     bool guessed = false;
@@ -184,19 +184,19 @@ static void write_table(const struct model_profile *profile, const struct hot *h
 
 int functions_print(const struct functions_request *request)
 {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     struct hot *hot = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
     const char *problem;
     char text[240];
     enum functions_sort sort = request->sort;
-    enum ifg_status status = model_profile_get(request->model, &profile, &err);
+    enum ifg_status status = timeline_profile_get(request->timeline, &profile, &err);
     size_t rows;
     int code;
 
     if (!status)
-        status = hot_create(request->model, &request->filter, &hot, &err);
+        status = hot_create(request->timeline, &request->filter, &hot, &err);
     if (status) {
         cli_say("%s", err.message);
         return cli_exit_for(status);
@@ -220,7 +220,8 @@ int functions_print(const struct functions_request *request)
     if (profile->lost && request->form == FUNCTIONS_TABLE)
         cli_say("%llu samples were lost while recording and are in no figure",
                 (unsigned long long)profile->lost);
-    problem = trace_find_fact(trace_reader_tables(request->model->reader), "samples.names_problem");
+    problem =
+        trace_find_fact(trace_reader_tables(request->timeline->reader), "samples.names_problem");
     if (problem && request->form == FUNCTIONS_TABLE)
         cli_say("%s", cli_clean(problem, text, sizeof text));
     code = out.size ? cli_write_out(&out) : CLI_YES;

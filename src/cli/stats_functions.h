@@ -12,7 +12,7 @@ enum functions_form { FUNCTIONS_TABLE, FUNCTIONS_JSON, FUNCTIONS_CSV };
 
 struct functions_request {
     const char *path;
-    const struct model *model;
+    const struct timeline *timeline;
     struct hot_filter filter;
     enum functions_sort sort;
     enum functions_form form;

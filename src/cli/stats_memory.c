@@ -13,7 +13,7 @@
 #include "cli/module_name.h"
 #include "cli/stats_functions.h"
 #include "export/documents.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 #define OUTPUT_MAX   (1u << 30)
 #define NAME_COLUMNS 44
@@ -299,7 +299,7 @@ int memory_print(const struct memory_request *request)
     struct ml_input *input = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
-    enum ifg_status status = ml_input_create(request->model, &input, &err);
+    enum ifg_status status = ml_input_create(request->timeline, &input, &err);
     size_t all, rows;
     int code;
 

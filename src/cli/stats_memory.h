@@ -10,7 +10,7 @@ enum memory_form { MEMORY_TABLE, MEMORY_JSON, MEMORY_CSV };
 
 struct memory_request {
     const char *path;
-    const struct model *model;
+    const struct timeline *timeline;
     bool allocations; /* else phases */
     const char *net;  /* only phases of the model of this name; NULL: all */
     bool (*name_matches)(const char *name, void *user); /* NULL: all */

@@ -10,7 +10,7 @@
 
 #define NAME_COLUMNS 28
 
-static bool is_wanted(const struct model_sampled_thread *thread, const char *wanted)
+static bool is_wanted(const struct timeline_sampled_thread *thread, const char *wanted)
 {
     char *end;
 
@@ -20,10 +20,10 @@ static bool is_wanted(const struct model_sampled_thread *thread, const char *wan
 }
 
 /* "worker (1234)", "interrupts", "1234" */
-static const char *waker_words(const struct model_profile *profile, uint32_t waker, char *out,
+static const char *waker_words(const struct timeline_profile *profile, uint32_t waker, char *out,
                                size_t size)
 {
-    const char *name = model_kernel_name(profile, waker);
+    const char *name = timeline_kernel_name(profile, waker);
     char clean[80];
 
     if (!waker)
@@ -35,16 +35,16 @@ static const char *waker_words(const struct model_profile *profile, uint32_t wak
     return out;
 }
 
-static void put_row(struct ifg_bytes *out, const struct model_profile *profile,
+static void put_row(struct ifg_bytes *out, const struct timeline_profile *profile,
                     const struct waiting_thread *from, bool has_wakers)
 {
-    const struct model_sampled_thread *thread = &profile->threads[from->thread];
+    const struct timeline_sampled_thread *thread = &profile->threads[from->thread];
     char name[160], text[128];
 
     snprintf(name, sizeof name, "%.100s%s%u%s", thread->name, *thread->name ? " (" : "",
              thread->tid, *thread->name ? ")" : "");
     cli_put_name(out, name, NAME_COLUMNS);
-    for (int s = 0; s < MODEL_STATES; s++)
+    for (int s = 0; s < TIMELINE_STATES; s++)
         cli_print(out, " %9s", cli_duration((double)from->ns[s], text));
     if (has_wakers) /* the same rights: without them nobody told */
         cli_print(out, " %9s", cli_duration((double)from->disk_ns, text));
@@ -58,7 +58,7 @@ static void put_row(struct ifg_bytes *out, const struct model_profile *profile,
     cli_print(out, "\n");
 }
 
-size_t threads_write_table(struct ifg_bytes *out, const struct model_profile *profile,
+size_t threads_write_table(struct ifg_bytes *out, const struct timeline_profile *profile,
                            const struct waiting *waiting, const char *thread, size_t limit)
 {
     char untold[32], all[32];
@@ -96,7 +96,7 @@ size_t threads_write_table(struct ifg_bytes *out, const struct model_profile *pr
     return rows;
 }
 
-void threads_write_json(struct ifg_json *json, const struct model_profile *profile,
+void threads_write_json(struct ifg_json *json, const struct timeline_profile *profile,
                         const struct waiting *waiting, const char *thread)
 {
     ifg_json_put_bool(json, "has_wakers", waiting->has_wakers);
@@ -104,7 +104,7 @@ void threads_write_json(struct ifg_json *json, const struct model_profile *profi
     ifg_json_open(json, '[');
     for (size_t i = 0; i < waiting->thread_count; i++) {
         const struct waiting_thread *from = &waiting->threads[i];
-        const struct model_sampled_thread *about = &profile->threads[from->thread];
+        const struct timeline_sampled_thread *about = &profile->threads[from->thread];
 
         if (!is_wanted(about, thread))
             continue;
@@ -112,10 +112,10 @@ void threads_write_json(struct ifg_json *json, const struct model_profile *profi
         ifg_json_put_uint(json, "pid", about->pid);
         ifg_json_put_uint(json, "tid", about->tid);
         ifg_json_put_string(json, "name", about->name);
-        for (int s = 0; s < MODEL_STATES; s++) {
+        for (int s = 0; s < TIMELINE_STATES; s++) {
             char key[32];
 
-            snprintf(key, sizeof key, "%s_ns", model_state_name((enum model_state)s));
+            snprintf(key, sizeof key, "%s_ns", timeline_state_name((enum timeline_state)s));
             ifg_json_put_uint(json, key, from->ns[s]);
         }
         threads_json_values(json, profile, from, waiting->has_wakers);

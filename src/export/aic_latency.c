@@ -58,7 +58,7 @@ struct request_stage {
 
 struct latency {
     struct export_job *job;
-    const struct model *model;
+    const struct timeline *timeline;
     uint32_t net;
     const char *name;
     struct export_flows flows;
@@ -73,18 +73,18 @@ struct latency {
     bool has[COLUMNS];
 };
 
-size_t export_programs(const struct model *model, uint32_t *out, size_t size)
+size_t export_programs(const struct timeline *timeline, uint32_t *out, size_t size)
 {
     size_t count = 0;
 
-    for (uint32_t net = 0; net < model->net_count; net++) {
+    for (uint32_t net = 0; net < timeline->net_count; net++) {
         uint64_t inferences = 0;
 
-        for (size_t i = 0; i < model->function_count; i++)
-            if (model->functions[i].net == net)
-                inferences += model->functions[i].events[TRACE_CATEGORY_INFERENCE];
-        for (size_t i = 0; i < model->async_count && !inferences; i++) {
-            const struct model_place *place = &model->places[model->asyncs[i].place];
+        for (size_t i = 0; i < timeline->function_count; i++)
+            if (timeline->functions[i].net == net)
+                inferences += timeline->functions[i].events[TRACE_CATEGORY_INFERENCE];
+        for (size_t i = 0; i < timeline->async_count && !inferences; i++) {
+            const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
 
             inferences += place->net == net && place->category == TRACE_CATEGORY_INFERENCE;
         }
@@ -121,8 +121,8 @@ static enum ifg_status list_stages(struct latency *l)
     for (size_t i = 0; i < l->flows.count; i++) {
         size_t slice = l->flows.items[i].slice;
 
-        l->stages[i] = (struct request_stage){ l->flows.items[i].id, l->model->start_ns[slice],
-                                               model_end_ns(l->model, slice) };
+        l->stages[i] = (struct request_stage){ l->flows.items[i].id, l->timeline->start_ns[slice],
+                                               timeline_end_ns(l->timeline, slice) };
     }
     qsort(l->stages, l->flows.count, sizeof *l->stages, by_id_and_start);
     return IFG_OK;
@@ -230,7 +230,7 @@ static bool take_thread(struct latency *l, uint32_t thread)
     if (!export_cursor_init(&cursor, l->job, thread))
         return true;
     while (export_next(&cursor, &slice)) {
-        const struct model_place *place = &l->model->places[slice.place];
+        const struct timeline_place *place = &l->timeline->places[slice.place];
 
         if (place->kind == TRACE_LOCATION_STAGE) {
             const struct export_flow *flow = export_flow_of(&l->flows, slice.index);
@@ -250,15 +250,15 @@ static bool take_thread(struct latency *l, uint32_t thread)
 
 static bool take_spans(struct latency *l)
 {
-    for (size_t i = 0; i < l->model->async_count; i++) {
-        const struct model_async *span = &l->model->asyncs[i];
-        const struct model_place *place = &l->model->places[span->place];
+    for (size_t i = 0; i < l->timeline->async_count; i++) {
+        const struct timeline_async *span = &l->timeline->asyncs[i];
+        const struct timeline_place *place = &l->timeline->places[span->place];
 
         if (place->net != l->net || place->category != TRACE_CATEGORY_INFERENCE ||
             !export_wants_span(l->job, span))
             continue;
         l->requested++;
-        if (span->end_thread != MODEL_NONE && !add_sample(l, span->start_ns, span->end_ns))
+        if (span->end_thread != TIMELINE_NONE && !add_sample(l, span->start_ns, span->end_ns))
             return false;
     }
     return true;
@@ -399,13 +399,13 @@ static void explain(struct latency *l)
 
 enum ifg_status export_aic_latency(struct export_job *job)
 {
-    struct latency l = { .job = job, .model = job->model, .every = 1 };
-    uint32_t *programs = ifg_alloc(job->model->net_count + 1, sizeof *programs);
+    struct latency l = { .job = job, .timeline = job->timeline, .every = 1 };
+    uint32_t *programs = ifg_alloc(job->timeline->net_count + 1, sizeof *programs);
     size_t program_count = 0;
     enum ifg_status status = IFG_OK;
 
     if (programs)
-        program_count = export_programs(job->model, programs, job->model->net_count);
+        program_count = export_programs(job->timeline, programs, job->timeline->net_count);
     else
         status = export_no_memory(job);
     if (!status && job->options->program >= program_count)
@@ -413,10 +413,10 @@ enum ifg_status export_aic_latency(struct export_job *job)
                           "the trace has no inferences of a model, and the file is about those");
     if (!status) {
         l.net = programs[job->options->program];
-        l.name = job->model->nets[l.net].name;
+        l.name = job->timeline->nets[l.net].name;
         status = list_stages(&l);
     }
-    for (uint32_t i = 0; i < job->model->thread_count && !status; i++)
+    for (uint32_t i = 0; i < job->timeline->thread_count && !status; i++)
         if (!take_thread(&l, i))
             status = export_no_memory(job);
     if (!status && (!take_spans(&l) || !sort_samples(&l)))

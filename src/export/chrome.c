@@ -19,7 +19,7 @@
 struct chrome {
     struct export_job *job;
     struct export_sink *sink;
-    const struct model *model;
+    const struct timeline *timeline;
     struct export_ids ids;
     struct export_flows flows;
     struct export_texts heads;   /* per place: everything before "ph" */
@@ -35,7 +35,7 @@ struct chrome {
 
 /* ---- parts of an event ------------------------------------------------------- */
 
-static const char *category_of(const struct model_place *place)
+static const char *category_of(const struct timeline_place *place)
 {
     switch (place->kind) {
     case TRACE_LOCATION_ML:
@@ -60,16 +60,17 @@ static void put_key(struct ifg_bytes *out, const char *key, const char *text)
 }
 
 /* Each begins with a comma, which whoever opens the braces skips. */
-static void put_place_args(struct ifg_bytes *out, const struct model *model,
-                           const struct model_place *place)
+static void put_place_args(struct ifg_bytes *out, const struct timeline *timeline,
+                           const struct timeline_place *place)
 {
-    if (place->net != MODEL_NONE)
-        put_key(out, "model", model->nets[place->net].name);
+    if (place->net != TIMELINE_NONE)
+        put_key(out, "model", timeline->nets[place->net].name);
     if (place->kind == TRACE_LOCATION_ML) {
         put_key(out, "function",
-                place->function_index != MODEL_NONE ? model->functions[place->function_index].name
-                                                    : place->function);
-        put_key(out, "category", model_category_name(place->category));
+                place->function_index != TIMELINE_NONE
+                    ? timeline->functions[place->function_index].name
+                    : place->function);
+        put_key(out, "category", timeline_category_name(place->category));
     } else if (place->file[0]) {
         put_key(out, "file", place->file);
         export_bytes_text(out, ",\"line\":");
@@ -122,10 +123,10 @@ static bool is_ours(const char *key)
 
 /* The category that an imported zone had in its file, else NULL. ML events, operators and stages
  * are told apart by theirs. */
-static const struct model_attribute *own_category(const struct model *model,
-                                                  const struct export_slice *slice)
+static const struct timeline_attribute *own_category(const struct timeline *timeline,
+                                                     const struct export_slice *slice)
 {
-    if (model->places[slice->place].kind != TRACE_LOCATION_ZONE)
+    if (timeline->places[slice->place].kind != TRACE_LOCATION_ZONE)
         return NULL;
     for (size_t i = 0; i < slice->attribute_count; i++)
         if (strcmp(slice->attributes[i].key, "cat") == 0 &&
@@ -134,20 +135,20 @@ static const struct model_attribute *own_category(const struct model *model,
     return NULL;
 }
 
-static const char *slice_category(const struct model *model, const struct export_slice *slice)
+static const char *slice_category(const struct timeline *timeline, const struct export_slice *slice)
 {
-    const struct model_attribute *own = own_category(model, slice);
+    const struct timeline_attribute *own = own_category(timeline, slice);
 
-    return own ? own->text : category_of(&model->places[slice->place]);
+    return own ? own->text : category_of(&timeline->places[slice->place]);
 }
 
-static void put_attributes(struct ifg_bytes *out, const struct model *model,
+static void put_attributes(struct ifg_bytes *out, const struct timeline *timeline,
                            const struct export_slice *slice)
 {
-    const struct model_attribute *category = own_category(model, slice);
+    const struct timeline_attribute *category = own_category(timeline, slice);
 
     for (size_t i = 0; i < slice->attribute_count; i++) {
-        const struct model_attribute *attribute = &slice->attributes[i];
+        const struct timeline_attribute *attribute = &slice->attributes[i];
 
         if (attribute->text == slice->name && slice->name && attribute->type == TRACE_VALUE_STRING)
             continue; /* it is the event's name */
@@ -186,7 +187,7 @@ static void put_args(struct chrome *chrome, struct ifg_bytes *out, uint32_t plac
 
     export_bytes_text(out, ",\"args\":{");
     ifg_bytes_put(out, chrome->args.bytes.data + text->offset, text->size);
-    put_attributes(out, chrome->model, slice);
+    put_attributes(out, chrome->timeline, slice);
     if (out->failed)
         return;
     if (out->size == at) {
@@ -221,7 +222,7 @@ static void put_metadata(struct chrome *chrome, const char *what, uint32_t proce
     export_bytes_text(line, ",\n{\"name\":\"");
     export_bytes_text(line, what);
     export_bytes_text(line, "\",\"ph\":\"M\",");
-    if (thread != MODEL_NONE)
+    if (thread != TIMELINE_NONE)
         put_thread(line, chrome, thread);
     else
         put_process(line, chrome, process);
@@ -239,15 +240,15 @@ static void put_metadata(struct chrome *chrome, const char *what, uint32_t proce
 
 static void write_metadata(struct chrome *chrome)
 {
-    const struct model *model = chrome->model;
+    const struct timeline *timeline = chrome->timeline;
 
-    for (uint32_t i = 0; i < model->process_count; i++) {
-        put_metadata(chrome, "process_name", i, MODEL_NONE, model->processes[i].name, 0);
-        put_metadata(chrome, "process_sort_index", i, MODEL_NONE, NULL, i);
+    for (uint32_t i = 0; i < timeline->process_count; i++) {
+        put_metadata(chrome, "process_name", i, TIMELINE_NONE, timeline->processes[i].name, 0);
+        put_metadata(chrome, "process_sort_index", i, TIMELINE_NONE, NULL, i);
     }
-    for (uint32_t i = 0; i < model->thread_count; i++) {
-        if (model->threads[i].name[0])
-            put_metadata(chrome, "thread_name", 0, i, model->threads[i].name, 0);
+    for (uint32_t i = 0; i < timeline->thread_count; i++) {
+        if (timeline->threads[i].name[0])
+            put_metadata(chrome, "thread_name", 0, i, timeline->threads[i].name, 0);
         put_metadata(chrome, "thread_sort_index", 0, i, NULL, i);
     }
 }
@@ -292,7 +293,7 @@ static void write_overlapping(struct chrome *chrome, uint32_t thread,
                               const struct export_cursor *cursor, const struct export_slice *slice)
 {
     struct ifg_bytes *line = &chrome->line;
-    const char *category = slice_category(chrome->model, slice);
+    const char *category = slice_category(chrome->timeline, slice);
     uint64_t id = OVERLAP_ID | ++chrome->overlapping;
 
     for (int end = 0; end < 2; end++) {
@@ -316,7 +317,7 @@ static void write_special(struct chrome *chrome, uint32_t thread,
     char digits[EXPORT_DIGITS];
 
     ifg_bytes_clear(line);
-    put_head(line, export_name(cursor, slice), slice_category(chrome->model, slice));
+    put_head(line, export_name(cursor, slice), slice_category(chrome->timeline, slice));
     export_bytes_text(line, "\"ph\":\"X\",");
     put_thread(line, chrome, thread);
     put_ts(line, chrome, slice->start_ns);
@@ -388,13 +389,13 @@ static enum ifg_status write_thread(struct chrome *chrome, uint32_t thread,
 
 static void write_spans(struct chrome *chrome)
 {
-    const struct model *model = chrome->model;
+    const struct timeline *timeline = chrome->timeline;
     struct ifg_bytes *line = &chrome->line;
 
-    for (size_t i = 0; i < model->async_count; i++) {
-        const struct model_async *span = &model->asyncs[i];
-        const struct model_place *place = &model->places[span->place];
-        struct export_slice slice = { .unfinished = span->end_thread == MODEL_NONE };
+    for (size_t i = 0; i < timeline->async_count; i++) {
+        const struct timeline_async *span = &timeline->asyncs[i];
+        const struct timeline_place *place = &timeline->places[span->place];
+        struct export_slice slice = { .unfinished = span->end_thread == TIMELINE_NONE };
 
         if (!export_wants_span(chrome->job, span))
             continue;
@@ -417,27 +418,27 @@ static void write_spans(struct chrome *chrome)
 /* Readers tell flows apart by name, id and category, whatever the process: so that of a second
  * process has its number in the category. */
 static void put_flow_head(struct chrome *chrome, struct ifg_bytes *line,
-                          const struct model_flow_point *point)
+                          const struct timeline_flow_point *point)
 {
-    const struct model *model = chrome->model;
-    uint32_t process = model->threads[point->thread].process;
+    const struct timeline *timeline = chrome->timeline;
+    uint32_t process = timeline->threads[point->thread].process;
     char category[32] = "flow";
 
-    if (process && process < model->process_count && !(point->flags & TRACE_FLOW_WORLD))
+    if (process && process < timeline->process_count && !(point->flags & TRACE_FLOW_WORLD))
         snprintf(category, sizeof category, "flow %u", chrome->ids.pids[process]);
-    put_head(line, model->places[point->place].name, category);
+    put_head(line, timeline->places[point->place].name, category);
 }
 
 static void write_flow_points(struct chrome *chrome)
 {
     static const char *const phases[] = { "s", "t", "f" };
-    const struct model *model = chrome->model;
+    const struct timeline *timeline = chrome->timeline;
     struct ifg_bytes *line = &chrome->line;
     char rest[64];
 
-    for (size_t i = 0; i < model->flow_point_count; i++) {
-        const struct model_flow_point *point = &model->flow_points[i];
-        bool around = point->kind == MODEL_FLOW_END && !(point->flags & TRACE_FLOW_NEXT);
+    for (size_t i = 0; i < timeline->flow_point_count; i++) {
+        const struct timeline_flow_point *point = &timeline->flow_points[i];
+        bool around = point->kind == TIMELINE_FLOW_END && !(point->flags & TRACE_FLOW_NEXT);
 
         if (!export_wants_event(chrome->job, point->thread, point->place, point->ns))
             continue;
@@ -479,27 +480,27 @@ static void write_value(struct chrome *chrome, uint32_t process, const char *nam
 
 static enum ifg_status write_counters(struct chrome *chrome)
 {
-    const struct model *model = chrome->model;
+    const struct timeline *timeline = chrome->timeline;
     struct export_memory *memory = NULL;
     uint32_t *same_names = NULL;
     enum ifg_status status = IFG_OK;
 
-    for (size_t i = 0; i < model->counter_count; i++) {
-        const struct model_counter *counter = &model->counters[i];
-        const struct model_place *place = &model->places[counter->place];
+    for (size_t i = 0; i < timeline->counter_count; i++) {
+        const struct timeline_counter *counter = &timeline->counters[i];
+        const struct timeline_place *place = &timeline->places[counter->place];
 
         if (export_wants_event(chrome->job, counter->thread, counter->place, counter->ns))
             write_value(chrome, place->process, place->name, "value", counter->ns, counter->value);
     }
-    if (model->allocation_count == 0)
+    if (timeline->allocation_count == 0)
         return IFG_OK;
-    same_names = export_same_names(model);
-    memory = same_names ? export_memory_create(model, same_names) : NULL;
+    same_names = export_same_names(timeline);
+    memory = same_names ? export_memory_create(timeline, same_names) : NULL;
     if (!memory)
         status = export_no_memory(chrome->job);
-    for (size_t i = 0; memory && i < model->allocation_count; i++) {
-        const struct model_allocation *event = &model->allocations[i];
-        const struct model_place *place = &model->places[event->place];
+    for (size_t i = 0; memory && i < timeline->allocation_count; i++) {
+        const struct timeline_allocation *event = &timeline->allocations[i];
+        const struct timeline_place *place = &timeline->places[event->place];
         uint64_t bytes = export_memory_next(memory, event);
 
         if (export_wants_event(chrome->job, event->thread, event->place, event->ns))
@@ -533,21 +534,21 @@ static void write_mark(struct chrome *chrome, const char *name, const char *cate
 static void write_marks(struct chrome *chrome)
 {
     static const char *const levels[] = { "trace", "debug", "info", "warning", "error" };
-    const struct model *model = chrome->model;
+    const struct timeline *timeline = chrome->timeline;
 
-    for (size_t i = 0; i < model->message_count; i++) {
-        const struct model_message *message = &model->messages[i];
+    for (size_t i = 0; i < timeline->message_count; i++) {
+        const struct timeline_message *message = &timeline->messages[i];
 
-        if (export_wants_event(chrome->job, message->thread, MODEL_NONE, message->ns))
+        if (export_wants_event(chrome->job, message->thread, TIMELINE_NONE, message->ns))
             write_mark(chrome, message->text, "message", message->thread, message->ns,
                        message->level < 5 ? levels[message->level] : "other");
     }
-    for (size_t i = 0; i < model->frame_count; i++) {
-        const struct model_frame *frame = &model->frames[i];
+    for (size_t i = 0; i < timeline->frame_count; i++) {
+        const struct timeline_frame *frame = &timeline->frames[i];
 
         if (export_wants_event(chrome->job, frame->thread, frame->place, frame->ns))
-            write_mark(chrome, model->places[frame->place].name, "frame", frame->thread, frame->ns,
-                       NULL);
+            write_mark(chrome, timeline->places[frame->place].name, "frame", frame->thread,
+                       frame->ns, NULL);
     }
 }
 
@@ -569,7 +570,7 @@ static enum ifg_status write_samples(struct chrome *chrome)
 static enum ifg_status write_tail(struct chrome *chrome)
 {
     enum ifg_status status = IFG_OK;
-    const struct model *model = chrome->model;
+    const struct timeline *timeline = chrome->timeline;
     struct ifg_bytes *line = &chrome->line;
     struct ifg_json json = { line, false };
 
@@ -583,12 +584,12 @@ static enum ifg_status write_tail(struct chrome *chrome)
     ifg_json_string(&json, "inferogram " INFEROGRAM_VERSION);
     ifg_json_key(&json, "begin_monotonic_ns");
     ifg_json_uint(&json, chrome->begin_ns);
-    if (model->realtime_offset_ns) {
+    if (timeline->realtime_offset_ns) {
         ifg_json_key(&json, "begin_realtime_ns");
-        ifg_json_uint(&json, chrome->begin_ns + (uint64_t)model->realtime_offset_ns);
+        ifg_json_uint(&json, chrome->begin_ns + (uint64_t)timeline->realtime_offset_ns);
     }
     ifg_json_key(&json, "dropped");
-    ifg_json_uint(&json, model->dropped);
+    ifg_json_uint(&json, timeline->dropped);
     ifg_json_key(&json, "overlapping");
     ifg_json_uint(&json, chrome->overlapping);
     ifg_json_close(&json, '}');
@@ -602,26 +603,26 @@ static enum ifg_status write_tail(struct chrome *chrome)
 
 static bool make_texts(struct chrome *chrome)
 {
-    const struct model *model = chrome->model;
+    const struct timeline *timeline = chrome->timeline;
 
-    if (!export_texts_init(&chrome->heads, model->place_count) ||
-        !export_texts_init(&chrome->args, model->place_count) ||
-        !export_texts_init(&chrome->threads, model->thread_count))
+    if (!export_texts_init(&chrome->heads, timeline->place_count) ||
+        !export_texts_init(&chrome->args, timeline->place_count) ||
+        !export_texts_init(&chrome->threads, timeline->thread_count))
         return false;
-    for (size_t i = 0; i < model->place_count; i++) {
-        const struct model_place *place = &model->places[i];
+    for (size_t i = 0; i < timeline->place_count; i++) {
+        const struct timeline_place *place = &timeline->places[i];
 
         export_texts_begin(&chrome->heads, i);
         put_head(&chrome->heads.bytes, place->name, category_of(place));
         export_bytes_text(&chrome->heads.bytes, "\"ph\":\"X\",");
         export_texts_end(&chrome->heads, i);
         export_texts_begin(&chrome->args, i);
-        put_place_args(&chrome->args.bytes, model, place);
+        put_place_args(&chrome->args.bytes, timeline, place);
         export_texts_end(&chrome->args, i);
     }
-    for (size_t i = 0; i < model->thread_count; i++) {
+    for (size_t i = 0; i < timeline->thread_count; i++) {
         export_texts_begin(&chrome->threads, i);
-        put_process(&chrome->threads.bytes, chrome, model->threads[i].process);
+        put_process(&chrome->threads.bytes, chrome, timeline->threads[i].process);
         export_bytes_text(&chrome->threads.bytes, ",\"tid\":");
         export_bytes_uint(&chrome->threads.bytes, chrome->ids.tids[i]);
         export_texts_end(&chrome->threads, i);
@@ -649,11 +650,13 @@ static void say_what_changed(struct chrome *chrome)
 
 enum ifg_status export_chrome(struct export_job *job)
 {
-    struct chrome chrome = { .job = job, .sink = job->sink, .model = job->model, .first = true };
+    struct chrome chrome = {
+        .job = job, .sink = job->sink, .timeline = job->timeline, .first = true
+    };
     struct export_nest nest = { 0 };
     enum ifg_status status;
 
-    chrome.begin_ns = job->model->begin_ns;
+    chrome.begin_ns = job->timeline->begin_ns;
     ifg_bytes_init(&chrome.line, 64u << 20);
     status = export_ids_init(&chrome.ids, job);
     if (!status)
@@ -663,7 +666,7 @@ enum ifg_status export_chrome(struct export_job *job)
     if (!status) {
         export_put_text(job->sink, "{\"traceEvents\":[\n");
         write_metadata(&chrome);
-        for (uint32_t i = 0; i < job->model->thread_count && !status; i++)
+        for (uint32_t i = 0; i < job->timeline->thread_count && !status; i++)
             status = write_thread(&chrome, i, &nest);
         write_spans(&chrome);
         write_flow_points(&chrome);

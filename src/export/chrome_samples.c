@@ -15,7 +15,7 @@ static void put(struct sampled *sampled, const struct ifg_bytes *text)
 static bool write_node(struct sampled *sampled, uint32_t node, bool first, struct ifg_bytes *text,
                        struct ifg_bytes *name)
 {
-    const struct model_profile *profile = sampled->profile;
+    const struct timeline_profile *profile = sampled->profile;
     const struct trace_stack_node *what = &profile->trace->nodes[node - 1];
     uint32_t module = what->frame ? profile->trace->frames[what->frame - 1].module : 0;
 
@@ -27,7 +27,7 @@ static bool write_node(struct sampled *sampled, uint32_t node, bool first, struc
     export_bytes_text(text, first ? "\n\"" : ",\n\"");
     export_bytes_uint(text, node);
     export_bytes_text(text, "\":{\"category\":");
-    export_bytes_json(text, model_module_name(profile, module));
+    export_bytes_json(text, timeline_module_name(profile, module));
     export_bytes_text(text, ",\"name\":");
     if (!name->failed)
         export_bytes_json(text, (const char *)name->data);
@@ -41,7 +41,7 @@ static bool write_node(struct sampled *sampled, uint32_t node, bool first, struc
     return !text->failed && !name->failed;
 }
 
-static void write_sample(struct sampled *sampled, const struct model_sample *sample, bool first,
+static void write_sample(struct sampled *sampled, const struct timeline_sample *sample, bool first,
                          uint64_t begin_ns, struct ifg_bytes *text)
 {
     uint64_t ns = sample->ns > begin_ns ? sample->ns - begin_ns : 0;
@@ -64,7 +64,7 @@ static void write_sample(struct sampled *sampled, const struct model_sample *sam
 
 enum ifg_status export_chrome_samples(struct sampled *sampled, uint64_t begin_ns)
 {
-    const struct model_profile *profile = sampled->profile;
+    const struct timeline_profile *profile = sampled->profile;
     size_t nodes = profile->trace->node_count;
     bool *used = ifg_alloc(nodes + 1, sizeof *used);
     struct ifg_bytes text, name;
@@ -88,7 +88,7 @@ enum ifg_status export_chrome_samples(struct sampled *sampled, uint64_t begin_ns
     export_put_text(sampled->job->sink, "\n},\"samples\":[");
     first = true;
     for (size_t i = 0; good && i < sampled->count; i++) {
-        const struct model_sample *sample = &profile->samples[sampled->picked[i]];
+        const struct timeline_sample *sample = &profile->samples[sampled->picked[i]];
 
         if (!sample->stack)
             continue;

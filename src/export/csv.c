@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* CSV: one row for each slice, quoted as RFC 4180 says, lines ending in LF. Times as in the model.
+/* CSV: one row for each slice, quoted as RFC 4180 says, lines ending in LF. Times as in the
+ * timeline.
  */
 #include "export/export_internal.h"
 
@@ -24,36 +25,37 @@ static void put_field(const struct csv *csv, struct ifg_bytes *out, const char *
 
 static bool make_texts(struct csv *csv)
 {
-    const struct model *model = csv->job->model;
+    const struct timeline *timeline = csv->job->timeline;
 
-    if (!export_texts_init(&csv->threads, model->thread_count) ||
-        !export_texts_init(&csv->fronts, model->place_count) ||
-        !export_texts_init(&csv->names, model->place_count))
+    if (!export_texts_init(&csv->threads, timeline->thread_count) ||
+        !export_texts_init(&csv->fronts, timeline->place_count) ||
+        !export_texts_init(&csv->names, timeline->place_count))
         return false;
-    for (size_t i = 0; i < model->thread_count; i++) {
+    for (size_t i = 0; i < timeline->thread_count; i++) {
         struct ifg_bytes *out = &csv->threads.bytes;
 
         export_texts_begin(&csv->threads, i);
-        export_bytes_uint(out, model->processes[model->threads[i].process].pid);
+        export_bytes_uint(out, timeline->processes[timeline->threads[i].process].pid);
         export_bytes_text(out, csv->separator);
-        export_bytes_uint(out, model->threads[i].tid);
+        export_bytes_uint(out, timeline->threads[i].tid);
         export_bytes_text(out, csv->separator);
-        put_field(csv, out, model->threads[i].name);
+        put_field(csv, out, timeline->threads[i].name);
         export_texts_end(&csv->threads, i);
     }
-    for (size_t i = 0; i < model->place_count; i++) {
-        const struct model_place *place = &model->places[i];
+    for (size_t i = 0; i < timeline->place_count; i++) {
+        const struct timeline_place *place = &timeline->places[i];
         struct ifg_bytes *out = &csv->fronts.bytes;
         bool ml = place->kind == TRACE_LOCATION_ML;
 
         export_texts_begin(&csv->fronts, i);
-        put_field(csv, out, model_kind_name(place->kind));
-        put_field(csv, out, ml ? model_category_name(place->category) : "");
-        put_field(csv, out, place->net != MODEL_NONE ? model->nets[place->net].name : "");
+        put_field(csv, out, timeline_kind_name(place->kind));
+        put_field(csv, out, ml ? timeline_category_name(place->category) : "");
+        put_field(csv, out, place->net != TIMELINE_NONE ? timeline->nets[place->net].name : "");
         put_field(csv, out,
-                  place->function_index != MODEL_NONE ? model->functions[place->function_index].name
-                  : ml                                ? place->function
-                                                      : "");
+                  place->function_index != TIMELINE_NONE
+                      ? timeline->functions[place->function_index].name
+                  : ml ? place->function
+                       : "");
         export_texts_end(&csv->fronts, i);
         export_texts_begin(&csv->names, i);
         put_field(csv, &csv->names.bytes, place->name);
@@ -81,7 +83,7 @@ static void write_row(struct csv *csv, uint32_t thread, const struct export_slic
         export_put_cached(sink, &csv->names, slice->place);
     }
     out = export_room(sink, 3 * EXPORT_DIGITS + 16);
-    out = export_uint(out, csv->job->model->depth[slice->index]);
+    out = export_uint(out, csv->job->timeline->depth[slice->index]);
     *out++ = separator;
     out = export_uint(out, slice->start_ns);
     *out++ = separator;
@@ -107,7 +109,7 @@ enum ifg_status export_csv(struct export_job *job)
     if (make_texts(&csv)) {
         for (const char *at = header; *at; at++)
             export_put(job->sink, *at == ',' ? csv.separator : at, 1);
-        for (uint32_t i = 0; i < job->model->thread_count; i++) {
+        for (uint32_t i = 0; i < job->timeline->thread_count; i++) {
             if (!export_cursor_init(&cursor, job, i))
                 continue;
             for (; export_next(&cursor, &slice); job->result->slices++)
@@ -118,10 +120,10 @@ enum ifg_status export_csv(struct export_job *job)
     }
     if (!status && csv.failed)
         status = export_no_memory(job);
-    if (job->model->async_count && !status)
+    if (job->timeline->async_count && !status)
         export_note(job,
                     "async spans: %zu; they are not in this format, chrome and perfetto have them",
-                    job->model->async_count);
+                    job->timeline->async_count);
     ifg_bytes_fini(&csv.name);
     export_texts_fini(&csv.threads);
     export_texts_fini(&csv.fronts);

@@ -9,11 +9,11 @@ static void put_row(struct ifg_json *json, const struct diff_row *row)
     static const char *const sides[DIFF_SIDES] = { "a", "b" };
 
     ifg_json_open(json, '{');
-    ifg_json_put_string(json, "kind", model_kind_name(row->kind));
+    ifg_json_put_string(json, "kind", timeline_kind_name(row->kind));
     ifg_json_put_string(json, "name", row->name);
     ifg_json_put_string(json, "model", row->model);
     ifg_json_put_string(json, "function", row->function);
-    ifg_json_put_string(json, "category", model_category_name(row->category));
+    ifg_json_put_string(json, "category", timeline_category_name(row->category));
     for (int side = 0; side < DIFF_SIDES; side++) {
         ifg_json_key(json, sides[side]);
         ifg_json_open(json, '{');
@@ -59,7 +59,7 @@ void document_diff(const struct diff_document *document, struct ifg_bytes *out)
 {
     const struct diff *diff = document->diff;
     struct recordings_difference differences[RECORDINGS_DIFFERENCES];
-    size_t count = recordings_compare(document->models, differences);
+    size_t count = recordings_compare(document->timelines, differences);
     struct ifg_json json = { out, false };
 
     ifg_json_open(&json, '{');

@@ -22,7 +22,7 @@ void document_report(const struct report *report, size_t limit, struct ifg_bytes
 
 struct diff_document {
     const char *paths[DIFF_SIDES];
-    const struct model *models[DIFF_SIDES];
+    const struct timeline *timelines[DIFF_SIDES];
     double threshold;
     const struct diff *diff;
 };
@@ -39,7 +39,7 @@ void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64
                         size_t details);
 
 /* The values of one thread, inside its object; times in nanoseconds. */
-void threads_json_values(struct ifg_json *json, const struct model_profile *profile,
+void threads_json_values(struct ifg_json *json, const struct timeline_profile *profile,
                          const struct waiting_thread *from, bool has_wakers);
 
 /* Keys of an object that is open. Times are since begin_ns. */

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct side {
     uint8_t *file;
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 };
 
 static void require(bool condition)
@@ -36,7 +36,7 @@ static void require(bool condition)
 
 static bool load(struct side *side, const uint8_t *data, size_t size)
 {
-    static const struct model_options options = { .threads = 1 };
+    static const struct timeline_options options = { .threads = 1 };
 
     side->file = ifg_alloc(size + 1, 1);
     if (!side->file)
@@ -45,12 +45,12 @@ static bool load(struct side *side, const uint8_t *data, size_t size)
         memcpy(side->file, data, size);
     mended_trace(side->file, size);
     return trace_reader_open_memory(side->file, size, "fuzz", &side->reader, NULL) == IFG_OK &&
-           model_create(side->reader, &options, &side->model, NULL) == IFG_OK;
+           timeline_create(side->reader, &options, &side->timeline, NULL) == IFG_OK;
 }
 
 static void unload(struct side *side)
 {
-    model_destroy(side->model);
+    timeline_destroy(side->timeline);
     trace_reader_close(side->reader);
     ifg_free(side->file);
 }
@@ -95,7 +95,7 @@ static void check_diff(const struct diff *diff)
     }
 }
 
-static void try_diff(const struct model *a, const struct model *b)
+static void try_diff(const struct timeline *a, const struct timeline *b)
 {
     struct diff_document document = { { "a", "b" }, { a, b }, DIFF_THRESHOLD, NULL };
     struct diff *diff = NULL;
@@ -112,12 +112,12 @@ static void try_diff(const struct model *a, const struct model *b)
     diff_destroy(diff);
 }
 
-static void try_report(const struct model *model)
+static void try_report(const struct timeline *timeline)
 {
     struct report *report = NULL;
     struct ifg_bytes text;
 
-    if (report_create(model, &report, NULL))
+    if (report_create(timeline, &report, NULL))
         return;
     ifg_bytes_init(&text, DOCUMENT_MAX);
     document_report(report, SIZE_MAX, &text);
@@ -143,11 +143,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     has_a = load(&a, data, cut);
     has_b = load(&b, data + cut, size - cut);
     if (has_a || has_b)
-        try_diff(has_a ? a.model : b.model, has_b ? b.model : a.model);
+        try_diff(has_a ? a.timeline : b.timeline, has_b ? b.timeline : a.timeline);
     if (has_a)
-        try_report(a.model);
+        try_report(a.timeline);
     if (has_b)
-        try_report(b.model);
+        try_report(b.timeline);
     unload(&b);
     unload(&a);
     return 0;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 const struct export_format export_formats[] = {
     { "chrome", ".json", "Chrome trace JSON, as Perfetto's importer reads it" },
@@ -60,24 +60,24 @@ static void filter_fini(struct export_filter *filter)
 
 static enum ifg_status filter_names(struct export_job *job)
 {
-    const struct model *model = job->model;
+    const struct timeline *timeline = job->timeline;
 
-    job->filter.places = ifg_alloc(model->place_count + 1, sizeof *job->filter.places);
+    job->filter.places = ifg_alloc(timeline->place_count + 1, sizeof *job->filter.places);
     if (!job->filter.places)
         return export_no_memory(job);
-    for (size_t i = 0; i < model->place_count; i++)
+    for (size_t i = 0; i < timeline->place_count; i++)
         job->filter.places[i] =
-            job->options->name_matches(model->places[i].name, job->options->user);
+            job->options->name_matches(timeline->places[i].name, job->options->user);
     return IFG_OK;
 }
 
-/* Threads that were sampled may have no slices, and no entry in the model. */
+/* Threads that were sampled may have no slices, and no entry in the timeline. */
 static bool is_sampled_thread(struct export_job *job, const char *wanted)
 {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     char number[16];
 
-    if (model_profile_get(job->model, &profile, NULL) || !profile)
+    if (timeline_profile_get(job->timeline, &profile, NULL) || !profile)
         return false;
     for (size_t i = 0; i < profile->thread_count; i++) {
         snprintf(number, sizeof number, "%u", profile->threads[i].tid);
@@ -89,18 +89,18 @@ static bool is_sampled_thread(struct export_job *job, const char *wanted)
 
 static enum ifg_status filter_threads(struct export_job *job)
 {
-    const struct model *model = job->model;
+    const struct timeline *timeline = job->timeline;
     const char *wanted = job->options->thread;
     bool found = false;
     char number[16];
 
-    job->filter.threads = ifg_alloc(model->thread_count + 1, sizeof *job->filter.threads);
+    job->filter.threads = ifg_alloc(timeline->thread_count + 1, sizeof *job->filter.threads);
     if (!job->filter.threads)
         return export_no_memory(job);
-    for (size_t i = 0; i < model->thread_count; i++) {
-        snprintf(number, sizeof number, "%u", model->threads[i].tid);
+    for (size_t i = 0; i < timeline->thread_count; i++) {
+        snprintf(number, sizeof number, "%u", timeline->threads[i].tid);
         job->filter.threads[i] =
-            strcmp(number, wanted) == 0 || strcmp(model->threads[i].name, wanted) == 0;
+            strcmp(number, wanted) == 0 || strcmp(timeline->threads[i].name, wanted) == 0;
         found |= job->filter.threads[i];
     }
     if (!found && !is_sampled_thread(job, wanted))
@@ -114,15 +114,16 @@ static enum ifg_status filter_init(struct export_job *job)
     struct export_filter *filter = &job->filter;
     enum ifg_status status = IFG_OK;
 
-    filter->net = MODEL_NONE;
-    filter->from_ns = job->model->begin_ns + options->from_ns;
-    filter->to_ns = options->to_ns ? job->model->begin_ns + options->to_ns : UINT64_MAX;
+    filter->net = TIMELINE_NONE;
+    filter->from_ns = job->timeline->begin_ns + options->from_ns;
+    filter->to_ns = options->to_ns ? job->timeline->begin_ns + options->to_ns : UINT64_MAX;
     filter->active = options->from_ns || options->to_ns || options->model || options->thread ||
                      options->name_matches;
-    for (size_t i = 0; options->model && i < job->model->net_count; i++)
-        if (filter->net == MODEL_NONE && model_net_is_called(&job->model->nets[i], options->model))
+    for (size_t i = 0; options->model && i < job->timeline->net_count; i++)
+        if (filter->net == TIMELINE_NONE &&
+            timeline_net_is_called(&job->timeline->nets[i], options->model))
             filter->net = (uint32_t)i;
-    if (options->model && filter->net == MODEL_NONE)
+    if (options->model && filter->net == TIMELINE_NONE)
         return ifg_fail(job->err, IFG_NOT_FOUND, "no model is called '%s'", options->model);
     if (options->thread)
         status = filter_threads(job);
@@ -133,7 +134,8 @@ static enum ifg_status filter_init(struct export_job *job)
 
 static bool same_net(const struct export_job *job, uint32_t net)
 {
-    return net != MODEL_NONE && model_net_is_called(&job->model->nets[net], job->options->model);
+    return net != TIMELINE_NONE &&
+           timeline_net_is_called(&job->timeline->nets[net], job->options->model);
 }
 
 bool export_wants_slice(struct export_cursor *cursor, const struct export_slice *slice)
@@ -141,8 +143,8 @@ bool export_wants_slice(struct export_cursor *cursor, const struct export_slice 
     struct export_job *job = cursor->job;
     const struct export_filter *filter = &job->filter;
 
-    if (filter->net != MODEL_NONE) {
-        if (same_net(job, job->model->places[slice->place].net)) {
+    if (filter->net != TIMELINE_NONE) {
+        if (same_net(job, job->timeline->places[slice->place].net)) {
             if (slice->end_ns > cursor->model_until_ns)
                 cursor->model_until_ns = slice->end_ns;
         } else if (slice->start_ns >= cursor->model_until_ns) {
@@ -162,18 +164,18 @@ bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t 
 
     if (!filter->active)
         return true;
-    if (filter->threads && (thread == MODEL_NONE || !filter->threads[thread]))
+    if (filter->threads && (thread == TIMELINE_NONE || !filter->threads[thread]))
         return false;
     if (ns < filter->from_ns || ns >= filter->to_ns)
         return false;
-    if (place == MODEL_NONE)
-        return !filter->places && filter->net == MODEL_NONE;
-    if (filter->net != MODEL_NONE && !same_net(job, job->model->places[place].net))
+    if (place == TIMELINE_NONE)
+        return !filter->places && filter->net == TIMELINE_NONE;
+    if (filter->net != TIMELINE_NONE && !same_net(job, job->timeline->places[place].net))
         return false;
     return !filter->places || filter->places[place];
 }
 
-bool export_wants_span(const struct export_job *job, const struct model_async *span)
+bool export_wants_span(const struct export_job *job, const struct timeline_async *span)
 {
     return export_wants_event(job, span->begin_thread, span->place, span->start_ns);
 }
@@ -182,39 +184,39 @@ bool export_wants_span(const struct export_job *job, const struct model_async *s
 
 static void find_special(struct export_cursor *cursor)
 {
-    const struct model *model = cursor->model;
+    const struct timeline *timeline = cursor->timeline;
     size_t special = SIZE_MAX;
 
-    if (cursor->attribute < model->attribute_count)
-        special = model->attributes[cursor->attribute].slice;
-    if (cursor->unfinished < model->unfinished_count &&
-        model->unfinished[cursor->unfinished] < special)
-        special = model->unfinished[cursor->unfinished];
+    if (cursor->attribute < timeline->attribute_count)
+        special = timeline->attributes[cursor->attribute].slice;
+    if (cursor->unfinished < timeline->unfinished_count &&
+        timeline->unfinished[cursor->unfinished] < special)
+        special = timeline->unfinished[cursor->unfinished];
     cursor->special = special;
 }
 
 bool export_cursor_init(struct export_cursor *cursor, struct export_job *job, uint32_t thread)
 {
-    const struct model *model = job->model;
-    size_t first = model->threads[thread].first_slice;
+    const struct timeline *timeline = job->timeline;
+    size_t first = timeline->threads[thread].first_slice;
     size_t low = 0;
-    size_t high = model->attribute_count;
+    size_t high = timeline->attribute_count;
 
     if (job->filter.threads && !job->filter.threads[thread])
         return false;
-    *cursor = (struct export_cursor){ .job = job, .model = model, .at = first };
-    cursor->last = first + model->threads[thread].slice_count;
+    *cursor = (struct export_cursor){ .job = job, .timeline = timeline, .at = first };
+    cursor->last = first + timeline->threads[thread].slice_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->attributes[middle].slice < first)
+        if (timeline->attributes[middle].slice < first)
             low = middle + 1;
         else
             high = middle;
     }
     cursor->attribute = low;
-    while (cursor->unfinished < model->unfinished_count &&
-           model->unfinished[cursor->unfinished] < first)
+    while (cursor->unfinished < timeline->unfinished_count &&
+           timeline->unfinished[cursor->unfinished] < first)
         cursor->unfinished++;
     find_special(cursor);
     return true;
@@ -222,23 +224,23 @@ bool export_cursor_init(struct export_cursor *cursor, struct export_job *job, ui
 
 void export_special(struct export_cursor *cursor, struct export_slice *slice)
 {
-    const struct model *model = cursor->model;
+    const struct timeline *timeline = cursor->timeline;
     size_t at = cursor->attribute;
 
-    while (at < model->attribute_count && model->attributes[at].slice < slice->index)
+    while (at < timeline->attribute_count && timeline->attributes[at].slice < slice->index)
         at++;
-    slice->attributes = model->attribute_count ? &model->attributes[at] : NULL;
-    for (; at < model->attribute_count && model->attributes[at].slice == slice->index; at++) {
+    slice->attributes = timeline->attribute_count ? &timeline->attributes[at] : NULL;
+    for (; at < timeline->attribute_count && timeline->attributes[at].slice == slice->index; at++) {
         slice->attribute_count++;
-        if (model->attributes[at].type == TRACE_VALUE_STRING &&
-            strcmp(model->attributes[at].key, "name") == 0)
-            slice->name = model->attributes[at].text;
+        if (timeline->attributes[at].type == TRACE_VALUE_STRING &&
+            strcmp(timeline->attributes[at].key, "name") == 0)
+            slice->name = timeline->attributes[at].text;
     }
     cursor->attribute = at;
-    for (at = cursor->unfinished; at < model->unfinished_count; at++) {
-        if (model->unfinished[at] > slice->index)
+    for (at = cursor->unfinished; at < timeline->unfinished_count; at++) {
+        if (timeline->unfinished[at] > slice->index)
             break;
-        slice->unfinished |= model->unfinished[at] == slice->index;
+        slice->unfinished |= timeline->unfinished[at] == slice->index;
     }
     cursor->unfinished = at;
     find_special(cursor);
@@ -257,15 +259,15 @@ void export_nest_fini(struct export_nest *nest)
     ifg_free(nest->items);
 }
 
-enum ifg_status export_run(const struct model *model, const struct export_format *format,
+enum ifg_status export_run(const struct timeline *timeline, const struct export_format *format,
                            const struct export_options *options, struct export_sink *sink,
                            struct export_result *out_result, struct ifg_error *err)
 {
-    struct export_job job = { model, options, sink, out_result, { 0 }, err };
+    struct export_job job = { timeline, options, sink, out_result, { 0 }, err };
     enum ifg_status status;
 
     memset(out_result, 0, sizeof *out_result);
-    sink->total = model->slice_count;
+    sink->total = timeline->slice_count;
     status = filter_init(&job);
     if (!status)
         status = writers[format - export_formats](&job);

@@ -2,7 +2,7 @@
 /*
  * A trace in somebody else's format.
  *
- * One file per format; all stream: what is kept in memory besides the model is one buffer, the
+ * One file per format; all stream: what is kept in memory besides the timeline is one buffer, the
  * texts of the places, and indexes of what is rare (requests, inferences, distinct stacks).
  * docs/exports.md says what each format gets and what it cannot hold.
  */
@@ -15,7 +15,7 @@
 
 #include "base/status.h"
 #include "export/sink.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 /* What stacks are made of. */
 enum export_stacks {
@@ -75,7 +75,7 @@ const struct export_format *export_find_format(const char *name);
 
 /* Writes the trace to the sink, which the caller opens and closes. A write error is not reported
  * here but by export_sink_close. */
-enum ifg_status export_run(const struct model *model, const struct export_format *format,
+enum ifg_status export_run(const struct timeline *timeline, const struct export_format *format,
                            const struct export_options *options, struct export_sink *sink,
                            struct export_result *out_result, struct ifg_error *err) IFG_MUST_CHECK;
 
@@ -106,6 +106,6 @@ enum ifg_status export_chrome_of(const struct export_inferences *inferences,
 
 /* The models that have inferences, each of them a program of its own in AIC100's terms: at most
  * size of their indexes in model->nets go to out; returns how many there are. */
-size_t export_programs(const struct model *model, uint32_t *out, size_t size);
+size_t export_programs(const struct timeline *timeline, uint32_t *out, size_t size);
 
 #endif

@@ -25,7 +25,7 @@ static bool matches(const char *name, void *user)
     return name[0] & 1;
 }
 
-static void write_one(const struct model *model, const struct export_format *format,
+static void write_one(const struct timeline *timeline, const struct export_format *format,
                       const struct export_options *options)
 {
     struct export_result result = { 0 };
@@ -35,7 +35,7 @@ static void write_one(const struct model *model, const struct export_format *for
 
     if (export_sink_open(&sink, "/dev/null", true, &err))
         abort();
-    status = export_run(model, format, options, &sink, &result, &err);
+    status = export_run(timeline, format, options, &sink, &result, &err);
     if (status && !err.message[0])
         abort();
     for (size_t i = 0; i < result.note_count; i++)
@@ -45,7 +45,7 @@ static void write_one(const struct model *model, const struct export_format *for
         abort();
 }
 
-static void write_all(const struct model *model)
+static void write_all(const struct timeline *timeline)
 {
     static const struct export_options options[] = {
         { 0 },
@@ -55,18 +55,18 @@ static void write_all(const struct model *model)
     };
     uint32_t programs[4];
 
-    export_programs(model, programs, 4);
+    export_programs(timeline, programs, 4);
     for (const struct export_format *format = export_formats; format->name; format++)
         for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-            write_one(model, format, &options[i]);
+            write_one(timeline, format, &options[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct model_options options = { .threads = 1 };
+    static const struct timeline_options options = { .threads = 1 };
     uint8_t *file = ifg_alloc(size + 1, 1);
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
 
     if (!file)
         return 0;
@@ -74,9 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(file, data, size);
     mended_trace(file, size);
     if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
-        model_create(reader, &options, &model, NULL) == IFG_OK)
-        write_all(model);
-    model_destroy(model);
+        timeline_create(reader, &options, &timeline, NULL) == IFG_OK)
+        write_all(timeline);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     ifg_free(file);
     return 0;

@@ -14,13 +14,13 @@ struct export_filter {
     bool active;
     bool *places;  /* NULL: all */
     bool *threads; /* NULL: all */
-    uint32_t net;  /* MODEL_NONE, or only what belongs to it or lies inside its events */
+    uint32_t net;  /* TIMELINE_NONE, or only what belongs to it or lies inside its events */
     uint64_t from_ns;
     uint64_t to_ns;
 };
 
 struct export_job {
-    const struct model *model;
+    const struct timeline *timeline;
     const struct export_options *options;
     struct export_sink *sink;
     struct export_result *result;
@@ -40,7 +40,7 @@ enum ifg_status export_no_memory(struct export_job *job);
 
 /* Whether events that belong to no slice pass the filter. */
 bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t place, uint64_t ns);
-bool export_wants_span(const struct export_job *job, const struct model_async *span);
+bool export_wants_span(const struct export_job *job, const struct timeline_async *span);
 
 /* ---- the slices of a thread -------------------------------------------------- */
 
@@ -51,13 +51,13 @@ struct export_slice {
     uint32_t place;
     bool unfinished;
     const char *name; /* a name of its own, or NULL */
-    const struct model_attribute *attributes;
+    const struct timeline_attribute *attributes;
     size_t attribute_count;
 };
 
 struct export_cursor {
     struct export_job *job;
-    const struct model *model;
+    const struct timeline *timeline;
     size_t at;
     size_t last;
     size_t special;   /* the next slice with attributes or without an end */
@@ -73,15 +73,15 @@ bool export_wants_slice(struct export_cursor *cursor, const struct export_slice 
 
 static inline bool export_next(struct export_cursor *cursor, struct export_slice *out)
 {
-    const struct model *model = cursor->model;
+    const struct timeline *timeline = cursor->timeline;
 
     while (cursor->at < cursor->last) {
         size_t i = cursor->at++;
 
         out->index = i;
-        out->start_ns = model->start_ns[i];
-        out->end_ns = out->start_ns + model_duration_ns(model, i);
-        out->place = model->place[i];
+        out->start_ns = timeline->start_ns[i];
+        out->end_ns = out->start_ns + timeline_duration_ns(timeline, i);
+        out->place = timeline->place[i];
         out->unfinished = false;
         out->name = NULL;
         out->attribute_count = 0;
@@ -99,7 +99,7 @@ static inline bool export_next(struct export_cursor *cursor, struct export_slice
 static inline const char *export_name(const struct export_cursor *cursor,
                                       const struct export_slice *slice)
 {
-    return slice->name ? slice->name : cursor->model->places[slice->place].name;
+    return slice->name ? slice->name : cursor->timeline->places[slice->place].name;
 }
 
 /* ---- nesting ----------------------------------------------------------------- */
@@ -192,13 +192,13 @@ void export_bytes_csv(struct ifg_bytes *bytes, const char *text, const char *sep
 void export_bytes_json(struct ifg_bytes *bytes, const char *text);
 
 /* An attribute's value as JSON; numbers that JavaScript could not hold are strings. */
-void export_bytes_json_value(struct ifg_bytes *bytes, const struct model_attribute *attribute);
+void export_bytes_json_value(struct ifg_bytes *bytes, const struct timeline_attribute *attribute);
 
 /* The attribute comes again later with another value: the last one counts. */
 bool export_attribute_repeats(const struct export_slice *slice, size_t index);
 
 /* A frame of a flame graph: the place's name; of ML events with model and function. */
-void export_frame_name(const struct model *model, uint32_t place, struct ifg_bytes *out);
+void export_frame_name(const struct timeline *timeline, uint32_t place, struct ifg_bytes *out);
 
 /* ---- numbers of processes and threads ---------------------------------------- */
 
@@ -239,15 +239,16 @@ const struct export_flow *export_flow_of(const struct export_flows *flows, size_
 
 /* For each place the first one of the same process, kind and name: a counter or a pool is one thing
  * wherever in the source it is mentioned. NULL if memory is short; for ifg_free. */
-uint32_t *export_same_names(const struct model *model);
+uint32_t *export_same_names(const struct timeline *timeline);
 
 /* The bytes in use of each pool, allocation by allocation. */
 struct export_memory;
 
-struct export_memory *export_memory_create(const struct model *model, const uint32_t *same_names);
+struct export_memory *export_memory_create(const struct timeline *timeline,
+                                           const uint32_t *same_names);
 void export_memory_destroy(struct export_memory *memory);
 
 /* Takes the next allocation or free; returns the bytes then in use by its pool. */
-uint64_t export_memory_next(struct export_memory *memory, const struct model_allocation *event);
+uint64_t export_memory_next(struct export_memory *memory, const struct timeline_allocation *event);
 
 #endif

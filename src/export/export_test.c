@@ -193,7 +193,7 @@ static void a_cancelled_export_leaves_nothing(void)
 
 /* ---- formats -------------------------------------------------------------------- */
 
-static enum ifg_status run(const struct model *model, const struct export_format *format,
+static enum ifg_status run(const struct timeline *timeline, const struct export_format *format,
                            const struct export_options *options)
 {
     struct export_result result;
@@ -203,7 +203,7 @@ static enum ifg_status run(const struct model *model, const struct export_format
 
     if (status)
         return status;
-    status = export_run(model, format, options, &sink, &result, NULL);
+    status = export_run(timeline, format, options, &sink, &result, NULL);
     written = export_sink_close(&sink, status == IFG_OK, NULL);
     return status ? status : written;
 }
@@ -215,13 +215,13 @@ static void every_format_survives_any_failed_allocation(void)
         { .compress = true, .unwrap = true, .self = true, .by_thread = true, .thread = "main" }
     };
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     size_t size;
     uint8_t *data = fixture_bytes(&size);
 
     REQUIRE(data != NULL);
     REQUIRE_INT(trace_reader_open_memory(data, size, "fixture", &reader, NULL), IFG_OK);
-    REQUIRE_INT(model_create(reader, NULL, &model, NULL), IFG_OK);
+    REQUIRE_INT(timeline_create(reader, NULL, &timeline, NULL), IFG_OK);
     for (const struct export_format *format = export_formats; format->name; format++) {
         for (size_t o = 0; o < 2; o++) {
             enum ifg_status status = IFG_NO_MEMORY;
@@ -229,14 +229,14 @@ static void every_format_survives_any_failed_allocation(void)
             for (long n = 0; n < 2000 && status != IFG_OK; n++) {
                 tap_note("%s, options %zu, allocation %ld fails", format->name, o, n);
                 ifg_alloc_fail_after(n);
-                status = run(model, format, &options[o]);
+                status = run(timeline, format, &options[o]);
                 ifg_alloc_fail_after(-1);
                 CHECK(status == IFG_OK || status == IFG_NO_MEMORY);
             }
             CHECK_INT(status, IFG_OK);
         }
     }
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     ifg_free(data);
 }

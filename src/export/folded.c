@@ -31,24 +31,24 @@ static void clean(struct ifg_bytes *bytes, size_t from)
 
 static bool make_texts(struct folded *folded)
 {
-    const struct model *model = folded->job->model;
+    const struct timeline *timeline = folded->job->timeline;
     struct ifg_bytes *out = &folded->frames.bytes;
 
-    if (!export_texts_init(&folded->frames, model->place_count) ||
-        !export_texts_init(&folded->threads, model->thread_count))
+    if (!export_texts_init(&folded->frames, timeline->place_count) ||
+        !export_texts_init(&folded->threads, timeline->thread_count))
         return false;
-    for (uint32_t i = 0; i < model->place_count; i++) {
+    for (uint32_t i = 0; i < timeline->place_count; i++) {
         export_texts_begin(&folded->frames, i);
-        export_frame_name(model, i, out);
+        export_frame_name(timeline, i, out);
         clean(out, folded->frames.items[i].offset);
         export_texts_end(&folded->frames, i);
     }
     out = &folded->threads.bytes;
-    for (uint32_t i = 0; i < model->thread_count; i++) {
+    for (uint32_t i = 0; i < timeline->thread_count; i++) {
         export_texts_begin(&folded->threads, i);
-        export_bytes_text(out, model->threads[i].name[0] ? model->threads[i].name : "thread");
+        export_bytes_text(out, timeline->threads[i].name[0] ? timeline->threads[i].name : "thread");
         export_bytes_text(out, " ");
-        export_bytes_uint(out, model->threads[i].tid);
+        export_bytes_uint(out, timeline->threads[i].tid);
         clean(out, folded->threads.items[i].offset);
         export_texts_end(&folded->threads, i);
     }

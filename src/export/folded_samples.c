@@ -20,16 +20,16 @@ static void clean(struct ifg_bytes *name)
 static int by_stack(const void *a, const void *b, void *user)
 {
     const struct sampled *sampled = user;
-    const struct model_sample *left = &sampled->profile->samples[*(const uint32_t *)a];
-    const struct model_sample *right = &sampled->profile->samples[*(const uint32_t *)b];
+    const struct timeline_sample *left = &sampled->profile->samples[*(const uint32_t *)a];
+    const struct timeline_sample *right = &sampled->profile->samples[*(const uint32_t *)b];
 
     if (sampled->job->options->by_thread && left->thread != right->thread)
         return left->thread < right->thread ? -1 : 1;
     return left->stack < right->stack ? -1 : left->stack > right->stack;
 }
 
-static bool write_stack(struct sampled *sampled, const struct model_sample *sample, uint64_t count,
-                        struct ifg_bytes *name)
+static bool write_stack(struct sampled *sampled, const struct timeline_sample *sample,
+                        uint64_t count, struct ifg_bytes *name)
 {
     struct export_sink *sink = sampled->job->sink;
     size_t depth = sampled_path(sampled, sample->stack);
@@ -63,7 +63,7 @@ static bool write_stack(struct sampled *sampled, const struct model_sample *samp
 
 enum ifg_status export_folded_samples(struct sampled *sampled)
 {
-    const struct model_sample *samples = sampled->profile->samples;
+    const struct timeline_sample *samples = sampled->profile->samples;
     struct ifg_bytes name;
     bool good = true;
     size_t next;

@@ -6,7 +6,7 @@
 #include "analyze/heap.h"
 #include "export/documents.h"
 #include "export/documents_internal.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 #define PHASES_SHOWN 1000u
 #define ROWS_IN_JSON 50u
@@ -64,7 +64,7 @@ void memory_json_phase(struct ifg_json *json, const struct ml_input *input,
     ifg_json_put_string(json, "process", phase->whole ? phase->name : "");
     ifg_json_put_uint(json, "count", phase->count);
     ifg_json_put_uint(json, "coarse_count", phase->coarse);
-    memory_json_span(json, &phase->most, input->model->begin_ns);
+    memory_json_span(json, &phase->most, input->timeline->begin_ns);
     ifg_json_put_double(json, "growth_bytes", phase->growth);
     if (phase->most_slice != SIZE_MAX)
         ifg_json_put_uint(json, "slice", phase->most_slice);
@@ -86,7 +86,7 @@ static void put_sum(struct ifg_json *json, const char *key, const struct heap_su
 void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
                         const struct heap_row *row, bool function)
 {
-    const struct model_profile *profile = input->profile;
+    const struct timeline_profile *profile = input->profile;
     uint32_t routines[HEAP_FRAMES];
     size_t frames = function && profile ? heap_stack(profile, row->stack, routines) : 0;
 
@@ -101,14 +101,14 @@ void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
         for (size_t i = 0; i < frames; i++) {
             char text[256];
 
-            ifg_json_string(json, model_routine_name(profile, routines[i], text, sizeof text));
+            ifg_json_string(json, timeline_routine_name(profile, routines[i], text, sizeof text));
         }
         ifg_json_close(json, ']');
     } else {
         ifg_json_put_string(json, "model",
                             row->net < input->net_count ? input->nets[row->net].net->name : "");
         ifg_json_put_string(json, "category",
-                            row->category ? model_category_name(row->category) : "");
+                            row->category ? timeline_category_name(row->category) : "");
         if (row->tid)
             ifg_json_put_uint(json, "tid", row->tid);
     }
@@ -131,7 +131,7 @@ static void put_table(struct ifg_json *json, const struct ml_input *input, const
 void memory_json_sums(struct ifg_json *json, const struct ml_input *input)
 {
     const struct heap_use *heap = input->heap;
-    uint64_t begin_ns = input->model->begin_ns;
+    uint64_t begin_ns = input->timeline->begin_ns;
 
     ifg_json_put_double(json, "peak_ns",
                         heap->peak_ns >= begin_ns ? (double)(heap->peak_ns - begin_ns) : 0);
@@ -178,15 +178,15 @@ static void put_process(struct ifg_json *json, const struct ml_input *input,
     ifg_json_put_uint(json, "pid", process->pid);
     ifg_json_put_string(json, "name", process->name);
     ifg_json_put_uint(json, "values", process->looks);
-    memory_json_span(json, &process->whole, input->model->begin_ns);
+    memory_json_span(json, &process->whole, input->timeline->begin_ns);
     ifg_json_put_double(json, "after_load_bytes", process->after_load);
     ifg_json_put_double(json, "anon_peak_bytes", process->anon_peak);
     ifg_json_key(json, "peak_in");
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "model",
-                        scene->net == MODEL_NONE ? "" : input->nets[scene->net].net->name);
+                        scene->net == TIMELINE_NONE ? "" : input->nets[scene->net].net->name);
     ifg_json_put_string(json, "category",
-                        scene->net == MODEL_NONE ? "" : model_category_name(scene->category));
+                        scene->net == TIMELINE_NONE ? "" : timeline_category_name(scene->category));
     ifg_json_put_uint(json, "number", scene->number);
     ifg_json_put_string(json, "op", scene->op);
     ifg_json_put_string(json, "zone", scene->zone);

@@ -13,12 +13,12 @@
 #include <math.h>
 
 #include "base/alloc.h"
-#include "model/flows.h"
+#include "timeline/flows.h"
 
 #define FLOWS_FROM (UINT64_C(1) << 32)
 #define FLOWS_MOST 4096u /* points of one slice */
 
-static enum category_iid category_of(const struct model_place *place)
+static enum category_iid category_of(const struct timeline_place *place)
 {
     switch (place->kind) {
     case TRACE_LOCATION_ML:
@@ -45,7 +45,7 @@ static void annotate_text(struct perfetto *p, struct ifg_bytes *event, enum key_
     proto_message(event, EVENT_ANNOTATIONS, &p->part);
 }
 
-static void annotate(struct perfetto *p, const struct model_attribute *attribute)
+static void annotate(struct perfetto *p, const struct timeline_attribute *attribute)
 {
     uint32_t key = perfetto_intern_key(p, attribute->key);
 
@@ -74,24 +74,24 @@ static void annotate(struct perfetto *p, const struct model_attribute *attribute
 /* What each begin event of a place has in common: category, source, model. Not its name. */
 static bool make_starts(struct perfetto *p)
 {
-    const struct model *model = p->model;
+    const struct timeline *timeline = p->timeline;
 
-    if (!export_texts_init(&p->starts, model->place_count))
+    if (!export_texts_init(&p->starts, timeline->place_count))
         return false;
-    for (uint32_t i = 0; i < model->place_count; i++) {
-        const struct model_place *place = &model->places[i];
+    for (uint32_t i = 0; i < timeline->place_count; i++) {
+        const struct timeline_place *place = &timeline->places[i];
         struct ifg_bytes *out = &p->starts.bytes;
 
         export_texts_begin(&p->starts, i);
         proto_uint(out, EVENT_CATEGORY_IIDS, category_of(place));
         if (place->file[0])
             proto_uint(out, EVENT_SOURCE_IID, i + 1);
-        if (place->net != MODEL_NONE)
-            annotate_text(p, out, KEY_MODEL, model->nets[place->net].name);
-        if (place->function_index != MODEL_NONE)
-            annotate_text(p, out, KEY_FUNCTION, model->functions[place->function_index].name);
+        if (place->net != TIMELINE_NONE)
+            annotate_text(p, out, KEY_MODEL, timeline->nets[place->net].name);
+        if (place->function_index != TIMELINE_NONE)
+            annotate_text(p, out, KEY_FUNCTION, timeline->functions[place->function_index].name);
         if (place->kind == TRACE_LOCATION_ML)
-            annotate_text(p, out, KEY_CATEGORY, model_category_name(place->category));
+            annotate_text(p, out, KEY_CATEGORY, timeline_category_name(place->category));
         export_texts_end(&p->starts, i);
     }
     return !p->starts.bytes.failed;
@@ -147,19 +147,20 @@ static void put_details(struct perfetto *p, const struct export_slice *slice)
 /* Flows of a slice. They are numbered from FLOWS_FROM on, behind the requests. */
 static void put_flows(struct perfetto *p, size_t slice)
 {
-    const struct model *model = p->model;
+    const struct timeline *timeline = p->timeline;
     size_t first;
-    size_t count = model_flow_points_of(model, slice, &first);
+    size_t count = timeline_flow_points_of(timeline, slice, &first);
     size_t most = count < FLOWS_MOST ? count : FLOWS_MOST;
 
     for (size_t i = first; i < first + most; i++) {
-        const struct model_flow_point *point = &model->flow_points[model->flow_by_slice[i]];
+        const struct timeline_flow_point *point =
+            &timeline->flow_points[timeline->flow_by_slice[i]];
         bool again = i + 1 < first + most &&
-                     model->flow_points[model->flow_by_slice[i + 1]].flow == point->flow;
+                     timeline->flow_points[timeline->flow_by_slice[i + 1]].flow == point->flow;
 
         if (!again) /* of several points of one flow the last one tells whether it ends here */
             proto_fixed64(&p->event,
-                          point->kind == MODEL_FLOW_END ? EVENT_LAST_FLOW_IDS : EVENT_FLOW_IDS,
+                          point->kind == TIMELINE_FLOW_END ? EVENT_LAST_FLOW_IDS : EVENT_FLOW_IDS,
                           FLOWS_FROM + point->flow);
     }
     p->flows_left_out += count - most;
@@ -167,35 +168,35 @@ static void put_flows(struct perfetto *p, size_t slice)
 
 static uint64_t function_track(const struct perfetto *p, uint32_t place, uint32_t thread)
 {
-    return track_uuid(TRACK_FUNCTION, p->model->places[place].function_index, thread);
+    return track_uuid(TRACK_FUNCTION, p->timeline->places[place].function_index, thread);
 }
 
 static void begin_slice(struct perfetto *p, uint32_t thread, const struct export_slice *slice,
                         uint64_t track)
 {
-    const struct model_place *place = &p->model->places[slice->place];
+    const struct timeline_place *place = &p->timeline->places[slice->place];
     const struct export_flow *flow = NULL;
 
     if (slice->attribute_count)
         flow = export_flow_of(&p->flows, slice->index);
     begin_event(p, slice->start_ns, slice->place, slice->name, EVENT_BEGIN, track);
-    if (place->function_index != MODEL_NONE)
+    if (place->function_index != TIMELINE_NONE)
         proto_uint(&p->event, EVENT_CORRELATION_ID, slice->index + 1);
     put_details(p, slice);
     if (flow)
         proto_fixed64(&p->event,
                       flow->step == EXPORT_FLOW_LAST ? EVENT_LAST_FLOW_IDS : EVENT_FLOW_IDS,
                       flow->id);
-    if (p->model->flow_point_count)
+    if (p->timeline->flow_point_count)
         put_flows(p, slice->index);
     perfetto_packet_end(p);
-    if (place->function_index == MODEL_NONE)
+    if (place->function_index == TIMELINE_NONE)
         return;
     if (p->function_seen[place->function_index] != p->generation) {
         p->function_seen[place->function_index] = p->generation;
         perfetto_track(p, function_track(p, slice->place, thread),
                        track_uuid(TRACK_MODEL, place->net, 0),
-                       p->model->functions[place->function_index].name);
+                       p->timeline->functions[place->function_index].name);
     }
     begin_event(p, slice->start_ns, slice->place, slice->name, EVENT_BEGIN,
                 function_track(p, slice->place, thread));
@@ -208,7 +209,7 @@ static void end_slice(struct perfetto *p, uint32_t thread, uint32_t place, uint6
                       uint64_t track)
 {
     end_event(p, ns, track);
-    if (p->model->places[place].function_index != MODEL_NONE)
+    if (p->timeline->places[place].function_index != TIMELINE_NONE)
         end_event(p, ns, function_track(p, place, thread));
 }
 
@@ -228,7 +229,7 @@ static bool write_overlapping(struct perfetto *p, uint32_t thread, struct lanes 
     }
     begin_event(p, slice->start_ns, slice->place, slice->name, EVENT_BEGIN, track);
     put_details(p, slice);
-    if (p->model->flow_point_count)
+    if (p->timeline->flow_point_count)
         put_flows(p, slice->index);
     perfetto_packet_end(p);
     end_event(p, slice->end_ns, track);
@@ -272,20 +273,20 @@ static enum ifg_status write_thread(struct perfetto *p, uint32_t thread, struct 
 
 /* ---- everything else --------------------------------------------------------- */
 
-static void write_span(struct perfetto *p, const struct model_async *span, struct lane *lane)
+static void write_span(struct perfetto *p, const struct timeline_async *span, struct lane *lane)
 {
-    const struct model_place *place = &p->model->places[span->place];
+    const struct timeline_place *place = &p->timeline->places[span->place];
     uint64_t track = track_uuid(TRACK_ASYNC, p->same_names[span->place], lane->number);
-    struct export_slice slice = { .unfinished = span->end_thread == MODEL_NONE };
+    struct export_slice slice = { .unfinished = span->end_thread == TIMELINE_NONE };
     uint64_t parent = track_uuid(TRACK_PROCESS, place->process, 0);
 
-    if (place->net != MODEL_NONE)
+    if (place->net != TIMELINE_NONE)
         parent = track_uuid(TRACK_MODEL, place->net, 0);
     if (lane->generation != p->generation) {
         lane->generation = p->generation;
         perfetto_track(p, track, parent,
-                       place->function_index != MODEL_NONE
-                           ? p->model->functions[place->function_index].name
+                       place->function_index != TIMELINE_NONE
+                           ? p->timeline->functions[place->function_index].name
                            : place->name);
     }
     begin_event(p, span->start_ns, span->place, NULL, EVENT_BEGIN, track);
@@ -301,14 +302,14 @@ static void write_span(struct perfetto *p, const struct model_async *span, struc
 
 static enum ifg_status write_spans(struct perfetto *p)
 {
-    const struct model *model = p->model;
-    struct lanes *lanes = ifg_alloc(model->place_count + 1, sizeof *lanes);
+    const struct timeline *timeline = p->timeline;
+    struct lanes *lanes = ifg_alloc(timeline->place_count + 1, sizeof *lanes);
     enum ifg_status status = IFG_OK;
 
     if (!lanes)
         return export_no_memory(p->job);
-    for (size_t i = 0; i < model->async_count && !status; i++) {
-        const struct model_async *span = &model->asyncs[i];
+    for (size_t i = 0; i < timeline->async_count && !status; i++) {
+        const struct timeline_async *span = &timeline->asyncs[i];
         struct lane *lane;
 
         if (!export_wants_span(p->job, span))
@@ -320,7 +321,7 @@ static enum ifg_status write_spans(struct perfetto *p)
         else
             status = export_no_memory(p->job);
     }
-    for (size_t i = 0; i < model->place_count; i++)
+    for (size_t i = 0; i < timeline->place_count; i++)
         ifg_free(lanes[i].items);
     ifg_free(lanes);
     return status;
@@ -339,8 +340,8 @@ static void write_value(struct perfetto *p, uint32_t place, uint64_t ns, double 
     if (p->counter_seen[counter] != p->generation) {
         p->counter_seen[counter] = p->generation;
         perfetto_counter_track(p, track,
-                               track_uuid(TRACK_PROCESS, p->model->places[place].process, 0),
-                               p->model->places[place].name, bytes);
+                               track_uuid(TRACK_PROCESS, p->timeline->places[place].process, 0),
+                               p->timeline->places[place].name, bytes);
     }
     perfetto_packet_begin(p, ns);
     proto_uint(&p->event, EVENT_TYPE, EVENT_COUNTER);
@@ -352,22 +353,22 @@ static void write_value(struct perfetto *p, uint32_t place, uint64_t ns, double 
 
 static enum ifg_status write_counters(struct perfetto *p)
 {
-    const struct model *model = p->model;
+    const struct timeline *timeline = p->timeline;
     struct export_memory *memory;
 
-    for (size_t i = 0; i < model->counter_count; i++) {
-        const struct model_counter *counter = &model->counters[i];
+    for (size_t i = 0; i < timeline->counter_count; i++) {
+        const struct timeline_counter *counter = &timeline->counters[i];
 
         if (export_wants_event(p->job, counter->thread, counter->place, counter->ns))
             write_value(p, counter->place, counter->ns, counter->value, false);
     }
-    if (model->allocation_count == 0)
+    if (timeline->allocation_count == 0)
         return IFG_OK;
-    memory = export_memory_create(model, p->same_names);
+    memory = export_memory_create(timeline, p->same_names);
     if (!memory)
         return export_no_memory(p->job);
-    for (size_t i = 0; i < model->allocation_count; i++) {
-        const struct model_allocation *event = &model->allocations[i];
+    for (size_t i = 0; i < timeline->allocation_count; i++) {
+        const struct timeline_allocation *event = &timeline->allocations[i];
         uint64_t bytes = export_memory_next(memory, event);
 
         if (export_wants_event(p->job, event->thread, event->place, event->ns))
@@ -380,12 +381,12 @@ static enum ifg_status write_counters(struct perfetto *p)
 static void write_marks(struct perfetto *p)
 {
     static const char *const levels[] = { "trace", "debug", "info", "warning", "error" };
-    const struct model *model = p->model;
+    const struct timeline *timeline = p->timeline;
 
-    for (size_t i = 0; i < model->message_count; i++) {
-        const struct model_message *message = &model->messages[i];
+    for (size_t i = 0; i < timeline->message_count; i++) {
+        const struct timeline_message *message = &timeline->messages[i];
 
-        if (!export_wants_event(p->job, message->thread, MODEL_NONE, message->ns))
+        if (!export_wants_event(p->job, message->thread, TIMELINE_NONE, message->ns))
             continue;
         perfetto_refresh(p);
         perfetto_packet_begin(p, message->ns);
@@ -398,8 +399,8 @@ static void write_marks(struct perfetto *p)
         perfetto_packet_end(p);
         p->job->result->marks++;
     }
-    for (size_t i = 0; i < model->frame_count; i++) {
-        const struct model_frame *frame = &model->frames[i];
+    for (size_t i = 0; i < timeline->frame_count; i++) {
+        const struct timeline_frame *frame = &timeline->frames[i];
 
         if (!export_wants_event(p->job, frame->thread, frame->place, frame->ns))
             continue;
@@ -415,18 +416,18 @@ static void write_marks(struct perfetto *p)
 
 static enum ifg_status prepare(struct perfetto *p)
 {
-    const struct model *model = p->model;
+    const struct timeline *timeline = p->timeline;
     struct ifg_bytes *all[] = { &p->packet, &p->event, &p->interned,  &p->part,
                                 &p->inner,  &p->batch, &p->compressed };
     enum ifg_status status;
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ifg_bytes_init(all[i], 64u << 20);
-    p->place_seen = ifg_alloc(model->place_count + 1, sizeof *p->place_seen);
-    p->counter_seen = ifg_alloc(model->place_count + 1, sizeof *p->counter_seen);
-    p->function_seen = ifg_alloc(model->function_count + 1, sizeof *p->function_seen);
+    p->place_seen = ifg_alloc(timeline->place_count + 1, sizeof *p->place_seen);
+    p->counter_seen = ifg_alloc(timeline->place_count + 1, sizeof *p->counter_seen);
+    p->function_seen = ifg_alloc(timeline->function_count + 1, sizeof *p->function_seen);
     p->keys = ifg_alloc(PERFETTO_KEYS, sizeof *p->keys);
-    p->same_names = export_same_names(model);
+    p->same_names = export_same_names(timeline);
     if (p->job->options->compress)
         p->zstd = ZSTD_createCCtx();
     status = export_ids_init(&p->ids, p->job);
@@ -460,10 +461,10 @@ static void release(struct perfetto *p)
 
 enum ifg_status export_perfetto(struct export_job *job)
 {
-    struct perfetto p = { .job = job, .model = job->model };
+    struct perfetto p = { .job = job, .timeline = job->timeline };
     struct export_nest nest = { 0 };
     enum ifg_status status = prepare(&p);
-    uint32_t threads = (uint32_t)job->model->thread_count;
+    uint32_t threads = (uint32_t)job->timeline->thread_count;
 
     if (!status) {
         perfetto_clock(&p);
@@ -490,7 +491,7 @@ enum ifg_status export_perfetto(struct export_job *job)
         export_note(job,
                     "slices that overlap the one around them: %llu; they got tracks of their own",
                     (unsigned long long)p.overlapping);
-    p.flows_left_out += job->model->flow_point_count - job->model->flow_by_slice_count;
+    p.flows_left_out += job->timeline->flow_point_count - job->timeline->flow_by_slice_count;
     if (p.flows_left_out)
         export_note(job,
                     "points of flows outside of any slice, or one of too many in it: %llu; they "

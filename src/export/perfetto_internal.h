@@ -111,7 +111,7 @@ struct interned_key {
 
 struct perfetto {
     struct export_job *job;
-    const struct model *model;
+    const struct timeline *timeline;
     struct export_ids ids;
     struct export_flows flows;
     struct export_texts starts; /* per place: what is the same in each begin event */

@@ -35,11 +35,11 @@ static void intern_text(struct perfetto *p, uint32_t field, uint64_t iid, const 
 }
 
 /* Addresses are those of the file, so each module is a mapping from 0 on. */
-static void intern_module(struct perfetto *p, const struct model_profile *profile, uint32_t module,
-                          struct seen *seen)
+static void intern_module(struct perfetto *p, const struct timeline_profile *profile,
+                          uint32_t module, struct seen *seen)
 {
     const struct trace_module *what = module ? &profile->trace->modules[module - 1] : NULL;
-    const char *path = what && *what->path ? what->path : model_module_name(profile, module);
+    const char *path = what && *what->path ? what->path : timeline_module_name(profile, module);
 
     if (seen->modules[module] == p->generation)
         return;
@@ -104,10 +104,10 @@ static void intern_stack(struct perfetto *p, struct sampled *sampled, uint32_t n
 }
 
 static void write_sample(struct perfetto *p, struct sampled *sampled,
-                         const struct model_sample *sample, struct seen *seen,
+                         const struct timeline_sample *sample, struct seen *seen,
                          struct ifg_bytes *name)
 {
-    const struct model_sampled_thread *thread = &sampled->profile->threads[sample->thread];
+    const struct timeline_sampled_thread *thread = &sampled->profile->threads[sample->thread];
 
     perfetto_refresh(p);
     perfetto_packet_begin(p, sample->ns);

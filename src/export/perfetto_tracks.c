@@ -108,7 +108,7 @@ static void intern(struct perfetto *p, enum interned_field field, uint64_t iid, 
 
 void perfetto_intern_place(struct perfetto *p, uint32_t place)
 {
-    const struct model_place *what = &p->model->places[place];
+    const struct timeline_place *what = &p->timeline->places[place];
 
     if (p->place_seen[place] == p->generation)
         return;
@@ -210,7 +210,7 @@ void perfetto_counter_track(struct perfetto *p, uint64_t uuid, uint64_t parent, 
 
 static void write_process(struct perfetto *p, uint32_t index)
 {
-    const struct model_process *process = &p->model->processes[index];
+    const struct timeline_process *process = &p->timeline->processes[index];
 
     begin_track(p, track_uuid(TRACK_PROCESS, index, 0), 0, NULL);
     ifg_bytes_clear(&p->inner);
@@ -226,7 +226,7 @@ static void write_process(struct perfetto *p, uint32_t index)
 
 static void write_thread(struct perfetto *p, uint32_t index)
 {
-    const struct model_thread *thread = &p->model->threads[index];
+    const struct timeline_thread *thread = &p->timeline->threads[index];
 
     begin_track(p, track_uuid(TRACK_THREAD, index, 0),
                 track_uuid(TRACK_PROCESS, thread->process, 0), NULL);
@@ -241,17 +241,17 @@ static void write_thread(struct perfetto *p, uint32_t index)
 
 static void write_descriptors(struct perfetto *p)
 {
-    const struct model *model = p->model;
+    const struct timeline *timeline = p->timeline;
 
-    for (uint32_t i = 0; i < model->process_count; i++)
+    for (uint32_t i = 0; i < timeline->process_count; i++)
         write_process(p, i);
-    for (uint32_t i = 0; i < model->thread_count; i++)
+    for (uint32_t i = 0; i < timeline->thread_count; i++)
         write_thread(p, i);
-    if (model->net_count)
+    if (timeline->net_count)
         perfetto_track(p, track_uuid(TRACK_ML, 0, 0), 0, "ML activity");
-    for (uint32_t i = 0; i < model->net_count; i++)
+    for (uint32_t i = 0; i < timeline->net_count; i++)
         perfetto_track(p, track_uuid(TRACK_MODEL, i, 0), track_uuid(TRACK_ML, 0, 0),
-                       model->nets[i].name);
+                       timeline->nets[i].name);
 }
 
 void perfetto_sequence(struct perfetto *p, uint32_t sequence, uint64_t default_track)
@@ -275,18 +275,18 @@ void perfetto_refresh(struct perfetto *p)
 
 void perfetto_clock(struct perfetto *p)
 {
-    const struct model *model = p->model;
+    const struct timeline *timeline = p->timeline;
 
     ifg_bytes_clear(&p->packet);
     ifg_bytes_clear(&p->part);
     ifg_bytes_clear(&p->inner);
     proto_uint(&p->inner, 1, CLOCK_ID_MONOTONIC);
-    proto_uint(&p->inner, 2, model->begin_ns);
+    proto_uint(&p->inner, 2, timeline->begin_ns);
     proto_message(&p->part, 1, &p->inner);
-    if (model->realtime_offset_ns) {
+    if (timeline->realtime_offset_ns) {
         ifg_bytes_clear(&p->inner);
         proto_uint(&p->inner, 1, CLOCK_ID_REALTIME);
-        proto_uint(&p->inner, 2, model->begin_ns + (uint64_t)model->realtime_offset_ns);
+        proto_uint(&p->inner, 2, timeline->begin_ns + (uint64_t)timeline->realtime_offset_ns);
         proto_message(&p->part, 1, &p->inner);
     }
     proto_uint(&p->part, 2, CLOCK_ID_MONOTONIC); /* the clock of the trace */

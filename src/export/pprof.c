@@ -52,14 +52,14 @@ void pprof_sample_type(struct pprof *p, uint64_t type, uint64_t unit)
     pprof_message(p, PROFILE_SAMPLE_TYPE);
 }
 
-static uint64_t net_string(const struct model *model, uint32_t net)
+static uint64_t net_string(const struct timeline *timeline, uint32_t net)
 {
-    return S_FIXED + PLACE_STRINGS * model->place_count + net;
+    return S_FIXED + PLACE_STRINGS * timeline->place_count + net;
 }
 
-static uint64_t category_string(const struct model *model, enum trace_category category)
+static uint64_t category_string(const struct timeline *timeline, enum trace_category category)
 {
-    return net_string(model, (uint32_t)model->net_count) + category;
+    return net_string(timeline, (uint32_t)timeline->net_count) + category;
 }
 
 void pprof_label(struct pprof *p, uint64_t key, uint64_t text)
@@ -72,7 +72,7 @@ void pprof_label(struct pprof *p, uint64_t key, uint64_t text)
 
 static void put_sample(struct pprof *p, const struct stack_node *node)
 {
-    const struct model *model = p->job->model;
+    const struct timeline *timeline = p->job->timeline;
 
     ifg_bytes_clear(&p->inner);
     for (const struct stack_node *at = node;; at = &p->stacks.nodes[at->parent]) {
@@ -85,17 +85,17 @@ static void put_sample(struct pprof *p, const struct stack_node *node)
     ifg_bytes_put_varint(&p->inner, node->count);
     ifg_bytes_put_varint(&p->inner, node->self_ns);
     proto_message(&p->message, 2, &p->inner);
-    if (node->ml != MODEL_NONE) {
-        if (model->places[node->ml].net != MODEL_NONE)
-            pprof_label(p, S_MODEL, net_string(model, model->places[node->ml].net));
-        pprof_label(p, S_CATEGORY, category_string(model, model->places[node->ml].category));
+    if (node->ml != TIMELINE_NONE) {
+        if (timeline->places[node->ml].net != TIMELINE_NONE)
+            pprof_label(p, S_MODEL, net_string(timeline, timeline->places[node->ml].net));
+        pprof_label(p, S_CATEGORY, category_string(timeline, timeline->places[node->ml].category));
     }
     pprof_message(p, PROFILE_SAMPLE);
 }
 
 static void put_place(struct pprof *p, uint32_t index)
 {
-    const struct model_place *place = &p->job->model->places[index];
+    const struct timeline_place *place = &p->job->timeline->places[index];
     uint64_t text = S_FIXED + PLACE_STRINGS * (uint64_t)index;
 
     ifg_bytes_clear(&p->inner);
@@ -119,37 +119,37 @@ void pprof_string(struct pprof *p, const char *text)
 
 static void put_strings(struct pprof *p)
 {
-    const struct model *model = p->job->model;
+    const struct timeline *timeline = p->job->timeline;
 
     for (size_t i = 0; i < S_FIXED; i++)
         pprof_string(p, fixed_strings[i]);
-    for (uint32_t i = 0; i < model->place_count; i++) {
-        export_frame_name(model, i, &p->message);
+    for (uint32_t i = 0; i < timeline->place_count; i++) {
+        export_frame_name(timeline, i, &p->message);
         pprof_message(p, PROFILE_STRING);
-        pprof_string(p, model->places[i].function);
-        pprof_string(p, model->places[i].file);
+        pprof_string(p, timeline->places[i].function);
+        pprof_string(p, timeline->places[i].file);
     }
-    for (size_t i = 0; i < model->net_count; i++)
-        pprof_string(p, model->nets[i].name);
+    for (size_t i = 0; i < timeline->net_count; i++)
+        pprof_string(p, timeline->nets[i].name);
     for (int i = 0; i < TRACE_CATEGORIES; i++)
-        pprof_string(p, model_category_name((enum trace_category)i));
+        pprof_string(p, timeline_category_name((enum trace_category)i));
 }
 
 static void write_profile(struct pprof *p)
 {
-    const struct model *model = p->job->model;
-    uint64_t time_ns = model->begin_ns + (uint64_t)model->realtime_offset_ns;
+    const struct timeline *timeline = p->job->timeline;
+    uint64_t time_ns = timeline->begin_ns + (uint64_t)timeline->realtime_offset_ns;
 
     pprof_sample_type(p, S_ZONES, S_COUNT);
     pprof_sample_type(p, S_WALL, S_NANOSECONDS);
     for (size_t i = 0; i < p->stacks.count; i++)
         put_sample(p, &p->stacks.nodes[i]);
-    for (uint32_t i = 0; i < model->place_count; i++)
+    for (uint32_t i = 0; i < timeline->place_count; i++)
         put_place(p, i);
     put_strings(p);
-    if (model->realtime_offset_ns)
+    if (timeline->realtime_offset_ns)
         proto_uint(&p->pending, PROFILE_TIME_NS, time_ns);
-    proto_uint(&p->pending, PROFILE_DURATION_NS, model->end_ns - model->begin_ns);
+    proto_uint(&p->pending, PROFILE_DURATION_NS, timeline->end_ns - timeline->begin_ns);
     proto_uint(&p->pending, PROFILE_DEFAULT_TYPE, S_WALL);
     if (p->pending.failed)
         p->failed = true;

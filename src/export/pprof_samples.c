@@ -35,14 +35,14 @@ struct places {
 
 static struct places places_of(const struct pprof *p)
 {
-    const struct model *model = p->job->model;
+    const struct timeline *timeline = p->job->timeline;
     struct places places = { .modules = S_FIXED };
 
     places.entries = places.modules + 2 * (p->sampled->profile->trace->module_count + 1);
     places.nets = places.entries + 2 * p->sampled->entry_count;
-    places.categories = places.nets + model->net_count;
+    places.categories = places.nets + timeline->net_count;
     places.operators = places.categories + TRACE_CATEGORIES;
-    places.threads = places.operators + model->place_count;
+    places.threads = places.operators + timeline->place_count;
     return places;
 }
 
@@ -50,8 +50,8 @@ static struct places places_of(const struct pprof *p)
 static int compare(const void *a, const void *b, void *user)
 {
     const struct sampled *sampled = user;
-    const struct model_sample *left = &sampled->profile->samples[*(const uint32_t *)a];
-    const struct model_sample *right = &sampled->profile->samples[*(const uint32_t *)b];
+    const struct timeline_sample *left = &sampled->profile->samples[*(const uint32_t *)a];
+    const struct timeline_sample *right = &sampled->profile->samples[*(const uint32_t *)b];
 
     if (left->stack != right->stack)
         return left->stack < right->stack ? -1 : 1;
@@ -63,9 +63,9 @@ static int compare(const void *a, const void *b, void *user)
 }
 
 static void put_sample(struct pprof *p, const struct places *places,
-                       const struct model_sample *sample, uint64_t count)
+                       const struct timeline_sample *sample, uint64_t count)
 {
-    const struct model *model = p->job->model;
+    const struct timeline *timeline = p->job->timeline;
     size_t depth = sampled_path(p->sampled, sample->stack);
 
     ifg_bytes_clear(&p->inner);
@@ -76,12 +76,12 @@ static void put_sample(struct pprof *p, const struct places *places,
     ifg_bytes_put_varint(&p->inner, count);
     ifg_bytes_put_varint(&p->inner, count * p->sampled->period_ns);
     proto_message(&p->message, 2, &p->inner);
-    if (sample->ml != MODEL_NONE) {
-        if (model->places[sample->ml].net < model->net_count)
-            pprof_label(p, S_MODEL, places->nets + model->places[sample->ml].net);
-        pprof_label(p, S_CATEGORY, places->categories + model->places[sample->ml].category);
+    if (sample->ml != TIMELINE_NONE) {
+        if (timeline->places[sample->ml].net < timeline->net_count)
+            pprof_label(p, S_MODEL, places->nets + timeline->places[sample->ml].net);
+        pprof_label(p, S_CATEGORY, places->categories + timeline->places[sample->ml].category);
     }
-    if (sample->op != MODEL_NONE)
+    if (sample->op != TIMELINE_NONE)
         pprof_label(p, S_OPERATOR, places->operators + sample->op);
     pprof_label(p, S_THREAD, places->threads + sample->thread);
     pprof_message(p, PROFILE_SAMPLE);
@@ -108,7 +108,7 @@ static void put_frame(struct pprof *p, const struct places *places, uint32_t fra
     const struct trace_profile *trace = p->sampled->profile->trace;
     uint32_t first = p->sampled->first_entry[frame];
     const struct trace_symbol *symbols;
-    size_t names = model_frame_symbols(p->sampled->profile, frame, &symbols);
+    size_t names = timeline_frame_symbols(p->sampled->profile, frame, &symbols);
 
     proto_uint(&p->message, 1, (uint64_t)frame + 1);
     proto_uint(&p->message, 2, (uint64_t)(frame ? trace->frames[frame - 1].module : 0) + 1);
@@ -150,15 +150,15 @@ static void put_modules(struct pprof *p, const struct places *places)
 
 static void put_strings(struct pprof *p)
 {
-    const struct model *model = p->job->model;
-    const struct model_profile *profile = p->sampled->profile;
+    const struct timeline *timeline = p->job->timeline;
+    const struct timeline_profile *profile = p->sampled->profile;
 
     for (size_t i = 0; i < S_FIXED; i++)
         pprof_string(p, fixed_strings[i]);
     for (uint32_t i = 0; i <= profile->trace->module_count; i++) {
         const struct trace_module *module = i ? &profile->trace->modules[i - 1] : NULL;
 
-        pprof_string(p, module && *module->path ? module->path : model_module_name(profile, i));
+        pprof_string(p, module && *module->path ? module->path : timeline_module_name(profile, i));
         pprof_string(p, module ? module->build_id : "");
     }
     for (uint32_t f = 0; f <= profile->trace->frame_count; f++)
@@ -168,12 +168,12 @@ static void put_strings(struct pprof *p)
             pprof_message(p, PROFILE_STRING);
             pprof_string(p, symbol ? symbol->file : "");
         }
-    for (size_t i = 0; i < model->net_count; i++)
-        pprof_string(p, model->nets[i].name);
+    for (size_t i = 0; i < timeline->net_count; i++)
+        pprof_string(p, timeline->nets[i].name);
     for (int i = 0; i < TRACE_CATEGORIES; i++)
-        pprof_string(p, model_category_name((enum trace_category)i));
-    for (size_t i = 0; i < model->place_count; i++)
-        pprof_string(p, model->places[i].name);
+        pprof_string(p, timeline_category_name((enum trace_category)i));
+    for (size_t i = 0; i < timeline->place_count; i++)
+        pprof_string(p, timeline->places[i].name);
     for (uint32_t i = 0; i < profile->thread_count; i++) {
         sampled_thread_name(p->sampled, i, &p->message);
         pprof_message(p, PROFILE_STRING);
@@ -182,7 +182,7 @@ static void put_strings(struct pprof *p)
 
 void pprof_samples(struct pprof *p)
 {
-    const struct model *model = p->job->model;
+    const struct timeline *timeline = p->job->timeline;
     struct places places = places_of(p);
 
     pprof_sample_type(p, S_SAMPLES, S_COUNT);
@@ -192,10 +192,10 @@ void pprof_samples(struct pprof *p)
     for (uint32_t f = 0; f <= p->sampled->profile->trace->frame_count; f++)
         put_frame(p, &places, f);
     put_strings(p);
-    if (model->realtime_offset_ns)
+    if (timeline->realtime_offset_ns)
         proto_uint(&p->pending, PROFILE_TIME_NS,
-                   model->begin_ns + (uint64_t)model->realtime_offset_ns);
-    proto_uint(&p->pending, PROFILE_DURATION_NS, model->end_ns - model->begin_ns);
+                   timeline->begin_ns + (uint64_t)timeline->realtime_offset_ns);
+    proto_uint(&p->pending, PROFILE_DURATION_NS, timeline->end_ns - timeline->begin_ns);
     proto_uint(&p->message, 1, S_CPU);
     proto_uint(&p->message, 2, S_NANOSECONDS);
     pprof_message(p, PROFILE_PERIOD_TYPE);

@@ -51,7 +51,7 @@ static void write_function(struct ifg_json *json, const struct ml_function *func
     ifg_json_key(json, "events");
     ifg_json_open(json, '{');
     for (int c = TRACE_CATEGORY_PREPARE_EP; c < TRACE_CATEGORIES; c++) {
-        ifg_json_key(json, model_category_name((enum trace_category)c));
+        ifg_json_key(json, timeline_category_name((enum trace_category)c));
         write_timing(json, &function->events[c].timing);
     }
     ifg_json_close(json, '}');
@@ -155,8 +155,8 @@ static void write_model(struct ifg_json *json, const struct report *report, size
     ifg_json_put_string(json, "path", net->net->path);
     ifg_json_put_string(json, "content_id", net->net->content_id);
     ifg_json_put_string(json, "runtime", net->net->runtime);
-    if (net->net->process < input->model->process_count)
-        ifg_json_put_uint(json, "pid", input->model->processes[net->net->process].pid);
+    if (net->net->process < input->timeline->process_count)
+        ifg_json_put_uint(json, "pid", input->timeline->processes[net->net->process].pid);
     else
         put_null(json, "pid");
     ifg_json_put_string(json, "inferred", net->inferred);
@@ -257,7 +257,7 @@ static void write_recording(struct ifg_json *json, const struct report *report)
     static const char *const states[] = { "off", "on", "unavailable" };
     const struct trace_tables *tables = report->input->tables;
 
-    ifg_json_put_uint(json, "drops", report->input->model->dropped);
+    ifg_json_put_uint(json, "drops", report->input->timeline->dropped);
     ifg_json_key(json, "losses");
     ifg_json_open(json, '[');
     for (size_t i = 0; i < tables->loss_count; i++) {

@@ -11,7 +11,7 @@ bool sampled_is_wanted(const struct export_job *job)
 {
     if (job->options->stacks == EXPORT_STACKS_ZONES)
         return false;
-    return job->options->stacks == EXPORT_STACKS_SAMPLES || model_has_samples(job->model);
+    return job->options->stacks == EXPORT_STACKS_SAMPLES || timeline_has_samples(job->timeline);
 }
 
 /* Fewer than these are no picture of where time goes. */
@@ -19,12 +19,12 @@ bool sampled_is_wanted(const struct export_job *job)
 
 bool sampled_are_richer(struct export_job *job)
 {
-    const struct model_profile *profile = NULL;
-    size_t zones = job->model->slice_count;
+    const struct timeline_profile *profile = NULL;
+    size_t zones = job->timeline->slice_count;
     size_t samples;
 
-    if (job->options->stacks != EXPORT_STACKS_ANY || !model_has_samples(job->model) || !zones ||
-        model_profile_get(job->model, &profile, NULL) || !profile)
+    if (job->options->stacks != EXPORT_STACKS_ANY || !timeline_has_samples(job->timeline) ||
+        !zones || timeline_profile_get(job->timeline, &profile, NULL) || !profile)
         return sampled_is_wanted(job);
     samples = profile->sample_count;
     if (samples >= ENOUGH_SAMPLES || samples >= zones)
@@ -34,7 +34,7 @@ bool sampled_are_richer(struct export_job *job)
     return false;
 }
 
-bool sampled_is_thread(const struct export_job *job, const struct model_sampled_thread *thread)
+bool sampled_is_thread(const struct export_job *job, const struct timeline_sampled_thread *thread)
 {
     char number[16];
 
@@ -43,29 +43,29 @@ bool sampled_is_thread(const struct export_job *job, const struct model_sampled_
            strcmp(thread->name, job->options->thread) == 0;
 }
 
-static bool wants(const struct sampled *sampled, const struct model_sample *sample)
+static bool wants(const struct sampled *sampled, const struct timeline_sample *sample)
 {
     const struct export_job *job = sampled->job;
     const struct export_filter *filter = &job->filter;
-    const struct model_net *net;
+    const struct timeline_net *net;
 
     if (sample->ns < filter->from_ns || sample->ns >= filter->to_ns)
         return false;
     if (job->options->thread && !sampled_is_thread(job, &sampled->profile->threads[sample->thread]))
         return false;
     if (job->options->model) {
-        net = model_sample_of(job->model, sample);
-        if (!net || !model_net_is_called(net, job->options->model))
+        net = timeline_sample_of(job->timeline, sample);
+        if (!net || !timeline_net_is_called(net, job->options->model))
             return false;
     }
     return !filter->places ||
-           (sample->slice != SIZE_MAX && filter->places[job->model->place[sample->slice]]);
+           (sample->slice != SIZE_MAX && filter->places[job->timeline->place[sample->slice]]);
 }
 
 enum ifg_status sampled_init(struct sampled *sampled, struct export_job *job)
 {
-    const struct model_profile *profile;
-    enum ifg_status status = model_profile_get(job->model, &profile, job->err);
+    const struct timeline_profile *profile;
+    enum ifg_status status = timeline_profile_get(job->timeline, &profile, job->err);
     size_t frames;
 
     memset(sampled, 0, sizeof *sampled);
@@ -87,7 +87,7 @@ enum ifg_status sampled_init(struct sampled *sampled, struct export_job *job)
     }
     for (size_t f = 0; f < frames; f++) {
         const struct trace_symbol *first;
-        size_t names = model_frame_symbols(profile, (uint32_t)f, &first);
+        size_t names = timeline_frame_symbols(profile, (uint32_t)f, &first);
 
         sampled->first_entry[f] = (uint32_t)sampled->entry_count;
         sampled->entry_count += names ? names : 1;
@@ -139,9 +139,9 @@ size_t sampled_path(struct sampled *sampled, uint32_t node)
 const struct trace_symbol *sampled_entry(const struct sampled *sampled, uint32_t frame,
                                          uint32_t entry, struct ifg_bytes *out_name)
 {
-    const struct model_profile *profile = sampled->profile;
+    const struct timeline_profile *profile = sampled->profile;
     const struct trace_symbol *first;
-    size_t count = model_frame_symbols(profile, frame, &first);
+    size_t count = timeline_frame_symbols(profile, frame, &first);
     uint32_t module = frame ? profile->trace->frames[frame - 1].module : 0;
     char text[256];
 
@@ -149,8 +149,8 @@ const struct trace_symbol *sampled_entry(const struct sampled *sampled, uint32_t
     if (count && first[entry].inlined && *first[entry].function)
         export_bytes_text(out_name, first[entry].function);
     else
-        export_bytes_text(
-            out_name, model_routine_name(profile, profile->routine_of[frame], text, sizeof text));
+        export_bytes_text(out_name, timeline_routine_name(profile, profile->routine_of[frame], text,
+                                                          sizeof text));
     if (count && first[entry].inlined)
         export_bytes_text(out_name, "_[i]");
     else if (module && profile->trace->modules[module - 1].kind == TRACE_MODULE_KERNEL)
@@ -160,7 +160,7 @@ const struct trace_symbol *sampled_entry(const struct sampled *sampled, uint32_t
 
 void sampled_thread_name(const struct sampled *sampled, uint32_t thread, struct ifg_bytes *out)
 {
-    const struct model_sampled_thread *what = &sampled->profile->threads[thread];
+    const struct timeline_sampled_thread *what = &sampled->profile->threads[thread];
 
     ifg_bytes_clear(out);
     export_bytes_text(out, *what->name ? what->name : "thread");

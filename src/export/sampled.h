@@ -8,14 +8,14 @@
 #define IFG_EXPORT_SAMPLED_H
 
 #include "export/export_internal.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 /* Of one stack; what lies further out is cut off. */
 #define SAMPLED_DEPTH_MAX 1024u
 
 struct sampled {
     struct export_job *job;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     uint32_t *first_entry; /* of frame i (0: unknown): first_entry[i] .. first_entry[i + 1] */
     size_t entry_count;
     uint32_t *picked; /* samples that pass the filter, by time */
@@ -31,7 +31,7 @@ bool sampled_is_wanted(const struct export_job *job);
 bool sampled_are_richer(struct export_job *job);
 
 /* Is this the thread that the options name? */
-bool sampled_is_thread(const struct export_job *job, const struct model_sampled_thread *thread);
+bool sampled_is_thread(const struct export_job *job, const struct timeline_sampled_thread *thread);
 
 enum ifg_status sampled_init(struct sampled *sampled, struct export_job *job);
 void sampled_fini(struct sampled *sampled);

@@ -56,7 +56,7 @@ void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64
     ifg_json_close(json, '}');
 }
 
-void threads_json_values(struct ifg_json *json, const struct model_profile *profile,
+void threads_json_values(struct ifg_json *json, const struct timeline_profile *profile,
                          const struct waiting_thread *from, bool has_wakers)
 {
     ifg_json_put_uint(json, "disk_ns", from->disk_ns);
@@ -70,7 +70,7 @@ void threads_json_values(struct ifg_json *json, const struct model_profile *prof
         return;
     ifg_json_put_uint(json, "waker", from->waker);
     ifg_json_put_string(json, "waker_name",
-                        from->waker ? model_kernel_name(profile, from->waker) : "interrupts");
+                        from->waker ? timeline_kernel_name(profile, from->waker) : "interrupts");
     ifg_json_put_uint(json, "waker_times", from->waker_times);
 }
 
@@ -91,9 +91,9 @@ static void json_waiting(struct ifg_json *json, const struct waiting_net *net)
     ifg_json_open(json, '{');
     ifg_json_put_uint(json, "inferences", net->inferences);
     ifg_json_put_double(json, "mean_ms", (double)net->total_ns / count / MS);
-    ifg_json_put_double(json, "run_queue_ms", (double)net->ns[MODEL_RUNNABLE] / count / MS);
+    ifg_json_put_double(json, "run_queue_ms", (double)net->ns[TIMELINE_RUNNABLE] / count / MS);
     ifg_json_put_double(json, "run_queue_share", waiting_share(net));
-    ifg_json_put_double(json, "blocked_ms", (double)net->ns[MODEL_BLOCKED] / count / MS);
+    ifg_json_put_double(json, "blocked_ms", (double)net->ns[TIMELINE_BLOCKED] / count / MS);
     ifg_json_put_double(json, "longest_run_queue_ms", (double)net->longest_wait_ns / MS);
     ifg_json_close(json, '}');
 }
@@ -119,23 +119,23 @@ void document_samples_of(struct ifg_json *json, const struct report *report,
 static void json_threads(struct ifg_json *json, const struct report *report)
 {
     const struct waiting *waiting = report->input->waiting;
-    const struct model_profile *profile = report->input->profile;
+    const struct timeline_profile *profile = report->input->profile;
 
     ifg_json_key(json, "threads");
     ifg_json_open(json, '[');
     for (size_t i = 0; waiting && i < waiting->thread_count; i++) {
         const struct waiting_thread *from = &waiting->threads[i];
-        const struct model_sampled_thread *thread = &profile->threads[from->thread];
+        const struct timeline_sampled_thread *thread = &profile->threads[from->thread];
 
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "pid", thread->pid);
         ifg_json_put_uint(json, "tid", thread->tid);
         ifg_json_put_string(json, "name", thread->name);
         ifg_json_put_uint(json, "samples", thread->sample_count);
-        for (int s = 0; s < MODEL_STATES; s++) {
+        for (int s = 0; s < TIMELINE_STATES; s++) {
             char key[32];
 
-            snprintf(key, sizeof key, "%s_ms", model_state_name((enum model_state)s));
+            snprintf(key, sizeof key, "%s_ms", timeline_state_name((enum timeline_state)s));
             ifg_json_put_double(json, key, (double)from->ns[s] / MS);
         }
         threads_json_values(json, profile, from, waiting->has_wakers);

@@ -26,19 +26,19 @@ static void put_event(struct speedscope *s, char type, uint32_t place, uint64_t 
     out[11] = type;
     out = export_uint(out + 22, place);
     memcpy(out, ",\"at\":", 6);
-    out = export_uint(out + 6, ns - s->job->model->begin_ns);
+    out = export_uint(out + 6, ns - s->job->timeline->begin_ns);
     *out++ = '}';
     export_advance(sink, out);
 }
 
 static void put_head(struct speedscope *s, uint32_t thread, struct ifg_bytes *text)
 {
-    const struct model *model = s->job->model;
-    const struct model_thread *what = &model->threads[thread];
+    const struct timeline *timeline = s->job->timeline;
+    const struct timeline_thread *what = &timeline->threads[thread];
     struct ifg_bytes name;
 
     ifg_bytes_init(&name, 1u << 20);
-    export_bytes_text(&name, model->processes[what->process].name);
+    export_bytes_text(&name, timeline->processes[what->process].name);
     export_bytes_text(&name, " ");
     export_bytes_text(&name, what->name);
     export_bytes_text(&name, what->name[0] ? " " : "");
@@ -51,7 +51,7 @@ static void put_head(struct speedscope *s, uint32_t thread, struct ifg_bytes *te
     else
         export_bytes_json(text, (const char *)name.data);
     export_bytes_text(text, ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":");
-    export_bytes_uint(text, model->end_ns - model->begin_ns);
+    export_bytes_uint(text, timeline->end_ns - timeline->begin_ns);
     export_bytes_text(text, ",\"events\":[");
     ifg_bytes_fini(&name);
 }
@@ -76,7 +76,7 @@ static enum ifg_status write_thread(struct speedscope *s, uint32_t thread, struc
             export_put(sink, text->data, text->size);
             *profiles = true;
             s->first_event = true;
-            s->at_ns = s->job->model->begin_ns;
+            s->at_ns = s->job->timeline->begin_ns;
         }
         s->job->result->slices++;
         while (export_nest_ended(nest, slice.start_ns)) {
@@ -104,17 +104,17 @@ static enum ifg_status write_thread(struct speedscope *s, uint32_t thread, struc
 
 static bool write_frames(struct speedscope *s, struct ifg_bytes *text)
 {
-    const struct model *model = s->job->model;
+    const struct timeline *timeline = s->job->timeline;
     struct ifg_bytes name;
     bool good = true;
 
     ifg_bytes_init(&name, 1u << 20);
-    for (uint32_t i = 0; i < model->place_count && good; i++) {
-        const struct model_place *place = &model->places[i];
+    for (uint32_t i = 0; i < timeline->place_count && good; i++) {
+        const struct timeline_place *place = &timeline->places[i];
 
         ifg_bytes_clear(&name);
         ifg_bytes_clear(text);
-        export_frame_name(model, i, &name);
+        export_frame_name(timeline, i, &name);
         if (name.size == 0)
             export_bytes_text(&name, "(no name)");
         ifg_bytes_put(&name, "", 1);
@@ -148,14 +148,14 @@ static enum ifg_status export_speedscope_zones(struct export_job *job)
     export_put_text(job->sink,
                     "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                     "\"exporter\":\"inferogram " INFEROGRAM_VERSION "\",\"name\":");
-    export_bytes_json(&text, job->model->process_count ? job->model->processes[0].name : "");
+    export_bytes_json(&text, job->timeline->process_count ? job->timeline->processes[0].name : "");
     if (!text.failed)
         export_put(job->sink, text.data, text.size);
     export_put_text(job->sink, ",\"shared\":{\"frames\":[");
     if (!write_frames(&s, &text))
         status = export_no_memory(job);
     export_put_text(job->sink, "\n]},\"profiles\":[");
-    for (uint32_t i = 0; i < job->model->thread_count && !status; i++)
+    for (uint32_t i = 0; i < job->timeline->thread_count && !status; i++)
         status = write_thread(&s, i, &nest, &text, &profiles);
     export_put_text(job->sink, "\n]}\n");
     job->result->overlapping = s.cut;

@@ -59,7 +59,7 @@ static void write_sample(struct sampled *sampled, uint32_t node, bool first)
 static bool write_thread(struct sampled *sampled, uint32_t thread, bool *any,
                          struct ifg_bytes *text, struct ifg_bytes *name)
 {
-    const struct model_sample *samples = sampled->profile->samples;
+    const struct timeline_sample *samples = sampled->profile->samples;
     struct export_sink *sink = sampled->job->sink;
     uint64_t count = 0;
     bool first = true;
@@ -112,7 +112,7 @@ enum ifg_status export_speedscope_samples(struct sampled *sampled)
     export_put_text(job->sink,
                     "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                     "\"exporter\":\"inferogram " INFEROGRAM_VERSION "\",\"name\":");
-    export_bytes_json(&text, job->model->process_count ? job->model->processes[0].name : "");
+    export_bytes_json(&text, job->timeline->process_count ? job->timeline->processes[0].name : "");
     if (!text.failed)
         export_put(job->sink, text.data, text.size);
     export_put_text(job->sink, ",\"shared\":{\"frames\":[");

@@ -50,10 +50,10 @@ static uint32_t add_node(struct stacks *stacks, const struct stack_node *node)
 }
 
 /* The node below parent for this place; STACK_ROOT if memory is short. */
-static uint32_t child(struct stacks *stacks, const struct model *model, uint32_t parent,
+static uint32_t child(struct stacks *stacks, const struct timeline *timeline, uint32_t parent,
                       uint32_t place)
 {
-    struct stack_node node = { .parent = parent, .place = place, .ml = MODEL_NONE };
+    struct stack_node node = { .parent = parent, .place = place, .ml = TIMELINE_NONE };
     size_t at;
 
     if (stacks->count * 2 >= stacks->slot_count && !grow_slots(stacks))
@@ -65,7 +65,7 @@ static uint32_t child(struct stacks *stacks, const struct model *model, uint32_t
         if (found->parent == parent && found->place == place)
             return stacks->slots[at] - 1;
     }
-    if (model->places[place].kind == TRACE_LOCATION_ML)
+    if (timeline->places[place].kind == TRACE_LOCATION_ML)
         node.ml = place;
     else if (parent != STACK_ROOT)
         node.ml = stacks->nodes[parent].ml;
@@ -77,10 +77,11 @@ static uint32_t child(struct stacks *stacks, const struct model *model, uint32_t
     return (uint32_t)stacks->count - 1;
 }
 
-static void close_slice(struct stacks *stacks, const struct model *model, struct export_nest *nest)
+static void close_slice(struct stacks *stacks, const struct timeline *timeline,
+                        struct export_nest *nest)
 {
     const struct export_open *open = &nest->items[--nest->count];
-    uint64_t ns = model_duration_ns(model, open->index);
+    uint64_t ns = timeline_duration_ns(timeline, open->index);
 
     if (ns > open->children_ns)
         stacks->nodes[open->node].self_ns += ns - open->children_ns;
@@ -100,9 +101,9 @@ static bool take_thread(struct stacks *stacks, struct export_job *job, uint32_t 
 
         job->result->slices++;
         while (export_nest_ended(nest, slice.start_ns))
-            close_slice(stacks, job->model, nest);
+            close_slice(stacks, job->timeline, nest);
         parent = export_nest_top(nest);
-        node = child(stacks, job->model, parent ? parent->node : root, slice.place);
+        node = child(stacks, job->timeline, parent ? parent->node : root, slice.place);
         if (node == STACK_ROOT)
             return false;
         stacks->nodes[node].count++;
@@ -114,7 +115,7 @@ static bool take_thread(struct stacks *stacks, struct export_job *job, uint32_t 
         export_nest_top(nest)->node = node;
     }
     while (nest->count)
-        close_slice(stacks, job->model, nest);
+        close_slice(stacks, job->timeline, nest);
     return true;
 }
 
@@ -124,8 +125,8 @@ enum ifg_status stacks_build(struct stacks *stacks, struct export_job *job, bool
     bool good = true;
 
     *stacks = (struct stacks){ 0 };
-    for (uint32_t i = 0; i < job->model->thread_count && good; i++) {
-        struct stack_node thread = { STACK_ROOT, i, MODEL_NONE, true, 0, 0 };
+    for (uint32_t i = 0; i < job->timeline->thread_count && good; i++) {
+        struct stack_node thread = { STACK_ROOT, i, TIMELINE_NONE, true, 0, 0 };
         uint32_t root = STACK_ROOT;
 
         if (by_thread) {

@@ -11,12 +11,12 @@
 #include "export/perfetto_internal.h"
 #include "export/sampled.h"
 
-static const char *state_name(const struct model_thread_state *state)
+static const char *state_name(const struct timeline_thread_state *state)
 {
     switch (state->state) {
-    case MODEL_RUNNING:
+    case TIMELINE_RUNNING:
         return "Running";
-    case MODEL_RUNNABLE:
+    case TIMELINE_RUNNABLE:
         return state->woken ? "Runnable" : "Runnable (Preempted)";
     default:
         return state->disk ? "Uninterruptible Sleep" : "Sleeping";
@@ -24,18 +24,18 @@ static const char *state_name(const struct model_thread_state *state)
 }
 
 /* The states that pass the filter; NULL: there are none. */
-static const struct model_profile *states_of(struct export_job *job)
+static const struct timeline_profile *states_of(struct export_job *job)
 {
-    const struct model_profile *profile = NULL;
+    const struct timeline_profile *profile = NULL;
 
-    if (!model_has_profile(job->model) || job->options->model || job->options->name_matches ||
-        model_profile_get(job->model, &profile, NULL) || !profile || !profile->state_count)
+    if (!timeline_has_profile(job->timeline) || job->options->model || job->options->name_matches ||
+        timeline_profile_get(job->timeline, &profile, NULL) || !profile || !profile->state_count)
         return NULL;
     return profile;
 }
 
-static bool wants_state(const struct export_job *job, const struct model_profile *profile,
-                        const struct model_thread_state *state)
+static bool wants_state(const struct export_job *job, const struct timeline_profile *profile,
+                        const struct timeline_thread_state *state)
 {
     return state->start_ns >= job->filter.from_ns && state->start_ns < job->filter.to_ns &&
            state->end_ns >= state->start_ns &&
@@ -54,8 +54,8 @@ static void put_ts(struct ifg_bytes *line, uint64_t ns, uint64_t begin_ns)
 }
 
 /* Async events: on the thread's own track they would cut its slices. */
-static void put_chrome_state(struct ifg_bytes *line, const struct model_sampled_thread *thread,
-                             uint32_t pid, const struct model_thread_state *state,
+static void put_chrome_state(struct ifg_bytes *line, const struct timeline_sampled_thread *thread,
+                             uint32_t pid, const struct timeline_thread_state *state,
                              uint64_t begin_ns)
 {
     for (int end = 0; end < 2; end++) {
@@ -67,7 +67,7 @@ static void put_chrome_state(struct ifg_bytes *line, const struct model_sampled_
                  state_name(state), end ? 'e' : 'b', thread->tid, pid, thread->tid);
         export_bytes_text(line, text);
         put_ts(line, end ? state->end_ns : state->start_ns, begin_ns);
-        if (!end && state->state == MODEL_RUNNING) {
+        if (!end && state->state == TIMELINE_RUNNING) {
             snprintf(text, sizeof text, ",\"args\":{\"cpu\":%u}", state->cpu);
             export_bytes_text(line, text);
         }
@@ -77,22 +77,22 @@ static void put_chrome_state(struct ifg_bytes *line, const struct model_sampled_
 
 enum ifg_status export_chrome_states(struct export_job *job, const struct export_ids *ids)
 {
-    const struct model_profile *profile = states_of(job);
+    const struct timeline_profile *profile = states_of(job);
     struct ifg_bytes line;
     bool failed = false;
 
     ifg_bytes_init(&line, 1u << 20);
     for (size_t i = 0; profile && i < profile->state_count && !failed; i++) {
-        const struct model_thread_state *state = &profile->states[i];
-        const struct model_sampled_thread *thread = &profile->threads[state->thread];
+        const struct timeline_thread_state *state = &profile->states[i];
+        const struct timeline_sampled_thread *thread = &profile->threads[state->thread];
 
         if (!wants_state(job, profile, state))
             continue;
         ifg_bytes_clear(&line);
         put_chrome_state(&line, thread,
-                         thread->process < job->model->process_count ? ids->pids[thread->process]
-                                                                     : thread->pid,
-                         state, job->model->begin_ns);
+                         thread->process < job->timeline->process_count ? ids->pids[thread->process]
+                                                                        : thread->pid,
+                         state, job->timeline->begin_ns);
         failed = line.failed;
         if (!failed)
             export_put(job->sink, line.data, line.size);
@@ -104,22 +104,23 @@ enum ifg_status export_chrome_states(struct export_job *job, const struct export
 
 /* ---- Perfetto ---- */
 
-static void describe_track(struct perfetto *p, const struct model_sampled_thread *thread,
+static void describe_track(struct perfetto *p, const struct timeline_sampled_thread *thread,
                            uint64_t uuid)
 {
     char name[96];
 
     snprintf(name, sizeof name, "State of %.64s %u", *thread->name ? thread->name : "thread",
              thread->tid);
-    perfetto_track(
-        p, uuid,
-        thread->thread < p->model->thread_count     ? track_uuid(TRACK_THREAD, thread->thread, 0)
-        : thread->process < p->model->process_count ? track_uuid(TRACK_PROCESS, thread->process, 0)
-                                                    : 0,
-        name);
+    perfetto_track(p, uuid,
+                   thread->thread < p->timeline->thread_count
+                       ? track_uuid(TRACK_THREAD, thread->thread, 0)
+                   : thread->process < p->timeline->process_count
+                       ? track_uuid(TRACK_PROCESS, thread->process, 0)
+                       : 0,
+                   name);
 }
 
-static void put_event(struct perfetto *p, uint64_t uuid, const struct model_thread_state *state,
+static void put_event(struct perfetto *p, uint64_t uuid, const struct timeline_thread_state *state,
                       bool end)
 {
     perfetto_packet_begin(p, end ? state->end_ns : state->start_ns);
@@ -132,7 +133,7 @@ static void put_event(struct perfetto *p, uint64_t uuid, const struct model_thre
 
 void perfetto_states(struct perfetto *p, uint32_t sequence)
 {
-    const struct model_profile *profile = states_of(p->job);
+    const struct timeline_profile *profile = states_of(p->job);
     uint32_t described = UINT32_MAX;
     uint32_t generation = 0;
 
@@ -140,7 +141,7 @@ void perfetto_states(struct perfetto *p, uint32_t sequence)
         return;
     perfetto_sequence(p, sequence, 0);
     for (size_t i = 0; i < profile->state_count; i++) {
-        const struct model_thread_state *state = &profile->states[i];
+        const struct timeline_thread_state *state = &profile->states[i];
         uint64_t uuid = track_uuid(TRACK_STATE, state->thread, 0);
 
         if (!wants_state(p->job, profile, state))

@@ -44,26 +44,26 @@ static void make_unique(struct numbered *items, size_t count, uint32_t *out, uin
 
 enum ifg_status export_ids_init(struct export_ids *ids, struct export_job *job)
 {
-    const struct model *model = job->model;
-    size_t most =
-        model->thread_count > model->process_count ? model->thread_count : model->process_count;
+    const struct timeline *timeline = job->timeline;
+    size_t most = timeline->thread_count > timeline->process_count ? timeline->thread_count
+                                                                   : timeline->process_count;
     struct numbered *items = ifg_alloc(most + 1, sizeof *items);
 
     *ids = (struct export_ids){ 0 };
-    ids->pids = ifg_alloc(model->process_count + 1, sizeof *ids->pids);
-    ids->tids = ifg_alloc(model->thread_count + 1, sizeof *ids->tids);
+    ids->pids = ifg_alloc(timeline->process_count + 1, sizeof *ids->pids);
+    ids->tids = ifg_alloc(timeline->thread_count + 1, sizeof *ids->tids);
     if (!items || !ids->pids || !ids->tids) {
         ifg_free(items);
         export_ids_fini(ids);
         return export_no_memory(job);
     }
-    for (size_t i = 0; i < model->process_count; i++)
-        items[i] = (struct numbered){ 0, model->processes[i].pid, (uint32_t)i };
-    make_unique(items, model->process_count, ids->pids, &ids->changed);
-    for (size_t i = 0; i < model->thread_count; i++)
-        items[i] = (struct numbered){ ids->pids[model->threads[i].process], model->threads[i].tid,
-                                      (uint32_t)i };
-    make_unique(items, model->thread_count, ids->tids, &ids->changed);
+    for (size_t i = 0; i < timeline->process_count; i++)
+        items[i] = (struct numbered){ 0, timeline->processes[i].pid, (uint32_t)i };
+    make_unique(items, timeline->process_count, ids->pids, &ids->changed);
+    for (size_t i = 0; i < timeline->thread_count; i++)
+        items[i] = (struct numbered){ ids->pids[timeline->threads[i].process],
+                                      timeline->threads[i].tid, (uint32_t)i };
+    make_unique(items, timeline->thread_count, ids->tids, &ids->changed);
     ifg_free(items);
     return IFG_OK;
 }
@@ -106,29 +106,30 @@ static int by_slice(const void *a, const void *b)
     return left->slice < right->slice ? -1 : left->slice > right->slice;
 }
 
-static bool is_request(const struct model *model, const struct model_attribute *attribute)
+static bool is_request(const struct timeline *timeline, const struct timeline_attribute *attribute)
 {
     /* Numbers that were imported are signed. */
     bool number = attribute->type == TRACE_VALUE_UNSIGNED ||
                   (attribute->type == TRACE_VALUE_SIGNED && attribute->signed_value >= 0);
 
     return number && strcmp(attribute->key, "request") == 0 &&
-           model->places[model->place[attribute->slice]].kind == TRACE_LOCATION_STAGE;
+           timeline->places[timeline->place[attribute->slice]].kind == TRACE_LOCATION_STAGE;
 }
 
-static size_t list_stages(const struct model *model, struct stage *out)
+static size_t list_stages(const struct timeline *timeline, struct stage *out)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < model->attribute_count; i++) {
-        const struct model_attribute *attribute = &model->attributes[i];
+    for (size_t i = 0; i < timeline->attribute_count; i++) {
+        const struct timeline_attribute *attribute = &timeline->attributes[i];
 
-        if (!is_request(model, attribute))
+        if (!is_request(timeline, attribute))
             continue;
         if (out)
-            out[count] = (struct stage){ attribute->unsigned_value,
-                                         model->start_ns[attribute->slice], attribute->slice,
-                                         model->places[model->place[attribute->slice]].process };
+            out[count] =
+                (struct stage){ attribute->unsigned_value, timeline->start_ns[attribute->slice],
+                                attribute->slice,
+                                timeline->places[timeline->place[attribute->slice]].process };
         count++;
     }
     return count;
@@ -136,7 +137,7 @@ static size_t list_stages(const struct model *model, struct stage *out)
 
 enum ifg_status export_flows_init(struct export_flows *flows, struct export_job *job)
 {
-    size_t count = list_stages(job->model, NULL);
+    size_t count = list_stages(job->timeline, NULL);
     struct stage *stages;
     uint64_t id = 0;
 
@@ -150,7 +151,7 @@ enum ifg_status export_flows_init(struct export_flows *flows, struct export_job 
         export_flows_fini(flows);
         return export_no_memory(job);
     }
-    list_stages(job->model, stages);
+    list_stages(job->timeline, stages);
     qsort(stages, count, sizeof *stages, by_request);
     for (size_t first = 0, next; first < count; first = next) {
         for (next = first + 1; next < count && stages[next].process == stages[first].process &&
@@ -190,7 +191,7 @@ const struct export_flow *export_flow_of(const struct export_flows *flows, size_
 
 static int by_name(const void *a, const void *b, void *context)
 {
-    const struct model_place *places = context;
+    const struct timeline_place *places = context;
     const uint32_t *left = a;
     const uint32_t *right = b;
     int order;
@@ -205,9 +206,9 @@ static int by_name(const void *a, const void *b, void *context)
     return *left < *right ? -1 : *left > *right;
 }
 
-uint32_t *export_same_names(const struct model *model)
+uint32_t *export_same_names(const struct timeline *timeline)
 {
-    size_t count = model->place_count;
+    size_t count = timeline->place_count;
     uint32_t *sorted = ifg_alloc(count + 1, sizeof *sorted);
     uint32_t *first = ifg_alloc(count + 1, sizeof *first);
 
@@ -218,10 +219,10 @@ uint32_t *export_same_names(const struct model *model)
     }
     for (size_t i = 0; i < count; i++)
         sorted[i] = (uint32_t)i;
-    qsort_r(sorted, count, sizeof *sorted, by_name, (void *)model->places);
+    qsort_r(sorted, count, sizeof *sorted, by_name, (void *)timeline->places);
     for (size_t i = 0; i < count; i++) {
-        const struct model_place *place = &model->places[sorted[i]];
-        const struct model_place *before = i ? &model->places[sorted[i - 1]] : NULL;
+        const struct timeline_place *place = &timeline->places[sorted[i]];
+        const struct timeline_place *before = i ? &timeline->places[sorted[i - 1]] : NULL;
         bool same = before && before->process == place->process && before->kind == place->kind &&
                     strcmp(before->name, place->name) == 0;
 
@@ -246,7 +247,8 @@ struct export_memory {
     const uint32_t *same_names;
 };
 
-struct export_memory *export_memory_create(const struct model *model, const uint32_t *same_names)
+struct export_memory *export_memory_create(const struct timeline *timeline,
+                                           const uint32_t *same_names)
 {
     struct export_memory *memory = ifg_alloc(1, sizeof *memory);
 
@@ -255,7 +257,7 @@ struct export_memory *export_memory_create(const struct model *model, const uint
     memory->same_names = same_names;
     memory->capacity = 1024;
     memory->slots = ifg_alloc(memory->capacity, sizeof *memory->slots);
-    memory->in_use = ifg_alloc(model->place_count + 1, sizeof *memory->in_use);
+    memory->in_use = ifg_alloc(timeline->place_count + 1, sizeof *memory->in_use);
     if (!memory->slots || !memory->in_use) {
         export_memory_destroy(memory);
         return NULL;
@@ -323,7 +325,7 @@ static void take_out(struct export_memory *memory, size_t at)
     }
 }
 
-uint64_t export_memory_next(struct export_memory *memory, const struct model_allocation *event)
+uint64_t export_memory_next(struct export_memory *memory, const struct timeline_allocation *event)
 {
     uint32_t pool = memory->same_names[event->place];
     uint64_t *in_use = &memory->in_use[pool];

@@ -64,7 +64,7 @@ void export_bytes_json(struct ifg_bytes *bytes, const char *text)
     ifg_json_string(&json, text);
 }
 
-void export_bytes_json_value(struct ifg_bytes *bytes, const struct model_attribute *attribute)
+void export_bytes_json_value(struct ifg_bytes *bytes, const struct timeline_attribute *attribute)
 {
     char digits[EXPORT_DIGITS + 2];
     char *end = digits + 1;
@@ -97,17 +97,17 @@ void export_bytes_json_value(struct ifg_bytes *bytes, const struct model_attribu
     ifg_bytes_put(bytes, digits, (size_t)(end - digits));
 }
 
-void export_frame_name(const struct model *model, uint32_t place, struct ifg_bytes *out)
+void export_frame_name(const struct timeline *timeline, uint32_t place, struct ifg_bytes *out)
 {
-    const struct model_place *what = &model->places[place];
+    const struct timeline_place *what = &timeline->places[place];
 
     export_bytes_text(out, what->name);
-    if (what->kind != TRACE_LOCATION_ML || what->net == MODEL_NONE)
+    if (what->kind != TRACE_LOCATION_ML || what->net == TIMELINE_NONE)
         return;
     export_bytes_text(out, " ");
-    export_bytes_text(out, model->nets[what->net].name);
-    if (what->function_index != MODEL_NONE) {
+    export_bytes_text(out, timeline->nets[what->net].name);
+    if (what->function_index != TIMELINE_NONE) {
         export_bytes_text(out, "/");
-        export_bytes_text(out, model->functions[what->function_index].name);
+        export_bytes_text(out, timeline->functions[what->function_index].name);
     }
 }

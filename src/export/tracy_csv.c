@@ -53,12 +53,12 @@ static void put_columns(const struct tracy *tracy, const char *const *columns, s
 /* A place's name; events of models are called as in the statistics: "ocr inference". */
 static void put_name(const struct tracy *tracy, uint32_t index, struct ifg_bytes *out)
 {
-    const struct model *model = tracy->job->model;
-    const struct model_place *place = &model->places[index];
+    const struct timeline *timeline = tracy->job->timeline;
+    const struct timeline_place *place = &timeline->places[index];
 
     ifg_bytes_clear(out);
-    if (place->kind == TRACE_LOCATION_ML && place->net != MODEL_NONE) {
-        export_bytes_text(out, model->nets[place->net].name);
+    if (place->kind == TRACE_LOCATION_ML && place->net != TIMELINE_NONE) {
+        export_bytes_text(out, timeline->nets[place->net].name);
         export_bytes_text(out, " ");
     }
     export_bytes_text(out, place->name[0] ? place->name : place->function);
@@ -67,7 +67,7 @@ static void put_name(const struct tracy *tracy, uint32_t index, struct ifg_bytes
 
 /* name, src_file, src_line and the separator after them */
 static void put_place(const struct tracy *tracy, struct ifg_bytes *out, const char *name,
-                      const struct model_place *place)
+                      const struct timeline_place *place)
 {
     export_bytes_csv(out, name[0] ? name : place->function, tracy->separator);
     export_bytes_text(out, tracy->separator);
@@ -89,20 +89,21 @@ static bool passes(const struct tracy *tracy, const char *name)
 
 static bool prepare(struct tracy *tracy)
 {
-    const struct model *model = tracy->job->model;
+    const struct timeline *timeline = tracy->job->timeline;
 
     ifg_bytes_init(&tracy->row, 64u << 20);
-    tracy->wanted = ifg_alloc(model->place_count + 1, sizeof *tracy->wanted);
-    tracy->numbers = ifg_alloc(model->place_count + 1, sizeof *tracy->numbers);
-    if (!tracy->wanted || !tracy->numbers || !export_texts_init(&tracy->places, model->place_count))
+    tracy->wanted = ifg_alloc(timeline->place_count + 1, sizeof *tracy->wanted);
+    tracy->numbers = ifg_alloc(timeline->place_count + 1, sizeof *tracy->numbers);
+    if (!tracy->wanted || !tracy->numbers ||
+        !export_texts_init(&tracy->places, timeline->place_count))
         return false;
-    for (size_t i = 0; i < model->place_count; i++) {
+    for (size_t i = 0; i < timeline->place_count; i++) {
         put_name(tracy, (uint32_t)i, &tracy->row);
         if (tracy->row.failed)
             return false;
         tracy->wanted[i] = passes(tracy, (const char *)tracy->row.data);
         export_texts_begin(&tracy->places, i);
-        put_place(tracy, &tracy->places.bytes, (const char *)tracy->row.data, &model->places[i]);
+        put_place(tracy, &tracy->places.bytes, (const char *)tracy->row.data, &timeline->places[i]);
         export_texts_end(&tracy->places, i);
     }
     return !tracy->places.bytes.failed;
@@ -123,9 +124,10 @@ static void count_slice(struct numbers *numbers, uint64_t ns)
 }
 
 /* What csvexport calls value: the zone's text, or its number. */
-static void put_value(struct tracy *tracy, const struct model_attribute *attributes, size_t count)
+static void put_value(struct tracy *tracy, const struct timeline_attribute *attributes,
+                      size_t count)
 {
-    const struct model_attribute *value = NULL;
+    const struct timeline_attribute *value = NULL;
     char digits[EXPORT_DIGITS];
 
     for (size_t i = 0; i < count; i++) {
@@ -156,8 +158,8 @@ static void write_zone(struct tracy *tracy, uint32_t thread, const struct export
                        uint64_t ns)
 {
     struct export_sink *sink = tracy->job->sink;
-    const struct model *model = tracy->job->model;
-    const struct model_place *place = &model->places[slice->place];
+    const struct timeline *timeline = tracy->job->timeline;
+    const struct timeline_place *place = &timeline->places[slice->place];
     size_t length = strlen(tracy->separator);
     char *out;
 
@@ -174,11 +176,11 @@ static void write_zone(struct tracy *tracy, uint32_t thread, const struct export
     }
     tracy->job->result->slices++;
     out = export_room(sink, 3 * EXPORT_DIGITS + 64);
-    out = export_uint(out, slice->start_ns - model->begin_ns);
+    out = export_uint(out, slice->start_ns - timeline->begin_ns);
     memcpy(out, tracy->separator, length);
     out = export_uint(out + length, ns);
     memcpy(out, tracy->separator, length);
-    out = export_uint(out + length, model->threads[thread].tid);
+    out = export_uint(out + length, timeline->threads[thread].tid);
     memcpy(out, tracy->separator, length);
     out += length;
     if (__builtin_expect(slice->attribute_count != 0, 0)) {
@@ -207,15 +209,15 @@ static void take(struct tracy *tracy, uint32_t thread, const struct export_slice
 static void take_ended(struct tracy *tracy, uint32_t thread, struct export_nest *nest)
 {
     const struct export_open *open = &nest->items[--nest->count];
-    const struct model *model = tracy->job->model;
-    uint64_t ns = model_duration_ns(model, open->index);
+    const struct timeline *timeline = tracy->job->timeline;
+    uint64_t ns = timeline_duration_ns(timeline, open->index);
     struct export_slice slice = { .index = open->index, .place = open->place };
 
     if (open->flag)
         return; /* it had not ended */
-    slice.start_ns = model->start_ns[open->index];
+    slice.start_ns = timeline->start_ns[open->index];
     slice.end_ns = open->end_ns;
-    slice.attribute_count = model_attributes_of(model, open->index, &slice.attributes);
+    slice.attribute_count = timeline_attributes_of(timeline, open->index, &slice.attributes);
     for (size_t i = 0; i < slice.attribute_count; i++)
         if (slice.attributes[i].type == TRACE_VALUE_STRING &&
             strcmp(slice.attributes[i].key, "name") == 0)
@@ -257,11 +259,11 @@ static enum ifg_status take_thread(struct tracy *tracy, uint32_t thread, struct 
 
 static void write_statistics(struct tracy *tracy)
 {
-    const struct model *model = tracy->job->model;
-    double whole = (double)(model->end_ns - model->begin_ns);
+    const struct timeline *timeline = tracy->job->timeline;
+    double whole = (double)(timeline->end_ns - timeline->begin_ns);
     char text[512];
 
-    for (size_t i = 0; i < model->place_count; i++) {
+    for (size_t i = 0; i < timeline->place_count; i++) {
         const struct numbers *n = &tracy->numbers[i];
         const char *s = tracy->separator;
         int length;
@@ -297,7 +299,7 @@ enum ifg_status export_tracy_csv(struct export_job *job)
     else if (!status)
         put_columns(&tracy, statistics_columns,
                     sizeof statistics_columns / sizeof statistics_columns[0]);
-    for (uint32_t i = 0; i < job->model->thread_count && !status; i++)
+    for (uint32_t i = 0; i < job->timeline->thread_count && !status; i++)
         status = take_thread(&tracy, i, &nest);
     if (!status && !job->options->unwrap)
         write_statistics(&tracy);

@@ -4,18 +4,18 @@
 
 static size_t async_count(struct query *query)
 {
-    return query->model->async_count;
+    return query->timeline->async_count;
 }
 
 static int64_t async_key(struct query *query, size_t row, int column)
 {
-    return column ? query_time(query, query->model->asyncs[row].start_ns) : (int64_t)row;
+    return column ? query_time(query, query->timeline->asyncs[row].start_ns) : (int64_t)row;
 }
 
 static void async_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_async *span = &query->model->asyncs[row];
-    const struct model_thread *thread = query_thread(query, span->begin_thread);
+    const struct timeline_async *span = &query->timeline->asyncs[row];
+    const struct timeline_thread *thread = query_thread(query, span->begin_thread);
 
     switch (column) {
     case 0:
@@ -43,11 +43,11 @@ static void async_column(struct query *query, size_t row, int column, sqlite3_co
         result_uint(out, thread->tid);
         break;
     case 8:
-        if (span->end_thread != MODEL_NONE)
+        if (span->end_thread != TIMELINE_NONE)
             result_uint(out, query_thread(query, span->end_thread)->tid);
         break;
     case 9:
-        result_uint(out, span->end_thread == MODEL_NONE);
+        result_uint(out, span->end_thread == TIMELINE_NONE);
         break;
     default:
         result_uint(out, span->place);
@@ -81,12 +81,12 @@ const struct row_table async_table = {
 
 static size_t flow_count(struct query *query)
 {
-    return query->model->arrow_count;
+    return query->timeline->arrow_count;
 }
 
-static const struct model_flow_point *arrow_from(const struct query *query, size_t row)
+static const struct timeline_flow_point *arrow_from(const struct query *query, size_t row)
 {
-    return &query->model->flow_points[query->model->arrows[row]];
+    return &query->timeline->flow_points[query->timeline->arrows[row]];
 }
 
 static int64_t flow_key(struct query *query, size_t row, int column)
@@ -95,10 +95,10 @@ static int64_t flow_key(struct query *query, size_t row, int column)
 }
 
 /* The columns of one end, which look the same. */
-static void flow_end_column(struct query *query, const struct model_flow_point *point, int column,
-                            sqlite3_context *out)
+static void flow_end_column(struct query *query, const struct timeline_flow_point *point,
+                            int column, sqlite3_context *out)
 {
-    const struct model_thread *thread = query_thread(query, point->thread);
+    const struct timeline_thread *thread = query_thread(query, point->thread);
 
     switch (column) {
     case 0:
@@ -119,7 +119,7 @@ static void flow_end_column(struct query *query, const struct model_flow_point *
 
 static void flow_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_flow_point *from = arrow_from(query, row);
+    const struct timeline_flow_point *from = arrow_from(query, row);
 
     switch (column) {
     case 0:
@@ -135,7 +135,7 @@ static void flow_column(struct query *query, size_t row, int column, sqlite3_con
         result_uint(out, from->flow);
         break;
     case 4:
-        result_text(out, from[1].kind == MODEL_FLOW_END ? "end" : "step");
+        result_text(out, from[1].kind == TIMELINE_FLOW_END ? "end" : "step");
         break;
     case 5:
     case 6:
@@ -183,19 +183,19 @@ const struct row_table flow_table = {
 
 static size_t message_count(struct query *query)
 {
-    return query->model->message_count;
+    return query->timeline->message_count;
 }
 
 static int64_t message_key(struct query *query, size_t row, int column)
 {
-    return column ? query_time(query, query->model->messages[row].ns) : (int64_t)row;
+    return column ? query_time(query, query->timeline->messages[row].ns) : (int64_t)row;
 }
 
 static void message_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
     static const char *const levels[] = { "trace", "debug", "info", "warning", "error" };
-    const struct model_message *message = &query->model->messages[row];
-    const struct model_thread *thread = query_thread(query, message->thread);
+    const struct timeline_message *message = &query->timeline->messages[row];
+    const struct timeline_thread *thread = query_thread(query, message->thread);
 
     switch (column) {
     case 0:
@@ -239,18 +239,18 @@ const struct row_table message_table = {
 
 static size_t counter_count(struct query *query)
 {
-    return query->model->counter_count;
+    return query->timeline->counter_count;
 }
 
 static int64_t counter_key(struct query *query, size_t row, int column)
 {
-    return column ? query_time(query, query->model->counters[row].ns) : (int64_t)row;
+    return column ? query_time(query, query->timeline->counters[row].ns) : (int64_t)row;
 }
 
 static void counter_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_counter *counter = &query->model->counters[row];
-    const struct model_thread *thread = query_thread(query, counter->thread);
+    const struct timeline_counter *counter = &query->timeline->counters[row];
+    const struct timeline_thread *thread = query_thread(query, counter->thread);
 
     switch (column) {
     case 0:
@@ -295,18 +295,18 @@ const struct row_table counter_table = {
 
 static size_t allocation_count(struct query *query)
 {
-    return query->model->allocation_count;
+    return query->timeline->allocation_count;
 }
 
 static int64_t allocation_key(struct query *query, size_t row, int column)
 {
-    return column ? query_time(query, query->model->allocations[row].ns) : (int64_t)row;
+    return column ? query_time(query, query->timeline->allocations[row].ns) : (int64_t)row;
 }
 
 static void allocation_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_allocation *allocation = &query->model->allocations[row];
-    const struct model_thread *thread = query_thread(query, allocation->thread);
+    const struct timeline_allocation *allocation = &query->timeline->allocations[row];
+    const struct timeline_thread *thread = query_thread(query, allocation->thread);
 
     switch (column) {
     case 0:
@@ -363,18 +363,18 @@ const struct row_table allocation_table = {
 
 static size_t frame_count(struct query *query)
 {
-    return query->model->frame_count;
+    return query->timeline->frame_count;
 }
 
 static int64_t frame_key(struct query *query, size_t row, int column)
 {
-    return column ? query_time(query, query->model->frames[row].ns) : (int64_t)row;
+    return column ? query_time(query, query->timeline->frames[row].ns) : (int64_t)row;
 }
 
 static void frame_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_frame *frame = &query->model->frames[row];
-    const struct model_thread *thread = query_thread(query, frame->thread);
+    const struct timeline_frame *frame = &query->timeline->frames[row];
+    const struct timeline_thread *thread = query_thread(query, frame->thread);
 
     switch (column) {
     case 0:

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Allocations of the program's heap that were picked while it was recorded with --memory. */
 #include "analyze/heap.h"
-#include "model/allocations.h"
+#include "timeline/allocations.h"
 #include "query/query_internal.h"
 
 #define DEPTH_MAX 64u /* frames that are looked at for a name */
 
-static const struct model_allocations *heap_of(struct query *query, bool *out_failed)
+static const struct timeline_allocations *heap_of(struct query *query, bool *out_failed)
 {
-    const struct model_allocations *heap = NULL;
+    const struct timeline_allocations *heap = NULL;
 
-    *out_failed = model_allocations_get(query->model, &heap, NULL) != IFG_OK;
+    *out_failed = timeline_allocations_get(query->timeline, &heap, NULL) != IFG_OK;
     return heap;
 }
 
 static size_t heap_count(struct query *query)
 {
     bool failed;
-    const struct model_allocations *heap = heap_of(query, &failed);
+    const struct timeline_allocations *heap = heap_of(query, &failed);
 
     if (failed)
         return SIZE_MAX;
     return heap ? heap->count : 0;
 }
 
-static const struct model_heap_allocation *heap_row(struct query *query, size_t row)
+static const struct timeline_heap_allocation *heap_row(struct query *query, size_t row)
 {
     bool failed;
 
@@ -38,17 +38,17 @@ static int64_t heap_key(struct query *query, size_t row, int column)
 
 /* The innermost frame that does more than hand out memory. Where it has no name, the nearest one
  * around it that has, in the same module: whose work it is, at least. */
-static uint32_t named_frame(const struct model_profile *profile, uint32_t node)
+static uint32_t named_frame(const struct timeline_profile *profile, uint32_t node)
 {
     uint32_t site = 0;
 
     for (uint32_t i = 0; node && i < DEPTH_MAX; i++) {
         uint32_t frame = profile->trace->nodes[node - 1].frame;
-        const struct model_routine *routine = &profile->routines[profile->routine_of[frame]];
+        const struct timeline_routine *routine = &profile->routines[profile->routine_of[frame]];
         bool same = !site || routine->module == profile->routines[profile->routine_of[site]].module;
 
         if (same &&
-            !heap_is_allocator(routine->name, model_module_name(profile, routine->module))) {
+            !heap_is_allocator(routine->name, timeline_module_name(profile, routine->module))) {
             if (*routine->name)
                 return frame;
             site = site ? site : frame;
@@ -60,24 +60,24 @@ static uint32_t named_frame(const struct model_profile *profile, uint32_t node)
 
 static void heap_function(struct query *query, uint32_t stack, bool module, sqlite3_context *out)
 {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     char text[256];
     const char *name;
     uint32_t frame;
 
-    if (!stack || model_profile_get(query->model, &profile, NULL) != IFG_OK || !profile)
+    if (!stack || timeline_profile_get(query->timeline, &profile, NULL) != IFG_OK || !profile)
         return;
     frame = named_frame(profile, stack);
     if (module) {
-        name = model_module_name(profile, frame ? profile->trace->frames[frame - 1].module : 0);
+        name = timeline_module_name(profile, frame ? profile->trace->frames[frame - 1].module : 0);
         result_text(out, name);
         return;
     }
-    name = model_routine_name(profile, profile->routine_of[frame], text, sizeof text);
+    name = timeline_routine_name(profile, profile->routine_of[frame], text, sizeof text);
     sqlite3_result_text(out, name, -1, name == text ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
-static void heap_join(struct query *query, const struct model_heap_allocation *one, int column,
+static void heap_join(struct query *query, const struct timeline_heap_allocation *one, int column,
                       sqlite3_context *out)
 {
     static const char *const joins[] = { NULL, "own", "lent", "several" };
@@ -88,14 +88,14 @@ static void heap_join(struct query *query, const struct model_heap_allocation *o
             result_uint(out, one->slice);
         break;
     case 12:
-        result_text(out, model_allocation_net(query->model, one));
+        result_text(out, timeline_allocation_net(query->timeline, one));
         break;
     case 13:
-        if (one->ml != MODEL_NONE)
-            result_text(out, model_category_name(query->model->places[one->ml].category));
+        if (one->ml != TIMELINE_NONE)
+            result_text(out, timeline_category_name(query->timeline->places[one->ml].category));
         break;
     case 14:
-        if (one->op != MODEL_NONE)
+        if (one->op != TIMELINE_NONE)
             result_text(out, query_place_name(query, one->op));
         break;
     default:
@@ -106,7 +106,7 @@ static void heap_join(struct query *query, const struct model_heap_allocation *o
 
 static void heap_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_heap_allocation *one = heap_row(query, row);
+    const struct timeline_heap_allocation *one = heap_row(query, row);
 
     switch (column) {
     case 0:

@@ -139,7 +139,7 @@ static int register_tables(struct query *query)
     return code;
 }
 
-enum ifg_status query_create(const struct model *model, struct query **out_query,
+enum ifg_status query_create(const struct timeline *timeline, struct query **out_query,
                              struct ifg_error *err)
 {
     struct query *query = ifg_alloc(1, sizeof *query);
@@ -147,7 +147,7 @@ enum ifg_status query_create(const struct model *model, struct query **out_query
 
     *out_query = NULL;
     if (query) {
-        query->model = model;
+        query->timeline = timeline;
         code =
             sqlite3_open_v2(":memory:", &query->db,
                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);

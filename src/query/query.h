@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * SQL over a model.
+ * SQL over a timeline.
  *
- * A query object belongs to one thread at a time; the model must outlive it. It runs one statement
- * after the other, each row by row. Statements can only read: no files, no pragmas that change
- * anything, no extensions. SQL text is hostile input: time, rows, memory and sizes are limited.
+ * A query object belongs to one thread at a time; the timeline must outlive it. It runs one
+ * statement after the other, each row by row. Statements can only read: no files, no pragmas that
+ * change anything, no extensions. SQL text is hostile input: time, rows, memory and sizes are
+ * limited.
  */
 #ifndef IFG_QUERY_QUERY_H
 #define IFG_QUERY_QUERY_H
@@ -14,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define QUERY_SQL_MAX    (256u << 10) /* bytes of one statement */
 #define QUERY_VALUE_MAX  (4u << 20)   /* bytes of one text or blob */
@@ -61,7 +62,7 @@ struct query_table {
     size_t column_count;
 };
 
-enum ifg_status query_create(const struct model *model, struct query **out_query,
+enum ifg_status query_create(const struct timeline *timeline, struct query **out_query,
                              struct ifg_error *err) IFG_MUST_CHECK;
 void query_destroy(struct query *query);
 

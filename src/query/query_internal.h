@@ -52,14 +52,14 @@ struct table_vtab {
 struct query {
     sqlite3 *db;
     sqlite3_stmt *statement;
-    const struct model *model;
+    const struct timeline *timeline;
     struct table_binding bindings[TABLES_MAX];
     bool declaring;
 
     /* made when first needed; see index.c */
     uint32_t *by_place;  /* slices, place by place, ascending in each */
     size_t *place_first; /* place_count + 1 positions in by_place */
-    uint32_t *parents;   /* of each slice; MODEL_NONE at the top */
+    uint32_t *parents;   /* of each slice; TIMELINE_NONE at the top */
     uint32_t *self_ns;   /* of each slice; UINT32_MAX: query_self_ns counts */
     uint32_t *ml;        /* slices that are ML events */
     size_t ml_count;
@@ -82,14 +82,14 @@ static inline int64_t query_clamp(uint64_t value)
 
 static inline int64_t query_time(const struct query *query, uint64_t ns)
 {
-    uint64_t begin = query->model->begin_ns;
+    uint64_t begin = query->timeline->begin_ns;
 
     return ns >= begin ? query_clamp(ns - begin) : -query_clamp(begin - ns);
 }
 
 uint32_t query_pid(const struct query *query, uint32_t process);
 
-const struct model_thread *query_thread(const struct query *query, uint32_t thread);
+const struct timeline_thread *query_thread(const struct query *query, uint32_t thread);
 const char *query_place_name(const struct query *query, uint32_t place);
 const char *query_place_model(const struct query *query, uint32_t place); /* NULL: none */
 const struct trace_tables *query_trace(const struct query *query);
@@ -116,7 +116,7 @@ void result_time(sqlite3_context *out, const struct query *query, uint64_t ns);
 
 /* The attributes of a slice as one JSON object. */
 void result_detail(sqlite3_context *out, const struct query *query, size_t slice);
-void result_attribute(sqlite3_context *out, const struct model_attribute *attribute);
+void result_attribute(sqlite3_context *out, const struct timeline_attribute *attribute);
 
 /* An inclusive range of integers. */
 struct range {

@@ -19,7 +19,7 @@ static struct query *query;
 static void set_up(uint64_t seed, size_t slices)
 {
     REQUIRE(sample_trace_init(&sample, seed, slices));
-    REQUIRE_INT(query_create(sample.model, &query, NULL), IFG_OK);
+    REQUIRE_INT(query_create(sample.timeline, &query, NULL), IFG_OK);
 }
 
 static void tear_down(void)
@@ -79,7 +79,7 @@ static void percentile_is_that_of_sorted_values(void)
     bool row;
 
     set_up(5, 1000);
-    count = sample.model->slice_count;
+    count = sample.timeline->slice_count;
     sorted = malloc(count * sizeof *sorted);
     REQUIRE_INT(query_start(query, "SELECT dur_ns FROM slice ORDER BY dur_ns", &no_limits, NULL),
                 IFG_OK);
@@ -298,7 +298,7 @@ static void memory_may_run_out(void)
             bool row = true;
 
             ifg_alloc_fail_after(successes);
-            if (!query_create(sample.model, &query, &err) &&
+            if (!query_create(sample.timeline, &query, &err) &&
                 !query_start(query, statements[s], &no_limits, &err))
                 while (!query_next(query, &row, &err) && row)
                     continue;

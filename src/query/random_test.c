@@ -33,7 +33,7 @@ static void set_up(uint64_t seed, size_t slices)
     struct ifg_error err = { 0 };
 
     REQUIRE(sample_trace_init(&sample, seed, slices));
-    if (query_create(sample.model, &query, &err))
+    if (query_create(sample.timeline, &query, &err))
         tap_diag("%s", err.message);
     REQUIRE(query != NULL);
 }
@@ -491,7 +491,7 @@ static void joins(void)
     tear_down();
 }
 
-/* The copy is only as good as the table: each column against the model. */
+/* The copy is only as good as the table: each column against the timeline. */
 static void slices_are_the_models(void)
 {
     bool row;
@@ -505,42 +505,44 @@ static void slices_are_the_models(void)
                             &no_limits, NULL),
                 IFG_OK);
     while (!query_next(query, &row, NULL) && row) {
-        const struct model *model = sample.model;
-        const struct model_thread *thread = &model->threads[model_thread_of(model, count)];
-        const struct model_place *place = &model->places[model->place[count]];
-        size_t parent = model_parent(model, count);
-        int64_t self = (int64_t)model_duration_ns(model, count);
+        const struct timeline *timeline = sample.timeline;
+        const struct timeline_thread *thread =
+            &timeline->threads[timeline_thread_of(timeline, count)];
+        const struct timeline_place *place = &timeline->places[timeline->place[count]];
+        size_t parent = timeline_parent(timeline, count);
+        int64_t self = (int64_t)timeline_duration_ns(timeline, count);
 
-        for (size_t i = 0; i < model->slice_count; i++)
-            if (model->depth[i] && model_parent(model, i) == count)
-                self -= (int64_t)model_duration_ns(model, i);
+        for (size_t i = 0; i < timeline->slice_count; i++)
+            if (timeline->depth[i] && timeline_parent(timeline, i) == count)
+                self -= (int64_t)timeline_duration_ns(timeline, i);
         CHECK_INT(query_column_value(query, 0).integer, (int64_t)count);
-        CHECK_INT(query_column_value(query, 1).integer, model->processes[thread->process].pid);
+        CHECK_INT(query_column_value(query, 1).integer, timeline->processes[thread->process].pid);
         CHECK_INT(query_column_value(query, 2).integer, thread->tid);
         if (*thread->name)
             CHECK_STR(query_column_value(query, 3).text, thread->name);
         CHECK_STR(query_column_value(query, 4).text, place->name);
-        CHECK_STR(query_column_value(query, 5).text, model_slice_name(model, count));
-        CHECK_STR(query_column_value(query, 6).text, model_kind_name(place->kind));
-        CHECK_INT(query_column_value(query, 7).integer, model->depth[count]);
+        CHECK_STR(query_column_value(query, 5).text, timeline_slice_name(timeline, count));
+        CHECK_STR(query_column_value(query, 6).text, timeline_kind_name(place->kind));
+        CHECK_INT(query_column_value(query, 7).integer, timeline->depth[count]);
         CHECK_INT(query_column_value(query, 8).type,
                   parent == SIZE_MAX ? QUERY_NULL : QUERY_INTEGER);
         if (parent != SIZE_MAX)
             CHECK_INT(query_column_value(query, 8).integer, (int64_t)parent);
         CHECK_INT(query_column_value(query, 9).integer,
-                  (int64_t)(model->start_ns[count] - model->begin_ns));
-        CHECK_INT(query_column_value(query, 10).integer, (int64_t)model_duration_ns(model, count));
+                  (int64_t)(timeline->start_ns[count] - timeline->begin_ns));
+        CHECK_INT(query_column_value(query, 10).integer,
+                  (int64_t)timeline_duration_ns(timeline, count));
         CHECK_INT(query_column_value(query, 11).integer,
-                  (int64_t)(model_end_ns(model, count) - model->begin_ns));
+                  (int64_t)(timeline_end_ns(timeline, count) - timeline->begin_ns));
         CHECK_INT(query_column_value(query, 12).integer, self);
-        CHECK_INT(query_column_value(query, 13).integer, model_is_unfinished(model, count));
-        CHECK_INT(query_column_value(query, 14).integer, model->place[count]);
+        CHECK_INT(query_column_value(query, 13).integer, timeline_is_unfinished(timeline, count));
+        CHECK_INT(query_column_value(query, 14).integer, timeline->place[count]);
         CHECK_INT(query_column_value(query, 15).type, place->line ? QUERY_INTEGER : QUERY_NULL);
         count++;
     }
-    CHECK_UINT(count, sample.model->slice_count);
-    CHECK(sample.model->unfinished_count > 0);
-    CHECK(sample.model->long_count > 0);
+    CHECK_UINT(count, sample.timeline->slice_count);
+    CHECK(sample.timeline->unfinished_count > 0);
+    CHECK(sample.timeline->long_count > 0);
     tear_down();
 }
 

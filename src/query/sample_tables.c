@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Samples, the frames of their stacks, and what threads were doing: from the model's profile. */
+/* Samples, the frames of their stacks, and what threads were doing: from the timeline's profile. */
 #include "query/query_internal.h"
 
 #include "base/alloc.h"
-#include "model/allocations.h"
+#include "timeline/allocations.h"
 
 /* Of one stack; what lies further out is not shown. */
 #define DEPTH_MAX 1024u
@@ -15,9 +15,9 @@ struct sampled_stack {
 };
 
 struct query_samples {
-    const struct model_profile *profile;  /* NULL: the trace has none */
-    const struct model_allocations *heap; /* the same */
-    struct sampled_stack *stacks;         /* by node */
+    const struct timeline_profile *profile;  /* NULL: the trace has none */
+    const struct timeline_allocations *heap; /* the same */
+    struct sampled_stack *stacks;            /* by node */
     size_t stack_count;
     size_t frame_rows;
     size_t last_row; /* whose node is last_node */
@@ -28,7 +28,7 @@ struct query_samples {
 
 static bool list_stacks(struct query_samples *samples)
 {
-    const struct model_profile *profile = samples->profile;
+    const struct timeline_profile *profile = samples->profile;
     size_t nodes = profile->trace->node_count + 1;
     bool *used = ifg_alloc(nodes, sizeof *used);
     uint32_t *depth = ifg_alloc(nodes, sizeof *depth);
@@ -69,8 +69,8 @@ static struct query_samples *need_samples(struct query *query)
     if (!samples)
         return NULL;
     samples->last_row = SIZE_MAX;
-    if (model_profile_get(query->model, &samples->profile, NULL) ||
-        model_allocations_get(query->model, &samples->heap, NULL) ||
+    if (timeline_profile_get(query->timeline, &samples->profile, NULL) ||
+        timeline_allocations_get(query->timeline, &samples->heap, NULL) ||
         (samples->profile && !list_stacks(samples))) {
         ifg_free(samples);
         return NULL;
@@ -87,19 +87,21 @@ void query_samples_fini(struct query *query)
 }
 
 /* Function and module of a frame. */
-static void result_routine(sqlite3_context *out, const struct model_profile *profile,
+static void result_routine(sqlite3_context *out, const struct timeline_profile *profile,
                            uint32_t frame)
 {
     char text[256];
-    const char *name = model_routine_name(profile, profile->routine_of[frame], text, sizeof text);
+    const char *name =
+        timeline_routine_name(profile, profile->routine_of[frame], text, sizeof text);
 
     sqlite3_result_text(out, name, -1, name == text ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 
-static void result_module(sqlite3_context *out, const struct model_profile *profile, uint32_t frame)
+static void result_module(sqlite3_context *out, const struct timeline_profile *profile,
+                          uint32_t frame)
 {
-    result_text(out,
-                model_module_name(profile, frame ? profile->trace->frames[frame - 1].module : 0));
+    result_text(
+        out, timeline_module_name(profile, frame ? profile->trace->frames[frame - 1].module : 0));
 }
 
 /* ---- sample ------------------------------------------------------------------------------ */
@@ -118,7 +120,7 @@ static int64_t sample_key(struct query *query, size_t row, int column)
     return column ? query_time(query, query->samples->profile->samples[row].ns) : (int64_t)row;
 }
 
-static bool is_exact(const struct model_profile *profile, uint32_t node)
+static bool is_exact(const struct timeline_profile *profile, uint32_t node)
 {
     for (uint32_t i = 0; node && i < DEPTH_MAX; i++) {
         if (profile->trace->nodes[node - 1].inferred)
@@ -128,7 +130,7 @@ static bool is_exact(const struct model_profile *profile, uint32_t node)
     return true;
 }
 
-static const char *join_name(enum model_join join)
+static const char *join_name(enum timeline_join join)
 {
     static const char *const names[] = { NULL, "own", "lent", "several" };
 
@@ -137,8 +139,8 @@ static const char *join_name(enum model_join join)
 
 static void sample_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_profile *profile = query->samples->profile;
-    const struct model_sample *sample = &profile->samples[row];
+    const struct timeline_profile *profile = query->samples->profile;
+    const struct timeline_sample *sample = &profile->samples[row];
     uint32_t frame = sample->stack ? profile->trace->nodes[sample->stack - 1].frame : 0;
     const char *net;
 
@@ -173,15 +175,15 @@ static void sample_column(struct query *query, size_t row, int column, sqlite3_c
             result_uint(out, sample->slice);
         break;
     case 9:
-        net = model_sample_net(query->model, sample);
+        net = timeline_sample_net(query->timeline, sample);
         result_text(out, net);
         break;
     case 10:
-        if (sample->op != MODEL_NONE)
+        if (sample->op != TIMELINE_NONE)
             result_text(out, query_place_name(query, sample->op));
         break;
     case 11:
-        result_text(out, join_name((enum model_join)sample->join));
+        result_text(out, join_name((enum timeline_join)sample->join));
         break;
     case 12:
         result_uint(out, sample->in_kernel);
@@ -270,7 +272,7 @@ static int64_t frame_key(struct query *query, size_t row, int column)
 static void frame_symbol(struct query *query, uint32_t frame, int column, sqlite3_context *out)
 {
     const struct trace_symbol *first;
-    size_t count = model_frame_symbols(query->samples->profile, frame, &first);
+    size_t count = timeline_frame_symbols(query->samples->profile, frame, &first);
 
     if (!count)
         return;
@@ -285,7 +287,7 @@ static void frame_symbol(struct query *query, uint32_t frame, int column, sqlite
 static void frame_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
     struct query_samples *samples = query->samples;
-    const struct model_profile *profile = samples->profile;
+    const struct timeline_profile *profile = samples->profile;
     uint32_t frame;
 
     find_row(samples, row);
@@ -356,10 +358,10 @@ static size_t state_count(struct query *query)
 }
 
 /* Why it is in that state; NULL: nothing more is known. */
-static const char *state_detail(const struct model_profile *profile,
-                                const struct model_thread_state *state)
+static const char *state_detail(const struct timeline_profile *profile,
+                                const struct timeline_thread_state *state)
 {
-    if (state->state == MODEL_RUNNABLE)
+    if (state->state == TIMELINE_RUNNABLE)
         return !state->woken ? "preempted" : state->waker ? "woken" : "woken by an interrupt";
     if (state->disk)
         return "uninterruptible";
@@ -368,8 +370,8 @@ static const char *state_detail(const struct model_profile *profile,
 
 static void state_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_profile *profile = query->samples->profile;
-    const struct model_thread_state *state = &profile->states[row];
+    const struct timeline_profile *profile = query->samples->profile;
+    const struct timeline_thread_state *state = &profile->states[row];
 
     switch (column) {
     case 0:
@@ -382,7 +384,7 @@ static void state_column(struct query *query, size_t row, int column, sqlite3_co
         result_uint(out, profile->threads[state->thread].tid);
         break;
     case 3:
-        result_text(out, model_state_name((enum model_state)state->state));
+        result_text(out, timeline_state_name((enum timeline_state)state->state));
         break;
     case 4:
         result_time(out, query, state->start_ns);
@@ -399,7 +401,7 @@ static void state_column(struct query *query, size_t row, int column, sqlite3_co
         break;
     case 8:
         if (state->waker)
-            result_text(out, model_kernel_name(profile, state->waker));
+            result_text(out, timeline_kernel_name(profile, state->waker));
         break;
     case 9:
         result_text(out, profile->threads[state->thread].name);

@@ -63,10 +63,10 @@ static char usable_operator(const sqlite3_index_info *info, int i, bool by_place
 }
 
 /* What part of all slices is left, roughly. */
-static double share_left(const struct model *model, int column, char op)
+static double share_left(const struct timeline *timeline, int column, char op)
 {
-    double threads = (double)model->thread_count + 1;
-    double places = (double)model->place_count + 1;
+    double threads = (double)timeline->thread_count + 1;
+    double places = (double)timeline->place_count + 1;
 
     if (op != '=')
         return 0.25;
@@ -75,18 +75,18 @@ static double share_left(const struct model *model, int column, char op)
     case SLICE_THREAD_NAME:
         return 1 / threads;
     case SLICE_PROCESS:
-        return 1 / ((double)model->process_count + 1);
+        return 1 / ((double)timeline->process_count + 1);
     case SLICE_NAME:
     case SLICE_PLACE:
     case SLICE_FUNCTION:
     case SLICE_LINE:
         return 1 / places;
     case SLICE_MODEL:
-        return 1 / ((double)model->net_count + 1);
+        return 1 / ((double)timeline->net_count + 1);
     case SLICE_START:
         return 1e-6;
     case SLICE_PARENT:
-        return 10 / ((double)model->slice_count + 10);
+        return 10 / ((double)timeline->slice_count + 10);
     default:
         return 0.25;
     }
@@ -133,8 +133,8 @@ struct estimate {
 static struct estimate weigh(const struct query *query, const sqlite3_index_info *info,
                              enum slice_plan plan)
 {
-    const struct model *model = query->model;
-    struct estimate estimate = { .rows = (double)model->slice_count };
+    const struct timeline *timeline = query->timeline;
+    struct estimate estimate = { .rows = (double)timeline->slice_count };
     bool by_place = plan == SLICE_BY_PLACE;
 
     for (int i = 0; i < info->nConstraint; i++) {
@@ -144,16 +144,16 @@ static struct estimate weigh(const struct query *query, const sqlite3_index_info
         if (op == '=' && (column < 0 || column == SLICE_ID))
             estimate.unique = true;
         else if (op)
-            estimate.rows *= share_left(model, column, op);
+            estimate.rows *= share_left(timeline, column, op);
     }
     if (estimate.unique || estimate.rows < 1)
         estimate.rows = 1;
     estimate.ordered = gives_order(info, plan);
     estimate.walk = estimate.rows + 1;
     if (by_place)
-        estimate.walk = estimate.rows * 1.5 + (double)model->place_count;
+        estimate.walk = estimate.rows * 1.5 + (double)timeline->place_count;
     else if (plan != SLICE_BY_ID && plan != SLICE_BY_ID_DOWN)
-        estimate.walk = estimate.rows * 1.2 + (double)model->thread_count;
+        estimate.walk = estimate.rows * 1.2 + (double)timeline->thread_count;
     estimate.cost = estimate.walk;
     if (info->nOrderBy && !estimate.ordered)
         estimate.cost += estimate.rows * 0.3 * log2(estimate.rows + 1);

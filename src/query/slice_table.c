@@ -96,9 +96,9 @@ static int slice_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out_rowid)
 static uint32_t thread_of(struct slice_cursor *cursor, const struct query *query)
 {
     if (cursor->slice < cursor->thread_first || cursor->slice >= cursor->thread_end) {
-        const struct model_thread *thread;
+        const struct timeline_thread *thread;
 
-        cursor->thread = model_thread_of(query->model, cursor->slice);
+        cursor->thread = timeline_thread_of(query->timeline, cursor->slice);
         thread = query_thread(query, cursor->thread);
         cursor->thread_first = thread->first_slice;
         cursor->thread_end = thread->first_slice + thread->slice_count;
@@ -120,7 +120,7 @@ static int result_parent(sqlite3_context *out, struct query *query, size_t slice
 {
     if (!query_need_parents(query))
         return SQLITE_NOMEM;
-    if (query->parents[slice] != MODEL_NONE)
+    if (query->parents[slice] != TIMELINE_NONE)
         sqlite3_result_int64(out, query->parents[slice]);
     return SQLITE_OK;
 }
@@ -137,7 +137,7 @@ static int slice_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
 {
     struct slice_cursor *cursor = (struct slice_cursor *)base;
     struct query *query = query_of(base);
-    const struct model *model = query->model;
+    const struct timeline *timeline = query->timeline;
     size_t slice = cursor->slice;
 
     switch (column) {
@@ -145,26 +145,26 @@ static int slice_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
         sqlite3_result_int64(out, (sqlite3_int64)slice);
         return SQLITE_OK;
     case SLICE_LABEL:
-        sqlite3_result_text(out, model_slice_name(model, slice), -1, SQLITE_STATIC);
+        sqlite3_result_text(out, timeline_slice_name(timeline, slice), -1, SQLITE_STATIC);
         return SQLITE_OK;
     case SLICE_DEPTH:
-        sqlite3_result_int(out, model->depth[slice]);
+        sqlite3_result_int(out, timeline->depth[slice]);
         return SQLITE_OK;
     case SLICE_PARENT:
         return result_parent(out, query, slice);
     case SLICE_START:
-        sqlite3_result_int64(out, query_time(query, model->start_ns[slice]));
+        sqlite3_result_int64(out, query_time(query, timeline->start_ns[slice]));
         return SQLITE_OK;
     case SLICE_DURATION:
-        sqlite3_result_int64(out, query_clamp(model_duration_ns(model, slice)));
+        sqlite3_result_int64(out, query_clamp(timeline_duration_ns(timeline, slice)));
         return SQLITE_OK;
     case SLICE_END:
-        sqlite3_result_int64(out, query_time(query, model_end_ns(model, slice)));
+        sqlite3_result_int64(out, query_time(query, timeline_end_ns(timeline, slice)));
         return SQLITE_OK;
     case SLICE_SELF:
         return result_self(out, query, slice);
     case SLICE_UNFINISHED:
-        sqlite3_result_int(out, model_is_unfinished(model, slice));
+        sqlite3_result_int(out, timeline_is_unfinished(timeline, slice));
         return SQLITE_OK;
     case SLICE_PROCESS:
     case SLICE_THREAD:
@@ -172,7 +172,7 @@ static int slice_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
         result_cell(out, slice_cell_of(query, column, thread_of(cursor, query)));
         return SQLITE_OK;
     default:
-        result_cell(out, slice_cell_of(query, column, model->place[slice]));
+        result_cell(out, slice_cell_of(query, column, timeline->place[slice]));
         return SQLITE_OK;
     }
 }

@@ -32,8 +32,9 @@ static struct slice_cell number_cell(int64_t number)
 
 struct slice_cell slice_cell_of(const struct query *query, int column, uint32_t group)
 {
-    const struct model *model = query->model;
-    const struct model_place *place = slice_is_of_place(column) ? &model->places[group] : NULL;
+    const struct timeline *timeline = query->timeline;
+    const struct timeline_place *place =
+        slice_is_of_place(column) ? &timeline->places[group] : NULL;
 
     switch (column) {
     case SLICE_PROCESS:
@@ -45,9 +46,9 @@ struct slice_cell slice_cell_of(const struct query *query, int column, uint32_t 
     case SLICE_NAME:
         return (struct slice_cell){ .text = place->name };
     case SLICE_KIND:
-        return text_cell(model_kind_name(place->kind));
+        return text_cell(timeline_kind_name(place->kind));
     case SLICE_CATEGORY:
-        return text_cell(model_category_name(place->category));
+        return text_cell(timeline_category_name(place->category));
     case SLICE_MODEL:
         return text_cell(query_place_model(query, group));
     case SLICE_FUNCTION:
@@ -119,7 +120,7 @@ static void narrow_to_children(const struct query *query, struct range *id, sqli
     if (sqlite3_value_type(parent) != SQLITE_INTEGER && sqlite3_value_type(parent) != SQLITE_NULL)
         return;
     if (sqlite3_value_type(parent) == SQLITE_INTEGER && slice >= 0 &&
-        (uint64_t)slice < query->model->slice_count) {
+        (uint64_t)slice < query->timeline->slice_count) {
         inside.low = slice + 1;
         inside.high = (int64_t)query_subtree_end(query, (size_t)slice) - 1;
     }
@@ -139,7 +140,7 @@ static struct wish read_plan(const struct query *query, const char *plan, int ar
         .operators = colon + 1,
         .argc = argc,
         .argv = argv,
-        .id = { 0, (int64_t)query->model->slice_count - 1 },
+        .id = { 0, (int64_t)query->timeline->slice_count - 1 },
         .start = { INT64_MIN, INT64_MAX },
     };
 
@@ -170,7 +171,7 @@ static size_t search_start(const struct query *query, size_t low, size_t high, i
 {
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int64_t start = query_time(query, query->model->start_ns[middle]);
+        int64_t start = query_time(query, query->timeline->start_ns[middle]);
 
         if (start < time || (strictly && start == time))
             low = middle + 1;
@@ -186,8 +187,8 @@ static void find_threads(struct slice_cursor *cursor, const struct query *query,
     size_t low = (size_t)wish->id.low;
     size_t high = (size_t)wish->id.high + 1;
 
-    for (size_t t = 0; t < query->model->thread_count; t++) {
-        const struct model_thread *thread = &query->model->threads[t];
+    for (size_t t = 0; t < query->timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &query->timeline->threads[t];
         size_t at = thread->first_slice > low ? thread->first_slice : low;
         size_t end = thread->first_slice + thread->slice_count;
 
@@ -206,7 +207,7 @@ static void find_threads(struct slice_cursor *cursor, const struct query *query,
 static void find_places(struct slice_cursor *cursor, const struct query *query,
                         const struct wish *wish)
 {
-    for (size_t p = 0; p < query->model->place_count; p++)
+    for (size_t p = 0; p < query->timeline->place_count; p++)
         if (query->place_first[p] < query->place_first[p + 1] &&
             group_may_match(query, wish, (uint32_t)p, slice_is_of_place))
             put_segment(cursor, query->place_first[p], query->place_first[p + 1], (uint32_t)p);
@@ -248,8 +249,8 @@ static bool comes_first(const struct slice_cursor *cursor, const struct query *q
 {
     size_t left = head_of(cursor, a);
     size_t right = head_of(cursor, b);
-    int64_t left_start = query_time(query, query->model->start_ns[left]);
-    int64_t right_start = query_time(query, query->model->start_ns[right]);
+    int64_t left_start = query_time(query, query->timeline->start_ns[left]);
+    int64_t right_start = query_time(query, query->timeline->start_ns[right]);
     bool earlier = left_start != right_start ? left_start < right_start : left < right;
 
     return cursor->plan == SLICE_BY_TIME ? earlier : !earlier;
@@ -324,9 +325,9 @@ void slice_walk_next(struct slice_cursor *cursor, const struct query *query)
 
 static bool reserve(struct slice_cursor *cursor, const struct query *query)
 {
-    size_t needed = query->model->thread_count > query->model->place_count
-                        ? query->model->thread_count
-                        : query->model->place_count;
+    size_t needed = query->timeline->thread_count > query->timeline->place_count
+                        ? query->timeline->thread_count
+                        : query->timeline->place_count;
 
     if (cursor->segments)
         return true;

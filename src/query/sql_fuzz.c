@@ -23,7 +23,7 @@ static volatile uint64_t sink; /* so that nothing is optimised away */
 static bool prepare(void)
 {
     return query || (sample_trace_init(&sample, 1, 40) &&
-                     query_create(sample.model, &query, NULL) == IFG_OK);
+                     query_create(sample.timeline, &query, NULL) == IFG_OK);
 }
 
 static void look_at_row(void)

@@ -20,12 +20,12 @@ static const char *fate_name(enum trace_process_fate fate)
 
 static size_t process_count(struct query *query)
 {
-    return query->model->process_count;
+    return query->timeline->process_count;
 }
 
 static void process_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_process *process = &query->model->processes[row];
+    const struct timeline_process *process = &query->timeline->processes[row];
 
     switch (column) {
     case 0:
@@ -86,12 +86,12 @@ const struct row_table process_table = {
 
 static size_t thread_count(struct query *query)
 {
-    return query->model->thread_count;
+    return query->timeline->thread_count;
 }
 
 static void thread_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_thread *thread = &query->model->threads[row];
+    const struct timeline_thread *thread = &query->timeline->threads[row];
 
     switch (column) {
     case 0:
@@ -136,12 +136,12 @@ const struct row_table thread_table = {
 
 static size_t net_count(struct query *query)
 {
-    return query->model->net_count;
+    return query->timeline->net_count;
 }
 
 static void net_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_net *net = &query->model->nets[row];
+    const struct timeline_net *net = &query->timeline->nets[row];
     const char *const texts[] = {
         net->name,          net->path, net->content_id, net->runtime, net->requested_devices,
         net->actual_devices
@@ -217,14 +217,14 @@ const struct row_table property_table = {
 
 static size_t function_count(struct query *query)
 {
-    return query->model->function_count;
+    return query->timeline->function_count;
 }
 
 static void function_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_function *function = &query->model->functions[row];
-    const struct model_net *net =
-        function->net < query->model->net_count ? &query->model->nets[function->net] : NULL;
+    const struct timeline_function *function = &query->timeline->functions[row];
+    const struct timeline_net *net =
+        function->net < query->timeline->net_count ? &query->timeline->nets[function->net] : NULL;
 
     switch (column) {
     case 0:
@@ -268,7 +268,7 @@ const struct row_table function_table = {
 
 static size_t place_count(struct query *query)
 {
-    return query->model->place_count;
+    return query->timeline->place_count;
 }
 
 static void place_slices(struct query *query, size_t row, sqlite3_context *out)
@@ -281,7 +281,7 @@ static void place_slices(struct query *query, size_t row, sqlite3_context *out)
 
 static void place_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model_place *place = &query->model->places[row];
+    const struct timeline_place *place = &query->timeline->places[row];
 
     switch (column) {
     case 0:
@@ -291,13 +291,13 @@ static void place_column(struct query *query, size_t row, int column, sqlite3_co
         result_uint(out, query_pid(query, place->process));
         break;
     case 2:
-        result_text(out, model_kind_name(place->kind));
+        result_text(out, timeline_kind_name(place->kind));
         break;
     case 3:
         sqlite3_result_text(out, place->name, -1, SQLITE_STATIC);
         break;
     case 4:
-        result_text(out, model_category_name(place->category));
+        result_text(out, timeline_category_name(place->category));
         break;
     case 5:
         result_text(out, query_place_model(query, (uint32_t)row));
@@ -347,7 +347,7 @@ const struct row_table place_table = {
 
 /* ---- ml_event, attribute ----------------------------------------------------------------- */
 
-void result_attribute(sqlite3_context *out, const struct model_attribute *attribute)
+void result_attribute(sqlite3_context *out, const struct timeline_attribute *attribute)
 {
     switch (attribute->type) {
     case TRACE_VALUE_STRING:
@@ -365,7 +365,7 @@ void result_attribute(sqlite3_context *out, const struct model_attribute *attrib
     }
 }
 
-static void put_attribute(struct ifg_json *json, const struct model_attribute *attribute)
+static void put_attribute(struct ifg_json *json, const struct timeline_attribute *attribute)
 {
     ifg_json_key(json, attribute->key);
     switch (attribute->type) {
@@ -386,8 +386,8 @@ static void put_attribute(struct ifg_json *json, const struct model_attribute *a
 
 void result_detail(sqlite3_context *out, const struct query *query, size_t slice)
 {
-    const struct model_attribute *first;
-    size_t count = model_attributes_of(query->model, slice, &first);
+    const struct timeline_attribute *first;
+    size_t count = timeline_attributes_of(query->timeline, slice, &first);
     struct ifg_bytes bytes;
     struct ifg_json json = { &bytes, false };
 
@@ -427,13 +427,13 @@ static int64_t ml_key(struct query *query, size_t row, int column)
 
 static const char *text_attribute(const struct query *query, size_t slice, const char *key)
 {
-    const struct model_attribute *found = model_find_attribute(query->model, slice, key);
+    const struct timeline_attribute *found = timeline_find_attribute(query->timeline, slice, key);
 
     return found && found->type == TRACE_VALUE_STRING ? found->text : NULL;
 }
 
 static const char *ml_specialization(const struct query *query, size_t slice,
-                                     const struct model_place *place)
+                                     const struct timeline_place *place)
 {
     const char *text = text_attribute(query, slice, "specialization");
 
@@ -441,21 +441,21 @@ static const char *ml_specialization(const struct query *query, size_t slice,
 }
 
 static const char *ml_device(const struct query *query, size_t slice,
-                             const struct model_place *place)
+                             const struct timeline_place *place)
 {
     const char *text = text_attribute(query, slice, "device");
 
-    if (!text && place->net < query->model->net_count)
-        text = query->model->nets[place->net].actual_devices;
+    if (!text && place->net < query->timeline->net_count)
+        text = query->timeline->nets[place->net].actual_devices;
     return text;
 }
 
 static void ml_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model *model = query->model;
+    const struct timeline *timeline = query->timeline;
     size_t slice = query->ml[row];
-    const struct model_place *place = &model->places[model->place[slice]];
-    const struct model_thread *thread;
+    const struct timeline_place *place = &timeline->places[timeline->place[slice]];
+    const struct timeline_thread *thread;
 
     switch (column) {
     case 0:
@@ -463,23 +463,23 @@ static void ml_column(struct query *query, size_t row, int column, sqlite3_conte
         break;
     case 1:
     case 2:
-        thread = query_thread(query, model_thread_of(model, slice));
+        thread = query_thread(query, timeline_thread_of(timeline, slice));
         result_uint(out, column == 1 ? query_pid(query, thread->process) : thread->tid);
         break;
     case 3:
-        result_text(out, query_place_model(query, model->place[slice]));
+        result_text(out, query_place_model(query, timeline->place[slice]));
         break;
     case 4:
         result_text(out, place->function);
         break;
     case 5:
-        result_text(out, model_category_name(place->category));
+        result_text(out, timeline_category_name(place->category));
         break;
     case 6:
-        result_time(out, query, model->start_ns[slice]);
+        result_time(out, query, timeline->start_ns[slice]);
         break;
     case 7:
-        sqlite3_result_int64(out, query_clamp(model_duration_ns(model, slice)));
+        sqlite3_result_int64(out, query_clamp(timeline_duration_ns(timeline, slice)));
         break;
     case 8:
         result_text(out, ml_specialization(query, slice, place));
@@ -519,18 +519,18 @@ const struct row_table ml_table = {
 
 static size_t attribute_count(struct query *query)
 {
-    return query->model->attribute_count;
+    return query->timeline->attribute_count;
 }
 
 static int64_t attribute_key(struct query *query, size_t row, int column)
 {
-    return column ? (int64_t)query->model->attributes[row].slice : (int64_t)row;
+    return column ? (int64_t)query->timeline->attributes[row].slice : (int64_t)row;
 }
 
 static void attribute_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
     static const char *const types[] = { "", "text", "int", "real", "uint" };
-    const struct model_attribute *attribute = &query->model->attributes[row];
+    const struct timeline_attribute *attribute = &query->timeline->attributes[row];
 
     switch (column) {
     case 0:

@@ -24,31 +24,31 @@ void result_time(sqlite3_context *out, const struct query *query, uint64_t ns)
 
 uint32_t query_pid(const struct query *query, uint32_t process)
 {
-    return process < query->model->process_count ? query->model->processes[process].pid : 0;
+    return process < query->timeline->process_count ? query->timeline->processes[process].pid : 0;
 }
 
-const struct model_thread *query_thread(const struct query *query, uint32_t thread)
+const struct timeline_thread *query_thread(const struct query *query, uint32_t thread)
 {
-    static const struct model_thread none = { .process = MODEL_NONE, .name = "" };
+    static const struct timeline_thread none = { .process = TIMELINE_NONE, .name = "" };
 
-    return thread < query->model->thread_count ? &query->model->threads[thread] : &none;
+    return thread < query->timeline->thread_count ? &query->timeline->threads[thread] : &none;
 }
 
 const char *query_place_name(const struct query *query, uint32_t place)
 {
-    return place < query->model->place_count ? query->model->places[place].name : NULL;
+    return place < query->timeline->place_count ? query->timeline->places[place].name : NULL;
 }
 
 const char *query_place_model(const struct query *query, uint32_t place)
 {
-    uint32_t net = query->model->places[place].net;
+    uint32_t net = query->timeline->places[place].net;
 
-    return net < query->model->net_count ? query->model->nets[net].name : NULL;
+    return net < query->timeline->net_count ? query->timeline->nets[net].name : NULL;
 }
 
 const struct trace_tables *query_trace(const struct query *query)
 {
-    return trace_reader_tables(query->model->reader);
+    return trace_reader_tables(query->timeline->reader);
 }
 
 /* ---- trace_info -------------------------------------------------------------------------- */
@@ -59,13 +59,14 @@ static size_t one(struct query *query)
     return 1;
 }
 
-static void result_utc(sqlite3_context *out, const struct model *model)
+static void result_utc(sqlite3_context *out, const struct timeline *timeline)
 {
-    time_t seconds = (time_t)(((int64_t)model->begin_ns + model->realtime_offset_ns) / 1000000000);
+    time_t seconds =
+        (time_t)(((int64_t)timeline->begin_ns + timeline->realtime_offset_ns) / 1000000000);
     struct tm parts;
     char text[64];
 
-    if (!model->realtime_offset_ns || !gmtime_r(&seconds, &parts) ||
+    if (!timeline->realtime_offset_ns || !gmtime_r(&seconds, &parts) ||
         !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts))
         sqlite3_result_null(out);
     else
@@ -74,46 +75,46 @@ static void result_utc(sqlite3_context *out, const struct model *model)
 
 static void info_column(struct query *query, size_t row, int column, sqlite3_context *out)
 {
-    const struct model *model = query->model;
+    const struct timeline *timeline = query->timeline;
 
     (void)row;
     switch (column) {
     case 0:
-        result_uint(out, model->begin_ns);
+        result_uint(out, timeline->begin_ns);
         break;
     case 1:
-        sqlite3_result_int64(out, query_time(query, model->end_ns));
+        sqlite3_result_int64(out, query_time(query, timeline->end_ns));
         break;
     case 2:
-        if (model->realtime_offset_ns)
-            result_uint(out, model->begin_ns + (uint64_t)model->realtime_offset_ns);
+        if (timeline->realtime_offset_ns)
+            result_uint(out, timeline->begin_ns + (uint64_t)timeline->realtime_offset_ns);
         break;
     case 3:
-        result_utc(out, model);
+        result_utc(out, timeline);
         break;
     case 4:
-        result_uint(out, model->slice_count);
+        result_uint(out, timeline->slice_count);
         break;
     case 5:
-        result_uint(out, model->unfinished_count);
+        result_uint(out, timeline->unfinished_count);
         break;
     case 6:
-        result_uint(out, model->dropped);
+        result_uint(out, timeline->dropped);
         break;
     case 7:
-        result_uint(out, model->undecoded_blocks);
+        result_uint(out, timeline->undecoded_blocks);
         break;
     case 8:
-        result_uint(out, model->async_ends_without_begin);
+        result_uint(out, timeline->async_ends_without_begin);
         break;
     case 9:
-        result_uint(out, model->attributes_without_slice);
+        result_uint(out, timeline->attributes_without_slice);
         break;
     case 10:
-        result_uint(out, model->flow_points_without_begin);
+        result_uint(out, timeline->flow_points_without_begin);
         break;
     default:
-        result_uint(out, trace_reader_file(model->reader)->finished);
+        result_uint(out, trace_reader_file(timeline->reader)->finished);
         break;
     }
 }

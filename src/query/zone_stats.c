@@ -94,8 +94,8 @@ static int stats_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
         info->aConstraintUsage[at[argument]].omit = 1;
         info->idxNum |= 1 << argument;
     }
-    info->estimatedRows = (sqlite3_int64)table->query->model->place_count + 1;
-    info->estimatedCost = (double)table->query->model->slice_count + 1;
+    info->estimatedRows = (sqlite3_int64)table->query->timeline->place_count + 1;
+    info->estimatedCost = (double)table->query->timeline->slice_count + 1;
     return SQLITE_OK;
 }
 
@@ -136,7 +136,7 @@ static int stats_filter(sqlite3_vtab_cursor *base, int number, const char *plan,
         return SQLITE_OK; /* nothing begins in an empty range */
     options.filter.from_ns = cursor->from > 0 ? (uint64_t)cursor->from : 0;
     options.filter.to_ns = cursor->has_to ? (uint64_t)cursor->to : 0;
-    return stats_create(query->model, &options, &cursor->stats, NULL) ? SQLITE_NOMEM : SQLITE_OK;
+    return stats_create(query->timeline, &options, &cursor->stats, NULL) ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 static int stats_next(sqlite3_vtab_cursor *base)
@@ -179,13 +179,13 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
         sqlite3_result_text(out, row->name, -1, SQLITE_TRANSIENT);
         break;
     case STATS_KIND:
-        result_text(out, model_kind_name(row->kind));
+        result_text(out, timeline_kind_name(row->kind));
         break;
     case STATS_MODEL:
         result_text(out, row->model);
         break;
     case STATS_CATEGORY:
-        result_text(out, model_category_name(row->category));
+        result_text(out, timeline_category_name(row->category));
         break;
     case STATS_COUNT:
         sqlite3_result_int64(out, query_clamp(row->count));

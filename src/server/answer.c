@@ -58,16 +58,16 @@ void answer_status(struct server_answer *answer, enum ifg_status status,
                  err && err->message[0] ? err->message : ifg_status_name(status));
 }
 
-uint64_t request_ns(const struct model *model, double ns)
+uint64_t request_ns(const struct timeline *timeline, double ns)
 {
-    uint64_t length = model->end_ns - model->begin_ns;
+    uint64_t length = timeline->end_ns - timeline->begin_ns;
 
     if (!(ns > 0))
-        return model->begin_ns;
+        return timeline->begin_ns;
     /* A double may be larger than what it was made from. */
     if (ns >= 18e18 || (uint64_t)ns > length)
-        return model->end_ns == UINT64_MAX ? model->end_ns : model->end_ns + 1;
-    return model->begin_ns + (uint64_t)ns;
+        return timeline->end_ns == UINT64_MAX ? timeline->end_ns : timeline->end_ns + 1;
+    return timeline->begin_ns + (uint64_t)ns;
 }
 
 bool request_range(const struct server_request *request, uint64_t *out_t0_ns, uint64_t *out_t1_ns,
@@ -75,9 +75,9 @@ bool request_range(const struct server_request *request, uint64_t *out_t0_ns, ui
 {
     const char *t0_text = request_find(request->query, "t0");
     const char *t1_text = request_find(request->query, "t1");
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     double t0 = 0;
-    double t1 = (double)(model->end_ns - model->begin_ns) + 1;
+    double t1 = (double)(timeline->end_ns - timeline->begin_ns) + 1;
 
     *out_t0_ns = *out_t1_ns = 0;
     if ((t0_text && !request_parse_double(t0_text, &t0)) ||
@@ -89,10 +89,10 @@ bool request_range(const struct server_request *request, uint64_t *out_t0_ns, ui
         answer_error(answer, 400, "t1 must be larger than t0");
         return false;
     }
-    *out_t0_ns = request_ns(model, floor(t0));
-    *out_t1_ns = request_ns(model, ceil(t1));
-    if (*out_t0_ns > model->end_ns)
-        *out_t0_ns = model->end_ns;
+    *out_t0_ns = request_ns(timeline, floor(t0));
+    *out_t1_ns = request_ns(timeline, ceil(t1));
+    if (*out_t0_ns > timeline->end_ns)
+        *out_t0_ns = timeline->end_ns;
     if (*out_t1_ns <= *out_t0_ns) /* outside of the trace, or less than a nanosecond */
         *out_t1_ns = *out_t0_ns == UINT64_MAX ? *out_t0_ns-- : *out_t0_ns + 1;
     return true;

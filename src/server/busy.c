@@ -33,21 +33,22 @@ static void cover(double *shares, unsigned px, size_t stride, double start, doub
 static void put_categories(struct ifg_json *json, const struct server_trace *trace, unsigned px,
                            double ns_per_px, double *shares)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
 
     for (size_t i = 0; i < trace->ml.count; i++) {
         uint32_t id = trace->ml.ids[i];
 
-        cover(shares + model->places[model->place[id]].category, px, TRACE_CATEGORIES,
-              answer_ns(model, model->start_ns[id]), answer_ns(model, model_end_ns(model, id)),
-              ns_per_px);
+        cover(shares + timeline->places[timeline->place[id]].category, px, TRACE_CATEGORIES,
+              answer_ns(timeline, timeline->start_ns[id]),
+              answer_ns(timeline, timeline_end_ns(timeline, id)), ns_per_px);
     }
-    for (size_t i = 0; i < model->async_count; i++) {
-        const struct model_async *async = &model->asyncs[i];
+    for (size_t i = 0; i < timeline->async_count; i++) {
+        const struct timeline_async *async = &timeline->asyncs[i];
 
-        if (model->places[async->place].kind == TRACE_LOCATION_ML)
-            cover(shares + model->places[async->place].category, px, TRACE_CATEGORIES,
-                  answer_ns(model, async->start_ns), answer_ns(model, async->end_ns), ns_per_px);
+        if (timeline->places[async->place].kind == TRACE_LOCATION_ML)
+            cover(shares + timeline->places[async->place].category, px, TRACE_CATEGORIES,
+                  answer_ns(timeline, async->start_ns), answer_ns(timeline, async->end_ns),
+                  ns_per_px);
     }
     ifg_json_key(json, "categories");
     ifg_json_open(json, '[');
@@ -67,21 +68,21 @@ static void put_categories(struct ifg_json *json, const struct server_trace *tra
 static void put_cpu(struct ifg_json *json, const struct server_trace *trace, unsigned px,
                     double ns_per_px, double *sums)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
     double *times = sums + px;
     const struct track *track = NULL;
 
     for (size_t i = 0; i < trace->track_count && !track; i++)
         if (trace->tracks[i].kind == TRACK_COUNTER &&
-            strcmp(model->places[trace->tracks[i].place].name, "cpu total %") == 0)
+            strcmp(timeline->places[trace->tracks[i].place].name, "cpu total %") == 0)
             track = &trace->tracks[i];
     for (size_t i = 1; track && i < track->count; i++) {
-        const struct model_counter *before =
-            &model->counters[trace->counter_order[track->first + i - 1]];
-        const struct model_counter *counter =
-            &model->counters[trace->counter_order[track->first + i]];
-        double start = answer_ns(model, before->ns) / ns_per_px;
-        double end = answer_ns(model, counter->ns) / ns_per_px;
+        const struct timeline_counter *before =
+            &timeline->counters[trace->counter_order[track->first + i - 1]];
+        const struct timeline_counter *counter =
+            &timeline->counters[trace->counter_order[track->first + i]];
+        double start = answer_ns(timeline, before->ns) / ns_per_px;
+        double end = answer_ns(timeline, counter->ns) / ns_per_px;
         double value = counter->value / 100;
 
         if (!isfinite(value) || !(end > start))
@@ -118,11 +119,12 @@ static void put_findings(struct ifg_json *json, struct server_trace *trace)
         const struct finding *finding = &report->findings->items[i];
 
         for (size_t e = 0; e < finding->event_count && e < FINDING_EVENTS; e++) {
-            if (finding->events[e] >= trace->model->slice_count)
+            if (finding->events[e] >= trace->timeline->slice_count)
                 continue;
             ifg_json_open(json, '{');
             ifg_json_put_double(
-                json, "ns", answer_ns(trace->model, trace->model->start_ns[finding->events[e]]));
+                json, "ns",
+                answer_ns(trace->timeline, trace->timeline->start_ns[finding->events[e]]));
             ifg_json_put_string(json, "severity", finding_severity_name(finding->severity));
             ifg_json_put_uint(json, "finding", i);
             ifg_json_close(json, '}');
@@ -133,7 +135,7 @@ static void put_findings(struct ifg_json *json, struct server_trace *trace)
 
 void serve_busy(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     struct ifg_json json;
     double ns_per_px;
     double *shares;
@@ -142,7 +144,7 @@ void serve_busy(const struct server_request *request, struct server_answer *answ
 
     if (!request_px(request, &px, answer))
         return;
-    ns_per_px = ((double)(model->end_ns - model->begin_ns) + 1) / px;
+    ns_per_px = ((double)(timeline->end_ns - timeline->begin_ns) + 1) / px;
     shares = ifg_alloc((size_t)px * TRACE_CATEGORIES, sizeof *shares);
     sums = ifg_alloc((size_t)px * 2, sizeof *sums);
     if (shares && sums) {

@@ -22,7 +22,7 @@ static size_t first_value(const struct server_trace *trace, const struct track *
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (trace->model->counters[order[middle]].ns < ns)
+        if (trace->timeline->counters[order[middle]].ns < ns)
             low = middle + 1;
         else
             high = middle;
@@ -33,7 +33,7 @@ static size_t first_value(const struct server_trace *trace, const struct track *
 static size_t fill(const struct server_trace *trace, const struct track *track, uint64_t t0,
                    uint64_t t1, double bucket_ns, struct bucket *out, size_t most)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
     const uint32_t *order = trace->counter_order + track->first;
     size_t first = first_value(trace, track, t0);
     size_t end = first_value(trace, track, t1);
@@ -45,8 +45,8 @@ static size_t fill(const struct server_trace *trace, const struct track *track, 
     if (end < track->count)
         end++; /* and the one that a line goes to at the end */
     for (size_t i = first; i < end; i++) {
-        const struct model_counter *counter = &model->counters[order[i]];
-        double time = answer_ns(model, counter->ns);
+        const struct timeline_counter *counter = &timeline->counters[order[i]];
+        double time = answer_ns(timeline, counter->ns);
         double number = floor(time / bucket_ns);
         float value = (float)counter->value;
 
@@ -93,7 +93,7 @@ static void write_columns(const struct bucket *buckets, size_t n, struct ifg_byt
 void serve_counter(const struct server_request *request, struct server_answer *answer)
 {
     struct track *track = request_track(request, answer);
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     struct bucket *buckets;
     struct ifg_bytes *out;
     uint64_t t0;
@@ -117,12 +117,12 @@ void serve_counter(const struct server_request *request, struct server_answer *a
         return;
     }
     /* Three views: what is left and right of it is looked at next. */
-    t0 = t0 - model->begin_ns > width ? t0 - width : model->begin_ns;
-    t1 = model->end_ns + 1 - t1 > width ? t1 + width : model->end_ns + 1;
+    t0 = t0 - timeline->begin_ns > width ? t0 - width : timeline->begin_ns;
+    t1 = timeline->end_ns + 1 - t1 > width ? t1 + width : timeline->end_ns + 1;
     count = fill(request->trace, track, t0, t1, (double)width / px, buckets, most);
     out = answer_binary(answer);
-    columns_header(out, COLUMNS_COUNTERS, (uint32_t)count, 0, answer_ns(model, t0),
-                   answer_ns(model, t1));
+    columns_header(out, COLUMNS_COUNTERS, (uint32_t)count, 0, answer_ns(timeline, t0),
+                   answer_ns(timeline, t1));
     write_columns(buckets, count, out);
     ifg_free(buckets);
 }

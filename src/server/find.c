@@ -25,16 +25,16 @@ static int by_count(const void *a, const void *b)
     return left[0] > right[0] ? -1 : left[0] < right[0];
 }
 
-static void put_hits(struct ifg_json *json, const struct model *model,
+static void put_hits(struct ifg_json *json, const struct timeline *timeline,
                      const struct place_index *index, const char *text, size_t limit)
 {
-    uint64_t(*hits)[2] = ifg_alloc(model->place_count + 1, sizeof *hits);
+    uint64_t(*hits)[2] = ifg_alloc(timeline->place_count + 1, sizeof *hits);
     size_t count = 0;
 
     ifg_json_key(json, "hits");
     ifg_json_open(json, '[');
-    for (size_t p = 0; hits && p < model->place_count; p++)
-        if (index->sums[p].count && contains(model->places[p].name, text)) {
+    for (size_t p = 0; hits && p < timeline->place_count; p++)
+        if (index->sums[p].count && contains(timeline->places[p].name, text)) {
             hits[count][0] = index->sums[p].total_ns;
             hits[count++][1] = p;
         }
@@ -42,13 +42,14 @@ static void put_hits(struct ifg_json *json, const struct model *model,
         qsort(hits, count, sizeof *hits, by_count);
     for (size_t i = 0; i < count && i < limit; i++) {
         size_t p = (size_t)hits[i][1];
-        const struct model_place *place = &model->places[p];
+        const struct timeline_place *place = &timeline->places[p];
 
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "place", p);
         ifg_json_put_string(json, "name", place->name);
-        ifg_json_put_string(json, "kind", model_kind_name(place->kind));
-        ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
+        ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
+        ifg_json_put_int(json, "model",
+                         place->net < timeline->net_count ? (int64_t)place->net : -1);
         ifg_json_put_uint(json, "count", index->sums[p].count);
         ifg_json_put_uint(json, "total_ns", index->sums[p].total_ns);
         ifg_json_put_uint(json, "first", index->sums[p].first);
@@ -59,26 +60,26 @@ static void put_hits(struct ifg_json *json, const struct model *model,
     ifg_free(hits);
 }
 
-static void put_models(struct ifg_json *json, const struct model *model, const char *text,
+static void put_models(struct ifg_json *json, const struct timeline *timeline, const char *text,
                        size_t limit)
 {
     size_t count = 0;
 
     ifg_json_key(json, "models");
     ifg_json_open(json, '[');
-    for (size_t n = 0; n < model->net_count && count < limit; n++) {
-        if (!contains(model->nets[n].name, text))
+    for (size_t n = 0; n < timeline->net_count && count < limit; n++) {
+        if (!contains(timeline->nets[n].name, text))
             continue;
         count++;
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "id", n);
-        ifg_json_put_string(json, "name", model->nets[n].name);
+        ifg_json_put_string(json, "name", timeline->nets[n].name);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
 }
 
-static void put_routines(struct ifg_json *json, const struct model_profile *profile,
+static void put_routines(struct ifg_json *json, const struct timeline_profile *profile,
                          const char *text, size_t limit)
 {
     uint64_t(*hits)[2] = NULL;
@@ -99,7 +100,7 @@ static void put_routines(struct ifg_json *json, const struct model_profile *prof
             self[profile->routine_of[profile->trace->nodes[node - 1].frame]]++;
     }
     for (size_t r = 0; hits && self && r < profile->routine_count; r++)
-        if (contains(model_routine_name(profile, (uint32_t)r, name, sizeof name), text)) {
+        if (contains(timeline_routine_name(profile, (uint32_t)r, name, sizeof name), text)) {
             hits[count][0] = self[r];
             hits[count++][1] = r;
         }
@@ -110,7 +111,8 @@ static void put_routines(struct ifg_json *json, const struct model_profile *prof
 
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "routine", routine);
-        ifg_json_put_string(json, "name", model_routine_name(profile, routine, name, sizeof name));
+        ifg_json_put_string(json, "name",
+                            timeline_routine_name(profile, routine, name, sizeof name));
         ifg_json_put_uint(json, "self", hits[i][0]);
         ifg_json_close(json, '}');
     }
@@ -143,8 +145,8 @@ void serve_find(const struct server_request *request, struct server_answer *answ
     json = answer_json(answer);
     ifg_json_open(&json, '{');
     ifg_json_put_int(&json, "schema", 1);
-    put_hits(&json, request->model, index, text, limit);
-    put_models(&json, request->model, text, limit);
+    put_hits(&json, request->timeline, index, text, limit);
+    put_models(&json, request->timeline, text, limit);
     put_routines(&json, request->trace->profile, text, limit);
     ifg_json_close(&json, '}');
 }
@@ -160,7 +162,7 @@ static size_t read_places(const struct server_request *request, uint32_t *places
     enum ifg_status status;
 
     for (size_t i = 0; count != SIZE_MAX && i < count; i++)
-        if (places[i] >= request->model->place_count)
+        if (places[i] >= request->timeline->place_count)
             count = SIZE_MAX;
     if (count == SIZE_MAX) {
         answer_error(answer, 400, "places must be numbers of places as in meta: 1,2,3 (at most %u)",
@@ -176,44 +178,46 @@ static size_t read_places(const struct server_request *request, uint32_t *places
 }
 
 /* Of slices and async spans, as they are numbered. */
-static uint64_t start_of(const struct model *model, size_t number)
+static uint64_t start_of(const struct timeline *timeline, size_t number)
 {
-    return number < model->slice_count ? model->start_ns[number]
-                                       : model->asyncs[number - model->slice_count].start_ns;
+    return number < timeline->slice_count
+               ? timeline->start_ns[number]
+               : timeline->asyncs[number - timeline->slice_count].start_ns;
 }
 
-static size_t nearer(const struct model *model, size_t best, size_t found, bool after)
+static size_t nearer(const struct timeline *timeline, size_t best, size_t found, bool after)
 {
     if (found == SIZE_MAX || best == SIZE_MAX)
         return best == SIZE_MAX ? found : best;
     if (after)
-        return start_of(model, found) < start_of(model, best) ? found : best;
-    return start_of(model, found) > start_of(model, best) ? found : best;
+        return start_of(timeline, found) < start_of(timeline, best) ? found : best;
+    return start_of(timeline, found) > start_of(timeline, best) ? found : best;
 }
 
-static void put_next(struct ifg_json *json, const struct model *model, size_t best)
+static void put_next(struct ifg_json *json, const struct timeline *timeline, size_t best)
 {
     ifg_json_open(json, '{');
     ifg_json_key(json, "id");
     if (best == SIZE_MAX) {
         ifg_json_double(json, NAN);
     } else {
-        const struct model_async *async =
-            best < model->slice_count ? NULL : &model->asyncs[best - model->slice_count];
+        const struct timeline_async *async =
+            best < timeline->slice_count ? NULL : &timeline->asyncs[best - timeline->slice_count];
 
         ifg_json_uint(json, best);
-        ifg_json_put_double(json, "start", answer_ns(model, start_of(model, best)));
+        ifg_json_put_double(json, "start", answer_ns(timeline, start_of(timeline, best)));
         ifg_json_put_uint(json, "duration",
-                          async ? async->end_ns - async->start_ns : model_duration_ns(model, best));
+                          async ? async->end_ns - async->start_ns
+                                : timeline_duration_ns(timeline, best));
         ifg_json_put_uint(json, "thread",
-                          async ? async->begin_thread : model_thread_of(model, best));
+                          async ? async->begin_thread : timeline_thread_of(timeline, best));
     }
     ifg_json_close(json, '}');
 }
 
 void serve_next(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     const char *direction = request_text(request, "dir");
     const struct place_index *index = NULL;
     uint32_t places[PLACES_MOST];
@@ -234,18 +238,19 @@ void serve_next(const struct server_request *request, struct server_answer *answ
         answer_error(answer, 400, "dir must be 1 or -1");
         return;
     }
-    from_ns = request_ns(model, from);
+    from_ns = request_ns(timeline, from);
     if (after && from >= 0)
         from_ns++; /* after it; what begins with the trace is after a time before it */
     for (size_t i = 0; i < count; i++) {
-        size_t found = slices_neighbour(model, index, places[i], from_ns, after);
-        size_t span = asyncs_neighbour(model, places[i], from_ns, after);
+        size_t found = slices_neighbour(timeline, index, places[i], from_ns, after);
+        size_t span = asyncs_neighbour(timeline, places[i], from_ns, after);
 
-        best = nearer(model, best, found, after);
-        best = nearer(model, best, span == SIZE_MAX ? span : model->slice_count + span, after);
+        best = nearer(timeline, best, found, after);
+        best =
+            nearer(timeline, best, span == SIZE_MAX ? span : timeline->slice_count + span, after);
     }
     json = answer_json(answer);
-    put_next(&json, model, best);
+    put_next(&json, timeline, best);
 }
 
 static void mark(uint8_t *marked, unsigned px, double part)
@@ -257,11 +262,11 @@ static void mark(uint8_t *marked, unsigned px, double part)
 
 void serve_marks(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     const struct place_index *index = NULL;
     uint32_t places[PLACES_MOST];
     size_t count = read_places(request, places, &index, answer);
-    double length = (double)(model->end_ns - model->begin_ns) + 1;
+    double length = (double)(timeline->end_ns - timeline->begin_ns) + 1;
     struct ifg_json json;
     uint8_t *marked;
     unsigned px;
@@ -275,10 +280,10 @@ void serve_marks(const struct server_request *request, struct server_answer *ans
     }
     for (size_t i = 0; i < count; i++) {
         for (size_t k = index->first[places[i]]; k < index->first[places[i] + 1]; k++)
-            mark(marked, px, answer_ns(model, model->start_ns[index->by_place[k]]) / length);
-        for (size_t k = 0; k < model->async_count; k++)
-            if (model->asyncs[k].place == places[i])
-                mark(marked, px, answer_ns(model, model->asyncs[k].start_ns) / length);
+            mark(marked, px, answer_ns(timeline, timeline->start_ns[index->by_place[k]]) / length);
+        for (size_t k = 0; k < timeline->async_count; k++)
+            if (timeline->asyncs[k].place == places[i])
+                mark(marked, px, answer_ns(timeline, timeline->asyncs[k].start_ns) / length);
     }
     json = answer_json(answer);
     ifg_json_open(&json, '{');

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "model/flows.h"
+#include "timeline/flows.h"
 #include "server/flows_internal.h"
 #include "server/handler.h"
 #include "server/routes.h"
@@ -19,20 +19,20 @@ struct arrows {
     uint64_t left_out;
 };
 
-static struct arrow_end point_end(const struct model_flow_point *point)
+static struct arrow_end point_end(const struct timeline_flow_point *point)
 {
-    return (struct arrow_end){ point->ns, point->slice, point->thread, MODEL_NONE };
+    return (struct arrow_end){ point->ns, point->slice, point->thread, TIMELINE_NONE };
 }
 
-static struct arrow flow_arrow(const struct model *model, size_t point)
+static struct arrow flow_arrow(const struct timeline *timeline, size_t point)
 {
-    const struct model_flow_point *from = &model->flow_points[point];
+    const struct timeline_flow_point *from = &timeline->flow_points[point];
 
     return (struct arrow){
         .kind = ARROW_FLOW,
         .id = from->id,
         .flow = from->flow,
-        .name = model->places[from->place].name,
+        .name = timeline->places[from->place].name,
         .from = point_end(&from[0]),
         .to = point_end(&from[1]),
     };
@@ -46,10 +46,11 @@ struct chosen {
 };
 
 /* Takes the arrow that begins at this point, if there is one. */
-static bool choose(const struct model *model, struct chosen *chosen, uint32_t flow, size_t point)
+static bool choose(const struct timeline *timeline, struct chosen *chosen, uint32_t flow,
+                   size_t point)
 {
-    if (point + 1 >= model->flow_point_count || model->flow_points[point].flow != flow ||
-        model->flow_points[point + 1].flow != flow)
+    if (point + 1 >= timeline->flow_point_count || timeline->flow_points[point].flow != flow ||
+        timeline->flow_points[point + 1].flow != flow)
         return false;
     for (size_t i = 0; i < chosen->count; i++)
         if (chosen->points[i] == point)
@@ -68,42 +69,42 @@ static int by_point(const void *a, const void *b)
 }
 
 /* First what touches the slice, then what is one arrow away, then two ... */
-static void add_flows(const struct model *model, size_t slice, struct arrows *out)
+static void add_flows(const struct timeline *timeline, size_t slice, struct arrows *out)
 {
     struct chosen chosen = { .count = 0 };
     size_t first;
-    size_t count = model_flow_points_of(model, slice, &first);
-    uint32_t last = MODEL_NONE;
+    size_t count = timeline_flow_points_of(timeline, slice, &first);
+    uint32_t last = TIMELINE_NONE;
     uint64_t all = 0;
     bool more = true;
 
     for (size_t away = 0; more && chosen.count < OF_SLICE_MOST; away++) {
         more = false;
         for (size_t i = 0; i < count && chosen.count < OF_SLICE_MOST; i++) {
-            size_t point = model->flow_by_slice[first + i];
-            uint32_t flow = model->flow_points[point].flow;
+            size_t point = timeline->flow_by_slice[first + i];
+            uint32_t flow = timeline->flow_points[point].flow;
 
-            more |= choose(model, &chosen, flow, point + away);
+            more |= choose(timeline, &chosen, flow, point + away);
             if (point > away)
-                more |= choose(model, &chosen, flow, point - away - 1);
+                more |= choose(timeline, &chosen, flow, point - away - 1);
         }
     }
     for (size_t i = 0; i < count; i++) {
-        uint32_t flow = model->flow_points[model->flow_by_slice[first + i]].flow;
+        uint32_t flow = timeline->flow_points[timeline->flow_by_slice[first + i]].flow;
         size_t start;
 
         if (flow != last)
-            all += model_flow_extent(model, flow, &start) - 1;
+            all += timeline_flow_extent(timeline, flow, &start) - 1;
         last = flow;
     }
     if (chosen.count)
         qsort(chosen.points, chosen.count, sizeof *chosen.points, by_point);
     for (size_t i = 0; i < chosen.count; i++)
-        out->items[out->count++] = flow_arrow(model, chosen.points[i]);
+        out->items[out->count++] = flow_arrow(timeline, chosen.points[i]);
     out->left_out += all - chosen.count;
 }
 
-static void add_crossings(const struct model *model, const struct crossing_index *index,
+static void add_crossings(const struct timeline *timeline, const struct crossing_index *index,
                           size_t slice, struct arrows *out)
 {
     size_t shown = 0;
@@ -112,7 +113,7 @@ static void add_crossings(const struct model *model, const struct crossing_index
         if (index->items[i].from_slice != slice && index->items[i].to_slice != slice)
             continue;
         if (shown++ < OF_SLICE_MOST)
-            out->items[out->count++] = crossing_arrow(model, &index->items[i]);
+            out->items[out->count++] = crossing_arrow(timeline, &index->items[i]);
         else
             out->left_out++;
     }
@@ -159,19 +160,19 @@ static void see(struct ranging *ranging, const struct arrow *arrow)
     ranging->seen++;
 }
 
-static void see_all(struct ranging *ranging, const struct model *model,
+static void see_all(struct ranging *ranging, const struct timeline *timeline,
                     const struct crossing_index *index)
 {
     ranging->seen = 0;
-    for (size_t i = 0; i < model->arrow_count; i++) {
-        struct arrow arrow = flow_arrow(model, model->arrows[i]);
+    for (size_t i = 0; i < timeline->arrow_count; i++) {
+        struct arrow arrow = flow_arrow(timeline, timeline->arrows[i]);
 
         if (arrow.from.ns >= ranging->t1_ns)
             break;
         see(ranging, &arrow);
     }
     for (size_t i = 0; i < index->count; i++) {
-        struct arrow arrow = crossing_arrow(model, &index->items[i]);
+        struct arrow arrow = crossing_arrow(timeline, &index->items[i]);
 
         if (arrow.from.ns >= ranging->t1_ns)
             break;
@@ -179,15 +180,15 @@ static void see_all(struct ranging *ranging, const struct model *model,
     }
 }
 
-static void add_range(const struct model *model, const struct crossing_index *index, uint64_t t0_ns,
-                      uint64_t t1_ns, struct arrows *out)
+static void add_range(const struct timeline *timeline, const struct crossing_index *index,
+                      uint64_t t0_ns, uint64_t t1_ns, struct arrows *out)
 {
     struct ranging ranging = { t0_ns, t1_ns, .out = out };
 
-    see_all(&ranging, model, index);
+    see_all(&ranging, timeline, index);
     ranging.all = ranging.seen;
     if (ranging.all)
-        see_all(&ranging, model, index);
+        see_all(&ranging, timeline, index);
     out->left_out = ranging.seen - out->count;
 }
 
@@ -204,9 +205,9 @@ static const char *track_of(const struct server_trace *trace, const struct arrow
         const struct track *track = &trace->tracks[i];
 
         if (track->kind == TRACK_THREAD &&
-            (end->thread != MODEL_NONE
+            (end->thread != TIMELINE_NONE
                  ? track->thread == end->thread
-                 : end->sampled != MODEL_NONE && track->sampled == end->sampled))
+                 : end->sampled != TIMELINE_NONE && track->sampled == end->sampled))
             return track->id;
     }
     return NULL;
@@ -219,7 +220,7 @@ static void put_end(struct ifg_json *json, const struct server_trace *trace, con
 
     ifg_json_key(json, key);
     ifg_json_open(json, '{');
-    ifg_json_put_double(json, "ns", answer_ns(trace->model, end->ns));
+    ifg_json_put_double(json, "ns", answer_ns(trace->timeline, end->ns));
     if (end->slice == SIZE_MAX)
         put_null(json, "slice");
     else
@@ -239,7 +240,7 @@ static void put_arrow(struct ifg_json *json, const struct server_trace *trace,
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "kind", kinds[arrow->kind]);
     ifg_json_put_uint(json, "id", arrow->id);
-    if (arrow->flow == MODEL_NONE)
+    if (arrow->flow == TIMELINE_NONE)
         put_null(json, "flow");
     else
         ifg_json_put_uint(json, "flow", arrow->flow);
@@ -262,7 +263,7 @@ static void put_answer(struct ifg_json *json, const struct server_trace *trace,
     ifg_json_put_uint(json, "left_out", arrows->left_out);
     ifg_json_key(json, "kinds");
     ifg_json_open(json, '[');
-    if (trace->model->arrow_count)
+    if (trace->timeline->arrow_count)
         ifg_json_string(json, "flow");
     if (trace->profile && trace->profile->has_wakers)
         ifg_json_string(json, "wake");
@@ -274,7 +275,7 @@ static void put_answer(struct ifg_json *json, const struct server_trace *trace,
 
 void serve_flows(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     const struct crossing_index *index = NULL;
     struct ifg_error err = { 0 };
     enum ifg_status status;
@@ -284,7 +285,7 @@ void serve_flows(const struct server_request *request, struct server_answer *ans
     uint64_t t1_ns;
     uint32_t slice;
 
-    if (!request_index(request, "slice", true, model->slice_count + request->trace->extra_count,
+    if (!request_index(request, "slice", true, timeline->slice_count + request->trace->extra_count,
                        &slice, answer) ||
         !request_range(request, &t0_ns, &t1_ns, answer))
         return;
@@ -295,10 +296,10 @@ void serve_flows(const struct server_request *request, struct server_answer *ans
     }
     arrows = ifg_alloc(1, sizeof *arrows);
     if (arrows && slice == UINT32_MAX) {
-        add_range(model, index, t0_ns, t1_ns, arrows);
-    } else if (arrows && slice < model->slice_count) {
-        add_flows(model, slice, arrows);
-        add_crossings(model, index, slice, arrows);
+        add_range(timeline, index, t0_ns, t1_ns, arrows);
+    } else if (arrows && slice < timeline->slice_count) {
+        add_flows(timeline, slice, arrows);
+        add_crossings(timeline, index, slice, arrows);
         if (!add_wakes(request->trace, slice, arrows)) {
             ifg_free(arrows);
             arrows = NULL;

@@ -10,14 +10,14 @@ enum arrow_kind { ARROW_FLOW, ARROW_WAKE, ARROW_ASYNC, ARROW_KINDS };
 struct arrow_end {
     uint64_t ns;
     size_t slice;     /* SIZE_MAX: none */
-    uint32_t thread;  /* of model->threads, or MODEL_NONE */
+    uint32_t thread;  /* of model->threads, or TIMELINE_NONE */
     uint32_t sampled; /* of the profile's threads, where that is all that is known */
 };
 
 struct arrow {
     enum arrow_kind kind;
     uint64_t id;
-    uint32_t flow; /* MODEL_NONE: it is no part of one */
+    uint32_t flow; /* TIMELINE_NONE: it is no part of one */
     const char *name;
     struct arrow_end from;
     struct arrow_end to;
@@ -38,7 +38,7 @@ struct crossing_index {
 /* Made on first use, like everything that is kept. */
 enum ifg_status trace_crossings(struct server_trace *trace, const struct crossing_index **out_index,
                                 struct ifg_error *err) IFG_MUST_CHECK;
-struct arrow crossing_arrow(const struct model *model, const struct crossing *crossing);
+struct arrow crossing_arrow(const struct timeline *timeline, const struct crossing *crossing);
 
 /* Who woke the thread of a slice so that it could begin or go on: those after the longest waits, by
  * time. Returns how many there are, which may be more than `most`. SIZE_MAX: memory is short. */

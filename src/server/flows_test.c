@@ -49,8 +49,8 @@ static void open_asked(struct asked *asked, struct ml_trace *trace)
 {
     REQUIRE(ml_trace_load(trace));
     memset(asked, 0, sizeof *asked);
-    asked->trace.model = trace->model;
-    REQUIRE(model_profile_get(trace->model, &asked->trace.profile, NULL) == IFG_OK);
+    asked->trace.timeline = trace->timeline;
+    REQUIRE(timeline_profile_get(trace->timeline, &asked->trace.profile, NULL) == IFG_OK);
     REQUIRE(trace_build_tracks(&asked->trace, NULL) == IFG_OK);
 }
 
@@ -65,7 +65,7 @@ static void close_asked(struct asked *asked, struct ml_trace *trace)
 static const char *ask(struct asked *asked, const char *question)
 {
     struct server_request request = { .trace = &asked->trace,
-                                      .model = asked->trace.model,
+                                      .timeline = asked->trace.timeline,
                                       .query = &asked->request };
     char target[128];
     const char *why;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "model/flows.h"
+#include "timeline/flows.h"
 #include "server/flows_internal.h"
 
 /* A slice that begins so soon after its thread was woken began because of it. */
@@ -36,19 +36,19 @@ static int by_state(const void *a, const void *b)
 
 /* The end of a wake-up at which somebody woke. The slice is not known yet. */
 static struct arrow_end waker_end(const struct server_trace *trace,
-                                  const struct model_thread_state *state)
+                                  const struct timeline_thread_state *state)
 {
-    const struct model *model = trace->model;
-    const struct model_profile *profile = trace->profile;
-    struct arrow_end end = { state->start_ns, SIZE_MAX, MODEL_NONE, MODEL_NONE };
+    const struct timeline *timeline = trace->timeline;
+    const struct timeline_profile *profile = trace->profile;
+    struct arrow_end end = { state->start_ns, SIZE_MAX, TIMELINE_NONE, TIMELINE_NONE };
 
-    for (size_t i = 0; i < profile->thread_count && end.sampled == MODEL_NONE; i++)
+    for (size_t i = 0; i < profile->thread_count && end.sampled == TIMELINE_NONE; i++)
         if (profile->threads[i].tid == state->waker)
             end.sampled = (uint32_t)i;
-    if (end.sampled != MODEL_NONE)
+    if (end.sampled != TIMELINE_NONE)
         end.thread = profile->threads[end.sampled].thread;
-    for (size_t i = 0; i < model->thread_count && end.sampled == MODEL_NONE; i++)
-        if (model->threads[i].tid == state->waker)
+    for (size_t i = 0; i < timeline->thread_count && end.sampled == TIMELINE_NONE; i++)
+        if (timeline->threads[i].tid == state->waker)
             end.thread = (uint32_t)i;
     return end;
 }
@@ -56,27 +56,27 @@ static struct arrow_end waker_end(const struct server_trace *trace,
 static const char *waker_name(const struct server_trace *trace, const struct arrow_end *end,
                               uint32_t tid)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
 
-    if (end->thread < model->thread_count && model->threads[end->thread].name[0])
-        return model->threads[end->thread].name;
-    if (end->sampled != MODEL_NONE && trace->profile->threads[end->sampled].name[0])
+    if (end->thread < timeline->thread_count && timeline->threads[end->thread].name[0])
+        return timeline->threads[end->thread].name;
+    if (end->sampled != TIMELINE_NONE && trace->profile->threads[end->sampled].name[0])
         return trace->profile->threads[end->sampled].name;
-    return model_kernel_name(trace->profile, tid);
+    return timeline_kernel_name(trace->profile, tid);
 }
 
 /* All wake-ups of a thread that are ours to show; room for the number of its states. */
-static size_t list_wakes(const struct model_thread_state *states, size_t count, uint64_t start_ns,
-                         uint64_t end_ns, struct wake *out)
+static size_t list_wakes(const struct timeline_thread_state *states, size_t count,
+                         uint64_t start_ns, uint64_t end_ns, struct wake *out)
 {
     size_t found = 0;
 
     for (size_t i = 0; i < count && states[i].start_ns < end_ns; i++) {
-        const struct model_thread_state *state = &states[i];
+        const struct timeline_thread_state *state = &states[i];
         bool was_blocked =
-            i && states[i - 1].state == MODEL_BLOCKED && states[i - 1].end_ns == state->start_ns;
+            i && states[i - 1].state == TIMELINE_BLOCKED && states[i - 1].end_ns == state->start_ns;
 
-        if (state->state == MODEL_RUNNABLE && state->woken && state->waker &&
+        if (state->state == TIMELINE_RUNNABLE && state->woken && state->waker &&
             (state->end_ns >= start_ns || start_ns - state->end_ns <= JUST_BEFORE_NS))
             out[found++] = (struct wake){
                 state->end_ns - (was_blocked ? states[i - 1].start_ns : state->start_ns), i
@@ -86,7 +86,8 @@ static size_t list_wakes(const struct model_thread_state *states, size_t count, 
 }
 
 /* The first state that matters. */
-static size_t first_state(const struct model_thread_state *states, size_t count, uint64_t start_ns)
+static size_t first_state(const struct timeline_thread_state *states, size_t count,
+                          uint64_t start_ns)
 {
     uint64_t from = start_ns > JUST_BEFORE_NS ? start_ns - JUST_BEFORE_NS : 0;
     size_t low = 0;
@@ -105,11 +106,11 @@ static size_t first_state(const struct model_thread_state *states, size_t count,
 
 size_t flows_wakes(const struct server_trace *trace, size_t slice, struct arrow *out, size_t most)
 {
-    const struct model *model = trace->model;
-    const struct model_profile *profile = trace->profile;
-    uint32_t thread = model_thread_of(model, slice);
-    const struct model_sampled_thread *of = NULL;
-    const struct model_thread_state *states;
+    const struct timeline *timeline = trace->timeline;
+    const struct timeline_profile *profile = trace->profile;
+    uint32_t thread = timeline_thread_of(timeline, slice);
+    const struct timeline_sampled_thread *of = NULL;
+    const struct timeline_thread_state *states;
     struct wake *wakes;
     size_t first;
     size_t count;
@@ -119,32 +120,33 @@ size_t flows_wakes(const struct server_trace *trace, size_t slice, struct arrow 
             of = &profile->threads[i];
     if (!of || !of->state_count)
         return 0;
-    first = first_state(profile->states + of->first_state, of->state_count, model->start_ns[slice]);
+    first =
+        first_state(profile->states + of->first_state, of->state_count, timeline->start_ns[slice]);
     states = profile->states + of->first_state + first;
     wakes = ifg_alloc(of->state_count - first, sizeof *wakes);
     if (!wakes)
         return SIZE_MAX;
-    count = list_wakes(states, of->state_count - first, model->start_ns[slice],
-                       model_end_ns(model, slice), wakes);
+    count = list_wakes(states, of->state_count - first, timeline->start_ns[slice],
+                       timeline_end_ns(timeline, slice), wakes);
     if (count > most) {
         qsort(wakes, count, sizeof *wakes, by_wait);
         qsort(wakes, most, sizeof *wakes, by_state);
     }
     for (size_t i = 0; i < count && i < most; i++) {
-        const struct model_thread_state *state = &states[wakes[i].state];
-        struct model_sweep sweep = { .model = model, .thread = MODEL_NONE };
+        const struct timeline_thread_state *state = &states[wakes[i].state];
+        struct timeline_sweep sweep = { .timeline = timeline, .thread = TIMELINE_NONE };
         struct arrow_end from = waker_end(trace, state);
 
-        if (from.thread < model->thread_count)
-            from.slice = model_sweep_at(&sweep, from.thread, from.ns);
-        model_sweep_fini(&sweep);
+        if (from.thread < timeline->thread_count)
+            from.slice = timeline_sweep_at(&sweep, from.thread, from.ns);
+        timeline_sweep_fini(&sweep);
         out[i] = (struct arrow){
             .kind = ARROW_WAKE,
             .id = state->waker,
-            .flow = MODEL_NONE,
+            .flow = TIMELINE_NONE,
             .name = waker_name(trace, &from, state->waker),
             .from = from,
-            .to = { state->end_ns, slice, thread, MODEL_NONE },
+            .to = { state->end_ns, slice, thread, TIMELINE_NONE },
         };
     }
     ifg_free(wakes);
@@ -169,30 +171,30 @@ static int by_thread(const void *a, const void *b)
     return left->ns < right->ns ? -1 : left->ns > right->ns;
 }
 
-static bool is_crossing(const struct model *model, const struct model_async *span)
+static bool is_crossing(const struct timeline *timeline, const struct timeline_async *span)
 {
-    return span->end_thread < model->thread_count && span->begin_thread < model->thread_count &&
-           span->end_thread != span->begin_thread;
+    return span->end_thread < timeline->thread_count &&
+           span->begin_thread < timeline->thread_count && span->end_thread != span->begin_thread;
 }
 
-static struct crossing_index *make_crossings(const struct model *model)
+static struct crossing_index *make_crossings(const struct timeline *timeline)
 {
     struct crossing_index *index = ifg_alloc(1, sizeof *index);
-    struct model_sweep sweep = { .model = model, .thread = MODEL_NONE };
+    struct timeline_sweep sweep = { .timeline = timeline, .thread = TIMELINE_NONE };
     struct moment *moments = NULL;
     size_t count = 0;
 
     if (!index)
         return NULL;
-    for (size_t i = 0; i < model->async_count; i++)
-        count += is_crossing(model, &model->asyncs[i]);
+    for (size_t i = 0; i < timeline->async_count; i++)
+        count += is_crossing(timeline, &timeline->asyncs[i]);
     index->items = ifg_alloc(count, sizeof *index->items);
     moments = ifg_alloc(2 * count, sizeof *moments);
-    for (size_t i = 0; index->items && moments && i < model->async_count; i++) {
-        const struct model_async *span = &model->asyncs[i];
+    for (size_t i = 0; index->items && moments && i < timeline->async_count; i++) {
+        const struct timeline_async *span = &timeline->asyncs[i];
         struct crossing *crossing = &index->items[index->count];
 
-        if (!is_crossing(model, span))
+        if (!is_crossing(timeline, span))
             continue;
         crossing->span = i;
         moments[2 * index->count] =
@@ -204,8 +206,8 @@ static struct crossing_index *make_crossings(const struct model *model)
     if (index->count)
         qsort(moments, 2 * index->count, sizeof *moments, by_thread);
     for (size_t i = 0; i < 2 * index->count; i++)
-        *moments[i].out_slice = model_sweep_at(&sweep, moments[i].thread, moments[i].ns);
-    model_sweep_fini(&sweep);
+        *moments[i].out_slice = timeline_sweep_at(&sweep, moments[i].thread, moments[i].ns);
+    timeline_sweep_fini(&sweep);
     if (!index->items || !moments || sweep.no_memory) {
         ifg_free(index->items);
         ifg_free(index);
@@ -220,7 +222,7 @@ enum ifg_status trace_crossings(struct server_trace *trace, const struct crossin
 {
     pthread_mutex_lock(&trace->index_lock);
     if (!trace->crossings)
-        trace->crossings = make_crossings(trace->model);
+        trace->crossings = make_crossings(trace->timeline);
     *out_index = trace->crossings;
     pthread_mutex_unlock(&trace->index_lock);
     return *out_index ? IFG_OK : ifg_fail(err, IFG_NO_MEMORY, "memory is short for async spans");
@@ -234,16 +236,16 @@ void trace_destroy_crossings(struct server_trace *trace)
     trace->crossings = NULL;
 }
 
-struct arrow crossing_arrow(const struct model *model, const struct crossing *crossing)
+struct arrow crossing_arrow(const struct timeline *timeline, const struct crossing *crossing)
 {
-    const struct model_async *span = &model->asyncs[crossing->span];
+    const struct timeline_async *span = &timeline->asyncs[crossing->span];
 
     return (struct arrow){
         .kind = ARROW_ASYNC,
         .id = span->id,
-        .flow = MODEL_NONE,
-        .name = model->places[span->place].name,
-        .from = { span->start_ns, crossing->from_slice, span->begin_thread, MODEL_NONE },
-        .to = { span->end_ns, crossing->to_slice, span->end_thread, MODEL_NONE },
+        .flow = TIMELINE_NONE,
+        .name = timeline->places[span->place].name,
+        .from = { span->start_ns, crossing->from_slice, span->begin_thread, TIMELINE_NONE },
+        .to = { span->end_ns, crossing->to_slice, span->end_thread, TIMELINE_NONE },
     };
 }

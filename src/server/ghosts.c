@@ -39,7 +39,7 @@ static void close_from(struct ghosts *ghosts, size_t depth)
 }
 
 /* The routines of a sample from the root on, and which of them are not certain. */
-static size_t unfold(const struct model_profile *profile, uint32_t stack, uint32_t *routines,
+static size_t unfold(const struct timeline_profile *profile, uint32_t stack, uint32_t *routines,
                      uint8_t *inferred)
 {
     const struct trace_profile *trace = profile->trace;
@@ -64,8 +64,8 @@ static size_t unfold(const struct model_profile *profile, uint32_t stack, uint32
     return count;
 }
 
-static void add_sample(struct ghosts *ghosts, const struct model_profile *profile,
-                       const struct model_sample *sample, uint64_t period_ns)
+static void add_sample(struct ghosts *ghosts, const struct timeline_profile *profile,
+                       const struct timeline_sample *sample, uint64_t period_ns)
 {
     uint32_t routines[DEPTH_MOST];
     uint8_t inferred[DEPTH_MOST];
@@ -107,7 +107,7 @@ static void cut_overlaps(struct lod_span *spans, const uint32_t *ids, const uint
     }
 }
 
-static enum ifg_status make_rows(const struct model *model, struct ghosts *ghosts,
+static enum ifg_status make_rows(const struct timeline *timeline, struct ghosts *ghosts,
                                  struct lod **out_lod)
 {
     uint32_t *ids = ifg_alloc(ghosts->count + 1, sizeof *ids);
@@ -122,7 +122,7 @@ static enum ifg_status make_rows(const struct model *model, struct ghosts *ghost
             rows[i] = (uint16_t)ghosts->spans[i].row;
         }
         cut_overlaps(ghosts->spans, ids, rows, ghosts->count, last);
-        status = lod_create_rows(model, 0, ghosts->spans, ids, rows, ghosts->count, out_lod);
+        status = lod_create_rows(timeline, 0, ghosts->spans, ids, rows, ghosts->count, out_lod);
     }
     ifg_free(last);
     ifg_free(rows);
@@ -132,8 +132,8 @@ static enum ifg_status make_rows(const struct model *model, struct ghosts *ghost
 
 static enum ifg_status make_ghosts(const struct server_trace *trace, struct track *track)
 {
-    const struct model_profile *profile = trace->profile;
-    const struct model_sampled_thread *thread = &profile->threads[track->sampled];
+    const struct timeline_profile *profile = trace->profile;
+    const struct timeline_sampled_thread *thread = &profile->threads[track->sampled];
     double hz = profile->hz > 1 ? profile->hz : 100;
     struct ghosts *ghosts = ifg_alloc(1, sizeof *ghosts);
     enum ifg_status status = IFG_NO_MEMORY;
@@ -145,7 +145,7 @@ static enum ifg_status make_ghosts(const struct server_trace *trace, struct trac
                    ifg_u64_of(1e9 / hz));
     close_from(ghosts, 0);
     if (!ghosts->no_memory)
-        status = make_rows(trace->model, ghosts, &track->ghosts);
+        status = make_rows(trace->timeline, ghosts, &track->ghosts);
     if (status)
         ifg_free(ghosts->spans);
     else
@@ -162,7 +162,7 @@ enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
     *out_lod = NULL;
     if (track->kind != TRACK_THREAD)
         return ifg_fail(err, IFG_INVALID, "track %s is no thread", track->id);
-    if (track->sampled == MODEL_NONE)
+    if (track->sampled == TIMELINE_NONE)
         return IFG_OK;
     pthread_mutex_lock(&track->lock);
     if (!track->ghosts)
@@ -191,6 +191,7 @@ void serve_ghosts(const struct server_request *request, struct server_answer *an
     if (status)
         answer_status(answer, status, &err);
     else
-        lod_write(request->model, &items, lod ? lod->row_count : 0, t0, t1, answer_binary(answer));
+        lod_write(request->timeline, &items, lod ? lod->row_count : 0, t0, t1,
+                  answer_binary(answer));
     lod_items_fini(&items);
 }

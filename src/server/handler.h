@@ -47,7 +47,7 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 #include "server/request.h"
 #include "server/trace.h"
 
@@ -58,11 +58,11 @@ struct MHD_Response;
 struct traces;
 
 struct server_request {
-    struct traces *traces;       /* all of the server (traces.h) */
-    struct server_trace *trace;  /* NULL for addresses outside /api/t/ID/ */
-    const struct model *model;   /* the same */
-    const struct request *query; /* the parameters, already unescaped */
-    struct live_server *live;    /* the recording that is followed, or NULL */
+    struct traces *traces;           /* all of the server (traces.h) */
+    struct server_trace *trace;      /* NULL for addresses outside /api/t/ID/ */
+    const struct timeline *timeline; /* the same */
+    const struct request *query;     /* the parameters, already unescaped */
+    struct live_server *live;        /* the recording that is followed, or NULL */
 };
 
 struct server_answer {
@@ -89,13 +89,14 @@ void answer_status(struct server_answer *answer, enum ifg_status status,
                    const struct ifg_error *err);
 
 /* A model time as answers have it: since the trace's begin. */
-static inline double answer_ns(const struct model *model, uint64_t ns)
+static inline double answer_ns(const struct timeline *timeline, uint64_t ns)
 {
-    return ns >= model->begin_ns ? (double)(ns - model->begin_ns) : -(double)(model->begin_ns - ns);
+    return ns >= timeline->begin_ns ? (double)(ns - timeline->begin_ns)
+                                    : -(double)(timeline->begin_ns - ns);
 }
 
 /* The other way round, and not outside of the trace: hostile numbers lead nowhere. */
-uint64_t request_ns(const struct model *model, double ns);
+uint64_t request_ns(const struct timeline *timeline, double ns);
 
 /* "t0" and "t1" as model times, clamped to the trace; both absent: the whole trace. False: the
  * answer says what is wrong with them. */

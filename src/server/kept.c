@@ -3,43 +3,43 @@
 #include "base/alloc.h"
 #include "server/trace.h"
 
-static struct place_index *make_index(const struct model *model)
+static struct place_index *make_index(const struct timeline *timeline)
 {
     struct place_index *index = ifg_alloc(1, sizeof *index);
-    size_t *next = ifg_alloc(model->place_count + 1, sizeof *next);
+    size_t *next = ifg_alloc(timeline->place_count + 1, sizeof *next);
     size_t at = 0;
 
     if (!index || !next)
         goto fail;
-    index->by_place = ifg_alloc(model->slice_count + 1, sizeof *index->by_place);
-    index->first = ifg_alloc(model->place_count + 1, sizeof *index->first);
-    index->sums = ifg_alloc(model->place_count + 1, sizeof *index->sums);
+    index->by_place = ifg_alloc(timeline->slice_count + 1, sizeof *index->by_place);
+    index->first = ifg_alloc(timeline->place_count + 1, sizeof *index->first);
+    index->sums = ifg_alloc(timeline->place_count + 1, sizeof *index->sums);
     if (!index->by_place || !index->first || !index->sums)
         goto fail;
-    for (size_t i = 0; i < model->slice_count; i++) {
-        struct place_sum *sum = &index->sums[model->place[i]];
+    for (size_t i = 0; i < timeline->slice_count; i++) {
+        struct place_sum *sum = &index->sums[timeline->place[i]];
 
         sum->count++;
-        sum->total_ns += model_duration_ns(model, i);
+        sum->total_ns += timeline_duration_ns(timeline, i);
     }
-    for (size_t p = 0; p < model->place_count; p++) {
+    for (size_t p = 0; p < timeline->place_count; p++) {
         index->first[p] = next[p] = at;
         at += index->sums[p].count;
     }
-    index->first[model->place_count] = at;
-    for (size_t i = 0; i < model->slice_count; i++)
-        index->by_place[next[model->place[i]]++] = (uint32_t)i;
-    for (size_t p = 0; p < model->place_count; p++)
+    index->first[timeline->place_count] = at;
+    for (size_t i = 0; i < timeline->slice_count; i++)
+        index->by_place[next[timeline->place[i]]++] = (uint32_t)i;
+    for (size_t p = 0; p < timeline->place_count; p++)
         index->sums[p].first =
             index->sums[p].count ? index->by_place[index->first[p]] : PLACE_SUM_NONE;
-    for (size_t i = 0; i < model->async_count; i++) {
-        const struct model_async *async = &model->asyncs[i];
+    for (size_t i = 0; i < timeline->async_count; i++) {
+        const struct timeline_async *async = &timeline->asyncs[i];
         struct place_sum *sum = &index->sums[async->place];
 
         sum->count++;
         sum->total_ns += async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0;
         if (sum->first == PLACE_SUM_NONE)
-            sum->first = model->slice_count + i;
+            sum->first = timeline->slice_count + i;
     }
     ifg_free(next);
     return index;
@@ -59,7 +59,7 @@ enum ifg_status trace_places(struct server_trace *trace, const struct place_inde
 {
     pthread_mutex_lock(&trace->index_lock);
     if (!trace->index)
-        trace->index = make_index(trace->model);
+        trace->index = make_index(trace->timeline);
     *out_index = trace->index;
     pthread_mutex_unlock(&trace->index_lock);
     return *out_index ? IFG_OK
@@ -75,7 +75,7 @@ enum ifg_status trace_report(struct server_trace *trace, const struct report **o
     pthread_mutex_lock(&trace->report_lock);
     report = atomic_load(&trace->report);
     if (!report) {
-        status = report_create(trace->model, &report, err);
+        status = report_create(trace->timeline, &report, err);
         if (!status)
             atomic_store(&trace->report, report);
     }

@@ -19,13 +19,13 @@
 
 static inline uint64_t item_start(const struct lod *lod, uint32_t id)
 {
-    return id < lod->slice_count ? lod->model->start_ns[id]
+    return id < lod->slice_count ? lod->timeline->start_ns[id]
                                  : lod->spans[id - lod->slice_count].start_ns;
 }
 
 static inline uint64_t item_duration(const struct lod *lod, uint32_t id)
 {
-    return id < lod->slice_count ? model_duration_ns(lod->model, id)
+    return id < lod->slice_count ? timeline_duration_ns(lod->timeline, id)
                                  : lod->spans[id - lod->slice_count].duration_ns;
 }
 
@@ -35,7 +35,7 @@ static inline uint32_t item_short(const struct lod *lod, uint32_t id)
     uint64_t ns;
 
     if (id < lod->slice_count)
-        return lod->model->duration_ns[id];
+        return lod->timeline->duration_ns[id];
     ns = lod->spans[id - lod->slice_count].duration_ns;
     return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
@@ -133,13 +133,13 @@ static enum ifg_status make_rows(struct lod *lod, const size_t *sizes, size_t ro
     return IFG_OK;
 }
 
-static struct lod *lod_new(const struct model *model, size_t slice_count,
+static struct lod *lod_new(const struct timeline *timeline, size_t slice_count,
                            const struct lod_span *spans)
 {
     struct lod *lod = ifg_alloc(1, sizeof *lod);
 
     if (lod) {
-        lod->model = model;
+        lod->timeline = timeline;
         lod->slice_count = slice_count;
         lod->spans = spans;
     }
@@ -177,11 +177,11 @@ out:
     return status;
 }
 
-enum ifg_status lod_create_rows(const struct model *model, size_t slice_count,
+enum ifg_status lod_create_rows(const struct timeline *timeline, size_t slice_count,
                                 const struct lod_span *spans, const uint32_t *ids,
                                 const uint16_t *row_of, size_t count, struct lod **out_lod)
 {
-    struct lod *lod = lod_new(model, slice_count, spans);
+    struct lod *lod = lod_new(timeline, slice_count, spans);
     enum ifg_status status;
 
     *out_lod = NULL;
@@ -196,17 +196,18 @@ enum ifg_status lod_create_rows(const struct model *model, size_t slice_count,
     return IFG_OK;
 }
 
-enum ifg_status lod_create_thread(const struct model *model, uint32_t thread, struct lod **out_lod)
+enum ifg_status lod_create_thread(const struct timeline *timeline, uint32_t thread,
+                                  struct lod **out_lod)
 {
-    const struct model_thread *of = &model->threads[thread];
-    struct lod *lod = lod_new(model, model->slice_count, NULL);
+    const struct timeline_thread *of = &timeline->threads[thread];
+    struct lod *lod = lod_new(timeline, timeline->slice_count, NULL);
     enum ifg_status status;
 
     *out_lod = NULL;
     if (!lod)
         return IFG_NO_MEMORY;
     status =
-        split_rows(lod, NULL, of->first_slice, model->depth + of->first_slice, of->slice_count);
+        split_rows(lod, NULL, of->first_slice, timeline->depth + of->first_slice, of->slice_count);
     if (status) {
         lod_destroy(lod);
         return status;
@@ -368,7 +369,7 @@ static enum ifg_status add_range(const struct lod *lod, size_t r, size_t from, s
     const struct lod_span *span = slice ? NULL : &lod->spans[id - lod->slice_count];
     struct lod_item item = {
         .start_ns = row_start(lod, row, from),
-        .place = slice ? lod->model->place[id] : span->place,
+        .place = slice ? lod->timeline->place[id] : span->place,
         .count = (uint32_t)(to - from),
         .id = id,
         .row = (uint16_t)r,
@@ -377,7 +378,7 @@ static enum ifg_status add_range(const struct lod *lod, size_t r, size_t from, s
     uint64_t end = row_end(lod, row, to - 1);
 
     item.duration_ns = end > item.start_ns ? end - item.start_ns : 0;
-    if (slice && lod->outlines && lod->model->places[item.place].kind == TRACE_LOCATION_ML)
+    if (slice && lod->outlines && lod->timeline->places[item.place].kind == TRACE_LOCATION_ML)
         item.flags |= LOD_OUTLINE;
     if (to - from > 1) {
         item.flags |= LOD_MERGED;
@@ -392,7 +393,7 @@ static enum ifg_status add_range(const struct lod *lod, size_t r, size_t from, s
             if (sum > item.count)
                 item.count = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
         }
-    } else if (slice && model_is_unfinished(lod->model, id)) {
+    } else if (slice && timeline_is_unfinished(lod->timeline, id)) {
         item.flags |= LOD_UNFINISHED;
     } else if (span) {
         item.count = span->count;
@@ -470,8 +471,8 @@ enum ifg_status lod_view(const struct lod *lod, unsigned px, uint64_t *t0_ns, ui
 {
     uint64_t width = *t1_ns - *t0_ns;
     double least_ns = (double)width / px * LOD_MERGE_PX;
-    uint64_t begin = lod->model->begin_ns;
-    uint64_t end = lod->model->end_ns + 1;
+    uint64_t begin = lod->timeline->begin_ns;
+    uint64_t end = lod->timeline->end_ns + 1;
     uint64_t before = *t0_ns > begin ? *t0_ns - begin : 0;
     uint64_t after = end > *t1_ns ? end - *t1_ns : 0;
     uint64_t wide_t0 = *t0_ns - (before < width ? before : width);
@@ -496,7 +497,7 @@ enum ifg_status lod_view(const struct lod *lod, unsigned px, uint64_t *t0_ns, ui
     return status;
 }
 
-void lod_write(const struct model *model, const struct lod_items *items, size_t rows,
+void lod_write(const struct timeline *timeline, const struct lod_items *items, size_t rows,
                uint64_t t0_ns, uint64_t t1_ns, struct ifg_bytes *out)
 {
     size_t n = items->count;
@@ -506,8 +507,8 @@ void lod_write(const struct model *model, const struct lod_items *items, size_t 
     uint32_t *words;
 
     columns_header(out, COLUMNS_SLICES, (uint32_t)n, (uint32_t)rows,
-                   (double)(int64_t)(t0_ns - model->begin_ns),
-                   (double)(int64_t)(t1_ns - model->begin_ns));
+                   (double)(int64_t)(t0_ns - timeline->begin_ns),
+                   (double)(int64_t)(t1_ns - timeline->begin_ns));
     if (!ifg_bytes_reserve(out, size))
         return;
     start = ifg_alloc(n + 1, sizeof *start);
@@ -518,7 +519,7 @@ void lod_write(const struct model *model, const struct lod_items *items, size_t 
     duration = (float *)start;
     words = (uint32_t *)start;
     for (size_t i = 0; i < n; i++)
-        start[i] = (double)(int64_t)(items->items[i].start_ns - model->begin_ns);
+        start[i] = (double)(int64_t)(items->items[i].start_ns - timeline->begin_ns);
     columns_put(out, start, n, sizeof *start);
     for (size_t i = 0; i < n; i++)
         duration[i] = (float)items->items[i].duration_ns;

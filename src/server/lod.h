@@ -6,7 +6,7 @@
  * durations lies a pyramid of maxima with fan-out 16, so that the next long one and the longest of
  * many are found without looking at all.
  *
- * Items are ids: below slice_count a slice of the model, from there on one of `spans`.
+ * Items are ids: below slice_count a slice of the timeline, from there on one of `spans`.
  *
  * Asked for a range, it gives every item of at least `least_ns`, and the others side by side up to
  * the next line of a fixed grid as one merged item. Lines of the grid do not depend on the range,
@@ -21,7 +21,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define LOD_LEVELS     8u /* 16^8 items: more than a row can have */
 #define LOD_MERGE_PX   3u
@@ -52,7 +52,7 @@ struct lod_row {
 };
 
 struct lod {
-    const struct model *model;
+    const struct timeline *timeline;
     size_t slice_count; /* ids below are slices */
     const struct lod_span *spans;
     struct lod_row *rows;
@@ -82,11 +82,11 @@ struct lod_items {
 };
 
 /* The slices of a thread, a row for each depth. */
-enum ifg_status lod_create_thread(const struct model *model, uint32_t thread,
+enum ifg_status lod_create_thread(const struct timeline *timeline, uint32_t thread,
                                   struct lod **out_lod) IFG_MUST_CHECK;
 
 /* From rows that are known: row_of[i] is the row of ids[i]; ids of a row come by start. */
-enum ifg_status lod_create_rows(const struct model *model, size_t slice_count,
+enum ifg_status lod_create_rows(const struct timeline *timeline, size_t slice_count,
                                 const struct lod_span *spans, const uint32_t *ids,
                                 const uint16_t *row_of, size_t count,
                                 struct lod **out_lod) IFG_MUST_CHECK;
@@ -109,7 +109,7 @@ void lod_items_fini(struct lod_items *items);
 enum ifg_status lod_items_add(struct lod_items *items, const struct lod_item *item);
 
 /* As the columns of docs/server.md. */
-void lod_write(const struct model *model, const struct lod_items *items, size_t rows,
+void lod_write(const struct timeline *timeline, const struct lod_items *items, size_t rows,
                uint64_t t0_ns, uint64_t t1_ns, struct ifg_bytes *out);
 
 /* How wide the grid is for a least duration: at least that, and the same for nearly the same. */

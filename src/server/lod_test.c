@@ -13,14 +13,16 @@
 
 static struct sample_trace sample;
 
-static bool in_range(const struct model *model, size_t i, uint64_t t0, uint64_t t1)
+static bool in_range(const struct timeline *timeline, size_t i, uint64_t t0, uint64_t t1)
 {
-    return model->start_ns[i] < t1 && (model->start_ns[i] >= t0 || model_end_ns(model, i) > t0);
+    return timeline->start_ns[i] < t1 &&
+           (timeline->start_ns[i] >= t0 || timeline_end_ns(timeline, i) > t0);
 }
 
 /* Each long slice of a row is there as itself, and merged ones stand for all others. */
-static void check_row(const struct model *model, const struct model_thread *thread, uint16_t row,
-                      uint64_t t0, uint64_t t1, double least_ns, const struct lod_items *items)
+static void check_row(const struct timeline *timeline, const struct timeline_thread *thread,
+                      uint16_t row, uint64_t t0, uint64_t t1, double least_ns,
+                      const struct lod_items *items)
 {
     size_t at = 0;
     uint64_t counted = 0;
@@ -35,22 +37,23 @@ static void check_row(const struct model *model, const struct model_thread *thre
         counted += item->count;
         CHECK(item->start_ns >= before);
         before = item->start_ns;
-        CHECK_UINT(item->place, model->place[item->id]);
-        CHECK_UINT(model->depth[item->id], row);
+        CHECK_UINT(item->place, timeline->place[item->id]);
+        CHECK_UINT(timeline->depth[item->id], row);
         CHECK((item->count > 1) == ((item->flags & LOD_MERGED) != 0));
         if (item->count == 1) {
-            CHECK_UINT(item->start_ns, model->start_ns[item->id]);
-            CHECK_UINT(item->duration_ns, model_duration_ns(model, item->id));
-            CHECK_UINT((item->flags & LOD_UNFINISHED) != 0, model_is_unfinished(model, item->id));
+            CHECK_UINT(item->start_ns, timeline->start_ns[item->id]);
+            CHECK_UINT(item->duration_ns, timeline_duration_ns(timeline, item->id));
+            CHECK_UINT((item->flags & LOD_UNFINISHED) != 0,
+                       timeline_is_unfinished(timeline, item->id));
         } else {
-            CHECK((double)model_duration_ns(model, item->id) < least_ns);
+            CHECK((double)timeline_duration_ns(timeline, item->id) < least_ns);
         }
     }
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        if (model->depth[i] != row || !in_range(model, i, t0, t1))
+        if (timeline->depth[i] != row || !in_range(timeline, i, t0, t1))
             continue;
         there++;
-        if ((double)model_duration_ns(model, i) < least_ns)
+        if ((double)timeline_duration_ns(timeline, i) < least_ns)
             continue;
         while (at < items->count && items->items[at].id != i)
             at++;
@@ -60,29 +63,29 @@ static void check_row(const struct model *model, const struct model_thread *thre
     CHECK_UINT(counted, there);
 }
 
-static void check_thread(const struct model *model, uint32_t thread, uint64_t seed)
+static void check_thread(const struct timeline *timeline, uint32_t thread, uint64_t seed)
 {
     struct lod *lod = NULL;
-    uint64_t length = model->end_ns - model->begin_ns;
+    uint64_t length = timeline->end_ns - timeline->begin_ns;
 
-    REQUIRE_INT(lod_create_thread(model, thread, &lod), IFG_OK);
-    CHECK_UINT(lod_count(lod), model->threads[thread].slice_count);
+    REQUIRE_INT(lod_create_thread(timeline, thread, &lod), IFG_OK);
+    CHECK_UINT(lod_count(lod), timeline->threads[thread].slice_count);
     for (int i = 0; i < 40; i++) {
-        uint64_t t0 = model->begin_ns + sample_random(&seed) % length;
+        uint64_t t0 = timeline->begin_ns + sample_random(&seed) % length;
         uint64_t t1 = t0 + 1 + sample_random(&seed) % (length / (1 + sample_random(&seed) % 200));
         double least_ns = (double)(t1 - t0) / (double)(1 + sample_random(&seed) % 2000) * 3;
         struct lod_items items;
 
         if (i == 0) {
-            t0 = model->begin_ns;
-            t1 = model->end_ns + 1;
+            t0 = timeline->begin_ns;
+            t1 = timeline->end_ns + 1;
         }
         tap_note("thread %u, range %d", thread, i);
         lod_items_init(&items, LOD_ITEMS_MOST);
         REQUIRE_INT(lod_query(lod, t0, t1, least_ns, &items), IFG_OK);
         CHECK(!items.full);
         for (size_t r = 0; r < lod->row_count; r++)
-            check_row(model, &model->threads[thread], (uint16_t)r, t0, t1,
+            check_row(timeline, &timeline->threads[thread], (uint16_t)r, t0, t1,
                       least_ns < 1 ? 1 : least_ns, &items);
         lod_items_fini(&items);
     }
@@ -93,8 +96,8 @@ static void against_every_slice(void)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         REQUIRE(sample_trace_init(&sample, seed, 3000));
-        for (uint32_t t = 0; t < sample.model->thread_count; t++)
-            check_thread(sample.model, t, seed * 77 + t);
+        for (uint32_t t = 0; t < sample.timeline->thread_count; t++)
+            check_thread(sample.timeline, t, seed * 77 + t);
         sample_trace_fini(&sample);
     }
 }
@@ -107,9 +110,9 @@ static void bounded(void)
     uint64_t t1;
 
     REQUIRE(sample_trace_init(&sample, 5, 3000));
-    t0 = sample.model->begin_ns;
-    t1 = sample.model->end_ns + 1;
-    REQUIRE_INT(lod_create_thread(sample.model, 0, &lod), IFG_OK);
+    t0 = sample.timeline->begin_ns;
+    t1 = sample.timeline->end_ns + 1;
+    REQUIRE_INT(lod_create_thread(sample.timeline, 0, &lod), IFG_OK);
     lod_items_init(&items, 10);
     REQUIRE_INT(lod_query(lod, t0, t1, 1, &items), IFG_OK);
     CHECK(items.full);
@@ -119,7 +122,7 @@ static void bounded(void)
     CHECK(!items.full && items.count > 0);
     lod_items_fini(&items);
     /* A range in the middle is answered with what is left and right of it. */
-    t0 = sample.model->begin_ns + (t1 - sample.model->begin_ns) / 2;
+    t0 = sample.timeline->begin_ns + (t1 - sample.timeline->begin_ns) / 2;
     t1 = t0 + 1000;
     REQUIRE_INT(lod_view(lod, 100, &t0, &t1, &items), IFG_OK);
     CHECK_UINT(t1 - t0, 3000);
@@ -144,7 +147,7 @@ static void grid(void)
 static void check_track(struct server_trace *trace, struct track *track)
 {
     const struct lod *lod = NULL;
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
 
     tap_note("track %s", track->id);
     REQUIRE_INT(track_lod(trace, track, &lod, NULL), IFG_OK);
@@ -156,11 +159,11 @@ static void check_track(struct server_trace *trace, struct track *track)
         for (size_t i = 0; i < lod->rows[r].count; i++) {
             uint32_t id = lod->rows[r].items[i];
             const struct lod_span *span =
-                id < model->slice_count ? NULL : &trace->extras[id - model->slice_count];
-            uint64_t start = span ? span->start_ns : model->start_ns[id];
+                id < timeline->slice_count ? NULL : &trace->extras[id - timeline->slice_count];
+            uint64_t start = span ? span->start_ns : timeline->start_ns[id];
 
             CHECK(start >= end);
-            end = start + (span ? span->duration_ns : model_duration_ns(model, id));
+            end = start + (span ? span->duration_ns : timeline_duration_ns(timeline, id));
         }
     }
 }
@@ -171,7 +174,7 @@ static void tracks(void)
     size_t checked = 0;
 
     REQUIRE(sample_trace_init(&sample, 9, 2000));
-    trace.model = sample.model;
+    trace.timeline = sample.timeline;
     trace.reader = sample.reader;
     REQUIRE_INT(trace_build_tracks(&trace, NULL), IFG_OK);
     for (size_t i = 0; i < trace.track_count; i++) {
@@ -195,7 +198,7 @@ static void no_memory(void)
     REQUIRE(sample_trace_init(&sample, 2, 200));
     for (long n = 0; n < 400; n++) {
         struct server_trace trace = { .name = "test",
-                                      .model = sample.model,
+                                      .timeline = sample.timeline,
                                       .reader = sample.reader };
         enum ifg_status status;
 

@@ -125,7 +125,7 @@ static enum ifg_status choose_detail(struct server_trace *trace, size_t room, st
     for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
         enum ifg_status status;
 
-        if (details[i].exact && (double)trace->model->slice_count * PACKED_LEAST > (double)room)
+        if (details[i].exact && (double)trace->timeline->slice_count * PACKED_LEAST > (double)room)
             continue;
         status = pack_columns(trace, &details[i], out, result, err);
         if (status || out->size <= room)
@@ -224,7 +224,7 @@ static enum ifg_status write_trace(struct traces *traces, size_t max_bytes, stru
     html_end(&page, out);
     if (out->failed)
         return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
-    result->slices = trace->model->slice_count;
+    result->slices = trace->timeline->slice_count;
     if (result->slices_kept < result->slices)
         note(result,
              "%llu of %llu zones are in the report one by one, the others at the level of detail "

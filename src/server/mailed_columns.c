@@ -74,23 +74,24 @@ static int longest_first(const void *a, const void *b)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static bool is_candidate(const struct model *model, size_t slice, bool by_model)
+static bool is_candidate(const struct timeline *timeline, size_t slice, bool by_model)
 {
-    const struct model_place *place = &model->places[model->place[slice]];
+    const struct timeline_place *place = &timeline->places[timeline->place[slice]];
 
-    if (model_duration_ns(model, slice) > (model->end_ns - model->begin_ns) / PART_OF_TRACE)
+    if (timeline_duration_ns(timeline, slice) >
+        (timeline->end_ns - timeline->begin_ns) / PART_OF_TRACE)
         return false;
     return by_model
                ? place->kind == TRACE_LOCATION_ML && place->category == TRACE_CATEGORY_INFERENCE
-               : model->depth[slice] == 0;
+               : timeline->depth[slice] == 0;
 }
 
 enum ifg_status mailed_slowest(const struct server_trace *trace, size_t most, uint32_t **out_ids,
                                size_t *out_count)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
     bool by_model = trace->ml.count > 0;
-    size_t from = by_model ? trace->ml.count : model->slice_count;
+    size_t from = by_model ? trace->ml.count : timeline->slice_count;
     struct candidate *all = ifg_alloc(from + 1, sizeof *all);
     uint32_t *ids = ifg_alloc(most + 1, sizeof *ids);
     size_t count = 0;
@@ -105,8 +106,8 @@ enum ifg_status mailed_slowest(const struct server_trace *trace, size_t most, ui
     for (size_t i = 0; i < from; i++) {
         uint32_t id = by_model ? trace->ml.ids[i] : (uint32_t)i;
 
-        if (is_candidate(model, id, by_model))
-            all[count++] = (struct candidate){ model_duration_ns(model, id), id };
+        if (is_candidate(timeline, id, by_model))
+            all[count++] = (struct candidate){ timeline_duration_ns(timeline, id), id };
     }
     qsort(all, count, sizeof *all, longest_first);
     for (size_t i = 0; i < count && i < most; i++)
@@ -124,7 +125,7 @@ struct window {
 
 struct filling {
     struct server_trace *trace;
-    const struct model *model;
+    const struct timeline *timeline;
     const struct mailed_detail *detail;
     struct mailed_columns *out;
     struct ifg_json json; /* the index */
@@ -152,7 +153,7 @@ static void put_set(struct filling *f, const char *layer, const char *track,
     for (size_t row = 0; row < rows; row++) {
         size_t from = at;
 
-        edge = f->model->begin_ns;
+        edge = f->timeline->begin_ns;
         for (; at < items->count && items->items[at].row == row; at++) {
             const struct lod_item *item = &items->items[at];
 
@@ -184,7 +185,7 @@ static int by_row_and_start(const void *a, const void *b)
 /* Everything at the detail of the whole, what lies in a window exactly. */
 static enum ifg_status reduce(const struct filling *f, const struct lod *lod, struct lod_items *out)
 {
-    uint64_t from = f->model->begin_ns;
+    uint64_t from = f->timeline->begin_ns;
     struct lod_items part;
     enum ifg_status status = IFG_OK;
 
@@ -194,7 +195,7 @@ static enum ifg_status reduce(const struct filling *f, const struct lod *lod, st
         const struct window *window = &f->windows[i / 2];
         bool exact = i % 2 == 1;
         uint64_t to = exact                      ? window->to_ns
-                      : i == 2 * f->window_count ? f->model->end_ns + 1
+                      : i == 2 * f->window_count ? f->timeline->end_ns + 1
                                                  : window->from_ns;
 
         if (to > from)
@@ -218,7 +219,7 @@ static enum ifg_status put_lod(struct filling *f, const char *layer, const struc
 
     if (f->detail->exact) {
         lod_items_init(&items, SIZE_MAX);
-        status = lod_query(lod, f->model->begin_ns, f->model->end_ns + 1, 1, &items);
+        status = lod_query(lod, f->timeline->begin_ns, f->timeline->end_ns + 1, 1, &items);
     } else {
         status = reduce(f, lod, &items);
     }
@@ -237,16 +238,17 @@ static bool has_slices(const struct track *track)
 }
 
 /* Short ones side by side become one, of the state with most time. */
-static enum ifg_status merge_states(const struct filling *f, const struct model_thread_state *from,
-                                    size_t count, struct lod_items *out)
+static enum ifg_status merge_states(const struct filling *f,
+                                    const struct timeline_thread_state *from, size_t count,
+                                    struct lod_items *out)
 {
     double least_ns = f->detail->exact && f->trace->profile->state_count <= STATES_EXACT
                           ? 0
-                          : (double)(f->model->end_ns - f->model->begin_ns) / VALUES_PX;
+                          : (double)(f->timeline->end_ns - f->timeline->begin_ns) / VALUES_PX;
     enum ifg_status status = IFG_OK;
 
     for (size_t i = 0; !status && i < count;) {
-        uint64_t time[MODEL_STATES] = { 0 };
+        uint64_t time[TIMELINE_STATES] = { 0 };
         size_t first = i;
         size_t most = from[i].state;
 
@@ -254,7 +256,7 @@ static enum ifg_status merge_states(const struct filling *f, const struct model_
             time[from[i].state] += from[i].end_ns - from[i].start_ns;
             i++;
         } while (i < count && (double)(from[i].end_ns - from[first].start_ns) < least_ns);
-        for (size_t k = 0; k < MODEL_STATES; k++)
+        for (size_t k = 0; k < TIMELINE_STATES; k++)
             most = time[k] > time[most] ? k : most;
         status = lod_items_add(out, &(struct lod_item){
                                         .start_ns = from[first].start_ns,
@@ -270,8 +272,8 @@ static enum ifg_status merge_states(const struct filling *f, const struct model_
 
 static enum ifg_status put_states(struct filling *f, const struct track *track)
 {
-    const struct model_profile *profile = f->trace->profile;
-    const struct model_sampled_thread *thread = &profile->threads[track->sampled];
+    const struct timeline_profile *profile = f->trace->profile;
+    const struct timeline_sampled_thread *thread = &profile->threads[track->sampled];
     struct lod_items items;
     enum ifg_status status;
 
@@ -288,7 +290,7 @@ static enum ifg_status put_runs(struct filling *f, uint32_t net)
 {
     struct server_answer answer = { .status = 200 };
     struct request query = { 0 };
-    struct server_request request = { .trace = f->trace, .model = f->model, .query = &query };
+    struct server_request request = { .trace = f->trace, .timeline = f->timeline, .query = &query };
     struct lod_items items;
     enum ifg_status status = IFG_OK;
     char target[64];
@@ -312,7 +314,7 @@ static enum ifg_status put_runs(struct filling *f, uint32_t net)
         memcpy(&start, columns + i * 8, sizeof start);
         memcpy(&duration, columns + (size_t)count * 8 + i * 4, sizeof duration);
         memcpy(&item.id, columns + (size_t)count * 8 + padded + i * 4, sizeof item.id);
-        item.start_ns = f->model->begin_ns + ifg_u64_of(start);
+        item.start_ns = f->timeline->begin_ns + ifg_u64_of(start);
         item.duration_ns = ifg_u64_of((double)duration);
         status = lod_items_add(&items, &item);
     }
@@ -339,7 +341,7 @@ static enum ifg_status put_extras(struct filling *f)
                                            .duration_ns = span->duration_ns,
                                            .place = span->place,
                                            .count = span->count,
-                                           .id = (uint32_t)(f->model->slice_count + i),
+                                           .id = (uint32_t)(f->timeline->slice_count + i),
                                            .flags = span->flags,
                                        });
     }
@@ -366,7 +368,7 @@ static enum ifg_status put_sets(struct filling *f, struct ifg_error *err)
             if (!status)
                 status = put_lod(f, "slices", track, lod);
         }
-        if (status || track->sampled == MODEL_NONE)
+        if (status || track->sampled == TIMELINE_NONE)
             continue;
         status = track_ghosts(f->trace, track, &lod, err);
         if (!status && lod)
@@ -374,7 +376,7 @@ static enum ifg_status put_sets(struct filling *f, struct ifg_error *err)
         if (!status && track->has_states)
             status = put_states(f, track);
     }
-    for (uint32_t m = 0; !status && m < f->model->net_count; m++)
+    for (uint32_t m = 0; !status && m < f->timeline->net_count; m++)
         status = put_runs(f, m);
     ifg_json_close(&f->json, ']');
     return status;
@@ -384,27 +386,27 @@ static enum ifg_status put_sets(struct filling *f, struct ifg_error *err)
 
 static enum ifg_status put_slices(struct filling *f)
 {
-    const struct model *model = f->model;
+    const struct timeline *timeline = f->timeline;
     struct mailed_columns *out = f->out;
     uint64_t *edges = ifg_alloc(DEPTHS, sizeof *edges);
 
     if (!edges)
         return IFG_NO_MEMORY;
-    for (size_t t = 0; f->detail->exact && t < model->thread_count; t++) {
-        size_t end = model->threads[t].first_slice + model->threads[t].slice_count;
+    for (size_t t = 0; f->detail->exact && t < timeline->thread_count; t++) {
+        size_t end = timeline->threads[t].first_slice + timeline->threads[t].slice_count;
 
-        edges[0] = model->begin_ns;
-        for (size_t i = model->threads[t].first_slice; i < end; i++) {
-            uint16_t depth = model->depth[i];
+        edges[0] = timeline->begin_ns;
+        for (size_t i = timeline->threads[t].first_slice; i < end; i++) {
+            uint16_t depth = timeline->depth[i];
 
-            put_signed(&out->gap, (int64_t)(model->start_ns[i] - edges[depth]));
-            ifg_bytes_put_varint(&out->duration, model_duration_ns(model, i));
-            ifg_bytes_put_varint(&out->place, model->place[i]);
+            put_signed(&out->gap, (int64_t)(timeline->start_ns[i] - edges[depth]));
+            ifg_bytes_put_varint(&out->duration, timeline_duration_ns(timeline, i));
+            ifg_bytes_put_varint(&out->place, timeline->place[i]);
             ifg_bytes_put_varint(&out->depth, depth);
-            edges[depth] = model_end_ns(model, i);
-            edges[depth + 1] = model->start_ns[i];
+            edges[depth] = timeline_end_ns(timeline, i);
+            edges[depth + 1] = timeline->start_ns[i];
         }
-        out->slices_kept += model->threads[t].slice_count;
+        out->slices_kept += timeline->threads[t].slice_count;
     }
     ifg_free(edges);
     return IFG_OK;
@@ -449,7 +451,7 @@ static enum ifg_status put_tracks(struct filling *f, struct ifg_error *err)
 
 /* ---- counters ---- */
 
-static void put_value(struct filling *f, const struct model_counter *counter, uint64_t *last_ns)
+static void put_value(struct filling *f, const struct timeline_counter *counter, uint64_t *last_ns)
 {
     float value = (float)counter->value;
 
@@ -462,11 +464,11 @@ static void put_value(struct filling *f, const struct model_counter *counter, ui
 static size_t put_values(struct filling *f, const struct track *track)
 {
     const uint32_t *order = f->trace->counter_order + track->first;
-    const struct model_counter *counters = f->model->counters;
-    double step = f->model->counter_count <= VALUES_EXACT
+    const struct timeline_counter *counters = f->timeline->counters;
+    double step = f->timeline->counter_count <= VALUES_EXACT
                       ? 0
-                      : (double)(f->model->end_ns - f->model->begin_ns) / VALUES_PX;
-    uint64_t last_ns = f->model->begin_ns;
+                      : (double)(f->timeline->end_ns - f->timeline->begin_ns) / VALUES_PX;
+    uint64_t last_ns = f->timeline->begin_ns;
     size_t kept = 0;
 
     for (size_t i = 0; i < track->count;) {
@@ -515,15 +517,15 @@ static void put_threads(struct filling *f)
 {
     ifg_json_key(&f->json, "threads");
     ifg_json_open(&f->json, '[');
-    for (size_t t = 0; t < f->model->thread_count; t++) {
-        const struct model_thread *thread = &f->model->threads[t];
+    for (size_t t = 0; t < f->timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &f->timeline->threads[t];
 
         ifg_json_open(&f->json, '{');
         ifg_json_put_string(&f->json, "name", thread->name);
         ifg_json_put_uint(&f->json, "tid", thread->tid);
         ifg_json_put_string(&f->json, "process",
-                            thread->process < f->model->process_count
-                                ? f->model->processes[thread->process].name
+                            thread->process < f->timeline->process_count
+                                ? f->timeline->processes[thread->process].name
                                 : "");
         ifg_json_put_uint(&f->json, "count", thread->slice_count);
         ifg_json_close(&f->json, '}');
@@ -531,8 +533,8 @@ static void put_threads(struct filling *f)
     ifg_json_close(&f->json, ']');
     ifg_json_key(&f->json, "unfinished");
     ifg_json_open(&f->json, '[');
-    for (size_t i = 0; i < f->model->unfinished_count; i++)
-        ifg_json_uint(&f->json, f->model->unfinished[i]);
+    for (size_t i = 0; i < f->timeline->unfinished_count; i++)
+        ifg_json_uint(&f->json, f->timeline->unfinished[i]);
     ifg_json_close(&f->json, ']');
 }
 
@@ -543,7 +545,7 @@ static enum ifg_status put_sums(struct filling *f, struct ifg_error *err)
 
     ifg_json_key(&f->json, "sums"); /* of each place: count, total, first slice */
     ifg_json_open(&f->json, '[');
-    for (size_t p = 0; !status && p < f->model->place_count; p++) {
+    for (size_t p = 0; !status && p < f->timeline->place_count; p++) {
         ifg_json_open(&f->json, '[');
         ifg_json_uint(&f->json, index->sums[p].count);
         ifg_json_uint(&f->json, index->sums[p].total_ns);
@@ -559,11 +561,12 @@ static enum ifg_status put_sums(struct filling *f, struct ifg_error *err)
 
 static void put_messages(struct filling *f)
 {
-    ifg_json_put_uint(&f->json, "first_message", f->model->slice_count + f->model->async_count);
+    ifg_json_put_uint(&f->json, "first_message",
+                      f->timeline->slice_count + f->timeline->async_count);
     ifg_json_key(&f->json, "messages");
     ifg_json_open(&f->json, '[');
-    for (size_t i = 0; i < f->model->message_count && i < MESSAGES_MOST; i++)
-        ifg_json_string(&f->json, f->model->messages[i].text);
+    for (size_t i = 0; i < f->timeline->message_count && i < MESSAGES_MOST; i++)
+        ifg_json_string(&f->json, f->timeline->messages[i].text);
     ifg_json_close(&f->json, ']');
 }
 
@@ -577,8 +580,8 @@ static int by_id(const void *a, const void *b)
 
 static void put_arguments_of(struct filling *f, size_t slice)
 {
-    const struct model_attribute *attributes = NULL;
-    size_t count = model_attributes_of(f->model, slice, &attributes);
+    const struct timeline_attribute *attributes = NULL;
+    size_t count = timeline_attributes_of(f->timeline, slice, &attributes);
     char key[24];
 
     if (!count)
@@ -612,7 +615,7 @@ static void put_arguments_of(struct filling *f, size_t slice)
 /* Arguments of what is rare (loads and what is in them) and of the slowest inferences. */
 static enum ifg_status put_arguments(struct filling *f)
 {
-    const struct model *model = f->model;
+    const struct timeline *timeline = f->timeline;
     uint32_t *ids = ifg_alloc(ARGUMENTS_MOST + 1, sizeof *ids);
     size_t count = 0;
 
@@ -620,18 +623,19 @@ static enum ifg_status put_arguments(struct filling *f)
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < f->trace->ml.count && count < ARGUMENTS_MOST / 2; i++) {
         uint32_t id = f->trace->ml.ids[i];
-        enum trace_category category = model->places[model->place[id]].category;
+        enum trace_category category = timeline->places[timeline->place[id]].category;
 
         if (category != TRACE_CATEGORY_INFERENCE && category != TRACE_CATEGORY_SETUP)
             ids[count++] = id;
     }
     for (size_t i = 0; i < f->slowest_count && i < ARGUED_SLOWEST; i++) {
         size_t slice = f->slowest[i];
-        const struct model_thread *thread = &model->threads[model_thread_of(model, slice)];
+        const struct timeline_thread *thread =
+            &timeline->threads[timeline_thread_of(timeline, slice)];
         size_t end = thread->first_slice + thread->slice_count;
 
         for (size_t k = slice; k < end && count < ARGUMENTS_MOST; k++) {
-            if (k > slice && model->depth[k] <= model->depth[slice])
+            if (k > slice && timeline->depth[k] <= timeline->depth[slice])
                 break;
             ids[count++] = (uint32_t)k;
         }
@@ -643,7 +647,7 @@ static enum ifg_status put_arguments(struct filling *f)
         if (i == 0 || ids[i] != ids[i - 1])
             put_arguments_of(f, ids[i]);
     ifg_json_close(&f->json, '}');
-    ifg_json_put_bool(&f->json, "args_all", model->attribute_count == 0);
+    ifg_json_put_bool(&f->json, "args_all", timeline->attribute_count == 0);
     ifg_free(ids);
     return IFG_OK;
 }
@@ -668,8 +672,8 @@ static enum ifg_status find_windows(struct filling *f)
     if (status || !f->windows)
         return IFG_NO_MEMORY;
     for (size_t i = 0; !f->detail->exact && i < f->slowest_count; i++)
-        f->windows[i] = (struct window){ f->model->start_ns[f->slowest[i]],
-                                         model_end_ns(f->model, f->slowest[i]) };
+        f->windows[i] = (struct window){ f->timeline->start_ns[f->slowest[i]],
+                                         timeline_end_ns(f->timeline, f->slowest[i]) };
     if (f->detail->exact)
         return IFG_OK;
     qsort(f->windows, f->slowest_count, sizeof *f->windows, by_begin);
@@ -689,7 +693,7 @@ static void put_head(struct filling *f)
 {
     ifg_json_put_int(&f->json, "schema", 1);
     ifg_json_put_bool(&f->json, "exact", f->detail->exact);
-    ifg_json_put_uint(&f->json, "slices", f->model->slice_count);
+    ifg_json_put_uint(&f->json, "slices", f->timeline->slice_count);
     ifg_json_put_double(&f->json, "least_ns", f->least_ns);
     ifg_json_put_bool(&f->json, "by_model", f->trace->ml.count > 0);
     ifg_json_key(&f->json, "slowest");
@@ -702,12 +706,15 @@ static void put_head(struct filling *f)
 enum ifg_status mailed_columns_fill(struct server_trace *trace, const struct mailed_detail *detail,
                                     struct mailed_columns *out, struct ifg_error *err)
 {
-    struct filling f = { .trace = trace, .model = trace->model, .detail = detail, .out = out };
+    struct filling f = {
+        .trace = trace, .timeline = trace->timeline, .detail = detail, .out = out
+    };
     enum ifg_status status;
 
     f.json.out = &out->index;
     if (!detail->exact)
-        f.least_ns = (double)(f.model->end_ns - f.model->begin_ns + 1) / detail->px * LOD_MERGE_PX;
+        f.least_ns =
+            (double)(f.timeline->end_ns - f.timeline->begin_ns + 1) / detail->px * LOD_MERGE_PX;
     err->message[0] = '\0';
     status = find_windows(&f);
     ifg_json_open(&f.json, '{');

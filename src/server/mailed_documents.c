@@ -37,7 +37,7 @@ static void add(struct documents *documents, const char *format, ...)
     struct server_answer answer = { .status = 200 };
     struct server_request request = { .traces = documents->traces,
                                       .trace = documents->trace,
-                                      .model = documents->trace->model,
+                                      .timeline = documents->trace->timeline,
                                       .query = &query };
     const struct route *route;
     const char *why = NULL;
@@ -80,7 +80,7 @@ static int by_self(const void *a, const void *b)
 /* The code of the functions in which most samples are. */
 static void add_code(struct documents *documents)
 {
-    const struct model_profile *profile = documents->trace->profile;
+    const struct timeline_profile *profile = documents->trace->profile;
     struct sampled *sampled = ifg_alloc(profile->routine_count + 1, sizeof *sampled);
 
     if (!sampled) {
@@ -104,11 +104,11 @@ static void add_code(struct documents *documents)
 /* An answer has a few hundred arrows at most: of a trace with more, several parts are asked for. */
 static void add_flows(struct documents *documents)
 {
-    const struct model *model = documents->trace->model;
-    unsigned parts = model->arrow_count + model->async_count > FLOWS_OF_PART ? FLOW_PARTS : 1;
-    uint64_t length = model_length_ns(model) + 1;
+    const struct timeline *timeline = documents->trace->timeline;
+    unsigned parts = timeline->arrow_count + timeline->async_count > FLOWS_OF_PART ? FLOW_PARTS : 1;
+    uint64_t length = timeline_length_ns(timeline) + 1;
 
-    if (!model->arrow_count && !model->async_count)
+    if (!timeline->arrow_count && !timeline->async_count)
         return;
     for (unsigned i = 0; i < parts; i++)
         add(documents, "flows?t0=%" PRIu64 "&t1=%" PRIu64, length / parts * i,
@@ -120,7 +120,8 @@ enum ifg_status mailed_documents(struct server_trace *trace, struct traces *trac
 {
     static const char *const groups[] = { "zone", "model", "category", "op", "function", "thread" };
     struct documents documents = { .traces = traces, .trace = trace, .out = out };
-    size_t models = trace->model->net_count < MODELS_MOST ? trace->model->net_count : MODELS_MOST;
+    size_t models =
+        trace->timeline->net_count < MODELS_MOST ? trace->timeline->net_count : MODELS_MOST;
     bool samples = trace->profile && trace->profile->sample_count;
 
     documents.json.out = out;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "model/allocations.h"
+#include "timeline/allocations.h"
 #include "server/handler.h"
 #include "server/routes.h"
 #include "server/traces.h"
@@ -50,26 +50,26 @@ void serve_traces(const struct server_request *request, struct server_answer *an
 
 /* ---- one trace ---- */
 
-static const char *fact(const struct model *model, const char *key)
+static const char *fact(const struct timeline *timeline, const char *key)
 {
-    const char *value = trace_find_fact(trace_reader_tables(model->reader), key);
+    const char *value = trace_find_fact(trace_reader_tables(timeline->reader), key);
 
     return value ? value : "";
 }
 
 static void put_head(struct ifg_json *json, const struct server_trace *trace)
 {
-    const struct model *model = trace->model;
-    uint64_t start_ns = model->begin_ns + (uint64_t)model->realtime_offset_ns;
+    const struct timeline *timeline = trace->timeline;
+    uint64_t start_ns = timeline->begin_ns + (uint64_t)timeline->realtime_offset_ns;
     time_t seconds = (time_t)(start_ns / 1000000000u);
     struct tm parts;
     char text[64] = "";
-    const struct model_process *main_process = NULL;
+    const struct timeline_process *main_process = NULL;
 
-    for (size_t i = 0; !main_process && i < model->process_count; i++)
-        if (model->processes[i].pid != 0)
-            main_process = &model->processes[i];
-    if (model->realtime_offset_ns && gmtime_r(&seconds, &parts)) {
+    for (size_t i = 0; !main_process && i < timeline->process_count; i++)
+        if (timeline->processes[i].pid != 0)
+            main_process = &timeline->processes[i];
+    if (timeline->realtime_offset_ns && gmtime_r(&seconds, &parts)) {
         size_t used = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
 
         snprintf(text + used, sizeof text - used, ".%03uZ",
@@ -81,45 +81,46 @@ static void put_head(struct ifg_json *json, const struct server_trace *trace)
                         main_process && *main_process->arguments ? main_process->arguments
                                                                  : trace->program);
     ifg_json_put_uint(json, "pid", main_process ? main_process->pid : 0);
-    ifg_json_put_string(json, "host", fact(model, "host.name"));
-    ifg_json_put_string(json, "cpu", fact(model, "host.cpu"));
-    ifg_json_put_string(json, "cpus", fact(model, "host.cpus"));
-    ifg_json_put_string(json, "kernel", fact(model, "host.kernel"));
+    ifg_json_put_string(json, "host", fact(timeline, "host.name"));
+    ifg_json_put_string(json, "cpu", fact(timeline, "host.cpu"));
+    ifg_json_put_string(json, "cpus", fact(timeline, "host.cpus"));
+    ifg_json_put_string(json, "kernel", fact(timeline, "host.kernel"));
     ifg_json_put_string(json, "start", text);
-    ifg_json_put_uint(json, "length_ns", model_length_ns(model));
-    ifg_json_put_uint(json, "zones", model->slice_count);
-    ifg_json_put_uint(json, "dropped", model->dropped);
+    ifg_json_put_uint(json, "length_ns", timeline_length_ns(timeline));
+    ifg_json_put_uint(json, "zones", timeline->slice_count);
+    ifg_json_put_uint(json, "dropped", timeline->dropped);
 }
 
-static void put_runtimes(struct ifg_json *json, const struct model *model)
+static void put_runtimes(struct ifg_json *json, const struct timeline *timeline)
 {
     ifg_json_key(json, "runtimes");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < model->net_count; i++) {
-        bool seen = !*model->nets[i].runtime;
+    for (size_t i = 0; i < timeline->net_count; i++) {
+        bool seen = !*timeline->nets[i].runtime;
 
         for (size_t k = 0; k < i && !seen; k++)
-            seen = strcmp(model->nets[i].runtime, model->nets[k].runtime) == 0;
+            seen = strcmp(timeline->nets[i].runtime, timeline->nets[k].runtime) == 0;
         if (!seen)
-            ifg_json_string(json, model->nets[i].runtime);
+            ifg_json_string(json, timeline->nets[i].runtime);
     }
     ifg_json_close(json, ']');
 }
 
 /* Of flows, or of async spans that end on another thread than they began on. */
-static bool has_arrows(const struct model *model)
+static bool has_arrows(const struct timeline *timeline)
 {
-    for (size_t i = 0; !model->arrow_count && i < model->async_count; i++)
-        if (model->asyncs[i].end_thread != MODEL_NONE &&
-            model->asyncs[i].end_thread != model->asyncs[i].begin_thread)
+    for (size_t i = 0; !timeline->arrow_count && i < timeline->async_count; i++)
+        if (timeline->asyncs[i].end_thread != TIMELINE_NONE &&
+            timeline->asyncs[i].end_thread != timeline->asyncs[i].begin_thread)
             return true;
-    return model->arrow_count > 0;
+    return timeline->arrow_count > 0;
 }
 
 static void put_has(struct ifg_json *json, const struct server_trace *trace)
 {
-    const struct model_profile *profile = trace->profile;
-    bool memory = trace->model->allocation_count > 0 || model_has_allocations(trace->model);
+    const struct timeline_profile *profile = trace->profile;
+    bool memory =
+        trace->timeline->allocation_count > 0 || timeline_has_allocations(trace->timeline);
 
     for (size_t i = 0; i < trace->track_count && !memory; i++)
         memory =
@@ -131,17 +132,17 @@ static void put_has(struct ifg_json *json, const struct server_trace *trace)
     ifg_json_put_bool(json, "wakers", profile && profile->has_wakers);
     ifg_json_put_bool(json, "ops", trace->models.count > trace->ml.count);
     ifg_json_put_bool(json, "memory", memory);
-    ifg_json_put_bool(json, "counters", trace->model->counter_count > 0);
-    ifg_json_put_bool(json, "flows", has_arrows(trace->model));
+    ifg_json_put_bool(json, "counters", trace->timeline->counter_count > 0);
+    ifg_json_put_bool(json, "flows", has_arrows(trace->timeline));
     ifg_json_close(json, '}');
 }
 
-static void put_tables(struct ifg_json *json, const struct model *model)
+static void put_tables(struct ifg_json *json, const struct timeline *timeline)
 {
     static const char *const states[] = { [TRACE_INSTRUMENT_OFF] = "off",
                                           [TRACE_INSTRUMENT_ON] = "on",
                                           [TRACE_INSTRUMENT_UNAVAILABLE] = "unavailable" };
-    const struct trace_tables *tables = trace_reader_tables(model->reader);
+    const struct trace_tables *tables = trace_reader_tables(timeline->reader);
 
     ifg_json_key(json, "instruments");
     ifg_json_open(json, '[');
@@ -155,40 +156,41 @@ static void put_tables(struct ifg_json *json, const struct model *model)
     ifg_json_close(json, ']');
     ifg_json_key(json, "processes");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < model->process_count; i++) {
+    for (size_t i = 0; i < timeline->process_count; i++) {
         ifg_json_open(json, '{');
-        ifg_json_put_uint(json, "pid", model->processes[i].pid);
-        ifg_json_put_string(json, "name", model->processes[i].name);
-        ifg_json_put_string(json, "arguments", model->processes[i].arguments);
+        ifg_json_put_uint(json, "pid", timeline->processes[i].pid);
+        ifg_json_put_string(json, "name", timeline->processes[i].name);
+        ifg_json_put_string(json, "arguments", timeline->processes[i].arguments);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
     ifg_json_key(json, "models");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < model->net_count; i++) {
+    for (size_t i = 0; i < timeline->net_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "id", i);
-        ifg_json_put_string(json, "name", model->nets[i].name);
-        ifg_json_put_string(json, "path", model->nets[i].path);
-        ifg_json_put_string(json, "runtime", model->nets[i].runtime);
-        ifg_json_put_uint(json, "process", model->nets[i].process);
+        ifg_json_put_string(json, "name", timeline->nets[i].name);
+        ifg_json_put_string(json, "path", timeline->nets[i].path);
+        ifg_json_put_string(json, "runtime", timeline->nets[i].runtime);
+        ifg_json_put_uint(json, "process", timeline->nets[i].process);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
 }
 
-static void put_places(struct ifg_json *json, const struct model *model)
+static void put_places(struct ifg_json *json, const struct timeline *timeline)
 {
     ifg_json_key(json, "places");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < model->place_count; i++) {
-        const struct model_place *place = &model->places[i];
+    for (size_t i = 0; i < timeline->place_count; i++) {
+        const struct timeline_place *place = &timeline->places[i];
 
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", place->name);
-        ifg_json_put_string(json, "kind", model_kind_name(place->kind));
-        ifg_json_put_string(json, "category", model_category_name(place->category));
-        ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
+        ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
+        ifg_json_put_string(json, "category", timeline_category_name(place->category));
+        ifg_json_put_int(json, "model",
+                         place->net < timeline->net_count ? (int64_t)place->net : -1);
         ifg_json_put_string(json, "function", place->function);
         ifg_json_put_uint(json, "color", place->color);
         ifg_json_close(json, '}');
@@ -200,7 +202,7 @@ static void put_track(struct ifg_json *json, const struct server_trace *trace,
                       const struct track *track)
 {
     size_t samples =
-        track->sampled == MODEL_NONE ? 0 : trace->profile->threads[track->sampled].sample_count;
+        track->sampled == TIMELINE_NONE ? 0 : trace->profile->threads[track->sampled].sample_count;
 
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "id", track->id);
@@ -219,7 +221,7 @@ static void put_track(struct ifg_json *json, const struct server_trace *trace,
     ifg_json_put_uint(json, "samples", samples);
     ifg_json_put_bool(json, "states", track->has_states);
     ifg_json_put_uint(json, "count", track->count);
-    ifg_json_put_int(json, "model", track->net == MODEL_NONE ? -1 : (int64_t)track->net);
+    ifg_json_put_int(json, "model", track->net == TIMELINE_NONE ? -1 : (int64_t)track->net);
     ifg_json_put_bool(json, "open", track->open);
     ifg_json_close(json, '}');
 }
@@ -231,10 +233,10 @@ void serve_meta(const struct server_request *request, struct server_answer *answ
 
     ifg_json_open(&json, '{');
     put_head(&json, trace);
-    put_runtimes(&json, request->model);
+    put_runtimes(&json, request->timeline);
     put_has(&json, trace);
-    put_tables(&json, request->model);
-    put_places(&json, request->model);
+    put_tables(&json, request->timeline);
+    put_places(&json, request->timeline);
     ifg_json_key(&json, "tracks");
     ifg_json_open(&json, '[');
     for (size_t i = 0; i < trace->track_count; i++)
@@ -245,7 +247,7 @@ void serve_meta(const struct server_request *request, struct server_answer *answ
 
 void serve_routines(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model_profile *profile = request->trace->profile;
+    const struct timeline_profile *profile = request->trace->profile;
     struct ifg_json json = answer_json(answer);
     char name[512];
 
@@ -254,12 +256,12 @@ void serve_routines(const struct server_request *request, struct server_answer *
     ifg_json_key(&json, "routines");
     ifg_json_open(&json, '[');
     for (size_t i = 0; profile && i < profile->routine_count; i++) {
-        const struct model_routine *routine = &profile->routines[i];
+        const struct timeline_routine *routine = &profile->routines[i];
 
         ifg_json_open(&json, '{');
         ifg_json_put_string(&json, "name",
-                            model_routine_name(profile, (uint32_t)i, name, sizeof name));
-        ifg_json_put_string(&json, "module", model_module_name(profile, routine->module));
+                            timeline_routine_name(profile, (uint32_t)i, name, sizeof name));
+        ifg_json_put_string(&json, "module", timeline_module_name(profile, routine->module));
         ifg_json_put_bool(&json, "guessed", routine->guessed);
         ifg_json_close(&json, '}');
     }

@@ -35,7 +35,7 @@ struct durations {
 };
 
 struct range {
-    const struct model *model;
+    const struct timeline *timeline;
     uint64_t t0_ns;
     uint64_t t1_ns;
     const bool *passes;     /* by place: whether the filter lets it through */
@@ -70,17 +70,17 @@ static void add_duration(struct range *range, struct durations *to, uint64_t ns)
     to->values[to->count++] = ns;
 }
 
-static bool is_inference(const struct model *model, uint32_t place)
+static bool is_inference(const struct timeline *timeline, uint32_t place)
 {
-    return model->places[place].category == TRACE_CATEGORY_INFERENCE &&
-           model->places[place].kind == TRACE_LOCATION_ML;
+    return timeline->places[place].category == TRACE_CATEGORY_INFERENCE &&
+           timeline->places[place].kind == TRACE_LOCATION_ML;
 }
 
 /* A slice or an async span. */
 static void see_event(struct range *range, uint32_t number, uint64_t start, uint64_t duration,
                       bool unfinished)
 {
-    const struct model *model = range->model;
+    const struct timeline *timeline = range->timeline;
     uint64_t end = start + duration;
     struct place_row *row = &range->rows[number];
     uint64_t from = start > range->t0_ns ? start : range->t0_ns;
@@ -101,7 +101,7 @@ static void see_event(struct range *range, uint32_t number, uint64_t start, uint
     range->event_count++;
     range->event_total_ns += to > from ? to - from : 0;
     add_duration(range, &range->events, duration);
-    if (is_inference(model, number)) {
+    if (is_inference(timeline, number)) {
         if (unfinished) {
             range->open++;
             return;
@@ -113,14 +113,16 @@ static void see_event(struct range *range, uint32_t number, uint64_t start, uint
 
 static void see_slice(struct range *range, size_t slice)
 {
-    const struct model *model = range->model;
+    const struct timeline *timeline = range->timeline;
 
-    see_event(range, model->place[slice], model->start_ns[slice], model_duration_ns(model, slice),
-              is_inference(model, model->place[slice]) && model_is_unfinished(model, slice));
+    see_event(range, timeline->place[slice], timeline->start_ns[slice],
+              timeline_duration_ns(timeline, slice),
+              is_inference(timeline, timeline->place[slice]) &&
+                  timeline_is_unfinished(timeline, slice));
 }
 
-static size_t first_slice_from(const struct model *model, const struct model_thread *thread,
-                               uint64_t ns)
+static size_t first_slice_from(const struct timeline *timeline,
+                               const struct timeline_thread *thread, uint64_t ns)
 {
     size_t low = thread->first_slice;
     size_t high = low + thread->slice_count;
@@ -128,7 +130,7 @@ static size_t first_slice_from(const struct model *model, const struct model_thr
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->start_ns[middle] < ns)
+        if (timeline->start_ns[middle] < ns)
             low = middle + 1;
         else
             high = middle;
@@ -138,26 +140,26 @@ static size_t first_slice_from(const struct model *model, const struct model_thr
 
 static void walk(struct range *range)
 {
-    const struct model *model = range->model;
+    const struct timeline *timeline = range->timeline;
 
-    for (size_t t = 0; t < model->thread_count && !range->no_memory; t++) {
-        const struct model_thread *thread = &model->threads[t];
-        size_t first = first_slice_from(model, thread, range->t0_ns);
-        size_t end = first_slice_from(model, thread, range->t1_ns);
+    for (size_t t = 0; t < timeline->thread_count && !range->no_memory; t++) {
+        const struct timeline_thread *thread = &timeline->threads[t];
+        size_t first = first_slice_from(timeline, thread, range->t0_ns);
+        size_t end = first_slice_from(timeline, thread, range->t1_ns);
 
         /* What was open at the begin: the one before, and what is around it. */
         if (first > thread->first_slice)
-            for (size_t at = first - 1; at != SIZE_MAX; at = model_parent(model, at))
+            for (size_t at = first - 1; at != SIZE_MAX; at = timeline_parent(timeline, at))
                 see_slice(range, at);
         for (size_t i = first; i < end && !range->no_memory; i++)
             see_slice(range, i);
     }
-    for (size_t i = 0; i < model->async_count && !range->no_memory; i++) {
-        const struct model_async *async = &model->asyncs[i];
+    for (size_t i = 0; i < timeline->async_count && !range->no_memory; i++) {
+        const struct timeline_async *async = &timeline->asyncs[i];
 
         see_event(range, async->place, async->start_ns,
                   async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0,
-                  async->end_thread == MODEL_NONE);
+                  async->end_thread == TIMELINE_NONE);
     }
 }
 
@@ -171,20 +173,21 @@ static int by_total(const void *a, const void *b)
 
 static void put_rows(struct ifg_json *json, const struct range *range, size_t count)
 {
-    const struct model *model = range->model;
+    const struct timeline *timeline = range->timeline;
 
     ifg_json_key(json, "rows");
     ifg_json_open(json, '[');
     for (size_t i = 0; i < count; i++) {
         const struct place_row *row = &range->rows[i];
-        const struct model_place *place = &model->places[row->place];
+        const struct timeline_place *place = &timeline->places[row->place];
 
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", place->name);
         ifg_json_put_uint(json, "place", row->place);
-        ifg_json_put_string(json, "kind", model_kind_name(place->kind));
-        ifg_json_put_string(json, "category", model_category_name(place->category));
-        ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
+        ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
+        ifg_json_put_string(json, "category", timeline_category_name(place->category));
+        ifg_json_put_int(json, "model",
+                         place->net < timeline->net_count ? (int64_t)place->net : -1);
         ifg_json_put_uint(json, "count", row->count);
         ifg_json_put_uint(json, "total_ns", row->total_ns);
         ifg_json_put_double(
@@ -234,11 +237,11 @@ static void put_cpu(struct ifg_json *json, const struct server_trace *trace,
         double time = 0;
 
         if (track->kind != TRACK_COUNTER ||
-            strcmp(trace->model->places[track->place].name, "cpu %") != 0)
+            strcmp(trace->timeline->places[track->place].name, "cpu %") != 0)
             continue;
         for (size_t k = 0; k < track->count; k++) {
-            const struct model_counter *counter =
-                &trace->model->counters[trace->counter_order[track->first + k]];
+            const struct timeline_counter *counter =
+                &trace->timeline->counters[trace->counter_order[track->first + k]];
             uint64_t from = before > range->t0_ns ? before : range->t0_ns;
             uint64_t to = counter->ns < range->t1_ns ? counter->ns : range->t1_ns;
 
@@ -267,7 +270,7 @@ static void put_functions(struct ifg_json *json, const struct server_trace *trac
     ifg_json_key(json, "functions");
     ifg_json_open(json, '[');
     if (trace->profile && trace->profile->sample_count &&
-        !hot_create(trace->model, &filter, &hot, NULL))
+        !hot_create(trace->timeline, &filter, &hot, NULL))
         for (size_t i = 0; hot && i < hot->row_count && i < FUNCTIONS_SHOWN; i++) {
             ifg_json_open(json, '{');
             ifg_json_put_uint(json, "routine", hot->rows[i].routine);
@@ -294,13 +297,13 @@ static void range_fini(struct range *range)
 }
 
 /* By place; NULL: no memory. */
-static bool *choose_places(const struct model *model, const struct views_filter *part)
+static bool *choose_places(const struct timeline *timeline, const struct views_filter *part)
 {
-    bool *passes = ifg_alloc(model->place_count + 1, sizeof *passes);
+    bool *passes = ifg_alloc(timeline->place_count + 1, sizeof *passes);
 
-    for (size_t i = 0; passes && i < model->place_count; i++)
-        passes[i] = (part->net == UINT32_MAX || model->places[i].net == part->net) &&
-                    (!part->text || strcasestr(model->places[i].name, part->text));
+    for (size_t i = 0; passes && i < timeline->place_count; i++)
+        passes[i] = (part->net == UINT32_MAX || timeline->places[i].net == part->net) &&
+                    (!part->text || strcasestr(timeline->places[i].name, part->text));
     return passes;
 }
 
@@ -319,8 +322,8 @@ static void put_range(struct ifg_json *json, const struct server_trace *trace,
 
 void serve_range(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model *model = request->model;
-    struct range range = { .model = model };
+    const struct timeline *timeline = request->timeline;
+    struct range range = { .timeline = timeline };
     struct views_filter part;
     struct ifg_json json;
     bool *passes;
@@ -328,21 +331,21 @@ void serve_range(const struct server_request *request, struct server_answer *ans
 
     if (!views_filter(request, &part, answer))
         return;
-    range.t0_ns = model->begin_ns + part.from_ns;
-    range.t1_ns = model->begin_ns + part.to_ns;
-    range.passes = passes = choose_places(model, &part);
-    range.rows = ifg_alloc(model->place_count + 1, sizeof *range.rows);
+    range.t0_ns = timeline->begin_ns + part.from_ns;
+    range.t1_ns = timeline->begin_ns + part.to_ns;
+    range.passes = passes = choose_places(timeline, &part);
+    range.rows = ifg_alloc(timeline->place_count + 1, sizeof *range.rows);
     range.durations = ifg_alloc(ROWS_SHOWN, sizeof *range.durations);
     range.no_memory = !range.rows || !range.durations || !passes;
     walk(&range);
     if (!range.no_memory) {
-        for (size_t p = 0; p < model->place_count; p++)
+        for (size_t p = 0; p < timeline->place_count; p++)
             if (range.rows[p].count)
                 range.rows[count++] = range.rows[p];
         if (count)
             qsort(range.rows, count, sizeof *range.rows, by_total);
         count = count > ROWS_SHOWN ? ROWS_SHOWN : count;
-        range.wanted = ifg_alloc(model->place_count + 1, sizeof *range.wanted);
+        range.wanted = ifg_alloc(timeline->place_count + 1, sizeof *range.wanted);
         range.no_memory = !range.wanted;
     }
     if (!range.no_memory) {

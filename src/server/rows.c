@@ -27,7 +27,7 @@ struct block {
 
 struct gathering {
     const struct server_trace *trace;
-    const struct model *model;
+    const struct timeline *timeline;
     const uint8_t *picks;
     struct member *members;
     size_t count;
@@ -61,15 +61,15 @@ struct around {
 };
 
 /* Slices nest, so one that begins before the end of a lesser depth lies in it. */
-static bool lies_in(const struct model *model, uint32_t id, const struct around *around)
+static bool lies_in(const struct timeline *timeline, uint32_t id, const struct around *around)
 {
-    return model->start_ns[id] < around->end_ns && model->depth[id] > around->depth;
+    return timeline->start_ns[id] < around->end_ns && timeline->depth[id] > around->depth;
 }
 
 /* The slices of one thread, ascending. An inference with operators is a block of these. */
 static void gather_thread(struct gathering *g, const uint32_t *ids, size_t count)
 {
-    const struct model *model = g->model;
+    const struct timeline *timeline = g->timeline;
     struct around open[NESTING_MOST];
     struct around outline = { 0, 0 };
     size_t nesting = 0;
@@ -77,21 +77,21 @@ static void gather_thread(struct gathering *g, const uint32_t *ids, size_t count
 
     for (size_t i = 0; i < count; i++) {
         uint32_t id = ids[i];
-        uint8_t pick = g->picks[model->place[id]];
-        struct around self = { model_end_ns(model, id), model->depth[id] };
+        uint8_t pick = g->picks[timeline->place[id]];
+        struct around self = { timeline_end_ns(timeline, id), timeline->depth[id] };
         bool in_outline;
 
         if (pick == ROWS_NO)
             continue;
-        while (nesting > 0 && !lies_in(model, id, &open[nesting - 1]))
+        while (nesting > 0 && !lies_in(timeline, id, &open[nesting - 1]))
             nesting--;
-        in_outline = lies_in(model, id, &outline);
+        in_outline = lies_in(timeline, id, &outline);
         if (pick == ROWS_OUTLINE) {
             if (nesting > 0 || in_outline)
                 continue;
             outline = self;
             is_bare = true;
-            begin_block(g, model->start_ns[id], self.end_ns);
+            begin_block(g, timeline->start_ns[id], self.end_ns);
             add_member(g, id, 0, self.end_ns);
             continue;
         }
@@ -101,7 +101,7 @@ static void gather_thread(struct gathering *g, const uint32_t *ids, size_t count
             is_bare = false;
         }
         if (nesting == 0 && !in_outline)
-            begin_block(g, model->start_ns[id], self.end_ns);
+            begin_block(g, timeline->start_ns[id], self.end_ns);
         add_member(g, id, nesting, self.end_ns);
         if (nesting < NESTING_MOST)
             open[nesting++] = self;
@@ -118,7 +118,7 @@ static void close_run(struct gathering *g, size_t from)
 /* A span that is no slice, as a block of its own. */
 static void add_span(struct gathering *g, uint32_t id)
 {
-    const struct lod_span *span = &g->trace->extras[id - g->model->slice_count];
+    const struct lod_span *span = &g->trace->extras[id - g->timeline->slice_count];
 
     begin_block(g, span->start_ns, span->start_ns + span->duration_ns);
     add_member(g, id, 0, span->start_ns + span->duration_ns);
@@ -213,8 +213,8 @@ static enum ifg_status place_blocks(const struct gathering *g, struct lod **out_
             rows[count++] = (uint16_t)(row < ROWS_MOST ? row : ROWS_MOST - 1);
         }
     }
-    status = lod_create_rows(g->model, g->model->slice_count, g->trace->extras, ids, rows, count,
-                             out_lod);
+    status = lod_create_rows(g->timeline, g->timeline->slice_count, g->trace->extras, ids, rows,
+                             count, out_lod);
 out:
     ifg_free(free_at);
     ifg_free(rows);
@@ -226,7 +226,7 @@ static enum ifg_status make_room(struct gathering *g, size_t members)
 {
     g->members = ifg_alloc(members + 1, sizeof *g->members);
     g->blocks = ifg_alloc(members + 1, sizeof *g->blocks);
-    g->runs = ifg_alloc(g->model->thread_count + 2, sizeof *g->runs);
+    g->runs = ifg_alloc(g->timeline->thread_count + 2, sizeof *g->runs);
     return g->members && g->blocks && g->runs ? IFG_OK : IFG_NO_MEMORY;
 }
 
@@ -240,8 +240,8 @@ static void gathering_fini(struct gathering *g)
 enum ifg_status rows_create(struct server_trace *trace, const struct id_list *from,
                             const uint8_t *picks, struct lod **out_lod)
 {
-    struct gathering g = { .trace = trace, .model = trace->model, .picks = picks };
-    const struct model *model = trace->model;
+    struct gathering g = { .trace = trace, .timeline = trace->timeline, .picks = picks };
+    const struct timeline *timeline = trace->timeline;
     enum ifg_status status;
     size_t members = 0;
     size_t at = 0;
@@ -249,14 +249,14 @@ enum ifg_status rows_create(struct server_trace *trace, const struct id_list *fr
 
     *out_lod = NULL;
     for (size_t i = 0; i < from->count; i++)
-        members += picks[model->place[from->ids[i]]] != ROWS_NO;
-    for (size_t i = 0; i < model->async_count; i++)
-        members += picks[model->asyncs[i].place] == ROWS_YES;
+        members += picks[timeline->place[from->ids[i]]] != ROWS_NO;
+    for (size_t i = 0; i < timeline->async_count; i++)
+        members += picks[timeline->asyncs[i].place] == ROWS_YES;
     status = make_room(&g, members);
     if (status)
         goto out;
-    for (size_t t = 0; t < model->thread_count; t++) {
-        size_t end = model->threads[t].first_slice + model->threads[t].slice_count;
+    for (size_t t = 0; t < timeline->thread_count; t++) {
+        size_t end = timeline->threads[t].first_slice + timeline->threads[t].slice_count;
         size_t first = at;
 
         begin = g.block_count;
@@ -266,9 +266,9 @@ enum ifg_status rows_create(struct server_trace *trace, const struct id_list *fr
         close_run(&g, begin);
     }
     begin = g.block_count;
-    for (size_t i = 0; i < model->async_count; i++)
-        if (picks[model->asyncs[i].place] == ROWS_YES)
-            add_span(&g, (uint32_t)(model->slice_count + i));
+    for (size_t i = 0; i < timeline->async_count; i++)
+        if (picks[timeline->asyncs[i].place] == ROWS_YES)
+            add_span(&g, (uint32_t)(timeline->slice_count + i));
     close_run(&g, begin);
     status = sort_blocks(&g);
     if (!status)
@@ -281,7 +281,7 @@ out:
 enum ifg_status rows_pack(struct server_trace *trace, const uint32_t *ids, size_t count,
                           struct lod **out_lod)
 {
-    struct gathering g = { .trace = trace, .model = trace->model };
+    struct gathering g = { .trace = trace, .timeline = trace->timeline };
     enum ifg_status status;
 
     *out_lod = NULL;

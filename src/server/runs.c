@@ -14,37 +14,40 @@ struct points {
 
 static uint64_t id_start(const struct server_trace *trace, uint32_t id)
 {
-    return id < trace->model->slice_count ? trace->model->start_ns[id]
-                                          : trace->extras[id - trace->model->slice_count].start_ns;
+    return id < trace->timeline->slice_count
+               ? trace->timeline->start_ns[id]
+               : trace->extras[id - trace->timeline->slice_count].start_ns;
 }
 
 static uint64_t id_duration(const struct server_trace *trace, uint32_t id)
 {
-    return id < trace->model->slice_count
-               ? model_duration_ns(trace->model, id)
-               : trace->extras[id - trace->model->slice_count].duration_ns;
+    return id < trace->timeline->slice_count
+               ? timeline_duration_ns(trace->timeline, id)
+               : trace->extras[id - trace->timeline->slice_count].duration_ns;
 }
 
-static bool is_run(const struct model *model, uint32_t place, uint32_t net)
+static bool is_run(const struct timeline *timeline, uint32_t place, uint32_t net)
 {
-    return model->places[place].kind == TRACE_LOCATION_ML && model->places[place].net == net &&
-           model->places[place].category == TRACE_CATEGORY_INFERENCE;
+    return timeline->places[place].kind == TRACE_LOCATION_ML &&
+           timeline->places[place].net == net &&
+           timeline->places[place].category == TRACE_CATEGORY_INFERENCE;
 }
 
 static enum ifg_status find_runs(const struct server_trace *trace, uint32_t net, struct points *out)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
 
-    out->ids = ifg_alloc(trace->ml.count + model->async_count + 1, sizeof *out->ids);
+    out->ids = ifg_alloc(trace->ml.count + timeline->async_count + 1, sizeof *out->ids);
     if (!out->ids)
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < trace->ml.count; i++)
-        if (is_run(model, model->place[trace->ml.ids[i]], net) &&
-            !model_is_unfinished(model, trace->ml.ids[i]))
+        if (is_run(timeline, timeline->place[trace->ml.ids[i]], net) &&
+            !timeline_is_unfinished(timeline, trace->ml.ids[i]))
             out->ids[out->count++] = trace->ml.ids[i];
-    for (size_t i = 0; i < model->async_count; i++)
-        if (is_run(model, model->asyncs[i].place, net) && model->asyncs[i].end_thread != MODEL_NONE)
-            out->ids[out->count++] = (uint32_t)(model->slice_count + i);
+    for (size_t i = 0; i < timeline->async_count; i++)
+        if (is_run(timeline, timeline->asyncs[i].place, net) &&
+            timeline->asyncs[i].end_thread != TIMELINE_NONE)
+            out->ids[out->count++] = (uint32_t)(timeline->slice_count + i);
     return IFG_OK;
 }
 
@@ -81,14 +84,14 @@ static void thin(const struct server_trace *trace, struct points *points)
 
 void serve_runs(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     struct points points = { 0 };
     struct ifg_bytes *out;
     double *starts = NULL;
     float *durations = NULL;
     uint32_t net;
 
-    if (!request_index(request, "model", false, model->net_count, &net, answer))
+    if (!request_index(request, "model", false, timeline->net_count, &net, answer))
         return;
     if (find_runs(request->trace, net, &points) == IFG_OK) {
         thin(request->trace, &points);
@@ -97,12 +100,12 @@ void serve_runs(const struct server_request *request, struct server_answer *answ
     }
     if (starts && durations) {
         for (size_t i = 0; i < points.count; i++) {
-            starts[i] = answer_ns(model, id_start(request->trace, points.ids[i]));
+            starts[i] = answer_ns(timeline, id_start(request->trace, points.ids[i]));
             durations[i] = (float)id_duration(request->trace, points.ids[i]);
         }
         out = answer_binary(answer);
         columns_header(out, COLUMNS_POINTS, (uint32_t)points.count, 0, 0,
-                       (double)(model->end_ns - model->begin_ns));
+                       (double)(timeline->end_ns - timeline->begin_ns));
         columns_put(out, starts, points.count, sizeof *starts);
         columns_put(out, durations, points.count, sizeof *durations);
         columns_put(out, points.ids, points.count, sizeof *points.ids);

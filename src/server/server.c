@@ -209,7 +209,7 @@ static bool find_trace(struct server *server, struct server_request *request,
         return false;
     }
     request->trace = trace;
-    request->model = trace->model;
+    request->timeline = trace->timeline;
     return true;
 }
 

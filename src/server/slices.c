@@ -18,8 +18,8 @@
 
 static void put_thread(struct ifg_json *json, const struct server_trace *trace, uint32_t thread)
 {
-    const struct model *model = trace->model;
-    const struct model_thread *of = &model->threads[thread];
+    const struct timeline *timeline = trace->timeline;
+    const struct timeline_thread *of = &timeline->threads[thread];
     char id[24];
 
     snprintf(id, sizeof id, "t%u", thread);
@@ -29,28 +29,28 @@ static void put_thread(struct ifg_json *json, const struct server_trace *trace, 
     ifg_json_put_string(json, "name", of->name);
     ifg_json_put_uint(json, "tid", of->tid);
     ifg_json_close(json, '}');
-    ifg_json_put_string(json, "process",
-                        of->process < model->process_count ? model->processes[of->process].name
-                                                           : "");
+    ifg_json_put_string(
+        json, "process",
+        of->process < timeline->process_count ? timeline->processes[of->process].name : "");
 }
 
-static void put_place(struct ifg_json *json, const struct model *model, uint32_t number)
+static void put_place(struct ifg_json *json, const struct timeline *timeline, uint32_t number)
 {
-    const struct model_place *place = &model->places[number];
+    const struct timeline_place *place = &timeline->places[number];
 
     ifg_json_put_uint(json, "place", number);
-    ifg_json_put_string(json, "kind", model_kind_name(place->kind));
-    ifg_json_put_string(json, "category", model_category_name(place->category));
-    ifg_json_put_int(json, "model", place->net < model->net_count ? (int64_t)place->net : -1);
+    ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
+    ifg_json_put_string(json, "category", timeline_category_name(place->category));
+    ifg_json_put_int(json, "model", place->net < timeline->net_count ? (int64_t)place->net : -1);
     ifg_json_put_string(json, "function", place->function);
     ifg_json_put_string(json, "file", place->file);
     ifg_json_put_uint(json, "line", place->line);
 }
 
-static void put_arguments(struct ifg_json *json, const struct model *model, size_t slice)
+static void put_arguments(struct ifg_json *json, const struct timeline *timeline, size_t slice)
 {
-    const struct model_attribute *attributes = NULL;
-    size_t count = model_attributes_of(model, slice, &attributes);
+    const struct timeline_attribute *attributes = NULL;
+    size_t count = timeline_attributes_of(timeline, slice, &attributes);
 
     ifg_json_key(json, "args");
     ifg_json_open(json, '[');
@@ -93,27 +93,27 @@ static int by_total(const void *a, const void *b)
     return left->total_ns > right->total_ns ? -1 : left->total_ns < right->total_ns;
 }
 
-static void put_children(struct ifg_json *json, const struct model *model, size_t slice)
+static void put_children(struct ifg_json *json, const struct timeline *timeline, size_t slice)
 {
-    const struct model_thread *thread = &model->threads[model_thread_of(model, slice)];
+    const struct timeline_thread *thread = &timeline->threads[timeline_thread_of(timeline, slice)];
     size_t end = thread->first_slice + thread->slice_count;
-    uint16_t depth = model->depth[slice];
-    struct child *children = ifg_alloc(model->place_count + 1, sizeof *children);
+    uint16_t depth = timeline->depth[slice];
+    struct child *children = ifg_alloc(timeline->place_count + 1, sizeof *children);
     size_t kinds = 0;
     struct child other = { 0 };
 
     ifg_json_key(json, "children");
     ifg_json_open(json, '[');
-    for (size_t i = slice + 1; children && i < end && model->depth[i] > depth; i++) {
-        struct child *child = &children[model->place[i]];
+    for (size_t i = slice + 1; children && i < end && timeline->depth[i] > depth; i++) {
+        struct child *child = &children[timeline->place[i]];
 
-        if (model->depth[i] != depth + 1)
+        if (timeline->depth[i] != depth + 1)
             continue;
-        child->place = model->place[i];
+        child->place = timeline->place[i];
         child->count++;
-        child->total_ns += model_duration_ns(model, i);
+        child->total_ns += timeline_duration_ns(timeline, i);
     }
-    for (size_t p = 0; children && p < model->place_count; p++)
+    for (size_t p = 0; children && p < timeline->place_count; p++)
         if (children[p].count)
             children[kinds++] = children[p];
     if (kinds)
@@ -125,7 +125,7 @@ static void put_children(struct ifg_json *json, const struct model *model, size_
             continue;
         }
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "name", model->places[children[i].place].name);
+        ifg_json_put_string(json, "name", timeline->places[children[i].place].name);
         ifg_json_put_uint(json, "place", children[i].place);
         ifg_json_put_uint(json, "count", children[i].count);
         ifg_json_put_uint(json, "total_ns", children[i].total_ns);
@@ -153,8 +153,8 @@ static void put_neighbour(struct ifg_json *json, const char *key, size_t slice)
         ifg_json_uint(json, slice);
 }
 
-size_t slices_neighbour(const struct model *model, const struct place_index *index, uint32_t place,
-                        uint64_t ns, bool after)
+size_t slices_neighbour(const struct timeline *timeline, const struct place_index *index,
+                        uint32_t place, uint64_t ns, bool after)
 {
     const uint32_t *ids = index->by_place + index->first[place];
     size_t count = index->first[place + 1] - index->first[place];
@@ -163,7 +163,8 @@ size_t slices_neighbour(const struct model *model, const struct place_index *ind
 
     /* Slices of a thread stand together, by start: look into each such run. */
     while (from < count) {
-        const struct model_thread *thread = &model->threads[model_thread_of(model, ids[from])];
+        const struct timeline_thread *thread =
+            &timeline->threads[timeline_thread_of(timeline, ids[from])];
         size_t run_end = thread->first_slice + thread->slice_count;
         size_t low = from;
         size_t high = count;
@@ -184,17 +185,17 @@ size_t slices_neighbour(const struct model *model, const struct place_index *ind
         while (low < high) { /* first that does not begin before ns */
             size_t middle = low + (high - low) / 2;
 
-            if (model->start_ns[ids[middle]] < ns)
+            if (timeline->start_ns[ids[middle]] < ns)
                 low = middle + 1;
             else
                 high = middle;
         }
         at = after ? low : low - 1;
         if (after ? at < to : low > from) {
-            uint64_t start = model->start_ns[ids[at]];
+            uint64_t start = timeline->start_ns[ids[at]];
 
             if (best == SIZE_MAX ||
-                (after ? start < model->start_ns[best] : start > model->start_ns[best]))
+                (after ? start < timeline->start_ns[best] : start > timeline->start_ns[best]))
                 best = ids[at];
         }
         from = to;
@@ -240,20 +241,20 @@ void slices_put_same(struct ifg_json *json, const struct same_sums *sums)
     ifg_json_close(json, '}');
 }
 
-static void put_same(struct ifg_json *json, const struct model *model,
+static void put_same(struct ifg_json *json, const struct timeline *timeline,
                      const struct place_index *index, size_t slice)
 {
-    uint32_t place = model->place[slice];
+    uint32_t place = timeline->place[slice];
     const uint32_t *ids = index->by_place + index->first[place];
     size_t count = index->first[place + 1] - index->first[place];
-    uint64_t own = model_duration_ns(model, slice);
+    uint64_t own = timeline_duration_ns(timeline, slice);
     size_t step = count / VALUES_MOST + 1;
     uint64_t slower_ns = UINT64_MAX;
     struct same_sums sums = { .least_ns = UINT64_MAX, .slower = SIZE_MAX };
 
     sums.values = ifg_alloc(count / step + 2, sizeof *sums.values);
     for (size_t i = 0; sums.values && i < count; i++) {
-        uint64_t ns = model_duration_ns(model, ids[i]);
+        uint64_t ns = timeline_duration_ns(timeline, ids[i]);
 
         if (i % step == 0)
             sums.values[sums.kept++] = ns;
@@ -266,8 +267,8 @@ static void put_same(struct ifg_json *json, const struct model *model,
         }
     }
     sums.count = sums.values ? count : 0;
-    sums.previous = slices_neighbour(model, index, place, model->start_ns[slice], false);
-    sums.next = slices_neighbour(model, index, place, model->start_ns[slice] + 1, true);
+    sums.previous = slices_neighbour(timeline, index, place, timeline->start_ns[slice], false);
+    sums.next = slices_neighbour(timeline, index, place, timeline->start_ns[slice] + 1, true);
     slices_put_same(json, &sums);
     ifg_free(sums.values);
 }
@@ -277,39 +278,39 @@ static void put_same(struct ifg_json *json, const struct model *model,
 static void put_slice(const struct server_request *request, size_t slice,
                       const struct place_index *index, struct ifg_json *json)
 {
-    const struct model *model = request->model;
-    uint32_t thread = model_thread_of(model, slice);
-    size_t parent = model_parent(model, slice);
+    const struct timeline *timeline = request->timeline;
+    uint32_t thread = timeline_thread_of(timeline, slice);
+    size_t parent = timeline_parent(timeline, slice);
 
     ifg_json_put_uint(json, "id", slice);
-    ifg_json_put_string(json, "name", model_slice_name(model, slice));
-    put_place(json, model, model->place[slice]);
-    ifg_json_put_double(json, "start", answer_ns(model, model->start_ns[slice]));
-    ifg_json_put_uint(json, "duration", model_duration_ns(model, slice));
-    ifg_json_put_bool(json, "unfinished", model_is_unfinished(model, slice));
+    ifg_json_put_string(json, "name", timeline_slice_name(timeline, slice));
+    put_place(json, timeline, timeline->place[slice]);
+    ifg_json_put_double(json, "start", answer_ns(timeline, timeline->start_ns[slice]));
+    ifg_json_put_uint(json, "duration", timeline_duration_ns(timeline, slice));
+    ifg_json_put_bool(json, "unfinished", timeline_is_unfinished(timeline, slice));
     put_thread(json, request->trace, thread);
-    ifg_json_put_uint(json, "depth", model->depth[slice]);
+    ifg_json_put_uint(json, "depth", timeline->depth[slice]);
     put_neighbour(json, "parent", parent);
-    put_arguments(json, model, slice);
-    put_children(json, model, slice);
-    put_same(json, model, index, slice);
-    slices_put_states(json, request->trace, thread, model->start_ns[slice],
-                      model_end_ns(model, slice));
-    slices_put_samples(json, request->trace, thread, model->start_ns[slice],
-                       model_end_ns(model, slice));
-    slices_put_placement(json, request->trace, model->places[model->place[slice]].net);
+    put_arguments(json, timeline, slice);
+    put_children(json, timeline, slice);
+    put_same(json, timeline, index, slice);
+    slices_put_states(json, request->trace, thread, timeline->start_ns[slice],
+                      timeline_end_ns(timeline, slice));
+    slices_put_samples(json, request->trace, thread, timeline->start_ns[slice],
+                       timeline_end_ns(timeline, slice));
+    slices_put_placement(json, request->trace, timeline->places[timeline->place[slice]].net);
 }
 
 /* A span that begins on one thread may end on another: that is where its result came. */
-static void put_end_thread(struct ifg_json *json, const struct model *model,
-                           const struct model_async *async)
+static void put_end_thread(struct ifg_json *json, const struct timeline *timeline,
+                           const struct timeline_async *async)
 {
     char text[128];
 
-    if (async->end_thread >= model->thread_count || async->end_thread == async->begin_thread)
+    if (async->end_thread >= timeline->thread_count || async->end_thread == async->begin_thread)
         return;
-    snprintf(text, sizeof text, "%.80s, tid %u", model->threads[async->end_thread].name,
-             model->threads[async->end_thread].tid);
+    snprintf(text, sizeof text, "%.80s, tid %u", timeline->threads[async->end_thread].name,
+             timeline->threads[async->end_thread].tid);
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "key", "ends_on");
     ifg_json_put_string(json, "value", text);
@@ -319,60 +320,60 @@ static void put_end_thread(struct ifg_json *json, const struct model *model,
 /* Async spans, messages and frames have no children; of messages and frames nothing is indexed. */
 static void put_extra(const struct server_request *request, size_t number, struct ifg_json *json)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     const struct lod_span *span = &request->trace->extras[number];
-    size_t message = number - model->async_count;
-    size_t frame = message - model->message_count;
+    size_t message = number - timeline->async_count;
+    size_t frame = message - timeline->message_count;
     uint32_t thread;
 
-    ifg_json_put_uint(json, "id", model->slice_count + number);
-    if (number < model->async_count) {
-        thread = model->asyncs[number].begin_thread;
-        ifg_json_put_string(json, "name", model->places[span->place].name);
-        put_place(json, model, span->place);
-    } else if (message < model->message_count) {
-        thread = model->messages[message].thread;
-        ifg_json_put_string(json, "name", model->messages[message].text);
+    ifg_json_put_uint(json, "id", timeline->slice_count + number);
+    if (number < timeline->async_count) {
+        thread = timeline->asyncs[number].begin_thread;
+        ifg_json_put_string(json, "name", timeline->places[span->place].name);
+        put_place(json, timeline, span->place);
+    } else if (message < timeline->message_count) {
+        thread = timeline->messages[message].thread;
+        ifg_json_put_string(json, "name", timeline->messages[message].text);
         ifg_json_put_uint(json, "place", span->place);
         ifg_json_put_string(json, "kind", "message");
         ifg_json_put_string(json, "category", "");
         ifg_json_put_int(json, "model", -1);
         ifg_json_put_string(json, "function", "");
     } else {
-        thread = model->frames[frame].thread;
-        ifg_json_put_string(json, "name", model->places[span->place].name);
-        put_place(json, model, span->place);
+        thread = timeline->frames[frame].thread;
+        ifg_json_put_string(json, "name", timeline->places[span->place].name);
+        put_place(json, timeline, span->place);
     }
-    ifg_json_put_double(json, "start", answer_ns(model, span->start_ns));
+    ifg_json_put_double(json, "start", answer_ns(timeline, span->start_ns));
     ifg_json_put_uint(json, "duration", span->duration_ns);
     ifg_json_put_bool(json, "unfinished", span->flags & LOD_UNFINISHED);
-    if (thread < model->thread_count)
+    if (thread < timeline->thread_count)
         put_thread(json, request->trace, thread);
     ifg_json_put_uint(json, "depth", 0);
     put_neighbour(json, "parent", SIZE_MAX);
     ifg_json_key(json, "args");
     ifg_json_open(json, '[');
-    if (number < model->async_count) {
+    if (number < timeline->async_count) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "key", "id");
-        ifg_json_put_uint(json, "value", model->asyncs[number].id);
+        ifg_json_put_uint(json, "value", timeline->asyncs[number].id);
         ifg_json_close(json, '}');
-        put_end_thread(json, model, &model->asyncs[number]);
+        put_end_thread(json, timeline, &timeline->asyncs[number]);
     }
     ifg_json_close(json, ']');
     ifg_json_key(json, "children");
     ifg_json_open(json, '[');
     ifg_json_close(json, ']');
-    if (number < model->async_count) {
-        asyncs_put_same(json, model, number);
+    if (number < timeline->async_count) {
+        asyncs_put_same(json, timeline, number);
     } else {
         put_neighbour(json, "same", SIZE_MAX); /* null */
         put_neighbour(json, "histogram", SIZE_MAX);
     }
     put_neighbour(json, "states", SIZE_MAX);
     put_neighbour(json, "samples", SIZE_MAX);
-    if (number < model->async_count)
-        slices_put_placement(json, request->trace, model->places[span->place].net);
+    if (number < timeline->async_count)
+        slices_put_placement(json, request->trace, timeline->places[span->place].net);
     else
         put_neighbour(json, "placement", SIZE_MAX);
 }
@@ -386,7 +387,7 @@ void serve_slice(const struct server_request *request, struct server_answer *ans
     uint32_t id;
 
     if (!request_index(request, "id", false,
-                       request->model->slice_count + request->trace->extra_count, &id, answer))
+                       request->timeline->slice_count + request->trace->extra_count, &id, answer))
         return;
     status = trace_places(request->trace, &index, &err);
     if (status) {
@@ -396,9 +397,9 @@ void serve_slice(const struct server_request *request, struct server_answer *ans
     json = answer_json(answer);
     ifg_json_open(&json, '{');
     ifg_json_put_int(&json, "schema", 1);
-    if (id < request->model->slice_count)
+    if (id < request->timeline->slice_count)
         put_slice(request, id, index, &json);
     else
-        put_extra(request, id - request->model->slice_count, &json);
+        put_extra(request, id - request->timeline->slice_count, &json);
     ifg_json_close(&json, '}');
 }

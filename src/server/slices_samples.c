@@ -14,8 +14,8 @@ static void put_null(struct ifg_json *json, const char *key)
     ifg_json_put_double(json, key, NAN);
 }
 
-static const struct model_sampled_thread *sampled_thread(const struct server_trace *trace,
-                                                         uint32_t thread)
+static const struct timeline_sampled_thread *sampled_thread(const struct server_trace *trace,
+                                                            uint32_t thread)
 {
     for (size_t i = 0; trace->profile && i < trace->profile->thread_count; i++)
         if (trace->profile->threads[i].thread == thread)
@@ -26,9 +26,9 @@ static const struct model_sampled_thread *sampled_thread(const struct server_tra
 void slices_put_states(struct ifg_json *json, const struct server_trace *trace, uint32_t thread,
                        uint64_t t0_ns, uint64_t t1_ns)
 {
-    const struct model_sampled_thread *of = sampled_thread(trace, thread);
-    const struct model_thread_state *states;
-    uint64_t ns[MODEL_STATES] = { 0 };
+    const struct timeline_sampled_thread *of = sampled_thread(trace, thread);
+    const struct timeline_thread_state *states;
+    uint64_t ns[TIMELINE_STATES] = { 0 };
     size_t low = 0;
     size_t high;
 
@@ -55,9 +55,9 @@ void slices_put_states(struct ifg_json *json, const struct server_trace *trace, 
     }
     ifg_json_key(json, "states");
     ifg_json_open(json, '{');
-    ifg_json_put_uint(json, "running_ns", ns[MODEL_RUNNING]);
-    ifg_json_put_uint(json, "runnable_ns", ns[MODEL_RUNNABLE]);
-    ifg_json_put_uint(json, "blocked_ns", ns[MODEL_BLOCKED]);
+    ifg_json_put_uint(json, "running_ns", ns[TIMELINE_RUNNING]);
+    ifg_json_put_uint(json, "runnable_ns", ns[TIMELINE_RUNNABLE]);
+    ifg_json_put_uint(json, "blocked_ns", ns[TIMELINE_BLOCKED]);
     ifg_json_close(json, '}');
 }
 
@@ -78,8 +78,9 @@ static int by_self(const void *a, const void *b)
     return left->total > right->total ? -1 : left->total < right->total;
 }
 
-static void count_sample(const struct model_profile *profile, const struct model_sample *sample,
-                         struct routine_sum *sums, uint32_t number)
+static void count_sample(const struct timeline_profile *profile,
+                         const struct timeline_sample *sample, struct routine_sum *sums,
+                         uint32_t number)
 {
     bool innermost = true;
 
@@ -97,7 +98,7 @@ static void count_sample(const struct model_profile *profile, const struct model
     }
 }
 
-static void put_functions(struct ifg_json *json, const struct model_profile *profile,
+static void put_functions(struct ifg_json *json, const struct timeline_profile *profile,
                           struct routine_sum *sums, size_t samples)
 {
     size_t kinds = 0;
@@ -119,7 +120,7 @@ static void put_functions(struct ifg_json *json, const struct model_profile *pro
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "routine", sums[i].routine);
         ifg_json_put_string(json, "name",
-                            model_routine_name(profile, sums[i].routine, name, sizeof name));
+                            timeline_routine_name(profile, sums[i].routine, name, sizeof name));
         ifg_json_put_uint(json, "self", sums[i].self);
         ifg_json_put_uint(json, "total", sums[i].total);
         ifg_json_close(json, '}');
@@ -131,8 +132,8 @@ static void put_functions(struct ifg_json *json, const struct model_profile *pro
 void slices_put_samples(struct ifg_json *json, const struct server_trace *trace, uint32_t thread,
                         uint64_t t0_ns, uint64_t t1_ns)
 {
-    const struct model_profile *profile = trace->profile;
-    const struct model_sampled_thread *of = sampled_thread(trace, thread);
+    const struct timeline_profile *profile = trace->profile;
+    const struct timeline_sampled_thread *of = sampled_thread(trace, thread);
     struct routine_sum *sums = NULL;
     const uint32_t *order;
     size_t low = 0;

@@ -7,7 +7,7 @@
 #include "server/routes.h"
 
 /* The first state from which on something is at or after ns. */
-static size_t first_state(const struct model_thread_state *states, size_t count, uint64_t ns)
+static size_t first_state(const struct timeline_thread_state *states, size_t count, uint64_t ns)
 {
     size_t low = 0;
     size_t high = count;
@@ -24,7 +24,7 @@ static size_t first_state(const struct model_thread_state *states, size_t count,
 }
 
 /* Short ones up to the next line of the grid become one, of the state with most time. */
-static enum ifg_status merge_states(const struct model_thread_state *states, size_t count,
+static enum ifg_status merge_states(const struct timeline_thread_state *states, size_t count,
                                     uint64_t t0, uint64_t t1, double least_ns,
                                     struct lod_items *out)
 {
@@ -34,7 +34,7 @@ static enum ifg_status merge_states(const struct model_thread_state *states, siz
 
     while (!status && i < count && states[i].start_ns < t1) {
         uint64_t line = states[i].start_ns - states[i].start_ns % grid_ns + grid_ns;
-        uint64_t time[MODEL_STATES] = { 0 };
+        uint64_t time[TIMELINE_STATES] = { 0 };
         size_t from = i;
         size_t state = states[i].state;
         struct lod_item item = { .start_ns = states[i].start_ns, .id = states[i].cpu };
@@ -45,7 +45,7 @@ static enum ifg_status merge_states(const struct model_thread_state *states, siz
         } while ((double)(states[from].end_ns - states[from].start_ns) < least_ns && i < count &&
                  states[i].start_ns < line && states[i].start_ns < t1 &&
                  (double)(states[i].end_ns - states[i].start_ns) < least_ns);
-        for (size_t k = 0; k < MODEL_STATES; k++)
+        for (size_t k = 0; k < TIMELINE_STATES; k++)
             state = time[k] > time[state] ? k : state;
         item.duration_ns = states[i - 1].end_ns - item.start_ns;
         item.place = (uint32_t)state;
@@ -64,8 +64,8 @@ static enum ifg_status merge_states(const struct model_thread_state *states, siz
 void serve_states(const struct server_request *request, struct server_answer *answer)
 {
     struct track *track = request_track(request, answer);
-    const struct model_profile *profile = request->trace->profile;
-    const struct model *model = request->model;
+    const struct timeline_profile *profile = request->trace->profile;
+    const struct timeline *timeline = request->timeline;
     struct lod_items items;
     enum ifg_status status = IFG_OK;
     uint64_t t0;
@@ -80,11 +80,11 @@ void serve_states(const struct server_request *request, struct server_answer *an
         return;
     }
     width = t1 - t0;
-    t0 = t0 - model->begin_ns > width ? t0 - width : model->begin_ns;
-    t1 = model->end_ns + 1 - t1 > width ? t1 + width : model->end_ns + 1;
+    t0 = t0 - timeline->begin_ns > width ? t0 - width : timeline->begin_ns;
+    t1 = timeline->end_ns + 1 - t1 > width ? t1 + width : timeline->end_ns + 1;
     lod_items_init(&items, LOD_ITEMS_MOST);
-    if (track->sampled != MODEL_NONE) {
-        const struct model_sampled_thread *thread = &profile->threads[track->sampled];
+    if (track->sampled != TIMELINE_NONE) {
+        const struct timeline_sampled_thread *thread = &profile->threads[track->sampled];
 
         status = merge_states(profile->states + thread->first_state, thread->state_count, t0, t1,
                               (double)width / px * LOD_MERGE_PX, &items);
@@ -92,6 +92,6 @@ void serve_states(const struct server_request *request, struct server_answer *an
     if (status)
         answer_status(answer, status, NULL);
     else
-        lod_write(model, &items, 1, t0, t1, answer_binary(answer));
+        lod_write(timeline, &items, 1, t0, t1, answer_binary(answer));
     lod_items_fini(&items);
 }

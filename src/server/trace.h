@@ -19,8 +19,8 @@
 
 #include "analyze/report.h"
 #include "base/status.h"
-#include "model/model.h"
-#include "model/samples.h"
+#include "timeline/timeline.h"
+#include "timeline/samples.h"
 #include "server/lod.h"
 
 enum trace_state {
@@ -54,7 +54,7 @@ struct track {
     char sub[64];
     bool open;
 
-    uint32_t process;  /* index in the model, or MODEL_NONE; likewise these */
+    uint32_t process;  /* index in the timeline, or TIMELINE_NONE; likewise these */
     uint32_t thread;   /* of model->threads */
     uint32_t sampled;  /* of the profile's threads */
     uint32_t net;      /* of model->nets */
@@ -119,9 +119,9 @@ struct server_trace {
     double length_ns; /* NAN: not known */
 
     struct trace_reader *reader;
-    const struct model *model;
-    const struct model_profile *profile; /* NULL: there are neither samples nor switches */
-    struct track *tracks;                /* in drawing order */
+    const struct timeline *timeline;
+    const struct timeline_profile *profile; /* NULL: there are neither samples nor switches */
+    struct track *tracks;                   /* in drawing order */
     size_t track_count;
     uint32_t *counter_order; /* indices of model->counters, track by track, by time */
     uint32_t *extra_order;   /* ids of messages and frames, the same */

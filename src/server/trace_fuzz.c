@@ -40,13 +40,13 @@ static void look_at(const struct lod *lod, uint64_t t0, uint64_t t1, unsigned px
 
 static void look_at_track(struct server_trace *trace, struct track *track)
 {
-    const struct model *model = trace->model;
-    uint64_t begin = model->begin_ns;
-    uint64_t end = model->end_ns + 1;
+    const struct timeline *timeline = trace->timeline;
+    uint64_t begin = timeline->begin_ns;
+    uint64_t end = timeline->end_ns + 1;
     const struct lod *lod = NULL;
 
     if (track_lod(trace, track, &lod, NULL) == IFG_OK) {
-        size_t places = track->kind == TRACK_MESSAGES ? 0 : model->place_count;
+        size_t places = track->kind == TRACK_MESSAGES ? 0 : timeline->place_count;
 
         look_at(lod, begin, end, 1600, places);
         look_at(lod, begin, end, 1, places);
@@ -56,18 +56,18 @@ static void look_at_track(struct server_trace *trace, struct track *track)
         look_at(lod, begin, end, 1600, trace->profile->routine_count);
 }
 
-static void look(const struct model *model)
+static void look(const struct timeline *timeline)
 {
-    struct server_trace trace = { .name = "fuzz", .model = model };
+    struct server_trace trace = { .name = "fuzz", .timeline = timeline };
     const struct place_index *index = NULL;
 
     pthread_mutex_init(&trace.index_lock, NULL);
-    if (model_profile_get(model, &trace.profile, NULL) == IFG_OK &&
+    if (timeline_profile_get(timeline, &trace.profile, NULL) == IFG_OK &&
         trace_build_tracks(&trace, NULL) == IFG_OK)
         for (size_t i = 0; i < trace.track_count && i < 64; i++)
             look_at_track(&trace, &trace.tracks[i]);
     if (trace_places(&trace, &index, NULL) == IFG_OK) {
-        require(index->first[model->place_count] == model->slice_count);
+        require(index->first[timeline->place_count] == timeline->slice_count);
         ifg_free(index->by_place);
         ifg_free(index->first);
         ifg_free(index->sums);
@@ -78,10 +78,10 @@ static void look(const struct model *model)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct model_options options = { .threads = 1 };
+    static const struct timeline_options options = { .threads = 1 };
     uint8_t *file = ifg_alloc(size + 1, 1);
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
 
     if (!file)
         return 0;
@@ -89,9 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(file, data, size);
     mended_trace(file, size);
     if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
-        model_create(reader, &options, &model, NULL) == IFG_OK)
-        look(model);
-    model_destroy(model);
+        timeline_create(reader, &options, &timeline, NULL) == IFG_OK)
+        look(timeline);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     ifg_free(file);
     return 0;

@@ -120,7 +120,7 @@ static void note_program(struct server_trace *trace, const struct trace_reader *
     const struct trace_tables *tables = trace_reader_tables(reader);
     const struct trace_process_entry *first = NULL;
     const char *program = trace_find_fact(tables, "record.program");
-    uint64_t length_ns = model_length_from_blocks_ns(reader);
+    uint64_t length_ns = timeline_length_from_blocks_ns(reader);
     const char *slash;
 
     for (size_t i = 0; (!program || !*program) && i < tables->process_count; i++)
@@ -151,16 +151,16 @@ static void *load_thread(void *arg)
 
     if (!status) {
         note_program(trace, trace->reader);
-        status = model_create(trace->reader, NULL, &trace->model, &err);
+        status = timeline_create(trace->reader, NULL, &trace->timeline, &err);
     }
-    if (!status && trace->model->slice_count + trace->model->async_count +
-                           trace->model->message_count + trace->model->frame_count >=
+    if (!status && trace->timeline->slice_count + trace->timeline->async_count +
+                           trace->timeline->message_count + trace->timeline->frame_count >=
                        UINT32_MAX)
         status =
             ifg_fail(&err, IFG_UNSUPPORTED,
                      "%s has more than 4 billion events: more than the page can show", trace->path);
     if (!status)
-        status = model_profile_get(trace->model, &trace->profile, &err);
+        status = timeline_profile_get(trace->timeline, &trace->profile, &err);
     if (!status)
         status = trace_build_tracks(trace, &err);
     if (status) {
@@ -168,7 +168,7 @@ static void *load_thread(void *arg)
         return NULL;
     }
     pthread_mutex_lock(&trace->lock);
-    trace->length_ns = (double)model_length_ns(trace->model);
+    trace->length_ns = (double)timeline_length_ns(trace->timeline);
     pthread_mutex_unlock(&trace->lock);
     atomic_store(&trace->state, TRACE_READY);
     return NULL;
@@ -277,7 +277,7 @@ static void trace_fini(struct server_trace *trace)
         ifg_free(trace->index);
     }
     report_destroy(atomic_load(&trace->report));
-    model_destroy(trace->model);
+    timeline_destroy(trace->timeline);
     trace_reader_close(trace->reader);
     ifg_free(trace->path);
 }

@@ -49,8 +49,8 @@ struct track *tracks_add(struct tracks *out, enum track_kind kind, const char *p
     else
         snprintf(track->id, sizeof track->id, "%s%u", prefix, (unsigned)number);
     track->parent = parent;
-    track->process = track->thread = track->sampled = MODEL_NONE;
-    track->net = track->function = track->place = MODEL_NONE;
+    track->process = track->thread = track->sampled = TIMELINE_NONE;
+    track->net = track->function = track->place = TIMELINE_NONE;
     track->unit = "";
     track->stack = "";
     track->min = track->max = track->scale = NAN;
@@ -61,9 +61,9 @@ struct track *tracks_add(struct tracks *out, enum track_kind kind, const char *p
 
 static enum ifg_status make_extras(struct server_trace *trace)
 {
-    const struct model *model = trace->model;
-    size_t total = model->async_count + model->message_count + model->frame_count;
-    uint64_t *next = ifg_alloc(model->place_count + 1, sizeof *next);
+    const struct timeline *timeline = trace->timeline;
+    size_t total = timeline->async_count + timeline->message_count + timeline->frame_count;
+    uint64_t *next = ifg_alloc(timeline->place_count + 1, sizeof *next);
     struct lod_span *span = ifg_alloc(total + 1, sizeof *span);
 
     trace->extras = span;
@@ -72,24 +72,24 @@ static enum ifg_status make_extras(struct server_trace *trace)
         ifg_free(next);
         return IFG_NO_MEMORY;
     }
-    for (size_t i = 0; i < model->async_count; i++, span++) {
-        const struct model_async *async = &model->asyncs[i];
+    for (size_t i = 0; i < timeline->async_count; i++, span++) {
+        const struct timeline_async *async = &timeline->asyncs[i];
 
         *span = (struct lod_span){
             .start_ns = async->start_ns,
             .duration_ns = async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0,
             .place = async->place,
             .count = 1,
-            .flags = async->end_thread == MODEL_NONE ? LOD_UNFINISHED : 0,
+            .flags = async->end_thread == TIMELINE_NONE ? LOD_UNFINISHED : 0,
         };
     }
-    for (size_t i = 0; i < model->message_count; i++, span++)
-        *span = (struct lod_span){ .start_ns = model->messages[i].ns,
-                                   .place = model->messages[i].level,
+    for (size_t i = 0; i < timeline->message_count; i++, span++)
+        *span = (struct lod_span){ .start_ns = timeline->messages[i].ns,
+                                   .place = timeline->messages[i].level,
                                    .count = 1 };
     /* A frame lasts until the next one of its kind. */
-    for (size_t i = model->frame_count; i-- > 0;) {
-        const struct model_frame *frame = &model->frames[i];
+    for (size_t i = timeline->frame_count; i-- > 0;) {
+        const struct timeline_frame *frame = &timeline->frames[i];
 
         span[i] = (struct lod_span){
             .start_ns = frame->ns,
@@ -105,25 +105,25 @@ static enum ifg_status make_extras(struct server_trace *trace)
 
 /* ---- models ---- */
 
-static enum ifg_status list_ids(const struct model *model, bool ops, struct id_list *out)
+static enum ifg_status list_ids(const struct timeline *timeline, bool ops, struct id_list *out)
 {
-    uint8_t *wanted = ifg_alloc(model->place_count + 1, 1);
+    uint8_t *wanted = ifg_alloc(timeline->place_count + 1, 1);
     size_t count = 0;
 
     if (!wanted)
         return IFG_NO_MEMORY;
-    for (size_t p = 0; p < model->place_count; p++)
-        wanted[p] = model->places[p].kind == TRACE_LOCATION_ML ||
-                    (ops && model->places[p].kind == TRACE_LOCATION_OP);
-    for (size_t i = 0; i < model->slice_count; i++)
-        count += wanted[model->place[i]];
+    for (size_t p = 0; p < timeline->place_count; p++)
+        wanted[p] = timeline->places[p].kind == TRACE_LOCATION_ML ||
+                    (ops && timeline->places[p].kind == TRACE_LOCATION_OP);
+    for (size_t i = 0; i < timeline->slice_count; i++)
+        count += wanted[timeline->place[i]];
     out->ids = ifg_alloc(count + 1, sizeof *out->ids);
     if (!out->ids) {
         ifg_free(wanted);
         return IFG_NO_MEMORY;
     }
-    for (size_t i = 0; i < model->slice_count; i++)
-        if (wanted[model->place[i]])
+    for (size_t i = 0; i < timeline->slice_count; i++)
+        if (wanted[timeline->place[i]])
             out->ids[out->count++] = (uint32_t)i;
     ifg_free(wanted);
     return IFG_OK;
@@ -139,17 +139,18 @@ struct net_sum {
 
 static void sum_nets(const struct server_trace *trace, struct net_sum *nets, size_t *functions)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
 
     for (size_t i = 0; i < trace->models.count; i++) {
         uint32_t id = trace->models.ids[i];
-        const struct model_place *place = &model->places[model->place[id]];
-        struct net_sum *net = &nets[place->net < model->net_count ? place->net : model->net_count];
-        uint16_t depth = model->depth[id];
+        const struct timeline_place *place = &timeline->places[timeline->place[id]];
+        struct net_sum *net =
+            &nets[place->net < timeline->net_count ? place->net : timeline->net_count];
+        uint16_t depth = timeline->depth[id];
 
         if (place->kind == TRACE_LOCATION_ML) {
             net->ml++;
-            if (place->function_index < model->function_count)
+            if (place->function_index < timeline->function_count)
                 functions[place->function_index]++;
             continue;
         }
@@ -159,13 +160,13 @@ static void sum_nets(const struct server_trace *trace, struct net_sum *nets, siz
             net->op_max_depth = depth;
         net->ops++;
     }
-    for (size_t i = 0; i < model->async_count; i++) {
-        const struct model_place *place = &model->places[model->asyncs[i].place];
+    for (size_t i = 0; i < timeline->async_count; i++) {
+        const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
 
         if (place->kind != TRACE_LOCATION_ML)
             continue;
-        nets[place->net < model->net_count ? place->net : model->net_count].ml++;
-        if (place->function_index < model->function_count)
+        nets[place->net < timeline->net_count ? place->net : timeline->net_count].ml++;
+        if (place->function_index < timeline->function_count)
             functions[place->function_index]++;
     }
 }
@@ -173,7 +174,7 @@ static void sum_nets(const struct server_trace *trace, struct net_sum *nets, siz
 static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t net,
                      uint32_t function, uint32_t parent, const char *name, uint32_t categories)
 {
-    const struct model_function *of = &trace->model->functions[function];
+    const struct timeline_function *of = &trace->timeline->functions[function];
     struct track *track;
     size_t count = 0;
 
@@ -185,7 +186,7 @@ static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t ne
     if (!track)
         return false;
     track->net = net;
-    track->process = trace->model->nets[net].process;
+    track->process = trace->timeline->nets[net].process;
     track->function = function;
     track->lane = categories;
     track->count = count;
@@ -193,7 +194,7 @@ static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t ne
     track->open = true; /* several runs at once are several rows */
     snprintf(track->label, sizeof track->label, "%s", name);
     snprintf(track->sub, sizeof track->sub, "%s",
-             strcmp(name, "compute") == 0 ? trace->model->nets[net].actual_devices : "");
+             strcmp(name, "compute") == 0 ? trace->timeline->nets[net].actual_devices : "");
     return true;
 }
 
@@ -211,32 +212,32 @@ static bool add_lanes(struct server_trace *trace, struct tracks *out, uint32_t n
 static bool add_net(struct server_trace *trace, struct tracks *out, uint32_t net,
                     const struct net_sum *sum, const size_t *functions)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
     uint32_t parent = (uint32_t)out->count;
     struct track *track = tracks_add(out, TRACK_MODEL, "m", net, TRACK_NONE);
 
     if (!track)
         return false;
     track->net = net;
-    track->process = model->nets[net].process;
+    track->process = timeline->nets[net].process;
     track->count = sum->ml;
     track->open = true;
     track->rows = 1;
-    snprintf(track->label, sizeof track->label, "%s", model->nets[net].name);
-    snprintf(track->sub, sizeof track->sub, "%s", model->nets[net].actual_devices);
-    for (size_t f = 0; f < model->function_count; f++) {
-        if (model->functions[f].net != net || !functions[f])
+    snprintf(track->label, sizeof track->label, "%s", timeline->nets[net].name);
+    snprintf(track->sub, sizeof track->sub, "%s", timeline->nets[net].actual_devices);
+    for (size_t f = 0; f < timeline->function_count; f++) {
+        if (timeline->functions[f].net != net || !functions[f])
             continue;
         track = tracks_add(out, TRACK_FUNCTION, "f", f, parent);
         if (!track)
             return false;
         track->net = net;
-        track->process = model->nets[net].process;
+        track->process = timeline->nets[net].process;
         track->function = (uint32_t)f;
         track->count = functions[f];
         track->rows = 1;
         track->open = true;
-        snprintf(track->label, sizeof track->label, "%s", model->functions[f].name);
+        snprintf(track->label, sizeof track->label, "%s", timeline->functions[f].name);
         if (!add_lanes(trace, out, net, (uint32_t)f))
             return false;
     }
@@ -246,7 +247,7 @@ static bool add_net(struct server_trace *trace, struct tracks *out, uint32_t net
     if (!track)
         return false;
     track->net = net;
-    track->process = model->nets[net].process;
+    track->process = timeline->nets[net].process;
     track->count = sum->ops;
     track->rows = (size_t)(sum->op_max_depth - sum->op_min_depth) + 1;
     track->open = true;
@@ -256,16 +257,16 @@ static bool add_net(struct server_trace *trace, struct tracks *out, uint32_t net
 
 static enum ifg_status add_models(struct server_trace *trace, struct tracks *out)
 {
-    const struct model *model = trace->model;
-    struct net_sum *nets = ifg_alloc(model->net_count + 1, sizeof *nets);
-    size_t *functions = ifg_alloc(model->function_count + 1, sizeof *functions);
+    const struct timeline *timeline = trace->timeline;
+    struct net_sum *nets = ifg_alloc(timeline->net_count + 1, sizeof *nets);
+    size_t *functions = ifg_alloc(timeline->function_count + 1, sizeof *functions);
     enum ifg_status status = IFG_NO_MEMORY;
     size_t total = 0;
 
     if (!nets || !functions)
         goto out;
     sum_nets(trace, nets, functions);
-    for (size_t n = 0; n <= model->net_count; n++)
+    for (size_t n = 0; n <= timeline->net_count; n++)
         total += nets[n].ml;
     if (total) {
         struct track *track = tracks_add(out, TRACK_ML, "ml", SIZE_MAX, TRACK_NONE);
@@ -278,7 +279,7 @@ static enum ifg_status add_models(struct server_trace *trace, struct tracks *out
         snprintf(track->label, sizeof track->label, "ML activity");
         snprintf(track->sub, sizeof track->sub, "all models");
     }
-    for (size_t n = 0; n < model->net_count; n++)
+    for (size_t n = 0; n < timeline->net_count; n++)
         if ((nets[n].ml || nets[n].ops) && !add_net(trace, out, (uint32_t)n, &nets[n], functions))
             goto out;
     status = IFG_OK;
@@ -288,10 +289,10 @@ out:
     return status;
 }
 
-static void pick_places(const struct model *model, const struct track *track, uint8_t *picks)
+static void pick_places(const struct timeline *timeline, const struct track *track, uint8_t *picks)
 {
-    for (size_t p = 0; p < model->place_count; p++) {
-        const struct model_place *place = &model->places[p];
+    for (size_t p = 0; p < timeline->place_count; p++) {
+        const struct timeline_place *place = &timeline->places[p];
         bool ml = place->kind == TRACE_LOCATION_ML;
 
         picks[p] = ROWS_NO;
@@ -315,12 +316,12 @@ static void pick_places(const struct model *model, const struct track *track, ui
 
 static enum ifg_status make_model_lod(struct server_trace *trace, struct track *track)
 {
-    uint8_t *picks = ifg_alloc(trace->model->place_count + 1, 1);
+    uint8_t *picks = ifg_alloc(trace->timeline->place_count + 1, 1);
     enum ifg_status status;
 
     if (!picks)
         return IFG_NO_MEMORY;
-    pick_places(trace->model, track, picks);
+    pick_places(trace->timeline, track, picks);
     status = rows_create(trace, track->kind == TRACK_OPS ? &trace->models : &trace->ml, picks,
                          &track->lod);
     if (!status)
@@ -341,7 +342,7 @@ static enum ifg_status make_extra_lod(struct server_trace *trace, struct track *
     rows = ifg_alloc(track->count + 1, sizeof *rows);
     if (!rows)
         return IFG_NO_MEMORY;
-    status = lod_create_rows(trace->model, trace->model->slice_count, trace->extras,
+    status = lod_create_rows(trace->timeline, trace->timeline->slice_count, trace->extras,
                              trace->extra_order + track->first, rows, track->count, &track->lod);
     ifg_free(rows);
     return status;
@@ -357,10 +358,10 @@ enum ifg_status track_lod(struct server_trace *trace, struct track *track,
     if (!track->lod) {
         switch (track->kind) {
         case TRACK_THREAD:
-            status = track->thread == MODEL_NONE
-                         ? lod_create_rows(trace->model, trace->model->slice_count, NULL, NULL,
-                                           NULL, 0, &track->lod)
-                         : lod_create_thread(trace->model, track->thread, &track->lod);
+            status = track->thread == TIMELINE_NONE
+                         ? lod_create_rows(trace->timeline, trace->timeline->slice_count, NULL,
+                                           NULL, NULL, 0, &track->lod)
+                         : lod_create_thread(trace->timeline, track->thread, &track->lod);
             break;
         case TRACK_ML:
         case TRACK_MODEL:
@@ -397,9 +398,9 @@ enum ifg_status trace_build_tracks(struct server_trace *trace, struct ifg_error 
     enum ifg_status status = make_extras(trace);
 
     if (!status)
-        status = list_ids(trace->model, false, &trace->ml);
+        status = list_ids(trace->timeline, false, &trace->ml);
     if (!status)
-        status = list_ids(trace->model, true, &trace->models);
+        status = list_ids(trace->timeline, true, &trace->models);
     if (!status)
         status = tracks_add_counters(trace, &tracks);
     if (!status)

@@ -48,11 +48,11 @@ static bool ends(const char *text, const char *with)
     return length >= end && strcmp(text + length - end, with) == 0;
 }
 
-static bool is_machine(const struct model *model, uint32_t place)
+static bool is_machine(const struct timeline *timeline, uint32_t place)
 {
-    uint32_t process = model->places[place].process;
+    uint32_t process = timeline->places[place].process;
 
-    return process < model->process_count && model->processes[process].pid == 0;
+    return process < timeline->process_count && timeline->processes[process].pid == 0;
 }
 
 /* "cpu 3 %" */
@@ -61,10 +61,10 @@ static bool is_core(const char *name)
     return begins(name, "cpu ") && name[4] >= '0' && name[4] <= '9' && ends(name, " %");
 }
 
-static unsigned rank_of(const struct model *model, uint32_t place)
+static unsigned rank_of(const struct timeline *timeline, uint32_t place)
 {
-    const char *name = model->places[place].name;
-    bool machine = is_machine(model, place);
+    const char *name = timeline->places[place].name;
+    bool machine = is_machine(timeline, place);
 
     for (unsigned i = 0; i < KNOWN; i++) {
         if (machine != known[i].machine)
@@ -101,9 +101,9 @@ static const char *unit_of(const char *name)
     return "";
 }
 
-static double cpus_of(const struct model *model)
+static double cpus_of(const struct timeline *timeline)
 {
-    const char *text = trace_find_fact(trace_reader_tables(model->reader), "host.cpus");
+    const char *text = trace_find_fact(trace_reader_tables(timeline->reader), "host.cpus");
     double cpus = text ? strtod(text, NULL) : 0;
 
     return cpus >= 1 && cpus < 1e6 ? cpus : NAN;
@@ -125,12 +125,12 @@ static bool is_growing(const char *name)
 
 static void describe(const struct server_trace *trace, struct track *track, unsigned rank)
 {
-    const struct model *model = trace->model;
-    const struct model_place *place = &model->places[track->place];
-    const struct model_process *process =
-        place->process < model->process_count ? &model->processes[place->process] : NULL;
-    bool machine = is_machine(model, track->place);
-    uint32_t thread = model->counters[trace->counter_order[track->first]].thread;
+    const struct timeline *timeline = trace->timeline;
+    const struct timeline_place *place = &timeline->places[track->place];
+    const struct timeline_process *process =
+        place->process < timeline->process_count ? &timeline->processes[place->process] : NULL;
+    bool machine = is_machine(timeline, track->place);
+    uint32_t thread = timeline->counters[trace->counter_order[track->first]].thread;
     size_t length = strlen(place->name);
     size_t unit;
 
@@ -144,12 +144,13 @@ static void describe(const struct server_trace *trace, struct track *track, unsi
     if (process && !machine)
         snprintf(track->sub, sizeof track->sub, "%.40s (%u)", process->name, process->pid);
     /* Of what the recorder looked at the best known; what a program told of itself always. */
-    track->open = rank < KNOWN ? known[rank].open
-                               : thread >= model->thread_count || model->threads[thread].tid != 0;
+    track->open = rank < KNOWN
+                      ? known[rank].open
+                      : thread >= timeline->thread_count || timeline->threads[thread].tid != 0;
     if (machine && strcmp(track->unit, "%") == 0 && !begins(place->name, "other"))
         track->scale = 100;
     if (!machine && strcmp(place->name, "cpu %") == 0)
-        track->scale = 100 * cpus_of(model);
+        track->scale = 100 * cpus_of(timeline);
     if (machine && is_core(place->name))
         track->stack = "CPU cores";
     track->grows = is_growing(place->name);
@@ -158,7 +159,7 @@ static void describe(const struct server_trace *trace, struct track *track, unsi
 static void sum_values(const struct server_trace *trace, struct track *track)
 {
     for (size_t i = 0; i < track->count; i++) {
-        double value = trace->model->counters[trace->counter_order[track->first + i]].value;
+        double value = trace->timeline->counters[trace->counter_order[track->first + i]].value;
 
         if (!isfinite(value))
             continue;
@@ -170,42 +171,42 @@ static void sum_values(const struct server_trace *trace, struct track *track)
 /* counter_order: the counters place by place, by time in each. */
 static enum ifg_status sort_values(struct server_trace *trace, const size_t *first_of)
 {
-    const struct model *model = trace->model;
-    size_t *next = ifg_alloc(model->place_count + 1, sizeof *next);
+    const struct timeline *timeline = trace->timeline;
+    size_t *next = ifg_alloc(timeline->place_count + 1, sizeof *next);
 
-    trace->counter_order = ifg_alloc(model->counter_count + 1, sizeof *trace->counter_order);
+    trace->counter_order = ifg_alloc(timeline->counter_count + 1, sizeof *trace->counter_order);
     if (!next || !trace->counter_order) {
         ifg_free(next);
         return IFG_NO_MEMORY;
     }
-    memcpy(next, first_of, model->place_count * sizeof *next);
-    for (size_t i = 0; i < model->counter_count; i++)
-        trace->counter_order[next[model->counters[i].place]++] = (uint32_t)i;
+    memcpy(next, first_of, timeline->place_count * sizeof *next);
+    for (size_t i = 0; i < timeline->counter_count; i++)
+        trace->counter_order[next[timeline->counters[i].place]++] = (uint32_t)i;
     ifg_free(next);
     return IFG_OK;
 }
 
 enum ifg_status tracks_add_counters(struct server_trace *trace, struct tracks *out)
 {
-    const struct model *model = trace->model;
-    struct counter_track *found = ifg_alloc(model->place_count + 1, sizeof *found);
-    size_t *first_of = ifg_alloc(model->place_count + 1, sizeof *first_of);
+    const struct timeline *timeline = trace->timeline;
+    struct counter_track *found = ifg_alloc(timeline->place_count + 1, sizeof *found);
+    size_t *first_of = ifg_alloc(timeline->place_count + 1, sizeof *first_of);
     enum ifg_status status = IFG_NO_MEMORY;
     size_t count = 0;
     size_t at = 0;
 
     if (!found || !first_of)
         goto out;
-    for (size_t i = 0; i < model->counter_count; i++)
-        first_of[model->counters[i].place]++;
-    for (size_t p = 0; p < model->place_count; p++) {
+    for (size_t i = 0; i < timeline->counter_count; i++)
+        first_of[timeline->counters[i].place]++;
+    for (size_t p = 0; p < timeline->place_count; p++) {
         size_t values = first_of[p];
 
         first_of[p] = at;
         at += values;
         if (values)
             found[count++] =
-                (struct counter_track){ (uint32_t)p, rank_of(model, (uint32_t)p), values };
+                (struct counter_track){ (uint32_t)p, rank_of(timeline, (uint32_t)p), values };
     }
     qsort(found, count, sizeof *found, by_rank);
     status = sort_values(trace, first_of);

@@ -8,28 +8,28 @@
 #include "server/tracks_internal.h"
 
 /* The thread without a number has the counters of its process; the system has none. */
-static bool is_thread(const struct model *model, const struct model_thread *thread)
+static bool is_thread(const struct timeline *timeline, const struct timeline_thread *thread)
 {
-    return thread->tid != 0 && thread->process < model->process_count &&
-           model->processes[thread->process].pid != 0;
+    return thread->tid != 0 && thread->process < timeline->process_count &&
+           timeline->processes[thread->process].pid != 0;
 }
 
-static size_t depth_of(const struct model *model, const struct model_thread *thread)
+static size_t depth_of(const struct timeline *timeline, const struct timeline_thread *thread)
 {
     uint16_t most = 0;
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++)
-        most = model->depth[i] > most ? model->depth[i] : most;
+        most = timeline->depth[i] > most ? timeline->depth[i] : most;
     return thread->slice_count ? (size_t)most + 1 : 0;
 }
 
 static bool add_thread(struct server_trace *trace, struct tracks *out, uint32_t parent,
                        uint32_t thread, uint32_t sampled)
 {
-    const struct model *model = trace->model;
-    const struct model_thread *of = thread == MODEL_NONE ? NULL : &model->threads[thread];
-    const struct model_sampled_thread *seen =
-        sampled == MODEL_NONE ? NULL : &trace->profile->threads[sampled];
+    const struct timeline *timeline = trace->timeline;
+    const struct timeline_thread *of = thread == TIMELINE_NONE ? NULL : &timeline->threads[thread];
+    const struct timeline_sampled_thread *seen =
+        sampled == TIMELINE_NONE ? NULL : &trace->profile->threads[sampled];
     uint32_t tid = of ? of->tid : seen->tid;
     const char *name = of && *of->name ? of->name : seen ? seen->name : "";
     struct track *track;
@@ -46,7 +46,7 @@ static bool add_thread(struct server_trace *trace, struct tracks *out, uint32_t 
     track->open = of && of->slice_count;
     if (of) {
         track->count = of->slice_count;
-        track->rows = depth_of(model, of);
+        track->rows = depth_of(timeline, of);
     }
     if (seen)
         track->has_states = seen->state_count > 0;
@@ -58,16 +58,16 @@ static bool add_thread(struct server_trace *trace, struct tracks *out, uint32_t 
     return true;
 }
 
-/* Which of the profile's threads each of the model's is. */
+/* Which of the profile's threads each of the timeline's is. */
 static uint32_t *map_threads(const struct server_trace *trace)
 {
-    uint32_t *map = ifg_alloc(trace->model->thread_count + 1, sizeof *map);
+    uint32_t *map = ifg_alloc(trace->timeline->thread_count + 1, sizeof *map);
 
     if (!map)
         return NULL;
-    memset(map, 0xff, (trace->model->thread_count + 1) * sizeof *map);
+    memset(map, 0xff, (trace->timeline->thread_count + 1) * sizeof *map);
     for (size_t i = 0; trace->profile && i < trace->profile->thread_count; i++)
-        if (trace->profile->threads[i].thread < trace->model->thread_count)
+        if (trace->profile->threads[i].thread < trace->timeline->thread_count)
             map[trace->profile->threads[i].thread] = (uint32_t)i;
     return map;
 }
@@ -75,8 +75,8 @@ static uint32_t *map_threads(const struct server_trace *trace)
 static bool add_process(struct server_trace *trace, struct tracks *out, uint32_t process,
                         const uint32_t *sampled_of)
 {
-    const struct model *model = trace->model;
-    const struct model_profile *profile = trace->profile;
+    const struct timeline *timeline = trace->timeline;
+    const struct timeline_profile *profile = trace->profile;
     uint32_t parent = (uint32_t)out->count;
     struct track *track = tracks_add(out, TRACK_PROCESS, "p", process, TRACK_NONE);
 
@@ -84,15 +84,15 @@ static bool add_process(struct server_trace *trace, struct tracks *out, uint32_t
         return false;
     track->process = process;
     track->open = true;
-    snprintf(track->label, sizeof track->label, "%s", model->processes[process].name);
-    snprintf(track->sub, sizeof track->sub, "pid %u", model->processes[process].pid);
-    for (size_t t = 0; t < model->thread_count; t++)
-        if (model->threads[t].process == process && is_thread(model, &model->threads[t]) &&
+    snprintf(track->label, sizeof track->label, "%s", timeline->processes[process].name);
+    snprintf(track->sub, sizeof track->sub, "pid %u", timeline->processes[process].pid);
+    for (size_t t = 0; t < timeline->thread_count; t++)
+        if (timeline->threads[t].process == process && is_thread(timeline, &timeline->threads[t]) &&
             !add_thread(trace, out, parent, (uint32_t)t, sampled_of[t]))
             return false;
     for (size_t s = 0; profile && s < profile->thread_count; s++)
-        if (profile->threads[s].process == process && profile->threads[s].thread == MODEL_NONE &&
-            !add_thread(trace, out, parent, MODEL_NONE, (uint32_t)s))
+        if (profile->threads[s].process == process && profile->threads[s].thread == TIMELINE_NONE &&
+            !add_thread(trace, out, parent, TIMELINE_NONE, (uint32_t)s))
             return false;
     if (out->count == parent + 1u)
         out->count--; /* nothing is known of its threads */
@@ -103,17 +103,17 @@ static bool add_process(struct server_trace *trace, struct tracks *out, uint32_t
 
 enum ifg_status tracks_add_threads(struct server_trace *trace, struct tracks *out)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
     uint32_t *sampled_of = map_threads(trace);
     enum ifg_status status = sampled_of ? IFG_OK : IFG_NO_MEMORY;
 
-    for (size_t p = 0; !status && p < model->process_count; p++)
-        if (model->processes[p].pid != 0 && !add_process(trace, out, (uint32_t)p, sampled_of))
+    for (size_t p = 0; !status && p < timeline->process_count; p++)
+        if (timeline->processes[p].pid != 0 && !add_process(trace, out, (uint32_t)p, sampled_of))
             status = IFG_NO_MEMORY;
     /* Threads of processes that are not recorded otherwise. */
     for (size_t s = 0; !status && trace->profile && s < trace->profile->thread_count; s++)
-        if (trace->profile->threads[s].process == MODEL_NONE &&
-            !add_thread(trace, out, TRACK_NONE, MODEL_NONE, (uint32_t)s))
+        if (trace->profile->threads[s].process == TIMELINE_NONE &&
+            !add_thread(trace, out, TRACK_NONE, TIMELINE_NONE, (uint32_t)s))
             status = IFG_NO_MEMORY;
     ifg_free(sampled_of);
     return status;
@@ -136,13 +136,13 @@ static int by_group(const void *a, const void *b)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static const char *process_name(const struct model *model, uint32_t process)
+static const char *process_name(const struct timeline *timeline, uint32_t process)
 {
-    return process < model->process_count ? model->processes[process].name : "";
+    return process < timeline->process_count ? timeline->processes[process].name : "";
 }
 
-/* Sorted extras as tracks of one kind, one for each group. They are by time in the model, so by id
- * is by time. */
+/* Sorted extras as tracks of one kind, one for each group. They are by time in the timeline, so by
+ * id is by time. */
 static bool add_groups(struct server_trace *trace, struct tracks *out, enum track_kind kind,
                        struct extra *extras, size_t count, size_t *order_count)
 {
@@ -164,7 +164,7 @@ static bool add_groups(struct server_trace *trace, struct tracks *out, enum trac
             track->rows = 1;
             track->open = true;
             snprintf(track->label, sizeof track->label, "%s",
-                     kind == TRACK_FRAMES ? trace->model->places[extras[i].group].name
+                     kind == TRACK_FRAMES ? trace->timeline->places[extras[i].group].name
                                           : labels[kind]);
             if (kind == TRACK_FRAMES)
                 track->place = extras[i].group;
@@ -172,7 +172,7 @@ static bool add_groups(struct server_trace *trace, struct tracks *out, enum trac
                 track->process = extras[i].group;
             if (kind != TRACK_FRAMES)
                 snprintf(track->sub, sizeof track->sub, "%s",
-                         process_name(trace->model, extras[i].group));
+                         process_name(trace->timeline, extras[i].group));
         }
         trace->extra_order[(*order_count)++] = extras[i].id;
         track->count++;
@@ -182,9 +182,9 @@ static bool add_groups(struct server_trace *trace, struct tracks *out, enum trac
 
 enum ifg_status tracks_add_extras(struct server_trace *trace, struct tracks *out)
 {
-    const struct model *model = trace->model;
+    const struct timeline *timeline = trace->timeline;
     struct extra *extras = ifg_alloc(trace->extra_count + 1, sizeof *extras);
-    uint32_t id = (uint32_t)model->slice_count;
+    uint32_t id = (uint32_t)timeline->slice_count;
     enum ifg_status status = IFG_NO_MEMORY;
     size_t count = 0;
     size_t ordered = 0;
@@ -192,8 +192,8 @@ enum ifg_status tracks_add_extras(struct server_trace *trace, struct tracks *out
     trace->extra_order = ifg_alloc(trace->extra_count + 1, sizeof *trace->extra_order);
     if (!extras || !trace->extra_order)
         goto out;
-    for (size_t i = 0; i < model->async_count; i++, id++) {
-        const struct model_place *place = &model->places[model->asyncs[i].place];
+    for (size_t i = 0; i < timeline->async_count; i++, id++) {
+        const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
 
         if (place->kind != TRACE_LOCATION_ML) /* those are in the tracks of models */
             extras[count++] = (struct extra){ place->process, id };
@@ -201,17 +201,18 @@ enum ifg_status tracks_add_extras(struct server_trace *trace, struct tracks *out
     if (!add_groups(trace, out, TRACK_ASYNC, extras, count, &ordered))
         goto out;
     count = 0;
-    for (size_t i = 0; i < model->message_count; i++, id++) {
-        uint32_t thread = model->messages[i].thread;
+    for (size_t i = 0; i < timeline->message_count; i++, id++) {
+        uint32_t thread = timeline->messages[i].thread;
 
         extras[count++] =
-            (struct extra){ thread < model->thread_count ? model->threads[thread].process : 0, id };
+            (struct extra){ thread < timeline->thread_count ? timeline->threads[thread].process : 0,
+                            id };
     }
     if (!add_groups(trace, out, TRACK_MESSAGES, extras, count, &ordered))
         goto out;
     count = 0;
-    for (size_t i = 0; i < model->frame_count; i++, id++)
-        extras[count++] = (struct extra){ model->frames[i].place, id };
+    for (size_t i = 0; i < timeline->frame_count; i++, id++)
+        extras[count++] = (struct extra){ timeline->frames[i].place, id };
     if (add_groups(trace, out, TRACK_FRAMES, extras, count, &ordered))
         status = IFG_OK;
 out:

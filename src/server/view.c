@@ -35,6 +35,6 @@ void serve_lod(const struct server_request *request, struct server_answer *answe
     if (status)
         answer_status(answer, status, &err);
     else
-        lod_write(request->model, &items, lod->row_count, t0, t1, answer_binary(answer));
+        lod_write(request->timeline, &items, lod->row_count, t0, t1, answer_binary(answer));
     lod_items_fini(&items);
 }

@@ -28,7 +28,7 @@ struct file_part {
 };
 
 struct view {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     const struct annotation *annotation;
     struct file_part files[FILES_MOST];
     size_t file_count;
@@ -52,7 +52,7 @@ static int hottest_file(const void *a, const void *b)
 /* Which lines the function itself has, without what was inlined from elsewhere. */
 static void find_own_lines(const struct view *view, const struct hot *hot, struct file_part *file)
 {
-    const struct model_profile *profile = view->profile;
+    const struct timeline_profile *profile = view->profile;
 
     for (size_t f = 1; f <= profile->trace->frame_count; f++) {
         const struct trace_symbol *symbols;
@@ -61,7 +61,7 @@ static void find_own_lines(const struct view *view, const struct hot *hot, struc
 
         if (profile->routine_of[f] != view->annotation->routine || !hot->frame_total[f])
             continue;
-        count = model_frame_symbols(profile, (uint32_t)f, &symbols);
+        count = timeline_frame_symbols(profile, (uint32_t)f, &symbols);
         own = count ? &symbols[count - 1] : NULL;
         if (!own || !own->line || strcmp(own->file, file->path) != 0)
             continue;
@@ -182,7 +182,7 @@ static void put_file(struct ifg_json *json, struct view *view, const struct file
 static void put_place(struct ifg_json *json, const struct view *view, uint32_t frame)
 {
     const struct trace_symbol *symbols;
-    size_t count = frame ? model_frame_symbols(view->profile, frame, &symbols) : 0;
+    size_t count = frame ? timeline_frame_symbols(view->profile, frame, &symbols) : 0;
 
     for (size_t f = 0; count && symbols[0].line && f < view->file_count; f++) {
         if (strcmp(view->files[f].path, symbols[0].file) != 0)
@@ -216,7 +216,7 @@ static const uint8_t *code_at(const struct view *view, uint64_t address, size_t 
     }
     if (low == trace->code_count || trace->code[low].module != module ||
         trace->code[low].address != start || address - start >= trace->code[low].size)
-        return model_code_at(view->profile, module, address, out_size);
+        return timeline_code_at(view->profile, module, address, out_size);
     *out_size = trace->code[low].size - (size_t)(address - start);
     return trace->code[low].bytes + (address - start);
 }
@@ -320,7 +320,7 @@ static size_t find_row(const struct hot *hot, uint32_t routine)
 
 void serve_annotate(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model_profile *profile = request->trace->profile;
+    const struct timeline_profile *profile = request->trace->profile;
     struct views_filter filter;
     struct hot_filter samples;
     struct view view = { .profile = profile };
@@ -336,7 +336,7 @@ void serve_annotate(const struct server_request *request, struct server_answer *
                        answer))
         return;
     samples = views_hot_filter(&filter, false);
-    status = hot_create(request->model, &samples, &hot, &err);
+    status = hot_create(request->timeline, &samples, &hot, &err);
     if (status)
         goto out;
     row = find_row(hot, routine);
@@ -345,7 +345,7 @@ void serve_annotate(const struct server_request *request, struct server_answer *
         hot_destroy(hot);
         return;
     }
-    status = annotation_create(request->model, hot, row, &annotation, &err);
+    status = annotation_create(request->timeline, hot, row, &annotation, &err);
     if (status)
         goto out;
     view.annotation = annotation;

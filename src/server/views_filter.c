@@ -28,9 +28,9 @@ static void name_thread(const struct server_trace *trace, struct views_filter *f
 
     if (!track || track->kind != TRACK_THREAD)
         return;
-    if (track->thread != MODEL_NONE)
-        tid = trace->model->threads[track->thread].tid;
-    else if (track->sampled != MODEL_NONE && trace->profile)
+    if (track->thread != TIMELINE_NONE)
+        tid = trace->timeline->threads[track->thread].tid;
+    else if (track->sampled != TIMELINE_NONE && trace->profile)
         tid = trace->profile->threads[track->sampled].tid;
     else
         return;
@@ -45,13 +45,13 @@ bool views_filter(const struct server_request *request, struct views_filter *out
 
     *out = (struct views_filter){ .net = UINT32_MAX };
     if (!request_range(request, &t0_ns, &t1_ns, answer) ||
-        !request_index(request, "model", true, request->model->net_count, &out->net, answer) ||
+        !request_index(request, "model", true, request->timeline->net_count, &out->net, answer) ||
         !take_text(request, "op", &out->op, answer) ||
         !take_text(request, "thread", &out->thread, answer) ||
         !take_text(request, "q", &out->text, answer))
         return false;
-    out->from_ns = t0_ns - request->model->begin_ns;
-    out->to_ns = t1_ns - request->model->begin_ns;
+    out->from_ns = t0_ns - request->timeline->begin_ns;
+    out->to_ns = t1_ns - request->timeline->begin_ns;
     name_thread(request->trace, out);
     return true;
 }

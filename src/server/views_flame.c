@@ -6,7 +6,7 @@
 
 #define FOLDED "\u2026"
 
-static void put_node(struct ifg_json *json, const struct model_profile *profile,
+static void put_node(struct ifg_json *json, const struct timeline_profile *profile,
                      const struct flame_node *node)
 {
     bool folded = node->routine == FLAME_NONE;
@@ -15,8 +15,9 @@ static void put_node(struct ifg_json *json, const struct model_profile *profile,
     ifg_json_open(json, '{');
     ifg_json_put_int(json, "p", node->parent == FLAME_NONE ? -1 : (int64_t)node->parent);
     ifg_json_put_int(json, "r", folded ? -1 : (int64_t)node->routine);
-    ifg_json_put_string(
-        json, "n", folded ? FOLDED : model_routine_name(profile, node->routine, name, sizeof name));
+    ifg_json_put_string(json, "n",
+                        folded ? FOLDED
+                               : timeline_routine_name(profile, node->routine, name, sizeof name));
     ifg_json_put_uint(json, "v", node->value);
     ifg_json_put_uint(json, "s", node->self);
     ifg_json_put_double(json, "i", (double)node->inferred / (double)node->value);
@@ -39,7 +40,7 @@ void serve_flame(const struct server_request *request, struct server_answer *ans
         return;
     options.filter = views_hot_filter(&filter, false);
     options.by_time = mode == 1;
-    status = flame_create(request->model, &options, &flame, &err);
+    status = flame_create(request->timeline, &options, &flame, &err);
     if (status) {
         answer_status(answer, status, &err);
         return;

@@ -30,7 +30,9 @@ static void require(bool condition)
 static void ask(struct server_trace *trace, const char *question)
 {
     static struct request parsed;
-    struct server_request request = { .trace = trace, .model = trace->model, .query = &parsed };
+    struct server_request request = { .trace = trace,
+                                      .timeline = trace->timeline,
+                                      .query = &parsed };
     struct server_answer answer = { .status = 200 };
     char target[128];
     const char *why;
@@ -45,14 +47,14 @@ static void ask(struct server_trace *trace, const char *question)
 }
 
 /* The sums that the page counts on. */
-static void check_flame(const struct model *model)
+static void check_flame(const struct timeline *timeline)
 {
     const struct flame_options options = { .by_time = true };
     struct flame *flame = NULL;
     uint64_t roots = 0;
     uint64_t self = 0;
 
-    if (flame_create(model, &options, &flame, NULL))
+    if (flame_create(timeline, &options, &flame, NULL))
         return;
     require(flame->node_count <= FLAME_NODES);
     for (size_t i = 0; i < flame->node_count; i++) {
@@ -67,7 +69,7 @@ static void check_flame(const struct model *model)
     flame_destroy(flame);
 }
 
-static void look(const struct model *model)
+static void look(const struct timeline *timeline)
 {
     static const char *const questions[] = {
         "stats",
@@ -87,13 +89,13 @@ static void look(const struct model *model)
         "flows?slice=3",
         "flows?t0=5&t1=100000000",
     };
-    struct server_trace trace = { .name = "fuzz", .model = model };
+    struct server_trace trace = { .name = "fuzz", .timeline = timeline };
     size_t routines;
     char question[64];
 
     pthread_mutex_init(&trace.report_lock, NULL);
     pthread_mutex_init(&trace.index_lock, NULL);
-    if (model_profile_get(model, &trace.profile, NULL) == IFG_OK &&
+    if (timeline_profile_get(timeline, &trace.profile, NULL) == IFG_OK &&
         trace_build_tracks(&trace, NULL) == IFG_OK) {
         for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
             ask(&trace, questions[i]);
@@ -102,7 +104,7 @@ static void look(const struct model *model)
             snprintf(question, sizeof question, "annotate?routine=%zu", r);
             ask(&trace, question);
         }
-        check_flame(model);
+        check_flame(timeline);
     }
     report_destroy(atomic_load(&trace.report));
     trace_destroy_crossings(&trace);
@@ -111,10 +113,10 @@ static void look(const struct model *model)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct model_options options = { .threads = 1 };
+    static const struct timeline_options options = { .threads = 1 };
     uint8_t *file = ifg_alloc(size + 1, 1);
     struct trace_reader *reader = NULL;
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
 
     if (!file)
         return 0;
@@ -122,9 +124,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(file, data, size);
     mended_trace(file, size);
     if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
-        model_create(reader, &options, &model, NULL) == IFG_OK)
-        look(model);
-    model_destroy(model);
+        timeline_create(reader, &options, &timeline, NULL) == IFG_OK)
+        look(timeline);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     ifg_free(file);
     return 0;

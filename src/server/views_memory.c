@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/convert.h"
 #include "export/documents.h"
-#include "model/allocations.h"
+#include "timeline/allocations.h"
 #include "server/routes.h"
 #include "server/views_internal.h"
 
@@ -22,7 +22,7 @@ struct point {
 /* Points on their way into the answer. */
 struct thinning {
     struct ifg_json *json;
-    const struct model *model;
+    const struct timeline *timeline;
     bool all; /* there are so few that none is left out */
     uint64_t part;
     bool any;
@@ -32,7 +32,7 @@ struct thinning {
 static void put_point(struct thinning *thinning, const struct point *point)
 {
     ifg_json_open(thinning->json, '[');
-    ifg_json_double(thinning->json, answer_ns(thinning->model, point->ns));
+    ifg_json_double(thinning->json, answer_ns(thinning->timeline, point->ns));
     ifg_json_double(thinning->json, point->value);
     ifg_json_close(thinning->json, ']');
 }
@@ -52,10 +52,10 @@ static void flush_part(struct thinning *thinning)
 
 static void add_point(struct thinning *thinning, uint64_t ns, double value)
 {
-    const struct model *model = thinning->model;
+    const struct timeline *timeline = thinning->timeline;
     struct point point = { ns, value };
-    double length = (double)(model->end_ns - model->begin_ns) + 1;
-    uint64_t part = ifg_u64_of(answer_ns(model, ns) / length * PARTS);
+    double length = (double)(timeline->end_ns - timeline->begin_ns) + 1;
+    uint64_t part = ifg_u64_of(answer_ns(timeline, ns) / length * PARTS);
 
     if (!isfinite(value))
         return;
@@ -103,16 +103,19 @@ static void open_series(struct ifg_json *json, const char *track, uint32_t pid, 
 static void put_counter(struct ifg_json *json, const struct server_trace *trace,
                         const struct track *track)
 {
-    const struct model *model = trace->model;
-    const struct model_place *place = &model->places[track->place];
-    struct thinning thinning = { .json = json, .model = model, .all = track->count <= 2 * PARTS };
+    const struct timeline *timeline = trace->timeline;
+    const struct timeline_place *place = &timeline->places[track->place];
+    struct thinning thinning = { .json = json,
+                                 .timeline = timeline,
+                                 .all = track->count <= 2 * PARTS };
 
     open_series(json, track->id,
-                place->process < model->process_count ? model->processes[place->process].pid : 0,
+                place->process < timeline->process_count ? timeline->processes[place->process].pid
+                                                         : 0,
                 place->name);
     for (size_t i = 0; i < track->count; i++) {
-        const struct model_counter *counter =
-            &model->counters[trace->counter_order[track->first + i]];
+        const struct timeline_counter *counter =
+            &timeline->counters[trace->counter_order[track->first + i]];
 
         add_point(&thinning, counter->ns, counter->value);
     }
@@ -132,16 +135,17 @@ static int by_time(const void *a, const void *b)
 }
 
 /* What picked allocations stand for, of all processes together. */
-static void put_heap(struct ifg_json *json, const struct model *model)
+static void put_heap(struct ifg_json *json, const struct timeline *timeline)
 {
-    const struct model_allocations *heap = NULL;
-    struct thinning thinning = { .json = json, .model = model };
+    const struct timeline_allocations *heap = NULL;
+    struct thinning thinning = { .json = json, .timeline = timeline };
     struct point *frees = NULL;
     size_t count = 0;
     size_t at = 0;
     double now = 0;
 
-    if (!model_has_allocations(model) || model_allocations_get(model, &heap, NULL) || !heap)
+    if (!timeline_has_allocations(timeline) || timeline_allocations_get(timeline, &heap, NULL) ||
+        !heap)
         return;
     frees = ifg_alloc(heap->count + 1, sizeof *frees);
     if (!frees)
@@ -194,12 +198,12 @@ void serve_memory(const struct server_request *request, struct server_answer *an
     for (size_t i = 0; i < trace->track_count && shown < SERIES_MOST; i++) {
         const struct track *track = &trace->tracks[i];
 
-        if (track->kind != TRACK_COUNTER || !is_memory(trace->model->places[track->place].name))
+        if (track->kind != TRACK_COUNTER || !is_memory(trace->timeline->places[track->place].name))
             continue;
         put_counter(&json, trace, track);
         shown++;
     }
-    put_heap(&json, trace->model);
+    put_heap(&json, trace->timeline);
     ifg_json_close(&json, ']');
     ifg_json_close(&json, '}');
 }

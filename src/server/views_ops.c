@@ -77,9 +77,9 @@ void serve_ops(const struct server_request *request, struct server_answer *answe
     enum ifg_status status;
     uint32_t net;
 
-    if (!request_index(request, "model", false, request->model->net_count, &net, answer))
+    if (!request_index(request, "model", false, request->timeline->net_count, &net, answer))
         return;
-    status = operator_use_create(request->model, net, &use, &err);
+    status = operator_use_create(request->timeline, net, &use, &err);
     if (status) {
         answer_status(answer, status, &err);
         return;
@@ -107,16 +107,16 @@ void serve_ops(const struct server_request *request, struct server_answer *answe
 
 void serve_switches(const struct server_request *request, struct server_answer *answer)
 {
-    const struct model *model = request->model;
+    const struct timeline *timeline = request->timeline;
     struct waiting_runs *runs = NULL;
     struct ifg_error err = { 0 };
     struct ifg_json json;
     enum ifg_status status;
     uint32_t net;
 
-    if (!request_index(request, "model", false, model->net_count, &net, answer))
+    if (!request_index(request, "model", false, timeline->net_count, &net, answer))
         return;
-    status = waiting_runs_create(model, net, RUNS_SHOWN, &runs, &err);
+    status = waiting_runs_create(timeline, net, RUNS_SHOWN, &runs, &err);
     if (status) {
         answer_status(answer, status, &err);
         return;
@@ -128,11 +128,11 @@ void serve_switches(const struct server_request *request, struct server_answer *
 
         ifg_json_open(&json, '{');
         ifg_json_put_uint(&json, "slice", run->slice);
-        ifg_json_put_double(&json, "start", answer_ns(model, model->start_ns[run->slice]));
+        ifg_json_put_double(&json, "start", answer_ns(timeline, timeline->start_ns[run->slice]));
         ifg_json_put_uint(&json, "duration", run->duration_ns);
-        ifg_json_put_uint(&json, "running_ns", run->ns[MODEL_RUNNING]);
-        ifg_json_put_uint(&json, "runnable_ns", run->ns[MODEL_RUNNABLE]);
-        ifg_json_put_uint(&json, "blocked_ns", run->ns[MODEL_BLOCKED]);
+        ifg_json_put_uint(&json, "running_ns", run->ns[TIMELINE_RUNNING]);
+        ifg_json_put_uint(&json, "runnable_ns", run->ns[TIMELINE_RUNNABLE]);
+        ifg_json_put_uint(&json, "blocked_ns", run->ns[TIMELINE_BLOCKED]);
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');

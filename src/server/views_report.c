@@ -85,9 +85,9 @@ void serve_compare(const struct server_request *request, struct server_answer *a
         return;
     for (int side = 0; side < DIFF_SIDES; side++) {
         document.paths[side] = traces[side]->path;
-        document.models[side] = traces[side]->model;
+        document.timelines[side] = traces[side]->timeline;
     }
-    status = diff_create(document.models[DIFF_A], document.models[DIFF_B], document.threshold,
+    status = diff_create(document.timelines[DIFF_A], document.timelines[DIFF_B], document.threshold,
                          &diff, &err);
     if (status) {
         answer_status(answer, status, &err);

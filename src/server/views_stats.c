@@ -14,11 +14,11 @@ static void put_row(struct ifg_json *json, const struct stats_row *row)
 
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "name", row->name);
-    ifg_json_put_string(json, "kind", model_kind_name(row->kind));
-    ifg_json_put_string(json, "category", model_category_name(row->category));
+    ifg_json_put_string(json, "kind", timeline_kind_name(row->kind));
+    ifg_json_put_string(json, "category", timeline_category_name(row->category));
     ifg_json_put_string(json, "model", row->model);
     ifg_json_put_int(json, "place",
-                     row->first_place == MODEL_NONE ? -1 : (int64_t)row->first_place);
+                     row->first_place == TIMELINE_NONE ? -1 : (int64_t)row->first_place);
     ifg_json_put_uint(json, "count", row->count);
     ifg_json_put_uint(json, "unfinished", row->unfinished);
     ifg_json_put_uint(json, "total_ns", row->total_ns);
@@ -41,7 +41,7 @@ static void serve_slices(const struct server_request *request, const struct view
         .filter = {
             .from_ns = filter->from_ns,
             .to_ns = filter->to_ns,
-            .model = filter->net == UINT32_MAX ? NULL : request->model->nets[filter->net].name,
+            .model = filter->net == UINT32_MAX ? NULL : request->timeline->nets[filter->net].name,
             .thread = filter->thread,
             .name_matches = filter->text ? views_name_matches : NULL,
             .user = (void *)(uintptr_t)filter->text,
@@ -49,7 +49,7 @@ static void serve_slices(const struct server_request *request, const struct view
     };
     struct stats *stats = NULL;
     struct ifg_error err = { 0 };
-    enum ifg_status status = stats_create(request->model, &options, &stats, &err);
+    enum ifg_status status = stats_create(request->timeline, &options, &stats, &err);
     struct ifg_json json;
 
     if (status) {
@@ -91,10 +91,10 @@ static void serve_functions(const struct server_request *request, const struct v
                             struct server_answer *answer)
 {
     const struct hot_filter samples = views_hot_filter(filter, true);
-    const struct model_profile *profile = request->trace->profile;
+    const struct timeline_profile *profile = request->trace->profile;
     struct hot *hot = NULL;
     struct ifg_error err = { 0 };
-    enum ifg_status status = hot_create(request->model, &samples, &hot, &err);
+    enum ifg_status status = hot_create(request->timeline, &samples, &hot, &err);
     struct ifg_json json;
 
     if (status) {

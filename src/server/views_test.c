@@ -23,17 +23,17 @@ struct asked {
 };
 
 /* Answers a question such as "flame?mode=time"; the body is a text then. */
-static const char *ask(struct asked *asked, const struct model *model, const char *question)
+static const char *ask(struct asked *asked, const struct timeline *timeline, const char *question)
 {
-    struct server_request request = { .trace = &asked->trace, .model = model };
+    struct server_request request = { .trace = &asked->trace, .timeline = timeline };
     char target[512];
     const char *why;
 
     snprintf(target, sizeof target, "/api/t/0/%s", question);
     REQUIRE(request_parse(target, strlen(target), &asked->request, &why) == REQUEST_OK);
     memset(&asked->answer, 0, sizeof asked->answer);
-    asked->trace.model = model;
-    REQUIRE(model_profile_get(model, &asked->trace.profile, NULL) == IFG_OK);
+    asked->trace.timeline = timeline;
+    REQUIRE(timeline_profile_get(timeline, &asked->trace.profile, NULL) == IFG_OK);
     request.query = &asked->request;
     asked->answer.status = 200;
     ifg_bytes_init(&asked->answer.body, SERVER_ANSWER_MAX);
@@ -103,7 +103,7 @@ static void large_function(void)
 {
     struct ml_trace trace;
     struct asked asked = { 0 };
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     const char *body;
     char question[64];
     char name[64];
@@ -111,12 +111,12 @@ static void large_function(void)
     ml_trace_begin(&trace, NULL);
     write_large(&trace);
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE(model_profile_get(trace.model, &profile, NULL) == IFG_OK);
+    REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK);
     for (uint32_t r = 0; r < profile->routine_count; r++) {
-        const char *called = model_routine_name(profile, r, name, sizeof name);
+        const char *called = timeline_routine_name(profile, r, name, sizeof name);
 
         snprintf(question, sizeof question, "annotate?routine=%u", r);
-        body = ask(&asked, trace.model, question);
+        body = ask(&asked, trace.timeline, question);
         if (strcmp(called, "run") == 0) {
             CHECK_UINT(asked.answer.status, 200);
             CHECK_UINT(count(body, "{\"line\":"), 2000);
@@ -145,7 +145,7 @@ static void folded(void)
     ml_trace_begin(&trace, NULL);
     write_large(&trace);
     REQUIRE(ml_trace_load(&trace));
-    body = ask(&asked, trace.model, "flame"); /* all of a function's addresses are one */
+    body = ask(&asked, trace.timeline, "flame"); /* all of a function's addresses are one */
     CHECK_UINT(count(body, "\"p\":"), 2);
     CHECK_CONTAINS(body, "\"samples\":602");
     CHECK_CONTAINS(body, "\"n\":\"run\",\"v\":600,\"s\":600,\"i\":0");
@@ -166,9 +166,9 @@ static void out_of_memory(void)
     write_large(&trace);
     REQUIRE(ml_trace_load(&trace));
     for (size_t q = 0; q < sizeof questions / sizeof questions[0]; q++) {
-        struct server_request request = { .trace = &asked.trace, .model = trace.model };
+        struct server_request request = { .trace = &asked.trace, .timeline = trace.timeline };
 
-        ask(&asked, trace.model, questions[q]);
+        ask(&asked, trace.timeline, questions[q]);
         ifg_bytes_fini(&asked.answer.body);
         request.query = &asked.request;
         for (long n = 0; n < 40; n++) {

@@ -54,10 +54,10 @@ void ml_trace_begin(struct ml_trace *trace, const char *path)
 
 bool ml_trace_load(struct ml_trace *trace)
 {
-    bool good =
-        trace_writer_close(trace->writer, NULL) == IFG_OK &&
-        trace_reader_open(trace->path, &trace->reader, NULL) == IFG_OK &&
-        model_create(trace->reader, &(struct model_options){ 1 }, &trace->model, NULL) == IFG_OK;
+    bool good = trace_writer_close(trace->writer, NULL) == IFG_OK &&
+                trace_reader_open(trace->path, &trace->reader, NULL) == IFG_OK &&
+                timeline_create(trace->reader, &(struct timeline_options){ 1 }, &trace->timeline,
+                                NULL) == IFG_OK;
 
     trace->writer = NULL;
     return good;
@@ -67,7 +67,7 @@ void ml_trace_end(struct ml_trace *trace)
 {
     if (trace->writer)
         trace_writer_close(trace->writer, NULL);
-    model_destroy(trace->model);
+    timeline_destroy(trace->timeline);
     trace_reader_close(trace->reader);
     unlink(trace->path);
     memset(trace, 0, sizeof *trace);

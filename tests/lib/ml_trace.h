@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/model.h"
+#include "timeline/timeline.h"
 #include "trace/writer.h"
 
 #define ML_US              1000u
@@ -51,7 +51,7 @@ struct ml_trace {
     char resource_names[ML_TRACE_RESOURCES][48];
     uint32_t resource_count;
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 };
 
 /* Into this file, or into a new one that ml_trace_end removes. */

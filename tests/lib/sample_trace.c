@@ -227,7 +227,7 @@ bool sample_trace_init(struct sample_trace *sample, uint64_t seed, size_t slices
     }
     if (trace_writer_close(writer, NULL) ||
         trace_reader_open(sample->path, &sample->reader, NULL) ||
-        model_create(sample->reader, &(struct model_options){ 1 }, &sample->model, NULL)) {
+        timeline_create(sample->reader, &(struct timeline_options){ 1 }, &sample->timeline, NULL)) {
         sample_trace_fini(sample);
         return false;
     }
@@ -236,7 +236,7 @@ bool sample_trace_init(struct sample_trace *sample, uint64_t seed, size_t slices
 
 void sample_trace_fini(struct sample_trace *sample)
 {
-    model_destroy(sample->model);
+    timeline_destroy(sample->timeline);
     trace_reader_close(sample->reader);
     unlink(sample->path);
     memset(sample, 0, sizeof *sample);

@@ -4,12 +4,12 @@
 #ifndef IFG_TESTS_SAMPLE_TRACE_H
 #define IFG_TESTS_SAMPLE_TRACE_H
 
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 struct sample_trace {
     char path[256];
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 };
 
 /* Two processes, five threads (one of them empty), zones, stages, operators, ML events of two

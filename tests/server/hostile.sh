@@ -13,7 +13,7 @@ for part in 3 5 7 9; do
     head -c $((size * part / 10)) "$T/traces/profile.ifg" >"$T/traces/cut-$part.ifg"
 done
 : >"$T/traces/nothing.ifg"
-for folder in trace_reader analyze_model; do
+for folder in trace_reader analyze_timeline; do
     for file in "$SOURCE_DIR/tests/corpus/$folder"/*; do
         cp "$file" "$T/traces/$folder-$(basename "$file").ifg"
     done

@@ -26,7 +26,7 @@ size=$(wc -c <"$T/traces/profile.ifg")
 for part in 3 5 7 9; do
     head -c $((size * part / 10)) "$T/traces/profile.ifg" >"$T/hostile/cut-$part.ifg"
 done
-for file in "$SOURCE_DIR/tests/golden/v1.0.ifg" "$SOURCE_DIR"/tests/corpus/analyze_model/*; do
+for file in "$SOURCE_DIR/tests/golden/v1.0.ifg" "$SOURCE_DIR"/tests/corpus/analyze_timeline/*; do
     cp "$file" "$T/hostile/$(basename "$file" .ifg).ifg"
 done
 serve -q "$T/hostile"

@@ -32,9 +32,9 @@ static uint64_t startup_of(const struct ml_input *input, uint32_t process)
             runs->items[0].start_ns + runs->items[0].duration_ns < first)
             first = runs->items[0].start_ns + runs->items[0].duration_ns;
     }
-    if (first == UINT64_MAX || process >= input->model->process_count)
+    if (first == UINT64_MAX || process >= input->timeline->process_count)
         return 0;
-    start = input->model->processes[process].start_ns;
+    start = input->timeline->processes[process].start_ns;
     return start && start < first ? first - start : 0;
 }
 

@@ -7,20 +7,20 @@
 
 void rule_dropped_events(const struct ml_input *input, struct findings *out)
 {
-    const struct model *model = input->model;
-    double dropped = (double)model->dropped;
-    double share = dropped / (dropped + (double)model->slice_count);
+    const struct timeline *timeline = input->timeline;
+    double dropped = (double)timeline->dropped;
+    double share = dropped / (dropped + (double)timeline->slice_count);
     struct finding *finding;
 
-    if (!model->dropped)
+    if (!timeline->dropped)
         return;
-    finding = finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_LOW, MODEL_NONE);
+    finding = finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_LOW, TIMELINE_NONE);
     finding_title(finding, "%llu events were dropped, %s of all",
-                  (unsigned long long)model->dropped, words_share(share).text);
+                  (unsigned long long)timeline->dropped, words_share(share).text);
     finding_sentence(finding, "%llu events (%s) were dropped while recording: counts are too low.",
-                     (unsigned long long)model->dropped, words_share(share).text);
+                     (unsigned long long)timeline->dropped, words_share(share).text);
     finding_evidence(finding, "%llu dropped, %zu slices recorded",
-                     (unsigned long long)model->dropped, model->slice_count);
+                     (unsigned long long)timeline->dropped, timeline->slice_count);
     finding_fix(finding, "record with --lossless (the program waits instead), or record less: no "
                          "--ops, fewer zones");
     finding_number(finding, "dropped", dropped);

@@ -10,7 +10,7 @@
 #include "analyze/memory.h"
 #include "analyze/waiting.h"
 #include "base/alloc.h"
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 #define NANO         1e9
 #define SECONDS_MAX  1e9
@@ -24,7 +24,7 @@ static void read_lengths(struct ml_input *input)
     const char *said = trace_find_fact(input->tables, "record.seconds");
     double seconds = said ? strtod(said, NULL) : 0;
 
-    input->duration_ns = model_length_ns(input->model);
+    input->duration_ns = timeline_length_ns(input->timeline);
     input->duration_ns += input->duration_ns == 0;
     input->recorder_ns =
         seconds > 0 && seconds < SECONDS_MAX ? (uint64_t)(seconds * NANO) + 1 : input->duration_ns;
@@ -50,25 +50,25 @@ static void read_host(struct ml_input *input)
 /* Functions in the order of their models. */
 static enum ifg_status make_functions(struct building *building)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
     struct ml_input *input = building->input;
     size_t at = 0;
 
-    input->functions = ifg_alloc(model->function_count, sizeof *input->functions);
-    building->function_of = ifg_alloc(model->function_count, sizeof *building->function_of);
+    input->functions = ifg_alloc(timeline->function_count, sizeof *input->functions);
+    building->function_of = ifg_alloc(timeline->function_count, sizeof *building->function_of);
     building->next_event =
-        ifg_alloc(model->function_count, TRACE_CATEGORIES * sizeof *building->next_event);
+        ifg_alloc(timeline->function_count, TRACE_CATEGORIES * sizeof *building->next_event);
     if (!input->functions || !building->function_of || !building->next_event)
         return IFG_NO_MEMORY;
-    for (size_t i = 0; i < model->function_count; i++)
-        input->nets[model->functions[i].net].function_count++;
+    for (size_t i = 0; i < timeline->function_count; i++)
+        input->nets[timeline->functions[i].net].function_count++;
     for (size_t i = 0; i < input->net_count; i++) {
         input->nets[i].first_function = at;
         at += input->nets[i].function_count;
         input->nets[i].function_count = 0; /* counted again below */
     }
-    for (size_t i = 0; i < model->function_count; i++) {
-        const struct model_function *from = &model->functions[i];
+    for (size_t i = 0; i < timeline->function_count; i++) {
+        const struct timeline_function *from = &timeline->functions[i];
         struct ml_net *net = &input->nets[from->net];
 
         at = net->first_function + net->function_count++;
@@ -76,38 +76,38 @@ static enum ifg_status make_functions(struct building *building)
         input->functions[at].net = from->net;
         building->function_of[i] = (uint32_t)at;
     }
-    input->function_count = model->function_count;
+    input->function_count = timeline->function_count;
     return IFG_OK;
 }
 
 static int by_name(const void *a, const void *b, void *user)
 {
-    const struct model *model = user;
+    const struct timeline *timeline = user;
 
-    return strcmp(model->places[*(const uint32_t *)a].name,
-                  model->places[*(const uint32_t *)b].name);
+    return strcmp(timeline->places[*(const uint32_t *)a].name,
+                  timeline->places[*(const uint32_t *)b].name);
 }
 
 /* Stages of the same name are one, wherever they are written. */
 static enum ifg_status make_stages(struct building *building)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
     struct ml_input *input = building->input;
-    uint32_t *order = ifg_alloc(model->place_count, sizeof *order);
+    uint32_t *order = ifg_alloc(timeline->place_count, sizeof *order);
     size_t count = 0;
 
-    building->stage_of_place = ifg_alloc(model->place_count, sizeof(uint32_t));
-    for (uint32_t i = 0; order && i < model->place_count; i++)
-        if (model->places[i].kind == TRACE_LOCATION_STAGE)
+    building->stage_of_place = ifg_alloc(timeline->place_count, sizeof(uint32_t));
+    for (uint32_t i = 0; order && i < timeline->place_count; i++)
+        if (timeline->places[i].kind == TRACE_LOCATION_STAGE)
             order[count++] = i;
     input->stages = ifg_alloc(count, sizeof *input->stages);
     if (!order || !building->stage_of_place || !input->stages) {
         ifg_free(order);
         return IFG_NO_MEMORY;
     }
-    qsort_r(order, count, sizeof *order, by_name, (void *)(uintptr_t)model);
+    qsort_r(order, count, sizeof *order, by_name, (void *)(uintptr_t)timeline);
     for (size_t i = 0; i < count; i++) {
-        const char *name = model->places[order[i]].name;
+        const char *name = timeline->places[order[i]].name;
 
         if (!i || strcmp(input->stages[input->stage_count - 1].name, name) != 0)
             input->stages[input->stage_count++] =
@@ -120,22 +120,22 @@ static enum ifg_status make_stages(struct building *building)
 
 static enum ifg_status make_tables(struct building *building)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
     struct ml_input *input = building->input;
     enum ifg_status status;
 
-    input->model = model;
-    input->tables = trace_reader_tables(model->reader);
+    input->timeline = timeline;
+    input->tables = trace_reader_tables(timeline->reader);
     read_lengths(input);
     read_host(input);
-    input->nets = ifg_alloc(model->net_count, sizeof *input->nets);
-    building->operator_of_place = ifg_alloc(model->place_count, sizeof(uint32_t));
-    building->operator_times = ifg_alloc(model->net_count, sizeof *building->operator_times);
+    input->nets = ifg_alloc(timeline->net_count, sizeof *input->nets);
+    building->operator_of_place = ifg_alloc(timeline->place_count, sizeof(uint32_t));
+    building->operator_times = ifg_alloc(timeline->net_count, sizeof *building->operator_times);
     if (!input->nets || !building->operator_of_place || !building->operator_times)
         return IFG_NO_MEMORY;
-    input->net_count = model->net_count;
-    for (size_t i = 0; i < model->net_count; i++) {
-        input->nets[i].net = &model->nets[i];
+    input->net_count = timeline->net_count;
+    for (size_t i = 0; i < timeline->net_count; i++) {
+        input->nets[i].net = &timeline->nets[i];
         input->nets[i].operator_median_ns = NAN;
     }
     ml_read_properties(input);
@@ -201,7 +201,7 @@ static void finish_nets(struct ml_input *input)
 
 static void destroy_building(struct building *building)
 {
-    for (size_t i = 0; building->operator_times && i < building->model->net_count; i++)
+    for (size_t i = 0; building->operator_times && i < building->timeline->net_count; i++)
         ifg_free(building->operator_times[i].cells);
     ifg_free(building->operator_times);
     ifg_free(building->operators.items);
@@ -213,10 +213,10 @@ static void destroy_building(struct building *building)
     ifg_free(building->function_of);
 }
 
-enum ifg_status ml_input_create(const struct model *model, struct ml_input **out_input,
+enum ifg_status ml_input_create(const struct timeline *timeline, struct ml_input **out_input,
                                 struct ifg_error *err)
 {
-    struct building building = { .model = model };
+    struct building building = { .timeline = timeline };
     enum ifg_status status = IFG_NO_MEMORY;
 
     *out_input = NULL;
@@ -230,11 +230,12 @@ enum ifg_status ml_input_create(const struct model *model, struct ml_input **out
     if (!status)
         status = ml_time_events(building.input);
     if (!status)
-        status = resources_create(model, building.input->duration_ns, &building.input->resources);
+        status =
+            resources_create(timeline, building.input->duration_ns, &building.input->resources);
     if (!status)
-        status = model_profile_get(model, &building.input->profile, err);
+        status = timeline_profile_get(timeline, &building.input->profile, err);
     if (!status)
-        status = waiting_create(model, &building.input->waiting, err);
+        status = waiting_create(timeline, &building.input->waiting, err);
     if (!status)
         status = memory_create(building.input, &building.input->memory);
     if (!status)
@@ -245,7 +246,8 @@ enum ifg_status ml_input_create(const struct model *model, struct ml_input **out
         *out_input = building.input;
     } else {
         ml_input_destroy(building.input);
-        ifg_fail(err, status, "not enough memory for the events of %zu models", model->net_count);
+        ifg_fail(err, status, "not enough memory for the events of %zu models",
+                 timeline->net_count);
     }
     destroy_building(&building);
     return status;
@@ -270,8 +272,9 @@ void ml_input_destroy(struct ml_input *input)
 const char *ml_event_text(const struct ml_input *input, const struct ml_event *event,
                           const char *key)
 {
-    const struct model_attribute *attribute =
-        event->slice == SIZE_MAX ? NULL : model_find_attribute(input->model, event->slice, key);
+    const struct timeline_attribute *attribute =
+        event->slice == SIZE_MAX ? NULL
+                                 : timeline_find_attribute(input->timeline, event->slice, key);
 
     return attribute && attribute->type == TRACE_VALUE_STRING ? attribute->text : "";
 }

@@ -4,7 +4,7 @@
  * the order of their starts, with the attributes that matter, and with timings.
  *
  * Made in a fixed number of passes over the slices, whatever the trace holds. Everything here is
- * read-only afterwards and lives until ml_input_destroy; texts belong to the model.
+ * read-only afterwards and lives until ml_input_destroy; texts belong to the timeline.
  */
 #ifndef IFG_ANALYZE_FINDINGS_INPUT_H
 #define IFG_ANALYZE_FINDINGS_INPUT_H
@@ -15,11 +15,11 @@
 
 #include "analyze/resources.h"
 #include "base/status.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 struct heap_use;
 struct memory;
-struct model_profile;
+struct timeline_profile;
 struct waiting;
 
 /* Percentiles of fewer values say nothing. */
@@ -120,7 +120,7 @@ struct ml_operator {
 enum ml_load_state { ML_UNKNOWN, ML_COLD, ML_CACHED, ML_PRECOMPILED, ML_LOAD_STATES };
 
 struct ml_net {
-    const struct model_net *net;
+    const struct timeline_net *net;
     size_t first_function; /* of ml_input.functions */
     size_t function_count;
 
@@ -157,7 +157,7 @@ struct ml_stage {
 };
 
 struct ml_input {
-    const struct model *model;
+    const struct timeline *timeline;
     const struct trace_tables *tables;
     uint64_t duration_ns;        /* of the recording, from first to last; never 0 */
     uint64_t recorder_ns;        /* how long the recorder ran; never 0 */
@@ -178,13 +178,13 @@ struct ml_input {
     struct ml_event *events; /* behind ml_events */
     size_t event_count;
 
-    const struct model_profile *profile; /* samples; NULL: there are none */
-    struct waiting *waiting;             /* NULL: there are no context switches */
-    struct memory *memory;               /* NULL: nothing is known of it */
-    struct heap_use *heap;               /* NULL: allocations were not recorded */
+    const struct timeline_profile *profile; /* samples; NULL: there are none */
+    struct waiting *waiting;                /* NULL: there are no context switches */
+    struct memory *memory;                  /* NULL: nothing is known of it */
+    struct heap_use *heap;                  /* NULL: allocations were not recorded */
 };
 
-enum ifg_status ml_input_create(const struct model *model, struct ml_input **out_input,
+enum ifg_status ml_input_create(const struct timeline *timeline, struct ml_input **out_input,
                                 struct ifg_error *err) IFG_MUST_CHECK;
 void ml_input_destroy(struct ml_input *input);
 

@@ -30,7 +30,7 @@ struct operator_table {
 };
 
 struct building {
-    const struct model *model;
+    const struct timeline *timeline;
     struct ml_input *input;
     uint32_t *function_of; /* model function to ml function */
     size_t *next_event;    /* by ml function and category: where the next one goes */

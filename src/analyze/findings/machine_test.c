@@ -90,7 +90,7 @@ static void no_memory(void)
     rules_run(&test);
     for (long n = 0; status && n < 20; n++) {
         ifg_alloc_fail_after(n);
-        status = resources_create(test.trace.model, ML_S, &resources);
+        status = resources_create(test.trace.timeline, ML_S, &resources);
         CHECK(status == IFG_OK || (status == IFG_NO_MEMORY && !resources));
     }
     ifg_alloc_fail_after(-1);

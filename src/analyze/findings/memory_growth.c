@@ -119,7 +119,8 @@ static double count_runs(const struct ml_input *input, uint32_t pid, const struc
         const struct ml_events *runs = &input->functions[f].events[TRACE_CATEGORY_INFERENCE];
         uint32_t process = input->nets[input->functions[f].net].net->process;
 
-        if (process >= input->model->process_count || input->model->processes[process].pid != pid)
+        if (process >= input->timeline->process_count ||
+            input->timeline->processes[process].pid != pid)
             continue;
         for (size_t i = 0; i < runs->count; i++)
             count += !(runs->items[i].flags & ML_NESTED) &&
@@ -137,7 +138,7 @@ static void report(const struct ml_input *input, const struct resource_series *s
     double whole = series->points[series->count - 1].value;
     struct finding *finding = finding_add(
         out, growth->bytes >= HIGH_GROWTH * growth->parts[0] ? FINDING_HIGH : FINDING_MEDIUM,
-        MODEL_NONE);
+        TIMELINE_NONE);
 
     if (!finding)
         return;

@@ -31,7 +31,8 @@ static void by_load(const struct ml_input *input, struct findings *out)
 
     if (!(share >= BUSY_SHARE) || !(input->load_average >= LEAST_LOAD))
         return;
-    finding = finding_add(out, share >= VERY_BUSY_SHARE ? FINDING_MEDIUM : FINDING_LOW, MODEL_NONE);
+    finding =
+        finding_add(out, share >= VERY_BUSY_SHARE ? FINDING_MEDIUM : FINDING_LOW, TIMELINE_NONE);
     finding_title(finding, "load average %.1f on %u CPUs before the recording began",
                   input->load_average, input->cpus);
     finding_sentence(finding,
@@ -94,7 +95,7 @@ void rule_noisy_host(const struct ml_input *input, struct findings *out)
     much = steal >= STEAL_MUCH_PCT ||
            (disturbed && (others >= OTHERS_MUCH * cpus || resources->cpu_pct >= FULL_PCT));
     name_others(resources, names, sizeof names);
-    finding = finding_add(out, much ? FINDING_MEDIUM : FINDING_LOW, MODEL_NONE);
+    finding = finding_add(out, much ? FINDING_MEDIUM : FINDING_LOW, TIMELINE_NONE);
     if (disturbed) {
         finding_title(finding, "other programs used %.2f of %u CPUs", others, cpus);
         finding_sentence(finding, "Other programs used %.2f of %u CPUs at the same time.", others,

@@ -25,7 +25,7 @@ void rule_noisy_neighbour(const struct ml_input *input, struct findings *out)
         if (other->cpu_pct < LEAST_PCT || !cpus ||
             (!full && other->cpu_pct < 100 * MACHINE_SHARE * cpus))
             continue;
-        finding = finding_add(out, full ? FINDING_MEDIUM : FINDING_LOW, MODEL_NONE);
+        finding = finding_add(out, full ? FINDING_MEDIUM : FINDING_LOW, TIMELINE_NONE);
         finding_title(finding, "%s (pid %u) used %.0f %% of a CPU", other->name, other->pid,
                       other->cpu_pct);
         finding_sentence(finding, "%s (pid %u) used %.0f %% of a CPU at the same time.",

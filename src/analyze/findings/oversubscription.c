@@ -198,7 +198,7 @@ static void report(const struct ml_input *input, const struct sweep *sweep, stru
         out,
         share >= HIGH_SHARE && (double)sweep->peak >= HIGH_TIMES * input->cpus ? FINDING_HIGH
                                                                                : FINDING_MEDIUM,
-        MODEL_NONE);
+        TIMELINE_NONE);
 
     if (!finding)
         return;

@@ -35,7 +35,8 @@ static void count_runs(const struct ml_input *input, uint32_t pid, struct window
         const struct ml_events *runs = &input->functions[f].events[TRACE_CATEGORY_INFERENCE];
         uint32_t process = input->nets[input->functions[f].net].net->process;
 
-        if (process >= input->model->process_count || input->model->processes[process].pid != pid)
+        if (process >= input->timeline->process_count ||
+            input->timeline->processes[process].pid != pid)
             continue;
         for (size_t i = 0; i < runs->count; i++) {
             const struct ml_event *run = &runs->items[i];
@@ -83,7 +84,7 @@ static void report_minor(const struct ml_input *input, uint32_t pid, const struc
 
     if (share < COST_SHARE || faults < LEAST_FAULTS * window->runs)
         return;
-    finding = finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM, MODEL_NONE);
+    finding = finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM, TIMELINE_NONE);
     if (!finding)
         return;
     finding->weight_ns = fmin(faults * MINOR_NS, (double)input->duration_ns);
@@ -112,7 +113,7 @@ static void report_major(uint32_t pid, const struct window *window, double fault
 
     if (faults < LEAST_MAJOR || faults < MAJOR_PER_RUN * window->runs)
         return;
-    finding = finding_add(out, FINDING_MEDIUM, MODEL_NONE);
+    finding = finding_add(out, FINDING_MEDIUM, TIMELINE_NONE);
     finding_title(finding, "%.1f pages for each inference come from disk", faults / window->runs);
     finding_sentence(finding, "Inferences wait for %.1f pages from disk each.",
                      faults / window->runs);

@@ -37,7 +37,7 @@ static void look_at_stages(const struct ml_input *input, struct findings *out)
     if (!longest || !(inside > 0) || input->requests < REQUESTS_LEAST ||
         outside <= SHARE_OUTSIDE * (inside + outside))
         return;
-    finding = finding_add(out, FINDING_MEDIUM, MODEL_NONE);
+    finding = finding_add(out, FINDING_MEDIUM, TIMELINE_NONE);
     if (!finding)
         return;
     finding->weight_ns = outside;

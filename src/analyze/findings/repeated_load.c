@@ -47,8 +47,8 @@ static void look_at(const struct ml_input *input, uint32_t index, struct finding
             words_model(input, index).text,
             *net->net->content_id ? "same content, providers and options"
                                   : "same path; its content was not read",
-            net->net->process < input->model->process_count
-                ? input->model->processes[net->net->process].pid
+            net->net->process < input->timeline->process_count
+                ? input->timeline->processes[net->net->process].pid
                 : 0,
             words_time((double)total).text, words_time((double)loads[0]->duration_ns).text);
         finding_fix(finding,

@@ -27,7 +27,7 @@ static inline void rules_run(struct rules_test *test)
     test->input = NULL;
     test->findings = NULL;
     REQUIRE(ml_trace_load(&test->trace));
-    REQUIRE(ml_input_create(test->trace.model, &test->input, NULL) == IFG_OK);
+    REQUIRE(ml_input_create(test->trace.timeline, &test->input, NULL) == IFG_OK);
     REQUIRE(findings_create(test->input, &test->findings, NULL) == IFG_OK);
 }
 

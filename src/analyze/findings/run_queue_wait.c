@@ -13,14 +13,14 @@ static void report(const struct ml_input *input, uint32_t index, struct findings
 {
     const struct waiting_net *net = &input->waiting->nets[index];
     double share = waiting_share(net);
-    double each = (double)net->ns[MODEL_RUNNABLE] / (double)net->inferences;
+    double each = (double)net->ns[TIMELINE_RUNNABLE] / (double)net->inferences;
     double length = (double)net->total_ns / (double)net->inferences;
     struct finding *finding =
         finding_add(out, share >= SHARE_HIGH ? FINDING_HIGH : FINDING_MEDIUM, index);
 
     if (!finding)
         return;
-    finding->weight_ns = (double)net->ns[MODEL_RUNNABLE];
+    finding->weight_ns = (double)net->ns[TIMELINE_RUNNABLE];
     finding_title(finding, "inferences wait %s for a CPU, %s of their time", words_time(each).text,
                   words_share(share).text);
     finding_sentence(finding, "%s%snferences wait %s of %s for a CPU (%s).",
@@ -30,7 +30,7 @@ static void report(const struct ml_input *input, uint32_t index, struct findings
         finding,
         "of %llu inferences the thread could run but did not for %s of %s; the "
         "longest wait in one is %s%s",
-        (unsigned long long)net->inferences, words_time((double)net->ns[MODEL_RUNNABLE]).text,
+        (unsigned long long)net->inferences, words_time((double)net->ns[TIMELINE_RUNNABLE]).text,
         words_time((double)net->total_ns).text, words_time((double)net->longest_wait_ns).text,
         input->waiting->has_wakers ? "" : "; waits after a wake-up are not known and come on top");
     finding_fix(

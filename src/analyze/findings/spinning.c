@@ -23,7 +23,7 @@
 #define KERNEL_FRAMES 64u
 
 struct spinning {
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     uint8_t *at_pause; /* by frame: 0 not known yet, 1 no, 2 yes */
     uint64_t *self;    /* by function */
     uint64_t *pausing; /* same: samples at a pause in it, or right below it */
@@ -32,7 +32,7 @@ struct spinning {
     uint64_t samples;
 };
 
-static bool has_spin_name(const struct model_profile *profile, uint32_t frame)
+static bool has_spin_name(const struct timeline_profile *profile, uint32_t frame)
 {
     static const char *const names[] = { "SpinPause",
                                          "cpu_relax",
@@ -46,7 +46,7 @@ static bool has_spin_name(const struct model_profile *profile, uint32_t frame)
                                          "pthreadpool_wait",
                                          "ggml_graph_compute_poll" };
     const struct trace_symbol *symbols;
-    size_t count = model_frame_symbols(profile, frame, &symbols);
+    size_t count = timeline_frame_symbols(profile, frame, &symbols);
 
     for (size_t i = 0; i < count; i++)
         for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
@@ -56,15 +56,16 @@ static bool has_spin_name(const struct model_profile *profile, uint32_t frame)
 }
 
 /* A pause (f3 90) or tpause (66 0f ae f0..f7) that ends not long before an address. */
-static bool is_behind_pause(const struct model_profile *profile, const struct trace_frame *frame)
+static bool is_behind_pause(const struct timeline_profile *profile, const struct trace_frame *frame)
 {
     uint64_t from = frame->address - BEHIND;
     size_t size;
     const uint8_t *bytes;
 
     for (unsigned skip = 0; skip < BEHIND - 1; skip++) { /* the function may begin in between */
-        bytes = frame->address < BEHIND ? NULL
-                                        : model_code_at(profile, frame->module, from + skip, &size);
+        bytes = frame->address < BEHIND
+                    ? NULL
+                    : timeline_code_at(profile, frame->module, from + skip, &size);
         if (!bytes || size < BEHIND - skip)
             continue;
         for (unsigned i = 0; i + 1 < BEHIND - skip; i++) {
@@ -91,7 +92,7 @@ static bool pauses(struct spinning *s, uint32_t frame)
 }
 
 /* The innermost frame outside the kernel, or 0: a yield of the CPU is in it. */
-static uint32_t user_node(const struct model_profile *profile, uint32_t node)
+static uint32_t user_node(const struct timeline_profile *profile, uint32_t node)
 {
     const struct trace_profile *trace = profile->trace;
 
@@ -108,7 +109,7 @@ static uint32_t user_node(const struct model_profile *profile, uint32_t node)
 
 static void count(struct spinning *s)
 {
-    const struct model_profile *profile = s->profile;
+    const struct timeline_profile *profile = s->profile;
     const struct trace_stack_node *nodes = profile->trace->nodes;
 
     for (size_t i = 0; i < profile->sample_count; i++) {
@@ -132,7 +133,7 @@ static void count(struct spinning *s)
 /* Samples in waiting functions, and the threads they are of. */
 static uint64_t sum_up(struct spinning *s, size_t *out_threads)
 {
-    const struct model_profile *profile = s->profile;
+    const struct timeline_profile *profile = s->profile;
     uint64_t sum = 0;
 
     *out_threads = 0;
@@ -168,7 +169,7 @@ static void report(const struct ml_input *input, const struct spinning *s, uint6
                                           !crowded              ? FINDING_LOW
                                           : share >= SHARE_HIGH ? FINDING_HIGH
                                                                 : FINDING_MEDIUM,
-                                          MODEL_NONE);
+                                          TIMELINE_NONE);
 
     if (!finding)
         return;
@@ -194,7 +195,7 @@ static void report(const struct ml_input *input, const struct spinning *s, uint6
 
 void rule_spinning(const struct ml_input *input, struct findings *out)
 {
-    const struct model_profile *profile = input->profile;
+    const struct timeline_profile *profile = input->profile;
     struct spinning s = { .profile = profile };
 
     if (!profile || profile->sample_count < SAMPLES_LEAST || !input->net_count)

@@ -32,7 +32,7 @@ static void by_quota(const struct ml_input *input, uint32_t pid, struct findings
         return;
     if (limit > 0)
         snprintf(quota, sizeof quota, "; it may use %.2f of %u CPUs", limit, input->cpus);
-    finding = finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM, MODEL_NONE);
+    finding = finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM, TIMELINE_NONE);
     if (finding)
         finding->weight_ns = fmin(stopped_s * 1e9, (double)input->duration_ns);
     finding_title(finding, "the CPU quota stopped the program in %s of all periods",
@@ -62,7 +62,7 @@ static void by_heat(const struct ml_input *input, struct findings *out)
         return;
     if (mhz > 0)
         snprintf(clock, sizeof clock, "; the CPUs ran at %.0f MHz on average", mhz);
-    finding = finding_add(out, FINDING_MEDIUM, MODEL_NONE);
+    finding = finding_add(out, FINDING_MEDIUM, TIMELINE_NONE);
     finding_title(finding, "heat made the CPUs slower %.0f time%s", events, events > 1 ? "s" : "");
     finding_sentence(finding, "Heat made the CPUs slower %.0f time%s.", events,
                      events > 1 ? "s" : "");
@@ -94,7 +94,7 @@ static void by_device(const struct ml_input *input, size_t number, struct findin
         share = resource_mean(resources_find(input->resources, 0, name));
         if (!(share >= causes[i].least))
             continue;
-        finding = finding_add(out, i ? FINDING_LOW : FINDING_MEDIUM, MODEL_NONE);
+        finding = finding_add(out, i ? FINDING_LOW : FINDING_MEDIUM, TIMELINE_NONE);
         finding_title(finding, "GPU %zu was slowed by %s for %s of the time", number,
                       causes[i].word, words_share(share).text);
         finding_sentence(finding, "GPU %zu was slowed by %s for %s of the time.", number,

@@ -76,9 +76,9 @@ static size_t group_at(uint32_t function, uint32_t category)
     return (size_t)function * TRACE_CATEGORIES + category;
 }
 
-static uint32_t function_of(const struct building *building, const struct model_place *place)
+static uint32_t function_of(const struct building *building, const struct timeline_place *place)
 {
-    return place->kind == TRACE_LOCATION_ML && place->function_index != MODEL_NONE
+    return place->kind == TRACE_LOCATION_ML && place->function_index != TIMELINE_NONE
                ? building->function_of[place->function_index]
                : NO_FUNCTION;
 }
@@ -87,14 +87,14 @@ static uint32_t function_of(const struct building *building, const struct model_
 
 static void count_slices(struct building *building, bool *out_wanted)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
     size_t unfinished = 0;
 
-    for (size_t t = 0; t < model->thread_count; t++) {
-        size_t end = model->threads[t].first_slice + model->threads[t].slice_count;
+    for (size_t t = 0; t < timeline->thread_count; t++) {
+        size_t end = timeline->threads[t].first_slice + timeline->threads[t].slice_count;
 
-        for (size_t i = model->threads[t].first_slice; i < end; i++) {
-            const struct model_place *place = &model->places[model->place[i]];
+        for (size_t i = timeline->threads[t].first_slice; i < end; i++) {
+            const struct timeline_place *place = &timeline->places[timeline->place[i]];
             uint32_t function;
 
             if (place->kind == TRACE_LOCATION_ZONE)
@@ -103,9 +103,9 @@ static void count_slices(struct building *building, bool *out_wanted)
             function = function_of(building, place);
             if (function == NO_FUNCTION)
                 continue;
-            while (unfinished < model->unfinished_count && model->unfinished[unfinished] < i)
+            while (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] < i)
                 unfinished++;
-            if (unfinished < model->unfinished_count && model->unfinished[unfinished] == i)
+            if (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] == i)
                 building->input->functions[function].events[place->category].timing.unfinished++;
             else
                 building->next_event[group_at(function, place->category)]++;
@@ -115,15 +115,15 @@ static void count_slices(struct building *building, bool *out_wanted)
 
 static void count_spans(struct building *building)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
 
-    for (size_t i = 0; i < model->async_count; i++) {
-        const struct model_place *place = &model->places[model->asyncs[i].place];
+    for (size_t i = 0; i < timeline->async_count; i++) {
+        const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
         uint32_t function = function_of(building, place);
 
         if (function == NO_FUNCTION)
             continue;
-        if (model->asyncs[i].end_thread == MODEL_NONE)
+        if (timeline->asyncs[i].end_thread == TIMELINE_NONE)
             building->input->functions[function].events[place->category].timing.unfinished++;
         else
             building->next_event[group_at(function, place->category)]++;
@@ -158,7 +158,7 @@ static enum ifg_status reserve_events(struct building *building)
 
 /* ---- the second pass ---- */
 
-static uint32_t small_number(const struct model_attribute *attribute)
+static uint32_t small_number(const struct timeline_attribute *attribute)
 {
     uint64_t value = attribute->unsigned_value;
 
@@ -169,7 +169,7 @@ static uint32_t small_number(const struct model_attribute *attribute)
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-static void read_attribute(const struct model_attribute *attribute, struct told *told)
+static void read_attribute(const struct timeline_attribute *attribute, struct told *told)
 {
     const char *key = attribute->key;
     bool text = attribute->type == TRACE_VALUE_STRING;
@@ -196,14 +196,14 @@ static void read_attribute(const struct model_attribute *attribute, struct told 
 static struct told read_attributes(struct walking *walking, size_t slice)
 {
     static const char nothing[] = "";
-    const struct model *model = walking->building->model;
+    const struct timeline *timeline = walking->building->timeline;
     struct told told = { .detail = nothing, .operator_type = nothing };
     size_t at = walking->next_attribute;
 
-    while (at < model->attribute_count && model->attributes[at].slice < slice)
+    while (at < timeline->attribute_count && timeline->attributes[at].slice < slice)
         at++;
-    for (; at < model->attribute_count && model->attributes[at].slice == slice; at++)
-        read_attribute(&model->attributes[at], &told);
+    for (; at < timeline->attribute_count && timeline->attributes[at].slice == slice; at++)
+        read_attribute(&timeline->attributes[at], &told);
     walking->next_attribute = at;
     return told;
 }
@@ -268,8 +268,8 @@ static void close_frame(struct walking *walking)
 /* NULL: no memory. */
 static struct frame *open_frame(struct walking *walking, size_t slice, bool finished)
 {
-    const struct model *model = walking->building->model;
-    size_t depth = model->depth[slice];
+    const struct timeline *timeline = walking->building->timeline;
+    size_t depth = timeline->depth[slice];
     struct frame *frame;
     const struct frame *parent;
 
@@ -279,14 +279,15 @@ static struct frame *open_frame(struct walking *walking, size_t slice, bool fini
         return NULL;
     parent = walking->open ? &walking->frames[walking->open - 1] : NULL;
     frame = &walking->frames[walking->open++];
-    frame->start_ns = model->start_ns[slice];
-    frame->end_ns = model_end_ns(model, slice);
+    frame->start_ns = timeline->start_ns[slice];
+    frame->end_ns = timeline_end_ns(timeline, slice);
     frame->event = NONE;
     frame->category = TRACE_CATEGORY_NONE;
     frame->operator_inside = parent ? parent->operator_inside : UINT32_MAX;
     frame->stage_inside = parent ? parent->stage_inside : UINT32_MAX;
     frame->inferences = 0;
-    frame->is_zone = finished && model->places[model->place[slice]].kind == TRACE_LOCATION_ZONE;
+    frame->is_zone =
+        finished && timeline->places[timeline->place[slice]].kind == TRACE_LOCATION_ZONE;
     frame->is_ml = false;
     frame->request.function = NO_FUNCTION;
     return frame;
@@ -352,7 +353,8 @@ static void take_ml(struct walking *walking, struct frame *frame, size_t slice, 
 {
     struct building *building = walking->building;
     struct ml_input *input = building->input;
-    const struct model_place *place = &building->model->places[building->model->place[slice]];
+    const struct timeline_place *place =
+        &building->timeline->places[building->timeline->place[slice]];
     uint32_t function = function_of(building, place);
     struct told told = read_attributes(walking, slice);
     uint64_t gap = take_gap(walking, frame, place->category, finished);
@@ -387,27 +389,27 @@ static void take_ml(struct walking *walking, struct frame *frame, size_t slice, 
 }
 
 /* The model of an operator: its own, or that of the inference around it. */
-static uint32_t net_of_operator(const struct walking *walking, const struct model_place *place)
+static uint32_t net_of_operator(const struct walking *walking, const struct timeline_place *place)
 {
     const struct ml_input *input = walking->building->input;
     const struct frame *inference;
 
-    if (place->net != MODEL_NONE)
+    if (place->net != TIMELINE_NONE)
         return place->net;
     if (walking->inference == NONE)
-        return MODEL_NONE;
+        return TIMELINE_NONE;
     inference = &walking->frames[walking->inference];
-    return inference->owner == NO_FUNCTION ? MODEL_NONE : input->functions[inference->owner].net;
+    return inference->owner == NO_FUNCTION ? TIMELINE_NONE : input->functions[inference->owner].net;
 }
 
 static enum ifg_status group_operator(struct walking *walking, size_t slice, uint32_t net,
                                       uint32_t *out_index)
 {
     struct building *building = walking->building;
-    uint32_t place_index = building->model->place[slice];
-    const struct model_place *place = &building->model->places[place_index];
+    uint32_t place_index = building->timeline->place[slice];
+    const struct timeline_place *place = &building->timeline->places[place_index];
     const char *type = place->function;
-    bool of_place = *type && place->net != MODEL_NONE;
+    bool of_place = *type && place->net != TIMELINE_NONE;
     enum ifg_status status;
 
     if (of_place && building->operator_of_place[place_index]) {
@@ -426,7 +428,8 @@ static enum ifg_status group_operator(struct walking *walking, size_t slice, uin
 static enum ifg_status take_operator(struct walking *walking, struct frame *frame, size_t slice)
 {
     struct building *building = walking->building;
-    const struct model_place *place = &building->model->places[building->model->place[slice]];
+    const struct timeline_place *place =
+        &building->timeline->places[building->timeline->place[slice]];
     uint64_t duration = frame->end_ns - frame->start_ns;
     uint32_t net = net_of_operator(walking, place);
     struct operator_times *times;
@@ -436,7 +439,7 @@ static enum ifg_status take_operator(struct walking *walking, struct frame *fram
     if (walking->inference != NONE && walking->frames[walking->inference].event != NONE)
         building->input->events[walking->frames[walking->inference].event].flags |=
             ML_WITH_OPS | ML_HAS_OPS;
-    if (net == MODEL_NONE)
+    if (net == TIMELINE_NONE)
         return IFG_OK;
     status = group_operator(walking, slice, net, &group);
     if (status)
@@ -472,7 +475,7 @@ static enum ifg_status take_request(struct building *building, uint64_t request)
 static enum ifg_status take_stage(struct walking *walking, struct frame *frame, size_t slice)
 {
     struct building *building = walking->building;
-    uint32_t index = building->stage_of_place[building->model->place[slice]] - 1;
+    uint32_t index = building->stage_of_place[building->timeline->place[slice]] - 1;
     struct ml_stage *stages = building->input->stages;
     struct told told = read_attributes(walking, slice);
     uint64_t duration = frame->end_ns - frame->start_ns;
@@ -492,9 +495,9 @@ static enum ifg_status take_stage(struct walking *walking, struct frame *frame, 
     return take_request(building, told.request + ((uint64_t)walking->process << 40));
 }
 
-static enum ifg_status walk_thread(struct walking *walking, const struct model_thread *thread)
+static enum ifg_status walk_thread(struct walking *walking, const struct timeline_thread *thread)
 {
-    const struct model *model = walking->building->model;
+    const struct timeline *timeline = walking->building->timeline;
     size_t end = thread->first_slice + thread->slice_count;
     enum ifg_status status = IFG_OK;
 
@@ -503,15 +506,16 @@ static enum ifg_status walk_thread(struct walking *walking, const struct model_t
     walking->has_last = false;
     walking->setup_ns = 0;
     for (size_t i = thread->first_slice; i < end && !status; i++) {
-        enum trace_location_kind kind = model->places[model->place[i]].kind;
+        enum trace_location_kind kind = timeline->places[timeline->place[i]].kind;
         size_t unfinished = walking->next_unfinished;
         struct frame *frame;
         bool finished;
 
-        while (unfinished < model->unfinished_count && model->unfinished[unfinished] < i)
+        while (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] < i)
             unfinished++;
         walking->next_unfinished = unfinished;
-        finished = unfinished >= model->unfinished_count || model->unfinished[unfinished] != i;
+        finished =
+            unfinished >= timeline->unfinished_count || timeline->unfinished[unfinished] != i;
         frame = open_frame(walking, i, finished);
         if (!frame)
             status = IFG_NO_MEMORY;
@@ -529,16 +533,16 @@ static enum ifg_status walk_thread(struct walking *walking, const struct model_t
 
 static void take_spans(struct building *building)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
     struct ml_input *input = building->input;
 
-    for (size_t i = 0; i < model->async_count; i++) {
-        const struct model_async *span = &model->asyncs[i];
-        uint32_t category = model->places[span->place].category;
-        uint32_t function = function_of(building, &model->places[span->place]);
+    for (size_t i = 0; i < timeline->async_count; i++) {
+        const struct timeline_async *span = &timeline->asyncs[i];
+        uint32_t category = timeline->places[span->place].category;
+        uint32_t function = function_of(building, &timeline->places[span->place]);
         struct ml_event *event;
 
-        if (function == NO_FUNCTION || span->end_thread == MODEL_NONE)
+        if (function == NO_FUNCTION || span->end_thread == TIMELINE_NONE)
             continue;
         event = &input->events[building->next_event[group_at(function, category)]++];
         *event = (struct ml_event){
@@ -628,9 +632,9 @@ static enum ifg_status sort_events(struct ml_input *input)
 
 enum ifg_status ml_walk(struct building *building)
 {
-    const struct model *model = building->model;
+    const struct timeline *timeline = building->timeline;
     struct walking walking = { .building = building };
-    bool *wanted = ifg_alloc(model->thread_count, sizeof *wanted);
+    bool *wanted = ifg_alloc(timeline->thread_count, sizeof *wanted);
     enum ifg_status status = IFG_NO_MEMORY;
 
     if (wanted) {
@@ -638,10 +642,10 @@ enum ifg_status ml_walk(struct building *building)
         count_spans(building);
         status = reserve_events(building);
     }
-    for (uint32_t t = 0; !status && t < model->thread_count; t++) {
+    for (uint32_t t = 0; !status && t < timeline->thread_count; t++) {
         walking.thread = t;
         if (wanted[t])
-            status = walk_thread(&walking, &model->threads[t]);
+            status = walk_thread(&walking, &timeline->threads[t]);
     }
     if (!status) {
         take_spans(building);

@@ -17,7 +17,7 @@
 #include "analyze/perturbed.h"
 #include "bench/compare/compare.h"
 #include "bench/result/result.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define GATE_ALPHA       0.05
 #define GATE_RETRIES     2 /* repeats of what failed, by default */
@@ -138,7 +138,8 @@ struct gate_left_out {
 };
 /* IFG_NOT_FOUND: nothing of that name, the message lists what there is; or nothing that counts.
  * perturbed: of this trace. */
-enum ifg_status gate_estimate_trace(const struct gate_budget *budget, const struct model *model,
+enum ifg_status gate_estimate_trace(const struct gate_budget *budget,
+                                    const struct timeline *timeline,
                                     const struct perturbed *perturbed, double alpha, uint64_t seed,
                                     struct gate_estimate *out_estimate,
                                     struct gate_left_out *out_left,

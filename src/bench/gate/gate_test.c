@@ -678,7 +678,7 @@ static void on_trace(void)
     }
     ml_trace_event(&trace, 1, vad, TRACE_CATEGORY_INFERENCE, 1000 * ML_MS);
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE_INT(perturbed_find(trace.model, &perturbed, &err), IFG_OK);
+    REQUIRE_INT(perturbed_find(trace.timeline, &perturbed, &err), IFG_OK);
     static const struct {
         const char *text;
         double value;
@@ -704,9 +704,9 @@ static void on_trace(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tap_note("%s: %s", cases[i].text, err.message);
         REQUIRE_INT(gate_budget_parse(cases[i].text, false, true, &budget, &err), IFG_OK);
-        REQUIRE_INT(
-            gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
-            IFG_OK);
+        REQUIRE_INT(gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate,
+                                        &left, &err),
+                    IFG_OK);
         CHECK(fabs(estimate.value - cases[i].value) < 1e-6);
         CHECK_INT(estimate.rule == GATE_EXACT, cases[i].exact);
         CHECK_UINT(left.unfinished, 0);
@@ -714,25 +714,25 @@ static void on_trace(void)
     /* 300 samples: the bound of p99 is the largest one, and there is none of p999. */
     REQUIRE_INT(gate_budget_parse("ocr/inference.p99=300ms", false, true, &budget, &err), IFG_OK);
     REQUIRE_INT(
-        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
         IFG_OK);
     CHECK_INT(gate_judge(&estimate, false, 300), GATE_PASS);
     CHECK_INT(gate_judge(&estimate, false, 299.9), GATE_UNSURE);
     REQUIRE_INT(gate_budget_parse("ocr/inference.p999=1s", false, true, &budget, &err), IFG_OK);
     REQUIRE_INT(
-        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
         IFG_OK);
     CHECK_INT(gate_judge(&estimate, false, 1000), GATE_UNSURE);
     CHECK_UINT(estimate.needs, 2995);
 
     REQUIRE_INT(gate_budget_parse("zone:nothing.max=1s", false, true, &budget, &err), IFG_OK);
     CHECK_INT(
-        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
         IFG_NOT_FOUND);
     CHECK_CONTAINS(err.message, "there is: zone:decode");
     REQUIRE_INT(gate_budget_parse("other/inference.p50=1s", false, true, &budget, &err), IFG_OK);
     CHECK_INT(
-        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
         IFG_NOT_FOUND);
     CHECK_CONTAINS(err.message, "ocr/inference");
     perturbed_fini(&perturbed);
@@ -761,27 +761,27 @@ static void perturbed_ones_do_not_count(void)
                             &(struct ml_trace_details){ .ops = true });
     }
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE_INT(perturbed_find(trace.model, &perturbed, &err), IFG_OK);
+    REQUIRE_INT(perturbed_find(trace.timeline, &perturbed, &err), IFG_OK);
     REQUIRE_INT(gate_budget_parse("ocr/inference.p99=2ms", false, true, &budget, &err), IFG_OK);
     REQUIRE_INT(
-        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
         IFG_OK);
     CHECK_INT(gate_judge(&estimate, false, 2), GATE_PASS);
     CHECK_UINT(left.perturbed, 300);
     CHECK_UINT(estimate.count, 300);
     REQUIRE_INT(gate_budget_parse("ocr/inference.count=600", false, true, &budget, &err), IFG_OK);
     REQUIRE_INT(
-        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
         IFG_OK);
     CHECK(estimate.value == 600); /* they happened */
     REQUIRE_INT(gate_budget_parse("ocr/inference.total=1s", false, true, &budget, &err), IFG_OK);
     CHECK_INT(
-        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
         IFG_NOT_FOUND);
     CHECK_CONTAINS(err.message, "of 300 of the 600 that make up ocr/inference.total");
     REQUIRE_INT(gate_budget_parse("vad/inference.max=1s", false, true, &budget, &err), IFG_OK);
     CHECK_INT(
-        gate_estimate_trace(&budget, trace.model, &perturbed, 0.05, 1, &estimate, &left, &err),
+        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
         IFG_NOT_FOUND);
     CHECK_CONTAINS(err.message, "nothing is left to judge; record without --ops");
     perturbed_fini(&perturbed);

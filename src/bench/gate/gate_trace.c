@@ -35,7 +35,7 @@ static void copy_part(char *out, const char *from, size_t length)
 static bool parse_category(struct gate_budget *budget, const char *text, size_t length)
 {
     for (int i = 1; i < TRACE_CATEGORIES; i++) {
-        const char *name = model_category_name((enum trace_category)i);
+        const char *name = timeline_category_name((enum trace_category)i);
         size_t size = strlen(name);
 
         if (length < size || memcmp(text + length - size, name, size) != 0)
@@ -88,15 +88,15 @@ enum ifg_status gate_parse_place(struct gate_budget *budget, struct ifg_error *e
 
 /* ---- finding them ---- */
 
-static bool matches(const struct gate_budget *budget, const struct model *model,
-                    const struct model_place *place)
+static bool matches(const struct gate_budget *budget, const struct timeline *timeline,
+                    const struct timeline_place *place)
 {
     switch (budget->place) {
     case GATE_IN_CATEGORY:
         if (place->kind != TRACE_LOCATION_ML || place->category != budget->category)
             return false;
-        return !budget->model[0] || (place->net != MODEL_NONE &&
-                                     strcmp(model->nets[place->net].name, budget->model) == 0);
+        return !budget->model[0] || (place->net != TIMELINE_NONE &&
+                                     strcmp(timeline->nets[place->net].name, budget->model) == 0);
     case GATE_IN_ZONE:
         return (place->kind == TRACE_LOCATION_ZONE || place->kind == TRACE_LOCATION_STAGE) &&
                strcmp(place->name, budget->name) == 0;
@@ -143,21 +143,21 @@ static void list_add(struct list *list, const char *prefix, const char *name, co
     list->count++;
 }
 
-static enum ifg_status not_there(const struct gate_budget *budget, const struct model *model,
+static enum ifg_status not_there(const struct gate_budget *budget, const struct timeline *timeline,
                                  const uint64_t *counts, struct ifg_error *err)
 {
     struct list list = { 0 };
 
-    for (size_t i = 0; i < model->place_count; i++) {
-        const struct model_place *place = &model->places[i];
+    for (size_t i = 0; i < timeline->place_count; i++) {
+        const struct timeline_place *place = &timeline->places[i];
         char model_name[140] = "";
 
         if (!counts[i])
             continue;
         if (budget->place == GATE_IN_CATEGORY && place->kind == TRACE_LOCATION_ML) {
-            if (place->net != MODEL_NONE)
-                snprintf(model_name, sizeof model_name, "%.100s/", model->nets[place->net].name);
-            list_add(&list, model_name, model_category_name(place->category), "");
+            if (place->net != TIMELINE_NONE)
+                snprintf(model_name, sizeof model_name, "%.100s/", timeline->nets[place->net].name);
+            list_add(&list, model_name, timeline_category_name(place->category), "");
         } else if (budget->place == GATE_IN_ZONE &&
                    (place->kind == TRACE_LOCATION_ZONE || place->kind == TRACE_LOCATION_STAGE)) {
             list_add(&list, "zone:", place->name, "");
@@ -170,14 +170,14 @@ static enum ifg_status not_there(const struct gate_budget *budget, const struct 
 }
 
 /* Durations in order of their starts. */
-static enum ifg_status collect(const struct gate_budget *budget, const struct model *model,
+static enum ifg_status collect(const struct gate_budget *budget, const struct timeline *timeline,
                                const struct perturbed *perturbed, struct found **out_found,
                                size_t *out_count, struct gate_left_out *out_left,
                                struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
-    bool *wanted = ifg_alloc(model->place_count ? model->place_count : 1, sizeof *wanted);
-    uint64_t *counts = ifg_alloc(model->place_count ? model->place_count : 1, sizeof *counts);
+    bool *wanted = ifg_alloc(timeline->place_count ? timeline->place_count : 1, sizeof *wanted);
+    uint64_t *counts = ifg_alloc(timeline->place_count ? timeline->place_count : 1, sizeof *counts);
     size_t total = 0;
     size_t open = 0; /* of model->unfinished, which is ascending too */
     bool zero_counts = budget->stat == GATE_COUNT || budget->stat == GATE_TOTAL;
@@ -187,24 +187,24 @@ static enum ifg_status collect(const struct gate_budget *budget, const struct mo
     memset(out_left, 0, sizeof *out_left);
     if (!wanted || !counts)
         goto no_memory;
-    for (size_t i = 0; i < model->place_count; i++)
-        wanted[i] = matches(budget, model, &model->places[i]);
-    for (size_t i = 0; i < model->slice_count; i++) {
-        counts[model->place[i]]++;
-        total += wanted[model->place[i]];
+    for (size_t i = 0; i < timeline->place_count; i++)
+        wanted[i] = matches(budget, timeline, &timeline->places[i]);
+    for (size_t i = 0; i < timeline->slice_count; i++) {
+        counts[timeline->place[i]]++;
+        total += wanted[timeline->place[i]];
     }
     if (!total && !zero_counts) {
-        status = not_there(budget, model, counts, err);
+        status = not_there(budget, timeline, counts, err);
         goto out;
     }
     *out_found = ifg_alloc(total ? total : 1, sizeof **out_found);
     if (!*out_found)
         goto no_memory;
-    for (size_t i = 0; i < model->slice_count; i++) {
-        bool unfinished = open < model->unfinished_count && model->unfinished[open] == i;
+    for (size_t i = 0; i < timeline->slice_count; i++) {
+        bool unfinished = open < timeline->unfinished_count && timeline->unfinished[open] == i;
 
         open += unfinished;
-        if (!wanted[model->place[i]])
+        if (!wanted[timeline->place[i]])
             continue;
         if (unfinished)
             out_left->unfinished++;
@@ -212,7 +212,7 @@ static enum ifg_status collect(const struct gate_budget *budget, const struct mo
             out_left->perturbed++;
         else
             (*out_found)[(*out_count)++] =
-                (struct found){ model->start_ns[i], model_duration_ns(model, i) };
+                (struct found){ timeline->start_ns[i], timeline_duration_ns(timeline, i) };
     }
     qsort(*out_found, *out_count, sizeof **out_found, by_start);
     if (out_left->perturbed && (!*out_count || budget->stat == GATE_TOTAL))
@@ -325,7 +325,8 @@ out:
     return status;
 }
 
-enum ifg_status gate_estimate_trace(const struct gate_budget *budget, const struct model *model,
+enum ifg_status gate_estimate_trace(const struct gate_budget *budget,
+                                    const struct timeline *timeline,
                                     const struct perturbed *perturbed, double alpha, uint64_t seed,
                                     struct gate_estimate *out_estimate,
                                     struct gate_left_out *out_left, struct ifg_error *err)
@@ -336,7 +337,7 @@ enum ifg_status gate_estimate_trace(const struct gate_budget *budget, const stru
 
     memset(out_estimate, 0, sizeof *out_estimate);
     out_estimate->least = out_estimate->most = NAN;
-    status = collect(budget, model, perturbed, &found, &count, out_left, err);
+    status = collect(budget, timeline, perturbed, &found, &count, out_left, err);
     if (!status)
         status = estimate(budget, found, count, alpha, seed, out_estimate, err);
     ifg_free(found);

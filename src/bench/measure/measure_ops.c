@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "bench/measure/measure_internal.h"
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #define MS           1e-6
 #define NODES_MOST   1000000u
@@ -120,7 +120,7 @@ struct node {
 };
 
 struct reading {
-    const struct model *model;
+    const struct timeline *timeline;
     struct node *nodes; /* by place at first */
     size_t node_count;
     uint64_t *self_ns; /* of every slice; only operators' are used */
@@ -128,14 +128,14 @@ struct reading {
     double *selves_ms;
 };
 
-static bool is_op(const struct model *model, size_t slice)
+static bool is_op(const struct timeline *timeline, size_t slice)
 {
-    return model->places[model->place[slice]].kind == TRACE_LOCATION_OP;
+    return timeline->places[timeline->place[slice]].kind == TRACE_LOCATION_OP;
 }
 
-static const char *attribute_text(const struct model *model, size_t slice, const char *key)
+static const char *attribute_text(const struct timeline *timeline, size_t slice, const char *key)
 {
-    const struct model_attribute *found = model_find_attribute(model, slice, key);
+    const struct timeline_attribute *found = timeline_find_attribute(timeline, slice, key);
 
     return found && found->type == TRACE_VALUE_STRING ? found->text : "";
 }
@@ -143,20 +143,20 @@ static const char *attribute_text(const struct model *model, size_t slice, const
 /* Time without the operators inside (the bodies of If and Loop). */
 static void find_selves(struct reading *reading)
 {
-    const struct model *model = reading->model;
+    const struct timeline *timeline = reading->timeline;
 
-    for (size_t i = 0; i < model->slice_count; i++)
-        reading->self_ns[i] = is_op(model, i) ? model_duration_ns(model, i) : 0;
-    for (size_t i = 0; i < model->slice_count; i++) {
+    for (size_t i = 0; i < timeline->slice_count; i++)
+        reading->self_ns[i] = is_op(timeline, i) ? timeline_duration_ns(timeline, i) : 0;
+    for (size_t i = 0; i < timeline->slice_count; i++) {
         size_t parent;
 
-        if (!is_op(model, i) || !model->depth[i])
+        if (!is_op(timeline, i) || !timeline->depth[i])
             continue;
-        parent = model_parent(model, i);
-        while (parent != SIZE_MAX && !is_op(model, parent))
-            parent = model_parent(model, parent);
+        parent = timeline_parent(timeline, i);
+        while (parent != SIZE_MAX && !is_op(timeline, parent))
+            parent = timeline_parent(timeline, parent);
         if (parent != SIZE_MAX) {
-            uint64_t inside = model_duration_ns(model, i);
+            uint64_t inside = timeline_duration_ns(timeline, i);
 
             reading->self_ns[parent] -=
                 inside < reading->self_ns[parent] ? inside : reading->self_ns[parent];
@@ -166,29 +166,29 @@ static void find_selves(struct reading *reading)
 
 static void describe_node(struct reading *reading, struct node *node, size_t slice)
 {
-    const struct model *model = reading->model;
-    const struct model_place *place = &model->places[model->place[slice]];
+    const struct timeline *timeline = reading->timeline;
+    const struct timeline_place *place = &timeline->places[timeline->place[slice]];
 
     node->name = place->name;
-    node->op_type = *place->function ? place->function : attribute_text(model, slice, "op_name");
-    node->provider = attribute_text(model, slice, "provider");
+    node->op_type = *place->function ? place->function : attribute_text(timeline, slice, "op_name");
+    node->provider = attribute_text(timeline, slice, "provider");
 }
 
 /* Nodes are places of the trace; their times are put side by side. */
 static bool gather(struct reading *reading)
 {
-    const struct model *model = reading->model;
+    const struct timeline *timeline = reading->timeline;
     size_t ops = 0, at = 0;
 
-    reading->nodes = ifg_alloc(model->place_count + 1, sizeof *reading->nodes);
-    reading->self_ns = ifg_alloc(model->slice_count + 1, sizeof *reading->self_ns);
+    reading->nodes = ifg_alloc(timeline->place_count + 1, sizeof *reading->nodes);
+    reading->self_ns = ifg_alloc(timeline->slice_count + 1, sizeof *reading->self_ns);
     if (!reading->nodes || !reading->self_ns)
         return false;
     find_selves(reading);
-    for (size_t i = 0; i < model->slice_count; i++) {
-        struct node *node = &reading->nodes[model->place[i]];
+    for (size_t i = 0; i < timeline->slice_count; i++) {
+        struct node *node = &reading->nodes[timeline->place[i]];
 
-        if (!is_op(model, i) || model_is_unfinished(model, i))
+        if (!is_op(timeline, i) || timeline_is_unfinished(timeline, i))
             continue;
         if (!node->count++)
             describe_node(reading, node, i);
@@ -198,22 +198,22 @@ static bool gather(struct reading *reading)
     reading->selves_ms = ifg_alloc(ops + 1, sizeof *reading->selves_ms);
     if (!reading->times_ms || !reading->selves_ms)
         return false;
-    for (size_t i = 0; i < model->place_count; i++) {
+    for (size_t i = 0; i < timeline->place_count; i++) {
         reading->nodes[i].first = at;
         at += reading->nodes[i].count;
         reading->nodes[i].count = 0;
     }
-    for (size_t i = 0; i < model->slice_count; i++) {
-        struct node *node = &reading->nodes[model->place[i]];
-        double ms = MS * (double)model_duration_ns(model, i);
+    for (size_t i = 0; i < timeline->slice_count; i++) {
+        struct node *node = &reading->nodes[timeline->place[i]];
+        double ms = MS * (double)timeline_duration_ns(timeline, i);
 
-        if (!is_op(model, i) || model_is_unfinished(model, i))
+        if (!is_op(timeline, i) || timeline_is_unfinished(timeline, i))
             continue;
         reading->times_ms[node->first + node->count] = ms;
         reading->selves_ms[node->first + node->count++] = MS * (double)reading->self_ns[i];
         node->total_ms += ms;
     }
-    reading->node_count = model->place_count;
+    reading->node_count = timeline->place_count;
     return true;
 }
 
@@ -289,13 +289,13 @@ static enum ifg_status store(struct reading *reading, struct bench_row *row, str
 enum ifg_status measure_read_ops(const char *trace_path, struct bench_row *row,
                                  struct ifg_error *err)
 {
-    const struct model_options all_cpus = { 0 };
+    const struct timeline_options all_cpus = { 0 };
     struct trace_reader *reader = NULL;
     struct reading reading = { 0 };
     enum ifg_status status = trace_reader_open(trace_path, &reader, err);
 
     if (!status)
-        status = model_create(reader, &all_cpus, &reading.model, err);
+        status = timeline_create(reader, &all_cpus, &reading.timeline, err);
     if (!status && !gather(&reading))
         status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
     if (!status)
@@ -304,7 +304,7 @@ enum ifg_status measure_read_ops(const char *trace_path, struct bench_row *row,
     ifg_free(reading.times_ms);
     ifg_free(reading.self_ns);
     ifg_free(reading.nodes);
-    model_destroy(reading.model);
+    timeline_destroy(reading.timeline);
     trace_reader_close(reader);
     return status;
 }

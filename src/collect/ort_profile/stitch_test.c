@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "model/model.h"
+#include "timeline/timeline.h"
 #include "tap.h"
 
 #define THREADS   3u
@@ -140,28 +140,28 @@ static struct stitch_result stitch(void)
     return result;
 }
 
-static const struct model *load(struct trace_reader **out_reader)
+static const struct timeline *load(struct trace_reader **out_reader)
 {
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
 
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
     REQUIRE(trace_reader_open(path, out_reader, NULL) == IFG_OK);
-    REQUIRE(model_create(*out_reader, NULL, &model, NULL) == IFG_OK);
+    REQUIRE(timeline_create(*out_reader, NULL, &timeline, NULL) == IFG_OK);
     unlink(path);
-    return model;
+    return timeline;
 }
 
-static void unload(const struct model *model, struct trace_reader *reader)
+static void unload(const struct timeline *timeline, struct trace_reader *reader)
 {
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
 }
 
 /* The slice with this name; SIZE_MAX if there is none. */
-static size_t find(const struct model *model, const char *name)
+static size_t find(const struct timeline *timeline, const char *name)
 {
-    for (size_t i = 0; i < model->slice_count; i++)
-        if (strcmp(model->places[model->place[i]].name, name) == 0)
+    for (size_t i = 0; i < timeline->slice_count; i++)
+        if (strcmp(timeline->places[timeline->place[i]].name, name) == 0)
             return i;
     return SIZE_MAX;
 }
@@ -169,8 +169,8 @@ static size_t find(const struct model *model, const char *name)
 static void operators_lie_in_the_middle_of_their_run(void)
 {
     struct trace_reader *reader;
-    const struct model *model;
-    const struct model_attribute *attribute;
+    const struct timeline *timeline;
+    const struct timeline_attribute *attribute;
     struct stitch_result result;
     size_t a;
     size_t b;
@@ -183,37 +183,37 @@ static void operators_lie_in_the_middle_of_their_run(void)
     result = stitch();
     CHECK_UINT(result.written, 2);
     CHECK_UINT(result.lost, 0);
-    model = load(&reader);
-    a = find(model, "a");
-    b = find(model, "b");
+    timeline = load(&reader);
+    a = find(timeline, "a");
+    b = find(timeline, "b");
     REQUIRE(a != SIZE_MAX && b != SIZE_MAX);
-    CHECK_UINT(model->start_ns[a], 1000000 + 5000 + 10000);
-    CHECK_UINT(model_end_ns(model, a), 1000000 + 5000 + 50000);
-    CHECK_UINT(model->start_ns[b], 1000000 + 5000 + 50000);
-    CHECK_UINT(model->depth[a], 1);
-    CHECK_UINT(model->depth[b], 1);
-    CHECK_UINT(model_parent(model, b), 0);
-    CHECK_STR(model->places[model->place[a]].function, "Conv");
-    CHECK_UINT(model->places[model->place[a]].kind, TRACE_LOCATION_OP);
-    CHECK_STR(model->nets[model->places[model->place[a]].net].name, "net");
-    attribute = model_find_attribute(model, a, "node_index");
+    CHECK_UINT(timeline->start_ns[a], 1000000 + 5000 + 10000);
+    CHECK_UINT(timeline_end_ns(timeline, a), 1000000 + 5000 + 50000);
+    CHECK_UINT(timeline->start_ns[b], 1000000 + 5000 + 50000);
+    CHECK_UINT(timeline->depth[a], 1);
+    CHECK_UINT(timeline->depth[b], 1);
+    CHECK_UINT(timeline_parent(timeline, b), 0);
+    CHECK_STR(timeline->places[timeline->place[a]].function, "Conv");
+    CHECK_UINT(timeline->places[timeline->place[a]].kind, TRACE_LOCATION_OP);
+    CHECK_STR(timeline->nets[timeline->places[timeline->place[a]].net].name, "net");
+    attribute = timeline_find_attribute(timeline, a, "node_index");
     REQUIRE(attribute != NULL);
     CHECK_UINT(attribute->type, TRACE_VALUE_SIGNED);
     CHECK_INT(attribute->signed_value, 3);
-    attribute = model_find_attribute(model, b, "input_type_shape");
+    attribute = timeline_find_attribute(timeline, b, "input_type_shape");
     REQUIRE(attribute != NULL);
     CHECK_STR(attribute->text, "[{\"float\":[4,8]}]");
-    attribute = model_find_attribute(model, b, "thread_scheduling_stats");
+    attribute = timeline_find_attribute(timeline, b, "thread_scheduling_stats");
     REQUIRE(attribute != NULL);
     CHECK_CONTAINS(attribute->text, "main_thread");
-    REQUIRE(model_find_attribute(model, b, "provider") != NULL);
-    unload(model, reader);
+    REQUIRE(timeline_find_attribute(timeline, b, "provider") != NULL);
+    unload(timeline, reader);
 }
 
 static void runs_are_paired_thread_by_thread(void)
 {
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stitch_result result;
 
     begin();
@@ -228,18 +228,19 @@ static void runs_are_paired_thread_by_thread(void)
     add_run(100, 1000, 100);
     result = stitch();
     CHECK_UINT(result.written, 3);
-    model = load(&reader);
-    CHECK_UINT(model->start_ns[find(model, "first of 100")], 1020000);
-    CHECK_UINT(model->start_ns[find(model, "first of 101")], 1060000);
-    CHECK_UINT(model->start_ns[find(model, "second of 100")], 2020000);
-    CHECK_UINT(model->threads[model_thread_of(model, find(model, "first of 101"))].tid, 101);
-    unload(model, reader);
+    timeline = load(&reader);
+    CHECK_UINT(timeline->start_ns[find(timeline, "first of 100")], 1020000);
+    CHECK_UINT(timeline->start_ns[find(timeline, "first of 101")], 1060000);
+    CHECK_UINT(timeline->start_ns[find(timeline, "second of 100")], 2020000);
+    CHECK_UINT(timeline->threads[timeline_thread_of(timeline, find(timeline, "first of 101"))].tid,
+               101);
+    unload(timeline, reader);
 }
 
 static void nothing_reaches_out_of_its_run(void)
 {
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stitch_result result;
 
     begin();
@@ -250,14 +251,14 @@ static void nothing_reaches_out_of_its_run(void)
     add_run(100, 0, 104); /* longer than ours */
     result = stitch();
     CHECK_UINT(result.written, 3);
-    model = load(&reader);
-    CHECK_UINT(model->start_ns[find(model, "begins before")], 1000000);
-    CHECK_UINT(model_end_ns(model, find(model, "ends behind")), 1100000);
-    CHECK_UINT(model_end_ns(model, find(model, "body")), 1100000);
-    CHECK_UINT(model->depth[find(model, "begins before")], 1);
-    CHECK_UINT(model->depth[find(model, "ends behind")], 1);
-    CHECK_UINT(model->depth[find(model, "body")], 2);
-    unload(model, reader);
+    timeline = load(&reader);
+    CHECK_UINT(timeline->start_ns[find(timeline, "begins before")], 1000000);
+    CHECK_UINT(timeline_end_ns(timeline, find(timeline, "ends behind")), 1100000);
+    CHECK_UINT(timeline_end_ns(timeline, find(timeline, "body")), 1100000);
+    CHECK_UINT(timeline->depth[find(timeline, "begins before")], 1);
+    CHECK_UINT(timeline->depth[find(timeline, "ends behind")], 1);
+    CHECK_UINT(timeline->depth[find(timeline, "body")], 2);
+    unload(timeline, reader);
 }
 
 static void what_has_no_inference_is_counted(void)
@@ -297,7 +298,7 @@ static void what_has_no_inference_is_counted(void)
 static void odd_names_and_other_threads(void)
 {
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stitch_result result;
 
     begin();
@@ -312,20 +313,22 @@ static void odd_names_and_other_threads(void)
     result = stitch();
     CHECK_UINT(result.written + result.lost, 6);
     CHECK_UINT(result.written, 6);
-    model = load(&reader);
-    REQUIRE(find(model, "C:\\net\\zoo\\relu\"") != SIZE_MAX);
-    REQUIRE(find(model, "a \"quoted\" name") != SIZE_MAX);
-    REQUIRE(find(model, "quote \" backslash \\ and\nnewline") != SIZE_MAX);
-    REQUIRE(find(model, "after those") != SIZE_MAX);
-    CHECK_UINT(model->start_ns[find(model, "a \"quoted\" name")], 1020000);
-    CHECK_UINT(model->threads[model_thread_of(model, find(model, "a \"quoted\" name"))].tid, 102);
-    unload(model, reader);
+    timeline = load(&reader);
+    REQUIRE(find(timeline, "C:\\net\\zoo\\relu\"") != SIZE_MAX);
+    REQUIRE(find(timeline, "a \"quoted\" name") != SIZE_MAX);
+    REQUIRE(find(timeline, "quote \" backslash \\ and\nnewline") != SIZE_MAX);
+    REQUIRE(find(timeline, "after those") != SIZE_MAX);
+    CHECK_UINT(timeline->start_ns[find(timeline, "a \"quoted\" name")], 1020000);
+    CHECK_UINT(
+        timeline->threads[timeline_thread_of(timeline, find(timeline, "a \"quoted\" name"))].tid,
+        102);
+    unload(timeline, reader);
 }
 
 static void twenty_thousand(void)
 {
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stitch_result result;
     size_t inside = 0;
 
@@ -343,11 +346,11 @@ static void twenty_thousand(void)
     result = stitch();
     CHECK_UINT(result.written, 64 * 310);
     CHECK_UINT(next_place - 10, 310); /* one place for each node */
-    model = load(&reader);
-    for (size_t i = 0; i < model->slice_count; i++)
-        inside += model->depth[i] == 1 && model_parent(model, i) == i - i % 311;
+    timeline = load(&reader);
+    for (size_t i = 0; i < timeline->slice_count; i++)
+        inside += timeline->depth[i] == 1 && timeline_parent(timeline, i) == i - i % 311;
     CHECK_UINT(inside, 64 * 310);
-    unload(model, reader);
+    unload(timeline, reader);
 }
 
 /* The session's profile has its creation as well. */
@@ -360,9 +363,9 @@ static void parts_of_a_load(void)
                                          .model = 1,
                                          .function = "main",
                                          .name = "" };
-    const struct model_attribute *attribute;
+    const struct timeline_attribute *attribute;
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct stitch_result result;
     size_t part = SIZE_MAX;
 
@@ -381,21 +384,21 @@ static void parts_of_a_load(void)
     result = stitch();
     CHECK_UINT(result.written, 3);
     CHECK_UINT(result.lost, 0);
-    model = load(&reader);
-    for (size_t i = 0; i < model->slice_count; i++)
-        if (model->places[model->place[i]].category == TRACE_CATEGORY_SPECIALIZATION)
+    timeline = load(&reader);
+    for (size_t i = 0; i < timeline->slice_count; i++)
+        if (timeline->places[timeline->place[i]].category == TRACE_CATEGORY_SPECIALIZATION)
             part = i;
     REQUIRE(part != SIZE_MAX);
-    CHECK_UINT(model->start_ns[part], 1200000);
-    CHECK_UINT(model_end_ns(model, part), 1500000);
-    attribute = model_find_attribute(model, part, "session");
+    CHECK_UINT(timeline->start_ns[part], 1200000);
+    CHECK_UINT(timeline_end_ns(timeline, part), 1500000);
+    attribute = timeline_find_attribute(timeline, part, "session");
     REQUIRE(attribute != NULL);
     CHECK_INT(attribute->signed_value, 1);
-    part = find(model, "read model");
+    part = find(timeline, "read model");
     REQUIRE(part != SIZE_MAX);
-    CHECK_UINT(model->start_ns[part], 1105000);
-    CHECK_UINT(model_end_ns(model, part), 1195000);
-    unload(model, reader);
+    CHECK_UINT(timeline->start_ns[part], 1105000);
+    CHECK_UINT(timeline_end_ns(timeline, part), 1195000);
+    unload(timeline, reader);
 }
 
 static void lists_of_runs(void)

@@ -10,7 +10,7 @@
  * tells of when it is through with all of them); they go the same way, and their threads are walked
  * through once more for the depths. So are threads whose zones overlap (slice_order.c).
  */
-#include "model/model_internal.h"
+#include "timeline/timeline_internal.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -56,7 +56,7 @@ struct slice_block {
 };
 
 struct slice_work {
-    struct model_builder *builder;
+    struct timeline_builder *builder;
     struct slice_block *blocks;
     size_t block_count;
     size_t *first_block; /* per thread, and one more */
@@ -132,7 +132,7 @@ static size_t set_early_aside(struct worker *worker, const struct slice_block *b
 static bool scatter(struct worker *worker, const struct slice_block *block, size_t count,
                     uint32_t process)
 {
-    struct model_builder *builder = worker->work->builder;
+    struct timeline_builder *builder = worker->work->builder;
     const struct trace_zones *zones = &worker->zones;
     size_t base = block->first + (block->count - count);
     uint32_t *bounds = worker->bounds; /* the first zone inside each zone around this one */
@@ -188,9 +188,9 @@ static bool scatter(struct worker *worker, const struct slice_block *block, size
  * counts. */
 static bool note_open(struct worker *worker, struct slice_block *block, uint32_t clock)
 {
-    const struct model_builder *builder = worker->work->builder;
+    const struct timeline_builder *builder = worker->work->builder;
     const struct trace_zones *zones = &worker->zones;
-    uint64_t seen = trace_clock_to_ns(builder->model.reader, clock, zones->open_as_of);
+    uint64_t seen = trace_clock_to_ns(builder->timeline.reader, clock, zones->open_as_of);
     size_t count = zones->open_count < UNFINISHED_MAX ? zones->open_count : UNFINISHED_MAX;
 
     block->has_open = true;
@@ -200,7 +200,7 @@ static bool note_open(struct worker *worker, struct slice_block *block, uint32_t
     if (!block->open)
         return false;
     for (size_t i = 0; i < count; i++) {
-        uint64_t start = trace_clock_to_ns(builder->model.reader, clock, zones->open_starts[i]);
+        uint64_t start = trace_clock_to_ns(builder->timeline.reader, clock, zones->open_starts[i]);
 
         block->open[i] = (struct loose_slice){
             .start_ns = start,
@@ -219,12 +219,13 @@ static bool note_open(struct worker *worker, struct slice_block *block, uint32_t
 static void take_block(struct worker *worker, struct slice_block *block)
 {
     struct slice_work *work = worker->work;
-    struct model_builder *builder = work->builder;
+    struct timeline_builder *builder = work->builder;
     struct trace_zones *zones = &worker->zones;
     uint32_t process = builder->threads[block->thread].process;
     uint32_t clock = builder_clock(builder, block->thread);
     uint64_t earlier_ns = block->earlier_end;
-    enum ifg_status status = trace_decode_zones(builder->model.reader, block->block, zones, NULL);
+    enum ifg_status status =
+        trace_decode_zones(builder->timeline.reader, block->block, zones, NULL);
 
     if (status == IFG_OK && (!reserve_scratch(worker, zones->count) ||
                              (zones->has_open && !note_open(worker, block, clock))))
@@ -238,11 +239,11 @@ static void take_block(struct worker *worker, struct slice_block *block)
     }
     if (zones->count > block->count)
         zones->count = block->count; /* the index and the block disagree: a damaged file */
-    trace_clock_convert_sums(builder->model.reader, clock, zones->durations, zones->starts,
+    trace_clock_convert_sums(builder->timeline.reader, clock, zones->durations, zones->starts,
                              zones->count);
-    trace_clock_convert(builder->model.reader, clock, zones->starts, zones->count);
+    trace_clock_convert(builder->timeline.reader, clock, zones->starts, zones->count);
     if (earlier_ns)
-        trace_clock_convert(builder->model.reader, clock, &earlier_ns, 1);
+        trace_clock_convert(builder->timeline.reader, clock, &earlier_ns, 1);
     block->kept = set_early_aside(worker, block, earlier_ns, process);
     block->overlaps = !scatter(worker, block, block->kept, process);
     if (block->overlaps && !order_slices(builder, block->first + (block->count - block->kept),
@@ -275,9 +276,9 @@ static int by_thread(const void *a, const void *b)
 /* Lists the zones blocks thread by thread, in the order in which they were written. */
 static enum ifg_status list_blocks(struct slice_work *work)
 {
-    const struct model_builder *builder = work->builder;
-    size_t total = trace_reader_block_count(builder->model.reader);
-    size_t threads = builder->model.thread_count;
+    const struct timeline_builder *builder = work->builder;
+    size_t total = trace_reader_block_count(builder->timeline.reader);
+    size_t threads = builder->timeline.thread_count;
     size_t at = 0;
 
     work->blocks = ifg_alloc(total, sizeof *work->blocks);
@@ -285,7 +286,7 @@ static enum ifg_status list_blocks(struct slice_work *work)
     if (!work->blocks || !work->first_block)
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < total; i++) {
-        const struct trace_block *block = trace_reader_block(builder->model.reader, i);
+        const struct trace_block *block = trace_reader_block(builder->timeline.reader, i);
 
         if (block->type != TRACE_BLOCK_ZONES || block->stream >= threads)
             continue;
@@ -301,7 +302,7 @@ static enum ifg_status list_blocks(struct slice_work *work)
         work->first_block[t] = at;
         for (; at < work->block_count && work->blocks[at].thread == t; at++) {
             const struct trace_block *block =
-                trace_reader_block(builder->model.reader, work->blocks[at].block);
+                trace_reader_block(builder->timeline.reader, work->blocks[at].block);
 
             work->blocks[at].earlier_end = end;
             if (block->count && block->t1 > end)
@@ -309,10 +310,10 @@ static enum ifg_status list_blocks(struct slice_work *work)
         }
         if (end) {
             uint64_t end_ns =
-                trace_clock_to_ns(builder->model.reader, builder_clock(builder, t), end);
+                trace_clock_to_ns(builder->timeline.reader, builder_clock(builder, t), end);
 
-            if (end_ns > work->builder->model.end_ns)
-                work->builder->model.end_ns = end_ns;
+            if (end_ns > work->builder->timeline.end_ns)
+                work->builder->timeline.end_ns = end_ns;
         }
     }
     work->first_block[threads] = at;
@@ -328,7 +329,7 @@ static enum ifg_status collect_unfinished(struct slice_work *work, struct loose_
 {
     size_t before = 0;
 
-    for (uint32_t t = 0; t < work->builder->model.thread_count; t++) {
+    for (uint32_t t = 0; t < work->builder->timeline.thread_count; t++) {
         size_t i = work->first_block[t + 1];
 
         while (i-- > work->first_block[t]) {
@@ -364,7 +365,7 @@ static int by_thread_and_start(const void *a, const void *b)
     return left->block > right->block ? -1 : left->block < right->block;
 }
 
-static void move_slices(struct model_builder *builder, size_t from, size_t to, size_t count)
+static void move_slices(struct timeline_builder *builder, size_t from, size_t to, size_t count)
 {
     if (from == to || !count)
         return;
@@ -390,7 +391,7 @@ static size_t lower_bound(const uint64_t *starts, size_t low, size_t high, uint6
 
 /* Where a loose slice goes: before all that begin with it or after it, except that a late one is
  * no parent of what has been there. */
-static size_t find_place(const struct model_builder *builder, const struct loose_slice *slice,
+static size_t find_place(const struct timeline_builder *builder, const struct loose_slice *slice,
                          size_t low, size_t high)
 {
     size_t at = lower_bound(builder->start_ns, low, high, slice->start_ns);
@@ -413,7 +414,7 @@ static size_t find_place(const struct model_builder *builder, const struct loose
     return at;
 }
 
-static void put_slice(struct model_builder *builder, size_t at, struct loose_slice *slice)
+static void put_slice(struct timeline_builder *builder, size_t at, struct loose_slice *slice)
 {
     slice->slice = at;
     builder->start_ns[at] = slice->start_ns;
@@ -428,7 +429,7 @@ static void put_slice(struct model_builder *builder, size_t at, struct loose_sli
 static void merge_thread(struct slice_work *work, uint32_t t, struct loose_slice *loose,
                          size_t loose_count, size_t region_end)
 {
-    struct model_builder *builder = work->builder;
+    struct timeline_builder *builder = work->builder;
     size_t to = region_end;
 
     for (size_t i = work->first_block[t + 1]; i-- > work->first_block[t];) {
@@ -461,11 +462,11 @@ static void merge_thread(struct slice_work *work, uint32_t t, struct loose_slice
  * fills. Slots that are never touched cost nothing.) */
 static enum ifg_status allocate_columns(struct slice_work *work, size_t *region_ends)
 {
-    struct model_builder *builder = work->builder;
+    struct timeline_builder *builder = work->builder;
     size_t spare = 0;
     size_t at = 0;
 
-    for (uint32_t t = 0; t < builder->model.thread_count; t++) {
+    for (uint32_t t = 0; t < builder->timeline.thread_count; t++) {
         for (size_t i = work->first_block[t]; i < work->first_block[t + 1]; i++) {
             work->blocks[i].first = at;
             at += work->blocks[i].count;
@@ -520,10 +521,10 @@ static enum ifg_status run_workers(struct slice_work *work, struct loose_list *l
 }
 
 /* The slice of a thread with this start, place and column value that is not taken yet. */
-static size_t find_slice(const struct model_builder *builder, const struct loose_slice *wanted,
+static size_t find_slice(const struct timeline_builder *builder, const struct loose_slice *wanted,
                          size_t not_before)
 {
-    const struct model_thread *thread = &builder->threads[wanted->thread];
+    const struct timeline_thread *thread = &builder->threads[wanted->thread];
     size_t end = thread->first_slice + thread->slice_count;
     uint32_t column = wanted->duration_ns < UINT32_MAX ? (uint32_t)wanted->duration_ns : UINT32_MAX;
     size_t at = lower_bound(builder->start_ns, thread->first_slice, end, wanted->start_ns);
@@ -536,29 +537,29 @@ static size_t find_slice(const struct model_builder *builder, const struct loose
     return SIZE_MAX;
 }
 
-static enum ifg_status find_longs(struct model_builder *builder, struct loose_list *longs)
+static enum ifg_status find_longs(struct timeline_builder *builder, struct loose_list *longs)
 {
-    struct model_long *found = ifg_alloc(longs->count, sizeof *found);
+    struct timeline_long *found = ifg_alloc(longs->count, sizeof *found);
     size_t last = 0;
 
     if (!found)
         return IFG_NO_MEMORY;
     if (longs->count)
         qsort(longs->items, longs->count, sizeof *longs->items, by_thread_and_start);
-    builder->model.longs = found;
+    builder->timeline.longs = found;
     for (size_t i = 0; i < longs->count; i++) {
         size_t slice = find_slice(builder, &longs->items[i], last);
 
         if (slice == SIZE_MAX)
             continue;
-        found[builder->model.long_count++] =
-            (struct model_long){ slice, longs->items[i].duration_ns };
+        found[builder->timeline.long_count++] =
+            (struct timeline_long){ slice, longs->items[i].duration_ns };
         last = slice + 1;
     }
     return IFG_OK;
 }
 
-static enum ifg_status find_unfinished(struct model_builder *builder,
+static enum ifg_status find_unfinished(struct timeline_builder *builder,
                                        const struct loose_list *unfinished)
 {
     size_t *found = ifg_alloc(unfinished->count, sizeof *found);
@@ -566,13 +567,13 @@ static enum ifg_status find_unfinished(struct model_builder *builder,
 
     if (!found)
         return IFG_NO_MEMORY;
-    builder->model.unfinished = found;
+    builder->timeline.unfinished = found;
     for (size_t i = 0; i < unfinished->count; i++) {
         size_t slice = find_slice(builder, &unfinished->items[i], last);
 
         if (slice == SIZE_MAX)
             continue;
-        found[builder->model.unfinished_count++] = slice;
+        found[builder->timeline.unfinished_count++] = slice;
         last = slice + 1;
     }
     return IFG_OK;
@@ -596,7 +597,8 @@ static int by_boundary(const void *a, const void *b)
 
 /* Depths within blocks are known from decoding; what the loose slices contain lies deeper by one
  * for each of them. */
-static void deepen(struct model_builder *builder, const struct boundary *boundaries, size_t count)
+static void deepen(struct timeline_builder *builder, const struct boundary *boundaries,
+                   size_t count)
 {
     unsigned around = 0;
 
@@ -613,12 +615,13 @@ static void deepen(struct model_builder *builder, const struct boundary *boundar
 }
 
 /* Of the loose slices of one thread; the number of boundaries is added to. */
-static void note_boundaries(const struct model_builder *builder, const struct loose_slice *slices,
-                            size_t count, struct boundary *out, size_t *out_count)
+static void note_boundaries(const struct timeline_builder *builder,
+                            const struct loose_slice *slices, size_t count, struct boundary *out,
+                            size_t *out_count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct loose_slice *slice = &slices[i];
-        const struct model_thread *thread = &builder->threads[slice->thread];
+        const struct timeline_thread *thread = &builder->threads[slice->thread];
         size_t end = lower_bound(builder->start_ns, slice->slice + 1,
                                  thread->first_slice + thread->slice_count,
                                  slice->start_ns + slice->duration_ns);
@@ -640,9 +643,9 @@ static void mark_walked(const struct slice_work *work, const struct loose_list *
 /* loose is sorted by thread and start. */
 static enum ifg_status find_depths(const struct slice_work *work, const struct loose_list *loose)
 {
-    struct model_builder *builder = work->builder;
+    struct timeline_builder *builder = work->builder;
     struct boundary *boundaries = ifg_alloc(2 * loose->count, sizeof *boundaries);
-    bool *walked = ifg_alloc(builder->model.thread_count, sizeof *walked);
+    bool *walked = ifg_alloc(builder->timeline.thread_count, sizeof *walked);
     enum ifg_status status = boundaries && walked ? IFG_OK : IFG_NO_MEMORY;
     size_t count = 0;
     size_t end;
@@ -662,7 +665,7 @@ static enum ifg_status find_depths(const struct slice_work *work, const struct l
             qsort(boundaries, count, sizeof *boundaries, by_boundary);
         deepen(builder, boundaries, count);
     }
-    for (size_t t = 0; t < builder->model.thread_count && !status; t++)
+    for (size_t t = 0; t < builder->timeline.thread_count && !status; t++)
         if (walked[t])
             status = walk_depths(builder, &builder->threads[t]);
     ifg_free(boundaries);
@@ -670,17 +673,17 @@ static enum ifg_status find_depths(const struct slice_work *work, const struct l
     return status;
 }
 
-static void count_function_events(struct model_builder *builder)
+static void count_function_events(struct timeline_builder *builder)
 {
-    if (!builder->model.function_count)
+    if (!builder->timeline.function_count)
         return;
-    for (size_t t = 0; t < builder->model.thread_count; t++) {
-        const struct model_thread *thread = &builder->threads[t];
+    for (size_t t = 0; t < builder->timeline.thread_count; t++) {
+        const struct timeline_thread *thread = &builder->threads[t];
 
         for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-            const struct model_place *place = &builder->model.places[builder->place[i]];
+            const struct timeline_place *place = &builder->timeline.places[builder->place[i]];
 
-            if (__builtin_expect(place->function_index != MODEL_NONE, 0))
+            if (__builtin_expect(place->function_index != TIMELINE_NONE, 0))
                 builder->functions[place->function_index].events[place->category]++;
         }
     }
@@ -688,34 +691,34 @@ static void count_function_events(struct model_builder *builder)
 
 /* Blocks that could not be decoded leave holes at the left of their thread: close them, so that
  * slices are numbered without gaps. */
-static void close_gaps(struct model_builder *builder, struct loose_list *loose)
+static void close_gaps(struct timeline_builder *builder, struct loose_list *loose)
 {
     size_t to = 0;
     size_t at = 0;
 
-    for (size_t t = 0; t < builder->model.thread_count; t++) {
+    for (size_t t = 0; t < builder->timeline.thread_count; t++) {
         move_slices(builder, builder->threads[t].first_slice, to, builder->threads[t].slice_count);
         for (; at < loose->count && loose->items[at].thread == t; at++)
             loose->items[at].slice -= builder->threads[t].first_slice - to;
         builder->threads[t].first_slice = to;
         to += builder->threads[t].slice_count;
     }
-    builder->model.slice_count = to;
+    builder->timeline.slice_count = to;
 }
 
 static enum ifg_status put_together(struct slice_work *work, struct loose_list *loose,
                                     struct loose_list *longs, const struct loose_list *unfinished,
                                     const size_t *region_ends)
 {
-    struct model_builder *builder = work->builder;
+    struct timeline_builder *builder = work->builder;
     enum ifg_status status;
     size_t at;
 
     for (size_t i = 0; i < unfinished->count; i++) {
         const struct loose_slice *open = &unfinished->items[i];
 
-        if (open->start_ns + open->duration_ns > builder->model.end_ns)
-            builder->model.end_ns = open->start_ns + open->duration_ns;
+        if (open->start_ns + open->duration_ns > builder->timeline.end_ns)
+            builder->timeline.end_ns = open->start_ns + open->duration_ns;
         if (!loose_add(loose, open))
             return IFG_NO_MEMORY;
     }
@@ -723,7 +726,7 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
         qsort(loose->items, loose->count, sizeof *loose->items, by_thread_and_start);
     /* From the last thread to the first: each moves to the right, into slots that are free then. */
     at = loose->count;
-    for (uint32_t t = (uint32_t)builder->model.thread_count; t-- > 0;) {
+    for (uint32_t t = (uint32_t)builder->timeline.thread_count; t-- > 0;) {
         size_t end = at;
 
         while (at > 0 && loose->items[at - 1].thread == t)
@@ -734,10 +737,10 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
     for (size_t i = 0; i < loose->count; i++)
         if (loose->items[i].duration_ns >= UINT32_MAX && !loose_add(longs, &loose->items[i]))
             return IFG_NO_MEMORY;
-    builder->model.start_ns = builder->start_ns;
-    builder->model.duration_ns = builder->duration_ns;
-    builder->model.place = builder->place;
-    builder->model.depth = builder->depth;
+    builder->timeline.start_ns = builder->start_ns;
+    builder->timeline.duration_ns = builder->duration_ns;
+    builder->timeline.place = builder->place;
+    builder->timeline.depth = builder->depth;
     status = find_longs(builder, longs);
     if (!status)
         status = find_unfinished(builder, unfinished);
@@ -746,13 +749,13 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
     return status;
 }
 
-enum ifg_status build_slices(struct model_builder *builder)
+enum ifg_status build_slices(struct timeline_builder *builder)
 {
     struct slice_work work = { .builder = builder };
     struct loose_list loose = { 0 };
     struct loose_list longs = { 0 };
     struct loose_list unfinished = { 0 };
-    size_t *region_ends = ifg_alloc(builder->model.thread_count, sizeof *region_ends);
+    size_t *region_ends = ifg_alloc(builder->timeline.thread_count, sizeof *region_ends);
     enum ifg_status status = region_ends ? list_blocks(&work) : IFG_NO_MEMORY;
 
     if (!status)
@@ -766,7 +769,7 @@ enum ifg_status build_slices(struct model_builder *builder)
     if (!status)
         status = put_together(&work, &loose, &longs, &unfinished, region_ends);
     if (!status) {
-        builder->model.undecoded_blocks += atomic_load(&work.undecoded);
+        builder->timeline.undecoded_blocks += atomic_load(&work.undecoded);
         count_function_events(builder);
     }
     ifg_free(loose.items);

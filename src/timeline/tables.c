@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The small tables of a model: processes, threads, models, functions, places. */
-#include "model/model_internal.h"
+/* The small tables of a timeline: processes, threads, models, functions, places. */
+#include "timeline/timeline_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,36 +16,36 @@ static const char *file_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static enum ifg_status build_processes(struct model_builder *builder)
+static enum ifg_status build_processes(struct timeline_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
-    struct model_process *processes = ifg_alloc(tables->process_count, sizeof *processes);
+    struct timeline_process *processes = ifg_alloc(tables->process_count, sizeof *processes);
 
     if (!processes)
         return IFG_NO_MEMORY;
-    builder->model.processes = processes;
-    builder->model.process_count = tables->process_count;
+    builder->timeline.processes = processes;
+    builder->timeline.process_count = tables->process_count;
     for (size_t i = 0; i < tables->process_count; i++) {
         const struct trace_process_entry *from = &tables->processes[i];
 
-        processes[i] = (struct model_process){
+        processes[i] = (struct timeline_process){
             .pid = from->pid,
             .parent_pid = from->parent_pid,
             .name = file_name(from->program),
             .program = from->program,
             .arguments = from->arguments,
-            .start_ns = trace_clock_to_ns(builder->model.reader, from->clock, from->start_ticks),
+            .start_ns = trace_clock_to_ns(builder->timeline.reader, from->clock, from->start_ticks),
             .fate = from->fate,
             .fate_code = from->fate_code,
         };
         if (from->ended)
             processes[i].end_ns =
-                trace_clock_to_ns(builder->model.reader, from->clock, from->end_ticks);
+                trace_clock_to_ns(builder->timeline.reader, from->clock, from->end_ticks);
     }
     return IFG_OK;
 }
 
-static enum ifg_status build_threads(struct model_builder *builder)
+static enum ifg_status build_threads(struct timeline_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
 
@@ -59,8 +59,8 @@ static enum ifg_status build_threads(struct model_builder *builder)
         builder->threads[i].tid = tables->threads[i].tid;
         builder->threads[i].name = tables->threads[i].name;
     }
-    builder->model.threads = builder->threads;
-    builder->model.thread_count = tables->process_count ? tables->thread_count : 0;
+    builder->timeline.threads = builder->threads;
+    builder->timeline.thread_count = tables->process_count ? tables->thread_count : 0;
     return IFG_OK;
 }
 
@@ -75,19 +75,19 @@ static const char *late_property(const struct trace_tables *tables,
     return otherwise;
 }
 
-static enum ifg_status build_nets(struct model_builder *builder)
+static enum ifg_status build_nets(struct timeline_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
-    struct model_net *nets = ifg_alloc(tables->model_count, sizeof *nets);
+    struct timeline_net *nets = ifg_alloc(tables->model_count, sizeof *nets);
 
     if (!nets)
         return IFG_NO_MEMORY;
-    builder->model.nets = nets;
-    builder->model.net_count = tables->model_count;
+    builder->timeline.nets = nets;
+    builder->timeline.net_count = tables->model_count;
     for (size_t i = 0; i < tables->model_count; i++) {
         const struct trace_model_entry *from = &tables->models[i];
 
-        nets[i] = (struct model_net){
+        nets[i] = (struct timeline_net){
             .process = from->process,
             .id = from->id,
             .name = from->name,
@@ -104,41 +104,41 @@ static enum ifg_status build_nets(struct model_builder *builder)
 }
 
 /* The function (net, name), added if it is new. */
-static uint32_t function_index(struct model_builder *builder, uint32_t net, const char *name)
+static uint32_t function_index(struct timeline_builder *builder, uint32_t net, const char *name)
 {
-    for (size_t i = 0; i < builder->model.function_count; i++)
+    for (size_t i = 0; i < builder->timeline.function_count; i++)
         if (builder->functions[i].net == net && strcmp(builder->functions[i].name, name) == 0)
             return (uint32_t)i;
-    builder->functions[builder->model.function_count] =
-        (struct model_function){ .net = net, .name = name };
-    return (uint32_t)builder->model.function_count++;
+    builder->functions[builder->timeline.function_count] =
+        (struct timeline_function){ .net = net, .name = name };
+    return (uint32_t)builder->timeline.function_count++;
 }
 
-static enum ifg_status build_places(struct model_builder *builder)
+static enum ifg_status build_places(struct timeline_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
     size_t count = tables->location_count + 1;
-    struct model_place *places = ifg_alloc(count, sizeof *places);
+    struct timeline_place *places = ifg_alloc(count, sizeof *places);
 
     builder->functions = ifg_alloc(count, sizeof *builder->functions);
-    builder->model.functions = builder->functions;
-    builder->model.places = places;
-    builder->model.place_count = count;
+    builder->timeline.functions = builder->functions;
+    builder->timeline.places = places;
+    builder->timeline.place_count = count;
     if (!places || !builder->functions)
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < tables->location_count; i++) {
         const struct trace_location_entry *from = &tables->locations[i];
         const struct trace_model_entry *net = trace_find_model(tables, from->process, from->model);
-        struct model_place *place = &places[i];
+        struct timeline_place *place = &places[i];
 
-        *place = (struct model_place){
+        *place = (struct timeline_place){
             .process = from->process < tables->process_count ? from->process : 0,
             .kind = from->kind,
             .category = from->category,
             .color = from->color,
             .line = from->line,
-            .net = net ? (uint32_t)(net - tables->models) : MODEL_NONE,
-            .function_index = MODEL_NONE,
+            .net = net ? (uint32_t)(net - tables->models) : TIMELINE_NONE,
+            .function_index = TIMELINE_NONE,
             .name = from->name,
             .function = from->function,
             .file = from->file,
@@ -146,15 +146,15 @@ static enum ifg_status build_places(struct model_builder *builder)
         if ((unsigned)place->category >= TRACE_CATEGORIES)
             place->category = TRACE_CATEGORY_NONE;
         if (place->kind == TRACE_LOCATION_ML && !*place->name)
-            place->name = model_category_name(place->category);
-        if (place->kind == TRACE_LOCATION_ML && place->net != MODEL_NONE)
+            place->name = timeline_category_name(place->category);
+        if (place->kind == TRACE_LOCATION_ML && place->net != TIMELINE_NONE)
             place->function_index = function_index(builder, place->net, place->function);
     }
     /* The last place stands for locations that the trace does not define. */
-    places[tables->location_count] = (struct model_place){
+    places[tables->location_count] = (struct timeline_place){
         .kind = TRACE_LOCATION_ZONE,
-        .net = MODEL_NONE,
-        .function_index = MODEL_NONE,
+        .net = TIMELINE_NONE,
+        .function_index = TIMELINE_NONE,
         .name = "(not defined in this trace)",
         .function = "",
         .file = "",
@@ -164,7 +164,7 @@ static enum ifg_status build_places(struct model_builder *builder)
 
 /* Ids are handed out one after the other, so a plain array finds them; a hostile file gets a
  * search. */
-static enum ifg_status build_maps(struct model_builder *builder)
+static enum ifg_status build_maps(struct timeline_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
 
@@ -199,7 +199,7 @@ static enum ifg_status build_maps(struct model_builder *builder)
     return IFG_OK;
 }
 
-uint32_t builder_place(const struct model_builder *builder, uint32_t process, uint32_t location)
+uint32_t builder_place(const struct timeline_builder *builder, uint32_t process, uint32_t location)
 {
     const struct trace_tables *tables = builder->tables;
     const struct trace_location_entry *found;
@@ -211,12 +211,12 @@ uint32_t builder_place(const struct model_builder *builder, uint32_t process, ui
     return found ? (uint32_t)(found - tables->locations) : (uint32_t)tables->location_count;
 }
 
-uint32_t builder_clock(const struct model_builder *builder, uint32_t thread)
+uint32_t builder_clock(const struct timeline_builder *builder, uint32_t thread)
 {
     return builder->tables->processes[builder->threads[thread].process].clock;
 }
 
-enum ifg_status build_tables(struct model_builder *builder)
+enum ifg_status build_tables(struct timeline_builder *builder)
 {
     enum ifg_status status = build_processes(builder);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Making a model from a trace, and the questions that need more than a look at a column. */
-#include "model/model.h"
+/* Making a timeline from a trace, and the questions that need more than a look at a column. */
+#include "timeline/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "model/model_internal.h"
+#include "timeline/timeline_internal.h"
 
 #define WORKERS_MAX 64
 #define HUGE_PAGE   ((size_t)2 << 20)
@@ -47,7 +47,7 @@ void column_free(void *column, size_t count, size_t size)
     }
 }
 
-static unsigned worker_count(const struct model_options *options)
+static unsigned worker_count(const struct timeline_options *options)
 {
     long wanted =
         options && options->threads ? (long)options->threads : sysconf(_SC_NPROCESSORS_ONLN);
@@ -56,22 +56,22 @@ static unsigned worker_count(const struct model_options *options)
 }
 
 /* Samples are read later, but the trace begins and ends with them too. */
-static void take_times_of_samples(struct model *model)
+static void take_times_of_samples(struct timeline *timeline)
 {
-    for (size_t i = 0; i < trace_reader_block_count(model->reader); i++) {
-        const struct trace_block *block = trace_reader_block(model->reader, i);
+    for (size_t i = 0; i < trace_reader_block_count(timeline->reader); i++) {
+        const struct trace_block *block = trace_reader_block(timeline->reader, i);
 
         if ((block->type != TRACE_BLOCK_SAMPLES && block->type != TRACE_BLOCK_SWITCHES) ||
             !block->count || block->t0 > block->t1)
             continue;
-        if (block->t0 < model->begin_ns)
-            model->begin_ns = block->t0;
-        if (block->t1 > model->end_ns)
-            model->end_ns = block->t1;
+        if (block->t0 < timeline->begin_ns)
+            timeline->begin_ns = block->t0;
+        if (block->t1 > timeline->end_ns)
+            timeline->end_ns = block->t1;
     }
 }
 
-uint64_t model_length_from_blocks_ns(const struct trace_reader *reader)
+uint64_t timeline_length_from_blocks_ns(const struct trace_reader *reader)
 {
     const struct trace_tables *tables = trace_reader_tables(reader);
     uint64_t begin_ns = UINT64_MAX;
@@ -103,36 +103,37 @@ uint64_t model_length_from_blocks_ns(const struct trace_reader *reader)
 }
 
 /* The first time of any slice (the last is known from the blocks), and all that was lost. */
-static void take_stock(struct model_builder *builder)
+static void take_stock(struct timeline_builder *builder)
 {
-    struct model *model = &builder->model;
+    struct timeline *timeline = &builder->timeline;
 
-    take_times_of_samples(model);
+    take_times_of_samples(timeline);
 
-    for (size_t t = 0; t < model->thread_count; t++) {
-        const struct model_thread *thread = &model->threads[t];
+    for (size_t t = 0; t < timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &timeline->threads[t];
 
-        model->dropped += thread->dropped;
-        if (thread->slice_count && model->start_ns[thread->first_slice] < model->begin_ns)
-            model->begin_ns = model->start_ns[thread->first_slice];
+        timeline->dropped += thread->dropped;
+        if (thread->slice_count && timeline->start_ns[thread->first_slice] < timeline->begin_ns)
+            timeline->begin_ns = timeline->start_ns[thread->first_slice];
     }
     for (size_t i = 0; i < builder->tables->loss_count; i++)
         if (strncmp(builder->tables->losses[i].what, "events", 6) == 0)
-            model->dropped += builder->tables->losses[i].count;
+            timeline->dropped += builder->tables->losses[i].count;
 }
 
-enum ifg_status model_create(const struct trace_reader *reader, const struct model_options *options,
-                             const struct model **out_model, struct ifg_error *err)
+enum ifg_status timeline_create(const struct trace_reader *reader,
+                                const struct timeline_options *options,
+                                const struct timeline **out_timeline, struct ifg_error *err)
 {
-    struct model_builder *builder = ifg_alloc(1, sizeof *builder);
+    struct timeline_builder *builder = ifg_alloc(1, sizeof *builder);
     enum ifg_status status = IFG_NO_MEMORY;
 
-    *out_model = NULL;
+    *out_timeline = NULL;
     if (builder) {
-        builder->model.reader = reader;
+        builder->timeline.reader = reader;
         builder->profile_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-        builder->model.begin_ns = UINT64_MAX; /* until something is known */
-        builder->model.realtime_offset_ns = trace_realtime_offset_ns(reader);
+        builder->timeline.begin_ns = UINT64_MAX; /* until something is known */
+        builder->timeline.realtime_offset_ns = trace_realtime_offset_ns(reader);
         builder->tables = trace_reader_tables(reader);
         builder->workers = worker_count(options);
         status = build_tables(builder);
@@ -141,23 +142,23 @@ enum ifg_status model_create(const struct trace_reader *reader, const struct mod
         if (!status) {
             take_stock(builder);
             status = build_events(builder);
-            if (builder->model.begin_ns == UINT64_MAX)
-                builder->model.begin_ns = builder->model.end_ns; /* nothing happened */
+            if (builder->timeline.begin_ns == UINT64_MAX)
+                builder->timeline.begin_ns = builder->timeline.end_ns; /* nothing happened */
         }
     }
     if (status) {
         ifg_fail(err, status, "%s: not enough memory to load the trace (%zu slices)%s",
                  trace_reader_name(reader), builder ? builder->column_slots : 0, ifg_alloc_why());
-        model_destroy(builder ? &builder->model : NULL);
+        timeline_destroy(builder ? &builder->timeline : NULL);
         return status;
     }
-    *out_model = &builder->model;
+    *out_timeline = &builder->timeline;
     return IFG_OK;
 }
 
-void model_destroy(const struct model *model)
+void timeline_destroy(const struct timeline *timeline)
 {
-    struct model_builder *builder = (struct model_builder *)(uintptr_t)model;
+    struct timeline_builder *builder = (struct timeline_builder *)(uintptr_t)timeline;
 
     if (!builder)
         return;
@@ -170,20 +171,20 @@ void model_destroy(const struct model *model)
     ifg_free(builder->maps);
     ifg_free(builder->threads);
     ifg_free(builder->functions);
-    ifg_free((void *)(uintptr_t)model->processes);
-    ifg_free((void *)(uintptr_t)model->nets);
-    ifg_free((void *)(uintptr_t)model->places);
-    ifg_free((void *)(uintptr_t)model->longs);
-    ifg_free((void *)(uintptr_t)model->unfinished);
-    ifg_free((void *)(uintptr_t)model->messages);
-    ifg_free((void *)(uintptr_t)model->counters);
-    ifg_free((void *)(uintptr_t)model->asyncs);
-    ifg_free((void *)(uintptr_t)model->allocations);
-    ifg_free((void *)(uintptr_t)model->frames);
-    ifg_free((void *)(uintptr_t)model->attributes);
-    ifg_free((void *)(uintptr_t)model->flow_points);
-    ifg_free((void *)(uintptr_t)model->arrows);
-    ifg_free((void *)(uintptr_t)model->flow_by_slice);
+    ifg_free((void *)(uintptr_t)timeline->processes);
+    ifg_free((void *)(uintptr_t)timeline->nets);
+    ifg_free((void *)(uintptr_t)timeline->places);
+    ifg_free((void *)(uintptr_t)timeline->longs);
+    ifg_free((void *)(uintptr_t)timeline->unfinished);
+    ifg_free((void *)(uintptr_t)timeline->messages);
+    ifg_free((void *)(uintptr_t)timeline->counters);
+    ifg_free((void *)(uintptr_t)timeline->asyncs);
+    ifg_free((void *)(uintptr_t)timeline->allocations);
+    ifg_free((void *)(uintptr_t)timeline->frames);
+    ifg_free((void *)(uintptr_t)timeline->attributes);
+    ifg_free((void *)(uintptr_t)timeline->flow_points);
+    ifg_free((void *)(uintptr_t)timeline->arrows);
+    ifg_free((void *)(uintptr_t)timeline->flow_by_slice);
     string_pool_fini(&builder->strings);
     heap_destroy(builder->heap);
     profile_destroy(builder->profile);
@@ -191,51 +192,51 @@ void model_destroy(const struct model *model)
     ifg_free(builder);
 }
 
-uint64_t model_long_duration(const struct model *model, size_t slice)
+uint64_t timeline_long_duration(const struct timeline *timeline, size_t slice)
 {
     size_t low = 0;
-    size_t high = model->long_count;
+    size_t high = timeline->long_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->longs[middle].slice < slice)
+        if (timeline->longs[middle].slice < slice)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low < model->long_count && model->longs[low].slice == slice)
-        return model->longs[low].duration_ns;
+    if (low < timeline->long_count && timeline->longs[low].slice == slice)
+        return timeline->longs[low].duration_ns;
     return UINT32_MAX; /* exactly that long */
 }
 
-bool model_is_unfinished(const struct model *model, size_t slice)
+bool timeline_is_unfinished(const struct timeline *timeline, size_t slice)
 {
     size_t low = 0;
-    size_t high = model->unfinished_count;
+    size_t high = timeline->unfinished_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->unfinished[middle] < slice)
+        if (timeline->unfinished[middle] < slice)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < model->unfinished_count && model->unfinished[low] == slice;
+    return low < timeline->unfinished_count && timeline->unfinished[low] == slice;
 }
 
-uint32_t model_thread_of(const struct model *model, size_t slice)
+uint32_t timeline_thread_of(const struct timeline *timeline, size_t slice)
 {
     size_t low = 0;
-    size_t high = model->thread_count;
+    size_t high = timeline->thread_count;
 
     /* The last thread whose slices begin at or before this one; empty threads begin where the next
      * does. */
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->threads[middle].first_slice <= slice)
+        if (timeline->threads[middle].first_slice <= slice)
             low = middle;
         else
             high = middle;
@@ -243,44 +244,45 @@ uint32_t model_thread_of(const struct model *model, size_t slice)
     return (uint32_t)low;
 }
 
-size_t model_parent(const struct model *model, size_t slice)
+size_t timeline_parent(const struct timeline *timeline, size_t slice)
 {
-    uint16_t depth = model->depth[slice];
+    uint16_t depth = timeline->depth[slice];
 
     if (!depth)
         return SIZE_MAX;
     for (size_t i = slice; i-- > 0;)
-        if (model->depth[i] < depth)
+        if (timeline->depth[i] < depth)
             return i;
     return SIZE_MAX;
 }
 
-size_t model_attributes_of(const struct model *model, size_t slice,
-                           const struct model_attribute **out_first)
+size_t timeline_attributes_of(const struct timeline *timeline, size_t slice,
+                              const struct timeline_attribute **out_first)
 {
     size_t low = 0;
-    size_t high = model->attribute_count;
+    size_t high = timeline->attribute_count;
     size_t count = 0;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->attributes[middle].slice < slice)
+        if (timeline->attributes[middle].slice < slice)
             low = middle + 1;
         else
             high = middle;
     }
-    *out_first = model->attributes ? model->attributes + low : NULL;
-    while (low + count < model->attribute_count && model->attributes[low + count].slice == slice)
+    *out_first = timeline->attributes ? timeline->attributes + low : NULL;
+    while (low + count < timeline->attribute_count &&
+           timeline->attributes[low + count].slice == slice)
         count++;
     return count;
 }
 
-const struct model_attribute *model_find_attribute(const struct model *model, size_t slice,
-                                                   const char *key)
+const struct timeline_attribute *timeline_find_attribute(const struct timeline *timeline,
+                                                         size_t slice, const char *key)
 {
-    const struct model_attribute *first;
-    size_t count = model_attributes_of(model, slice, &first);
+    const struct timeline_attribute *first;
+    size_t count = timeline_attributes_of(timeline, slice, &first);
 
     for (size_t i = 0; i < count; i++)
         if (strcmp(first[i].key, key) == 0)
@@ -288,18 +290,18 @@ const struct model_attribute *model_find_attribute(const struct model *model, si
     return NULL;
 }
 
-const char *model_slice_name(const struct model *model, size_t slice)
+const char *timeline_slice_name(const struct timeline *timeline, size_t slice)
 {
-    if (model->attribute_count) {
-        const struct model_attribute *name = model_find_attribute(model, slice, "name");
+    if (timeline->attribute_count) {
+        const struct timeline_attribute *name = timeline_find_attribute(timeline, slice, "name");
 
         if (name && name->type == TRACE_VALUE_STRING)
             return name->text;
     }
-    return model->places[model->place[slice]].name;
+    return timeline->places[timeline->place[slice]].name;
 }
 
-const char *model_category_name(enum trace_category category)
+const char *timeline_category_name(enum trace_category category)
 {
     static const char *const names[TRACE_CATEGORIES] = {
         "", "prepare-ep", "specialization", "load", "setup", "inference",
@@ -308,7 +310,7 @@ const char *model_category_name(enum trace_category category)
     return (unsigned)category < TRACE_CATEGORIES ? names[category] : "";
 }
 
-const char *model_kind_name(enum trace_location_kind kind)
+const char *timeline_kind_name(enum trace_location_kind kind)
 {
     static const char *const names[] = { "",        "zone", "ml",    "op",    "stage",
                                          "counter", "pool", "frame", "async", "flow" };

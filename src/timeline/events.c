@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Everything that is not a slice: messages, counters, spans, flows, memory, frames, and attributes
  * of slices. */
-#include "model/model_internal.h"
+#include "timeline/timeline_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct async_end {
 };
 
 struct collecting {
-    struct model_builder *builder;
+    struct timeline_builder *builder;
     struct growing messages;
     struct growing counters;
     struct growing ends;
@@ -48,10 +48,10 @@ static void *grow(struct growing *list, size_t size)
 /* ---- attributes ---- */
 
 /* The slice of this thread that has this start and place. */
-static size_t slice_at(const struct model_builder *builder, uint32_t thread, uint64_t start_ns,
+static size_t slice_at(const struct timeline_builder *builder, uint32_t thread, uint64_t start_ns,
                        uint32_t place)
 {
-    const struct model_thread *range = &builder->threads[thread];
+    const struct timeline_thread *range = &builder->threads[thread];
     size_t low = range->first_slice;
     size_t end = range->first_slice + range->slice_count;
     size_t high = end;
@@ -73,14 +73,14 @@ static size_t slice_at(const struct model_builder *builder, uint32_t thread, uin
 static bool take_attribute(struct collecting *collecting, uint32_t thread, uint64_t start_ns,
                            const struct trace_event *event)
 {
-    struct model_builder *builder = collecting->builder;
+    struct timeline_builder *builder = collecting->builder;
     struct trace_attribute from;
-    struct model_attribute *to;
+    struct timeline_attribute *to;
     uint32_t place = builder_place(builder, builder->threads[thread].process, event->reference);
     size_t slice = slice_at(builder, thread, start_ns, place);
 
     if (slice == SIZE_MAX || trace_parse_attribute(event, &from)) {
-        builder->model.attributes_without_slice++;
+        builder->timeline.attributes_without_slice++;
         return true;
     }
     to = grow(&collecting->attributes, sizeof *to);
@@ -104,11 +104,11 @@ static bool take_attribute(struct collecting *collecting, uint32_t thread, uint6
 static bool take_message(struct collecting *collecting, uint32_t thread, uint64_t ns,
                          const struct trace_event *event)
 {
-    struct model_message *message = grow(&collecting->messages, sizeof *message);
+    struct timeline_message *message = grow(&collecting->messages, sizeof *message);
 
     if (!message)
         return false;
-    *message = (struct model_message){
+    *message = (struct timeline_message){
         .ns = ns,
         .thread = thread,
         .level = event->reference,
@@ -121,11 +121,11 @@ static bool take_message(struct collecting *collecting, uint32_t thread, uint64_
 static bool take_counter(struct collecting *collecting, uint32_t thread, uint64_t ns,
                          uint32_t place, const struct trace_event *event)
 {
-    struct model_counter *counter = grow(&collecting->counters, sizeof *counter);
+    struct timeline_counter *counter = grow(&collecting->counters, sizeof *counter);
 
     if (!counter)
         return false;
-    *counter = (struct model_counter){ .ns = ns, .thread = thread, .place = place };
+    *counter = (struct timeline_counter){ .ns = ns, .thread = thread, .place = place };
     if (event->payload_bytes >= sizeof counter->value)
         memcpy(&counter->value, event->payload, sizeof counter->value);
     return true;
@@ -134,8 +134,8 @@ static bool take_counter(struct collecting *collecting, uint32_t thread, uint64_
 static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t ns, uint32_t place,
                        const struct trace_event *event)
 {
-    struct model_builder *builder = collecting->builder;
-    const char *name = builder->model.places[place].name;
+    struct timeline_builder *builder = collecting->builder;
+    const char *name = builder->timeline.places[place].name;
     struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
     struct async_end *end = grow(&collecting->ends, sizeof *end);
 
@@ -156,11 +156,11 @@ static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t 
 static bool take_flow_point(struct collecting *collecting, uint32_t thread, uint64_t ns,
                             uint32_t place, const struct trace_event *event)
 {
-    struct model_builder *builder = collecting->builder;
-    const char *name = builder->model.places[place].name;
+    struct timeline_builder *builder = collecting->builder;
+    const char *name = builder->timeline.places[place].name;
     struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
     struct taken_flow_point *taken = grow(&collecting->flow_points, sizeof *taken);
-    struct model_flow_point *point;
+    struct timeline_flow_point *point;
 
     if (!taken)
         return false;
@@ -176,11 +176,11 @@ static bool take_flow_point(struct collecting *collecting, uint32_t thread, uint
     point->slice = SIZE_MAX;
     point->thread = thread;
     point->place = place;
-    point->kind = event->kind == TRACE_EVENT_FLOW_BEGIN  ? MODEL_FLOW_BEGIN
-                  : event->kind == TRACE_EVENT_FLOW_STEP ? MODEL_FLOW_STEP
-                                                         : MODEL_FLOW_END;
+    point->kind = event->kind == TRACE_EVENT_FLOW_BEGIN  ? TIMELINE_FLOW_BEGIN
+                  : event->kind == TRACE_EVENT_FLOW_STEP ? TIMELINE_FLOW_STEP
+                                                         : TIMELINE_FLOW_END;
     if (point->flags & TRACE_FLOW_WORLD)
-        taken->process = MODEL_NONE;
+        taken->process = TIMELINE_NONE;
     return taken->name != NULL;
 }
 
@@ -188,11 +188,11 @@ static bool take_allocation(struct collecting *collecting, uint32_t thread, uint
                             uint32_t place, const struct trace_event *event)
 {
     struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
-    struct model_allocation *allocation = grow(&collecting->allocations, sizeof *allocation);
+    struct timeline_allocation *allocation = grow(&collecting->allocations, sizeof *allocation);
 
     if (!allocation)
         return false;
-    *allocation = (struct model_allocation){
+    *allocation = (struct timeline_allocation){
         .ns = ns,
         .address = ifg_cursor_varint(&cursor),
         .thread = thread,
@@ -207,9 +207,9 @@ static bool take_allocation(struct collecting *collecting, uint32_t thread, uint
 static bool take_event(struct collecting *collecting, uint32_t thread, uint64_t ns,
                        const struct trace_event *event)
 {
-    struct model_builder *builder = collecting->builder;
+    struct timeline_builder *builder = collecting->builder;
     uint32_t place = builder_place(builder, builder->threads[thread].process, event->reference);
-    struct model_frame *frame;
+    struct timeline_frame *frame;
 
     switch (event->kind) {
     case TRACE_EVENT_MESSAGE:
@@ -229,7 +229,7 @@ static bool take_event(struct collecting *collecting, uint32_t thread, uint64_t 
     case TRACE_EVENT_FRAME:
         frame = grow(&collecting->frames, sizeof *frame);
         if (frame)
-            *frame = (struct model_frame){ ns, thread, place };
+            *frame = (struct timeline_frame){ ns, thread, place };
         return frame != NULL;
     case TRACE_EVENT_ATTRIBUTE:
         return take_attribute(collecting, thread, ns, event);
@@ -239,8 +239,8 @@ static bool take_event(struct collecting *collecting, uint32_t thread, uint64_t 
 
 static enum ifg_status decode_blocks(struct collecting *collecting)
 {
-    struct model_builder *builder = collecting->builder;
-    const struct trace_reader *reader = builder->model.reader;
+    struct timeline_builder *builder = collecting->builder;
+    const struct trace_reader *reader = builder->timeline.reader;
     struct trace_events events = { 0 };
     enum ifg_status status = IFG_OK;
 
@@ -248,26 +248,26 @@ static enum ifg_status decode_blocks(struct collecting *collecting)
         const struct trace_block *block = trace_reader_block(reader, i);
         uint32_t clock;
 
-        if (block->type != TRACE_BLOCK_EVENTS || block->stream >= builder->model.thread_count)
+        if (block->type != TRACE_BLOCK_EVENTS || block->stream >= builder->timeline.thread_count)
             continue;
         status = trace_decode_events(reader, i, &events, NULL);
         if (status && status != IFG_NO_MEMORY) {
-            builder->model.undecoded_blocks++;
+            builder->timeline.undecoded_blocks++;
             status = IFG_OK;
             continue;
         }
         clock = builder_clock(builder, block->stream);
         if (block->dropped > builder->threads[block->stream].dropped) {
-            builder->model.dropped += block->dropped - builder->threads[block->stream].dropped;
+            builder->timeline.dropped += block->dropped - builder->threads[block->stream].dropped;
             builder->threads[block->stream].dropped = block->dropped;
         }
         for (size_t k = 0; k < events.count && !status; k++) {
             uint64_t ns = trace_clock_to_ns(reader, clock, events.events[k].ticks);
 
-            if (ns < builder->model.begin_ns)
-                builder->model.begin_ns = ns;
-            if (ns > builder->model.end_ns)
-                builder->model.end_ns = ns;
+            if (ns < builder->timeline.begin_ns)
+                builder->timeline.begin_ns = ns;
+            if (ns > builder->timeline.end_ns)
+                builder->timeline.end_ns = ns;
             if (!take_event(collecting, block->stream, ns, &events.events[k]))
                 status = IFG_NO_MEMORY;
         }
@@ -291,8 +291,8 @@ static int by_time(const void *a, const void *b)
 
 static int by_slice(const void *a, const void *b)
 {
-    const struct model_attribute *left = a;
-    const struct model_attribute *right = b;
+    const struct timeline_attribute *left = a;
+    const struct timeline_attribute *right = b;
 
     return left->slice < right->slice ? -1 : left->slice > right->slice;
 }
@@ -322,35 +322,35 @@ static bool same_span(const struct async_end *a, const struct async_end *b)
 
 static enum ifg_status match_spans(struct collecting *collecting)
 {
-    struct model *model = &collecting->builder->model;
+    struct timeline *timeline = &collecting->builder->timeline;
     struct async_end *ends = collecting->ends.items;
     size_t count = collecting->ends.count;
-    struct model_async *spans = ifg_alloc(count, sizeof *spans);
+    struct timeline_async *spans = ifg_alloc(count, sizeof *spans);
     size_t used = 0;
 
     if (!spans)
         return IFG_NO_MEMORY;
-    model->asyncs = spans;
+    timeline->asyncs = spans;
     if (count)
         qsort(ends, count, sizeof *ends, by_span);
     for (size_t i = 0; i < count; i++) {
         bool ended = i + 1 < count && same_span(&ends[i], &ends[i + 1]) && !ends[i + 1].is_begin;
 
         if (!ends[i].is_begin) {
-            model->async_ends_without_begin++;
+            timeline->async_ends_without_begin++;
             continue;
         }
-        spans[used++] = (struct model_async){
+        spans[used++] = (struct timeline_async){
             .start_ns = ends[i].ns,
-            .end_ns = ended ? ends[i + 1].ns : model->end_ns,
+            .end_ns = ended ? ends[i + 1].ns : timeline->end_ns,
             .id = ends[i].id,
             .place = ends[i].place,
             .begin_thread = ends[i].thread,
-            .end_thread = ended ? ends[i + 1].thread : MODEL_NONE,
+            .end_thread = ended ? ends[i + 1].thread : TIMELINE_NONE,
         };
         i += ended;
     }
-    model->async_count = used;
+    timeline->async_count = used;
     if (used)
         qsort(spans, used, sizeof *spans, by_time);
     return IFG_OK;
@@ -366,31 +366,31 @@ static void sort_by(struct growing *list, size_t size, int (*compare)(const void
 
 static void hand_over(struct collecting *collecting)
 {
-    struct model *model = &collecting->builder->model;
+    struct timeline *timeline = &collecting->builder->timeline;
 
-    sort_by(&collecting->messages, sizeof(struct model_message), by_time);
-    sort_by(&collecting->counters, sizeof(struct model_counter), by_time);
-    sort_by(&collecting->allocations, sizeof(struct model_allocation), by_time);
-    sort_by(&collecting->frames, sizeof(struct model_frame), by_time);
-    sort_by(&collecting->attributes, sizeof(struct model_attribute), by_slice);
-    model->messages = collecting->messages.items;
-    model->message_count = collecting->messages.count;
-    model->counters = collecting->counters.items;
-    model->counter_count = collecting->counters.count;
-    model->allocations = collecting->allocations.items;
-    model->allocation_count = collecting->allocations.count;
-    model->frames = collecting->frames.items;
-    model->frame_count = collecting->frames.count;
-    model->attributes = collecting->attributes.items;
-    model->attribute_count = collecting->attributes.count;
+    sort_by(&collecting->messages, sizeof(struct timeline_message), by_time);
+    sort_by(&collecting->counters, sizeof(struct timeline_counter), by_time);
+    sort_by(&collecting->allocations, sizeof(struct timeline_allocation), by_time);
+    sort_by(&collecting->frames, sizeof(struct timeline_frame), by_time);
+    sort_by(&collecting->attributes, sizeof(struct timeline_attribute), by_slice);
+    timeline->messages = collecting->messages.items;
+    timeline->message_count = collecting->messages.count;
+    timeline->counters = collecting->counters.items;
+    timeline->counter_count = collecting->counters.count;
+    timeline->allocations = collecting->allocations.items;
+    timeline->allocation_count = collecting->allocations.count;
+    timeline->frames = collecting->frames.items;
+    timeline->frame_count = collecting->frames.count;
+    timeline->attributes = collecting->attributes.items;
+    timeline->attribute_count = collecting->attributes.count;
 }
 
-enum ifg_status build_events(struct model_builder *builder)
+enum ifg_status build_events(struct timeline_builder *builder)
 {
     struct collecting collecting = { .builder = builder };
     enum ifg_status status = decode_blocks(&collecting);
 
-    hand_over(&collecting); /* also on failure: the model frees them then */
+    hand_over(&collecting); /* also on failure: the timeline frees them then */
     if (!status)
         status = match_spans(&collecting);
     if (!status && collecting.flow_points.count)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Samples on the model's clock: see samples.h.
+ * Samples on the timeline's clock: see samples.h.
  *
  * The join goes through the slices of each thread once, beside its samples. Workers' samples of a
  * process stand together by time, and every thread of the process that runs models goes past them.
  */
-#include "model/samples.h"
+#include "timeline/samples.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "model/allocations.h"
-#include "model/model_internal.h"
+#include "timeline/allocations.h"
+#include "timeline/timeline_internal.h"
 
 #define KEYS_RECENT 1024u
 
@@ -31,7 +31,7 @@ struct open_slice {
 
 /* The slices of a thread around a moment that moves forward. */
 struct sweep {
-    const struct model *model;
+    const struct timeline *timeline;
     size_t next;
     size_t end;
     struct open_slice *open;
@@ -41,36 +41,36 @@ struct sweep {
 };
 
 struct join {
-    const struct model *model;
-    struct model_profile *profile;
-    struct model_sample *samples;
-    struct model_sampled_thread *threads;
+    const struct timeline *timeline;
+    struct timeline_profile *profile;
+    struct timeline_sample *samples;
+    struct timeline_sampled_thread *threads;
     uint32_t *by_thread;
     struct sweep sweep;
     uint64_t lent;
 };
 
-static bool has_block(const struct model *model, enum trace_block_type type)
+static bool has_block(const struct timeline *timeline, enum trace_block_type type)
 {
-    for (size_t i = 0; i < trace_reader_block_count(model->reader); i++)
-        if (trace_reader_block(model->reader, i)->type == type)
+    for (size_t i = 0; i < trace_reader_block_count(timeline->reader); i++)
+        if (trace_reader_block(timeline->reader, i)->type == type)
             return true;
     return false;
 }
 
-bool model_has_samples(const struct model *model)
+bool timeline_has_samples(const struct timeline *timeline)
 {
-    return has_block(model, TRACE_BLOCK_SAMPLES);
+    return has_block(timeline, TRACE_BLOCK_SAMPLES);
 }
 
-bool model_has_profile(const struct model *model)
+bool timeline_has_profile(const struct timeline *timeline)
 {
-    return model_has_samples(model) || has_block(model, TRACE_BLOCK_SWITCHES);
+    return timeline_has_samples(timeline) || has_block(timeline, TRACE_BLOCK_SWITCHES);
 }
 
-bool model_has_allocations(const struct model *model)
+bool timeline_has_allocations(const struct timeline *timeline)
 {
-    return has_block(model, TRACE_BLOCK_ALLOCATIONS);
+    return has_block(timeline, TRACE_BLOCK_ALLOCATIONS);
 }
 
 /* ---- threads ---- */
@@ -89,7 +89,7 @@ static uint64_t thread_key(uint32_t pid, uint32_t tid)
 }
 
 /* The first one that is not before this. */
-static size_t first_thread(const struct model_profile *profile, uint64_t key)
+static size_t first_thread(const struct timeline_profile *profile, uint64_t key)
 {
     size_t low = 0;
     size_t high = profile->thread_count;
@@ -105,14 +105,14 @@ static size_t first_thread(const struct model_profile *profile, uint64_t key)
     return low;
 }
 
-static uint32_t find_thread(const struct model_profile *profile, uint64_t key)
+static uint32_t find_thread(const struct timeline_profile *profile, uint64_t key)
 {
     size_t at = first_thread(profile, key);
 
     if (at < profile->thread_count &&
         thread_key(profile->threads[at].pid, profile->threads[at].tid) == key)
         return (uint32_t)at;
-    return MODEL_NONE;
+    return TIMELINE_NONE;
 }
 
 /* Threads as they come, most of them once: the few that are busy alternate. */
@@ -137,11 +137,11 @@ static bool note_key(struct key_list *list, uint64_t key)
 }
 
 /* Every (pid, tid) that was sampled or switched, once. */
-static bool list_threads(struct model_profile *profile, const struct trace_sample *samples,
+static bool list_threads(struct timeline_profile *profile, const struct trace_sample *samples,
                          const struct trace_switch *switches)
 {
     struct key_list list = { 0 };
-    struct model_sampled_thread *threads;
+    struct timeline_sampled_thread *threads;
     bool good = true;
     uint64_t *keys;
     size_t count = 0;
@@ -164,11 +164,11 @@ static bool list_threads(struct model_profile *profile, const struct trace_sampl
             keys[count++] = keys[i];
     threads = ifg_alloc(count, sizeof *threads);
     for (size_t i = 0; threads && i < count; i++)
-        threads[i] = (struct model_sampled_thread){
+        threads[i] = (struct timeline_sampled_thread){
             .pid = (uint32_t)(keys[i] >> 32),
             .tid = (uint32_t)keys[i],
-            .process = MODEL_NONE,
-            .thread = MODEL_NONE,
+            .process = TIMELINE_NONE,
+            .thread = TIMELINE_NONE,
             .name = "",
         };
     profile->threads = threads;
@@ -177,7 +177,7 @@ static bool list_threads(struct model_profile *profile, const struct trace_sampl
     return threads != NULL;
 }
 
-const char *model_kernel_name(const struct model_profile *profile, uint32_t tid)
+const char *timeline_kernel_name(const struct timeline_profile *profile, uint32_t tid)
 {
     const struct trace_profile *trace = profile->trace;
     size_t low = 0;
@@ -196,27 +196,28 @@ const char *model_kernel_name(const struct model_profile *profile, uint32_t tid)
                : "";
 }
 
-/* Which of them the model knows; of several (a number that was used again) the last one. */
-static void recognise_threads(const struct model *model, const struct model_profile *profile)
+/* Which of them the timeline knows; of several (a number that was used again) the last one. */
+static void recognise_threads(const struct timeline *timeline,
+                              const struct timeline_profile *profile)
 {
-    struct model_sampled_thread *threads =
-        (struct model_sampled_thread *)(uintptr_t)profile->threads;
+    struct timeline_sampled_thread *threads =
+        (struct timeline_sampled_thread *)(uintptr_t)profile->threads;
 
-    for (uint32_t p = 0; p < model->process_count; p++) {
-        uint32_t pid = model->processes[p].pid;
+    for (uint32_t p = 0; p < timeline->process_count; p++) {
+        uint32_t pid = timeline->processes[p].pid;
 
         for (size_t i = first_thread(profile, thread_key(pid, 0));
              i < profile->thread_count && threads[i].pid == pid; i++)
             threads[i].process = p;
     }
     for (size_t i = 0; i < profile->thread_count; i++)
-        threads[i].name = model_kernel_name(profile, threads[i].tid);
-    for (uint32_t t = 0; t < model->thread_count; t++) {
-        const struct model_thread *thread = &model->threads[t];
+        threads[i].name = timeline_kernel_name(profile, threads[i].tid);
+    for (uint32_t t = 0; t < timeline->thread_count; t++) {
+        const struct timeline_thread *thread = &timeline->threads[t];
         uint32_t found =
-            find_thread(profile, thread_key(model->processes[thread->process].pid, thread->tid));
+            find_thread(profile, thread_key(timeline->processes[thread->process].pid, thread->tid));
 
-        if (found == MODEL_NONE)
+        if (found == TIMELINE_NONE)
             continue;
         threads[found].thread = t;
         if (*thread->name)
@@ -226,11 +227,11 @@ static void recognise_threads(const struct model *model, const struct model_prof
 
 /* ---- samples ---- */
 
-static bool take_samples(struct model_profile *profile, const struct trace_sample *from)
+static bool take_samples(struct timeline_profile *profile, const struct trace_sample *from)
 {
-    struct model_sample *samples = ifg_alloc(profile->sample_count, sizeof *samples);
-    struct model_sampled_thread *threads =
-        (struct model_sampled_thread *)(uintptr_t)profile->threads;
+    struct timeline_sample *samples = ifg_alloc(profile->sample_count, sizeof *samples);
+    struct timeline_sampled_thread *threads =
+        (struct timeline_sampled_thread *)(uintptr_t)profile->threads;
     uint32_t *order = ifg_alloc(profile->sample_count, sizeof *order);
     size_t first = 0;
 
@@ -239,14 +240,14 @@ static bool take_samples(struct model_profile *profile, const struct trace_sampl
     if (!samples || !order)
         return false;
     for (size_t i = 0; i < profile->sample_count; i++) {
-        samples[i] = (struct model_sample){
+        samples[i] = (struct timeline_sample){
             .ns = from[i].time_ns,
             .slice = SIZE_MAX,
             .thread = find_thread(profile, thread_key(from[i].pid, from[i].tid)),
             .cpu = from[i].cpu,
             .stack = from[i].stack,
-            .ml = MODEL_NONE,
-            .op = MODEL_NONE,
+            .ml = TIMELINE_NONE,
+            .op = TIMELINE_NONE,
             .end = from[i].end,
             .in_kernel = from[i].in_kernel,
         };
@@ -258,7 +259,7 @@ static bool take_samples(struct model_profile *profile, const struct trace_sampl
         threads[t].sample_count = 0;
     }
     for (size_t i = 0; i < profile->sample_count; i++) {
-        struct model_sampled_thread *thread = &threads[samples[i].thread];
+        struct timeline_sampled_thread *thread = &threads[samples[i].thread];
 
         order[thread->first_sample + thread->sample_count++] = (uint32_t)i;
     }
@@ -267,12 +268,12 @@ static bool take_samples(struct model_profile *profile, const struct trace_sampl
 
 /* ---- states ---- */
 
-static bool take_states(struct model_profile *profile, const struct trace_switch *switches)
+static bool take_states(struct timeline_profile *profile, const struct trace_switch *switches)
 {
     size_t count = profile->switch_count;
-    struct model_sampled_thread *threads =
-        (struct model_sampled_thread *)(uintptr_t)profile->threads;
-    struct model_thread_state *states = ifg_alloc(count, sizeof *states);
+    struct timeline_sampled_thread *threads =
+        (struct timeline_sampled_thread *)(uintptr_t)profile->threads;
+    struct timeline_thread_state *states = ifg_alloc(count, sizeof *states);
     uint32_t *order = ifg_alloc(count, sizeof *order);
     size_t *first = ifg_alloc(profile->thread_count + 1, sizeof *first);
     bool good = states && order && first;
@@ -302,18 +303,19 @@ static bool take_states(struct model_profile *profile, const struct trace_switch
 
 /* ---- the join ---- */
 
-static void sweep_begin(struct sweep *sweep, const struct model *model, uint32_t thread)
+static void sweep_begin(struct sweep *sweep, const struct timeline *timeline, uint32_t thread)
 {
-    sweep->model = model;
-    sweep->next = model->threads[thread].first_slice;
-    sweep->end = sweep->next + model->threads[thread].slice_count;
+    sweep->timeline = timeline;
+    sweep->next = timeline->threads[thread].first_slice;
+    sweep->end = sweep->next + timeline->threads[thread].slice_count;
     sweep->count = 0;
 }
 
 static void sweep_push(struct sweep *sweep, size_t slice)
 {
-    const struct model_place *place = &sweep->model->places[sweep->model->place[slice]];
-    struct open_slice open = { model_end_ns(sweep->model, slice), slice, MODEL_NONE, MODEL_NONE };
+    const struct timeline_place *place = &sweep->timeline->places[sweep->timeline->place[slice]];
+    struct open_slice open = { timeline_end_ns(sweep->timeline, slice), slice, TIMELINE_NONE,
+                               TIMELINE_NONE };
 
     if (!IFG_ARRAY_ROOM(sweep->open, sweep->capacity, sweep->count + 1, IFG_ARRAY_ANY)) {
         sweep->no_memory = true;
@@ -324,16 +326,16 @@ static void sweep_push(struct sweep *sweep, size_t slice)
         open.op = sweep->open[sweep->count - 1].op;
     }
     if (place->kind == TRACE_LOCATION_ML)
-        open.ml = sweep->model->place[slice];
+        open.ml = sweep->timeline->place[slice];
     else if (place->kind == TRACE_LOCATION_OP)
-        open.op = sweep->model->place[slice];
+        open.op = sweep->timeline->place[slice];
     sweep->open[sweep->count++] = open;
 }
 
 /* The innermost slice at a moment, or NULL; moments must not go back. */
 static const struct open_slice *sweep_to(struct sweep *sweep, uint64_t ns)
 {
-    const uint64_t *starts = sweep->model->start_ns;
+    const uint64_t *starts = sweep->timeline->start_ns;
 
     while (sweep->next < sweep->end && starts[sweep->next] <= ns && !sweep->no_memory) {
         while (sweep->count && sweep->open[sweep->count - 1].end_ns <= starts[sweep->next])
@@ -347,15 +349,15 @@ static const struct open_slice *sweep_to(struct sweep *sweep, uint64_t ns)
 
 static void join_own(struct join *join, uint32_t t)
 {
-    const struct model_thread *thread = &join->model->threads[t];
+    const struct timeline_thread *thread = &join->timeline->threads[t];
     uint32_t found = find_thread(
-        join->profile, thread_key(join->model->processes[thread->process].pid, thread->tid));
+        join->profile, thread_key(join->timeline->processes[thread->process].pid, thread->tid));
 
-    if (found == MODEL_NONE || !thread->slice_count)
+    if (found == TIMELINE_NONE || !thread->slice_count)
         return;
-    sweep_begin(&join->sweep, join->model, t);
+    sweep_begin(&join->sweep, join->timeline, t);
     for (size_t i = 0; i < join->threads[found].sample_count; i++) {
-        struct model_sample *sample =
+        struct timeline_sample *sample =
             &join->samples[join->by_thread[join->threads[found].first_sample + i]];
         const struct open_slice *top = sweep_to(&join->sweep, sample->ns);
 
@@ -364,16 +366,16 @@ static void join_own(struct join *join, uint32_t t)
         sample->slice = top->slice;
         sample->ml = top->ml;
         sample->op = top->op;
-        sample->join = MODEL_JOIN_OWN;
+        sample->join = TIMELINE_JOIN_OWN;
     }
 }
 
-static bool runs_models(const struct model *model, uint32_t t)
+static bool runs_models(const struct timeline *timeline, uint32_t t)
 {
-    const struct model_thread *thread = &model->threads[t];
+    const struct timeline_thread *thread = &timeline->threads[t];
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        enum trace_location_kind kind = model->places[model->place[i]].kind;
+        enum trace_location_kind kind = timeline->places[timeline->place[i]].kind;
 
         if (kind == TRACE_LOCATION_ML || kind == TRACE_LOCATION_OP)
             return true;
@@ -381,31 +383,31 @@ static bool runs_models(const struct model *model, uint32_t t)
     return false;
 }
 
-static void lend(const struct model *model, struct model_sample *sample,
+static void lend(const struct timeline *timeline, struct timeline_sample *sample,
                  const struct open_slice *top)
 {
-    uint32_t net = top->ml != MODEL_NONE ? model->places[top->ml].net : MODEL_NONE;
+    uint32_t net = top->ml != TIMELINE_NONE ? timeline->places[top->ml].net : TIMELINE_NONE;
 
-    if (sample->join == MODEL_JOIN_NONE) {
+    if (sample->join == TIMELINE_JOIN_NONE) {
         sample->slice = top->slice;
         sample->ml = top->ml;
         sample->op = top->op;
-        sample->join = MODEL_JOIN_LENT;
+        sample->join = TIMELINE_JOIN_LENT;
         return;
     }
     sample->slice = SIZE_MAX; /* two at a time */
     if (sample->op != top->op)
-        sample->op = MODEL_NONE;
-    if (sample->ml == MODEL_NONE || model->places[sample->ml].net != net) {
-        sample->ml = MODEL_NONE;
-        sample->op = MODEL_NONE;
-        sample->join = MODEL_JOIN_SEVERAL;
+        sample->op = TIMELINE_NONE;
+    if (sample->ml == TIMELINE_NONE || timeline->places[sample->ml].net != net) {
+        sample->ml = TIMELINE_NONE;
+        sample->op = TIMELINE_NONE;
+        sample->join = TIMELINE_JOIN_SEVERAL;
     }
 }
 
 static void lend_from(struct join *join, uint32_t t, const uint32_t *pool, size_t count)
 {
-    uint64_t start = join->model->start_ns[join->model->threads[t].first_slice];
+    uint64_t start = join->timeline->start_ns[join->timeline->threads[t].first_slice];
     size_t low = 0;
     size_t high = count;
 
@@ -417,12 +419,12 @@ static void lend_from(struct join *join, uint32_t t, const uint32_t *pool, size_
         else
             high = middle;
     }
-    sweep_begin(&join->sweep, join->model, t);
+    sweep_begin(&join->sweep, join->timeline, t);
     for (size_t i = low; i < count && join->lent < LENDING_MAX; i++, join->lent++) {
         const struct open_slice *top = sweep_to(&join->sweep, join->samples[pool[i]].ns);
 
-        if (top && (top->ml != MODEL_NONE || top->op != MODEL_NONE))
-            lend(join->model, &join->samples[pool[i]], top);
+        if (top && (top->ml != TIMELINE_NONE || top->op != TIMELINE_NONE))
+            lend(join->timeline, &join->samples[pool[i]], top);
         else if (!top && join->sweep.next == join->sweep.end)
             break;
     }
@@ -435,10 +437,10 @@ static size_t gather_pool(const struct join *join, size_t first, size_t end, boo
     size_t count = 0;
 
     for (size_t t = first; t < end; t++) {
-        const struct model_sampled_thread *thread = &join->threads[t];
+        const struct timeline_sampled_thread *thread = &join->threads[t];
 
-        is_worker[t] =
-            thread->thread == MODEL_NONE || join->model->threads[thread->thread].slice_count == 0;
+        is_worker[t] = thread->thread == TIMELINE_NONE ||
+                       join->timeline->threads[thread->thread].slice_count == 0;
         for (size_t i = 0; is_worker[t] && i < thread->sample_count; i++)
             pool[count++] = join->by_thread[thread->first_sample + i];
     }
@@ -455,7 +457,7 @@ static int by_number(const void *a, const void *b)
 
 static bool join_workers(struct join *join)
 {
-    const struct model_profile *profile = join->profile;
+    const struct timeline_profile *profile = join->profile;
     uint32_t *pool = ifg_alloc(profile->sample_count, sizeof *pool);
     bool *is_worker = ifg_alloc(profile->thread_count, sizeof *is_worker);
     size_t end;
@@ -470,10 +472,10 @@ static bool join_workers(struct join *join)
         if (!count)
             continue;
         qsort(pool, count, sizeof *pool, by_number); /* samples are numbered by time */
-        for (uint32_t t = 0; t < join->model->thread_count; t++)
-            if (join->model->processes[join->model->threads[t].process].pid ==
+        for (uint32_t t = 0; t < join->timeline->thread_count; t++)
+            if (join->timeline->processes[join->timeline->threads[t].process].pid ==
                     join->threads[first].pid &&
-                runs_models(join->model, t))
+                runs_models(join->timeline, t))
                 lend_from(join, t, pool, count);
     }
     ifg_free(is_worker);
@@ -481,36 +483,36 @@ static bool join_workers(struct join *join)
     return pool && is_worker;
 }
 
-static bool join_all(const struct model *model, struct model_profile *profile)
+static bool join_all(const struct timeline *timeline, struct timeline_profile *profile)
 {
     struct join join = {
-        .model = model,
+        .timeline = timeline,
         .profile = profile,
-        .samples = (struct model_sample *)(uintptr_t)profile->samples,
-        .threads = (struct model_sampled_thread *)(uintptr_t)profile->threads,
+        .samples = (struct timeline_sample *)(uintptr_t)profile->samples,
+        .threads = (struct timeline_sampled_thread *)(uintptr_t)profile->threads,
         .by_thread = (uint32_t *)(uintptr_t)profile->by_thread,
     };
     bool good;
 
-    for (uint32_t t = 0; t < model->thread_count; t++)
+    for (uint32_t t = 0; t < timeline->thread_count; t++)
         join_own(&join, t);
     good = join_workers(&join) && !join.sweep.no_memory;
     ifg_free(join.sweep.open);
     return good;
 }
 
-bool profile_join(const struct model *model, const struct trace_sample *samples,
-                  struct model_profile *profile)
+bool profile_join(const struct timeline *timeline, const struct trace_sample *samples,
+                  struct timeline_profile *profile)
 {
     if (!list_threads(profile, samples, NULL) || !take_samples(profile, samples))
         return false;
-    recognise_threads(model, profile);
-    return join_all(model, profile);
+    recognise_threads(timeline, profile);
+    return join_all(timeline, profile);
 }
 
 /* ---- put together ---- */
 
-static void note_times(struct model_profile *profile, const struct trace_sample *samples,
+static void note_times(struct timeline_profile *profile, const struct trace_sample *samples,
                        const struct trace_switch *switches)
 {
     profile->begin_ns = UINT64_MAX;
@@ -528,9 +530,9 @@ static void note_times(struct model_profile *profile, const struct trace_sample 
         profile->begin_ns = profile->end_ns;
 }
 
-static void note_facts(const struct model *model, struct model_profile *profile)
+static void note_facts(const struct timeline *timeline, struct timeline_profile *profile)
 {
-    const struct trace_tables *tables = trace_reader_tables(model->reader);
+    const struct trace_tables *tables = trace_reader_tables(timeline->reader);
     const char *hz = trace_find_fact(tables, "samples.hz");
 
     const char *on = trace_find_fact(tables, "samples.on_share");
@@ -551,7 +553,7 @@ static void note_facts(const struct model *model, struct model_profile *profile)
     }
 }
 
-void profile_destroy(struct model_profile *profile)
+void profile_destroy(struct timeline_profile *profile)
 {
     if (!profile)
         return;
@@ -568,34 +570,34 @@ void profile_destroy(struct model_profile *profile)
     ifg_free(profile);
 }
 
-static enum ifg_status profile_create(const struct model *model, struct model_profile **out_profile,
-                                      struct ifg_error *err)
+static enum ifg_status profile_create(const struct timeline *timeline,
+                                      struct timeline_profile **out_profile, struct ifg_error *err)
 {
-    struct model_profile *profile = ifg_alloc(1, sizeof *profile);
+    struct timeline_profile *profile = ifg_alloc(1, sizeof *profile);
     struct trace_profile *trace = ifg_alloc(1, sizeof *trace);
     struct trace_sample *samples = NULL;
     struct trace_switch *switches = NULL;
     enum ifg_status status = profile && trace ? IFG_OK : IFG_NO_MEMORY;
 
     if (!status)
-        status = trace_profile_read(model->reader, trace, err);
+        status = trace_profile_read(timeline->reader, trace, err);
     if (profile)
         profile->trace = trace;
     else
         ifg_free(trace);
     if (!status)
-        status = trace_samples_read(model->reader, trace, &samples, &profile->sample_count,
+        status = trace_samples_read(timeline->reader, trace, &samples, &profile->sample_count,
                                     &profile->lost, err);
     if (!status)
-        status = trace_switches_read(model->reader, &switches, &profile->switch_count, err);
+        status = trace_switches_read(timeline->reader, &switches, &profile->switch_count, err);
     if (!status && (!list_threads(profile, samples, switches) || !take_samples(profile, samples) ||
                     !take_states(profile, switches) || !profile_routines(profile)))
         status = IFG_NO_MEMORY;
     if (!status) {
-        recognise_threads(model, profile);
+        recognise_threads(timeline, profile);
         note_times(profile, samples, switches);
-        note_facts(model, profile);
-        if (!join_all(model, profile))
+        note_facts(timeline, profile);
+        if (!join_all(timeline, profile))
             status = IFG_NO_MEMORY;
     }
     ifg_free(samples);
@@ -608,45 +610,47 @@ static enum ifg_status profile_create(const struct model *model, struct model_pr
     return IFG_OK;
 }
 
-enum ifg_status model_profile_get(const struct model *model,
-                                  const struct model_profile **out_profile, struct ifg_error *err)
+enum ifg_status timeline_profile_get(const struct timeline *timeline,
+                                     const struct timeline_profile **out_profile,
+                                     struct ifg_error *err)
 {
-    struct model_builder *builder = (struct model_builder *)(uintptr_t)model;
+    struct timeline_builder *builder = (struct timeline_builder *)(uintptr_t)timeline;
     enum ifg_status status = IFG_OK;
 
     *out_profile = NULL;
-    if (!model_has_profile(model) && !model_has_allocations(model))
+    if (!timeline_has_profile(timeline) && !timeline_has_allocations(timeline))
         return IFG_OK;
     pthread_mutex_lock(&builder->profile_lock);
     if (!builder->profile)
-        status = profile_create(model, &builder->profile, err);
+        status = profile_create(timeline, &builder->profile, err);
     *out_profile = builder->profile;
     pthread_mutex_unlock(&builder->profile_lock);
     return status;
 }
 
-const struct model_net *model_sample_of(const struct model *model,
-                                        const struct model_sample *sample)
+const struct timeline_net *timeline_sample_of(const struct timeline *timeline,
+                                              const struct timeline_sample *sample)
 {
-    uint32_t net = MODEL_NONE;
+    uint32_t net = TIMELINE_NONE;
 
-    if (sample->ml != MODEL_NONE)
-        net = model->places[sample->ml].net;
-    else if (sample->op != MODEL_NONE)
-        net = model->places[sample->op].net;
-    return net < model->net_count ? &model->nets[net] : NULL;
+    if (sample->ml != TIMELINE_NONE)
+        net = timeline->places[sample->ml].net;
+    else if (sample->op != TIMELINE_NONE)
+        net = timeline->places[sample->op].net;
+    return net < timeline->net_count ? &timeline->nets[net] : NULL;
 }
 
-const char *model_sample_net(const struct model *model, const struct model_sample *sample)
+const char *timeline_sample_net(const struct timeline *timeline,
+                                const struct timeline_sample *sample)
 {
-    const struct model_net *net = model_sample_of(model, sample);
+    const struct timeline_net *net = timeline_sample_of(timeline, sample);
 
     return net ? net->name : NULL;
 }
 
-const char *model_state_name(enum model_state state)
+const char *timeline_state_name(enum timeline_state state)
 {
-    static const char *const names[MODEL_STATES] = { "running", "runnable", "blocked" };
+    static const char *const names[TIMELINE_STATES] = { "running", "runnable", "blocked" };
 
-    return (unsigned)state < MODEL_STATES ? names[state] : "";
+    return (unsigned)state < TIMELINE_STATES ? names[state] : "";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A model against what was written: order, depths, times, spans, attributes, and traces that are
  * damaged. */
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,20 +64,20 @@ static struct trace_writer *begin_trace(void)
     return writer;
 }
 
-static const struct model *load(struct trace_reader **out_reader, unsigned threads)
+static const struct timeline *load(struct trace_reader **out_reader, unsigned threads)
 {
-    const struct model *model = NULL;
+    const struct timeline *timeline = NULL;
     struct ifg_error err = { 0 };
-    struct model_options options = { .threads = threads };
+    struct timeline_options options = { .threads = threads };
 
     REQUIRE(trace_reader_open(path, out_reader, &err) == IFG_OK);
-    REQUIRE(model_create(*out_reader, &options, &model, &err) == IFG_OK);
-    return model;
+    REQUIRE(timeline_create(*out_reader, &options, &timeline, &err) == IFG_OK);
+    return timeline;
 }
 
-static void unload(const struct model *model, struct trace_reader *reader)
+static void unload(const struct timeline *timeline, struct trace_reader *reader)
 {
-    model_destroy(model);
+    timeline_destroy(timeline);
     trace_reader_close(reader);
     unlink(path);
 }
@@ -138,7 +138,7 @@ static void check_tree(unsigned threads)
     struct trace_writer *writer = begin_trace();
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     uint64_t at = 1000;
     size_t wrong = 0;
 
@@ -148,21 +148,22 @@ static void check_tree(unsigned threads)
         write_late(writer, stream);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
     qsort(zones, zone_count, sizeof zones[0], by_start);
-    model = load(&reader, threads);
-    REQUIRE(model->slice_count == zone_count);
+    timeline = load(&reader, threads);
+    REQUIRE(timeline->slice_count == zone_count);
     for (size_t i = 0; i < zone_count; i++) {
-        const struct model_place *place = &model->places[model->place[i]];
+        const struct timeline_place *place = &timeline->places[timeline->place[i]];
         char name[16];
 
         snprintf(name, sizeof name, "place %u", zones[i].location);
-        wrong += model->start_ns[i] != zones[i].start || model_end_ns(model, i) != zones[i].end ||
-                 model->depth[i] != zones[i].depth || strcmp(place->name, name) != 0 ||
-                 (model_find_attribute(model, i, "number") != NULL) != zones[i].late;
+        wrong += timeline->start_ns[i] != zones[i].start ||
+                 timeline_end_ns(timeline, i) != zones[i].end ||
+                 timeline->depth[i] != zones[i].depth || strcmp(place->name, name) != 0 ||
+                 (timeline_find_attribute(timeline, i, "number") != NULL) != zones[i].late;
     }
     CHECK_UINT(wrong, 0);
-    CHECK_UINT(model->begin_ns, zones[0].start);
-    CHECK_UINT(model->unfinished_count, 0);
-    unload(model, reader);
+    CHECK_UINT(timeline->begin_ns, zones[0].start);
+    CHECK_UINT(timeline->unfinished_count, 0);
+    unload(timeline, reader);
 }
 
 static void random_trees_one_thread(void)
@@ -188,7 +189,7 @@ static void late_operators(void)
     struct trace_writer *writer = begin_trace();
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     size_t wrong = 0;
 
     for (uint64_t i = 0; i < 200; i++)
@@ -199,17 +200,17 @@ static void late_operators(void)
         for (uint64_t k = 0; k < 100; k++)
             trace_stream_zone(stream, 10000 * i + 100 * k, k < 99 ? 100 : 100 - i % 2, 4);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    model = load(&reader, 2);
-    REQUIRE(model->slice_count == 1 + 200 + 20000);
-    CHECK_UINT(model->depth[0], 0);
-    for (size_t i = 1; i < model->slice_count; i++) {
+    timeline = load(&reader, 2);
+    REQUIRE(timeline->slice_count == 1 + 200 + 20000);
+    CHECK_UINT(timeline->depth[0], 0);
+    for (size_t i = 1; i < timeline->slice_count; i++) {
         bool is_inference = (i - 1) % 101 == 0;
 
-        wrong += model->depth[i] != (is_inference ? 1 : 2) ||
-                 model_parent(model, i) != (is_inference ? 0 : i - 1 - (i - 2) % 101);
+        wrong += timeline->depth[i] != (is_inference ? 1 : 2) ||
+                 timeline_parent(timeline, i) != (is_inference ? 0 : i - 1 - (i - 2) % 101);
     }
     CHECK_UINT(wrong, 0);
-    unload(model, reader);
+    unload(timeline, reader);
 }
 
 static int by_end(const void *a, const void *b)
@@ -229,7 +230,7 @@ static void overlapping_zones(void)
     struct trace_writer *writer = begin_trace();
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     size_t wrong = 0;
 
     zone_count = 40000;
@@ -250,20 +251,21 @@ static void overlapping_zones(void)
     }
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
     qsort(zones, zone_count, sizeof zones[0], by_start);
-    model = load(&reader, 3);
-    REQUIRE(model->slice_count == zone_count);
-    CHECK_UINT(model->attributes_without_slice, 0);
+    timeline = load(&reader, 3);
+    REQUIRE(timeline->slice_count == zone_count);
+    CHECK_UINT(timeline->attributes_without_slice, 0);
     for (size_t i = 0; i < zone_count; i++) {
-        const struct model_attribute *number = model_find_attribute(model, i, "number");
-        size_t parent = model_parent(model, i);
+        const struct timeline_attribute *number = timeline_find_attribute(timeline, i, "number");
+        size_t parent = timeline_parent(timeline, i);
 
-        wrong += model->start_ns[i] != zones[i].start || model_end_ns(model, i) != zones[i].end ||
-                 !number || number->signed_value != (int64_t)zones[i].end ||
+        wrong += timeline->start_ns[i] != zones[i].start ||
+                 timeline_end_ns(timeline, i) != zones[i].end || !number ||
+                 number->signed_value != (int64_t)zones[i].end ||
                  (parent != SIZE_MAX &&
                   (zones[parent].end < zones[i].end || zones[parent].start > zones[i].start));
     }
     CHECK_UINT(wrong, 0);
-    unload(model, reader);
+    unload(timeline, reader);
 }
 
 /* A trace may begin at time 0, and hold nothing at all. */
@@ -272,21 +274,21 @@ static void time_zero_and_nothing(void)
     struct trace_writer *writer = begin_trace();
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 
     trace_stream_zone(stream, 0, 10, 2);
     trace_stream_event(stream, TRACE_EVENT_FRAME, 500, 2, NULL, 0);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    model = load(&reader, 1);
-    CHECK_UINT(model->begin_ns, 0);
-    CHECK_UINT(model->end_ns, 500);
-    unload(model, reader);
+    timeline = load(&reader, 1);
+    CHECK_UINT(timeline->begin_ns, 0);
+    CHECK_UINT(timeline->end_ns, 500);
+    unload(timeline, reader);
     writer = begin_trace();
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    model = load(&reader, 1);
-    CHECK_UINT(model->begin_ns, model->end_ns);
-    CHECK_UINT(model->slice_count, 0);
-    unload(model, reader);
+    timeline = load(&reader, 1);
+    CHECK_UINT(timeline->begin_ns, timeline->end_ns);
+    CHECK_UINT(timeline->slice_count, 0);
+    unload(timeline, reader);
 }
 
 static void parents(void)
@@ -294,7 +296,7 @@ static void parents(void)
     struct trace_writer *writer = begin_trace();
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 
     trace_stream_zone(stream, 120, 10, 4);
     trace_stream_zone(stream, 110, 30, 3);
@@ -302,16 +304,16 @@ static void parents(void)
     trace_stream_zone(stream, 100, 100, 2);
     trace_stream_zone(stream, 300, 10, 2);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    model = load(&reader, 1);
-    REQUIRE(model->slice_count == 5);
-    CHECK_UINT(model_parent(model, 0), SIZE_MAX);
-    CHECK_UINT(model_parent(model, 1), 0);
-    CHECK_UINT(model_parent(model, 2), 1);
-    CHECK_UINT(model_parent(model, 3), 0);
-    CHECK_UINT(model_parent(model, 4), SIZE_MAX);
-    CHECK_UINT(model_duration_ns(model, 3), 0);
-    CHECK_UINT(model_thread_of(model, 4), 0);
-    unload(model, reader);
+    timeline = load(&reader, 1);
+    REQUIRE(timeline->slice_count == 5);
+    CHECK_UINT(timeline_parent(timeline, 0), SIZE_MAX);
+    CHECK_UINT(timeline_parent(timeline, 1), 0);
+    CHECK_UINT(timeline_parent(timeline, 2), 1);
+    CHECK_UINT(timeline_parent(timeline, 3), 0);
+    CHECK_UINT(timeline_parent(timeline, 4), SIZE_MAX);
+    CHECK_UINT(timeline_duration_ns(timeline, 3), 0);
+    CHECK_UINT(timeline_thread_of(timeline, 4), 0);
+    unload(timeline, reader);
 }
 
 static void long_and_unfinished(void)
@@ -321,24 +323,24 @@ static void long_and_unfinished(void)
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct trace_open_zone open[2] = { { 500, 2 }, { 2 * hour, 3 } };
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 
     trace_stream_zone(stream, 1000, hour, 4);
     trace_stream_zone(stream, 2 * hour + 10, UINT32_MAX, 5);
     trace_stream_flush(stream, open, 2, 3 * hour);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    model = load(&reader, 2);
-    REQUIRE(model->slice_count == 4);
-    CHECK_UINT(model->start_ns[0], 500);
-    CHECK_UINT(model_duration_ns(model, 0), 3 * hour - 500);
-    CHECK_UINT(model_duration_ns(model, 1), hour);
-    CHECK_UINT(model_duration_ns(model, 2), hour);
-    CHECK_UINT(model_duration_ns(model, 3), UINT32_MAX);
-    CHECK(model_is_unfinished(model, 0));
-    CHECK(!model_is_unfinished(model, 1));
-    CHECK(model_is_unfinished(model, 2));
-    CHECK_UINT(model->depth[3], 2);
-    unload(model, reader);
+    timeline = load(&reader, 2);
+    REQUIRE(timeline->slice_count == 4);
+    CHECK_UINT(timeline->start_ns[0], 500);
+    CHECK_UINT(timeline_duration_ns(timeline, 0), 3 * hour - 500);
+    CHECK_UINT(timeline_duration_ns(timeline, 1), hour);
+    CHECK_UINT(timeline_duration_ns(timeline, 2), hour);
+    CHECK_UINT(timeline_duration_ns(timeline, 3), UINT32_MAX);
+    CHECK(timeline_is_unfinished(timeline, 0));
+    CHECK(!timeline_is_unfinished(timeline, 1));
+    CHECK(timeline_is_unfinished(timeline, 2));
+    CHECK_UINT(timeline->depth[3], 2);
+    unload(timeline, reader);
 }
 
 static void everything_else(void)
@@ -354,7 +356,7 @@ static void everything_else(void)
     double value = 1.5;
     const uint8_t one = 1, two = 2;
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 
     trace_writer_model(writer, &net);
     trace_writer_model_property(writer, 0, 2, "actual_devices", "CPU");
@@ -375,28 +377,29 @@ static void everything_else(void)
     trace_stream_event(stream, TRACE_EVENT_FREE, 173, 2, "\x10", 1);
     trace_stream_event(stream, TRACE_EVENT_FRAME, 174, 2, NULL, 0);
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
-    model = load(&reader, 1);
-    REQUIRE(model->slice_count == 1 && model->function_count == 1);
-    CHECK_STR(model->functions[0].name, "main");
-    CHECK_UINT(model->functions[0].events[TRACE_CATEGORY_INFERENCE], 1);
-    CHECK_STR(model->nets[0].actual_devices, "CPU");
-    CHECK_STR(model_slice_name(model, 0), "run 1");
-    REQUIRE(model_find_attribute(model, 0, "batch") != NULL);
-    CHECK_UINT(model_find_attribute(model, 0, "batch")->unsigned_value, 7);
-    CHECK(model_find_attribute(model, 0, "none") == NULL);
-    CHECK_UINT(model->attributes_without_slice, 1);
-    REQUIRE(model->message_count == 1 && model->counter_count == 1 && model->frame_count == 1);
-    CHECK_STR(model->messages[0].text, "late");
-    CHECK(model->counters[0].value == 1.5);
-    REQUIRE(model->async_count == 2);
-    CHECK_UINT(model->asyncs[0].end_ns, 170);
-    CHECK_UINT(model->asyncs[1].end_thread, MODEL_NONE);
-    CHECK_UINT(model->async_ends_without_begin, 1);
-    REQUIRE(model->allocation_count == 2);
-    CHECK_UINT(model->allocations[0].bytes, 0x20);
-    CHECK(model->allocations[1].is_free);
-    CHECK_INT(model->realtime_offset_ns, 5000);
-    unload(model, reader);
+    timeline = load(&reader, 1);
+    REQUIRE(timeline->slice_count == 1 && timeline->function_count == 1);
+    CHECK_STR(timeline->functions[0].name, "main");
+    CHECK_UINT(timeline->functions[0].events[TRACE_CATEGORY_INFERENCE], 1);
+    CHECK_STR(timeline->nets[0].actual_devices, "CPU");
+    CHECK_STR(timeline_slice_name(timeline, 0), "run 1");
+    REQUIRE(timeline_find_attribute(timeline, 0, "batch") != NULL);
+    CHECK_UINT(timeline_find_attribute(timeline, 0, "batch")->unsigned_value, 7);
+    CHECK(timeline_find_attribute(timeline, 0, "none") == NULL);
+    CHECK_UINT(timeline->attributes_without_slice, 1);
+    REQUIRE(timeline->message_count == 1 && timeline->counter_count == 1 &&
+            timeline->frame_count == 1);
+    CHECK_STR(timeline->messages[0].text, "late");
+    CHECK(timeline->counters[0].value == 1.5);
+    REQUIRE(timeline->async_count == 2);
+    CHECK_UINT(timeline->asyncs[0].end_ns, 170);
+    CHECK_UINT(timeline->asyncs[1].end_thread, TIMELINE_NONE);
+    CHECK_UINT(timeline->async_ends_without_begin, 1);
+    REQUIRE(timeline->allocation_count == 2);
+    CHECK_UINT(timeline->allocations[0].bytes, 0x20);
+    CHECK(timeline->allocations[1].is_free);
+    CHECK_INT(timeline->realtime_offset_ns, 5000);
+    unload(timeline, reader);
 }
 
 /* A byte of a block's payload is flipped: its zones are missing, the others keep their order. */
@@ -405,7 +408,7 @@ static void damaged_block(void)
     struct trace_writer *writer = begin_trace();
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     FILE *file;
 
     for (uint64_t i = 0; i < 3000; i++) {
@@ -428,11 +431,11 @@ static void damaged_block(void)
         }
     }
     trace_reader_close(reader);
-    model = load(&reader, 2);
-    CHECK_UINT(model->slice_count, 2000);
-    CHECK_UINT(model->undecoded_blocks, 1);
-    CHECK_UINT(model->start_ns[0], 1000 + 1000 * 100);
-    unload(model, reader);
+    timeline = load(&reader, 2);
+    CHECK_UINT(timeline->slice_count, 2000);
+    CHECK_UINT(timeline->undecoded_blocks, 1);
+    CHECK_UINT(timeline->start_ns[0], 1000 + 1000 * 100);
+    unload(timeline, reader);
 }
 
 /* Memory runs out at every point in turn: a status, never a crash. */
@@ -441,7 +444,7 @@ static void out_of_memory(void)
     struct trace_writer *writer = begin_trace();
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
     struct ifg_error err;
     long failures = 0;
 
@@ -455,11 +458,11 @@ static void out_of_memory(void)
         enum ifg_status status;
 
         ifg_alloc_fail_after(n);
-        status = model_create(reader, NULL, &model, &err);
+        status = timeline_create(reader, NULL, &timeline, &err);
         ifg_alloc_fail_after(-1);
         if (status == IFG_OK) {
-            CHECK_UINT(model->slice_count, 50);
-            model_destroy(model);
+            CHECK_UINT(timeline->slice_count, 50);
+            timeline_destroy(timeline);
             break;
         }
         CHECK_INT(status, IFG_NO_MEMORY);

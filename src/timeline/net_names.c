@@ -4,14 +4,14 @@
  *
  * Programs call their files model.onnx and put them into folders that say which it is. Models of
  * the same name that come from different files get as much of the path as it takes: en/model.
- * Everybody shows and groups by model_net.name, so this is the only place that knows.
+ * Everybody shows and groups by timeline_net.name, so this is the only place that knows.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "model/model_internal.h"
+#include "timeline/timeline_internal.h"
 
 /* Nobody reads a list of more; the others are called by their whole path. */
 #define COMPARED_MAX 256u
@@ -19,9 +19,9 @@
 
 static int by_name_and_path(const void *a, const void *b, void *user)
 {
-    const struct model_net *nets = user;
-    const struct model_net *left = &nets[*(const uint32_t *)a];
-    const struct model_net *right = &nets[*(const uint32_t *)b];
+    const struct timeline_net *nets = user;
+    const struct timeline_net *left = &nets[*(const uint32_t *)a];
+    const struct timeline_net *right = &nets[*(const uint32_t *)b];
     int order = strcmp(left->given_name, right->given_name);
 
     return order ? order : strcmp(left->path, right->path);
@@ -61,7 +61,7 @@ static const char *distinct_part(const char *path, const char *const *others, si
 }
 
 /* "en/model" of ".../en/model.onnx" and "model"; "decoder (en/model.onnx)" of a name of its own. */
-static const char *make_label(struct model_builder *builder, const char *name, const char *part)
+static const char *make_label(struct timeline_builder *builder, const char *name, const char *part)
 {
     const char *file = strrchr(part, '/');
     size_t length = strlen(name);
@@ -87,8 +87,8 @@ static const char *make_label(struct model_builder *builder, const char *name, c
 }
 
 /* Models of one name, by path: order[0 .. count). */
-static bool name_alike(struct model_builder *builder, struct model_net *nets, const uint32_t *order,
-                       size_t count, const char **paths)
+static bool name_alike(struct timeline_builder *builder, struct timeline_net *nets,
+                       const uint32_t *order, size_t count, const char **paths)
 {
     size_t path_count = 0;
 
@@ -99,7 +99,7 @@ static bool name_alike(struct model_builder *builder, struct model_net *nets, co
     if (path_count < 2)
         return true;
     for (size_t i = 0; i < count; i++) {
-        struct model_net *net = &nets[order[i]];
+        struct timeline_net *net = &nets[order[i]];
 
         if (!*net->path)
             continue;
@@ -111,7 +111,7 @@ static bool name_alike(struct model_builder *builder, struct model_net *nets, co
     return true;
 }
 
-enum ifg_status name_nets(struct model_builder *builder, struct model_net *nets, size_t count)
+enum ifg_status name_nets(struct timeline_builder *builder, struct timeline_net *nets, size_t count)
 {
     uint32_t *order = ifg_alloc(count, sizeof *order);
     const char **paths = ifg_alloc(count, sizeof *paths);
@@ -133,7 +133,7 @@ enum ifg_status name_nets(struct model_builder *builder, struct model_net *nets,
     return memory ? IFG_OK : IFG_NO_MEMORY;
 }
 
-bool model_net_is_called(const struct model_net *net, const char *name)
+bool timeline_net_is_called(const struct timeline_net *net, const char *name)
 {
     return strcmp(net->name, name) == 0 || strcmp(net->given_name, name) == 0 ||
            (*net->path && strcmp(net->path, name) == 0);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/model_internal.h"
-#include "model/samples.h"
+#include "timeline/timeline_internal.h"
+#include "timeline/samples.h"
 #include "tap.h"
 
 #define US   1000u
@@ -36,7 +36,7 @@ static void at(uint64_t us, enum trace_switch_kind kind, uint32_t waker)
 static const char *walked(void)
 {
     static char text[512];
-    struct model_thread_state states[MOST];
+    struct timeline_thread_state states[MOST];
     size_t made = profile_walk_states(changes, order, count, 3, states);
     size_t used = 0;
 
@@ -50,7 +50,7 @@ static const char *walked(void)
         if (i)
             CHECK(states[i].start_ns >= states[i - 1].end_ns);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s%s %u", i ? ", " : "",
-                                 model_state_name((enum model_state)states[i].state),
+                                 timeline_state_name((enum timeline_state)states[i].state),
                                  states[i].disk     ? "/disk"
                                  : states[i].untold ? "?"
                                                     : "",

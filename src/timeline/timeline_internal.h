@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How a model is put together; shared by the files of this room while they build one. */
-#ifndef IFG_MODEL_INTERNAL_H
-#define IFG_MODEL_INTERNAL_H
+/* How a timeline is put together; shared by the files of this room while they build one. */
+#ifndef IFG_TIMELINE_INTERNAL_H
+#define IFG_TIMELINE_INTERNAL_H
 
 #include <pthread.h>
 
-#include "model/model.h"
+#include "timeline/timeline.h"
 
-struct model_allocations;
-struct model_profile;
+struct timeline_allocations;
+struct timeline_profile;
 struct trace_sample;
 
-/* Texts that live as long as the model, each once. */
+/* Texts that live as long as the timeline, each once. */
 struct string_pool {
     struct string_chunk *chunks;
     struct string_entry *entries; /* open addressing; a power of two */
@@ -33,8 +33,8 @@ struct place_map {
     uint32_t limit;
 };
 
-struct model_builder {
-    struct model model; /* what the user gets; first, so that one can be cast to the other */
+struct timeline_builder {
+    struct timeline timeline; /* what the user gets; first, so that one can be cast to the other */
     const struct trace_tables *tables;
     unsigned workers;
     struct string_pool strings;
@@ -46,57 +46,58 @@ struct model_builder {
     uint32_t *place;
     uint16_t *depth;
     size_t column_slots; /* allocated */
-    struct model_thread *threads;
-    struct model_function *functions;
+    struct timeline_thread *threads;
+    struct timeline_function *functions;
 
     pthread_mutex_t profile_lock;
-    struct model_profile *profile; /* made when first asked for */
-    struct model_allocations *heap;
+    struct timeline_profile *profile; /* made when first asked for */
+    struct timeline_allocations *heap;
 };
 
 /* A point of a flow, before it is known to which flow it belongs. */
 struct taken_flow_point {
-    struct model_flow_point point;
+    struct timeline_flow_point point;
     const char *name; /* interned: the same name is the same pointer */
-    uint32_t process; /* MODEL_NONE: any */
+    uint32_t process; /* TIMELINE_NONE: any */
 };
 
-uint32_t builder_place(const struct model_builder *builder, uint32_t process, uint32_t location);
-uint32_t builder_clock(const struct model_builder *builder, uint32_t thread);
+uint32_t builder_place(const struct timeline_builder *builder, uint32_t process, uint32_t location);
+uint32_t builder_clock(const struct timeline_builder *builder, uint32_t thread);
 
 /* Each does one part and returns IFG_NO_MEMORY if it cannot. */
-enum ifg_status build_tables(struct model_builder *builder);
-enum ifg_status build_slices(struct model_builder *builder);
+enum ifg_status build_tables(struct timeline_builder *builder);
+enum ifg_status build_slices(struct timeline_builder *builder);
 
 /* Gives models of the same name and of different files names that tell them apart. */
-enum ifg_status name_nets(struct model_builder *builder, struct model_net *nets, size_t count);
+enum ifg_status name_nets(struct timeline_builder *builder, struct timeline_net *nets,
+                          size_t count);
 
 /* Sorts the slices of one block by start, the longer ones first. False: no memory. */
-bool order_slices(struct model_builder *builder, size_t first, size_t end);
+bool order_slices(struct timeline_builder *builder, size_t first, size_t end);
 
 /* Depths of one thread from its times alone: late slices lie anywhere, and some overlap. */
-enum ifg_status walk_depths(struct model_builder *builder, const struct model_thread *thread);
+enum ifg_status walk_depths(struct timeline_builder *builder, const struct timeline_thread *thread);
 
-enum ifg_status build_events(struct model_builder *builder);
-enum ifg_status build_flows(struct model_builder *builder, struct taken_flow_point *points,
+enum ifg_status build_events(struct timeline_builder *builder);
+enum ifg_status build_flows(struct timeline_builder *builder, struct taken_flow_point *points,
                             size_t count);
 
 /* The samples' own: functions of the program (false: no memory), and the end. Accepts NULL. */
-bool profile_routines(struct model_profile *profile);
-void profile_destroy(struct model_profile *profile);
-void heap_destroy(struct model_allocations *heap);
+bool profile_routines(struct timeline_profile *profile);
+void profile_destroy(struct timeline_profile *profile);
+void heap_destroy(struct timeline_allocations *heap);
 
 struct trace_switch;
-struct model_thread_state;
+struct timeline_thread_state;
 /* The states of one thread, whose changes are order[0 .. count), by time; returns how many there
  * are, at most count. The last change begins a state whose end was not seen: it is left out. */
 size_t profile_walk_states(const struct trace_switch *switches, const uint32_t *order, size_t count,
-                           uint32_t thread, struct model_thread_state *out);
+                           uint32_t thread, struct timeline_thread_state *out);
 
 /* Threads, order and join of profile->sample_count moments that are like samples, into an empty
  * profile. False: no memory. */
-bool profile_join(const struct model *model, const struct trace_sample *samples,
-                  struct model_profile *profile);
+bool profile_join(const struct timeline *timeline, const struct trace_sample *samples,
+                  struct timeline_profile *profile);
 
 /* Columns are large: straight from the kernel, in huge pages where it has them. */
 void *column_alloc(size_t count, size_t size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Flows against what was written: which slices they join, and what bad input becomes. */
-#include "model/flows.h"
+#include "timeline/flows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct made {
     struct trace_writer *writer;
     struct trace_stream *streams[3]; /* two of the first process, one of the second */
     struct trace_reader *reader;
-    const struct model *model;
+    const struct timeline *timeline;
 };
 
 static void begin(struct made *made)
@@ -66,23 +66,23 @@ static void point(struct made *made, unsigned thread, enum trace_event_kind kind
 
 static void load(struct made *made)
 {
-    struct model_options options = { .threads = 1 };
+    struct timeline_options options = { .threads = 1 };
 
     REQUIRE(trace_writer_close(made->writer, NULL) == IFG_OK);
     REQUIRE(trace_reader_open(made->path, &made->reader, NULL) == IFG_OK);
-    REQUIRE(model_create(made->reader, &options, &made->model, NULL) == IFG_OK);
+    REQUIRE(timeline_create(made->reader, &options, &made->timeline, NULL) == IFG_OK);
 }
 
 static void unload(struct made *made)
 {
-    model_destroy(made->model);
+    timeline_destroy(made->timeline);
     trace_reader_close(made->reader);
     unlink(made->path);
 }
 
-static const struct model_flow_point *arrow_from(const struct made *made, size_t arrow)
+static const struct timeline_flow_point *arrow_from(const struct made *made, size_t arrow)
 {
-    return &made->model->flow_points[made->model->arrows[arrow]];
+    return &made->timeline->flow_points[made->timeline->arrows[arrow]];
 }
 
 static void chains_across_threads(void)
@@ -100,10 +100,10 @@ static void chains_across_threads(void)
     point(&made, 0, TRACE_EVENT_FLOW_END, 60, FLOW, 7, 0);       /* outside of any slice */
     point(&made, 2, TRACE_EVENT_FLOW_END, 55, FLOW, 7, 0);       /* another process */
     load(&made);
-    CHECK_UINT(made.model->flow_point_count, 5);
-    CHECK_UINT(made.model->flow_count, 3);
-    CHECK_UINT(made.model->flow_points_without_begin, 2);
-    REQUIRE_UINT(made.model->arrow_count, 2);
+    CHECK_UINT(made.timeline->flow_point_count, 5);
+    CHECK_UINT(made.timeline->flow_count, 3);
+    CHECK_UINT(made.timeline->flow_points_without_begin, 2);
+    REQUIRE_UINT(made.timeline->arrow_count, 2);
     CHECK_UINT(arrow_from(&made, 0)[0].slice, 1);
     CHECK_UINT(arrow_from(&made, 0)[1].slice, 2);
     CHECK_UINT(arrow_from(&made, 0)[1].thread, 1);
@@ -111,12 +111,12 @@ static void chains_across_threads(void)
     CHECK_UINT(arrow_from(&made, 1)[1].slice, SIZE_MAX);
     CHECK_UINT(arrow_from(&made, 1)[1].ns, 60);
     CHECK_UINT(arrow_from(&made, 0)[0].id, 7);
-    CHECK_UINT(model_flow_extent(made.model, arrow_from(&made, 0)->flow, &first), 3);
-    CHECK_UINT(first, made.model->arrows[0]);
-    CHECK_UINT(model_flow_extent(made.model, 3, &first), 0);
-    CHECK_UINT(model_flow_points_of(made.model, 2, &first), 1);
-    CHECK_UINT(model_flow_points_of(made.model, 0, &first), 1); /* of the other name */
-    CHECK_UINT(model_flow_points_of(made.model, 9, &first), 0);
+    CHECK_UINT(timeline_flow_extent(made.timeline, arrow_from(&made, 0)->flow, &first), 3);
+    CHECK_UINT(first, made.timeline->arrows[0]);
+    CHECK_UINT(timeline_flow_extent(made.timeline, 3, &first), 0);
+    CHECK_UINT(timeline_flow_points_of(made.timeline, 2, &first), 1);
+    CHECK_UINT(timeline_flow_points_of(made.timeline, 0, &first), 1); /* of the other name */
+    CHECK_UINT(timeline_flow_points_of(made.timeline, 9, &first), 0);
     unload(&made);
 }
 
@@ -134,9 +134,9 @@ static void ids_used_again(void)
     point(&made, 0, TRACE_EVENT_FLOW_BEGIN, 50, FLOW, 1, 0);
     point(&made, 0, TRACE_EVENT_FLOW_STEP, 55, FLOW, 1, 0);
     load(&made);
-    CHECK_UINT(made.model->flow_count, 4);
-    CHECK_UINT(made.model->flow_points_without_begin, 0);
-    REQUIRE_UINT(made.model->arrow_count, 3);
+    CHECK_UINT(made.timeline->flow_count, 4);
+    CHECK_UINT(made.timeline->flow_points_without_begin, 0);
+    REQUIRE_UINT(made.timeline->arrow_count, 3);
     CHECK_UINT(arrow_from(&made, 0)[1].ns, 20);
     CHECK_UINT(arrow_from(&made, 1)[0].ns, 20);
     CHECK_UINT(arrow_from(&made, 1)[1].ns, 30);
@@ -153,9 +153,9 @@ static void steps_and_ends_without_begin(void)
     point(&made, 1, TRACE_EVENT_FLOW_END, 20, FLOW, 1, 0);
     point(&made, 1, TRACE_EVENT_FLOW_END, 30, FLOW, 1, 0);
     load(&made);
-    CHECK_UINT(made.model->flow_points_without_begin, 2);
-    CHECK_UINT(made.model->flow_count, 2);
-    CHECK_UINT(made.model->arrow_count, 1);
+    CHECK_UINT(made.timeline->flow_points_without_begin, 2);
+    CHECK_UINT(made.timeline->flow_count, 2);
+    CHECK_UINT(made.timeline->arrow_count, 1);
     unload(&made);
 }
 
@@ -170,11 +170,11 @@ static void what_flags_mean(void)
     point(&made, 2, TRACE_EVENT_FLOW_END, 20, FLOW, 1, TRACE_FLOW_WORLD | TRACE_FLOW_NEXT);
     point(&made, 2, TRACE_EVENT_FLOW_END, 90, FLOW, 2, TRACE_FLOW_NEXT | 1u << 6);
     load(&made);
-    REQUIRE_UINT(made.model->arrow_count, 1);
+    REQUIRE_UINT(made.timeline->arrow_count, 1);
     CHECK_UINT(arrow_from(&made, 0)[0].slice, 0);
     CHECK_UINT(arrow_from(&made, 0)[1].slice, 1);
     CHECK_UINT(arrow_from(&made, 0)[1].ns, 20);
-    CHECK_UINT(made.model->flow_by_slice_count, 2); /* nothing begins after 90 */
+    CHECK_UINT(made.timeline->flow_by_slice_count, 2); /* nothing begins after 90 */
     unload(&made);
 }
 
@@ -182,24 +182,24 @@ static void what_flags_mean(void)
 static void moments_at_the_edges(void)
 {
     struct made made;
-    struct model_sweep sweep = { .thread = MODEL_NONE };
+    struct timeline_sweep sweep = { .thread = TIMELINE_NONE };
 
     begin(&made);
     trace_stream_zone(made.streams[0], 10, 10, ZONE);
     trace_stream_zone(made.streams[0], 20, 10, ZONE);
     trace_stream_zone(made.streams[1], 5, 0, ZONE);
     load(&made);
-    sweep.model = made.model;
-    CHECK_UINT(model_sweep_at(&sweep, 0, 9), SIZE_MAX);
-    CHECK_UINT(model_sweep_at(&sweep, 0, 10), 0);
-    CHECK_UINT(model_sweep_at(&sweep, 0, 20), 1);
-    CHECK_UINT(model_sweep_at(&sweep, 0, 30), 1);
-    CHECK_UINT(model_sweep_at(&sweep, 0, 31), SIZE_MAX);
-    CHECK_UINT(model_sweep_at(&sweep, 1, 5), 2);
-    CHECK_UINT(model_sweep_at(&sweep, 1, 6), SIZE_MAX);
-    model_sweep_fini(&sweep);
-    CHECK_UINT(made.model->flow_point_count, 0);
-    CHECK(made.model->flow_points == NULL && made.model->arrows == NULL);
+    sweep.timeline = made.timeline;
+    CHECK_UINT(timeline_sweep_at(&sweep, 0, 9), SIZE_MAX);
+    CHECK_UINT(timeline_sweep_at(&sweep, 0, 10), 0);
+    CHECK_UINT(timeline_sweep_at(&sweep, 0, 20), 1);
+    CHECK_UINT(timeline_sweep_at(&sweep, 0, 30), 1);
+    CHECK_UINT(timeline_sweep_at(&sweep, 0, 31), SIZE_MAX);
+    CHECK_UINT(timeline_sweep_at(&sweep, 1, 5), 2);
+    CHECK_UINT(timeline_sweep_at(&sweep, 1, 6), SIZE_MAX);
+    timeline_sweep_fini(&sweep);
+    CHECK_UINT(made.timeline->flow_point_count, 0);
+    CHECK(made.timeline->flow_points == NULL && made.timeline->arrows == NULL);
     unload(&made);
 }
 
@@ -217,16 +217,16 @@ static void many_points(void)
     }
     trace_stream_zone(made.streams[0], 50, 100 + 10 * MANY, ZONE);
     load(&made);
-    CHECK_UINT(made.model->flow_count, 1);
-    CHECK_UINT(made.model->arrow_count, MANY - 1);
-    CHECK_UINT(model_flow_points_of(made.model, 0, &first), MANY);
+    CHECK_UINT(made.timeline->flow_count, 1);
+    CHECK_UINT(made.timeline->arrow_count, MANY - 1);
+    CHECK_UINT(timeline_flow_points_of(made.timeline, 0, &first), MANY);
     unload(&made);
 }
 
-/* Whatever allocation fails: an error or a model, never a crash. */
+/* Whatever allocation fails: an error or a timeline, never a crash. */
 static void no_memory(void)
 {
-    struct model_options options = { .threads = 1 };
+    struct timeline_options options = { .threads = 1 };
     struct made made;
     int whole = 0;
 
@@ -236,16 +236,16 @@ static void no_memory(void)
     point(&made, 1, TRACE_EVENT_FLOW_END, 50, FLOW, 7, 0);
     load(&made);
     for (long at = 0; at < 100; at++) {
-        const struct model *model = NULL;
+        const struct timeline *timeline = NULL;
         enum ifg_status status;
 
         ifg_alloc_fail_after(at);
-        status = model_create(made.reader, &options, &model, NULL);
+        status = timeline_create(made.reader, &options, &timeline, NULL);
         ifg_alloc_fail_after(-1);
         CHECK(status == IFG_OK || status == IFG_NO_MEMORY);
-        CHECK_UINT(status ? 1 : model->arrow_count, 1);
+        CHECK_UINT(status ? 1 : timeline->arrow_count, 1);
         whole += status == IFG_OK;
-        model_destroy(model);
+        timeline_destroy(timeline);
     }
     tap_diag("%d allocations that matter", 100 - whole);
     CHECK(whole > 20 && whole < 95);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The texts of a model: chunks of memory and a table that finds what is already there. */
-#include "model/model_internal.h"
+/* The texts of a timeline: chunks of memory and a table that finds what is already there. */
+#include "timeline/timeline_internal.h"
 
 #include <string.h>
 

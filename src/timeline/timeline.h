@@ -6,11 +6,11 @@
  * sorted by start, a parent before its children. 18 bytes each. All times are CLOCK_MONOTONIC
  * nanoseconds. What had not ended is there too, as long as it was seen, and is marked unfinished.
  *
- * Everything belongs to the model and stays valid until model_destroy; the reader may not be closed
- * before. Once created a model is never changed: any number of threads may read it.
+ * Everything belongs to the timeline and stays valid until timeline_destroy; the reader may not be
+ * closed before. Once created a timeline is never changed: any number of threads may read it.
  */
-#ifndef IFG_MODEL_MODEL_H
-#define IFG_MODEL_MODEL_H
+#ifndef IFG_TIMELINE_TIMELINE_H
+#define IFG_TIMELINE_TIMELINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,9 +19,9 @@
 #include "base/status.h"
 #include "trace/reader.h"
 
-#define MODEL_NONE UINT32_MAX
+#define TIMELINE_NONE UINT32_MAX
 
-struct model_process {
+struct timeline_process {
     uint32_t pid;
     uint32_t parent_pid;
     const char *name; /* file name of the program */
@@ -33,7 +33,7 @@ struct model_process {
     uint32_t fate_code;
 };
 
-struct model_thread {
+struct timeline_thread {
     uint32_t process;
     uint32_t tid;
     const char *name; /* may be empty */
@@ -43,7 +43,7 @@ struct model_thread {
 };
 
 /* A machine-learning model of one process. */
-struct model_net {
+struct timeline_net {
     uint32_t process;
     uint32_t id;
     const char *name;       /* tells it from models of other files: "en/model" */
@@ -56,34 +56,34 @@ struct model_net {
 };
 
 /* A function of a model: the leaves of the tree all activity → model → function. */
-struct model_function {
+struct timeline_function {
     uint32_t net;
     const char *name;
     uint64_t events[TRACE_CATEGORIES];
 };
 
 /* What a slice, counter or span is an instance of. */
-struct model_place {
+struct timeline_place {
     uint32_t process;
     enum trace_location_kind kind;
     enum trace_category category; /* ML events */
     uint32_t color;               /* 0, or 0x1RRGGBB */
     uint32_t line;
-    uint32_t net;            /* index of its model, or MODEL_NONE */
-    uint32_t function_index; /* ML events: index into functions, else MODEL_NONE */
+    uint32_t net;            /* index of its model, or TIMELINE_NONE */
+    uint32_t function_index; /* ML events: index into functions, else TIMELINE_NONE */
     const char *name;        /* ML events: the category's name if the location has none */
     const char *function;
     const char *file;
 };
 
-struct model_message {
+struct timeline_message {
     uint64_t ns;
     uint32_t thread;
     uint32_t level;
     const char *text;
 };
 
-struct model_counter {
+struct timeline_counter {
     uint64_t ns;
     double value;
     uint32_t thread;
@@ -91,16 +91,16 @@ struct model_counter {
 };
 
 /* Begin and end matched by (process, name, id). An end without a begin is not here but counted. */
-struct model_async {
+struct timeline_async {
     uint64_t start_ns;
     uint64_t end_ns; /* the end of the trace if unfinished */
     uint64_t id;
     uint32_t place;
     uint32_t begin_thread;
-    uint32_t end_thread; /* MODEL_NONE if unfinished */
+    uint32_t end_thread; /* TIMELINE_NONE if unfinished */
 };
 
-struct model_allocation {
+struct timeline_allocation {
     uint64_t ns;
     uint64_t address;
     uint64_t bytes; /* 0 for a free */
@@ -109,29 +109,29 @@ struct model_allocation {
     bool is_free;
 };
 
-enum model_flow_kind { MODEL_FLOW_BEGIN, MODEL_FLOW_STEP, MODEL_FLOW_END };
+enum timeline_flow_kind { TIMELINE_FLOW_BEGIN, TIMELINE_FLOW_STEP, TIMELINE_FLOW_END };
 
 /* One point of a flow. Points are matched by (process, name, id), or by (name, id) alone where ids
  * mean the same in every process. See flows.h for questions about them. */
-struct model_flow_point {
+struct timeline_flow_point {
     uint64_t ns;
     uint64_t id;
     size_t slice; /* SIZE_MAX: outside of any */
     uint32_t thread;
     uint32_t place;
     uint32_t flow; /* its number; the same id after an end is another flow */
-    uint8_t kind;  /* enum model_flow_kind */
+    uint8_t kind;  /* enum timeline_flow_kind */
     uint8_t flags; /* enum trace_flow_flag */
 };
 
-struct model_frame {
+struct timeline_frame {
     uint64_t ns;
     uint32_t thread;
     uint32_t place;
 };
 
 /* A fact about one slice. */
-struct model_attribute {
+struct timeline_attribute {
     size_t slice;
     const char *key;
     enum trace_value_type type;
@@ -144,50 +144,50 @@ struct model_attribute {
 };
 
 /* A slice longer than 4.29 s; the column holds UINT32_MAX then. */
-struct model_long {
+struct timeline_long {
     size_t slice;
     uint64_t duration_ns;
 };
 
-struct model {
+struct timeline {
     /* slices, by thread and start */
     size_t slice_count;
     const uint64_t *start_ns;
-    const uint32_t *duration_ns; /* UINT32_MAX: see model_duration_ns */
+    const uint32_t *duration_ns; /* UINT32_MAX: see timeline_duration_ns */
     const uint32_t *place;
     const uint16_t *depth;
-    const struct model_long *longs; /* by slice */
+    const struct timeline_long *longs; /* by slice */
     size_t long_count;
     const size_t *unfinished; /* slices that had not ended, ascending */
     size_t unfinished_count;
 
-    const struct model_process *processes;
+    const struct timeline_process *processes;
     size_t process_count;
-    const struct model_thread *threads;
+    const struct timeline_thread *threads;
     size_t thread_count;
-    const struct model_net *nets;
+    const struct timeline_net *nets;
     size_t net_count;
-    const struct model_function *functions;
+    const struct timeline_function *functions;
     size_t function_count;
-    const struct model_place *places;
+    const struct timeline_place *places;
     size_t place_count;
 
     /* each sorted by time (attributes by slice) */
-    const struct model_message *messages;
+    const struct timeline_message *messages;
     size_t message_count;
-    const struct model_counter *counters;
+    const struct timeline_counter *counters;
     size_t counter_count;
-    const struct model_async *asyncs;
+    const struct timeline_async *asyncs;
     size_t async_count;
-    const struct model_allocation *allocations;
+    const struct timeline_allocation *allocations;
     size_t allocation_count;
-    const struct model_frame *frames;
+    const struct timeline_frame *frames;
     size_t frame_count;
-    const struct model_attribute *attributes;
+    const struct timeline_attribute *attributes;
     size_t attribute_count;
 
     /* flow by flow, by time in each */
-    const struct model_flow_point *flow_points;
+    const struct timeline_flow_point *flow_points;
     size_t flow_point_count;
     size_t flow_count;
     const size_t *arrows; /* the point at which each begins, by its time; it ends at the next */
@@ -209,59 +209,61 @@ struct model {
     const struct trace_reader *reader;
 };
 
-struct model_options {
+struct timeline_options {
     unsigned threads; /* that decode; 0: one per CPU */
 };
 
-enum ifg_status model_create(const struct trace_reader *reader, const struct model_options *options,
-                             const struct model **out_model, struct ifg_error *err) IFG_MUST_CHECK;
-void model_destroy(const struct model *model);
+enum ifg_status timeline_create(const struct trace_reader *reader,
+                                const struct timeline_options *options,
+                                const struct timeline **out_timeline,
+                                struct ifg_error *err) IFG_MUST_CHECK;
+void timeline_destroy(const struct timeline *timeline);
 
-uint64_t model_long_duration(const struct model *model, size_t slice);
+uint64_t timeline_long_duration(const struct timeline *timeline, size_t slice);
 
 /* How long a recording is, the same for every reader: from the first to the last thing in it. How
  * long the recorder ran ("record.seconds") is more: it prepares, and looks up names afterwards. */
-static inline uint64_t model_length_ns(const struct model *model)
+static inline uint64_t timeline_length_ns(const struct timeline *timeline)
 {
-    return model->end_ns > model->begin_ns ? model->end_ns - model->begin_ns : 0;
+    return timeline->end_ns > timeline->begin_ns ? timeline->end_ns - timeline->begin_ns : 0;
 }
 
 /* Nearly the same of a trace that is not loaded, by what its blocks say; 0 if they say nothing. */
-uint64_t model_length_from_blocks_ns(const struct trace_reader *reader);
+uint64_t timeline_length_from_blocks_ns(const struct trace_reader *reader);
 
-static inline uint64_t model_duration_ns(const struct model *model, size_t slice)
+static inline uint64_t timeline_duration_ns(const struct timeline *timeline, size_t slice)
 {
-    uint32_t duration = model->duration_ns[slice];
+    uint32_t duration = timeline->duration_ns[slice];
 
     return __builtin_expect(duration != UINT32_MAX, 1) ? duration
-                                                       : model_long_duration(model, slice);
+                                                       : timeline_long_duration(timeline, slice);
 }
 
-static inline uint64_t model_end_ns(const struct model *model, size_t slice)
+static inline uint64_t timeline_end_ns(const struct timeline *timeline, size_t slice)
 {
-    return model->start_ns[slice] + model_duration_ns(model, slice);
+    return timeline->start_ns[slice] + timeline_duration_ns(timeline, slice);
 }
 
-bool model_is_unfinished(const struct model *model, size_t slice);
-uint32_t model_thread_of(const struct model *model, size_t slice);
+bool timeline_is_unfinished(const struct timeline *timeline, size_t slice);
+uint32_t timeline_thread_of(const struct timeline *timeline, size_t slice);
 
 /* The slice that directly contains this one, or SIZE_MAX. */
-size_t model_parent(const struct model *model, size_t slice);
+size_t timeline_parent(const struct timeline *timeline, size_t slice);
 
 /* The attributes of one slice: *out_first is valid if the count returned is not 0. */
-size_t model_attributes_of(const struct model *model, size_t slice,
-                           const struct model_attribute **out_first);
-const struct model_attribute *model_find_attribute(const struct model *model, size_t slice,
-                                                   const char *key);
+size_t timeline_attributes_of(const struct timeline *timeline, size_t slice,
+                              const struct timeline_attribute **out_first);
+const struct timeline_attribute *timeline_find_attribute(const struct timeline *timeline,
+                                                         size_t slice, const char *key);
 
 /* Is this what somebody may mean by a name: the one shown, the one given (several may have it), or
  * the path? */
-bool model_net_is_called(const struct model_net *net, const char *name);
+bool timeline_net_is_called(const struct timeline_net *net, const char *name);
 
 /* A name for people: the attribute "name" if there is one, else the place's name. */
-const char *model_slice_name(const struct model *model, size_t slice);
+const char *timeline_slice_name(const struct timeline *timeline, size_t slice);
 
-const char *model_category_name(enum trace_category category);
-const char *model_kind_name(enum trace_location_kind kind);
+const char *timeline_category_name(enum trace_category category);
+const char *timeline_kind_name(enum trace_location_kind kind);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Allocations of a trace: their ends, what ran then, and traces that have nothing else. */
-#include "model/allocations.h"
+#include "timeline/allocations.h"
 
 #include <string.h>
 
@@ -60,16 +60,16 @@ static uint64_t at(uint64_t us)
 static void ends_and_joins(void)
 {
     struct ml_trace trace;
-    const struct model_allocations *heap, *again;
-    const struct model_heap_allocation *item;
+    const struct timeline_allocations *heap, *again;
+    const struct timeline_heap_allocation *item;
 
     ml_trace_begin(&trace, NULL);
     profile_trace_write(&trace);
     write_heap(&trace);
     REQUIRE(ml_trace_load(&trace));
-    CHECK(model_has_allocations(trace.model));
-    REQUIRE(model_allocations_get(trace.model, &heap, NULL) == IFG_OK);
-    REQUIRE(model_allocations_get(trace.model, &again, NULL) == IFG_OK && again == heap);
+    CHECK(timeline_has_allocations(trace.timeline));
+    REQUIRE(timeline_allocations_get(trace.timeline, &heap, NULL) == IFG_OK);
+    REQUIRE(timeline_allocations_get(trace.timeline, &again, NULL) == IFG_OK && again == heap);
     REQUIRE(heap->count == 6);
     CHECK_UINT(heap->lost, 9);
     item = heap->items;
@@ -77,25 +77,25 @@ static void ends_and_joins(void)
     CHECK_UINT(item[0].freed_ns, at(3000)); /* and another one at the same place, at once */
     CHECK_UINT(item[0].bytes, 100);
     CHECK_UINT(item[0].weight, 200);
-    CHECK_STR(model_allocation_net(trace.model, &item[0]), "ocr");
-    CHECK(item[0].op == MODEL_NONE && item[0].join == MODEL_JOIN_OWN && item[0].stack == 2);
+    CHECK_STR(timeline_allocation_net(trace.timeline, &item[0]), "ocr");
+    CHECK(item[0].op == TIMELINE_NONE && item[0].join == TIMELINE_JOIN_OWN && item[0].stack == 2);
     CHECK(item[0].process == 0 && item[0].thread == 0);
 
     CHECK_UINT(item[1].freed_ns, at(11000)); /* not by another process */
-    CHECK(item[1].op != MODEL_NONE && item[1].slice != SIZE_MAX);
+    CHECK(item[1].op != TIMELINE_NONE && item[1].slice != SIZE_MAX);
 
     CHECK_UINT(item[2].ns, at(3000));
     CHECK_UINT(item[2].freed_ns, at(6500)); /* its end was not told; there is another one now */
 
     CHECK_UINT(item[3].freed_ns, UINT64_MAX);
-    CHECK(item[3].join == MODEL_JOIN_LENT && item[3].op != MODEL_NONE);
-    CHECK(item[3].thread == MODEL_NONE && item[3].process == 0);
+    CHECK(item[3].join == TIMELINE_JOIN_LENT && item[3].op != TIMELINE_NONE);
+    CHECK(item[3].thread == TIMELINE_NONE && item[3].process == 0);
 
     CHECK_UINT(item[4].bytes, 500);
     CHECK_UINT(item[4].freed_ns, UINT64_MAX);
 
-    CHECK(item[5].join == MODEL_JOIN_NONE && item[5].slice == SIZE_MAX);
-    CHECK(!model_allocation_net(trace.model, &item[5]));
+    CHECK(item[5].join == TIMELINE_JOIN_NONE && item[5].slice == SIZE_MAX);
+    CHECK(!timeline_allocation_net(trace.timeline, &item[5]));
     ml_trace_end(&trace);
 }
 
@@ -103,17 +103,17 @@ static void ends_and_joins(void)
 static void nothing_else(void)
 {
     struct ml_trace trace;
-    const struct model_allocations *heap;
-    const struct model_profile *profile;
+    const struct timeline_allocations *heap;
+    const struct timeline_profile *profile;
 
     ml_trace_begin(&trace, NULL);
     ml_trace_event(&trace, 0, ml_trace_model(&trace, &(struct ml_trace_model){ .name = "ocr" }),
                    TRACE_CATEGORY_INFERENCE, 10 * ML_MS);
     write_heap(&trace);
     REQUIRE(ml_trace_load(&trace));
-    CHECK(!model_has_profile(trace.model));
-    REQUIRE(model_allocations_get(trace.model, &heap, NULL) == IFG_OK && heap);
-    REQUIRE(model_profile_get(trace.model, &profile, NULL) == IFG_OK && profile);
+    CHECK(!timeline_has_profile(trace.timeline));
+    REQUIRE(timeline_allocations_get(trace.timeline, &heap, NULL) == IFG_OK && heap);
+    REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK && profile);
     CHECK_UINT(heap->count, 6);
     CHECK_UINT(heap->items[1].stack, 0); /* there are no stacks */
     CHECK_UINT(profile->sample_count + profile->switch_count, 0);
@@ -123,13 +123,13 @@ static void nothing_else(void)
 static void none(void)
 {
     struct ml_trace trace;
-    const struct model_allocations *heap;
+    const struct timeline_allocations *heap;
 
     ml_trace_begin(&trace, NULL);
     profile_trace_write(&trace);
     REQUIRE(ml_trace_load(&trace));
-    CHECK(!model_has_allocations(trace.model));
-    REQUIRE(model_allocations_get(trace.model, &heap, NULL) == IFG_OK);
+    CHECK(!timeline_has_allocations(trace.timeline));
+    REQUIRE(timeline_allocations_get(trace.timeline, &heap, NULL) == IFG_OK);
     CHECK(!heap);
     ml_trace_end(&trace);
 }
@@ -138,13 +138,13 @@ static void none(void)
 static void only_ends(void)
 {
     struct ml_trace trace;
-    const struct model_allocations *heap;
+    const struct timeline_allocations *heap;
     const struct trace_allocation end = give_back(1, PID, 0x1000);
 
     ml_trace_begin(&trace, NULL);
     trace_writer_allocations(trace.writer, &end, 1, 2);
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE(model_allocations_get(trace.model, &heap, NULL) == IFG_OK && heap);
+    REQUIRE(timeline_allocations_get(trace.timeline, &heap, NULL) == IFG_OK && heap);
     CHECK_UINT(heap->count, 0);
     CHECK_UINT(heap->lost, 2);
     ml_trace_end(&trace);
@@ -153,20 +153,20 @@ static void only_ends(void)
 static void out_of_memory(void)
 {
     struct ml_trace trace;
-    const struct model_profile *profile;
+    const struct timeline_profile *profile;
     unsigned failures = 0;
 
     ml_trace_begin(&trace, NULL);
     profile_trace_write(&trace);
     write_heap(&trace);
     REQUIRE(ml_trace_load(&trace));
-    REQUIRE(model_profile_get(trace.model, &profile, NULL) == IFG_OK);
+    REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK);
     for (long n = 0; n < 1000; n++) {
-        const struct model_allocations *heap;
+        const struct timeline_allocations *heap;
         enum ifg_status status;
 
         ifg_alloc_fail_after(n);
-        status = model_allocations_get(trace.model, &heap, NULL);
+        status = timeline_allocations_get(trace.timeline, &heap, NULL);
         ifg_alloc_fail_after(-1);
         if (!status)
             break;

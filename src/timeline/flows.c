@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Points of flows: the slices that they belong to, the flows that they make, and their arrows. */
-#include "model/flows.h"
+#include "timeline/flows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "model/model_internal.h"
+#include "timeline/timeline_internal.h"
 
 /* ---- slices ---- */
 
-static void sweep_start(struct model_sweep *sweep, uint32_t thread)
+static void sweep_start(struct timeline_sweep *sweep, uint32_t thread)
 {
-    const struct model_thread *range = &sweep->model->threads[thread];
+    const struct timeline_thread *range = &sweep->timeline->threads[thread];
 
     sweep->thread = thread;
     sweep->next = range->first_slice;
@@ -21,7 +21,7 @@ static void sweep_start(struct model_sweep *sweep, uint32_t thread)
     sweep->count = 0;
 }
 
-static bool sweep_push(struct model_sweep *sweep, size_t slice)
+static bool sweep_push(struct timeline_sweep *sweep, size_t slice)
 {
     if (!IFG_ARRAY_ROOM(sweep->open, sweep->capacity, sweep->count + 1, IFG_ARRAY_ANY))
         return false;
@@ -29,14 +29,14 @@ static bool sweep_push(struct model_sweep *sweep, size_t slice)
     return true;
 }
 
-size_t model_sweep_at(struct model_sweep *sweep, uint32_t thread, uint64_t ns)
+size_t timeline_sweep_at(struct timeline_sweep *sweep, uint32_t thread, uint64_t ns)
 {
-    const struct model *model = sweep->model;
+    const struct timeline *timeline = sweep->timeline;
 
     if (thread != sweep->thread)
         sweep_start(sweep, thread);
-    while (sweep->next < sweep->end && model->start_ns[sweep->next] <= ns) {
-        uint16_t depth = model->depth[sweep->next];
+    while (sweep->next < sweep->end && timeline->start_ns[sweep->next] <= ns) {
+        uint16_t depth = timeline->depth[sweep->next];
 
         sweep->count = depth < sweep->count ? depth : sweep->count;
         if (!sweep_push(sweep, sweep->next)) {
@@ -45,21 +45,21 @@ size_t model_sweep_at(struct model_sweep *sweep, uint32_t thread, uint64_t ns)
         }
         sweep->next++;
     }
-    while (sweep->count && model_end_ns(model, sweep->open[sweep->count - 1]) < ns)
+    while (sweep->count && timeline_end_ns(timeline, sweep->open[sweep->count - 1]) < ns)
         sweep->count--;
     return sweep->count ? sweep->open[sweep->count - 1] : SIZE_MAX;
 }
 
-void model_sweep_fini(struct model_sweep *sweep)
+void timeline_sweep_fini(struct timeline_sweep *sweep)
 {
     ifg_free(sweep->open);
     sweep->open = NULL;
 }
 
 /* The slice of a thread that begins next, at this moment or later. */
-static size_t next_slice(const struct model *model, uint32_t thread, uint64_t ns)
+static size_t next_slice(const struct timeline *timeline, uint32_t thread, uint64_t ns)
 {
-    const struct model_thread *range = &model->threads[thread];
+    const struct timeline_thread *range = &timeline->threads[thread];
     size_t low = range->first_slice;
     size_t end = range->first_slice + range->slice_count;
     size_t high = end;
@@ -67,7 +67,7 @@ static size_t next_slice(const struct model *model, uint32_t thread, uint64_t ns
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->start_ns[middle] < ns)
+        if (timeline->start_ns[middle] < ns)
             low = middle + 1;
         else
             high = middle;
@@ -85,20 +85,20 @@ static int by_thread(const void *a, const void *b)
     return left->point.ns < right->point.ns ? -1 : left->point.ns > right->point.ns;
 }
 
-static enum ifg_status bind_points(const struct model *model, struct taken_flow_point *points,
+static enum ifg_status bind_points(const struct timeline *timeline, struct taken_flow_point *points,
                                    size_t count)
 {
-    struct model_sweep sweep = { .model = model, .thread = MODEL_NONE };
+    struct timeline_sweep sweep = { .timeline = timeline, .thread = TIMELINE_NONE };
 
     qsort(points, count, sizeof *points, by_thread);
     for (size_t i = 0; i < count; i++) {
-        struct model_flow_point *point = &points[i].point;
+        struct timeline_flow_point *point = &points[i].point;
 
         point->slice = point->flags & TRACE_FLOW_NEXT
-                           ? next_slice(model, point->thread, point->ns)
-                           : model_sweep_at(&sweep, point->thread, point->ns);
+                           ? next_slice(timeline, point->thread, point->ns)
+                           : timeline_sweep_at(&sweep, point->thread, point->ns);
     }
-    model_sweep_fini(&sweep);
+    timeline_sweep_fini(&sweep);
     return sweep.no_memory ? IFG_NO_MEMORY : IFG_OK;
 }
 
@@ -132,31 +132,31 @@ static void put_end_first(struct taken_flow_point *points, size_t at, size_t cou
 {
     struct taken_flow_point begin = points[at];
 
-    if (begin.point.kind != MODEL_FLOW_BEGIN || at + 1 == count ||
-        points[at + 1].point.kind != MODEL_FLOW_END || points[at + 1].point.ns != begin.point.ns ||
-        !is_same_id(&points[at + 1], &begin))
+    if (begin.point.kind != TIMELINE_FLOW_BEGIN || at + 1 == count ||
+        points[at + 1].point.kind != TIMELINE_FLOW_END ||
+        points[at + 1].point.ns != begin.point.ns || !is_same_id(&points[at + 1], &begin))
         return;
     points[at] = points[at + 1];
     points[at + 1] = begin;
 }
 
 /* Gives every point its flow. */
-static void number_flows(struct model *model, struct taken_flow_point *points, size_t count)
+static void number_flows(struct timeline *timeline, struct taken_flow_point *points, size_t count)
 {
     bool open = false;
 
     for (size_t i = 0; i < count; i++) {
-        struct model_flow_point *point = &points[i].point;
+        struct timeline_flow_point *point = &points[i].point;
 
         open = open && is_same_id(&points[i - 1], &points[i]);
         if (open)
             put_end_first(points, i, count);
-        if (!open || point->kind == MODEL_FLOW_BEGIN) {
-            model->flow_points_without_begin += point->kind != MODEL_FLOW_BEGIN;
-            model->flow_count++;
+        if (!open || point->kind == TIMELINE_FLOW_BEGIN) {
+            timeline->flow_points_without_begin += point->kind != TIMELINE_FLOW_BEGIN;
+            timeline->flow_count++;
         }
-        point->flow = (uint32_t)(model->flow_count - 1);
-        open = point->kind != MODEL_FLOW_END;
+        point->flow = (uint32_t)(timeline->flow_count - 1);
+        open = point->kind != TIMELINE_FLOW_END;
     }
 }
 
@@ -189,63 +189,63 @@ static size_t *into_order(struct keyed *items, size_t count)
     return order;
 }
 
-static enum ifg_status order_points(struct model *model)
+static enum ifg_status order_points(struct timeline *timeline)
 {
-    const struct model_flow_point *points = model->flow_points;
-    struct keyed *items = ifg_alloc(model->flow_point_count, sizeof *items);
+    const struct timeline_flow_point *points = timeline->flow_points;
+    struct keyed *items = ifg_alloc(timeline->flow_point_count, sizeof *items);
     size_t count = 0;
 
     if (!items)
         return IFG_NO_MEMORY;
-    for (size_t i = 0; i + 1 < model->flow_point_count; i++)
+    for (size_t i = 0; i + 1 < timeline->flow_point_count; i++)
         if (points[i].flow == points[i + 1].flow)
             items[count++] = (struct keyed){ points[i].ns, i };
-    model->arrows = into_order(items, count);
-    model->arrow_count = model->arrows ? count : 0;
+    timeline->arrows = into_order(items, count);
+    timeline->arrow_count = timeline->arrows ? count : 0;
     count = 0;
-    for (size_t i = 0; i < model->flow_point_count; i++)
+    for (size_t i = 0; i < timeline->flow_point_count; i++)
         if (points[i].slice != SIZE_MAX)
             items[count++] = (struct keyed){ points[i].slice, i };
-    model->flow_by_slice = into_order(items, count);
-    model->flow_by_slice_count = model->flow_by_slice ? count : 0;
+    timeline->flow_by_slice = into_order(items, count);
+    timeline->flow_by_slice_count = timeline->flow_by_slice ? count : 0;
     ifg_free(items);
-    return model->arrows && model->flow_by_slice ? IFG_OK : IFG_NO_MEMORY;
+    return timeline->arrows && timeline->flow_by_slice ? IFG_OK : IFG_NO_MEMORY;
 }
 
-enum ifg_status build_flows(struct model_builder *builder, struct taken_flow_point *points,
+enum ifg_status build_flows(struct timeline_builder *builder, struct taken_flow_point *points,
                             size_t count)
 {
-    struct model *model = &builder->model;
-    struct model_flow_point *kept = NULL;
+    struct timeline *timeline = &builder->timeline;
+    struct timeline_flow_point *kept = NULL;
     enum ifg_status status = IFG_NO_MEMORY;
 
-    if (count < MODEL_NONE) /* flows are numbered by 32 bits */
-        status = bind_points(model, points, count);
+    if (count < TIMELINE_NONE) /* flows are numbered by 32 bits */
+        status = bind_points(timeline, points, count);
     if (!status)
         kept = ifg_alloc(count, sizeof *kept);
     if (!kept)
         return IFG_NO_MEMORY;
     qsort(points, count, sizeof *points, by_flow);
-    number_flows(model, points, count);
+    number_flows(timeline, points, count);
     for (size_t i = 0; i < count; i++)
         kept[i] = points[i].point;
-    model->flow_points = kept;
-    model->flow_point_count = count;
-    return order_points(model);
+    timeline->flow_points = kept;
+    timeline->flow_point_count = count;
+    return order_points(timeline);
 }
 
 /* ---- questions ---- */
 
 /* The first point from low on that belongs to this flow or a later one. */
-static size_t first_of_flow(const struct model *model, uint32_t flow)
+static size_t first_of_flow(const struct timeline *timeline, uint32_t flow)
 {
     size_t low = 0;
-    size_t high = model->flow_point_count;
+    size_t high = timeline->flow_point_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->flow_points[middle].flow < flow)
+        if (timeline->flow_points[middle].flow < flow)
             low = middle + 1;
         else
             high = middle;
@@ -253,21 +253,21 @@ static size_t first_of_flow(const struct model *model, uint32_t flow)
     return low;
 }
 
-size_t model_flow_extent(const struct model *model, uint32_t flow, size_t *out_first)
+size_t timeline_flow_extent(const struct timeline *timeline, uint32_t flow, size_t *out_first)
 {
-    *out_first = first_of_flow(model, flow);
-    return first_of_flow(model, flow + 1) - *out_first;
+    *out_first = first_of_flow(timeline, flow);
+    return first_of_flow(timeline, flow + 1) - *out_first;
 }
 
-static size_t first_of_slice(const struct model *model, size_t slice)
+static size_t first_of_slice(const struct timeline *timeline, size_t slice)
 {
     size_t low = 0;
-    size_t high = model->flow_by_slice_count;
+    size_t high = timeline->flow_by_slice_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (model->flow_points[model->flow_by_slice[middle]].slice < slice)
+        if (timeline->flow_points[timeline->flow_by_slice[middle]].slice < slice)
             low = middle + 1;
         else
             high = middle;
@@ -275,8 +275,8 @@ static size_t first_of_slice(const struct model *model, size_t slice)
     return low;
 }
 
-size_t model_flow_points_of(const struct model *model, size_t slice, size_t *out_first)
+size_t timeline_flow_points_of(const struct timeline *timeline, size_t slice, size_t *out_first)
 {
-    *out_first = first_of_slice(model, slice);
-    return first_of_slice(model, slice + 1) - *out_first;
+    *out_first = first_of_slice(timeline, slice);
+    return first_of_slice(timeline, slice + 1) - *out_first;
 }

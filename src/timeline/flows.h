@@ -6,21 +6,21 @@
  * points. Bad input is expected: a point whose begin is missing opens a flow and is counted, a
  * begin while its flow is open begins another one.
  */
-#ifndef IFG_MODEL_FLOWS_H
-#define IFG_MODEL_FLOWS_H
+#ifndef IFG_TIMELINE_FLOWS_H
+#define IFG_TIMELINE_FLOWS_H
 
-#include "model/model.h"
+#include "timeline/timeline.h"
 
 /* The points of one flow: returns how many; they stand together from *out_first on. */
-size_t model_flow_extent(const struct model *model, uint32_t flow, size_t *out_first);
+size_t timeline_flow_extent(const struct timeline *timeline, uint32_t flow, size_t *out_first);
 
 /* Where the points of a slice stand in flow_by_slice: returns how many. */
-size_t model_flow_points_of(const struct model *model, size_t slice, size_t *out_first);
+size_t timeline_flow_points_of(const struct timeline *timeline, size_t slice, size_t *out_first);
 
 /* Which slice was innermost, for many moments at the cost of one walk through their threads: ask
- * by thread, and by time in each. Begin with { .model = ..., .thread = MODEL_NONE }. */
-struct model_sweep {
-    const struct model *model;
+ * by thread, and by time in each. Begin with { .model = ..., .thread = TIMELINE_NONE }. */
+struct timeline_sweep {
+    const struct timeline *timeline;
     uint32_t thread;
     size_t next;
     size_t end;
@@ -32,7 +32,7 @@ struct model_sweep {
 
 /* SIZE_MAX: none, or memory is short. A slice that begins at this moment counts, and so does one
  * that ends at it. */
-size_t model_sweep_at(struct model_sweep *sweep, uint32_t thread, uint64_t ns);
-void model_sweep_fini(struct model_sweep *sweep);
+size_t timeline_sweep_at(struct timeline_sweep *sweep, uint32_t thread, uint64_t ns);
+void timeline_sweep_fini(struct timeline_sweep *sweep);
 
 #endif

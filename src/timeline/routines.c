@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/model_internal.h"
-#include "model/samples.h"
+#include "timeline/timeline_internal.h"
+#include "timeline/samples.h"
 
 #define PIECES_BACK 16u /* pieces of code overlap only where functions do */
 
@@ -42,8 +42,8 @@ static int by_key(const void *a, const void *b)
     return left->frame < right->frame ? -1 : left->frame > right->frame;
 }
 
-size_t model_frame_symbols(const struct model_profile *profile, uint32_t frame,
-                           const struct trace_symbol **out_first)
+size_t timeline_frame_symbols(const struct timeline_profile *profile, uint32_t frame,
+                              const struct trace_symbol **out_first)
 {
     *out_first = NULL;
     if (!frame || frame > profile->trace->frame_count)
@@ -52,7 +52,7 @@ size_t model_frame_symbols(const struct model_profile *profile, uint32_t frame,
     return profile->first_symbol[frame + 1] - profile->first_symbol[frame];
 }
 
-static bool index_symbols(struct model_profile *profile)
+static bool index_symbols(struct timeline_profile *profile)
 {
     size_t frames = profile->trace->frame_count;
     uint32_t *first = ifg_alloc(frames + 2, sizeof *first);
@@ -67,11 +67,11 @@ static bool index_symbols(struct model_profile *profile)
     return true;
 }
 
-static struct routine_key key_of(const struct model_profile *profile, uint32_t frame)
+static struct routine_key key_of(const struct timeline_profile *profile, uint32_t frame)
 {
     struct routine_key key = { .frame = frame, .name = "" };
     const struct trace_symbol *first;
-    size_t count = model_frame_symbols(profile, frame, &first);
+    size_t count = timeline_frame_symbols(profile, frame, &first);
 
     if (frame)
         key.module = profile->trace->frames[frame - 1].module;
@@ -87,11 +87,11 @@ static struct routine_key key_of(const struct model_profile *profile, uint32_t f
 }
 
 /* Number 0 of routine_of is "no frame": unknown memory. */
-bool profile_routines(struct model_profile *profile)
+bool profile_routines(struct timeline_profile *profile)
 {
     size_t count = profile->trace->frame_count + 1;
     struct routine_key *keys = ifg_alloc(count, sizeof *keys);
-    struct model_routine *routines = ifg_alloc(count, sizeof *routines);
+    struct timeline_routine *routines = ifg_alloc(count, sizeof *routines);
     uint32_t *routine_of = ifg_alloc(count, sizeof *routine_of);
     bool good = keys && routines && routine_of && index_symbols(profile);
 
@@ -102,10 +102,10 @@ bool profile_routines(struct model_profile *profile)
     if (good)
         qsort(keys, count, sizeof *keys, by_key);
     for (size_t i = 0; good && i < count; i++) {
-        struct model_routine *routine;
+        struct timeline_routine *routine;
 
         if (!i || compare_keys(&keys[i - 1], &keys[i]) != 0)
-            routines[profile->routine_count++] = (struct model_routine){
+            routines[profile->routine_count++] = (struct timeline_routine){
                 keys[i].module, keys[i].start, keys[i].size, "", false,
             };
         routine = &routines[profile->routine_count - 1];
@@ -123,7 +123,7 @@ bool profile_routines(struct model_profile *profile)
     return good;
 }
 
-const char *model_module_name(const struct model_profile *profile, uint32_t module)
+const char *timeline_module_name(const struct timeline_profile *profile, uint32_t module)
 {
     const struct trace_module *found;
     const char *slash;
@@ -143,11 +143,11 @@ const char *model_module_name(const struct model_profile *profile, uint32_t modu
     return found->kind == TRACE_MODULE_RUNTIME ? "[made at run time]" : "[no name]";
 }
 
-const char *model_routine_name(const struct model_profile *profile, uint32_t routine, char *out,
-                               size_t size)
+const char *timeline_routine_name(const struct timeline_profile *profile, uint32_t routine,
+                                  char *out, size_t size)
 {
-    const struct model_routine *found = &profile->routines[routine];
-    const char *module = model_module_name(profile, found->module);
+    const struct timeline_routine *found = &profile->routines[routine];
+    const char *module = timeline_module_name(profile, found->module);
 
     if (*found->name)
         return found->name;
@@ -160,8 +160,8 @@ const char *model_routine_name(const struct model_profile *profile, uint32_t rou
     return out;
 }
 
-const uint8_t *model_code_at(const struct model_profile *profile, uint32_t module, uint64_t address,
-                             size_t *out_size)
+const uint8_t *timeline_code_at(const struct timeline_profile *profile, uint32_t module,
+                                uint64_t address, size_t *out_size)
 {
     const struct trace_profile *trace = profile->trace;
     size_t low = 0;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Allocations on the model's clock: see allocations.h.
+ * Allocations on the timeline's clock: see allocations.h.
  *
  * They are moments of threads like samples are, so the join is that of the samples. An end belongs
  * to the last beginning before it at the same address of the same process.
  */
-#include "model/allocations.h"
+#include "timeline/allocations.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "model/model_internal.h"
+#include "timeline/timeline_internal.h"
 
 /* A beginning or an end, in the order in which they are paired. */
 struct event {
@@ -35,10 +35,10 @@ static int by_block(const void *left, const void *right)
 /* Gives beginnings their ends. A second beginning at an address ends the first: its own end was not
  * told. number_of: of an entry of the list, its place among the beginnings. */
 static bool pair(const struct trace_allocation *list, size_t count, const uint32_t *number_of,
-                 struct model_heap_allocation *items)
+                 struct timeline_heap_allocation *items)
 {
     struct event *events = ifg_alloc(count, sizeof *events);
-    struct model_heap_allocation *open = NULL;
+    struct timeline_heap_allocation *open = NULL;
 
     if (!events)
         return false;
@@ -60,7 +60,7 @@ static bool pair(const struct trace_allocation *list, size_t count, const uint32
 
 /* The beginnings of the list as items and as moments; returns how many there are. */
 static size_t split(const struct trace_allocation *list, size_t count,
-                    struct model_heap_allocation *items, struct trace_sample *moments,
+                    struct timeline_heap_allocation *items, struct trace_sample *moments,
                     uint32_t *number_of)
 {
     size_t made = 0;
@@ -71,7 +71,7 @@ static size_t split(const struct trace_allocation *list, size_t count,
         if (one->freed)
             continue;
         number_of[i] = (uint32_t)made;
-        items[made] = (struct model_heap_allocation){
+        items[made] = (struct timeline_heap_allocation){
             .ns = one->time_ns,
             .freed_ns = UINT64_MAX,
             .bytes = one->bytes,
@@ -88,18 +88,18 @@ static size_t split(const struct trace_allocation *list, size_t count,
     return made;
 }
 
-static bool join(const struct model *model, const struct trace_sample *moments, size_t count,
-                 struct model_heap_allocation *items)
+static bool join(const struct timeline *timeline, const struct trace_sample *moments, size_t count,
+                 struct timeline_heap_allocation *items)
 {
-    struct model_profile *joined = ifg_alloc(1, sizeof *joined);
+    struct timeline_profile *joined = ifg_alloc(1, sizeof *joined);
     bool good = false;
 
     if (joined) {
         joined->sample_count = count;
-        good = profile_join(model, moments, joined);
+        good = profile_join(timeline, moments, joined);
     }
     for (size_t i = 0; good && i < count; i++) {
-        const struct model_sample *sample = &joined->samples[i];
+        const struct timeline_sample *sample = &joined->samples[i];
 
         items[i].slice = sample->slice;
         items[i].ml = sample->ml;
@@ -112,7 +112,7 @@ static bool join(const struct model *model, const struct trace_sample *moments, 
     return good;
 }
 
-void heap_destroy(struct model_allocations *heap)
+void heap_destroy(struct timeline_allocations *heap)
 {
     if (!heap)
         return;
@@ -120,11 +120,12 @@ void heap_destroy(struct model_allocations *heap)
     ifg_free(heap);
 }
 
-static enum ifg_status heap_create(const struct model *model, const struct model_profile *profile,
-                                   struct model_allocations **out_heap, struct ifg_error *err)
+static enum ifg_status heap_create(const struct timeline *timeline,
+                                   const struct timeline_profile *profile,
+                                   struct timeline_allocations **out_heap, struct ifg_error *err)
 {
-    struct model_allocations *heap = ifg_alloc(1, sizeof *heap);
-    struct model_heap_allocation *items = NULL;
+    struct timeline_allocations *heap = ifg_alloc(1, sizeof *heap);
+    struct timeline_heap_allocation *items = NULL;
     struct trace_allocation *list = NULL;
     struct trace_sample *moments = NULL;
     uint32_t *number_of = NULL;
@@ -132,8 +133,8 @@ static enum ifg_status heap_create(const struct model *model, const struct model
     enum ifg_status status = heap ? IFG_OK : IFG_NO_MEMORY;
 
     if (!status)
-        status =
-            trace_allocations_read(model->reader, profile->trace, &list, &count, &heap->lost, err);
+        status = trace_allocations_read(timeline->reader, profile->trace, &list, &count,
+                                        &heap->lost, err);
     if (!status) {
         items = ifg_alloc(count + 1, sizeof *items);
         moments = ifg_alloc(count + 1, sizeof *moments);
@@ -142,8 +143,8 @@ static enum ifg_status heap_create(const struct model *model, const struct model
         if (items && moments && number_of)
             heap->count = split(list, count, items, moments, number_of);
         if (!items || !moments || !number_of ||
-            (heap->count &&
-             (!pair(list, count, number_of, items) || !join(model, moments, heap->count, items))))
+            (heap->count && (!pair(list, count, number_of, items) ||
+                             !join(timeline, moments, heap->count, items))))
             status = IFG_NO_MEMORY;
     }
     ifg_free(list);
@@ -157,32 +158,32 @@ static enum ifg_status heap_create(const struct model *model, const struct model
     return IFG_OK;
 }
 
-enum ifg_status model_allocations_get(const struct model *model,
-                                      const struct model_allocations **out_allocations,
-                                      struct ifg_error *err)
+enum ifg_status timeline_allocations_get(const struct timeline *timeline,
+                                         const struct timeline_allocations **out_allocations,
+                                         struct ifg_error *err)
 {
-    struct model_builder *builder = (struct model_builder *)(uintptr_t)model;
-    const struct model_profile *profile;
+    struct timeline_builder *builder = (struct timeline_builder *)(uintptr_t)timeline;
+    const struct timeline_profile *profile;
     enum ifg_status status;
 
     *out_allocations = NULL;
-    if (!model_has_allocations(model))
+    if (!timeline_has_allocations(timeline))
         return IFG_OK;
-    status = model_profile_get(model, &profile, err);
+    status = timeline_profile_get(timeline, &profile, err);
     if (status)
         return status;
     pthread_mutex_lock(&builder->profile_lock);
     if (!builder->heap)
-        status = heap_create(model, profile, &builder->heap, err);
+        status = heap_create(timeline, profile, &builder->heap, err);
     *out_allocations = builder->heap;
     pthread_mutex_unlock(&builder->profile_lock);
     return status;
 }
 
-const char *model_allocation_net(const struct model *model,
-                                 const struct model_heap_allocation *allocation)
+const char *timeline_allocation_net(const struct timeline *timeline,
+                                    const struct timeline_heap_allocation *allocation)
 {
-    const struct model_sample like = { .ml = allocation->ml, .op = allocation->op };
+    const struct timeline_sample like = { .ml = allocation->ml, .op = allocation->op };
 
-    return model_sample_net(model, &like);
+    return timeline_sample_net(timeline, &like);
 }

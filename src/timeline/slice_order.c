@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "model/model_internal.h"
+#include "timeline/timeline_internal.h"
 
 struct ordered {
     uint64_t start_ns;
@@ -32,7 +32,7 @@ static int by_start(const void *a, const void *b)
     return left->before < right->before ? -1 : 1;
 }
 
-bool order_slices(struct model_builder *builder, size_t first, size_t end)
+bool order_slices(struct timeline_builder *builder, size_t first, size_t end)
 {
     struct ordered *slices = ifg_alloc(end - first, sizeof *slices);
 
@@ -51,7 +51,7 @@ bool order_slices(struct model_builder *builder, size_t first, size_t end)
     return true;
 }
 
-enum ifg_status walk_depths(struct model_builder *builder, const struct model_thread *thread)
+enum ifg_status walk_depths(struct timeline_builder *builder, const struct timeline_thread *thread)
 {
     uint64_t *ends = NULL; /* of the slices around */
     size_t depth = 0;
@@ -59,7 +59,7 @@ enum ifg_status walk_depths(struct model_builder *builder, const struct model_th
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
         uint64_t start = builder->start_ns[i];
-        uint64_t end = model_end_ns(&builder->model, i);
+        uint64_t end = timeline_end_ns(&builder->timeline, i);
 
         while (depth && (ends[depth - 1] <= start || ends[depth - 1] < end))
             depth--;
