@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/diff_pairs.h"
 #include "analyze/samples.h"
 #include "analyze/perturbed.h"
 #include "base/alloc.h"
@@ -22,6 +23,7 @@ struct occurrence {
 
 struct comparing {
     const struct timeline *timelines[DIFF_SIDES];
+    const char **names[DIFF_SIDES]; /* what their models are called here */
     struct diff *diff;
     size_t *row_of[DIFF_SIDES];                /* by place */
     double (*blocks[DIFF_SIDES])[DIFF_BLOCKS]; /* by row: logarithms of block medians */
@@ -77,14 +79,15 @@ static bool is_slice_kind(enum trace_location_kind kind)
            kind == TRACE_LOCATION_STAGE;
 }
 
-static struct diff_row row_of_place(const struct timeline *timeline,
-                                    const struct timeline_place *place)
+static struct diff_row row_of_place(const struct comparing *comparing, int side, size_t index)
 {
+    const struct timeline *timeline = comparing->timelines[side];
+    const struct timeline_place *place = &timeline->places[index];
     struct diff_row row = {
         .kind = place->kind,
         .category = place->category,
         .name = place->name,
-        .model = place->net != TIMELINE_NONE ? timeline->nets[place->net].name : "",
+        .model = place->net != TIMELINE_NONE ? comparing->names[side][place->net] : "",
         .function = "",
     };
 
@@ -93,6 +96,19 @@ static struct diff_row row_of_place(const struct timeline *timeline,
                            ? timeline->functions[place->function_index].name
                            : place->function;
     return row;
+}
+
+static bool name_models(struct comparing *comparing)
+{
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        comparing->names[side] =
+            ifg_alloc(comparing->timelines[side]->net_count + 1, sizeof *comparing->names[side]);
+        if (!comparing->names[side])
+            return false;
+    }
+    diff_pair_models(comparing->timelines[DIFF_A], comparing->timelines[DIFF_B],
+                     comparing->names[DIFF_A], comparing->names[DIFF_B]);
+    return true;
 }
 
 static bool make_rows(struct comparing *comparing)
@@ -110,7 +126,7 @@ static bool make_rows(struct comparing *comparing)
 
         for (size_t i = 0; i < timeline->place_count; i++)
             if (is_slice_kind(timeline->places[i].kind))
-                diff->rows[count++] = row_of_place(timeline, &timeline->places[i]);
+                diff->rows[count++] = row_of_place(comparing, side, i);
     }
     qsort(diff->rows, count, sizeof *diff->rows, compare_identity);
     for (size_t i = 0; i < count; i++)
@@ -125,7 +141,7 @@ static bool make_rows(struct comparing *comparing)
         if (!comparing->row_of[side] || !comparing->blocks[side])
             return false;
         for (size_t i = 0; i < timeline->place_count; i++) {
-            struct diff_row key = row_of_place(timeline, &timeline->places[i]);
+            struct diff_row key = row_of_place(comparing, side, i);
             const struct diff_row *found = is_slice_kind(key.kind)
                                                ? bsearch(&key, diff->rows, diff->row_count,
                                                          sizeof *diff->rows, compare_identity)
@@ -512,7 +528,7 @@ enum ifg_status diff_create(const struct timeline *a, const struct timeline *b, 
 
     *out_diff = NULL;
     comparing.diff = ifg_alloc(1, sizeof *comparing.diff);
-    if (!comparing.diff || !make_rows(&comparing))
+    if (!comparing.diff || !name_models(&comparing) || !make_rows(&comparing))
         status = no_memory(err);
     if (!status)
         status = find_perturbed(&comparing);
@@ -535,6 +551,7 @@ enum ifg_status diff_create(const struct timeline *a, const struct timeline *b, 
         status = judge_all(&comparing);
     }
     for (int side = 0; side < DIFF_SIDES; side++) {
+        ifg_free(comparing.names[side]);
         ifg_free(comparing.row_of[side]);
         ifg_free(comparing.blocks[side]);
         perturbed_fini(&comparing.perturbed[side]);

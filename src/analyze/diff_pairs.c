@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See diff_pairs.h. */
+#include "analyze/diff_pairs.h"
+
+#include <string.h>
+
+#define SIDES      2
+#define SINGLE_MAX 256u /* more of them than anybody reads are compared by their names alone */
+#define NETS_MAX   4096u
+#define SAME_BYTES 1000u
+
+/* Models of one side that the other has no name for, each name once. */
+struct singles {
+    const struct timeline *timeline;
+    const char **names; /* what its models are called */
+    const struct timeline_net *nets[SINGLE_MAX];
+    size_t count;
+};
+
+static bool has_name(const struct timeline *timeline, const char *name)
+{
+    for (size_t i = 0; i < timeline->net_count; i++)
+        if (strcmp(timeline->nets[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_listed(const struct singles *side, const char *name)
+{
+    for (size_t i = 0; i < side->count; i++)
+        if (strcmp(side->nets[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* False: there are too many. */
+static bool list_singles(struct singles *side, const struct timeline *other)
+{
+    for (size_t i = 0; i < side->timeline->net_count; i++) {
+        const struct timeline_net *net = &side->timeline->nets[i];
+
+        if (has_name(other, net->name) || is_listed(side, net->name))
+            continue;
+        if (side->count == SINGLE_MAX)
+            return false;
+        side->nets[side->count++] = net;
+    }
+    return true;
+}
+
+/* How many parts at the ends of two paths are the same. */
+static unsigned shared_parts(const char *a, const char *b)
+{
+    size_t left = strlen(a), right = strlen(b);
+    unsigned parts = 0;
+
+    while (left && right && a[left - 1] == b[right - 1]) {
+        left--;
+        right--;
+        parts += a[left] == '/';
+    }
+    /* The last one counts if it is whole. */
+    return parts + ((!left || a[left - 1] == '/') && (!right || b[right - 1] == '/') &&
+                    a[left] != '/' && a[left]);
+}
+
+/* 0: they are not the same model. 1: nothing but the name speaks for it. */
+static unsigned likeness(const struct timeline_net *a, const struct timeline_net *b)
+{
+    unsigned score = 1;
+
+    if (strcmp(a->given_name, b->given_name) != 0)
+        return 0;
+    if (*a->content_id && strcmp(a->content_id, b->content_id) == 0)
+        score += SAME_BYTES;
+    if (shared_parts(a->path, b->path) > 1)
+        score += shared_parts(a->path, b->path);
+    return score;
+}
+
+/* The one that is most like a model; NULL if there is none, or another is as much like it. */
+static const struct timeline_net *most_alike(const struct timeline_net *net,
+                                             const struct singles *others)
+{
+    const struct timeline_net *found = NULL;
+    unsigned best = 0;
+
+    for (size_t i = 0; i < others->count; i++) {
+        unsigned score = likeness(net, others->nets[i]);
+
+        if (score < best || !score)
+            continue;
+        found = score > best ? others->nets[i] : NULL;
+        best = score;
+    }
+    return found;
+}
+
+static void call(const struct singles *side, const char *name, const char *new_name)
+{
+    for (size_t i = 0; i < side->timeline->net_count; i++)
+        if (strcmp(side->timeline->nets[i].name, name) == 0)
+            side->names[i] = new_name;
+}
+
+void diff_pair_models(const struct timeline *a, const struct timeline *b, const char **out_a,
+                      const char **out_b)
+{
+    struct singles side[SIDES] = { { .timeline = a, .names = out_a },
+                                   { .timeline = b, .names = out_b } };
+
+    for (size_t i = 0; i < SIDES; i++)
+        for (size_t net = 0; net < side[i].timeline->net_count; net++)
+            side[i].names[net] = side[i].timeline->nets[net].name;
+    if (a->net_count > NETS_MAX || b->net_count > NETS_MAX || !list_singles(&side[0], b) ||
+        !list_singles(&side[1], a))
+        return;
+    for (size_t i = 0; i < side[0].count; i++) {
+        const struct timeline_net *one = side[0].nets[i];
+        const struct timeline_net *other = most_alike(one, &side[1]);
+
+        if (!other || most_alike(other, &side[0]) != one)
+            continue;
+        if (strlen(one->name) >= strlen(other->name))
+            call(&side[1], other->name, one->name);
+        else
+            call(&side[0], one->name, other->name);
+    }
+}
