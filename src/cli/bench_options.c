@@ -109,59 +109,114 @@ static int add_setting(const char *command, const char *key, const char *value,
 }
 
 /* KEY=VALUE, with a prefix put before the key. */
-static int take_pair(const char *command, const char *option, const char *prefix, char *text,
+static int take_pair(const struct option_use *use, const char *prefix,
                      struct bench_arguments *arguments)
 {
-    char *equals = strchr(text, '=');
-    size_t bytes = strlen(prefix) + strlen(text) + 1;
+    char *equals = strchr(use->value, '=');
+    size_t bytes = strlen(prefix) + strlen(use->value) + 1;
     char *key;
 
-    if (!equals || equals == text)
-        return cli_usage(command, "'%s' is not of the form KEY=VALUE (%s)", text, option);
+    if (!equals || equals == use->value)
+        return options_bad_value(use, "of the form KEY=VALUE");
     key = ifg_alloc(bytes, 1);
     if (key)
-        snprintf(key, bytes, "%s%s", prefix, text);
+        snprintf(key, bytes, "%s%s", prefix, use->value);
     key = keep(key, arguments);
     if (!key)
         return CLI_NO;
-    equals = key + strlen(prefix) + (equals - text);
+    equals = key + strlen(prefix) + (equals - use->value);
     *equals = '\0';
-    return add_setting(command, key, equals + 1, arguments);
+    return add_setting(use->command, key, equals + 1, arguments);
 }
 
-/* What a list of dimensions, shapes or values gets next; the texts are changed by the parsers, so
- * they are copies. */
-static int take_input(const char *command, int option, const char *value,
-                      struct bench_arguments *arguments)
+static int take_session_config(const struct option_use *use, void *arguments)
 {
-    struct inputs_options *inputs = &arguments->options.inputs;
-    size_t count = option == BENCH_OPTION_DIM     ? inputs->dim_count
-                   : option == BENCH_OPTION_SHAPE ? inputs->shape_count
-                                                  : inputs->value_count;
-    char *text;
+    return take_pair(use, "config.", arguments);
+}
 
-    if (count == BENCH_LISTS_MAX)
-        return cli_usage(command, "more than %d dimensions, shapes or values", BENCH_LISTS_MAX);
-    text = keep(ifg_strdup(value), arguments);
+static int take_setting(const struct option_use *use, void *arguments)
+{
+    return take_pair(use, "", arguments);
+}
+
+/* A copy of the value for a parser that changes it; NULL after a message. */
+static char *copy_for_list(const struct option_use *use, size_t count,
+                           struct bench_arguments *arguments)
+{
+    if (count < BENCH_LISTS_MAX)
+        return keep(ifg_strdup(use->value), arguments);
+    cli_usage(use->command, "more than %d dimensions, shapes or values", BENCH_LISTS_MAX);
+    return NULL;
+}
+
+static int take_dim(const struct option_use *use, void *user)
+{
+    struct bench_arguments *arguments = user;
+    size_t *count = &arguments->options.inputs.dim_count;
+    char *text = copy_for_list(use, *count, arguments);
+
     if (!text)
-        return CLI_NO;
-    switch (option) {
-    case BENCH_OPTION_DIM:
-        if (!inputs_parse_dim(text, &arguments->dims[count]))
-            return cli_usage(command, "'%s' is not a dimension (--dim batch=4)", value);
-        inputs->dim_count++;
-        break;
-    case BENCH_OPTION_SHAPE:
-        if (!inputs_parse_shape(text, &arguments->shapes[count]))
-            return cli_usage(
-                command, "'%s' is not a shape (--shape input:1x3x224x224, or 1x3x224x224)", value);
-        inputs->shape_count++;
-        break;
-    default:
-        if (!inputs_parse_value(text, &arguments->values[count]))
-            return cli_usage(command, "'%s' is not a value of an input (--value sr=16000)", value);
-        inputs->value_count++;
-    }
+        return CLI_USAGE;
+    if (!inputs_parse_dim(text, &arguments->dims[*count]))
+        return options_bad_value(use, "a dimension (--dim batch=4)");
+    ++*count;
+    return CLI_YES;
+}
+
+static int take_shape(const struct option_use *use, void *user)
+{
+    struct bench_arguments *arguments = user;
+    size_t *count = &arguments->options.inputs.shape_count;
+    char *text = copy_for_list(use, *count, arguments);
+
+    if (!text)
+        return CLI_USAGE;
+    if (!inputs_parse_shape(text, &arguments->shapes[*count]))
+        return options_bad_value(use, "a shape (--shape input:1x3x224x224, or 1x3x224x224)");
+    ++*count;
+    return CLI_YES;
+}
+
+static int take_value(const struct option_use *use, void *user)
+{
+    struct bench_arguments *arguments = user;
+    size_t *count = &arguments->options.inputs.value_count;
+    char *text = copy_for_list(use, *count, arguments);
+
+    if (!text)
+        return CLI_USAGE;
+    if (!inputs_parse_value(text, &arguments->values[*count]))
+        return options_bad_value(use, "a value of an input (--value sr=16000)");
+    ++*count;
+    return CLI_YES;
+}
+
+int bench_take_threads(const struct option_use *use, void *arguments)
+{
+    uint64_t number;
+
+    if (!bench_parse_count(use->value, 1, THREADS_MAX, &number))
+        return options_bad_value(use, "a number of threads (1 and up)");
+    return add_setting(use->command, "threads", use->value, arguments);
+}
+
+/* A setting that is called as its option is. */
+static int take_named(const struct option_use *use, void *arguments)
+{
+    size_t index;
+    int code = options_take_choice(use, &index);
+
+    return code ? code : add_setting(use->command, use->row->name, use->value, arguments);
+}
+
+static int take_patience(const struct option_use *use, void *user)
+{
+    struct bench_arguments *arguments = user;
+    double seconds;
+
+    if (!cli_parse_seconds(use->value, &seconds) || seconds > PATIENCE_MAX_S)
+        return options_bad_value(use, "a time (30, 2m; 0 waits for ever)");
+    arguments->options.patience_s = (uint32_t)ceil(seconds);
     return CLI_YES;
 }
 
@@ -171,78 +226,58 @@ static const char *const policies[] = { "DEFAULT",           "PREFER_CPU",
                                         "MAX_PERFORMANCE",   "MAX_EFFICIENCY",
                                         "MIN_OVERALL_POWER", NULL };
 
-static bool is_one_of(const char *text, const char *const *names)
-{
-    while (*names && strcmp(*names, text) != 0)
-        names++;
-    return *names != NULL;
-}
+#define MEASURING IFG_GIVEN(struct bench_arguments, given)
 
-int bench_option_take(const char *command, int option, char *value,
-                      struct bench_arguments *arguments)
-{
-    struct bench_options *options = &arguments->options;
-    uint64_t number;
-    double seconds;
+const struct option_row bench_rows[] = {
+    { .kind = OPTION_HEADING, .help = "Inputs" },
+    { "batch", 0, "N", "the size of free first dimensions [1]", OPTION_COUNT,
+      IFG_AT(struct bench_arguments, options.inputs.batch), MEASURING, .least = 1, .most = 1e6,
+      .what = "a batch size (1 and up)" },
+    { "dim", 0, "NAME=N", "the size of a free dimension", OPTION_CALL, MEASURING,
+      .take = take_dim },
+    { "shape", 0, "[INPUT:]1x3x8x8", "the shape of an input", OPTION_CALL, MEASURING,
+      .take = take_shape },
+    { "value", 0, "INPUT=X", "give every element of an input this value", OPTION_CALL, MEASURING,
+      .take = take_value },
+    { "input-data", 0, "PATH", "read inputs from .npy, .npz or a directory of them", OPTION_PATH,
+      IFG_AT(struct bench_arguments, options.inputs.data_path), MEASURING },
+    { "seed", 0, "N", "of random inputs, arrivals and resampling [1]", OPTION_COUNT,
+      IFG_AT(struct bench_arguments, options.inputs.seed), MEASURING,
+      .what = "a seed (a whole number)" },
+    { .kind = OPTION_HEADING, .help = "Runtime" },
+    { "ort", 0, "PATH", "use this ONNX Runtime, a library or its directory [searched for]",
+      OPTION_PATH, IFG_AT(struct bench_arguments, options.library), MEASURING },
+    { "runtime", 0, "PLUGIN", "use another runtime, by a plugin (.so)", OPTION_PATH,
+      IFG_AT(struct bench_arguments, options.runtime), MEASURING, .files = "*.so" },
+    { "threads", 0, "N", "intra-op threads [the runtime's default]", OPTION_CALL, MEASURING,
+      .take = bench_take_threads },
+    { "opt", 0, "LEVEL", "graph optimization: {}", OPTION_CALL, MEASURING, .choices = levels,
+      .take = take_named },
+    { "policy", 0, "P", "device policy, such as PREFER_NPU or MAX_EFFICIENCY", OPTION_CALL,
+      MEASURING, .choices = policies, .take = take_named },
+    { "session-config", 0, "KEY=VALUE", "a session configuration entry of ONNX Runtime",
+      OPTION_CALL, MEASURING, .take = take_session_config },
+    { "set", 0, "KEY=VALUE", "a setting of the runtime", OPTION_CALL, MEASURING,
+      .take = take_setting },
+    { "pin", 0, "CPU", "run on this CPU only", OPTION_COUNT,
+      IFG_AT(struct bench_arguments, options.pin_cpu), MEASURING, .most = 65535,
+      .what = "the number of a CPU (0 and up)" },
+    { "patience", 0, "T", "a load or inference that takes longer hangs, 0 for never [10m]",
+      OPTION_CALL, MEASURING, .take = take_patience },
+    { 0 },
+};
 
-    if (!*value)
-        return cli_usage(command, "an option has an empty value");
-    switch (option) {
-    case BENCH_OPTION_ORT:
-        options->library = value;
-        return CLI_YES;
-    case BENCH_OPTION_RUNTIME:
-        options->runtime = value;
-        return CLI_YES;
-    case BENCH_OPTION_BATCH:
-        if (!bench_parse_count(value, 1, BATCH_MAX, &number))
-            return cli_usage(command, "'%s' is not a batch size (1 and up)", value);
-        options->inputs.batch = (int64_t)number;
-        return CLI_YES;
-    case BENCH_OPTION_DIM:
-    case BENCH_OPTION_SHAPE:
-    case BENCH_OPTION_VALUE:
-        return take_input(command, option, value, arguments);
-    case BENCH_OPTION_INPUT_DATA:
-        options->inputs.data_path = value;
-        return CLI_YES;
-    case BENCH_OPTION_SEED:
-        if (!bench_parse_count(value, 0, UINT64_MAX, &options->inputs.seed))
-            return cli_usage(command, "'%s' is not a seed (a whole number)", value);
-        return CLI_YES;
-    case BENCH_OPTION_THREADS:
-        if (!bench_parse_count(value, 1, THREADS_MAX, &number))
-            return cli_usage(command, "'%s' is not a number of threads (1 and up)", value);
-        return add_setting(command, "threads", value, arguments);
-    case BENCH_OPTION_OPT:
-        if (!is_one_of(value, levels))
-            return cli_usage(
-                command, "'%s' is not a level of optimization (none, basic, extended, all)", value);
-        return add_setting(command, "opt", value, arguments);
-    case BENCH_OPTION_POLICY:
-        if (!is_one_of(value, policies))
-            return cli_usage(command,
-                             "'%s' is not a policy (DEFAULT, PREFER_CPU, PREFER_NPU, PREFER_GPU, "
-                             "MAX_PERFORMANCE, MAX_EFFICIENCY, MIN_OVERALL_POWER)",
-                             value);
-        return add_setting(command, "policy", value, arguments);
-    case BENCH_OPTION_SESSION_CONFIG:
-        return take_pair(command, "--session-config", "config.", value, arguments);
-    case BENCH_OPTION_SET:
-        return take_pair(command, "--set", "", value, arguments);
-    case BENCH_OPTION_PIN:
-        if (!bench_parse_count(value, 0, 65535, &number))
-            return cli_usage(command, "'%s' is not the number of a CPU (0 and up)", value);
-        options->pin_cpu = (int)number;
-        return CLI_YES;
-    case BENCH_OPTION_PATIENCE:
-        if (!cli_parse_seconds(value, &seconds) || seconds < 0 || seconds > PATIENCE_MAX_S)
-            return cli_usage(command, "'%s' is not a time (30, 2m; 0 waits for ever)", value);
-        options->patience_s = (uint32_t)ceil(seconds);
-        return CLI_YES;
-    default:
-        return cli_usage(command, "unknown option");
-    }
+bool bench_parse_metric(const char *text, struct bench_metric *out_metric)
+{
+    *out_metric = (struct bench_metric){ COMPARE_WALL, NULL };
+    if (strcmp(text, "wall") == 0)
+        return true;
+    out_metric->measure = COMPARE_CPU;
+    if (strcmp(text, "cpu") == 0)
+        return true;
+    out_metric->measure = COMPARE_JSON_KEY;
+    out_metric->key = text + strlen("json:");
+    return strncmp(text, "json:", strlen("json:")) == 0 && *out_metric->key;
 }
 
 struct bench_variant *bench_add_variant(const char *command, const char *name,
@@ -278,10 +313,10 @@ static char *trimmed(char *text)
     return text;
 }
 
-int bench_take_providers(const char *command, char *list, bool sets,
-                         struct bench_arguments *arguments)
+static int take_providers(const struct option_use *use, bool sets,
+                          struct bench_arguments *arguments)
 {
-    char *rest = keep(ifg_strdup(list), arguments);
+    char *rest = keep(ifg_strdup(use->value), arguments);
 
     if (!rest)
         return CLI_NO;
@@ -290,12 +325,10 @@ int bench_take_providers(const char *command, char *list, bool sets,
         struct bench_variant *variant;
 
         if (!*name || *name == '+' || name[strlen(name) - 1] == '+')
-            return cli_usage(command,
-                             sets ? "'%s' is not a list of sets of providers (--ep-sets "
-                                    "\"all;cpu+gpu;cpu\")"
-                                  : "'%s' is not a list of providers (--ep cpu,cuda)",
-                             list);
-        variant = bench_add_variant(command, name, arguments);
+            return options_bad_value(
+                use, sets ? "a list of sets of providers (--ep-sets \"all;cpu+gpu;cpu\")"
+                          : "a list of providers (--ep cpu,cuda)");
+        variant = bench_add_variant(use->command, name, arguments);
         if (!variant)
             return CLI_USAGE;
         variant->settings[variant->setting_count].key = "ep";
@@ -304,18 +337,14 @@ int bench_take_providers(const char *command, char *list, bool sets,
     return CLI_YES;
 }
 
-int bench_take_accuracy(const char *command, bool cosine, const char *text,
-                        struct accuracy_limits *limits)
+int bench_take_providers(const struct option_use *use, void *arguments)
 {
-    char *end;
-    double value = strtod(text, &end);
+    return take_providers(use, false, arguments);
+}
 
-    if (end == text || *end || isnan(value) || (cosine ? value < -1 || value > 1 : value < 0))
-        return cosine
-                   ? cli_usage(command, "'%s' is not a cosine from -1 to 1 (--min-cosine)", text)
-                   : cli_usage(command, "'%s' is not a difference of 0 or more (--max-diff)", text);
-    *(cosine ? &limits->min_cosine : &limits->max_abs) = value;
-    return CLI_YES;
+int bench_take_provider_sets(const struct option_use *use, void *arguments)
+{
+    return take_providers(use, true, arguments);
 }
 
 /* ---- interrupting ---- */

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Options that bench, compare and gate share: which model, runtime, inputs and settings. A command
- * puts BENCH_COMMON_OPTIONS into its getopt table and hands what it does not know itself to
- * bench_option_take.
+ * Options that bench, compare and gate share: which model, runtime, inputs and settings.
  */
 #ifndef IFG_CLI_BENCH_OPTIONS_H
 #define IFG_CLI_BENCH_OPTIONS_H
 
-#include <getopt.h>
 #include <limits.h>
 
+#include "bench/compare/compare.h"
 #include "bench/inputs/accuracy.h"
 #include "bench/measure/measure.h"
+#include "cli/options.h"
 
 #define BENCH_LISTS_MAX 64
 #define BENCH_TEXTS_MAX 256
@@ -19,6 +18,7 @@
 /* The memory behind the lists that struct bench_options points into. */
 struct bench_arguments {
     struct bench_options options;
+    bool given; /* an option that only measuring can obey */
     struct inputs_dim dims[BENCH_LISTS_MAX];
     struct inputs_shape shapes[BENCH_LISTS_MAX];
     struct inputs_value values[BENCH_LISTS_MAX];
@@ -27,65 +27,44 @@ struct bench_arguments {
     size_t text_count;
 };
 
-enum {
-    BENCH_OPTION_FIRST = 2000,
-    BENCH_OPTION_ORT,
-    BENCH_OPTION_RUNTIME,
-    BENCH_OPTION_BATCH,
-    BENCH_OPTION_DIM,
-    BENCH_OPTION_SHAPE,
-    BENCH_OPTION_VALUE,
-    BENCH_OPTION_INPUT_DATA,
-    BENCH_OPTION_SEED,
-    BENCH_OPTION_THREADS,
-    BENCH_OPTION_OPT,
-    BENCH_OPTION_POLICY,
-    BENCH_OPTION_SESSION_CONFIG,
-    BENCH_OPTION_SET,
-    BENCH_OPTION_PIN,
-    BENCH_OPTION_PATIENCE,
-    BENCH_OPTION_LAST,
-};
-
-#define BENCH_COMMON_OPTIONS                                                                       \
-    { "ort", required_argument, NULL, BENCH_OPTION_ORT },                                          \
-        { "runtime", required_argument, NULL, BENCH_OPTION_RUNTIME },                              \
-        { "batch", required_argument, NULL, BENCH_OPTION_BATCH },                                  \
-        { "dim", required_argument, NULL, BENCH_OPTION_DIM },                                      \
-        { "shape", required_argument, NULL, BENCH_OPTION_SHAPE },                                  \
-        { "value", required_argument, NULL, BENCH_OPTION_VALUE },                                  \
-        { "input-data", required_argument, NULL, BENCH_OPTION_INPUT_DATA },                        \
-        { "seed", required_argument, NULL, BENCH_OPTION_SEED },                                    \
-        { "threads", required_argument, NULL, BENCH_OPTION_THREADS },                              \
-        { "opt", required_argument, NULL, BENCH_OPTION_OPT },                                      \
-        { "policy", required_argument, NULL, BENCH_OPTION_POLICY },                                \
-        { "session-config", required_argument, NULL, BENCH_OPTION_SESSION_CONFIG },                \
-        { "patience", required_argument, NULL, BENCH_OPTION_PATIENCE },                            \
-        { "set", required_argument, NULL, BENCH_OPTION_SET },                                      \
-    {                                                                                              \
-        "pin", required_argument, NULL, BENCH_OPTION_PIN                                           \
-    }
+/* Which model, inputs and runtime. They go into a struct bench_arguments: it must be the first
+ * member of the command's request. */
+extern const struct option_row bench_rows[];
 
 /* Sets defaults, finds our own executable, and keeps the command line for the result. */
 void bench_arguments_init(struct bench_arguments *arguments, int argc, char **argv);
 void bench_arguments_fini(struct bench_arguments *arguments);
 
-/* CLI_YES, or the exit status after a message about a wrong value. */
-int bench_option_take(const char *command, int option, char *value,
-                      struct bench_arguments *arguments);
-
-/* Adds "ep" rows: "cpu,cuda" gives one variant each; "all;cpu+npu" (sets) likewise, split at ';'.
- * Names and settings live until fini. */
-int bench_take_providers(const char *command, char *list, bool sets,
-                         struct bench_arguments *arguments);
+/* For OPTION_CALL. --threads N; --ep and --ep-sets add rows: "cpu,cuda" gives one variant each,
+ * "all;cpu+npu" (sets) likewise, split at ';'. Names and settings live until fini. */
+int bench_take_threads(const struct option_use *use, void *arguments);
+int bench_take_providers(const struct option_use *use, void *arguments);
+int bench_take_provider_sets(const struct option_use *use, void *arguments);
 
 /* A new row, empty; NULL after a message: too many, or out of memory. */
 struct bench_variant *bench_add_variant(const char *command, const char *name,
                                         struct bench_arguments *arguments);
 
-/* --min-cosine C and --max-diff X. */
-int bench_take_accuracy(const char *command, bool cosine, const char *text,
-                        struct accuracy_limits *limits);
+/* Rows of --min-cosine C, --max-diff X and --measure W, which have no place of their own. */
+#define BENCH_ACCURACY_ROWS(type, limits_)                                                         \
+    { "min-cosine",  0,                                                                            \
+      "C",           "outputs less alike than this differ [0.95]",                                 \
+      OPTION_NUMBER, IFG_AT(type, limits_.min_cosine),                                             \
+      .zero = true,  .least = -1,                                                                  \
+      .most = 1,     .what = "a cosine from -1 to 1" },                                            \
+    {                                                                                              \
+        "max-diff", 0, "X", "as do those with an element that is off by more [any]",               \
+            OPTION_NUMBER, IFG_AT(type, limits_.max_abs), .zero = true,                            \
+                                                          .what = "a difference of 0 or more"      \
+    }
+
+/* What of a command is measured: wall, cpu, json:KEY. */
+struct bench_metric {
+    enum compare_measure measure;
+    const char *key;
+};
+
+bool bench_parse_metric(const char *text, struct bench_metric *out_metric);
 
 /* Keeps a copy until fini; NULL after a message. */
 const char *bench_keep_text(const char *text, struct bench_arguments *arguments);

@@ -31,32 +31,12 @@ struct bench_report_row {
     uint32_t file_number[2]; /* the last one that was used, by type */
 };
 
-int bench_report_type(const char *text, struct bench_report *report)
-{
-    if (strcmp(text, "latency") == 0)
-        report->latency = true;
-    else if (strcmp(text, "trace") == 0)
-        report->trace = true;
-    else
-        return cli_usage("bench", "'%s' is not a type of report (latency, trace)", text);
-    return CLI_YES;
-}
+const char *const bench_report_types[] = { "latency", "trace", NULL };
+const char *const bench_report_samplings[] = {
+    "full", "half", "fourth", "eighth", "sixteenth", NULL
+};
 
-int bench_report_sampling(const char *text, struct bench_report *report)
-{
-    static const char *const names[] = { "full", "half", "fourth", "eighth", "sixteenth" };
-
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            report->every = 1u << i;
-            return CLI_YES;
-        }
-    }
-    return cli_usage("bench", "'%s' is not a sampling (full, half, fourth, eighth, sixteenth)",
-                     text);
-}
-
-int bench_report_rate(const char *text, struct bench_report *report)
+bool bench_report_parse_rate(const char *text, uint32_t *out_ms)
 {
     uint64_t ms = 0;
     double seconds;
@@ -65,27 +45,24 @@ int bench_report_rate(const char *text, struct bench_report *report)
         text[strspn(text, "0123456789")] && cli_parse_seconds(text, &seconds) &&
         seconds <= 1e-3 * RATE_MOST_MS)
         ms = (uint64_t)llround(1e3 * seconds);
-    if (ms < RATE_LEAST_MS || ms > RATE_MOST_MS)
-        return cli_usage("bench", "'%s' is not a time for --report-rate (50 and up, in ms, or 2s)",
-                         text);
-    report->rate_ms = (uint32_t)ms;
-    return CLI_YES;
+    *out_ms = (uint32_t)ms;
+    return ms >= RATE_LEAST_MS && ms <= RATE_MOST_MS;
 }
 
 bool bench_report_wanted(const struct bench_report *report)
 {
-    return report->latency || report->trace || report->every || report->rate_ms ||
-           report->directory;
+    return report->types[BENCH_REPORT_LATENCY] || report->types[BENCH_REPORT_TRACE] ||
+           report->sampling || report->rate_ms || report->directory;
 }
 
 int bench_report_begin(struct bench_report *report)
 {
     struct stat info = { 0 };
 
-    if (!report->latency && !report->trace)
-        report->latency = true;
-    if (!report->every)
-        report->every = 1;
+    if (!report->types[BENCH_REPORT_TRACE])
+        report->types[BENCH_REPORT_LATENCY] = true;
+    if (!report->sampling)
+        report->sampling = 1;
     if (!report->directory)
         report->directory = ".";
     if (mkdir(report->directory, 0777) != 0 && errno != EEXIST) {
@@ -137,7 +114,7 @@ static void write_one(struct bench_report *report, struct bench_report_row *row,
 {
     struct export_inferences inferences = { .name = row->name,
                                             .program = (size_t)(row - report->rows),
-                                            .every = report->every,
+                                            .every = 1u << (report->sampling - 1),
                                             .items = row->items,
                                             .count = row->count };
     struct ifg_error err = { 0 };
@@ -164,9 +141,9 @@ static void write_one(struct bench_report *report, struct bench_report_row *row,
 
 static void end_report(struct bench_report *report, struct bench_report_row *row)
 {
-    if (row->count && report->latency && !report->failed)
+    if (row->count && report->types[BENCH_REPORT_LATENCY] && !report->failed)
         write_one(report, row, false);
-    if (row->count && report->trace && !report->failed)
+    if (row->count && report->types[BENCH_REPORT_TRACE] && !report->failed)
         write_one(report, row, true);
     row->reports += row->count > 0;
     row->count = 0;

@@ -10,10 +10,12 @@
 
 struct bench_report_row;
 
+enum { BENCH_REPORT_LATENCY, BENCH_REPORT_TRACE, BENCH_REPORT_TYPES };
+
 struct bench_report {
-    bool latency, trace; /* types; none, but another option: latency */
-    uint32_t every;      /* --sampling; 0: all */
-    uint32_t rate_ms;    /* 0: one report at the end */
+    bool types[BENCH_REPORT_TYPES]; /* none, but another option: latency */
+    uint32_t sampling;              /* 1: all, 2: every 2nd, 3: every 4th, ...; 0: not said */
+    uint32_t rate_ms;               /* 0: one report at the end */
     const char *directory;
     const char *model; /* the name of a report's program */
     bool overwrite;
@@ -23,10 +25,12 @@ struct bench_report {
     bool failed; /* told already */
 };
 
-/* --type, --sampling, --report-rate, --report-dir; CLI_YES, or the exit status after a message. */
-int bench_report_type(const char *text, struct bench_report *report);
-int bench_report_sampling(const char *text, struct bench_report *report);
-int bench_report_rate(const char *text, struct bench_report *report);
+/* The choices of --type and --sampling. */
+extern const char *const bench_report_types[];
+extern const char *const bench_report_samplings[];
+
+/* --report-rate: milliseconds, or a time with its unit; false if it is none. */
+bool bench_report_parse_rate(const char *text, uint32_t *out_ms);
 
 bool bench_report_wanted(const struct bench_report *report);
 

@@ -16,6 +16,7 @@
 #include "timeline/timeline.h"
 
 enum cli_exit {
+    CLI_DONE = -1, /* --help was printed; CLI_YES for the shell */
     CLI_YES = 0,
     CLI_NO = 1,    /* no, or it failed */
     CLI_USAGE = 2, /* a wrong command line, or input that cannot be read */
@@ -26,34 +27,6 @@ enum cli_exit {
     CLI_COMMAND_NOT_FOUND = 127,
 };
 
-struct cli_command {
-    const char *name;
-    const char *summary;
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
-    bool reads;                        /* files from others: its memory is limited */
-};
-
-int cmd_record(int argc, char **argv);
-int cmd_info(int argc, char **argv);
-int cmd_ls(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
-int cmd_import(int argc, char **argv);
-int cmd_diff(int argc, char **argv);
-int cmd_compare(int argc, char **argv);
-int cmd_export(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_summary(int argc, char **argv);
-int cmd_explain(int argc, char **argv);
-int cmd_cat(int argc, char **argv);
-int cmd_stats(int argc, char **argv);
-int cmd_annotate(int argc, char **argv);
-int cmd_query(int argc, char **argv);
-int cmd_inspect(int argc, char **argv);
-int cmd_bench(int argc, char **argv);
-int cmd_gate(int argc, char **argv);
-int cmd_serve(int argc, char **argv);
-int cmd_live(int argc, char **argv);
-
 /* "inferogram: ..." on stderr; control characters in it become '?'. */
 void cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -62,9 +35,6 @@ bool cli_told_of_limit(void);
 
 /* The same for a wrong command line; points to --help and returns CLI_USAGE. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* What getopt_long could not understand, said in full sentences. */
-int cli_bad_option(const char *command, int option, char **argv);
 
 /* A status as an exit status, for commands without one of their own. */
 int cli_exit_for(enum ifg_status status);
@@ -97,5 +67,8 @@ const char *cli_bold(bool on, int fd);
  * read by one of these two. */
 bool cli_parse_seconds(const char *text, double *out_seconds);
 bool cli_parse_ns(const char *text, uint64_t *out_ns);
+
+/* A size such as 500000, 20M, 1.5MB (of 1000s); false if it is none. */
+bool cli_parse_size(const char *text, size_t *out_bytes);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram annotate: source and machine code of a function with the samples of each line. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,30 +8,10 @@
 #include "analyze/annotate.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/module_name.h"
 #include "cli/nearest.h"
 #include "cli/stats_functions.h"
-
-static const char help[] =
-    "usage: inferogram annotate FILE FUNCTION [--model NAME] [--thread T] [--all] [--json]\n"
-    "\n"
-    "Shows the source lines and the instructions of one function of the program, each with its\n"
-    "share of the function's samples. Code and sources are in the trace, so this works on any\n"
-    "machine (x86-64 code only). 'inferogram stats --by function' lists the functions.\n"
-    "\n"
-    "FUNCTION is a name, a part of one, or an address in a module (0x1234). If it may mean\n"
-    "several functions, they are listed.\n"
-    "\n"
-    "  --model NAME  only samples that were taken while this model worked\n"
-    "  --op NAME     only samples inside this operator\n"
-    "  --thread T    only those of the thread with this number or name\n"
-    "  --all         all instructions, also where no samples are near\n"
-    "  --json        for scripts: docs/annotate.md\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help        this text\n"
-    "\n"
-    "Exit status: 0; 1 if no function, or more than one, is meant; 2 if FILE cannot be read or\n"
-    "an option is wrong.\n";
 
 #define OUTPUT_MAX      (1u << 30)
 #define MATCHES_MAX     20
@@ -53,52 +32,19 @@ struct request {
     const struct annotation *annotation;
 };
 
-static int parse(int argc, char **argv, struct request *request, bool *out_done)
-{
-    static const struct option options[] = {
-        { "model", required_argument, NULL, 'm' },
-        { "op", required_argument, NULL, 'o' },
-        { "thread", required_argument, NULL, 't' },
-        { "all", no_argument, NULL, 'a' },
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        switch (option) {
-        case 'm':
-            request->filter.model = optarg;
-            break;
-        case 'o':
-            request->filter.op = optarg;
-            break;
-        case 't':
-            request->filter.thread = optarg;
-            break;
-        case 'a':
-            request->all = true;
-            break;
-        case 'j':
-            request->json = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        default:
-            return cli_bad_option("annotate", option, argv);
-        }
-    }
-    if (argc - optind < 2)
-        return cli_usage("annotate", "which trace, and which function? Give a file and a name");
-    if (argc - optind > 2)
-        return cli_usage("annotate", "one function at a time; '%s' is too many", argv[optind + 2]);
-    request->path = argv[optind];
-    request->function = module_name_copied(argv[optind + 1]);
-    return CLI_YES;
-}
+static const struct option_row option_rows[] = {
+    { "model", 0, "NAME", "only samples that were taken while this model worked", OPTION_TEXT,
+      IFG_AT(struct request, filter.model) },
+    { "op", 0, "NAME", "only samples inside this operator", OPTION_TEXT,
+      IFG_AT(struct request, filter.op) },
+    { "thread", 0, "T", "only samples of the thread with this number or name", OPTION_TEXT,
+      IFG_AT(struct request, filter.thread) },
+    { "all", 0, NULL, "show all instructions, also where no samples are near", OPTION_FLAG,
+      IFG_AT(struct request, all) },
+    { "json", 0, NULL, "print one JSON document, described in docs/annotate.md", OPTION_FLAG,
+      IFG_AT(struct request, json) },
+    { 0 },
+};
 
 static double percent(uint64_t part, uint64_t all)
 {
@@ -516,20 +462,50 @@ static int print_annotation(struct request *request, const struct timeline *time
     return code;
 }
 
-int cmd_annotate(int argc, char **argv)
+static int take_words(const struct option_words *words, struct request *request)
+{
+    if (words->count < 2)
+        return cli_usage("annotate", "which trace, and which function? Give a file and a name");
+    if (words->count > 2)
+        return cli_usage("annotate", "one function at a time; '%s' is too many", words->items[2]);
+    request->path = words->items[0];
+    request->function = module_name_copied(words->items[1]);
+    return CLI_YES;
+}
+
+static int run(int argc, char **argv)
 {
     struct request request = { 0 };
+    struct option_words words;
     struct trace_reader *reader = NULL;
     const struct timeline *timeline = NULL;
-    bool done = false;
-    int code = parse(argc, argv, &request, &done);
+    int code = options_parse(&annotate_command, argc, argv, &request, &words);
 
-    if (!code && !done) {
+    if (!code)
+        code = take_words(&words, &request);
+    if (!code)
         code = cli_load(request.path, &reader, &timeline);
-        if (!code)
-            code = print_annotation(&request, timeline);
-    }
+    if (!code)
+        code = print_annotation(&request, timeline);
     timeline_destroy(timeline);
     trace_reader_close(reader);
     return code;
 }
+
+const struct cli_command annotate_command = {
+    .name = "annotate",
+    .summary = "source and machine code of a function with the samples of each line",
+    .usage = "FILE FUNCTION [--model NAME] [--thread T] [--all] [--json]",
+    .about = "Shows the source lines and the instructions of one function of the program, each "
+             "with its share of the function's samples. Code and sources are in the trace, so this "
+             "works on any machine (x86-64 code only). 'inferogram stats --by function' lists the "
+             "functions.\n"
+             "FUNCTION is a name, a part of one, or an address in a module (0x1234). If it may "
+             "mean several functions, they are listed.",
+    .tables = { option_rows },
+    .exits = "0 success, 1 no function, or more than one, is meant, 2 FILE cannot be read or an "
+             "option is wrong",
+    .operands = OPERANDS_TRACES,
+    .reads = true,
+    .run = run,
+};

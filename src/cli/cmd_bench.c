@@ -2,67 +2,21 @@
 /* inferogram bench: how long a model takes, how certain that is, and whether to trust it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "bench/runner/find_ort.h"
 #include "cli/bench_options.h"
 #include "cli/bench_report.h"
 #include "cli/bench_text.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/html_file.h"
 #include "export/sink.h"
-
-static const char help[] =
-    "usage: inferogram bench MODEL [OPTIONS]\n"
-    "\n"
-    "Runs a model and says how long it takes, how sure that is, and whether this machine can be "
-    "trusted.\n"
-    "\n"
-    "  -n, --iterations N, -w, --warmup N, --duration T    of each process (100); before them "
-    "(auto); in all\n"
-    "  --processes N, --warmup-max T, --seed N             fresh processes (5); at most (10s); of "
-    "the data\n"
-    "  --batch N, --dim NAME=N, --shape [IN:]1x3x224x224   sizes of free dimensions, shape of an "
-    "input\n"
-    "  --value IN=V, --input-data PATH                     every element of IN; .npy, .npz, folder "
-    "of them\n"
-    "  --threads N[,N...], --opt LEVEL, --pin CPU          a row for each N; none, basic, "
-    "extended, all\n"
-    "  --ep LIST, --ep-sets LIST, --require                a row for each of cpu,cuda or "
-    "'all;cpu+npu;cpu'\n"
-    "  --policy P, --session-config K=V, --set K=V         device policy; settings of ONNX "
-    "Runtime, "
-    "of any\n"
-    "  --ort PATH, --runtime PLUGIN, --patience T          which ONNX Runtime; other runtime; a "
-    "hang "
-    "(10m)\n"
-    "  --scenario S, --concurrency N, --per-query N        single, multi, server, offline; "
-    "workers\n"
-    "  --rate R, --slo T, --find-rate                      server: queries/s; latency to meet; "
-    "find "
-    "R\n"
-    "  --start-iter N, --start-delay T, --samples N        which iterations of a process are kept\n"
-    "  --ops[=N], --load-only, --trace FILE, -f, --force   operators of N inferences (50); a "
-    "trace; "
-    "replace\n"
-    "  --live, --percentile RULE, -q, --quiet              a line every second; linear or nearest\n"
-    "  --json, --csv, --winml-json, -o, --output FILE      instead of text; JSON to FILE as well\n"
-    "  --type latency|trace, --report-dir DIR              reports of single inferences; into "
-    "DIR (.)\n"
-    "  --sampling full|half|...|sixteenth, --report-rate MS  of every 2nd to 16th; one per "
-    "interval\n"
-    "  --html FILE                                         as well: one page that can be mailed\n"
-    "  --help                                              this text\n"
-    "\n"
-    "Exit status: 0 measured; 1 the model cannot be run; 2 usage or unreadable input; 3 "
-    "interrupted;\n"
-    "4 there is no ONNX Runtime, or not the provider. Everything is explained in "
-    "inferogram-bench(1).\n";
 
 #define OUTPUT_MAX     (1u << 30)
 #define ITERATIONS_MAX 100000000u
@@ -77,10 +31,11 @@ enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_WINML };
 struct request {
     struct bench_arguments arguments;
     enum format format;
+    uint32_t percentile; /* the rule: linear, nearest */
     const char *output;
     const char *html;
     struct bench_report report;
-    char *threads[THREADS_MAX];
+    char *threads[THREADS_MAX]; /* a row for each */
     size_t thread_count;
     double duration_s;
     bool iterations_given;
@@ -89,58 +44,15 @@ struct request {
     bool quiet;
 };
 
-enum {
-    OPTION_DURATION = 1000,
-    OPTION_PROCESSES,
-    OPTION_WARMUP_MAX,
-    OPTION_EP,
-    OPTION_EP_SETS,
-    OPTION_REQUIRE,
-    OPTION_SCENARIO,
-    OPTION_CONCURRENCY,
-    OPTION_PER_QUERY,
-    OPTION_RATE,
-    OPTION_SLO,
-    OPTION_FIND_RATE,
-    OPTION_START_ITER,
-    OPTION_START_DELAY,
-    OPTION_SAMPLES,
-    OPTION_OPS,
-    OPTION_TRACE,
-    OPTION_LOAD_ONLY,
-    OPTION_LIVE,
-    OPTION_PERCENTILE,
-    OPTION_JSON,
-    OPTION_CSV,
-    OPTION_WINML,
-    OPTION_HTML,
-    OPTION_TYPE,
-    OPTION_SAMPLING,
-    OPTION_REPORT_RATE,
-    OPTION_REPORT_DIR,
-};
-
 /* ---- the command line ---- */
 
-static int take_scenario(const char *text, enum bench_scenario *out_scenario)
+static int take_threads(const struct option_use *use, void *user)
 {
-    static const char *const names[] = { "single", "multi", "server", "offline" };
+    struct request *request = user;
+    char *rest = use->value;
 
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out_scenario = (enum bench_scenario)i;
-            return CLI_YES;
-        }
-    }
-    return cli_usage("bench", "'%s' is not a scenario (single, multi, server, offline)", text);
-}
-
-static int take_threads(char *text, struct request *request)
-{
-    char *rest = text;
-
-    if (!strchr(text, ','))
-        return bench_option_take("bench", BENCH_OPTION_THREADS, text, &request->arguments);
+    if (!strchr(rest, ','))
+        return bench_take_threads(use, &request->arguments);
     request->thread_count = 0;
     while (rest) {
         char *one = strsep(&rest, ",");
@@ -153,195 +65,109 @@ static int take_threads(char *text, struct request *request)
     return CLI_YES;
 }
 
-static int take_time(const char *option, const char *text, bool zero, double *out_seconds)
+static int take_warmup(const struct option_use *use, void *user)
 {
-    if (!cli_parse_seconds(text, out_seconds) || (!zero && !(*out_seconds > 0)))
-        return cli_usage("bench", "'%s' is not a time for %s (2, 1.5s, 500ms, 3m)", text, option);
-    return CLI_YES;
-}
-
-static int take_count(const char *option, const char *text, uint64_t most, uint32_t *out_count)
-{
+    struct request *request = user;
     uint64_t number;
 
-    if (!bench_parse_count(text, 1, most, &number))
-        return cli_usage("bench", "'%s' is not a number for %s (1 to %llu)", text, option,
-                         (unsigned long long)most);
-    *out_count = (uint32_t)number;
+    if (strcmp(use->value, "auto") == 0) {
+        request->arguments.options.warmup = -1;
+        return CLI_YES;
+    }
+    if (!bench_parse_count(use->value, 0, ITERATIONS_MAX, &number))
+        return options_bad_value(use, "a number of warm-up iterations, nor 'auto'");
+    request->arguments.options.warmup = (int64_t)number;
     return CLI_YES;
 }
 
-static int take_rate(const char *text, double *out_rate)
+static int take_report_rate(const struct option_use *use, void *user)
 {
-    char *end;
+    struct request *request = user;
 
-    *out_rate = strtod(text, &end);
-    if (strcmp(end, "/s") == 0)
-        end += 2;
-    if (end == text || *end || !isfinite(*out_rate) || !(*out_rate > 0) || *out_rate > 1e7)
-        return cli_usage("bench", "'%s' is not a rate (queries per second: --rate 50)", text);
+    if (!bench_report_parse_rate(use->value, &request->report.rate_ms))
+        return options_bad_value(use, "a time (50 and up, in ms, or 2s)");
     return CLI_YES;
 }
 
-static int take_how_much(int option, const char *value, struct request *request)
-{
-    struct bench_options *options = &request->arguments.options;
-    uint64_t number;
+static const char *const scenarios[] = { "single", "multi", "server", "offline", NULL };
+static const char *const rules[] = { "linear", "nearest", NULL };
 
-    switch (option) {
-    case 'n':
-        request->iterations_given = true;
-        return take_count("--iterations", value, ITERATIONS_MAX, &options->iterations);
-    case 'w':
-        if (strcmp(value, "auto") == 0) {
-            options->warmup = -1;
-            return CLI_YES;
-        }
-        if (!bench_parse_count(value, 0, ITERATIONS_MAX, &number))
-            return cli_usage("bench", "'%s' is not a number of warm-up iterations, nor 'auto'",
-                             value);
-        options->warmup = (int64_t)number;
-        return CLI_YES;
-    case OPTION_DURATION:
-        return take_time("--duration", value, false, &request->duration_s);
-    case OPTION_WARMUP_MAX:
-        return take_time("--warmup-max", value, true, &options->warmup_max_s);
-    case OPTION_PROCESSES:
-        return take_count("--processes", value, PROCESSES_MAX, &options->processes);
-    case OPTION_START_ITER:
-        if (!bench_parse_count(value, 0, ITERATIONS_MAX, &options->start_iter))
-            return cli_usage("bench", "'%s' is not a number of iterations", value);
-        return CLI_YES;
-    case OPTION_START_DELAY:
-        return take_time("--start-delay", value, true, &options->start_delay_s);
-    case OPTION_SAMPLES:
-        if (!bench_parse_count(value, 1, ITERATIONS_MAX, &options->keep))
-            return cli_usage("bench", "'%s' is not a number of samples (1 and up)", value);
-        return CLI_YES;
-    default:
-        options->ops = OPS_DEFAULT;
-        return value ? take_count("--ops", value, OPS_MAX, &options->ops) : CLI_YES;
-    }
-}
+#define AT(member)        IFG_AT(struct request, member)
+#define AT_OPTION(member) IFG_AT(struct request, arguments.options.member)
 
-static int take_load(int option, char *value, struct request *request)
-{
-    struct bench_options *options = &request->arguments.options;
-    double seconds;
-    int code;
+static const struct option_row measuring_rows[] = {
+    { .kind = OPTION_HEADING, .help = "How much" },
+    { "iterations", 'n', "N", "inferences of each process [100]", OPTION_COUNT,
+      AT_OPTION(iterations), IFG_GIVEN(struct request, iterations_given), .least = 1,
+      .most = ITERATIONS_MAX },
+    { "duration", 0, "T", "measure so long in all, instead of N inferences", OPTION_SECONDS,
+      AT(duration_s) },
+    { "processes", 0, "N", "measure in this many fresh processes [5]", OPTION_COUNT,
+      AT_OPTION(processes), .least = 1, .most = PROCESSES_MAX },
+    { "warmup", 'w', "N", "inferences before, or auto: until their times are steady [auto]",
+      OPTION_CALL, .take = take_warmup },
+    { "warmup-max", 0, "T", "end an automatic warm-up after so long [10s]", OPTION_SECONDS,
+      AT_OPTION(warmup_max_s), .zero = true },
+    { "start-iter", 0, "N", "leave the first N iterations of a process out [0]", OPTION_COUNT,
+      AT_OPTION(start_iter), .most = ITERATIONS_MAX },
+    { "start-delay", 0, "T", "leave out what starts earlier than this [0]", OPTION_SECONDS,
+      AT_OPTION(start_delay_s), .zero = true },
+    { "samples", 0, "N", "keep at most N iterations of a process [all]", OPTION_COUNT,
+      AT_OPTION(keep), .least = 1, .most = ITERATIONS_MAX },
+    { "load-only", 0, NULL, "load the model and run no inference", OPTION_FLAG,
+      AT_OPTION(load_only) },
+    { .kind = OPTION_HEADING, .help = "A row for each" },
+    { "threads", 0, "N[,N...]", "numbers of intra-op threads", OPTION_CALL, .take = take_threads },
+    { "ep", 0, "LIST", "execution providers: cpu,cuda", OPTION_CALL, .take = bench_take_providers },
+    { "ep-sets", 0, "LIST", "sets of providers: 'all;cpu+npu;cpu'", OPTION_CALL,
+      .take = bench_take_provider_sets },
+    { "require", 0, NULL, "fail when a row cannot be measured", OPTION_FLAG, AT(require) },
+    { .kind = OPTION_HEADING, .help = "Load" },
+    { "scenario", 0, "S", "{} [single]", OPTION_CHOICE, AT_OPTION(scenario), .choices = scenarios },
+    { "concurrency", 0, "N", "workers [1; server, offline: one per CPU]", OPTION_COUNT,
+      AT_OPTION(concurrency), .least = 1, .most = WORKERS_MAX },
+    { "per-query", 0, "N", "multi: inferences of a query [8]", OPTION_COUNT, AT_OPTION(per_query),
+      .least = 1, .most = ITERATIONS_MAX },
+    { "rate", 0, "R", "server: queries per second", OPTION_NUMBER, AT_OPTION(rate_hz), .most = 1e7,
+      .suffix = "/s", .what = "a rate (queries per second: --rate 50)" },
+    { "slo", 0, "T", "the latency to meet", OPTION_SECONDS, AT_OPTION(slo_ms), .scale = 1e3 },
+    { "find-rate", 0, NULL, "server: find the highest rate that meets --slo", OPTION_FLAG,
+      AT_OPTION(find_rate) },
+    { 0 },
+};
 
-    switch (option) {
-    case OPTION_SCENARIO:
-        return take_scenario(value, &options->scenario);
-    case OPTION_CONCURRENCY:
-        return take_count("--concurrency", value, WORKERS_MAX, &options->concurrency);
-    case OPTION_PER_QUERY:
-        return take_count("--per-query", value, ITERATIONS_MAX, &options->per_query);
-    case OPTION_RATE:
-        return take_rate(value, &options->rate_hz);
-    case OPTION_SLO:
-        code = take_time("--slo", value, false, &seconds);
-        options->slo_ms = 1e3 * seconds;
-        return code;
-    default:
-        options->find_rate = true;
-        return CLI_YES;
-    }
-}
+static const struct option_row output_rows[] = {
+    { .kind = OPTION_HEADING, .help = "Output" },
+    { "json", 0, NULL, "print JSON, described in docs/json.md", OPTION_SET, AT(format),
+      .value = FORMAT_JSON },
+    { "csv", 0, NULL, "print CSV", OPTION_SET, AT(format), .value = FORMAT_CSV },
+    { "winml-json", 0, NULL, "print JSON as WinMLRunner does", OPTION_SET, AT(format),
+      .value = FORMAT_WINML },
+    { "output", 'o', "FILE", "write the JSON to FILE as well", OPTION_PATH, AT(output),
+      .files = "*.json" },
+    { "html", 0, "FILE", "write one page that can be mailed as well; '-' for stdout", OPTION_PATH,
+      AT(html), .files = "*.html" },
+    { "percentile", 0, "RULE", "{} [linear]", OPTION_CHOICE, AT(percentile), .choices = rules },
+    { "ops", 0, "N", "also record the operators of N inferences [50]", OPTION_COUNT, AT_OPTION(ops),
+      .optional = true, .value = OPS_DEFAULT, .least = 1, .most = OPS_MAX },
+    { "trace", 0, "FILE", "also write a trace", OPTION_PATH, AT_OPTION(trace), .files = "*.ifg" },
+    { "force", 'f', NULL, "replace files that exist", OPTION_FLAG, AT_OPTION(trace_overwrite) },
+    { "live", 0, NULL, "print a line every second", OPTION_FLAG, AT(live) },
+    { "quiet", 'q', NULL, "no plan, no progress", OPTION_FLAG, AT(quiet) },
+    { .kind = OPTION_HEADING, .help = "Reports of single inferences" },
+    { "type", 0, "TYPE", "{}; may be given twice [latency]", OPTION_LIST, AT(report.types),
+      .choices = bench_report_types },
+    { "sampling", 0, "S", "{}: which part of them [full]", OPTION_CHOICE, AT(report.sampling),
+      .value = 1, .choices = bench_report_samplings },
+    { "report-rate", 0, "MS", "a report per interval [one at the end]", OPTION_CALL,
+      .take = take_report_rate },
+    { "report-dir", 0, "DIR", "where they go [.]", OPTION_PATH, AT(report.directory),
+      .files = "/" },
+    { 0 },
+};
 
-static int take_output(int option, char *value, struct request *request)
-{
-    struct bench_options *options = &request->arguments.options;
-
-    switch (option) {
-    case OPTION_TRACE:
-        options->trace = value;
-        return *value ? CLI_YES : cli_usage("bench", "the file name after --trace is empty");
-    case 'f':
-        options->trace_overwrite = true;
-        return CLI_YES;
-    case 'o':
-        request->output = value;
-        return *value ? CLI_YES : cli_usage("bench", "the file name after -o is empty");
-    case OPTION_HTML:
-        request->html = value;
-        return *value ? CLI_YES : cli_usage("bench", "the file name after --html is empty");
-    case 'q':
-        request->quiet = true;
-        return CLI_YES;
-    case OPTION_LIVE:
-        request->live = true;
-        return CLI_YES;
-    case OPTION_PERCENTILE:
-        options->nearest = strcmp(value, "nearest") == 0;
-        if (!options->nearest && strcmp(value, "linear") != 0)
-            return cli_usage("bench", "'%s' is not a rule for percentiles (linear, nearest)",
-                             value);
-        return CLI_YES;
-    default:
-        request->format = option == OPTION_JSON  ? FORMAT_JSON
-                          : option == OPTION_CSV ? FORMAT_CSV
-                                                 : FORMAT_WINML;
-        return CLI_YES;
-    }
-}
-
-static int take_report(int option, const char *value, struct request *request)
-{
-    switch (option) {
-    case OPTION_TYPE:
-        return bench_report_type(value, &request->report);
-    case OPTION_SAMPLING:
-        return bench_report_sampling(value, &request->report);
-    case OPTION_REPORT_RATE:
-        return bench_report_rate(value, &request->report);
-    default:
-        request->report.directory = value;
-        return *value ? CLI_YES : cli_usage("bench", "the name after --report-dir is empty");
-    }
-}
-
-/* One option that bench has for itself. */
-static int take(int option, char *value, struct request *request)
-{
-    switch (option) {
-    case 'n':
-    case 'w':
-    case OPTION_DURATION:
-    case OPTION_WARMUP_MAX:
-    case OPTION_PROCESSES:
-    case OPTION_START_ITER:
-    case OPTION_START_DELAY:
-    case OPTION_SAMPLES:
-    case OPTION_OPS:
-        return take_how_much(option, value, request);
-    case OPTION_SCENARIO:
-    case OPTION_CONCURRENCY:
-    case OPTION_PER_QUERY:
-    case OPTION_RATE:
-    case OPTION_SLO:
-    case OPTION_FIND_RATE:
-        return take_load(option, value, request);
-    case OPTION_EP:
-    case OPTION_EP_SETS:
-        return bench_take_providers("bench", value, option == OPTION_EP_SETS, &request->arguments);
-    case OPTION_REQUIRE:
-        request->require = true;
-        return CLI_YES;
-    case OPTION_TYPE:
-    case OPTION_SAMPLING:
-    case OPTION_REPORT_RATE:
-    case OPTION_REPORT_DIR:
-        return take_report(option, value, request);
-    case OPTION_LOAD_ONLY:
-        request->arguments.options.load_only = true;
-        return CLI_YES;
-    case BENCH_OPTION_THREADS:
-        return take_threads(value, request);
-    default:
-        return take_output(option, value, request);
-    }
-}
+#undef AT
+#undef AT_OPTION
 
 /* A row for each number of threads, for each row that there is. */
 static int multiply_rows(struct request *request)
@@ -407,77 +233,8 @@ static int check(struct request *request)
                          "--start-iter %llu leaves none of %u iterations; ask for more with -n",
                          (unsigned long long)options->start_iter, options->iterations);
     options->duration_s = request->duration_s / options->processes;
+    options->nearest = request->percentile != 0;
     return multiply_rows(request);
-}
-
-static int parse(int argc, char **argv, struct request *request, bool *out_done)
-{
-    static const struct option options[] = {
-        { "iterations", required_argument, NULL, 'n' },
-        { "warmup", required_argument, NULL, 'w' },
-        { "duration", required_argument, NULL, OPTION_DURATION },
-        { "processes", required_argument, NULL, OPTION_PROCESSES },
-        { "warmup-max", required_argument, NULL, OPTION_WARMUP_MAX },
-        { "ep", required_argument, NULL, OPTION_EP },
-        { "ep-sets", required_argument, NULL, OPTION_EP_SETS },
-        { "require", no_argument, NULL, OPTION_REQUIRE },
-        { "scenario", required_argument, NULL, OPTION_SCENARIO },
-        { "concurrency", required_argument, NULL, OPTION_CONCURRENCY },
-        { "per-query", required_argument, NULL, OPTION_PER_QUERY },
-        { "rate", required_argument, NULL, OPTION_RATE },
-        { "slo", required_argument, NULL, OPTION_SLO },
-        { "find-rate", no_argument, NULL, OPTION_FIND_RATE },
-        { "start-iter", required_argument, NULL, OPTION_START_ITER },
-        { "start-delay", required_argument, NULL, OPTION_START_DELAY },
-        { "samples", required_argument, NULL, OPTION_SAMPLES },
-        { "ops", optional_argument, NULL, OPTION_OPS },
-        { "trace", required_argument, NULL, OPTION_TRACE },
-        { "force", no_argument, NULL, 'f' },
-        { "load-only", no_argument, NULL, OPTION_LOAD_ONLY },
-        { "live", no_argument, NULL, OPTION_LIVE },
-        { "percentile", required_argument, NULL, OPTION_PERCENTILE },
-        { "json", no_argument, NULL, OPTION_JSON },
-        { "csv", no_argument, NULL, OPTION_CSV },
-        { "winml-json", no_argument, NULL, OPTION_WINML },
-        { "output", required_argument, NULL, 'o' },
-        { "html", required_argument, NULL, OPTION_HTML },
-        { "type", required_argument, NULL, OPTION_TYPE },
-        { "sampling", required_argument, NULL, OPTION_SAMPLING },
-        { "report-rate", required_argument, NULL, OPTION_REPORT_RATE },
-        { "report-dir", required_argument, NULL, OPTION_REPORT_DIR },
-        { "quiet", no_argument, NULL, 'q' },
-        { "help", no_argument, NULL, 'h' },
-        BENCH_COMMON_OPTIONS,
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":n:w:fo:qh", options, NULL)) != -1) {
-        int code;
-
-        if (option == 'h') {
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        if (option == ':' || option == '?')
-            return cli_bad_option("bench", option, argv);
-        if (option > BENCH_OPTION_FIRST && option != BENCH_OPTION_THREADS)
-            code = bench_option_take("bench", option, optarg, &request->arguments);
-        else
-            code = take(option, optarg, request);
-        if (code)
-            return code;
-    }
-    if (optind == argc)
-        return cli_usage("bench", "which model? Give a file");
-    if (optind + 1 < argc)
-        return cli_usage("bench",
-                         "one model at a time; '%s' is too many. To compare two, use "
-                         "'inferogram compare'",
-                         argv[optind + 1]);
-    request->arguments.options.model = argv[optind];
-    return check(request);
 }
 
 /* ---- before and while it runs ---- */
@@ -670,25 +427,58 @@ static int measure(struct request *request)
     return code;
 }
 
-int cmd_bench(int argc, char **argv)
+static int bench(struct request *request, int argc, char **argv)
 {
-    static struct request request; /* too large for the stack */
-    bool done = false;
+    struct bench_options *options = &request->arguments.options;
+    struct option_words words;
+    int code = options_parse(&bench_command, argc, argv, request, &words);
+
+    if (!code)
+        code = options_one_word(&bench_command, &words, "which model? Give a file",
+                                "one model at a time, and 'inferogram compare' for two",
+                                &options->model);
+    if (!code)
+        code = check(request);
+    if (!code)
+        code = check_kind(options->model);
+    if (!code)
+        code = check_output(request);
+    if (code)
+        return code;
+    say_library(request);
+    if (!request->quiet && !bench_check_model(options->model, options->runtime, NULL, NULL))
+        bench_say_plan(options);
+    return measure(request);
+}
+
+static int run(int argc, char **argv)
+{
+    struct request *request = ifg_alloc(1, sizeof *request);
     int code;
 
-    bench_arguments_init(&request.arguments, argc, argv);
-    code = parse(argc, argv, &request, &done);
-    if (!code && !done)
-        code = check_kind(request.arguments.options.model);
-    if (!code && !done)
-        code = check_output(&request);
-    if (!code && !done) {
-        say_library(&request);
-        if (!request.quiet && !bench_check_model(request.arguments.options.model,
-                                                 request.arguments.options.runtime, NULL, NULL))
-            bench_say_plan(&request.arguments.options);
-        code = measure(&request);
+    if (!request) {
+        cli_say("out of memory");
+        return CLI_NO;
     }
-    bench_arguments_fini(&request.arguments);
+    bench_arguments_init(&request->arguments, argc, argv);
+    code = bench(request, argc, argv);
+    bench_arguments_fini(&request->arguments);
+    ifg_free(request);
     return code;
 }
+
+const struct cli_command bench_command = {
+    .name = "bench",
+    .summary = "how long a model takes, how certain that is, and whether to trust it",
+    .usage = "MODEL [OPTIONS]",
+    .about = "Runs a model and says how long it takes, how sure that is, and whether this machine "
+             "can be trusted. Everything is explained in inferogram-bench(1).",
+    .tables = { measuring_rows, bench_rows, output_rows },
+    .examples = "inferogram bench model.onnx\n"
+                "inferogram bench model.onnx --threads 1,2,4 --ep cpu,cuda\n"
+                "inferogram bench model.onnx --scenario server --find-rate --slo 20ms",
+    .exits = "0 measured, 1 the model cannot be run, 2 usage or unreadable input, 3 interrupted, 4 "
+             "there is no ONNX Runtime, or not the provider",
+    .operands = OPERANDS_MODELS,
+    .run = run,
+};

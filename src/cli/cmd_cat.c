@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram cat: everything that is in a trace, one JSON object a line, written as it comes. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "timeline/samples.h"
-
-static const char help[] =
-    "usage: inferogram cat FILE [--type TYPE[,TYPE...]]\n"
-    "\n"
-    "Prints every record of a trace as one JSON object per line, for jq, grep and scripts. Each\n"
-    "has a 'type'; times are nanoseconds since the trace's begin. Ids are those of the tables of\n"
-    "'inferogram query'. Lines are written as they are made, however long the trace is.\n"
-    "\n"
-    "  --type TYPES     only these: trace, fact, instrument, loss, process, thread, model,\n"
-    "                   property, place, slice, message, counter, async, flow, frame, sample,\n"
-    "                   state; several with commas between them\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help           this text\n"
-    "\n"
-    "Exit status: 0 success, 1 the output cannot be written, 2 FILE cannot be read or an option\n"
-    "is wrong.\n";
 
 /* Written out when so much has come together. */
 #define PIECE_BYTES (64u << 10)
@@ -49,7 +33,7 @@ enum type {
     TYPES
 };
 
-static const char *const type_names[TYPES] = {
+static const char *const type_names[TYPES + 1] = {
     "trace", "fact",    "instrument", "loss",  "process", "thread", "model",  "property", "place",
     "slice", "message", "counter",    "async", "flow",    "frame",  "sample", "state",
 };
@@ -58,6 +42,7 @@ struct cat {
     const struct timeline *timeline;
     const struct trace_tables *tables;
     bool wanted[TYPES];
+    bool chosen; /* not all of them */
     struct ifg_bytes out;
     struct ifg_json json;
     int code;
@@ -391,65 +376,27 @@ static int write_all(struct cat *cat)
 
 /* ---- the command ---- */
 
-static int choose_types(struct cat *cat, const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, ",");
-        size_t type = 0;
+static const struct option_row option_rows[] = {
+    { "type", 0, "TYPE[,TYPE...]", "only these: {}", OPTION_LIST, IFG_AT(struct cat, wanted),
+      IFG_GIVEN(struct cat, chosen), .choices = type_names },
+    { 0 },
+};
 
-        while (type < TYPES &&
-               (strlen(type_names[type]) != length || strncmp(type_names[type], text, length) != 0))
-            type++;
-        if (type == TYPES)
-            return cli_usage("cat", "there are no records of type '%.*s'", (int)length, text);
-        cat->wanted[type] = true;
-        text += length;
-        text += *text == ',';
-    }
-    return CLI_YES;
-}
-
-static int parse(int argc, char **argv, struct cat *cat, bool *out_done)
-{
-    static const struct option options[] = {
-        { "type", required_argument, NULL, 't' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    bool given = false;
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        if (option != 't')
-            return cli_bad_option("cat", option, argv);
-        given = true;
-        if (choose_types(cat, optarg))
-            return CLI_USAGE;
-    }
-    for (size_t i = 0; i < TYPES && !given; i++)
-        cat->wanted[i] = true;
-    if (optind == argc)
-        return cli_usage("cat", "which trace? Give a file");
-    if (optind + 1 < argc)
-        return cli_usage("cat", "one file at a time; '%s' is too many", argv[optind + 1]);
-    return CLI_YES;
-}
-
-int cmd_cat(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct cat cat = { 0 };
+    struct option_words words;
     struct trace_reader *reader = NULL;
-    bool done = false;
-    int code = parse(argc, argv, &cat, &done);
+    const char *path = NULL;
+    int code = options_parse(&cat_command, argc, argv, &cat, &words);
 
-    if (!code && !done)
-        code = cli_load(argv[optind], &reader, &cat.timeline);
-    if (!code && !done) {
+    if (!code)
+        code = options_one_trace(&cat_command, &words, &path);
+    for (size_t i = 0; i < TYPES && !cat.chosen; i++)
+        cat.wanted[i] = true;
+    if (!code)
+        code = cli_load(path, &reader, &cat.timeline);
+    if (!code) {
         cat.tables = trace_reader_tables(reader);
         code = write_all(&cat);
     }
@@ -457,3 +404,19 @@ int cmd_cat(int argc, char **argv)
     trace_reader_close(reader);
     return code;
 }
+
+const struct cli_command cat_command = {
+    .name = "cat",
+    .summary = "everything in a trace as lines of JSON",
+    .usage = "FILE [--type TYPE[,TYPE...]]",
+    .about = "Prints every record of a trace as one JSON object per line, for jq, grep and "
+             "scripts. Each has a 'type'; times are nanoseconds since the trace's begin. Ids are "
+             "those of the tables of 'inferogram query'. Lines are written as they are made, "
+             "however long the trace is.",
+    .tables = { option_rows },
+    .exits = "0 success, 1 the output cannot be written, 2 FILE cannot be read or an option is "
+             "wrong",
+    .operands = OPERANDS_TRACES,
+    .reads = true,
+    .run = run,
+};

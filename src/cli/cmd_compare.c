@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram compare: which is faster, and is it certain? */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,59 +9,11 @@
 #include "bench/compare/compare.h"
 #include "cli/bench_options.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/compare_output.h"
-
-static const char help[] =
-    "usage: inferogram compare A.onnx B.onnx ...            models, the baseline first\n"
-    "       inferogram compare MODEL --vary KEY=V1,V2,...   settings of one model\n"
-    "       inferogram compare --run -- CMD A --- CMD B     commands, in turns\n"
-    "       inferogram compare A.json B.json ...            results of `bench --json`\n"
-    "\n"
-    "Measures in turns and says REGRESSED, IMPROVED, SAME, or UNSURE and how much more would "
-    "tell.\n"
-    "\n"
-    "  --vary KEY=V1,...    threads, opt, ep, config.KEY, ort (libraries), or a key of --set\n"
-    "  --run, --measure W   commands; W is wall (default), cpu or json:KEY (a number they print)\n"
-    "  --threshold PCT      changes up to this many percent do not matter (default 2)\n"
-    "  --alpha A            share of wrong verdicts that is accepted (default 0.05)\n"
-    "  --pairs N            pairs of the first look (default 40; of processes 8)\n"
-    "  --pairs-max N        of the last look (default 16 times that; of processes 4 times)\n"
-    "  --processes N, --max-time T  spread the first look's pairs over (10); stop after (5m)\n"
-    "  --min-cosine C       outputs less alike than this are no improvement (default 0.95)\n"
-    "  --max-diff X         nor those with an element that is off by more (default: any)\n"
-    "  --no-accuracy, --ops, --force  no outputs; operators too; even what is not the same work\n"
-    "  --ort PATH, --runtime FILE, --threads N, --opt LEVEL, --policy P, --pin CPU, --patience T\n"
-    "  --session-config K=V, --set K=V, --seed N, --batch N, --dim D=N\n"
-    "  --shape I:1x3x8x8, --value I=X, --input-data PATH\n"
-    "  --json, --csv, --explain, -q, --quiet  for scripts; why a verdict is so; verdicts only\n"
-    "  --help               this text\n"
-    "\n"
-    "Exit status: 0 nothing regressed; 1 something did, or outputs differ; 2 wrong or unreadable "
-    "input;\n"
-    "3 unsure or interrupted; 4 the baseline, or all else, is not available here.\n";
 
 #define OUTPUT_MAX     (1u << 30)
 #define NAME_MAX_BYTES 60u
-
-enum {
-    OPTION_VARY = 1,
-    OPTION_RUN,
-    OPTION_MEASURE,
-    OPTION_THRESHOLD,
-    OPTION_ALPHA,
-    OPTION_PAIRS,
-    OPTION_PAIRS_MAX,
-    OPTION_PROCESSES,
-    OPTION_MAX_TIME,
-    OPTION_NO_ACCURACY,
-    OPTION_MIN_COSINE,
-    OPTION_MAX_DIFF,
-    OPTION_OPS,
-    OPTION_FORCE,
-    OPTION_JSON,
-    OPTION_CSV,
-    OPTION_EXPLAIN
-};
 
 struct request {
     struct bench_arguments arguments;
@@ -70,10 +21,10 @@ struct request {
     struct compare_output output;
     const char *vary;
     bool run;
-    enum compare_measure measure;
-    const char *key;
-    bool measure_given;
-    bool json, csv;
+    struct bench_metric metric;
+    bool metric_given;
+    bool json;
+    bool csv;
     struct compare_command commands[BENCH_VARIANTS_MAX];
     size_t command_count;
     char **rest;
@@ -82,161 +33,80 @@ struct request {
 
 /* ---- the command line ---- */
 
-static int take_percent(const char *text, double *out)
+static int take_vary_text(const struct option_use *use, void *user)
 {
-    char *end;
+    struct request *request = user;
 
-    *out = strtod(text, &end) / 100;
-    if (end == text || (*end && strcmp(end, "%") != 0) || !(*out > 0) || *out > 100)
-        return cli_usage("compare", "'%s' is not a percentage above 0", text);
+    if (request->vary)
+        return cli_usage("compare", "one --vary at a time");
+    request->vary = use->value;
     return CLI_YES;
 }
 
-static int take_measure(const char *text, struct request *request)
+static int take_metric(const struct option_use *use, void *user)
 {
-    request->measure_given = true;
-    if (strcmp(text, "wall") == 0) {
-        request->measure = COMPARE_WALL;
-    } else if (strcmp(text, "cpu") == 0) {
-        request->measure = COMPARE_CPU;
-    } else if (strncmp(text, "json:", 5) == 0 && text[5]) {
-        request->measure = COMPARE_JSON_KEY;
-        request->key = text + 5;
-    } else {
-        return cli_usage("compare", "'%s' cannot be measured; use wall, cpu or json:KEY", text);
-    }
+    struct request *request = user;
+
+    if (!bench_parse_metric(use->value, &request->metric))
+        return options_bad_value(use, "wall, cpu or json:KEY");
     return CLI_YES;
 }
 
-static int take_number(int option, const char *text, struct request *request)
+static const char *const metrics[] = { "wall", "cpu", "json:", NULL };
+
+#define AT(member) IFG_AT(struct request, member)
+
+static const struct option_row option_rows[] = {
+    { .kind = OPTION_HEADING, .help = "What" },
+    { "vary", 0, "KEY=V1,V2...", "threads, opt, ep, config.KEY, ort, or a key of --set",
+      OPTION_CALL, .take = take_vary_text },
+    { "run", 0, NULL, "compare commands", OPTION_FLAG, AT(run) },
+    { "measure", 0, "W", "of commands: wall, cpu or json:KEY, a number they print [wall]",
+      OPTION_CALL, IFG_GIVEN(struct request, metric_given), .choices = metrics,
+      .take = take_metric },
+    { "ops", 0, NULL, "compare operators, too", OPTION_FLAG, AT(compare.ops) },
+    { "force", 0, NULL, "compare even what is not the same work", OPTION_FLAG, AT(compare.force) },
+    { .kind = OPTION_HEADING, .help = "How certain" },
+    { "threshold", 0, "PCT", "changes up to this many percent do not matter [2]", OPTION_PERCENT,
+      AT(compare.threshold) },
+    { "alpha", 0, "A", "the share of wrong verdicts that is accepted [0.05]", OPTION_NUMBER,
+      AT(compare.alpha), .most = 0.499999999, .what = "a share between 0 and 0.5" },
+    { "pairs", 0, "N", "pairs of the first look [40; of processes 8]", OPTION_COUNT,
+      AT(compare.pairs), .least = 2, .most = 100000, .what = "a number of pairs (2 and up)" },
+    { "pairs-max", 0, "N", "pairs of the last look [16 times that; of processes 4 times]",
+      OPTION_COUNT, AT(compare.pairs_max), .least = 2, .most = 100000,
+      .what = "a number of pairs (2 and up)" },
+    { "processes", 0, "N", "spread the pairs of the first look over N processes [10]", OPTION_COUNT,
+      AT(compare.processes), .least = 1, .most = 1000 },
+    { "max-time", 0, "T", "stop after so long [5m]", OPTION_SECONDS, AT(compare.max_s) },
+    { .kind = OPTION_HEADING, .help = "Outputs of the models" },
+    BENCH_ACCURACY_ROWS(struct request, compare.limits),
+    { "no-accuracy", 0, NULL, "do not compare outputs", OPTION_OFF, AT(compare.accuracy) },
+    { 0 },
+};
+
+static const struct option_row output_rows[] = {
+    { .kind = OPTION_HEADING, .help = "Output" },
+    { "json", 0, NULL, "print JSON, described in docs/json.md", OPTION_FLAG, AT(json) },
+    { "csv", 0, NULL, "print CSV", OPTION_FLAG, AT(csv) },
+    { "explain", 0, NULL, "say why a verdict is so", OPTION_FLAG, AT(output.explain) },
+    { "quiet", 'q', NULL, "verdicts only", OPTION_FLAG, AT(output.quiet) },
+    { 0 },
+};
+
+#undef AT
+
+static int check(struct request *request, const struct option_words *words)
 {
-    struct compare_options *options = &request->compare;
-    uint64_t number = 0;
-    char *end;
-
-    switch (option) {
-    case OPTION_ALPHA:
-        options->alpha = strtod(text, &end);
-        if (end == text || *end || !(options->alpha > 0) || !(options->alpha < 0.5))
-            return cli_usage("compare", "'%s' is not a share between 0 and 0.5 (--alpha)", text);
-        return CLI_YES;
-    case OPTION_MAX_TIME:
-        if (!cli_parse_seconds(text, &options->max_s) || !(options->max_s > 0))
-            return cli_usage("compare", "'%s' is not a time such as 30, 2m or 500ms", text);
-        return CLI_YES;
-    case OPTION_PROCESSES:
-        if (!bench_parse_count(text, 1, 1000, &number))
-            return cli_usage("compare", "'%s' is not a number of processes (1 and up)", text);
-        options->processes = (uint32_t)number;
-        return CLI_YES;
-    default:
-        if (!bench_parse_count(text, 2, 100000, &number))
-            return cli_usage("compare", "'%s' is not a number of pairs (2 and up)", text);
-        *(option == OPTION_PAIRS ? &options->pairs : &options->pairs_max) = (uint32_t)number;
-        return CLI_YES;
-    }
-}
-
-static int take_option(int option, char **argv, struct request *request)
-{
-    switch (option) {
-    case OPTION_VARY:
-        if (request->vary)
-            return cli_usage("compare", "one --vary at a time");
-        request->vary = optarg;
-        return CLI_YES;
-    case OPTION_RUN:
-        request->run = true;
-        return CLI_YES;
-    case OPTION_MEASURE:
-        return take_measure(optarg, request);
-    case OPTION_THRESHOLD:
-        return take_percent(optarg, &request->compare.threshold);
-    case OPTION_ALPHA:
-    case OPTION_PAIRS:
-    case OPTION_PAIRS_MAX:
-    case OPTION_PROCESSES:
-    case OPTION_MAX_TIME:
-        return take_number(option, optarg, request);
-    case OPTION_NO_ACCURACY:
-        request->compare.accuracy = false;
-        return CLI_YES;
-    case OPTION_MIN_COSINE:
-    case OPTION_MAX_DIFF:
-        return bench_take_accuracy("compare", option == OPTION_MIN_COSINE, optarg,
-                                   &request->compare.limits);
-    case OPTION_OPS:
-        request->compare.ops = request->output.ops = true;
-        return CLI_YES;
-    case OPTION_FORCE:
-        request->compare.force = true;
-        return CLI_YES;
-    case OPTION_JSON:
-        request->json = true;
-        return CLI_YES;
-    case OPTION_CSV:
-        request->csv = true;
-        return CLI_YES;
-    case OPTION_EXPLAIN:
-        request->output.explain = true;
-        return CLI_YES;
-    case 'q':
-        request->output.quiet = true;
-        return CLI_YES;
-    default:
-        if (option > BENCH_OPTION_FIRST && option < BENCH_OPTION_LAST)
-            return bench_option_take("compare", option, optarg, &request->arguments);
-        return cli_bad_option("compare", option, argv);
-    }
-}
-
-static int parse(int argc, char **argv, struct request *request, bool *out_done)
-{
-    static const struct option options[] = {
-        { "vary", required_argument, NULL, OPTION_VARY },
-        { "run", no_argument, NULL, OPTION_RUN },
-        { "measure", required_argument, NULL, OPTION_MEASURE },
-        { "threshold", required_argument, NULL, OPTION_THRESHOLD },
-        { "alpha", required_argument, NULL, OPTION_ALPHA },
-        { "pairs", required_argument, NULL, OPTION_PAIRS },
-        { "pairs-max", required_argument, NULL, OPTION_PAIRS_MAX },
-        { "processes", required_argument, NULL, OPTION_PROCESSES },
-        { "max-time", required_argument, NULL, OPTION_MAX_TIME },
-        { "no-accuracy", no_argument, NULL, OPTION_NO_ACCURACY },
-        { "min-cosine", required_argument, NULL, OPTION_MIN_COSINE },
-        { "max-diff", required_argument, NULL, OPTION_MAX_DIFF },
-        { "ops", no_argument, NULL, OPTION_OPS },
-        { "force", no_argument, NULL, OPTION_FORCE },
-        { "json", no_argument, NULL, OPTION_JSON },
-        { "csv", no_argument, NULL, OPTION_CSV },
-        { "explain", no_argument, NULL, OPTION_EXPLAIN },
-        { "quiet", no_argument, NULL, 'q' },
-        { "help", no_argument, NULL, 'h' },
-        BENCH_COMMON_OPTIONS,
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":hq", options, NULL)) != -1) {
-        int code;
-
-        if (option == 'h') {
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        code = take_option(option, argv, request);
-        if (code)
-            return code;
-    }
     if (request->json && request->csv)
         return cli_usage("compare", "--json or --csv, not both");
     if (request->compare.pairs_max && request->compare.pairs > request->compare.pairs_max)
         return cli_usage("compare", "--pairs is more than --pairs-max");
-    if (request->measure_given && !request->run)
+    if (request->metric_given && !request->run)
         return cli_usage("compare", "--measure is for commands (--run)");
-    request->rest = argv + optind;
-    request->rest_count = argc - optind;
+    request->output.ops = request->compare.ops;
+    request->rest = words->items;
+    request->rest_count = (int)words->count;
     return CLI_YES;
 }
 
@@ -286,7 +156,7 @@ static enum ifg_status run_commands(struct request *request, struct compare **ou
                                     struct ifg_error *err)
 {
     return compare_commands(&request->compare, request->commands, request->command_count,
-                            request->measure, request->key, out, err);
+                            request->metric.measure, request->metric.key, out, err);
 }
 
 /* ---- models and settings ---- */
@@ -543,10 +413,10 @@ static int compare_and_tell(struct request *request)
     return code;
 }
 
-int cmd_compare(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct request *request = ifg_alloc(1, sizeof *request);
-    bool done = false;
+    struct option_words words;
     int code;
 
     if (!request) {
@@ -555,12 +425,34 @@ int cmd_compare(int argc, char **argv)
     }
     compare_options_init(&request->compare);
     bench_arguments_init(&request->arguments, argc, argv);
-    code = parse(argc, argv, request, &done);
-    if (!code && !done)
+    code = options_parse(&compare_command, argc, argv, request, &words);
+    if (!code)
+        code = check(request, &words);
+    if (!code)
         code = check_words(request);
-    if (!code && !done)
+    if (!code)
         code = compare_and_tell(request);
     bench_arguments_fini(&request->arguments);
     ifg_free(request);
     return code;
 }
+
+const struct cli_command compare_command = {
+    .name = "compare",
+    .summary = "which model, setting, library or command is faster, and is it certain?",
+    .usage = "A.onnx B.onnx ...            models, the baseline first\n"
+             "MODEL --vary KEY=V1,V2,...   settings of one model\n"
+             "--run -- CMD A --- CMD B     commands, interleaved\n"
+             "A.json B.json ...            results of `bench --json`",
+    .about = "Measures interleaved and says REGRESSED, IMPROVED, SAME, or UNSURE and how much more "
+             "would tell.",
+    .tables = { option_rows, bench_rows, output_rows },
+    .examples = "inferogram compare old.onnx new.onnx\n"
+                "inferogram compare model.onnx --vary threads=1,2,4\n"
+                "inferogram compare --run -- ./old --- ./new",
+    .exits =
+        "0 nothing regressed, 1 something did, or outputs differ, 2 wrong or unreadable input, "
+        "3 unsure or interrupted, 4 the baseline, or all else, is not available here",
+    .operands = OPERANDS_MODELS,
+    .run = run,
+};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram diff: what changed between two traces, with a verdict for each place. */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,30 +9,9 @@
 #include "analyze/diff.h"
 #include "analyze/recordings.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/html_file.h"
 #include "export/documents.h"
-
-static const char help[] =
-    "usage: inferogram diff A.ifg B.ifg [--threshold PCT] [--all] [--json | --html OUT [-f]]\n"
-    "\n"
-    "Compares how long things took, per model and category, operator and zone: medians, the "
-    "change\n"
-    "from A to B with its 95 % interval, names that are new or gone, and a verdict for each:\n"
-    "REGRESSED, IMPROVED, SAME, or UNSURE with how many more occurrences would tell.\n"
-    "\n"
-    "  --threshold PCT  changes up to this many percent do not matter (default 5)\n"
-    "  --all            list every place, not only what changed\n"
-    "  --json           one JSON document, described in docs/json.md\n"
-    "  --html OUT       one page that can be mailed ('-' for stdout)\n"
-    "  -f               replace OUT if it exists\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help           this text\n"
-    "\n"
-    "Two recordings made at different times differ a little for no reason; see "
-    "inferogram-diff(1).\n"
-    "Exit status: 0 nothing regressed; 1 something did; 2 a file cannot be read; 3 unsure: no "
-    "place\n"
-    "could be judged.\n";
 
 #define OUTPUT_MAX   (1u << 30)
 #define NAME_COLUMNS 40
@@ -54,54 +32,28 @@ struct loaded {
     const struct timeline *timelines[DIFF_SIDES];
 };
 
-static int parse(int argc, char **argv, struct request *request, bool *out_done)
-{
-    static const struct option options[] = {
-        { "threshold", required_argument, NULL, 't' },
-        { "all", no_argument, NULL, 'a' },
-        { "json", no_argument, NULL, 'j' },
-        { "html", required_argument, NULL, 'w' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    char *end;
+static const struct option_row option_rows[] = {
+    { "threshold", 0, "PCT", "changes up to this many percent do not matter [5]", OPTION_PERCENT,
+      IFG_AT(struct request, threshold) },
+    { "all", 0, NULL, "list every place, not only what changed", OPTION_FLAG,
+      IFG_AT(struct request, all) },
+    { "json", 0, NULL, "print one JSON document, described in docs/json.md", OPTION_FLAG,
+      IFG_AT(struct request, json) },
+    { "html", 0, "OUT", "write one page that can be mailed; '-' for stdout", OPTION_PATH,
+      IFG_AT(struct request, html), .files = "*.html" },
+    { "force", 'f', NULL, "replace OUT if it exists", OPTION_FLAG,
+      IFG_AT(struct request, overwrite) },
+    { 0 },
+};
 
-    request->threshold = DIFF_THRESHOLD;
-    while ((option = getopt_long(argc, argv, ":hf", options, NULL)) != -1) {
-        switch (option) {
-        case 't':
-            request->threshold = strtod(optarg, &end) / 100;
-            if (end == optarg || (*end && strcmp(end, "%") != 0) || !(request->threshold > 0) ||
-                request->threshold > 100)
-                return cli_usage("diff", "'%s' is not a percentage above 0", optarg);
-            break;
-        case 'a':
-            request->all = true;
-            break;
-        case 'j':
-            request->json = true;
-            break;
-        case 'w':
-            request->html = optarg;
-            break;
-        case 'f':
-            request->overwrite = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        default:
-            return cli_bad_option("diff", option, argv);
-        }
-    }
-    if (argc - optind < DIFF_SIDES)
+static int check(const struct option_words *words, struct request *request)
+{
+    if (words->count < DIFF_SIDES)
         return cli_usage("diff", "which traces? Give two files: before and after");
-    if (argc - optind > DIFF_SIDES)
-        return cli_usage("diff", "two files at a time; '%s' is too many", argv[optind + 2]);
-    request->paths[DIFF_A] = argv[optind];
-    request->paths[DIFF_B] = argv[optind + 1];
+    if (words->count > DIFF_SIDES)
+        return cli_usage("diff", "two files at a time; '%s' is too many", words->items[2]);
+    request->paths[DIFF_A] = words->items[0];
+    request->paths[DIFF_B] = words->items[1];
     if (request->html && (request->json || request->all))
         return cli_usage("diff", "--html is a page of its own: without --json and --all");
     if (!request->html && request->overwrite)
@@ -317,18 +269,20 @@ static int exit_for(const struct diff *diff)
     return diff->verdicts[DIFF_SAME] || diff->verdicts[DIFF_IMPROVED] ? CLI_YES : CLI_UNSURE;
 }
 
-int cmd_diff(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    struct request request = { 0 };
+    struct request request = { .threshold = DIFF_THRESHOLD };
+    struct option_words words;
     struct loaded loaded = { 0 };
     struct recordings_difference differences[RECORDINGS_DIFFERENCES];
     struct diff *diff = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
-    bool done = false;
-    int code = parse(argc, argv, &request, &done);
+    int code = options_parse(&diff_command, argc, argv, &request, &words);
 
-    if (code || done)
+    if (!code)
+        code = check(&words, &request);
+    if (code)
         return code;
     ifg_bytes_init(&out, OUTPUT_MAX);
     for (int side = 0; side < DIFF_SIDES && !code; side++)
@@ -367,3 +321,21 @@ out:
     }
     return code;
 }
+
+const struct cli_command diff_command = {
+    .name = "diff",
+    .summary = "what changed between two traces, with a verdict for each place",
+    .usage = "A.ifg B.ifg [--threshold PCT] [--all] [--json | --html OUT [-f]]",
+    .about = "Compares how long things took, per model and category, operator and zone: medians, "
+             "the change from A to B with its 95 % interval, names that are new or gone, and a "
+             "verdict for each: REGRESSED, IMPROVED, SAME, or UNSURE with how many more "
+             "occurrences would tell.",
+    .tables = { option_rows },
+    .notes = "Two recordings made at different times differ a little for no reason; see "
+             "inferogram-diff(1).",
+    .exits = "0 nothing regressed, 1 something did, 2 a file cannot be read, 3 unsure: no place "
+             "could be judged",
+    .operands = OPERANDS_TRACES,
+    .reads = true,
+    .run = run,
+};

@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram doctor: what works on this machine, what does not, and the command that fixes it. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/nearest.h"
-
-static const char help[] =
-    "usage: inferogram doctor [--strict] [--json] [CHECK...]\n"
-    "\n"
-    "Tries on this machine, as this user, what recordings need: each line says whether it works,\n"
-    "why not, and the command that changes it. Nothing is left behind and nothing is changed.\n"
-    "With names of checks, only these are tried; a name that is none lists them.\n"
-    "\n"
-    "  --strict  status 4 also when something does not work that could; what this machine does\n"
-    "            not have (absent) is not missing\n"
-    "  --json    one JSON document: ready, strict_ok, and checks[{id,name,group,state,needed,\n"
-    "            detail,fix}] with state works, no, or absent (this machine does not have it)\n"
-    "  --help    this text\n"
-    "\n"
-    "Exit status: 0 programs can be launched and recorded; 4 something is missing for that.\n";
 
 #define OUTPUT_MAX (1u << 20)
 #define CHECKS_MAX 64u
@@ -173,33 +158,46 @@ static int unknown(const char *id)
     return cli_usage("doctor", "there is no check '%s'; there are: %s", id, list);
 }
 
-int cmd_doctor(int argc, char **argv)
-{
-    static const struct option options[] = {
-        { "strict", no_argument, NULL, 's' },
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    struct request request = { .json = false };
-    int option;
+static const struct option_row option_rows[] = {
+    { "strict", 0, NULL, "exit with 4 also when something does not work that could here",
+      OPTION_FLAG, IFG_AT(struct request, strict) },
+    { "json", 0, NULL, "print one JSON document: ready, strict_ok and checks", OPTION_FLAG,
+      IFG_AT(struct request, json) },
+    { 0 },
+};
 
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (option == 's') {
-            request.strict = true;
-        } else if (option == 'j') {
-            request.json = true;
-        } else if (option == 'h') {
-            fputs(help, stdout);
-            return CLI_YES;
-        } else {
-            return cli_bad_option("doctor", option, argv);
-        }
-    }
-    for (int i = optind; i < argc; i++)
-        if (!choose(&request, argv[i]))
-            return unknown(argv[i]);
+static const char *check_id(size_t index)
+{
+    return index < doctor_check_count ? doctor_checks[index].id : NULL;
+}
+
+static int run(int argc, char **argv)
+{
+    struct request request = { .json = false };
+    struct option_words words;
+    int code = options_parse(&doctor_command, argc, argv, &request, &words);
+
+    if (code)
+        return code;
+    for (size_t i = 0; i < words.count; i++)
+        if (!choose(&request, words.items[i]))
+            return unknown(words.items[i]);
     for (unsigned i = 0; i < doctor_check_count; i++)
-        request.chosen[i] |= optind == argc;
+        request.chosen[i] |= !words.count;
     return examine(&request);
 }
+
+const struct cli_command doctor_command = {
+    .name = "doctor",
+    .summary = "what works on this machine, and the command that fixes what does not",
+    .usage = "[--strict] [--json] [CHECK...]",
+    .about = "Tries on this machine, as this user, what recordings need: each line says whether it "
+             "works, why not, and the command that changes it. Nothing is left behind and nothing "
+             "is changed. With names of checks, only these are tried; a name that is none lists "
+             "them.",
+    .tables = { option_rows },
+    .exits = "0 programs can be launched and recorded, 4 something is missing for that",
+    .operands = OPERANDS_WORDS,
+    .operand_at = check_id,
+    .run = run,
+};

@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram explain: what is wrong, and what the rules of the report mean. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/report_output.h"
 
 #define OUTPUT_MAX (64u << 20)
 
 /* docs/findings.md; embed_text.py */
 extern const char explain_text[];
-
-static const char explain_help[] =
-    "usage: inferogram explain FILE [FINDING] [--json]\n"
-    "       inferogram explain FINDING\n"
-    "\n"
-    "Says what is wrong in a recording: each finding with its evidence and its fix, and what it\n"
-    "means. With the name of a finding only that one, in full: what it means, when it is reported\n"
-    "(the thresholds), and what to do. 'inferogram explain ep-fallback' needs no trace.\n"
-    "\n"
-    "  --json           one JSON object per line, described in docs/json.md\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help           this text\n"
-    "\n"
-    "Exit status: 0, whatever was found; 1 the output cannot be written; 2 FILE cannot be read,\n"
-    "or there is no such finding.\n";
 
 static bool is_finding(const char *text)
 {
@@ -118,31 +103,6 @@ static void explain(const struct report *report, const struct report_part *wante
 
 /* ---- the command ---- */
 
-static int parse(int argc, char **argv, struct report_part *wanted, bool *out_done)
-{
-    static const struct option options[] = {
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(explain_help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        if (option != 'j')
-            return cli_bad_option("explain", option, argv);
-        wanted->json = true;
-    }
-    if (optind == argc)
-        return cli_usage("explain", "which trace? Give a file");
-    wanted->path = argv[optind++];
-    return CLI_YES;
-}
-
 static int explain_rule(const char *id)
 {
     struct ifg_bytes out;
@@ -155,22 +115,42 @@ static int explain_rule(const char *id)
     return code;
 }
 
-int cmd_explain(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct report_part wanted = { 0 };
-    bool done = false;
-    int code = parse(argc, argv, &wanted, &done);
+    struct option_words words;
+    int code = options_parse(&explain_command, argc, argv, &wanted, &words);
 
-    if (code || done)
+    if (code)
         return code;
-    if (optind == argc && is_finding(wanted.path))
-        return explain_rule(wanted.path);
-    if (optind < argc)
-        wanted.finding = argv[optind++];
-    if (optind < argc)
-        return cli_usage("explain", "one finding at a time; '%s' is too many", argv[optind]);
+    if (words.count == 1 && is_finding(words.items[0]))
+        return explain_rule(words.items[0]);
+    if (words.count > 2)
+        return cli_usage("explain", "one finding at a time; '%s' is too many", words.items[2]);
+    if (words.count == 2)
+        wanted.finding = words.items[--words.count];
+    code = options_one_trace(&explain_command, &words, &wanted.path);
+    if (code)
+        return code;
     if (wanted.finding && !is_finding(wanted.finding))
         return cli_usage("explain", "there is no finding '%s'; docs/findings.md has the list",
                          wanted.finding);
     return report_part_run(&wanted, explain);
 }
+
+const struct cli_command explain_command = {
+    .name = "explain",
+    .summary = "what is wrong, with the evidence, and what each finding means",
+    .usage = "FILE [FINDING] [--json]\nFINDING",
+    .about = "Says what is wrong in a recording: each finding with its evidence and its fix, and "
+             "what it means. With the name of a finding only that one, in full: what it means, "
+             "when it is reported (the thresholds), and what to do. 'inferogram explain "
+             "ep-fallback' needs no trace.",
+    .tables = { report_part_rows },
+    .exits = "0 whatever was found, 1 the output cannot be written, 2 FILE cannot be read or "
+             "there is no such finding",
+    .operands = OPERANDS_TRACES,
+    .operand_at = finding_rule_id,
+    .reads = true,
+    .run = run,
+};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram export: a trace in another tool's format. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,36 +11,9 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/name_filter.h"
 #include "export/export.h"
-
-static const char help[] =
-    "usage: inferogram export FILE --format FORMAT [-o OUT] [OPTIONS]\n"
-    "\n"
-    "  --format FORMAT   for timelines: chrome, perfetto; for scripts: csv, tracy-csv, "
-    "aic-latency;\n"
-    "                    for flame graphs: speedscope, folded, pprof\n"
-    "  -o OUT            a file, '-' for stdout; aic-latency also a directory\n"
-    "                    (default: FILE with the format's extension)\n"
-    "  -f                replace OUT if it exists\n"
-    "  --compress        perfetto: packets compressed with zstd (needs Perfetto 58 or newer)\n"
-    "  --unwrap          tracy-csv: one row for each zone\n"
-    "  --self            tracy-csv: time without children\n"
-    "  --filter TEXT     tracy-csv: names that contain TEXT, in any case\n"
-    "  --case            tracy-csv: --filter minds the case\n"
-    "  --sep TEXT        csv, tracy-csv: what is between columns (default ,)\n"
-    "  --stacks WHAT     samples or zones (default: samples if there are any); in timelines zones\n"
-    "                    leaves samples out\n"
-    "  --keep-middle PCT aic-latency: without the first and last samples\n"
-    "  --by-thread       folded: the thread is the first frame\n"
-    "  --model NAME      only events of this model and what lies inside them\n"
-    "  --thread T        only the thread with this number or name\n"
-    "  --name REGEX      only names that contain a match (PCRE2, ECMAScript-like)\n"
-    "  --from T, --to T  only what begins in this part of the trace (1.5s, 200ms, 15us)\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help            this text\n"
-    "\n"
-    "Exit status: 0; 1 if OUT cannot be written; 2 if FILE cannot be read or an option is wrong.\n";
 
 #define NUMBERS 10000u /* of files of one name in a directory */
 
@@ -88,84 +60,93 @@ static void show_progress(const struct export_sink *sink, void *context)
             cli_size(sink->written, size));
 }
 
-static int take_option(int option, struct request *request)
+static const char *format_name(size_t index)
 {
-    struct export_options *options = &request->options;
-    struct ifg_error err;
-    char *end;
+    return export_formats[index].name;
+}
 
-    switch (option) {
-    case 'F':
-        request->format = export_find_format(optarg);
-        if (!request->format)
-            return cli_usage("export", "there is no format '%s'", optarg);
-        break;
-    case 'o':
-        request->out = optarg;
-        break;
-    case 'f':
-        request->overwrite = true;
-        break;
-    case 'z':
-        options->compress = true;
-        break;
-    case 'u':
-        options->unwrap = true;
-        break;
-    case 'e':
-        options->self = true;
-        break;
-    case 'c':
-        options->case_sensitive = true;
-        break;
-    case 'k':
-        options->keep_middle = strtod(optarg, &end);
-        if (end == optarg || *end || !(options->keep_middle > 0) || options->keep_middle > 100)
-            return cli_usage("export", "'%s' is not a percentage above 0 (--keep-middle 50)",
-                             optarg);
-        break;
-    case 'T':
-        options->by_thread = true;
-        break;
-    case 'S':
-        if (strcmp(optarg, "samples") != 0 && strcmp(optarg, "zones") != 0)
-            return cli_usage("export", "stacks are those of samples or zones, not '%s'", optarg);
-        options->stacks = *optarg == 's' ? EXPORT_STACKS_SAMPLES : EXPORT_STACKS_ZONES;
-        break;
-    case 's':
-        options->separator = strcmp(optarg, "\\t") == 0 ? "\t" : optarg;
-        break;
-    case 'l':
-        options->filter = optarg;
-        break;
-    case 'm':
-        options->model = optarg;
-        break;
-    case 't':
-        options->thread = optarg;
-        break;
-    case 'n':
-        if (name_filter_init(&request->filter, optarg, &err))
-            return cli_usage("export", "%s", err.message);
-        options->name_matches = name_filter_matches;
-        options->user = &request->filter;
-        break;
-    case 'a':
-    case 'b':
-        if (!cli_parse_ns(optarg, option == 'a' ? &options->from_ns : &options->to_ns))
-            return cli_usage("export", "'%s' is not a time (1.5s, 200ms, 15us)", optarg);
-        break;
-    }
+static int take_format(const struct option_use *use, void *user)
+{
+    struct request *request = user;
+    size_t index;
+    int code = options_take_choice(use, &index);
+
+    if (!code)
+        request->format = &export_formats[index];
+    return code;
+}
+
+static int take_separator(const struct option_use *use, void *user)
+{
+    struct request *request = user;
+
+    request->options.separator = strcmp(use->value, "\\t") == 0 ? "\t" : use->value;
     return CLI_YES;
 }
+
+static int take_name(const struct option_use *use, void *user)
+{
+    struct request *request = user;
+    struct ifg_error err;
+
+    if (name_filter_init(&request->filter, use->value, &err))
+        return cli_usage(use->command, "%s", err.message);
+    request->options.name_matches = name_filter_matches;
+    request->options.user = &request->filter;
+    return CLI_YES;
+}
+
+static const char *const stacks[] = { "samples", "zones", NULL };
+
+static const struct option_row option_rows[] = {
+    { "format", 0, "FORMAT", "{}", OPTION_CALL, .choice_at = format_name, .take = take_format },
+    { "output", 'o', "OUT", "a file, '-' for stdout [FILE with the format's extension]",
+      OPTION_PATH, IFG_AT(struct request, out) },
+    { "force", 'f', NULL, "replace OUT if it exists", OPTION_FLAG,
+      IFG_AT(struct request, overwrite) },
+    { .kind = OPTION_HEADING, .help = "What is exported" },
+    { "model", 0, "NAME", "only events of this model and what lies inside them", OPTION_TEXT,
+      IFG_AT(struct request, options.model) },
+    { "thread", 0, "T", "only the thread with this number or name", OPTION_TEXT,
+      IFG_AT(struct request, options.thread) },
+    { "name", 0, "REGEX", "only names that contain a match (PCRE2, ECMAScript-like)", OPTION_CALL,
+      .take = take_name },
+    { "from", 0, "T", "only what begins at this time or later (1.5s, 200ms, 15us)", OPTION_NS,
+      IFG_AT(struct request, options.from_ns), .what = "a time (1.5s, 200ms, 15us)" },
+    { "to", 0, "T", "only what begins before this time", OPTION_NS,
+      IFG_AT(struct request, options.to_ns), .what = "a time (1.5s, 200ms, 15us)" },
+    { .kind = OPTION_HEADING, .help = "Of single formats" },
+    { "compress", 0, NULL, "perfetto: zstd-compressed packets (needs Perfetto 58 or newer)",
+      OPTION_FLAG, IFG_AT(struct request, options.compress) },
+    { "stacks", 0, "WHAT", "timelines, flame graphs: {} [samples if there are any]", OPTION_CHOICE,
+      IFG_AT(struct request, options.stacks), .value = EXPORT_STACKS_SAMPLES, .choices = stacks },
+    { "by-thread", 0, NULL, "folded: the thread is the first frame", OPTION_FLAG,
+      IFG_AT(struct request, options.by_thread) },
+    { "sep", 0, "TEXT", "csv, tracy-csv: what is between columns [,]", OPTION_CALL,
+      .take = take_separator },
+    { "unwrap", 0, NULL, "tracy-csv: one row for each zone", OPTION_FLAG,
+      IFG_AT(struct request, options.unwrap) },
+    { "self", 0, NULL, "tracy-csv: time without children", OPTION_FLAG,
+      IFG_AT(struct request, options.self) },
+    { "filter", 0, "TEXT", "tracy-csv: names that contain TEXT, in any case", OPTION_TEXT,
+      IFG_AT(struct request, options.filter) },
+    { "case", 0, NULL, "tracy-csv: --filter minds the case", OPTION_FLAG,
+      IFG_AT(struct request, options.case_sensitive) },
+    { "keep-middle", 0, "PCT", "aic-latency: without the first and last samples", OPTION_NUMBER,
+      IFG_AT(struct request, options.keep_middle), .most = 100,
+      .what = "a percentage above 0 (--keep-middle 50)" },
+    { 0 },
+};
 
 /* An option that the chosen format would ignore is a mistake, and said. */
 static int check_options(const struct request *request)
 {
     const struct export_options *o = &request->options;
-    const char *format = request->format->name;
+    const char *format = request->format ? request->format->name : "";
     bool tracy = strcmp(format, "tracy-csv") == 0;
 
+    if (!request->format)
+        return cli_usage("export", "which format? Give --format chrome, perfetto, csv, ...");
     if (o->compress && strcmp(format, "perfetto") != 0)
         return cli_usage("export", "--compress is for perfetto, not %s", format);
     if (!tracy && (o->unwrap || o->self || o->filter || o->case_sensitive))
@@ -182,54 +163,6 @@ static int check_options(const struct request *request)
     if (o->to_ns && o->to_ns <= o->from_ns)
         return cli_usage("export", "--to is not after --from");
     return CLI_YES;
-}
-
-static int parse(int argc, char **argv, struct request *request, bool *out_done)
-{
-    static const struct option options[] = {
-        { "format", required_argument, NULL, 'F' },
-        { "keep-middle", required_argument, NULL, 'k' },
-
-        { "compress", no_argument, NULL, 'z' },
-        { "unwrap", no_argument, NULL, 'u' },
-        { "self", no_argument, NULL, 'e' },
-        { "case", no_argument, NULL, 'c' },
-        { "filter", required_argument, NULL, 'l' },
-        { "sep", required_argument, NULL, 's' },
-        { "by-thread", no_argument, NULL, 'T' },
-        { "stacks", required_argument, NULL, 'S' },
-        { "model", required_argument, NULL, 'm' },
-        { "thread", required_argument, NULL, 't' },
-        { "name", required_argument, NULL, 'n' },
-        { "from", required_argument, NULL, 'a' },
-        { "to", required_argument, NULL, 'b' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":ho:f", options, NULL)) != -1) {
-        int code;
-
-        if (option == 'h') {
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        if (option == '?' || option == ':')
-            return cli_bad_option("export", option, argv);
-        code = take_option(option, request);
-        if (code)
-            return code;
-    }
-    if (optind == argc)
-        return cli_usage("export", "which trace? Give a file");
-    if (optind + 1 < argc)
-        return cli_usage("export", "one file at a time; '%s' is too many", argv[optind + 1]);
-    request->path = argv[optind];
-    if (!request->format)
-        return cli_usage("export", "which format? Give --format chrome, perfetto, csv, ...");
-    return check_options(request);
 }
 
 /* ---- where it goes ----------------------------------------------------------- */
@@ -378,18 +311,22 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-int cmd_export(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct request request = { 0 };
+    struct option_words words;
     struct trace_reader *reader = NULL;
     const struct timeline *timeline = NULL;
-    bool done = false;
     char *name = NULL;
-    int code = parse(argc, argv, &request, &done);
+    int code = options_parse(&export_command, argc, argv, &request, &words);
 
-    if (!code && !done)
+    if (!code)
+        code = options_one_trace(&export_command, &words, &request.path);
+    if (!code)
+        code = check_options(&request);
+    if (!code)
         code = cli_load(request.path, &reader, &timeline);
-    if (code || done)
+    if (code)
         goto out;
     catch_signals();
     if (strcmp(request.format->name, "aic-latency") == 0) {
@@ -405,3 +342,19 @@ out:
     trace_reader_close(reader);
     return code;
 }
+
+const struct cli_command export_command = {
+    .name = "export",
+    .summary = "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...",
+    .usage = "FILE --format FORMAT [-o OUT] [OPTIONS]",
+    .about = "Writes a trace in another tool's format. For timelines: chrome, perfetto; for "
+             "scripts: csv, tracy-csv, aic-latency (OUT may be a directory); for flame graphs: "
+             "speedscope, folded, pprof.",
+    .tables = { option_rows },
+    .examples = "inferogram export run.ifg --format perfetto\n"
+                "inferogram export run.ifg --format folded --stacks samples -o run.folded",
+    .exits = "0 success, 1 OUT cannot be written, 2 FILE cannot be read or an option is wrong",
+    .operands = OPERANDS_TRACES,
+    .reads = true,
+    .run = run,
+};

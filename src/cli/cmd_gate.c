@@ -2,7 +2,6 @@
 /* inferogram gate: pass or fail, for CI. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,83 +10,17 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/gate_run.h"
-
-static const char help[] =
-    "usage: inferogram gate MODEL [--against BASE_MODEL] [BUDGETS] [OPTIONS]\n"
-    "       inferogram gate --result FILE | --trace FILE [BUDGETS] [OPTIONS]\n"
-    "       inferogram gate --run -- CMD --- BASE_CMD    (or: --against 'BASE_CMD' -- CMD)\n"
-    "  --result FILE, --trace FILE  judge what `bench --json` or `record` wrote, not measuring\n"
-    "  --max M=V, --min M=V  M: p50 p90 p95 p99 p999 mean max first load specialization start fps\n"
-    "                   goodput peak_rss memory_delta after_load energy size parameters; of a "
-    "trace:\n"
-    "                   [MODEL/]inference.p99, zone:NAME.max, op:NAME.total; V: 50ms, 500MB, 30\n"
-    "  --against BASE   no slower than this model, measured in turns (recommended)\n"
-    "  --run, --measure W  commands, measured in turns; W is wall, cpu or json:KEY\n"
-    "  --baseline FILE, --update-baseline, --force  no slower than an earlier result; write it "
-    "after\n"
-    "                   a pass; compare what is not the same work\n"
-    "  --min-cosine C, --max-diff X, --no-accuracy  outputs less alike than this fail (0.95)\n"
-    "  --threshold PCT  that much slower is allowed (in turns 2, an earlier result 10)\n"
-    "  --on-unsure W    what to make of what stays unsure: unsure (status 3), warn, pass, fail, "
-    "retry:N\n"
-    "  --retries N, --max-time T, --allow-noisy  measure what failed or is unsure again (2), for "
-    "so "
-    "long\n"
-    "                   at most (5m); judge also on an unfit machine\n"
-    "  --history DIR, --drift PCT, --fail-on-drift  keep every result; look for slow changes (2)\n"
-    "  --json, --junit FILE, --markdown FILE, --github, --explain  outputs; FILE - is stdout\n"
-    "  -n, --iterations N, -w, --warmup N, --warmup-max T, --duration T, --processes N, --slo T\n"
-    "  --pairs N, --patience T, --row NAME, --ep LIST, --max-memory SIZE\n"
-    "  --ort PATH, --runtime FILE, --threads N, --opt L, --policy P, --set K=V, --session-config "
-    "K=V\n"
-    "  --batch N, --dim D=N, --shape I:1x3x8x8, --value I=X, --input-data PATH, --seed N, --pin "
-    "CPU\n"
-    "  --help           this text\n"
-    "Exit status: 0 pass, 1 fail, 2 wrong or unreadable input, 3 unsure, 4 the machine is not fit\n"
-    "for it or lacks something.\n";
 
 #define OUTPUT_MAX (1u << 28)
 
-enum {
-    OPTION_RESULT = 1,
-    OPTION_TRACE,
-    OPTION_MAX,
-    OPTION_MIN,
-    OPTION_AGAINST,
-    OPTION_RUN,
-    OPTION_MEASURE,
-    OPTION_BASELINE,
-    OPTION_UPDATE_BASELINE,
-    OPTION_FORCE,
-    OPTION_THRESHOLD,
-    OPTION_RETRIES,
-    OPTION_ON_UNSURE,
-    OPTION_ALLOW_NOISY,
-    OPTION_HISTORY,
-    OPTION_DRIFT,
-    OPTION_FAIL_ON_DRIFT,
-    OPTION_JSON,
-    OPTION_JUNIT,
-    OPTION_MARKDOWN,
-    OPTION_GITHUB,
-    OPTION_EXPLAIN,
-    OPTION_WARMUP_MAX,
-    OPTION_DURATION,
-    OPTION_PROCESSES,
-    OPTION_SLO,
-    OPTION_PAIRS,
-    OPTION_MAX_TIME,
-    OPTION_ROW,
-    OPTION_EP,
-    OPTION_MIN_COSINE,
-    OPTION_MAX_DIFF,
-    OPTION_NO_ACCURACY,
-};
-
 struct outputs {
-    bool json, github, explain;
-    const char *junit, *markdown;
+    bool json;
+    bool github;
+    bool explain;
+    const char *junit;
+    const char *markdown;
 };
 
 struct command {
@@ -101,212 +34,151 @@ struct command {
     } budgets[GATE_BUDGETS_MAX];
     size_t budget_count;
     bool run;
-    bool measures; /* an option was given that only measuring can obey */
-    char subject[300], against[300];
+    char subject[300];
+    char against[300];
 };
 
 /* ---- options ---- */
 
-static int take_percent(const char *option, const char *text, double *out)
+static int take_on_unsure(const struct option_use *use, void *user)
 {
-    char *end;
-
-    *out = strtod(text, &end) / 100;
-    if (end == text || (*end && strcmp(end, "%") != 0) || !(*out > 0) || *out > 100)
-        return cli_usage("gate", "'%s' is not a percentage above 0 (%s)", text, option);
-    return CLI_YES;
-}
-
-static int take_count(const char *option, const char *text, uint64_t least, uint64_t most,
-                      uint32_t *out)
-{
+    struct command *command = user;
     uint64_t number;
+    size_t index;
 
-    if (!bench_parse_count(text, least, most, &number))
-        return cli_usage("gate", "'%s' is not a number from %llu to %llu (%s)", text,
-                         (unsigned long long)least, (unsigned long long)most, option);
-    *out = (uint32_t)number;
-    return CLI_YES;
-}
-
-static int take_seconds(const char *option, const char *text, double *out)
-{
-    if (!cli_parse_seconds(text, out) || !(*out > 0))
-        return cli_usage("gate", "'%s' is not a time above 0 such as 30, 2m or 500ms (%s)", text,
-                         option);
-    return CLI_YES;
-}
-
-static int take_on_unsure(const char *text, struct gate_request *request)
-{
-    if (strcmp(text, "pass") == 0)
-        request->on_unsure = GATE_UNSURE_PASSES;
-    else if (strcmp(text, "warn") == 0)
-        request->on_unsure = GATE_UNSURE_WARNS;
-    else if (strcmp(text, "unsure") == 0)
-        request->on_unsure = GATE_UNSURE_STAYS;
-    else if (strcmp(text, "fail") == 0)
-        request->on_unsure = GATE_UNSURE_FAILS;
-    else if (strncmp(text, "retry:", 6) == 0)
-        return take_count("--on-unsure retry:N", text + 6, 1, GATE_RETRIES_MAX,
-                          &request->plan.unsure);
-    else
-        return cli_usage("gate", "--on-unsure is unsure, warn, pass, fail or retry:N, not '%s'",
-                         text);
-    return CLI_YES;
-}
-
-static int take_measure(const char *text, struct gate_request *request)
-{
-    if (strcmp(text, "wall") == 0) {
-        request->measure = COMPARE_WALL;
-    } else if (strcmp(text, "cpu") == 0) {
-        request->measure = COMPARE_CPU;
-    } else if (strncmp(text, "json:", 5) == 0 && text[5]) {
-        request->measure = COMPARE_JSON_KEY;
-        request->measure_key = text + 5;
-    } else {
-        return cli_usage("gate", "'%s' cannot be measured; use wall, cpu or json:KEY", text);
+    if (strncmp(use->value, "retry:", strlen("retry:")) == 0) {
+        if (!bench_parse_count(use->value + strlen("retry:"), 1, GATE_RETRIES_MAX, &number))
+            return cli_usage("gate", "'%s' is not retry:N with N from 1 to %d (--on-unsure)",
+                             use->value, GATE_RETRIES_MAX);
+        command->request.plan.unsure = (uint32_t)number;
+        return CLI_YES;
     }
+    if (options_take_choice(use, &index) || index > GATE_UNSURE_WARNS)
+        return CLI_USAGE;
+    command->request.on_unsure = (enum gate_on_unsure)index;
     return CLI_YES;
 }
 
-static int take_bench_option(int option, struct command *command)
+static int take_metric(const struct option_use *use, void *user)
 {
-    struct gate_request *request = &command->request;
-    struct bench_options *options = &request->arguments.options;
-    uint32_t number = 0;
-    int code;
+    struct command *command = user;
+    struct bench_metric metric;
 
-    command->measures = true;
-    switch (option) {
-    case 'n':
-        request->iterations_given = true;
-        return take_count("--iterations", optarg, 1, 100000000, &options->iterations);
-    case 'w':
-        code = take_count("--warmup", optarg, 0, 100000000, &number);
-        options->warmup = number;
-        return code;
-    case OPTION_WARMUP_MAX:
-        return take_seconds("--warmup-max", optarg, &options->warmup_max_s);
-    case OPTION_DURATION:
-        request->iterations_given = true;
-        return take_seconds("--duration", optarg, &options->duration_s);
-    case OPTION_PROCESSES:
-        return take_count("--processes", optarg, 1, 1000, &options->processes);
-    case OPTION_PAIRS:
-        return take_count("--pairs", optarg, 2, 100000, &request->pairs);
-    case OPTION_MAX_TIME:
-        return take_seconds("--max-time", optarg, &request->max_s);
-    case OPTION_RETRIES:
-        return take_count("--retries", optarg, 0, GATE_RETRIES_MAX, &request->plan.retries);
-    case OPTION_EP:
-        return bench_take_providers("gate", optarg, false, &request->arguments);
-    default:
-        return bench_option_take("gate", option, optarg, &request->arguments);
-    }
-}
-
-static int take_switch(int option, struct command *command)
-{
-    struct gate_request *request = &command->request;
-    struct outputs *outputs = &command->outputs;
-
-    switch (option) {
-    case OPTION_RUN:
-        command->run = true;
-        break;
-    case OPTION_UPDATE_BASELINE:
-        request->update_baseline = true;
-        break;
-    case OPTION_FORCE:
-        request->force = true;
-        break;
-    case OPTION_ALLOW_NOISY:
-        request->allow_noisy = true;
-        break;
-    case OPTION_FAIL_ON_DRIFT:
-        request->fail_on_drift = true;
-        break;
-    case OPTION_JSON:
-        outputs->json = true;
-        break;
-    case OPTION_JUNIT:
-        outputs->junit = optarg;
-        break;
-    case OPTION_MARKDOWN:
-        outputs->markdown = optarg;
-        break;
-    case OPTION_GITHUB:
-        outputs->github = true;
-        break;
-    default:
-        outputs->explain = true;
-    }
+    if (!bench_parse_metric(use->value, &metric))
+        return options_bad_value(use, "wall, cpu or json:KEY");
+    command->request.measure = metric.measure;
+    command->request.measure_key = metric.key;
     return CLI_YES;
 }
 
-static int take_option(int option, char **argv, struct command *command)
+static int take_budget(const struct option_use *use, void *user)
 {
-    struct gate_request *request = &command->request;
-    double seconds = 0;
-    int code;
+    struct command *command = user;
 
-    switch (option) {
-    case OPTION_RESULT:
-        request->result = optarg;
-        return CLI_YES;
-    case OPTION_TRACE:
-        request->trace = optarg;
-        return CLI_YES;
-    case OPTION_MAX:
-    case OPTION_MIN:
-        if (command->budget_count == GATE_BUDGETS_MAX)
-            return cli_usage("gate", "more than %d budgets", GATE_BUDGETS_MAX);
-        command->budgets[command->budget_count].text = optarg;
-        command->budgets[command->budget_count++].at_least = option == OPTION_MIN;
-        return CLI_YES;
-    case OPTION_AGAINST:
-        request->against = optarg;
-        return CLI_YES;
-    case OPTION_MEASURE:
-        return take_measure(optarg, request);
-    case OPTION_BASELINE:
-        request->baseline = optarg;
-        return CLI_YES;
-    case OPTION_THRESHOLD:
-        return take_percent("--threshold", optarg, &request->threshold);
-    case OPTION_MIN_COSINE:
-    case OPTION_MAX_DIFF:
-        request->limits_given = true;
-        return bench_take_accuracy("gate", option == OPTION_MIN_COSINE, optarg, &request->limits);
-    case OPTION_NO_ACCURACY:
-        request->no_accuracy = true;
-        return CLI_YES;
-    case OPTION_ON_UNSURE:
-        return take_on_unsure(optarg, request);
-    case OPTION_HISTORY:
-        request->history = optarg;
-        return CLI_YES;
-    case OPTION_DRIFT:
-        return take_percent("--drift", optarg, &request->drift);
-    case OPTION_ROW:
-        request->row = optarg;
-        return CLI_YES;
-    case OPTION_SLO:
-        code = take_seconds("--slo", optarg, &seconds);
-        request->slo_ms = 1e3 * seconds;
-        return code;
-    case '?':
-    case ':':
-        return cli_bad_option("gate", option, argv);
-    default:
-        if ((option >= OPTION_WARMUP_MAX && option <= OPTION_EP) || option == 'n' ||
-            option == 'w' || option == OPTION_RETRIES || option > BENCH_OPTION_FIRST)
-            return take_bench_option(option, command);
-        return take_switch(option, command);
-    }
+    if (command->budget_count == GATE_BUDGETS_MAX)
+        return cli_usage("gate", "more than %d budgets", GATE_BUDGETS_MAX);
+    command->budgets[command->budget_count].text = use->value;
+    command->budgets[command->budget_count++].at_least = strcmp(use->row->name, "min") == 0;
+    return CLI_YES;
 }
+
+static const char *const metrics[] = { "wall", "cpu", "json:", NULL };
+static const char *const unsure[] = {
+    [GATE_UNSURE_STAYS] = "unsure",     [GATE_UNSURE_PASSES] = "pass",
+    [GATE_UNSURE_FAILS] = "fail",       [GATE_UNSURE_WARNS] = "warn",
+    [GATE_UNSURE_WARNS + 1] = "retry:", [GATE_UNSURE_WARNS + 2] = NULL,
+};
+
+#define AT(member)        IFG_AT(struct command, request.member)
+#define AT_OPTION(member) IFG_AT(struct command, request.arguments.options.member)
+#define MEASURING         IFG_GIVEN(struct command, request.arguments.given)
+
+static const struct option_row judging_rows[] = {
+    { .kind = OPTION_HEADING, .help = "What is judged" },
+    { "result", 0, "FILE", "what `bench --json` wrote, without measuring", OPTION_PATH, AT(result),
+      .files = "*.json" },
+    { "trace", 0, "FILE", "what `record` wrote, without measuring", OPTION_PATH, AT(trace),
+      .files = "*.ifg" },
+    { "run", 0, NULL, "commands, measured interleaved", OPTION_FLAG, IFG_AT(struct command, run) },
+    { "measure", 0, "W", "of commands: wall, cpu or json:KEY, a number they print [wall]",
+      OPTION_CALL, .choices = metrics, .take = take_metric },
+    { "row", 0, "NAME", "this row of the result [the first that was measured]", OPTION_TEXT,
+      AT(row) },
+    { .kind = OPTION_HEADING, .help = "By what" },
+    { "max", 0, "M=V", "the budget of a metric: --max p99=50ms --max peak_rss=500MB", OPTION_CALL,
+      .take = take_budget },
+    { "min", 0, "M=V", "the least that a metric may be: --min fps=30", OPTION_CALL,
+      .take = take_budget },
+    { "against", 0, "BASE", "no slower than this model, measured interleaved (recommended)",
+      OPTION_PATH, AT(against), .files = "*.onnx" },
+    { "baseline", 0, "FILE", "no slower than an earlier result", OPTION_PATH, AT(baseline),
+      .files = "*.json" },
+    { "update-baseline", 0, NULL, "write the baseline after a pass", OPTION_FLAG,
+      AT(update_baseline) },
+    { "force", 0, NULL, "compare even what is not the same work", OPTION_FLAG, AT(force) },
+    { "threshold", 0, "PCT", "allow so much slower [interleaved 2, an earlier result 10]",
+      OPTION_PERCENT, AT(threshold) },
+    { "slo", 0, "T", "the latency that goodput counts [the result's]", OPTION_SECONDS, AT(slo_ms),
+      .scale = 1e3 },
+    { "min-cosine", 0, "C", "outputs less alike than this fail [0.95]", OPTION_NUMBER,
+      AT(limits.min_cosine), IFG_GIVEN(struct command, request.limits_given), .zero = true,
+      .least = -1, .most = 1, .what = "a cosine from -1 to 1" },
+    { "max-diff", 0, "X", "outputs with an element that is off by more fail [any]", OPTION_NUMBER,
+      AT(limits.max_abs), IFG_GIVEN(struct command, request.limits_given), .zero = true,
+      .what = "a difference of 0 or more" },
+    { "no-accuracy", 0, NULL, "do not compare outputs", OPTION_FLAG, AT(no_accuracy) },
+    { "history", 0, "DIR", "keep every result here and look for slow changes", OPTION_PATH,
+      AT(history), .files = "/" },
+    { "drift", 0, "PCT", "slow changes beyond this count [2]", OPTION_PERCENT, AT(drift) },
+    { "fail-on-drift", 0, NULL, "fail on a slow change", OPTION_FLAG, AT(fail_on_drift) },
+    { .kind = OPTION_HEADING, .help = "What stays unsure" },
+    { "on-unsure", 0, "W", "unsure (status 3), warn, pass, fail or retry:N [unsure]", OPTION_CALL,
+      .choices = unsure, .take = take_on_unsure },
+    { "retries", 0, "N", "measure what failed or is unsure again [2]", OPTION_COUNT,
+      AT(plan.retries), MEASURING, .most = GATE_RETRIES_MAX },
+    { "max-time", 0, "T", "measure for so long at most [5m]", OPTION_SECONDS, AT(max_s),
+      MEASURING },
+    { "allow-noisy", 0, NULL, "judge also on an unfit machine", OPTION_FLAG, AT(allow_noisy) },
+    { 0 },
+};
+
+static const struct option_row measuring_rows[] = {
+    { .kind = OPTION_HEADING, .help = "How much is measured" },
+    { "iterations", 'n', "N", "inferences of each process", OPTION_COUNT, AT_OPTION(iterations),
+      IFG_GIVEN(struct command, request.iterations_given), .least = 1, .most = 100000000 },
+    { "duration", 0, "T", "of each process, instead of N inferences", OPTION_SECONDS,
+      AT_OPTION(duration_s), IFG_GIVEN(struct command, request.iterations_given) },
+    { "processes", 0, "N", "measure in this many fresh processes", OPTION_COUNT,
+      AT_OPTION(processes), MEASURING, .least = 1, .most = 1000 },
+    { "pairs", 0, "N", "interleaved: pairs of the first look", OPTION_COUNT, AT(pairs), MEASURING,
+      .least = 2, .most = 100000 },
+    { "warmup", 'w', "N", "inferences before [until their times are steady]", OPTION_COUNT,
+      AT_OPTION(warmup), MEASURING, .most = 100000000 },
+    { "warmup-max", 0, "T", "end an automatic warm-up after so long [10s]", OPTION_SECONDS,
+      AT_OPTION(warmup_max_s), MEASURING },
+    { "ep", 0, "LIST", "execution providers: cpu,cuda", OPTION_CALL, MEASURING,
+      .take = bench_take_providers },
+    { 0 },
+};
+
+static const struct option_row output_rows[] = {
+    { .kind = OPTION_HEADING, .help = "Output" },
+    { "json", 0, NULL, "print JSON, described in docs/json.md", OPTION_FLAG,
+      IFG_AT(struct command, outputs.json) },
+    { "junit", 0, "FILE", "write JUnit XML; '-' for stdout", OPTION_PATH,
+      IFG_AT(struct command, outputs.junit), .files = "*.xml" },
+    { "markdown", 0, "FILE", "write Markdown; '-' for stdout", OPTION_PATH,
+      IFG_AT(struct command, outputs.markdown), .files = "*.md" },
+    { "github", 0, NULL, "annotate the job on GitHub [on where GITHUB_ACTIONS is true]",
+      OPTION_FLAG, IFG_AT(struct command, outputs.github) },
+    { "explain", 0, NULL, "say why a verdict is so", OPTION_FLAG,
+      IFG_AT(struct command, outputs.explain) },
+    { 0 },
+};
+
+#undef AT
+#undef AT_OPTION
+#undef MEASURING
 
 /* ---- what is what ---- */
 
@@ -367,6 +239,7 @@ static int check_together(const struct command *command)
 {
     const struct gate_request *request = &command->request;
     bool measured = request->model || request->command;
+    bool measures = request->arguments.given || request->iterations_given;
     int subjects = !!request->model + !!request->command + !!request->result + !!request->trace;
 
     if (!subjects)
@@ -374,7 +247,7 @@ static int check_together(const struct command *command)
                                  "or --run -- CMD --- BASE_CMD");
     if (subjects > 1)
         return cli_usage("gate", "one of MODEL, --result, --trace and commands at a time");
-    if (!measured && (request->against || command->measures))
+    if (!measured && (request->against || measures))
         return cli_usage("gate", "%s is for a MODEL: a file cannot be measured again",
                          request->against ? "--against" : "an option for measuring");
     if ((request->trace || request->command) &&
@@ -414,52 +287,12 @@ static int read_budgets(struct command *command)
     return CLI_YES;
 }
 
-static const struct option long_options[] = {
-    { "result", required_argument, NULL, OPTION_RESULT },
-    { "trace", required_argument, NULL, OPTION_TRACE },
-    { "max", required_argument, NULL, OPTION_MAX },
-    { "min", required_argument, NULL, OPTION_MIN },
-    { "against", required_argument, NULL, OPTION_AGAINST },
-    { "run", no_argument, NULL, OPTION_RUN },
-    { "measure", required_argument, NULL, OPTION_MEASURE },
-    { "baseline", required_argument, NULL, OPTION_BASELINE },
-    { "update-baseline", no_argument, NULL, OPTION_UPDATE_BASELINE },
-    { "force", no_argument, NULL, OPTION_FORCE },
-    { "threshold", required_argument, NULL, OPTION_THRESHOLD },
-    { "min-cosine", required_argument, NULL, OPTION_MIN_COSINE },
-    { "max-diff", required_argument, NULL, OPTION_MAX_DIFF },
-    { "no-accuracy", no_argument, NULL, OPTION_NO_ACCURACY },
-    { "retries", required_argument, NULL, OPTION_RETRIES },
-    { "on-unsure", required_argument, NULL, OPTION_ON_UNSURE },
-    { "allow-noisy", no_argument, NULL, OPTION_ALLOW_NOISY },
-    { "history", required_argument, NULL, OPTION_HISTORY },
-    { "drift", required_argument, NULL, OPTION_DRIFT },
-    { "fail-on-drift", no_argument, NULL, OPTION_FAIL_ON_DRIFT },
-    { "json", no_argument, NULL, OPTION_JSON },
-    { "junit", required_argument, NULL, OPTION_JUNIT },
-    { "markdown", required_argument, NULL, OPTION_MARKDOWN },
-    { "github", no_argument, NULL, OPTION_GITHUB },
-    { "explain", no_argument, NULL, OPTION_EXPLAIN },
-    { "iterations", required_argument, NULL, 'n' },
-    { "warmup", required_argument, NULL, 'w' },
-    { "warmup-max", required_argument, NULL, OPTION_WARMUP_MAX },
-    { "duration", required_argument, NULL, OPTION_DURATION },
-    { "processes", required_argument, NULL, OPTION_PROCESSES },
-    { "slo", required_argument, NULL, OPTION_SLO },
-    { "pairs", required_argument, NULL, OPTION_PAIRS },
-    { "max-time", required_argument, NULL, OPTION_MAX_TIME },
-    { "row", required_argument, NULL, OPTION_ROW },
-    { "ep", required_argument, NULL, OPTION_EP },
-    BENCH_COMMON_OPTIONS,
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
-};
-
-static int parse(int argc, char **argv, struct command *command, bool *out_done)
+static int parse(int argc, char **argv, struct command *command)
 {
     struct gate_request *request = &command->request;
+    struct option_words words;
     char **commands = NULL;
-    int option, code;
+    int code;
 
     /* getopt would move the commands about. */
     for (int i = 1; i < argc && !commands; i++) {
@@ -468,22 +301,15 @@ static int parse(int argc, char **argv, struct command *command, bool *out_done)
             argc = i;
         }
     }
-    while ((option = getopt_long(argc, argv, ":hn:w:", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        code = take_option(option, argv, command);
-        if (code)
-            return code;
-    }
+    code = options_parse(&gate_command, argc, argv, command, &words);
+    if (code)
+        return code;
     if (command->run && !commands)
         return cli_usage("gate", "--run needs commands: --run -- CMD --- BASE_CMD");
-    if (optind < argc)
-        request->model = argv[optind++];
-    if (optind < argc)
-        return cli_usage("gate", "one model at a time; '%s' is too many", argv[optind]);
+    if (words.count > 1)
+        return cli_usage("gate", "one model at a time; '%s' is too many", words.items[1]);
+    if (words.count)
+        request->model = words.items[0];
     if (commands) {
         code = take_commands(commands, command);
         if (code)
@@ -585,10 +411,9 @@ static int write_outputs(const struct command *command)
     return code;
 }
 
-int cmd_gate(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct command *command = ifg_alloc(1, sizeof *command);
-    bool done = false;
     int code;
 
     if (!command) {
@@ -600,8 +425,8 @@ int cmd_gate(int argc, char **argv)
     command->request.limits = (struct accuracy_limits){ INFINITY, ACCURACY_MIN_COSINE };
     command->request.plan = (struct gate_plan){ GATE_ALPHA, GATE_RETRIES, UINT32_MAX };
     bench_arguments_init(&command->request.arguments, argc, argv);
-    code = parse(argc, argv, command, &done);
-    if (!code && !done) {
+    code = parse(argc, argv, command);
+    if (!code) {
         code = gate_run(&command->request, &command->report);
         if (!code)
             code = write_outputs(command);
@@ -612,3 +437,24 @@ int cmd_gate(int argc, char **argv)
     ifg_free(command);
     return code;
 }
+
+const struct cli_command gate_command = {
+    .name = "gate",
+    .summary = "pass or fail, for CI: budgets, no slower than before, slow drift",
+    .usage = "MODEL [--against BASE_MODEL] [BUDGETS] [OPTIONS]\n"
+             "--result FILE | --trace FILE [BUDGETS] [OPTIONS]\n"
+             "--run -- CMD --- BASE_CMD    (or: --against 'BASE_CMD' -- CMD)",
+    .about = "Says pass or fail, by budgets and by what was measured before.\n"
+             "Metrics: p50 p90 p95 p99 p999 mean max first load specialization start fps goodput "
+             "peak_rss memory_delta after_load energy size parameters; of a trace: "
+             "[MODEL/]inference.p99, zone:NAME.max, op:NAME.total.",
+    .tables = { judging_rows, measuring_rows, bench_rows, output_rows },
+    .examples = "inferogram gate model.onnx --max p99=50ms --max peak_rss=500MB\n"
+                "inferogram gate model.onnx --against main/model.onnx --threshold 3\n"
+                "inferogram gate --trace run.ifg --max inference.p99=20ms --junit gate.xml",
+    .exits = "0 pass, 1 fail, 2 wrong or unreadable input, 3 unsure, 4 the machine is not fit for "
+             "it or lacks something",
+    .operands = OPERANDS_MODELS,
+    .reads = true,
+    .run = run,
+};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram import: a foreign trace becomes one of ours. */
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,35 +9,16 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/memory_limit.h"
 #include "import/import.h"
-
-static const char help[] =
-    "usage: inferogram import FILE [--format chrome|ort] [-o OUT.ifg] [-f] [--json]\n"
-    "\n"
-    "Turns a Chrome trace (JSON, also gzip: browsers, PyTorch, Perfetto's legacy format) or a "
-    "profile of\n"
-    "ONNX Runtime into a trace. Text that is almost JSON is repaired; files that were cut are read "
-    "as\n"
-    "far as they go. What cannot be taken over is counted and shown. FILE - is standard input.\n"
-    "\n"
-    "  --format F      chrome: take every event as it is; ort: sessions and nodes of ONNX Runtime\n"
-    "                  become ML events and operators. Default: found out event by event\n"
-    "  -o, --output F  default: FILE with .ifg instead of .json and .gz\n"
-    "  -f, --force     replace an existing file\n"
-    "  --max-events N  refuse larger files (default 100000000; 32 bytes of memory each)\n"
-    "  --json          the result as JSON, described in docs/json.md\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help          this text\n"
-    "\n"
-    "Exit status: 0; 1 if the trace cannot be written; 2 if FILE cannot be read or has no "
-    "events.\n";
 
 #define OUTPUT_MAX (1u << 20)
 #define PATH_BYTES 4096
 
 struct request {
     struct import_options options;
+    const char *given; /* where to; NULL: found out */
     char output[PATH_BYTES];
     bool json;
 };
@@ -73,66 +53,30 @@ static bool choose_output(struct request *request, const char *given)
     return written >= 0 && (size_t)written < sizeof request->output;
 }
 
-static int parse(int argc, char **argv, struct request *request, bool *out_done)
-{
-    static const struct option options[] = {
-        { "format", required_argument, NULL, 'F' },
-        { "output", required_argument, NULL, 'o' },
-        { "force", no_argument, NULL, 'f' },
-        { "max-events", required_argument, NULL, 'm' },
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    const char *output = NULL;
-    char *end;
-    int option;
+static const char *const formats[] = { "chrome", "ort", NULL };
 
-    while ((option = getopt_long(argc, argv, ":o:fh", options, NULL)) != -1) {
-        switch (option) {
-        case 'F':
-            if (strcmp(optarg, "chrome") == 0)
-                request->options.format = IMPORT_CHROME;
-            else if (strcmp(optarg, "ort") == 0)
-                request->options.format = IMPORT_ORT;
-            else
-                return cli_usage("import", "there is no format '%s'; chrome and ort can be read",
-                                 optarg);
-            break;
-        case 'o':
-            output = optarg;
-            break;
-        case 'f':
-            request->options.overwrite = true;
-            break;
-        case 'm':
-            request->options.max_events = strtoull(optarg, &end, 10);
-            if (*end || optarg[0] < '0' || optarg[0] > '9' || !request->options.max_events ||
-                request->options.max_events > IMPORT_EVENTS_MAX)
-                return cli_usage("import", "'%s' is not a number of events from 1 to %u", optarg,
-                                 IMPORT_EVENTS_MAX);
-            break;
-        case 'j':
-            request->json = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        default:
-            return cli_bad_option("import", option, argv);
-        }
-    }
-    if (optind == argc)
-        return cli_usage("import", "which file? Give a Chrome trace or an ONNX Runtime profile");
-    if (optind + 1 < argc)
-        return cli_usage("import", "one file at a time; '%s' is too many", argv[optind + 1]);
-    request->options.path = argv[optind];
+static const struct option_row option_rows[] = {
+    { "format", 0, "FORMAT", "{}: how to read events [found out event by event]", OPTION_CHOICE,
+      IFG_AT(struct request, options.format), .value = IMPORT_CHROME, .choices = formats },
+    { "output", 'o', "OUT", "write here [FILE with .ifg instead of .json and .gz]", OPTION_PATH,
+      IFG_AT(struct request, given), .files = "*.ifg" },
+    { "force", 'f', NULL, "replace an existing file", OPTION_FLAG,
+      IFG_AT(struct request, options.overwrite) },
+    { "max-events", 0, "N", "refuse larger files; an event takes 32 bytes of memory [100000000]",
+      OPTION_COUNT, IFG_AT(struct request, options.max_events), .least = 1,
+      .most = IMPORT_EVENTS_MAX },
+    { "json", 0, NULL, "print the result as JSON, described in docs/json.md", OPTION_FLAG,
+      IFG_AT(struct request, json) },
+    { 0 },
+};
+
+static int check(struct request *request)
+{
     memory_limit_reading(request->options.path);
-    if (output && strcmp(output, "-") == 0)
+    if (request->given && strcmp(request->given, "-") == 0)
         return cli_usage("import",
                          "a trace cannot be written to standard output; give a file name");
-    if (!choose_output(request, output))
+    if (!choose_output(request, request->given))
         return cli_usage("import", "the name of the output file is too long");
     return CLI_YES;
 }
@@ -284,18 +228,24 @@ static int exit_for(enum ifg_status status)
     }
 }
 
-int cmd_import(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct request request = { 0 };
+    struct option_words words;
     struct import_result result;
     struct progress progress = { 0 };
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
     enum ifg_status status;
-    bool done = false;
-    int code = parse(argc, argv, &request, &done);
+    int code = options_parse(&import_command, argc, argv, &request, &words);
 
-    if (code || done)
+    if (!code)
+        code = options_one_word(&import_command, &words,
+                                "which file? Give a Chrome trace or an ONNX Runtime profile",
+                                "one file at a time", &request.options.path);
+    if (!code)
+        code = check(&request);
+    if (code)
         return code;
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error to report, not a death */
     request.options.tool_version = INFEROGRAM_VERSION;
@@ -320,3 +270,20 @@ int cmd_import(int argc, char **argv)
     ifg_bytes_fini(&out);
     return code;
 }
+
+const struct cli_command import_command = {
+    .name = "import",
+    .summary = "turn a Chrome trace or an ONNX Runtime profile into a trace",
+    .usage = "FILE [--format chrome|ort] [-o OUT.ifg] [-f] [--json]",
+    .about = "Turns a Chrome trace (JSON, also gzip: browsers, PyTorch, Perfetto's legacy format) "
+             "or a profile of ONNX Runtime into a trace. Text that is almost JSON is repaired; "
+             "files that were cut are read as far as they go. What cannot be taken over is counted "
+             "and shown. FILE - is standard input.",
+    .tables = { option_rows },
+    .notes = "The format chrome takes every event as it is; with ort, sessions and nodes of ONNX "
+             "Runtime become ML events and operators.",
+    .exits = "0 success, 1 the trace cannot be written, 2 FILE cannot be read or has no events",
+    .operands = OPERANDS_FILES,
+    .reads = true,
+    .run = run,
+};

@@ -1,51 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram inspect: what is in a model file, without running it. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/inspect.h"
-
-static const char help[] =
-    "usage: inferogram inspect MODEL [--layers N|all] [--dim NAME=N]... [--json]\n"
-    "\n"
-    "Shows what is in a model without running it: size with external data, parameters by type,\n"
-    "inputs and outputs, operators, and the heaviest layers by parameters, by estimated "
-    "operations\n"
-    "and by bytes moved. MODEL is an ONNX file, a file of ONNX Runtime (.ort), or a directory, "
-    "whose\n"
-    "files are summed.\n"
-    "\n"
-    "  --layers N    how many layers in each table (default 5, 0 for none, or 'all')\n"
-    "  --dim NAME=N  the size of a free dimension, or INPUT:AXIS=N; others count as 1\n"
-    "  --json        one JSON document with all nodes, described in docs/inspect.md\n"
-    "  --help        this text\n"
-    "\n"
-    "Exit status: 0; 2 if MODEL is not a model or cannot be read.\n";
 
 #define OUTPUT_MAX     (1u << 30)
 #define LAYERS_DEFAULT 5
 #define SIZE_MAX_GIVEN ((int64_t)1 << 31)
 
-static int parse_dim(const char *text, struct inspect_request *request)
+static int take_dim(const struct option_use *use, void *user)
 {
-    const char *equals = strrchr(text, '=');
+    struct inspect_request *request = user;
+    const char *equals = strrchr(use->value, '=');
     struct onnx_dim *dim = &request->dims[request->dim_count];
     long long size;
     char *name;
     char *end;
 
-    if (!equals || equals == text || !equals[1])
-        return cli_usage("inspect", "'%s' is not a dimension and its size, such as batch=8", text);
+    if (!equals || equals == use->value || !equals[1])
+        return options_bad_value(use, "a dimension and its size, such as batch=8");
     size = strtoll(equals + 1, &end, 10);
     if (*end || size < 0 || size > SIZE_MAX_GIVEN)
         return cli_usage("inspect", "'%s' is not a size", equals + 1);
     if (request->dim_count == INSPECT_DIMS_MAX)
         return cli_usage("inspect", "more than %u dimensions", INSPECT_DIMS_MAX);
-    name = ifg_strndup(text, (size_t)(equals - text));
+    name = ifg_strndup(use->value, (size_t)(equals - use->value));
     if (!name) {
         cli_say("out of memory");
         return CLI_NO;
@@ -56,61 +40,30 @@ static int parse_dim(const char *text, struct inspect_request *request)
     return CLI_YES;
 }
 
-static int parse_layers(const char *text, struct inspect_request *request)
+static int take_layers(const struct option_use *use, void *user)
 {
+    struct inspect_request *request = user;
     char *end;
 
-    if (strcmp(text, "all") == 0) {
+    if (strcmp(use->value, "all") == 0) {
         request->layers = SIZE_MAX;
         return CLI_YES;
     }
-    request->layers = strtoul(text, &end, 10);
-    if (!*text || *end || text[0] == '-')
-        return cli_usage("inspect", "'%s' is neither a number of layers nor 'all'", text);
+    request->layers = strtoul(use->value, &end, 10);
+    if (*use->value < '0' || *use->value > '9' || *end)
+        return options_bad_value(use, "a number of layers, nor 'all'");
     return CLI_YES;
 }
 
-static int parse(int argc, char **argv, struct inspect_request *request, bool *out_done)
-{
-    static const struct option options[] = {
-        { "layers", required_argument, NULL, 'l' },
-        { "dim", required_argument, NULL, 'd' },
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    int code = CLI_YES;
-
-    request->layers = LAYERS_DEFAULT;
-    while (code == CLI_YES && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        switch (option) {
-        case 'l':
-            code = parse_layers(optarg, request);
-            break;
-        case 'd':
-            code = parse_dim(optarg, request);
-            break;
-        case 'j':
-            request->json = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        default:
-            return cli_bad_option("inspect", option, argv);
-        }
-    }
-    if (code)
-        return code;
-    if (optind == argc)
-        return cli_usage("inspect", "which model? Give a file or a directory");
-    if (optind + 1 < argc)
-        return cli_usage("inspect", "one model at a time; '%s' is too many", argv[optind + 1]);
-    request->path = argv[optind];
-    return CLI_YES;
-}
+static const struct option_row option_rows[] = {
+    { "layers", 0, "N", "list N layers in each table, 0 for none, or all [5]", OPTION_CALL,
+      .take = take_layers },
+    { "dim", 0, "NAME=N", "the size of a free dimension, or INPUT:AXIS=N; others count as 1",
+      OPTION_CALL, .take = take_dim },
+    { "json", 0, NULL, "print one JSON document with all nodes, described in docs/inspect.md",
+      OPTION_FLAG, IFG_AT(struct inspect_request, json) },
+    { 0 },
+};
 
 /* What a free dimension is called: by its name, or by its place. NULL: it is not free. */
 static const char *name_of(const struct onnx_port *port, uint32_t axis, char *out, size_t size)
@@ -165,18 +118,21 @@ static int check_dims(const struct inspect_request *request)
     return CLI_YES;
 }
 
-int cmd_inspect(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    struct inspect_request request = { 0 };
+    struct inspect_request request = { .layers = LAYERS_DEFAULT };
+    struct option_words words;
     struct onnx_options options = { .costs = true };
     struct onnx_model *model = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
-    bool done = false;
-    int code = parse(argc, argv, &request, &done);
+    int code = options_parse(&inspect_command, argc, argv, &request, &words);
 
+    if (!code)
+        code = options_one_word(&inspect_command, &words, "which model? Give a file or a directory",
+                                "one model at a time", &request.path);
     ifg_bytes_init(&out, OUTPUT_MAX);
-    if (code || done)
+    if (code)
         goto out;
     options.dims = request.dims;
     options.dim_count = request.dim_count;
@@ -201,3 +157,17 @@ out:
     onnx_close(model);
     return code;
 }
+
+const struct cli_command inspect_command = {
+    .name = "inspect",
+    .summary = "what is in a model, without running it: size, parameters, operators, costs",
+    .usage = "MODEL [--layers N|all] [--dim NAME=N]... [--json]",
+    .about = "Shows what is in a model without running it: size with external data, parameters by "
+             "type, inputs and outputs, operators, and the heaviest layers by parameters, by "
+             "estimated operations and by bytes moved. MODEL is an ONNX file, a file of ONNX "
+             "Runtime (.ort), or a directory, whose files are summed.",
+    .tables = { option_rows },
+    .exits = "0 success, 2 MODEL is not a model or cannot be read",
+    .operands = OPERANDS_MODELS,
+    .run = run,
+};

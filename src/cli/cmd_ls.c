@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram ls: the processes that can be recorded, how, and who records them now. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,25 +9,12 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "collect/ort_attach/libraries.h"
 #include "collect/uprobe/uprobe.h"
 #include "record/process.h"
 #include "record/region.h"
 #include "record/target.h"
-
-static const char help[] =
-    "usage: inferogram ls [--json]\n"
-    "\n"
-    "Lists the running processes that can be recorded with 'inferogram record --pid N': those\n"
-    "that carry libinferogram, and those that have loaded ONNX Runtime; and what is missing where\n"
-    "it cannot be done. Processes of other users are seen only with sudo.\n"
-    "\n"
-    "  --json   one JSON document: processes[{pid,user,name,program,arguments,recorder,library,\n"
-    "           runtimes,how,missing}], and hidden: how many processes this user may not look "
-    "into\n"
-    "  --help   this text\n"
-    "\n"
-    "Exit status: 0, also when there are none.\n";
 
 #define OUTPUT_MAX (64u << 20)
 
@@ -263,37 +249,46 @@ static int list(struct listing *listing)
     return code;
 }
 
-int cmd_ls(int argc, char **argv)
-{
-    static const struct option options[] = {
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    struct listing *listing;
-    bool as_json = false;
-    int option;
-    int code;
+struct request {
+    bool json;
+};
 
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (option == 'j') {
-            as_json = true;
-        } else if (option == 'h') {
-            fputs(help, stdout);
-            return CLI_YES;
-        } else {
-            return cli_bad_option("ls", option, argv);
-        }
-    }
-    if (optind < argc)
-        return cli_usage("ls", "unexpected argument '%s'", argv[optind]);
+static const struct option_row option_rows[] = {
+    { "json", 0, NULL, "print one JSON document, described in docs/json.md", OPTION_FLAG,
+      IFG_AT(struct request, json) },
+    { 0 },
+};
+
+static int run(int argc, char **argv)
+{
+    struct request request = { 0 };
+    struct option_words words;
+    struct listing *listing;
+    int code = options_parse(&ls_command, argc, argv, &request, &words);
+
+    if (code)
+        return code;
+    if (words.count)
+        return cli_usage("ls", "unexpected argument '%s'", words.items[0]);
     listing = ifg_alloc(1, sizeof *listing);
     if (!listing) {
         cli_say("out of memory");
         return CLI_NO;
     }
-    listing->as_json = as_json;
+    listing->as_json = request.json;
     code = list(listing);
     ifg_free(listing);
     return code;
 }
+
+const struct cli_command ls_command = {
+    .name = "ls",
+    .summary = "processes that can be recorded, and how",
+    .usage = "[--json]",
+    .about = "Lists the running processes that can be recorded with 'inferogram record --pid N': "
+             "those that carry libinferogram, and those that have loaded ONNX Runtime; and what is "
+             "missing where it cannot be done. Processes of other users are seen only with sudo.",
+    .tables = { option_rows },
+    .exits = "0, also when there are none",
+    .run = run,
+};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram query: SQL over a trace. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,31 +10,9 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/query_output.h"
 #include "query/query.h"
-
-static const char help[] =
-    "usage: inferogram query FILE SQL [--json|--csv] [OPTIONS]\n"
-    "       inferogram query --tables [--json]\n"
-    "\n"
-    "Asks a trace in SQL (the dialect of SQLite, reading only). SQL is one statement; '-' reads "
-    "it\n"
-    "from standard input. Times are nanoseconds; 0 is the first thing in the trace.\n"
-    "\n"
-    "  --tables       list tables, functions and columns\n"
-    "  --json         one JSON document: columns, rows, truncated\n"
-    "  --csv          RFC 4180\n"
-    "  --max-rows N   stop after N rows (default 1000000, 0 for no limit)\n"
-    "  --timeout S    stop after so much time (default 30; 500ms, 2m; 0 for no limit)\n"
-    "  --max-width N  cut texts in tables after N characters (default 80, 0 for whole texts)\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help         this text\n"
-    "\n"
-    "  inferogram query run.ifg 'SELECT name, count(*), sum(dur_ns) FROM slice GROUP BY name'\n"
-    "  inferogram query run.ifg 'SELECT * FROM zone_stats() ORDER BY p99_ns DESC LIMIT 10'\n"
-    "\n"
-    "docs/sql.md describes the tables and has ten queries to start from.\n"
-    "Exit status: 0; 1 if a limit was reached; 2 if FILE cannot be read or the SQL is wrong.\n";
 
 #define ROWS_DEFAULT    1000000
 #define TIMEOUT_DEFAULT 30
@@ -52,45 +29,21 @@ struct request {
     struct query_limits limits;
 };
 
-static bool parse_number(const char *text, uint64_t *out_number)
-{
-    char *end;
-
-    errno = 0;
-    *out_number = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && !errno;
-}
-
-static int take_option(int option, struct request *request)
-{
-    uint64_t number = 0;
-
-    switch (option) {
-    case 't':
-        request->tables = true;
-        break;
-    case 'j':
-        request->json = true;
-        break;
-    case 'c':
-        request->csv = true;
-        break;
-    case 'r':
-        if (!parse_number(optarg, &request->limits.rows))
-            return cli_usage("query", "'%s' is not a number of rows", optarg);
-        break;
-    case 'w':
-        if (!parse_number(optarg, &number) || number > SIZE_MAX / 2)
-            return cli_usage("query", "'%s' is not a number of characters", optarg);
-        request->max_width = (size_t)number;
-        break;
-    case 's':
-        if (!cli_parse_seconds(optarg, &request->limits.timeout_s))
-            return cli_usage("query", "'%s' is not a time (30, 500ms, 2m)", optarg);
-        break;
-    }
-    return CLI_YES;
-}
+static const struct option_row option_rows[] = {
+    { "tables", 0, NULL, "list tables, functions and columns", OPTION_FLAG,
+      IFG_AT(struct request, tables) },
+    { "json", 0, NULL, "print one JSON document: columns, rows, truncated", OPTION_FLAG,
+      IFG_AT(struct request, json) },
+    { "csv", 0, NULL, "print CSV (RFC 4180)", OPTION_FLAG, IFG_AT(struct request, csv) },
+    { "max-rows", 0, "N", "stop after N rows, 0 for no limit [1000000]", OPTION_COUNT,
+      IFG_AT(struct request, limits.rows), .what = "a number of rows" },
+    { "timeout", 0, "T", "stop after so much time (500ms, 2m), 0 for no limit [30]", OPTION_SECONDS,
+      IFG_AT(struct request, limits.timeout_s), .zero = true },
+    { "max-width", 0, "N", "cut texts in tables after N characters, 0 for whole texts [80]",
+      OPTION_COUNT, IFG_AT(struct request, max_width), .most = 1e9,
+      .what = "a number of characters" },
+    { 0 },
+};
 
 /* SQL from standard input. */
 static char *read_sql(void)
@@ -112,53 +65,24 @@ static char *read_sql(void)
     return NULL;
 }
 
-static int take_arguments(int argc, char **argv, struct request *request)
+static int take_words(const struct option_words *words, struct request *request)
 {
     if (request->json && request->csv)
         return cli_usage("query", "--json and --csv exclude each other");
-    if (request->tables) {
-        if (optind + 1 < argc)
-            return cli_usage("query", "--tables takes no SQL");
-        request->path = argv[optind]; /* or NULL: all traces have the same tables */
-        return CLI_YES;
-    }
-    if (optind == argc)
+    if (request->tables && words->count > 1)
+        return cli_usage("query", "--tables takes no SQL");
+    if (request->tables)
+        return CLI_YES; /* all traces have the same tables */
+    if (!words->count)
         return cli_usage("query", "which trace, and which SQL? Give a file and a statement");
-    if (optind + 1 == argc)
+    if (words->count == 1)
         return cli_usage("query",
                          "which SQL? Give a statement, or - to read it from standard input");
-    if (optind + 2 < argc)
-        return cli_usage("query", "'%s' is too many; put the SQL in quotes", argv[optind + 2]);
-    request->path = argv[optind];
-    request->sql = strcmp(argv[optind + 1], "-") == 0 ? read_sql() : ifg_strdup(argv[optind + 1]);
+    if (words->count > 2)
+        return cli_usage("query", "'%s' is too many; put the SQL in quotes", words->items[2]);
+    request->path = words->items[0];
+    request->sql = strcmp(words->items[1], "-") == 0 ? read_sql() : ifg_strdup(words->items[1]);
     return request->sql ? CLI_YES : CLI_USAGE;
-}
-
-static int parse(int argc, char **argv, struct request *request, bool *out_done)
-{
-    static const struct option options[] = {
-        { "tables", no_argument, NULL, 't' },        { "json", no_argument, NULL, 'j' },
-        { "csv", no_argument, NULL, 'c' },           { "max-rows", required_argument, NULL, 'r' },
-        { "timeout", required_argument, NULL, 's' }, { "max-width", required_argument, NULL, 'w' },
-        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        int code;
-
-        if (option == 'h') {
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        if (option == '?' || option == ':')
-            return cli_bad_option("query", option, argv);
-        code = take_option(option, request);
-        if (code)
-            return code;
-    }
-    return take_arguments(argc, argv, request);
 }
 
 /* ---- --tables ---------------------------------------------------------------------------- */
@@ -296,7 +220,7 @@ static int write_rows(struct query *query, struct query_output *output)
     return code;
 }
 
-static int run(const struct request *request, const struct timeline *timeline)
+static int ask(const struct request *request, const struct timeline *timeline)
 {
     struct query_output output = {
         .format = request->json  ? QUERY_JSON
@@ -323,25 +247,44 @@ static int run(const struct request *request, const struct timeline *timeline)
     return code;
 }
 
-int cmd_query(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct request request = {
         .max_width = WIDTH_DEFAULT,
         .limits = { .rows = ROWS_DEFAULT, .timeout_s = TIMEOUT_DEFAULT },
     };
+    struct option_words words;
     struct trace_reader *reader = NULL;
     const struct timeline *timeline = NULL;
-    bool done = false;
-    int code = parse(argc, argv, &request, &done);
+    int code = options_parse(&query_command, argc, argv, &request, &words);
 
-    if (!code && !done && request.tables)
+    if (!code)
+        code = take_words(&words, &request);
+    if (!code && request.tables)
         code = list_tables(&request);
-    else if (!code && !done)
+    else if (!code)
         code = cli_load(request.path, &reader, &timeline);
     if (!code && timeline)
-        code = run(&request, timeline);
+        code = ask(&request, timeline);
     timeline_destroy(timeline);
     trace_reader_close(reader);
     ifg_free(request.sql);
     return code;
 }
+
+const struct cli_command query_command = {
+    .name = "query",
+    .summary = "ask a trace in SQL",
+    .usage = "FILE SQL [--json|--csv] [OPTIONS]\n--tables [--json]",
+    .about = "Asks a trace in SQL (the dialect of SQLite, reading only). SQL is one statement; '-' "
+             "reads it from standard input. Times are nanoseconds; 0 is the first thing in the "
+             "trace. docs/sql.md describes the tables and has ten queries to start from.",
+    .tables = { option_rows },
+    .examples =
+        "inferogram query run.ifg 'SELECT name, count(*), sum(dur_ns) FROM slice GROUP BY name'\n"
+        "inferogram query run.ifg 'SELECT * FROM zone_stats() ORDER BY p99_ns DESC LIMIT 10'",
+    .exits = "0 success, 1 a limit was reached, 2 FILE cannot be read or the SQL is wrong",
+    .operands = OPERANDS_TRACES,
+    .reads = true,
+    .run = run,
+};

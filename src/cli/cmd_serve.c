@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram serve: traces in a browser. */
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,29 +8,9 @@
 
 #include "cli/browser.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/live_folder.h"
 #include "server/server.h"
-
-static const char help[] =
-    "usage: inferogram serve [OPTIONS] FILE... | DIRECTORY\n"
-    "       inferogram serve [OPTIONS] --live FILE\n"
-    "\n"
-    "Shows traces in a browser: prints an address, and answers at it until Ctrl-C. Several files,\n"
-    "or a directory with traces (*.ifg), become a list to choose from. Nothing leaves this\n"
-    "machine: the server listens on 127.0.0.1 only, and the address holds a secret that nobody\n"
-    "else can know. On another machine: ssh -L PORT:127.0.0.1:PORT HOST, then open the address.\n"
-    "\n"
-    "  --live            FILE is still being recorded: follow it, on the page Live\n"
-    "  --port N          listen on port N (default: any free one)\n"
-    "  --open            open the address in the browser (xdg-open)\n"
-    "  --listen ADDRESS  listen on an address of this machine that others can reach: whoever has\n"
-    "                    the address with its secret sees the traces, and nothing is encrypted\n"
-    "  -q, --quiet       print nothing but the address\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help            this text\n"
-    "\n"
-    "Exit status: 0 stopped by Ctrl-C or SIGTERM; 1 it cannot listen; 2 a wrong command line, or\n"
-    "a file or directory is not there.\n";
 
 struct serve {
     struct server_options server;
@@ -39,55 +18,27 @@ struct serve {
     bool quiet;
 };
 
-static int read_options(int argc, char **argv, struct serve *out)
+static const struct option_row option_rows[] = {
+    { "live", 0, NULL, "follow FILE, which is still being recorded, on the page Live", OPTION_FLAG,
+      IFG_AT(struct serve, server.live) },
+    { "port", 0, "N", "listen on port N [any free one]", OPTION_COUNT,
+      IFG_AT(struct serve, server.port), .least = 1, .most = 65535, .what = "a port: 1 to 65535" },
+    { "open", 0, NULL, "open the address in the browser (xdg-open)", OPTION_FLAG,
+      IFG_AT(struct serve, open) },
+    { "listen", 0, "ADDRESS", "listen on an address that others can reach, unencrypted",
+      OPTION_TEXT, IFG_AT(struct serve, server.address) },
+    { "quiet", 'q', NULL, "print nothing but the address", OPTION_FLAG,
+      IFG_AT(struct serve, quiet) },
+    { 0 },
+};
+
+static int take_words(const struct option_words *words, struct serve *serve)
 {
-    enum { PORT = 256, OPEN, LISTEN, LIVE };
-    static const struct option options[] = {
-        { "port", required_argument, NULL, PORT },
-        { "open", no_argument, NULL, OPEN },
-        { "listen", required_argument, NULL, LISTEN },
-        { "live", no_argument, NULL, LIVE },
-        { "quiet", no_argument, NULL, 'q' },
-        { "help", no_argument, NULL, 'h' },
-        { 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":hq", options, NULL)) != -1) {
-        char *end = NULL;
-        unsigned long port;
-
-        switch (option) {
-        case PORT:
-            port = strtoul(optarg, &end, 10);
-            if (*optarg < '0' || *optarg > '9' || *end || port == 0 || port > 65535)
-                return cli_usage("serve", "'%s' is not a port: 1 to 65535", optarg);
-            out->server.port = (uint16_t)port;
-            break;
-        case OPEN:
-            out->open = true;
-            break;
-        case LISTEN:
-            out->server.address = optarg;
-            break;
-        case LIVE:
-            out->server.live = true;
-            break;
-        case 'q':
-            out->quiet = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return -1;
-        default:
-            return cli_bad_option("serve", option, argv);
-        }
-    }
-    if (optind == argc)
+    if (!words->count)
         return cli_usage("serve", "which trace? Give files, or a directory that has some");
-    out->server.paths = (const char *const *)(argv + optind);
-    out->server.path_count = (size_t)(argc - optind);
-    if (out->server.live && out->server.path_count > 1)
+    serve->server.paths = (const char *const *)words->items;
+    serve->server.path_count = words->count;
+    if (serve->server.live && words->count > 1)
         return cli_usage("serve", "--live follows one file");
     return CLI_YES;
 }
@@ -97,19 +48,22 @@ static bool is_loopback(const char *address)
     return !address || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-int cmd_serve(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct serve serve = { 0 };
+    struct option_words words;
     struct server *server = NULL;
     struct browser_visit *visit = NULL;
     struct ifg_error err = { 0 };
     enum ifg_status status;
     sigset_t stop;
-    int code = read_options(argc, argv, &serve);
+    int code = options_parse(&serve_command, argc, argv, &serve, &words);
     int signal_number = 0;
 
+    if (!code)
+        code = take_words(&words, &serve);
     if (code)
-        return code < 0 ? CLI_YES : code;
+        return code;
     /* Blocked before there are threads: one place waits for them. */
     sigemptyset(&stop);
     sigaddset(&stop, SIGINT);
@@ -154,3 +108,21 @@ int cmd_serve(int argc, char **argv)
     server_stop(server);
     return CLI_YES;
 }
+
+const struct cli_command serve_command = {
+    .name = "serve",
+    .summary = "traces in a browser: timeline, models, operators, source",
+    .usage = "[OPTIONS] FILE... | DIRECTORY\n[OPTIONS] --live FILE",
+    .about = "Shows traces in a browser: prints an address, and answers at it until Ctrl-C. "
+             "Several files, or a directory with traces (*.ifg), become a list to choose from. "
+             "Nothing leaves this machine: the server listens on 127.0.0.1 only, and the address "
+             "holds a secret that nobody else can know. On another machine: ssh -L "
+             "PORT:127.0.0.1:PORT HOST, then open the address.",
+    .tables = { option_rows },
+    .notes = "With --listen, whoever has the address with its secret sees the traces.",
+    .exits = "0 stopped by Ctrl-C or SIGTERM, 1 it cannot listen, 2 a wrong command line, or a "
+             "file or directory is not there",
+    .operands = OPERANDS_TRACES,
+    .reads = true,
+    .run = run,
+};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram stats: counts, sums and percentiles by zone, model, category, operator, function or
  * thread; functions of the program by samples. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,33 +8,12 @@
 #include "analyze/stats.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/csv.h"
 #include "cli/name_filter.h"
 #include "cli/stats_functions.h"
 #include "cli/stats_memory.h"
 #include "cli/stats_threads.h"
-
-static const char help[] =
-    "usage: inferogram stats FILE [--by WHAT] [OPTIONS]\n"
-    "\n"
-    "  --by WHAT         zone (default): everything by name; model, category, model-function: ML\n"
-    "                    events; op: operators; thread: outermost zones; function: functions of\n"
-    "                    the program by samples, of a trace without them the models' functions;\n"
-    "                    memory: before, peak, after of each phase; allocation: who held the heap\n"
-    "  --name REGEX      only names that contain a match (PCRE2, ECMAScript-like)\n"
-    "  --model NAME      only events of this model\n"
-    "  --op, --zone NAME only samples inside this operator, this zone (--by function)\n"
-    "  --thread T        only the thread with this number or name\n"
-    "  --from T, --to T  only what begins in this part of the trace (1.5s, 200ms, 15us)\n"
-    "  --percentile HOW  linear (default; as numpy) or nearest (element floor(n * p))\n"
-    "  --sort COLUMN     total (default), self, count, mean, p50, p99, max or name\n"
-    "  --limit N         at most N rows (0 for all; default 40 in tables, all in JSON and CSV)\n"
-    "  --json, --csv     for scripts; times in nanoseconds\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help            this text\n"
-    "\n"
-    "self: without what lies directly inside; sd: of the sample; share: total / time range.\n"
-    "Exit status: 0; 2 if FILE cannot be read or an option is wrong.\n";
 
 #define OUTPUT_MAX   (1u << 30)
 #define TABLE_LIMIT  40
@@ -69,140 +47,80 @@ struct request {
     bool csv;
 };
 
-static int choose(const char *text, const char *what, const char *const *names, size_t count,
-                  int *out_index)
+/* ---- the command line ---- */
+
+static const char *const groups[] = { "zone",       "model",  "category",       "op",
+                                      "function",   "thread", "model-function", "memory",
+                                      "allocation", NULL };
+static const char *const columns[] = { "total", "self", "count", "mean", "p50",
+                                       "p99",   "max",  "name",  NULL };
+static const char *const ways[] = { "linear", "nearest", NULL };
+
+enum { GROUP_MODEL_FUNCTION = STATS_BY_THREAD + 1, GROUP_MEMORY, GROUP_ALLOCATION };
+
+static int take_group(const struct option_use *use, void *user)
 {
-    char list[200] = "";
-    size_t used = 0;
+    struct request *request = user;
+    size_t group;
+    int code;
 
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *out_index = (int)i;
-            return CLI_YES;
-        }
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                 !i              ? ""
-                                 : i + 1 < count ? ", "
-                                                 : " or ",
-                                 names[i]);
-    }
-    return cli_usage("stats", "%s is %s, not '%s'", what, list, text);
-}
-
-static int take_option(int option, struct request *request)
-{
-    static const char *const groups[] = { "zone",      "model",  "category",       "op",
-                                          "function",  "thread", "model-function", "memory",
-                                          "allocation" };
-    static const char *const columns[] = { "total", "self", "count", "mean",
-                                           "p50",   "p99",  "max",   "name" };
-    static const char *const ways[] = { "linear", "nearest" };
-    struct ifg_error err;
-    int chosen;
-    char *end;
-
-    switch (option) {
-    case 'b':
-        if (strcmp(optarg, "line") == 0)
-            return cli_usage("stats", "lines are counted within a function: --by function shows "
-                                      "the hottest of each, 'inferogram annotate' all of one");
-        if (choose(optarg, "--by", groups, 9, &chosen))
-            return CLI_USAGE;
-        request->of_models = chosen == 6;
-        request->memory = chosen >= 7;
-        request->allocations = chosen == 8;
-        request->options.by = chosen >= 6 ? STATS_BY_FUNCTION : (enum stats_by)chosen;
-        break;
-    case 's':
-        if (choose(optarg, "--sort", columns, 8, &chosen))
-            return CLI_USAGE;
-        request->sort = (enum column)chosen;
-        request->sort_given = true;
-        break;
-    case 'p':
-        if (choose(optarg, "--percentile", ways, 2, &chosen))
-            return CLI_USAGE;
-        request->options.percentile = (enum stats_percentile)chosen;
-        break;
-    case 'n':
-        if (name_filter_init(&request->filter, optarg, &err))
-            return cli_usage("stats", "%s", err.message);
-        request->options.filter.name_matches = name_filter_matches;
-        request->options.filter.user = &request->filter;
-        break;
-    case 'm':
-        request->options.filter.model = optarg;
-        break;
-    case 't':
-        request->options.filter.thread = optarg;
-        break;
-    case 'o':
-        request->op = optarg;
-        break;
-    case 'z':
-        request->zone = optarg;
-        break;
-    case 'F':
-    case 'T':
-        if (!cli_parse_ns(optarg, option == 'F' ? &request->options.filter.from_ns
-                                                : &request->options.filter.to_ns))
-            return cli_usage("stats", "'%s' is not a time (1.5s, 200ms, 15us)", optarg);
-        break;
-    case 'l':
-        request->limit = strtoul(optarg, &end, 10);
-        if (!*optarg || *end || *optarg == '-')
-            return cli_usage("stats", "'%s' is not a number of rows", optarg);
-        request->limit_given = true;
-        break;
-    case 'j':
-        request->json = true;
-        break;
-    case 'c':
-        request->csv = true;
-        break;
-    }
+    if (strcmp(use->value, "line") == 0)
+        return cli_usage("stats", "lines are counted within a function: --by function shows the "
+                                  "hottest of each, 'inferogram annotate' all of one");
+    code = options_take_choice(use, &group);
+    if (code)
+        return code;
+    request->of_models = group == GROUP_MODEL_FUNCTION;
+    request->memory = group >= GROUP_MEMORY;
+    request->allocations = group == GROUP_ALLOCATION;
+    request->options.by = group >= GROUP_MODEL_FUNCTION ? STATS_BY_FUNCTION : (enum stats_by)group;
     return CLI_YES;
 }
 
-static int parse(int argc, char **argv, struct request *request, bool *out_done)
+static int take_name(const struct option_use *use, void *user)
 {
-    static const struct option options[] = {
-        { "by", required_argument, NULL, 'b' },
-        { "sort", required_argument, NULL, 's' },
-        { "percentile", required_argument, NULL, 'p' },
-        { "name", required_argument, NULL, 'n' },
-        { "model", required_argument, NULL, 'm' },
-        { "thread", required_argument, NULL, 't' },
-        { "op", required_argument, NULL, 'o' },
-        { "zone", required_argument, NULL, 'z' },
-        { "from", required_argument, NULL, 'F' },
-        { "to", required_argument, NULL, 'T' },
-        { "limit", required_argument, NULL, 'l' },
-        { "json", no_argument, NULL, 'j' },
-        { "csv", no_argument, NULL, 'c' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
+    struct request *request = user;
+    struct ifg_error err;
 
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        int code;
+    if (name_filter_init(&request->filter, use->value, &err))
+        return cli_usage(use->command, "%s", err.message);
+    request->options.filter.name_matches = name_filter_matches;
+    request->options.filter.user = &request->filter;
+    return CLI_YES;
+}
 
-        if (option == 'h') {
-            fputs(help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        if (option == '?' || option == ':')
-            return cli_bad_option("stats", option, argv);
-        code = take_option(option, request);
-        if (code)
-            return code;
-    }
-    if (optind == argc)
-        return cli_usage("stats", "which trace? Give a file");
-    if (optind + 1 < argc)
-        return cli_usage("stats", "one file at a time; '%s' is too many", argv[optind + 1]);
+static const struct option_row option_rows[] = {
+    { "by", 0, "WHAT", "{} [zone]", OPTION_CALL, .choices = groups, .take = take_group },
+    { "sort", 0, "COLUMN", "{} [total]", OPTION_CHOICE, IFG_AT(struct request, sort),
+      IFG_GIVEN(struct request, sort_given), .choices = columns },
+    { "percentile", 0, "HOW", "linear as numpy, or nearest: element floor(n * p) [linear]",
+      OPTION_CHOICE, IFG_AT(struct request, options.percentile), .choices = ways },
+    { "limit", 0, "N", "print at most N rows, 0 for all [40 in tables, all in JSON and CSV]",
+      OPTION_COUNT, IFG_AT(struct request, limit), IFG_GIVEN(struct request, limit_given),
+      .what = "a number of rows" },
+    { "json", 0, NULL, "print one JSON document; times in nanoseconds", OPTION_FLAG,
+      IFG_AT(struct request, json) },
+    { "csv", 0, NULL, "print CSV; times in nanoseconds", OPTION_FLAG, IFG_AT(struct request, csv) },
+    { .kind = OPTION_HEADING, .help = "What counts" },
+    { "name", 0, "REGEX", "only names that contain a match (PCRE2, ECMAScript-like)", OPTION_CALL,
+      .take = take_name },
+    { "model", 0, "NAME", "only events of this model", OPTION_TEXT,
+      IFG_AT(struct request, options.filter.model) },
+    { "op", 0, "NAME", "only samples inside this operator (--by function)", OPTION_TEXT,
+      IFG_AT(struct request, op) },
+    { "zone", 0, "NAME", "only samples inside this zone (--by function)", OPTION_TEXT,
+      IFG_AT(struct request, zone) },
+    { "thread", 0, "T", "only the thread with this number or name", OPTION_TEXT,
+      IFG_AT(struct request, options.filter.thread) },
+    { "from", 0, "T", "only what begins at this time or later (1.5s, 200ms, 15us)", OPTION_NS,
+      IFG_AT(struct request, options.filter.from_ns), .what = "a time (1.5s, 200ms, 15us)" },
+    { "to", 0, "T", "only what begins before this time", OPTION_NS,
+      IFG_AT(struct request, options.filter.to_ns), .what = "a time (1.5s, 200ms, 15us)" },
+    { 0 },
+};
+
+static int check(struct request *request)
+{
     if (request->json && request->csv)
         return cli_usage("stats", "--json and --csv exclude each other");
     if (request->options.filter.to_ns &&
@@ -211,7 +129,6 @@ static int parse(int argc, char **argv, struct request *request, bool *out_done)
     if ((request->op || request->zone) &&
         (request->options.by != STATS_BY_FUNCTION || request->of_models || request->memory))
         return cli_usage("stats", "--op and --zone choose samples: use them with --by function");
-    request->path = argv[optind];
     if (!request->limit_given)
         request->limit = request->json || request->csv ? 0 : TABLE_LIMIT;
     return CLI_YES;
@@ -478,21 +395,45 @@ static int print_any(const struct request *request, const struct timeline *timel
     return print_stats(request, timeline);
 }
 
-int cmd_stats(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct request request = { 0 };
+    struct option_words words;
     struct trace_reader *reader = NULL;
     const struct timeline *timeline = NULL;
-    bool done = false;
-    int code = parse(argc, argv, &request, &done);
+    int code = options_parse(&stats_command, argc, argv, &request, &words);
 
-    if (!code && !done) {
+    if (!code)
+        code = options_one_trace(&stats_command, &words, &request.path);
+    if (!code)
+        code = check(&request);
+    if (!code)
         code = cli_load(request.path, &reader, &timeline);
-        if (!code)
-            code = print_any(&request, timeline);
-    }
+    if (!code)
+        code = print_any(&request, timeline);
     timeline_destroy(timeline);
     trace_reader_close(reader);
     name_filter_fini(&request.filter);
     return code;
 }
+
+const struct cli_command stats_command = {
+    .name = "stats",
+    .summary = "counts, sums and percentiles by zone, model, category, op, function, thread",
+    .usage = "FILE [--by WHAT] [OPTIONS]",
+    .about = "Counts, sums and percentiles. By zone: everything by name; by model, category and "
+             "model-function: ML events; by op: operators; by thread: outermost zones; by "
+             "function: functions of the program by samples, of a trace without them the models' "
+             "functions; by memory: before, peak and after of each phase; by allocation: who held "
+             "the heap.",
+    .tables = { option_rows },
+    .notes = "self: without what lies directly inside; sd: of the sample; share: total / time "
+             "range.",
+    .examples = "inferogram stats run.ifg --by op\n"
+                "inferogram stats run.ifg --by function --model detector.onnx\n"
+                "inferogram stats run.ifg --by thread --from 2s --to 5s --csv",
+    .exits = "0 success, 2 FILE cannot be read or an option is wrong",
+    .operands = OPERANDS_TRACES,
+    .reads = true,
+    .run = run,
+};

@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram summary: the report in a few lines. */
-#include <getopt.h>
-#include <stdio.h>
-
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/report_output.h"
-
-static const char summary_help[] =
-    "usage: inferogram summary FILE [--json]\n"
-    "\n"
-    "The report in a few lines: the sentences that matter most, where each model runs and how\n"
-    "long its inferences take, and the findings by name. 'inferogram report' tells more.\n"
-    "\n"
-    "  --json           one JSON object per line, described in docs/json.md\n"
-    "  --max-memory SIZE  at most so much memory (default: half of what is available)\n"
-    "  --help           this text\n"
-    "\n"
-    "Exit status: 0, whatever was found; 1 the output cannot be written; 2 FILE cannot be read.\n";
 
 static void summarize_net(const struct report *report, const struct ml_net *net, bool as_json,
                           struct ifg_bytes *out)
@@ -93,40 +79,27 @@ static void summarize(const struct report *report, const struct report_part *wan
     }
 }
 
-static int parse(int argc, char **argv, struct report_part *wanted, bool *out_done)
-{
-    static const struct option options[] = {
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(summary_help, stdout);
-            *out_done = true;
-            return CLI_YES;
-        }
-        if (option != 'j')
-            return cli_bad_option("summary", option, argv);
-        wanted->json = true;
-    }
-    if (optind == argc)
-        return cli_usage("summary", "which trace? Give a file");
-    wanted->path = argv[optind++];
-    return CLI_YES;
-}
-
-int cmd_summary(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct report_part wanted = { 0 };
-    bool done = false;
-    int code = parse(argc, argv, &wanted, &done);
+    struct option_words words;
+    int code = options_parse(&summary_command, argc, argv, &wanted, &words);
 
-    if (code || done)
-        return code;
-    if (optind < argc)
-        return cli_usage("summary", "one file at a time; '%s' is too many", argv[optind]);
-    return report_part_run(&wanted, summarize);
+    if (!code)
+        code = options_one_trace(&summary_command, &words, &wanted.path);
+    return code ? code : report_part_run(&wanted, summarize);
 }
+
+const struct cli_command summary_command = {
+    .name = "summary",
+    .summary = "the report in a few lines",
+    .usage = "FILE [--json]",
+    .about = "The report in a few lines: the sentences that matter most, where each model runs and "
+             "how long its inferences take, and the findings by name. 'inferogram report' tells "
+             "more.",
+    .tables = { report_part_rows },
+    .exits = "0 whatever was found, 1 the output cannot be written, 2 FILE cannot be read",
+    .operands = OPERANDS_TRACES,
+    .reads = true,
+    .run = run,
+};

@@ -36,10 +36,10 @@ static int find_own_name(char *out, size_t size)
     if (fd < 0 || elf_file_open_fd(fd, "this program", &elf, NULL) ||
         names_open(fd, elf, NULL, &names, NULL))
         return 1;
-    if (!dladdr((void *)(uintptr_t)&cmd_doctor, &here))
+    if (!dladdr((void *)(uintptr_t)&doctor_disassembler, &here))
         return 0;
-    if (names_find(names, (uint64_t)((uintptr_t)&cmd_doctor - (uintptr_t)here.dli_fbase), &start,
-                   &length, places))
+    if (names_find(names, (uint64_t)((uintptr_t)&doctor_disassembler - (uintptr_t)here.dli_fbase),
+                   &start, &length, places))
         snprintf(out, size, "%s%s", places[0].function, *places[0].file ? " with its line" : "");
     return 0;
 }
@@ -206,7 +206,7 @@ void doctor_disassembler(struct doctor_finding *out)
     if (uname(&system) < 0 || !disassemble_knows(system.machine))
         doctor_say(out, DOCTOR_ABSENT, "annotate shows source lines; code of %s is not read",
                    system.machine);
-    else if (disassemble((const uint8_t *)(uintptr_t)&cmd_doctor, 16, 0, &instruction))
+    else if (disassemble((const uint8_t *)(uintptr_t)&doctor_disassembler, 16, 0, &instruction))
         doctor_say(out, DOCTOR_WORKS, "Zydis, for x86-64");
     else
         doctor_say(out, DOCTOR_NO, "an instruction of this very program was not understood");

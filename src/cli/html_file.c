@@ -2,40 +2,13 @@
 /* Pages that are one file: see html_file.h. */
 #include "cli/html_file.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cli/cli.h"
 #include "export/sink.h"
 #include "server/mailed.h"
 
 #define PAGE_MAX ((size_t)1 << 30)
-
-bool html_parse_size(const char *text, size_t *out_bytes)
-{
-    static const struct {
-        const char *unit;
-        double bytes;
-    } units[] = { { "", 1 },    { "B", 1 },    { "k", 1e3 }, { "kB", 1e3 },
-                  { "M", 1e6 }, { "MB", 1e6 }, { "G", 1e9 }, { "GB", 1e9 } };
-    char *end = NULL;
-    double value = strtod(text, &end);
-
-    *out_bytes = 0;
-    if (end == text || *text < '0' || *text > '9')
-        return false;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcasecmp(end, units[i].unit) != 0)
-            continue;
-        value *= units[i].bytes;
-        if (!(value >= 1 && value <= 1e12))
-            return false;
-        *out_bytes = (size_t)value;
-        return true;
-    }
-    return false;
-}
 
 int html_check(const char *path, bool overwrite)
 {

@@ -9,9 +9,6 @@
 #include "base/bytes.h"
 #include "base/status.h"
 
-/* A size such as 500000, 20M, 1.5MB (of 1000s); false if it is none. */
-bool html_parse_size(const char *text, size_t *out_bytes);
-
 /* Whether a page could be written there, said before time is spent. CLI_YES, or CLI_NO. */
 int html_check(const char *path, bool overwrite);
 

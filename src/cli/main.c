@@ -6,45 +6,25 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/memory_limit.h"
 #include "cli/nearest.h"
 #include "system/rights.h"
 
-static const struct cli_command commands[] = {
-    { "record", "run a program, or attach to one, and record what it does", cmd_record, false },
-    { "info", "what is in a trace: program, host, counts, losses, where the time went", cmd_info,
-      true },
-    { "report", "the answer on one screen: models, where they run, findings and their fixes",
-      cmd_report, true },
-    { "summary", "the report in a few lines", cmd_summary, true },
-    { "explain", "what is wrong, with the evidence, and what each finding means", cmd_explain,
-      true },
-    { "stats", "counts, sums and percentiles by zone, model, category, op, function, thread",
-      cmd_stats, true },
-    { "annotate", "source and machine code of a function with the samples of each line",
-      cmd_annotate, true },
-    { "serve", "traces in a browser: timeline, models, operators, source", cmd_serve, true },
-    { "live", "what a running program's models cost now: a gauge in the terminal or a page",
-      cmd_live, false },
-    { "query", "ask a trace in SQL", cmd_query, true },
-    { "cat", "everything in a trace as lines of JSON", cmd_cat, true },
-    { "export", "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...", cmd_export,
-      true },
-    { "diff", "what changed between two traces, with a verdict for each place", cmd_diff, true },
-    { "inspect", "what is in a model, without running it: size, parameters, operators, costs",
-      cmd_inspect, false },
-    { "bench", "how long a model takes, how certain that is, and whether to trust it", cmd_bench,
-      false },
-    { "compare", "which model, setting, library or command is faster, and is it certain?",
-      cmd_compare, false },
-    { "gate", "pass or fail, for CI: budgets, no slower than before, slow drift", cmd_gate, true },
-    { "import", "turn a Chrome trace or an ONNX Runtime profile into a trace", cmd_import, true },
-    { "ls", "processes that can be recorded, and how", cmd_ls, false },
-    { "doctor", "what works on this machine, and the command that fixes what does not", cmd_doctor,
-      false },
+static const struct cli_command *const commands[] = {
+    &record_command,  &info_command,     &report_command, &summary_command, &explain_command,
+    &stats_command,   &annotate_command, &serve_command,  &live_command,    &query_command,
+    &cat_command,     &export_command,   &diff_command,   &inspect_command, &bench_command,
+    &compare_command, &gate_command,     &import_command, &ls_command,      &doctor_command,
+
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
+
+const struct cli_command *cli_command_at(size_t index)
+{
+    return index < COMMANDS ? commands[index] : NULL;
+}
 
 static void print_help(void)
 {
@@ -53,7 +33,7 @@ static void print_help(void)
          "\n"
          "usage: inferogram COMMAND [OPTIONS]\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-9s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
     puts(
         "\n"
         "  inferogram record -- ./program        record a program from its start\n"
@@ -71,27 +51,45 @@ static const char *nearest(const char *given)
     struct nearest best = { NULL, NEAREST_FAR };
 
     for (size_t i = 0; i < COMMANDS; i++)
-        nearest_keep(&best, commands[i].name, nearest_distance(given, commands[i].name));
+        nearest_keep(&best, commands[i]->name, nearest_distance(given, commands[i]->name));
     return best.name;
 }
 
-static int run_reader(const struct cli_command *command, int argc, char **argv)
+static int run_one(const struct cli_command *command, int argc, char **argv)
 {
-    int code = memory_limit_set(&argc, argv);
+    int code;
 
-    return code ? code : memory_limit_settle(command->run(argc, argv));
+    if (command->reads)
+        memory_limit_begin();
+    code = command->run(argc, argv);
+    if (code == CLI_DONE)
+        return CLI_YES;
+    return command->reads ? memory_limit_settle(code) : code;
 }
 
 static int run_command(int argc, char **argv)
 {
     for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(argv[0], commands[i].name) == 0)
-            return commands[i].reads ? run_reader(&commands[i], argc, argv)
-                                     : commands[i].run(argc, argv);
+        if (strcmp(argv[0], commands[i]->name) == 0)
+            return run_one(commands[i], argc, argv);
     if (nearest(argv[0]))
         return cli_usage(NULL, "there is no command '%s' (did you mean '%s'?)", argv[0],
                          nearest(argv[0]));
     return cli_usage(NULL, "there is no command '%s'", argv[0]);
+}
+
+/* Not in the help: for the tests that hold the man pages against the tables. */
+static int list_options(void)
+{
+    struct ifg_bytes out;
+    int code;
+
+    ifg_bytes_init(&out, 1u << 20);
+    for (size_t i = 0; i < COMMANDS; i++)
+        options_write_list(commands[i], &out);
+    code = cli_write_out(&out);
+    ifg_bytes_fini(&out);
+    return code;
 }
 
 static int run(int argc, char **argv)
@@ -113,6 +111,8 @@ static int run(int argc, char **argv)
         puts("inferogram " INFEROGRAM_VERSION);
         return CLI_YES;
     }
+    if (strcmp(argv[1], "--list-options") == 0)
+        return list_options();
     return run_command(argc - 1, argv + 1);
 }
 

@@ -10,11 +10,9 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
-#include "cli/html_file.h"
+#include "cli/options.h"
 
-#define LEAST       ((size_t)1 << 30)
-#define OPTION      "--max-memory"
-#define OPTION_SIZE (sizeof OPTION - 1)
+#define LEAST ((size_t)1 << 30)
 
 static const char *reading;
 
@@ -33,34 +31,28 @@ static size_t available(void)
     return bytes;
 }
 
-int memory_limit_set(int *argc, char **argv)
+static int take_limit(const struct option_use *use, void *request)
 {
-    size_t limit = available() / 2;
-    int kept = 1;
+    size_t limit;
 
-    if (limit < LEAST)
-        limit = LEAST;
-    for (int i = 1; i < *argc; i++) {
-        const char *value;
-
-        if (strcmp(argv[i], "--") == 0) {
-            while (i < *argc)
-                argv[kept++] = argv[i++];
-            break;
-        }
-        if (strncmp(argv[i], OPTION, OPTION_SIZE) != 0 ||
-            (argv[i][OPTION_SIZE] && argv[i][OPTION_SIZE] != '=')) {
-            argv[kept++] = argv[i];
-            continue;
-        }
-        value = argv[i][OPTION_SIZE] ? argv[i] + OPTION_SIZE + 1 : i + 1 < *argc ? argv[++i] : "";
-        if (!html_parse_size(value, &limit))
-            return cli_usage(argv[0], "'%s' is no size for " OPTION ": 2G, 500M", value);
-    }
-    argv[kept] = NULL;
-    *argc = kept;
+    (void)request;
+    if (!cli_parse_size(use->value, &limit))
+        return options_bad_value(use, "a size (500M, 2G)");
     ifg_alloc_limit(limit);
     return CLI_YES;
+}
+
+const struct option_row memory_limit_rows[] = {
+    { "max-memory", 0, "SIZE", "use at most this much memory [half of what is available]",
+      OPTION_CALL, .take = take_limit },
+    { 0 },
+};
+
+void memory_limit_begin(void)
+{
+    size_t limit = available() / 2;
+
+    ifg_alloc_limit(limit > LEAST ? limit : LEAST);
 }
 
 void memory_limit_reading(const char *path)

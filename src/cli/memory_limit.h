@@ -6,9 +6,13 @@
 #ifndef IFG_CLI_MEMORY_LIMIT_H
 #define IFG_CLI_MEMORY_LIMIT_H
 
-/* Takes --max-memory SIZE out of the arguments, or the default: half of what is available, at least
- * 1 GiB. CLI_YES, or the exit status. */
-int memory_limit_set(int *argc, char **argv);
+#include "cli/options.h"
+
+/* --max-memory SIZE, which all of them have. */
+extern const struct option_row memory_limit_rows[];
+
+/* Without it: half of what is available, at least 1 GiB. */
+void memory_limit_begin(void);
 
 /* The file that is being read, for the sentence. */
 void memory_limit_reading(const char *path);

@@ -3,23 +3,36 @@
 #ifndef IFG_CLI_RECORD_H
 #define IFG_CLI_RECORD_H
 
-#include <getopt.h>
-#include <stdbool.h>
+#include "cli/live_view.h"
+#include "cli/options.h"
+#include "cli/probes.h"
+#include "record/redact.h"
+#include "record/session.h"
 
-struct live_view;
+#define RECORD_RESOURCES_HZ 1.0
+#define RECORD_OVERHEAD_PCT 1.0
 
-struct record_command {
+struct record_request {
+    struct session_options session;
     const char *name;
-    const char *help;
-    const struct option
-        *options; /* its own, ended by an empty one; their values are RECORD_OPTION_OWN and more */
-    /* False: it is none of them. */
-    bool (*take_option)(int option, const char *value, struct live_view *view);
-    bool gauge; /* shows a gauge; without -o the trace is temporary */
+    const char *path;
+    struct probe_file *probes[CLI_PROBES_MAX];
+    struct live_view view;
+    struct redaction redaction;
+    bool quiet;
 };
 
-#define RECORD_OPTION_OWN 2000
+/* What goes into a struct record_request. */
+extern const struct option_row record_rows[];
 
-int record_command_run(int argc, char **argv, const struct record_command *command);
+/* What does not go together: CLI_YES, or CLI_USAGE after a message. */
+int record_check(const struct cli_command *command, struct record_request *request);
+
+/* Turns --name or --path into a pid. */
+enum ifg_status record_find_process(struct record_request *request,
+                                    struct ifg_error *err) IFG_MUST_CHECK;
+
+/* gauge: shows one; without -o the trace is temporary. The exit status. */
+int record_run(const struct cli_command *command, bool gauge, int argc, char **argv);
 
 #endif

@@ -6,6 +6,7 @@
 #include "analyze/report.h"
 #include "analyze/stats.h"
 #include "base/bytes.h"
+#include "cli/options.h"
 
 struct report_request {
     const char *path;
@@ -45,6 +46,8 @@ struct report_part {
     const char *finding; /* NULL: all */
     bool json;
 };
+
+extern const struct option_row report_part_rows[];
 
 struct ifg_json;
 void report_line_begin(struct ifg_json *json, struct ifg_bytes *out, const char *type);

@@ -2,9 +2,16 @@
 /* What summary and explain share: making a report of a trace, and lines of JSON. */
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/report_output.h"
 
 #define OUTPUT_MAX (64u << 20)
+
+const struct option_row report_part_rows[] = {
+    { "json", 0, NULL, "print one JSON object per line, described in docs/json.md", OPTION_FLAG,
+      IFG_AT(struct report_part, json) },
+    { 0 },
+};
 
 void report_line_begin(struct ifg_json *json, struct ifg_bytes *out, const char *type)
 {

@@ -3,12 +3,12 @@
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/convert.h"
@@ -55,19 +55,6 @@ int cli_usage(const char *command, const char *format, ...)
     else
         fputs("; see 'inferogram --help'\n", stderr);
     return CLI_USAGE;
-}
-
-int cli_bad_option(const char *command, int option, char **argv)
-{
-    const char *given = argv[optind - 1];
-
-    if (option == ':')
-        return cli_usage(command, "option %s needs a value", given);
-    if (optopt && given[0] == '-' && given[1] == '-' && strchr(given, '='))
-        return cli_usage(command, "option %.*s takes no value", (int)strcspn(given, "="), given);
-    if (optopt && optopt < 128 && given[0] == '-' && given[1] != '-')
-        return cli_usage(command, "unknown option -%c", optopt);
-    return cli_usage(command, "unknown option %s", given);
 }
 
 int cli_exit_for(enum ifg_status status)
@@ -251,4 +238,29 @@ bool cli_parse_ns(const char *text, uint64_t *out_ns)
         return false;
     *out_ns = ifg_u64_of(round(seconds * 1e9));
     return true;
+}
+
+bool cli_parse_size(const char *text, size_t *out_bytes)
+{
+    static const struct {
+        const char *unit;
+        double bytes;
+    } units[] = { { "", 1 },    { "B", 1 },    { "k", 1e3 }, { "kB", 1e3 },
+                  { "M", 1e6 }, { "MB", 1e6 }, { "G", 1e9 }, { "GB", 1e9 } };
+    char *end = NULL;
+    double value = strtod(text, &end);
+
+    *out_bytes = 0;
+    if (end == text || *text < '0' || *text > '9')
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcasecmp(end, units[i].unit) != 0)
+            continue;
+        value *= units[i].bytes;
+        if (!(value >= 1 && value <= 1e12))
+            return false;
+        *out_bytes = (size_t)value;
+        return true;
+    }
+    return false;
 }
