@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "collect/privileged/privileged.h"
 
 /* Of no use to somebody who has just read how to get the rights. */
@@ -37,22 +38,13 @@ void advice_split(const char *text, struct advice *out_advice)
     if (strncmp(begin + 1, "sudo setcap ", 12) == 0)
         privileged_setup(out_advice->command, sizeof out_advice->command);
     else
-        memcpy(out_advice->command, begin + 1, length), out_advice->command[length] = '\0';
+        snprintf(out_advice->command, sizeof out_advice->command, "%.*s", (int)length, begin + 1);
     if (!out_advice->command[0]) /* it is not installed: then the rest of the sentence counts */
         snprintf(out_advice->sentence, sizeof out_advice->sentence, "%.*s",
                  length_before(text, strstr(text, INSTEAD)), text);
 }
 
 /* ---- a command in lines ---- */
-
-static size_t columns_of(const char *text, size_t bytes)
-{
-    size_t columns = 0;
-
-    for (size_t i = 0; i < bytes; i++)
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return columns;
-}
 
 /* Up to the next blank that is not between quotes or in $( ). */
 static size_t word_length(const char *text)
@@ -74,14 +66,14 @@ static size_t word_length(const char *text)
 
 void advice_put_command(struct ifg_bytes *out, const char *command, size_t indent, size_t columns)
 {
-    bool whole = indent + columns_of(command, strlen(command)) <= columns;
+    bool whole = indent + text_columns_of(command, strlen(command)) <= columns;
     size_t column = indent;
     bool first = true;
 
     cli_print(out, "%*s", (int)indent, "");
     while (*command) {
         size_t length = word_length(command);
-        size_t width = columns_of(command, length);
+        size_t width = text_columns_of(command, length);
         size_t more = command[length] && !whole ? 2 : 0; /* " \" may have to follow */
 
         if (!first && !whole && column + 1 + width + more > columns) {

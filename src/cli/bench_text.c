@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "cli/text.h"
 
-#define COLUMNS        100
 #define LABEL          13 /* columns of what a line is about */
 #define NODE_COLUMNS   40
 #define STEADY_LEAST   30 /* three windows of ten */
@@ -45,21 +45,12 @@ static void add(struct line *line, const char *format, ...)
         line->used = sizeof line->text - 1;
 }
 
-static size_t columns_of(const char *text, size_t bytes)
-{
-    size_t columns = 0;
-
-    for (size_t i = 0; i < bytes; i++)
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return columns;
-}
-
 /* Breaks at " · ", at "   " (between columns) or, failing that, at a blank. */
 static size_t break_after(const char *text, size_t room)
 {
     size_t best = 0, blank = 0;
 
-    for (size_t i = 0; text[i] && columns_of(text, i) <= room; i++) {
+    for (size_t i = 0; text[i] && text_columns_of(text, i) <= room; i++) {
         if (strncmp(text + i, " · ", strlen(" · ")) == 0 || strncmp(text + i, "   ", 3) == 0 ||
             strncmp(text + i, ") on ", 5) == 0 || strncmp(text + i, "; ", 2) == 0)
             best = i + (text[i] != ' ');
@@ -75,8 +66,8 @@ static void put_wrapped(struct ifg_bytes *out, size_t column, size_t indent,
     char clean[LINE_MAX_BYTES];
     const char *text = cli_clean(line->text, clean, sizeof clean);
 
-    while (columns_of(text, strlen(text)) > COLUMNS - column) {
-        size_t at = break_after(text, COLUMNS - column);
+    while (text_columns(text) > TEXT_COLUMNS - column) {
+        size_t at = break_after(text, TEXT_COLUMNS - column);
 
         if (!at)
             break;
@@ -548,22 +539,6 @@ static void write_op_types(const struct bench_row *row, struct ifg_bytes *out)
     ifg_free(types);
 }
 
-/* Names of nodes are paths: the end tells more than the beginning. */
-static void put_end_of(struct ifg_bytes *out, const char *name, size_t columns)
-{
-    char clean[1024], cut[1024];
-    const char *text = cli_clean(name, clean, sizeof clean);
-
-    if (columns_of(text, strlen(text)) <= columns) {
-        cli_put_name(out, text, (int)columns);
-        return;
-    }
-    while (columns_of(text, strlen(text)) > columns - 1 || ((unsigned char)*text & 0xc0) == 0x80)
-        text++;
-    snprintf(cut, sizeof cut, "…%s", text);
-    cli_put_name(out, cut, (int)columns);
-}
-
 static void write_ops(const struct bench_options *options, const struct bench_row *row,
                       struct ifg_bytes *out)
 {
@@ -584,7 +559,7 @@ static void write_ops(const struct bench_options *options, const struct bench_ro
         char median[32], provider[64], clean[64], type[64];
 
         cli_print(out, "%*s", LABEL, "");
-        put_end_of(out, op->name, NODE_COLUMNS);
+        text_put_cell(out, op->name, NODE_COLUMNS, TEXT_KEEP_END);
         cli_print(out, " %-16s %9s %5.1f %%  %s\n", cli_clean(op->op_type, type, sizeof type),
                   time_text(op->p50_ms, median), 100 * op->share,
                   cli_clean(short_provider(op->provider, provider), clean, sizeof clean));
@@ -679,7 +654,7 @@ static void write_table(const struct bench_options *options, const struct bench_
     int columns = 4;
 
     for (size_t i = 0; i < result->row_count; i++) {
-        int length = (int)columns_of(result->rows[i].name, strlen(result->rows[i].name));
+        int length = (int)text_columns(result->rows[i].name);
 
         columns = length > columns ? length : columns;
     }

@@ -8,6 +8,7 @@
 #include "analyze/annotate.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/commands.h"
 #include "cli/module_name.h"
 #include "cli/nearest.h"
@@ -189,7 +190,7 @@ static void write_instruction(const struct request *request, const struct annota
         return;
     }
     before = out->size;
-    functions_put_cell(out, at->what.text, CODE_COLUMNS);
+    text_put_cell(out, at->what.text, CODE_COLUMNS, TEXT_LEFT);
     cli_print(out, " ");
     filled = out->size;
     write_place(request, at->frame, out);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/compare_output.h"
 
 #define CELL             96
@@ -103,15 +104,6 @@ static void print_accuracy(const struct compare_row *row, char *out, size_t size
 
 /* ---- the table ---- */
 
-static int columns_of(const char *text)
-{
-    int columns = 0;
-
-    for (; *text; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
-}
-
 static void fill_line(const struct compare *compare, size_t i, struct line *line)
 {
     const struct compare_row *row = &compare->rows[i];
@@ -154,7 +146,7 @@ static void name_columns(const struct compare *compare, struct line *line)
         snprintf(line->cells[VALUE], CELL, "%s", cli_clean(compare->measure, clean, sizeof clean));
     cli_clean(compare->rows[0].name, clean, sizeof clean);
     snprintf(line->cells[RATIO], CELL, "vs %s",
-             columns_of(clean) > BASELINE_COLUMNS ? "the baseline" : clean);
+             (int)text_columns(clean) > BASELINE_COLUMNS ? "the baseline" : clean);
 }
 
 static bool has_accuracy(const struct compare *compare)
@@ -183,7 +175,7 @@ static void write_table(const struct compare *compare, struct ifg_bytes *out)
             lines[i].cells[ACCURACY][0] = '\0';
     for (size_t i = 0; i <= compare->row_count; i++)
         for (int column = 0; column < COLUMNS; column++) {
-            int columns = columns_of(lines[i].cells[column]);
+            int columns = (int)text_columns(lines[i].cells[column]);
 
             widths[column] = columns > widths[column] ? columns : widths[column];
             used[column] = used[column] || (i > 0 && columns > 0);
@@ -194,7 +186,7 @@ static void write_table(const struct compare *compare, struct ifg_bytes *out)
 
         for (int column = 0; column < COLUMNS; column++) {
             const char *text = lines[i].cells[column];
-            int pad = widths[column] - columns_of(text);
+            int pad = widths[column] - (int)text_columns(text);
             bool right = column == SIZE || column == LOAD || column == MEMORY;
 
             if (!used[column])

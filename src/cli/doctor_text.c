@@ -5,13 +5,13 @@
 
 #include "cli/advice.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/doctor.h"
 
 #define NAME_COLUMNS   22
 #define STATE_COLUMNS  6
 #define DETAIL_COLUMN  (2 + NAME_COLUMNS + 1 + STATE_COLUMNS + 2)
 #define COMMAND_COLUMN 6
-#define ALL_COLUMNS    100
 
 static const char *const titles[] = {
     [DOCTOR_RECORDING] = "Recording",       [DOCTOR_SAMPLING] = "Sampling",
@@ -24,37 +24,6 @@ static const char *const states[] = {
     [DOCTOR_NO] = "no",
     [DOCTOR_ABSENT] = "absent",
 };
-
-static size_t columns_of(const char *text, size_t bytes)
-{
-    size_t columns = 0;
-
-    for (size_t i = 0; i < bytes; i++)
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return columns;
-}
-
-/* Broken between words; the first line goes on where the row is. */
-static void put_wrapped(struct ifg_bytes *out, const char *text)
-{
-    size_t column = DETAIL_COLUMN;
-
-    while (*text) {
-        size_t length = strcspn(text, " ");
-        size_t columns = columns_of(text, length);
-
-        if (column > DETAIL_COLUMN && column + 1 + columns > ALL_COLUMNS) {
-            cli_print(out, "\n%*s", DETAIL_COLUMN, "");
-            column = DETAIL_COLUMN;
-        } else if (column > DETAIL_COLUMN) {
-            cli_print(out, " ");
-            column++;
-        }
-        cli_print(out, "%.*s", (int)length, text);
-        column += columns;
-        text += length + strspn(text + length, " ");
-    }
-}
 
 /* The row above that has named the same command. */
 static const char *named_before(const bool *chosen, const struct doctor_finding *findings,
@@ -82,17 +51,16 @@ static void put_row(struct ifg_bytes *out, const bool *chosen,
               no ? cli_bold(false, STDOUT_FILENO) : "");
     if (*clean) {
         cli_print(out, "%*s", STATE_COLUMNS + 2 - (int)strlen(states[finding->state]), "");
-        put_wrapped(out, clean);
+        text_wrap(out, (struct text_frame){ DETAIL_COLUMN, DETAIL_COLUMN, 0 }, clean);
     }
     cli_print(out, "\n");
     if (before)
         cli_print(out, "%*sthe command at '%s' changes this too\n", DETAIL_COLUMN, "", before);
     else if (*fix)
         advice_put_command(out, fix,
-                           DETAIL_COLUMN + columns_of(fix, strlen(fix)) <= ALL_COLUMNS
-                               ? DETAIL_COLUMN
-                               : COMMAND_COLUMN,
-                           ALL_COLUMNS);
+                           DETAIL_COLUMN + text_columns(fix) <= TEXT_COLUMNS ? DETAIL_COLUMN
+                                                                             : COMMAND_COLUMN,
+                           TEXT_COLUMNS);
 }
 
 static void put_summary(struct ifg_bytes *out, const bool *chosen,

@@ -12,6 +12,7 @@
 #include "base/convert.h"
 #include "cli/advice.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/stats_functions.h"
 #include "timeline/samples.h"
 
@@ -22,7 +23,6 @@
 
 #define LABEL_COLUMNS      13
 #define COMMAND_COLUMNS    100
-#define LINE_COLUMNS       100
 #define INSTRUMENT_COLUMNS 64
 #define CUT_WORTH_SAYING   0.05
 
@@ -212,7 +212,7 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
         for (size_t t = 0; t < tables->thread_count; t++)
             threads += tables->threads[t].process == i && !info_is_resources(&tables->threads[t]);
         cli_print(out, "%-12s %u  ", label, process->pid);
-        functions_put_last(out, command, COMMAND_COLUMNS);
+        text_put_cell(out, command, COMMAND_COLUMNS, TEXT_LAST);
         if (*left_out && *process->arguments)
             cli_print(out, " (%s)", left_out);
         cli_print(out, "  (");
@@ -226,15 +226,6 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
 }
 
 /* How many columns a text takes: bytes that go on a character do not count. */
-static size_t columns_of(const char *text)
-{
-    size_t columns = 0;
-
-    for (; *text; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
-}
-
 static void describe_instrument(const struct trace_instrument_entry *instrument, char *out,
                                 size_t size)
 {
@@ -267,34 +258,9 @@ static bool write_command(const struct trace_instrument_entry *instrument, struc
     cli_clean(advice.command, command, sizeof command);
     cli_print(out, "\n");
     advice_put_command(out, command,
-                       LABEL_COLUMNS + 2 + strlen(command) <= LINE_COLUMNS ? LABEL_COLUMNS + 2 : 4,
-                       LINE_COLUMNS);
+                       LABEL_COLUMNS + 2 + strlen(command) <= TEXT_COLUMNS ? LABEL_COLUMNS + 2 : 4,
+                       TEXT_COLUMNS);
     return true;
-}
-
-/* Broken between words behind the label; returns how many columns the last line takes there. */
-static size_t put_wrapped(struct ifg_bytes *out, const char *text)
-{
-    size_t used = 0;
-
-    while (*text) {
-        char word[640];
-        size_t columns;
-
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(text, " "), text);
-        columns = columns_of(word);
-        if (used && LABEL_COLUMNS + used + 1 + columns > LINE_COLUMNS) {
-            cli_print(out, "\n%*s", LABEL_COLUMNS + 2, "");
-            used = 2;
-        } else if (used) {
-            cli_print(out, " ");
-            used++;
-        }
-        cli_print(out, "%s", word);
-        used += columns;
-        text += strlen(word) + strspn(text + strlen(word), " ");
-    }
-    return used;
 }
 
 /* What was on comes first, the plain ones before those that say how. */
@@ -327,13 +293,15 @@ static void write_instruments(const struct info_request *request, struct ifg_byt
         if (rank_of(instrument) != n / tables->instrument_count)
             continue;
         describe_instrument(instrument, text, sizeof text);
-        columns = columns_of(text);
-        if (begun && LABEL_COLUMNS + used + 3 + columns <= LINE_COLUMNS) {
+        columns = text_columns(text);
+        if (begun && LABEL_COLUMNS + used + 3 + columns <= TEXT_COLUMNS) {
             cli_print(out, " · %s", text);
             used += 3 + columns;
         } else {
             cli_print(out, "%s%-*s", begun ? "\n" : "", LABEL_COLUMNS, label);
-            used = put_wrapped(out, text);
+            used =
+                text_wrap(out, (struct text_frame){ LABEL_COLUMNS, LABEL_COLUMNS + 2, 0 }, text) -
+                LABEL_COLUMNS;
             label = "";
         }
         begun = !write_command(instrument, out);
@@ -441,7 +409,7 @@ static int name_columns(const struct info_request *request)
 
     for (size_t i = 0; i < stats->row_count; i++) {
         const struct stats_row *row = &stats->rows[i];
-        size_t own = columns_of(row->name) + (row->kind == TRACE_LOCATION_STAGE ? 8 : 2);
+        size_t own = text_columns(row->name) + (row->kind == TRACE_LOCATION_STAGE ? 8 : 2);
 
         if (!row->count || shown[row->kind == TRACE_LOCATION_ML]++ >= request->top)
             continue;

@@ -9,9 +9,9 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 
 #define LABEL_COLUMNS    12
-#define LINE_COLUMNS     100
 #define OPERATOR_COLUMNS 17
 #define NODE_COLUMNS     37
 #define NAME_MAX         160
@@ -57,72 +57,6 @@ static const char *cost_size(double bytes, char out[32])
     if (bytes < 0)
         return "–";
     return cli_size(bytes < 1e19 ? (uint64_t)bytes : UINT64_MAX, out);
-}
-
-static size_t columns_of(const char *text)
-{
-    size_t columns = 0;
-
-    for (; *text; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
-}
-
-/* ---- lists that fill lines ---- */
-
-struct list {
-    struct ifg_bytes *out;
-    const char *label;
-    size_t used;
-    bool is_open;
-};
-
-static void put_item(struct list *list, const char *text)
-{
-    size_t columns = columns_of(text);
-
-    if (!list->is_open) {
-        cli_print(list->out, "%-*s", LABEL_COLUMNS, list->label);
-        list->used = LABEL_COLUMNS;
-    } else if (list->used + 3 + columns <= LINE_COLUMNS) {
-        cli_print(list->out, " · ");
-        list->used += 3;
-    } else {
-        cli_print(list->out, "\n%*s", LABEL_COLUMNS, "");
-        list->used = LABEL_COLUMNS;
-    }
-    list->is_open = true;
-    cli_print(list->out, "%s", text);
-    list->used += columns;
-}
-
-static void end_list(struct list *list)
-{
-    if (list->is_open)
-        cli_print(list->out, "\n");
-    list->is_open = false;
-}
-
-/* Text that begins in a column and goes on below it when the line is full. */
-static void put_wrapped(struct ifg_bytes *out, const char *text, size_t column)
-{
-    size_t room = column + 20 < LINE_COLUMNS ? LINE_COLUMNS - column : 20;
-
-    while (columns_of(text) > room) {
-        size_t columns = 0;
-        size_t last = 0; /* bytes up to the last blank that fits */
-
-        for (size_t i = 0; text[i] && columns <= room; i++) {
-            columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-            if (text[i] == ' ' && i)
-                last = i;
-        }
-        if (!last)
-            break;
-        cli_print(out, "%.*s\n%*s", (int)last, text, (int)column, "");
-        text += last + 1;
-    }
-    cli_print(out, "%s\n", text);
 }
 
 /* ---- the parts ---- */
@@ -177,7 +111,7 @@ static void write_title(const struct inspect_request *request, struct ifg_bytes 
 
 static void write_file(const struct onnx_model *model, struct ifg_bytes *out)
 {
-    struct list list = { .out = out, .label = "file" };
+    struct text_list list = { .out = out, .label = "file", .label_columns = LABEL_COLUMNS };
     char text[320];
     char size[32], other[32];
 
@@ -189,28 +123,28 @@ static void write_file(const struct onnx_model *model, struct ifg_bytes *out)
                  model->file_count, model->file_count == 1 ? "" : "s");
     else
         snprintf(text, sizeof text, "%s bytes", cli_count(model->file_bytes, size));
-    put_item(&list, text);
+    text_list_put(&list, text);
     snprintf(text, sizeof text, "content %s", model->content_id);
-    put_item(&list, text);
-    end_list(&list);
+    text_list_put(&list, text);
+    text_list_end(&list);
 }
 
 static void write_origin(const struct onnx_model *model, struct ifg_bytes *out)
 {
-    struct list list = { .out = out, .label = "made by" };
+    struct text_list list = { .out = out, .label = "made by", .label_columns = LABEL_COLUMNS };
     char clean[NAME_MAX];
     char text[NAME_MAX + 32];
 
     if (model->format == ONNX_FORMAT_DIRECTORY)
         return;
     cli_clean(model->producer, clean, sizeof clean);
-    put_item(&list, *clean ? clean : "unknown producer");
+    text_list_put(&list, *clean ? clean : "unknown producer");
     if (*model->graph_name) {
         snprintf(text, sizeof text, "graph '%s'", cli_clean(model->graph_name, clean, 80));
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
     snprintf(text, sizeof text, "IR %lld", (long long)model->ir_version);
-    put_item(&list, text);
+    text_list_put(&list, text);
     for (size_t i = 0; i < model->opset_count; i++) {
         snprintf(text, sizeof text, "opset %s%s%lld",
                  strcmp(model->opsets[i].domain, "ai.onnx") == 0
@@ -218,14 +152,14 @@ static void write_origin(const struct onnx_model *model, struct ifg_bytes *out)
                      : cli_clean(model->opsets[i].domain, clean, 64),
                  strcmp(model->opsets[i].domain, "ai.onnx") == 0 ? "" : " ",
                  (long long)model->opsets[i].version);
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
-    end_list(&list);
+    text_list_end(&list);
 }
 
 static void write_parameters(const struct onnx_model *model, struct ifg_bytes *out)
 {
-    struct list list = { .out = out, .label = "parameters" };
+    struct text_list list = { .out = out, .label = "parameters", .label_columns = LABEL_COLUMNS };
     char text[160];
     char count[32], size[32];
 
@@ -239,22 +173,22 @@ static void write_parameters(const struct onnx_model *model, struct ifg_bytes *o
         snprintf(text, sizeof text, "%s %s (%s, %llu tensor%s)", onnx_type_name(type),
                  cli_count(weights->elements, count), cli_size(weights->bytes, size),
                  (unsigned long long)weights->tensors, weights->tensors == 1 ? "" : "s");
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
     if (!list.is_open)
-        put_item(&list, "none");
+        text_list_put(&list, "none");
     if (model->quantized_share > 0) {
         snprintf(text, sizeof text, "%.3g %% quantized", 100 * model->quantized_share);
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
     if (model->constant_parameters && model->constant_parameters == model->parameters)
-        put_item(&list, "all in Constant nodes");
+        text_list_put(&list, "all in Constant nodes");
     else if (model->constant_parameters) {
         snprintf(text, sizeof text, "%s in Constant nodes",
                  cli_count(model->constant_parameters, count));
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
-    end_list(&list);
+    text_list_end(&list);
 }
 
 /* "float32[batch, 3, ?, 224]" */
@@ -294,9 +228,10 @@ static void write_ports(const char *label, const struct onnx_port *ports, size_t
     size_t widest = 0;
 
     for (size_t i = 0; i < count && i < PORTS_SHOWN; i++)
-        widest = columns_of(ports[i].name) > widest ? columns_of(ports[i].name) : widest;
+        widest = text_columns(ports[i].name) > widest ? text_columns(ports[i].name) : widest;
     widest = widest > 40 ? 40 : widest;
     for (size_t i = 0; i < count; i++) {
+        struct text_frame frame = { 0 };
         char text[1200];
         size_t columns;
 
@@ -308,14 +243,17 @@ static void write_ports(const char *label, const struct onnx_port *ports, size_t
         cli_print(out, "%-*s", LABEL_COLUMNS, i ? "" : label);
         cli_put_name(out, ports[i].name, (int)widest);
         cli_print(out, "  ");
-        columns = columns_of(ports[i].name) > widest ? columns_of(ports[i].name) : widest;
-        put_wrapped(out, text, LABEL_COLUMNS + 2 + columns);
+        columns = text_columns(ports[i].name) > widest ? text_columns(ports[i].name) : widest;
+        frame.column = LABEL_COLUMNS + 2 + columns;
+        frame.indent = frame.column;
+        text_wrap(out, frame, text);
+        cli_print(out, "\n");
     }
 }
 
 static void write_operators(const struct onnx_model *model, struct ifg_bytes *out)
 {
-    struct list list = { .out = out, .label = "operators" };
+    struct text_list list = { .out = out, .label = "operators", .label_columns = LABEL_COLUMNS };
     char domain[48], op[64];
     char text[160];
 
@@ -323,23 +261,23 @@ static void write_operators(const struct onnx_model *model, struct ifg_bytes *ou
         cli_clean(model->ops[i].domain, domain, sizeof domain);
         snprintf(text, sizeof text, "%llu %s%s%s", (unsigned long long)model->ops[i].count, domain,
                  *domain ? ":" : "", cli_clean(model->ops[i].op_type, op, sizeof op));
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
     if (model->subgraph_count) {
         snprintf(text, sizeof text, "in %llu graphs inside of nodes too",
                  (unsigned long long)model->subgraph_count);
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
-    end_list(&list);
+    text_list_end(&list);
     list.label = "functions";
     for (size_t i = 0; i < model->function_count; i++) {
         cli_clean(model->functions[i].domain, domain, sizeof domain);
         snprintf(text, sizeof text, "%s%s%s (%llu nodes)", domain, *domain ? ":" : "",
                  cli_clean(model->functions[i].name, op, sizeof op),
                  (unsigned long long)model->functions[i].node_count);
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
-    end_list(&list);
+    text_list_end(&list);
 }
 
 /* ---- costs ---- */
@@ -376,7 +314,7 @@ static bool seen_before(const struct onnx_model *model, size_t input, uint32_t a
 static void write_assumptions(const struct inspect_request *request, struct ifg_bytes *out)
 {
     const struct onnx_model *model = request->model;
-    struct list list = { .out = out, .label = "costs" };
+    struct text_list list = { .out = out, .label = "costs", .label_columns = LABEL_COLUMNS };
     uint64_t free_dims = 0;
     uint64_t left_out = 0;
     char text[200];
@@ -388,11 +326,11 @@ static void write_assumptions(const struct inspect_request *request, struct ifg_
     snprintf(text, sizeof text, "%s%s and %s moved per inference",
              model->cost_unknown ? "at least " : "", flop_number(model->flops, flops),
              cost_size(model->moved_bytes, bytes));
-    put_item(&list, text);
+    text_list_put(&list, text);
     if (model->cost_unknown) {
         snprintf(text, sizeof text, "costs of %llu of %llu nodes unknown",
                  (unsigned long long)model->cost_unknown, (unsigned long long)model->node_count);
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
     for (size_t i = 0; i < model->input_count && i < PORTS_SHOWN; i++)
         for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
@@ -408,22 +346,22 @@ static void write_assumptions(const struct inspect_request *request, struct ifg_
             }
             snprintf(text, sizeof text, "%s = %lld", cli_clean(name, clean, sizeof clean),
                      (long long)size);
-            put_item(&list, text);
+            text_list_put(&list, text);
         }
     if (free_dims) {
         snprintf(text, sizeof text, "%llu free dimension%s count%s as 1 (--dim %s=N)",
                  (unsigned long long)free_dims, free_dims == 1 ? "" : "s",
                  free_dims == 1 ? "s" : "", example);
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
     for (size_t i = 0; i < model->nodes_listed; i++)
         left_out += !model->nodes[i].is_counted;
     if (left_out) {
         snprintf(text, sizeof text, "%llu nodes in the cheaper branches of Ifs not counted",
                  (unsigned long long)left_out);
-        put_item(&list, text);
+        text_list_put(&list, text);
     }
-    end_list(&list);
+    text_list_end(&list);
 }
 
 static int compare_doubles(double one, double two)
@@ -458,30 +396,6 @@ static int by_bytes(const void *left, const void *right)
     return order ? order : one < two ? -1 : 1;
 }
 
-/* Right-aligned; a dash is one column and three bytes. */
-static void put_cell(struct ifg_bytes *out, const char *text, size_t width)
-{
-    size_t columns = columns_of(text);
-
-    cli_print(out, "%*s%s", columns < width ? (int)(width - columns) : 0, "", text);
-}
-
-/* The end of a long name tells more than its beginning. */
-static void put_name_end(struct ifg_bytes *out, const char *name)
-{
-    char clean[1024];
-    const char *at = clean;
-
-    cli_clean(name, clean, sizeof clean);
-    if (columns_of(clean) <= NODE_COLUMNS) {
-        cli_put_name(out, clean, NODE_COLUMNS);
-        return;
-    }
-    while (columns_of(at) >= NODE_COLUMNS || ((unsigned char)*at & 0xc0) == 0x80)
-        at++;
-    cli_print(out, "…%s", at);
-}
-
 static void write_table(const struct inspect_request *request, const struct onnx_node **nodes,
                         const char *what, int (*order)(const void *, const void *),
                         struct ifg_bytes *out)
@@ -506,12 +420,13 @@ static void write_table(const struct inspect_request *request, const struct onnx
         cli_print(out, "  ");
         cli_put_name(out, node->op_type, OPERATOR_COLUMNS);
         cli_print(out, " ");
-        put_name_end(out, node->name);
-        put_cell(out, node->parameters ? short_number((double)node->parameters, number) : "–", 11);
-        put_cell(out, short_number(node->flops, number), 11);
-        put_cell(out, cost_size(node->bytes, size), 11);
+        text_put_cell(out, node->name, NODE_COLUMNS, TEXT_KEEP_END);
+        text_put_cell(out, node->parameters ? short_number((double)node->parameters, number) : "–",
+                      11, TEXT_RIGHT);
+        text_put_cell(out, short_number(node->flops, number), 11, TEXT_RIGHT);
+        text_put_cell(out, cost_size(node->bytes, size), 11, TEXT_RIGHT);
         snprintf(weight, sizeof weight, "%.1f %%", 100 * node->weight);
-        put_cell(out, node->is_counted ? weight : "–", 9);
+        text_put_cell(out, node->is_counted ? weight : "–", 9, TEXT_RIGHT);
         cli_print(out, "\n");
     }
 }
@@ -551,11 +466,11 @@ static void write_files(const struct onnx_model *model, struct ifg_bytes *out)
             cli_print(out, "and %zu more (all with --json)\n", model->file_count - i);
             break;
         }
-        put_cell(out,
-                 file->missing      ? "missing"
-                 : file->is_outside ? "outside"
-                                    : cli_size(file->bytes, size),
-                 8);
+        text_put_cell(out,
+                      file->missing      ? "missing"
+                      : file->is_outside ? "outside"
+                                         : cli_size(file->bytes, size),
+                      8, TEXT_RIGHT);
         cli_print(out, "  ");
         cli_put_name(out, file->path, 0);
         cli_print(out, "\n");
@@ -577,8 +492,8 @@ static void write_models(const struct onnx_model *model, struct ifg_bytes *out)
         describe_parameters(one, parameters, sizeof parameters);
         cli_print(out, "  ");
         cli_put_name(out, *name == '/' ? name + 1 : name, 36);
-        put_cell(out, cli_size(one->file_bytes + one->external_bytes, size), 10);
-        put_cell(out, cli_count(one->node_count, nodes), 9);
+        text_put_cell(out, cli_size(one->file_bytes + one->external_bytes, size), 10, TEXT_RIGHT);
+        text_put_cell(out, cli_count(one->node_count, nodes), 9, TEXT_RIGHT);
         cli_print(out, " nodes  %s\n",
                   one->format == ONNX_FORMAT_ORT ? "ONNX Runtime format" : parameters);
     }
@@ -594,7 +509,9 @@ static void write_notes(const struct onnx_model *model, struct ifg_bytes *out)
             break;
         }
         cli_print(out, "  ! ");
-        put_wrapped(out, cli_clean(model->notes[i], text, sizeof text), 4);
+        text_wrap(out, (struct text_frame){ 4, 4, 0 },
+                  cli_clean(model->notes[i], text, sizeof text));
+        cli_print(out, "\n");
     }
     for (size_t i = 0; i < model->model_count; i++)
         write_notes(model->models[i], out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "base/convert.h"
 #include "cli/live_gauge.h"
 
@@ -293,11 +294,7 @@ static double memory_of(const struct live *live)
 /* Columns of a text from a byte on; letters of ours have one each. */
 static size_t columns_since(const struct ifg_bytes *text, size_t begin)
 {
-    size_t columns = 0;
-
-    for (size_t i = begin; i < text->size; i++)
-        columns += (text->data[i] & 0xc0) != 0x80;
-    return columns;
+    return text_columns_of((const char *)text->data + begin, text->size - begin);
 }
 
 /* Those that fit into so many columns; SIZE_MAX: all of them. */

@@ -9,13 +9,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 
 #define LOOK_MS       100
 #define DRAW_NS       UINT64_C(1000000000)
@@ -86,12 +86,12 @@ static struct gauge_look look_of(int fd)
         .color = !(no_color && *no_color) && isatty(fd),
         .unicode = has_unicode(),
     };
-    struct winsize size;
 
-    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col && size.ws_row) {
-        look.columns = size.ws_col < COLUMNS_LEAST ? COLUMNS_LEAST : size.ws_col;
-        look.rows = size.ws_row < ROWS_LEAST ? ROWS_LEAST : size.ws_row;
-    }
+    text_terminal_size(fd, &look.columns, &look.rows);
+    if (look.columns < COLUMNS_LEAST)
+        look.columns = COLUMNS_LEAST;
+    if (look.rows < ROWS_LEAST)
+        look.rows = ROWS_LEAST;
     return look;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/csv.h"
 
 #define FLUSH_BYTES  (64u << 10)
@@ -159,22 +160,13 @@ static void csv_row(struct query_output *output, const struct query *query)
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-static size_t characters(const char *text)
-{
-    size_t count = 0;
-
-    for (; *text; text++)
-        count += (*text & 0xc0) != 0x80;
-    return count;
-}
-
 /* Cuts a text to max_width characters. */
 static void cut(const struct query_output *output, char *text, size_t size)
 {
     size_t count = 0;
     char *at = text;
 
-    if (!output->max_width || characters(text) <= output->max_width)
+    if (!output->max_width || text_columns(text) <= output->max_width)
         return;
     while (count + 1 < output->max_width || (*at & 0xc0) == 0x80) {
         count += (*at & 0xc0) != 0x80;
@@ -215,7 +207,7 @@ static void put_spaces(struct ifg_bytes *out, size_t count)
 
 static void put_cell(struct query_output *output, size_t column, const char *text, bool right)
 {
-    size_t width = characters(text);
+    size_t width = text_columns(text);
     size_t fill = width < output->widths[column] ? output->widths[column] - width : 0;
 
     if (column)
@@ -252,7 +244,7 @@ static void write_sample(struct query_output *output)
 
 static void keep_cell(struct query_output *output, size_t column, const char *text, bool numeric)
 {
-    size_t width = characters(text);
+    size_t width = text_columns(text);
 
     ifg_bytes_put(&output->cells, numeric ? "1" : "0", 1);
     ifg_bytes_put(&output->cells, text, strlen(text) + 1);

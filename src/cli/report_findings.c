@@ -11,23 +11,14 @@
 
 #include "cli/advice.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 
-#define COLUMNS       100
 #define FINDING_ID    18
 #define FINDING_LEFT  (4 + FINDING_ID)
 #define EVENTS_SHOWN  3u
 #define SAME_SHOWN    3u /* findings of one rule */
 #define RECORDING     14
 #define REASONS_BYTES 1500u
-
-static size_t columns_of(const char *text, size_t bytes)
-{
-    size_t columns = 0;
-
-    for (size_t i = 0; i < bytes; i++)
-        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return columns;
-}
 
 void report_append(char *out, size_t size, const char *format, ...)
 {
@@ -39,57 +30,14 @@ void report_append(char *out, size_t size, const char *format, ...)
     va_end(args);
 }
 
-/* Whether the word that begins here belongs to the number or name before it. */
-static bool is_glued(const char *word)
-{
-    static const char *const units[] = { "ns", "us", "ms", "s", "kB", "MB", "GB", "dropped" };
-    size_t bytes = strcspn(word, " ,;:.)");
-
-    if (*word == '%' || strncmp(word, "· ", strlen("· ")) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strlen(units[i]) == bytes && strncmp(word, units[i], bytes) == 0)
-            return true;
-    return false;
-}
-
-/* How many bytes from here on stay on one line. */
-static size_t piece(const char *at)
-{
-    size_t bytes = strcspn(at, " ");
-
-    while (at[bytes] == ' ' && is_glued(at + bytes + 1))
-        bytes += 1 + strcspn(at + bytes + 1, " ");
-    return bytes;
-}
-
 void report_wrap(struct ifg_bytes *out, int indent, const char *lead, const char *text)
 {
+    struct text_frame frame = { .column = (size_t)indent + text_columns(lead),
+                                .indent = (size_t)indent };
     char clean[4096];
-    const char *at = cli_clean(text, clean, sizeof clean);
-    size_t column = (size_t)indent + columns_of(lead, strlen(lead));
-    bool begun = false;
 
     cli_print(out, "%*s%s", indent, "", lead);
-    while (*at) {
-        size_t bytes = piece(at);
-        size_t columns = columns_of(at, bytes);
-
-        if (begun && column + 1 + columns > COLUMNS) {
-            cli_print(out, "\n%*s", indent, "");
-            column = (size_t)indent;
-            begun = false;
-        }
-        if (begun) {
-            cli_print(out, " ");
-            column++;
-        }
-        cli_print(out, "%.*s", (int)bytes, at);
-        column += columns;
-        begun = true;
-        at += bytes;
-        at += strspn(at, " ");
-    }
+    text_wrap(out, frame, cli_clean(text, clean, sizeof clean));
     cli_print(out, "\n");
 }
 
@@ -128,14 +76,14 @@ static void write_finding(const struct report *report, const struct finding *fin
              finding->title);
     list_events(finding, events, sizeof events);
     cli_clean(title, clean, sizeof clean);
-    columns = FINDING_LEFT + columns_of(clean, strlen(clean));
+    columns = FINDING_LEFT + text_columns(clean);
     cli_print(out, "  %s%c%s %-*s", paint(finding->severity), marks[finding->severity],
               *paint(finding->severity) ? cli_bold(false, STDOUT_FILENO) : "", FINDING_ID,
               finding->id);
-    if (columns + 2 + strlen(events) <= COLUMNS) {
-        cli_print(out, "%s%*s%s\n", clean, *events ? (int)(COLUMNS - columns - strlen(events)) : 0,
-                  "", events);
-    } else if (columns <= COLUMNS) {
+    if (columns + 2 + strlen(events) <= TEXT_COLUMNS) {
+        cli_print(out, "%s%*s%s\n", clean,
+                  *events ? (int)(TEXT_COLUMNS - columns - strlen(events)) : 0, "", events);
+    } else if (columns <= TEXT_COLUMNS) {
         cli_print(out, "%s\n%*s%s%s", clean, FINDING_LEFT, "", events, *events ? "\n" : "");
     } else {
         cli_print(out, "%s\n", events);

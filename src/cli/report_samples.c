@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/module_name.h"
 #include "cli/stats_functions.h"
 
@@ -37,11 +38,11 @@ static void write_functions(const struct hot *hot, struct ifg_bytes *out, int in
                  row->under);
         cli_print(out, "%*s%5.1f %%  ", indent + 2, "", 100 * share_of(row->self, hot->samples));
         if (*row->under || module_names(row->module, row->name)) {
-            functions_put_last(out, name, left);
+            text_put_cell(out, name, left, TEXT_LAST);
         } else {
-            functions_put_cell(out, name, NAME_COLUMNS);
+            text_put_cell(out, name, NAME_COLUMNS, TEXT_LEFT);
             cli_print(out, "  ");
-            functions_put_last(out, row->module, left - NAME_COLUMNS - 2);
+            text_put_cell(out, row->module, left - NAME_COLUMNS - 2, TEXT_LAST);
         }
         cli_print(out, "\n");
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/csv.h"
 #include "cli/module_name.h"
 
@@ -17,36 +18,6 @@
 static double share_of(uint64_t part, uint64_t all)
 {
     return all ? (double)part / (double)all : 0;
-}
-
-static void put_cut(struct ifg_bytes *out, const char *text, int columns, bool pad)
-{
-    char clean[512];
-    int used = 0;
-    size_t cut = 0; /* where the last character that fits beside "…" ends */
-
-    cli_clean(text, clean, sizeof clean);
-    for (size_t i = 0; clean[i]; i++) {
-        if (((unsigned char)clean[i] & 0xc0) == 0x80)
-            continue;
-        if (used == columns - 1)
-            cut = i;
-        used++;
-    }
-    if (used > columns)
-        cli_print(out, "%.*s…", (int)cut, clean);
-    else
-        cli_print(out, "%s%*s", clean, pad ? columns - used : 0, "");
-}
-
-void functions_put_cell(struct ifg_bytes *out, const char *text, int columns)
-{
-    put_cut(out, text, columns, true);
-}
-
-void functions_put_last(struct ifg_bytes *out, const char *text, int columns)
-{
-    put_cut(out, text, columns, false);
 }
 
 static int compare_rows(const void *a, const void *b, void *user)
@@ -160,13 +131,13 @@ static void write_table(const struct timeline_profile *profile, const struct hot
 
         snprintf(name, sizeof name, "%s%s", row->guessed ? "? " : "",
                  module_name_short(row->name, whole, sizeof whole));
-        functions_put_cell(out, name, NAME_COLUMNS);
+        text_put_cell(out, name, NAME_COLUMNS, TEXT_LEFT);
         cli_print(out, " %9s %6.1f %%", cli_count(row->self, number),
                   100 * share_of(row->self, hot->samples));
         cli_print(out, " %9s %6.1f %%  ", cli_count(row->total, number),
                   100 * share_of(row->total, hot->samples));
         if (row->line || *row->under)
-            functions_put_cell(out, row->module, 24);
+            text_put_cell(out, row->module, 24, TEXT_LEFT);
         else
             cli_print(out, "%s", cli_clean(row->module, file, sizeof file));
         if (row->line)

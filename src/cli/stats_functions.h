@@ -22,10 +22,4 @@ struct functions_request {
 /* Prints them; the exit status. */
 int functions_print(const struct functions_request *request);
 
-/* A text for a cell of so many columns: cut if it is longer, padded if it is shorter. */
-void functions_put_cell(struct ifg_bytes *out, const char *text, int columns);
-
-/* The same at the end of a line: not padded. */
-void functions_put_last(struct ifg_bytes *out, const char *text, int columns);
-
 #endif

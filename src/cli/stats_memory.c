@@ -9,6 +9,7 @@
 
 #include "analyze/heap.h"
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "cli/csv.h"
 #include "cli/module_name.h"
 #include "cli/stats_functions.h"
@@ -127,8 +128,8 @@ static void phases_table(const struct ml_input *input, size_t rows, size_t all,
         const struct memory_phase *phase = &memory->phases[i];
         char label[300], text[32], marked[40];
 
-        functions_put_cell(out, memory_phase_label(input, phase, label, sizeof label),
-                           NAME_COLUMNS);
+        text_put_cell(out, memory_phase_label(input, phase, label, sizeof label), NAME_COLUMNS,
+                      TEXT_LEFT);
         cli_print(out, " %9s", cli_count(phase->count, text));
         cli_print(out, " %*s", CELL, size_of(phase->most.before, text));
         cli_print(out, " %*s", CELL, size_of(phase->most.peak, text));
@@ -244,7 +245,7 @@ static void allocations_table(const struct ml_input *input, size_t rows, size_t 
 
         snprintf(name, sizeof name, "%s%s", row->guessed ? "? " : "",
                  module_name_short(row->name, whole, sizeof whole));
-        functions_put_cell(out, name, NAME_COLUMNS);
+        text_put_cell(out, name, NAME_COLUMNS, TEXT_LEFT);
         cli_print(out, " %*s", CELL, size_of(row->peak.bytes, text));
         cli_print(out, " %*s", CELL - 1, size_of(heap_error(&row->peak), text));
         cli_print(out, " %5.1f %%",
