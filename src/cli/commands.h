@@ -9,6 +9,7 @@ extern const struct cli_command annotate_command;
 extern const struct cli_command bench_command;
 extern const struct cli_command cat_command;
 extern const struct cli_command compare_command;
+extern const struct cli_command completions_command;
 extern const struct cli_command diff_command;
 extern const struct cli_command doctor_command;
 extern const struct cli_command explain_command;

@@ -12,11 +12,11 @@
 #include "system/rights.h"
 
 static const struct cli_command *const commands[] = {
-    &record_command,  &info_command,     &report_command, &summary_command, &explain_command,
-    &stats_command,   &annotate_command, &serve_command,  &live_command,    &query_command,
-    &cat_command,     &export_command,   &diff_command,   &inspect_command, &bench_command,
-    &compare_command, &gate_command,     &import_command, &ls_command,      &doctor_command,
-
+    &record_command,      &info_command,     &report_command, &summary_command, &explain_command,
+    &stats_command,       &annotate_command, &serve_command,  &live_command,    &query_command,
+    &cat_command,         &export_command,   &diff_command,   &inspect_command, &bench_command,
+    &compare_command,     &gate_command,     &import_command, &ls_command,      &doctor_command,
+    &completions_command,
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -33,7 +33,7 @@ static void print_help(void)
          "\n"
          "usage: inferogram COMMAND [OPTIONS]\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
     puts(
         "\n"
         "  inferogram record -- ./program        record a program from its start\n"

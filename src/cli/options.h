@@ -64,8 +64,8 @@ struct option_row {
 };
 
 /* Where a value goes. 0 means nowhere, so offsets are counted from 1. */
-#define IFG_AT(type, member)    .at = offsetof(type, member) + 1, .bytes = sizeof(((type *)0)->member)
-#define IFG_GIVEN(type, member) .given = offsetof(type, member) + 1
+#define IFG_AT(type, to)    .at = offsetof(type, to) + 1, .bytes = sizeof(((type *)0)->to)
+#define IFG_GIVEN(type, to) .given = offsetof(type, to) + 1
 
 #define OPTION_TABLES 4u
 
