@@ -388,7 +388,7 @@ enum ifg_status annotation_create(const struct timeline *timeline, const struct 
     if (!annotation || !take_lines(annotation, profile, hot) ||
         !take_code(annotation, timeline, profile, hot)) {
         annotation_destroy(annotation);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the code of a function");
+        return ifg_fail_no_memory(err, "for the code of a function");
     }
     *out_annotation = annotation;
     return IFG_OK;

@@ -51,7 +51,7 @@ void diff_destroy(struct diff *diff)
 
 static enum ifg_status no_memory(struct ifg_error *err)
 {
-    return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to compare the traces");
+    return ifg_fail_no_memory(err, "to compare the traces");
 }
 
 /* ---- rows: what both traces have places for ----------------------------------------------------

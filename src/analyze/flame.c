@@ -343,7 +343,7 @@ enum ifg_status flame_create(const struct timeline *timeline, const struct flame
     flame = ifg_alloc(1, sizeof *flame);
     if (!flame || (profile && !fill(flame, timeline, profile, options))) {
         flame_destroy(flame);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the tree of calls");
+        return ifg_fail_no_memory(err, "for the tree of calls");
     }
     *out_flame = flame;
     return IFG_OK;

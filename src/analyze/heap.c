@@ -529,7 +529,7 @@ enum ifg_status heap_use_create(const struct ml_input *input, struct heap_use **
         good = name_functions(&building);
     if (!good) {
         heap_use_destroy(building.heap);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the allocations");
+        return ifg_fail_no_memory(err, "for the allocations");
     }
     *out_heap = building.heap;
     return IFG_OK;

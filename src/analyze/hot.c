@@ -482,7 +482,7 @@ enum ifg_status hot_create(const struct timeline *timeline, const struct hot_fil
         hot->memory = ifg_alloc(1, sizeof(struct hot_memory));
     if (!hot || !hot->memory || (profile && !fill(hot, timeline, profile, filter))) {
         hot_destroy(hot);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for functions by samples");
+        return ifg_fail_no_memory(err, "for functions by samples");
     }
     *out_hot = hot;
     return IFG_OK;

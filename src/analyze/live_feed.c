@@ -68,7 +68,7 @@ enum ifg_status live_feed_open(const char *path, struct live_feed **out_feed, st
     if (feed && feed->live && feed->own)
         status = trace_follow_open(path, &feed->own->follow, err);
     else
-        ifg_fail(err, status, "memory is short");
+        ifg_fail_no_memory(err, NULL);
     if (status) {
         live_feed_close(feed);
         return status;
@@ -103,7 +103,7 @@ static enum ifg_status restart(struct live_feed *feed, struct ifg_error *err)
     uint64_t version = feed->live->version;
 
     if (!fresh)
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     live_destroy(feed->live);
     feed->live = fresh;
     fresh->version = version;
@@ -608,11 +608,11 @@ enum ifg_status live_feed_step(struct live_feed *feed, bool *out_more, struct if
             break;
         case TRACE_NEWS_ZONES:
             if (take_zones(feed, &news, latest_ns))
-                status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+                status = ifg_fail_no_memory(err, NULL);
             break;
         case TRACE_NEWS_EVENTS:
             if (take_events(feed, &news, latest_ns))
-                status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+                status = ifg_fail_no_memory(err, NULL);
             break;
         case TRACE_NEWS_FINISHED:
             finish(feed);

@@ -230,7 +230,7 @@ enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t ne
     ifg_free(gathering.around);
     if (!good) {
         operator_use_destroy(use);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the operators of a model");
+        return ifg_fail_no_memory(err, "for the operators of a model");
     }
     *out_use = use;
     return IFG_OK;

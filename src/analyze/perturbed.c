@@ -115,7 +115,7 @@ enum ifg_status perturbed_find(const struct timeline *timeline, struct perturbed
             mark_inside(timeline, &walk, out_perturbed);
     } else {
         perturbed_fini(out_perturbed);
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
     }
     ifg_free(walk.open);
     ifg_free(walk.is_with_ops);

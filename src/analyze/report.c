@@ -379,12 +379,12 @@ enum ifg_status report_create(const struct timeline *timeline, struct report **o
 
     *out_report = NULL;
     if (!report)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a report");
+        return ifg_fail_no_memory(err, "for a report");
     status = ml_input_create(timeline, &report->input, err);
     if (!status)
         status = findings_create(report->input, &report->findings, err);
     if (!status && order_nets(report))
-        status = ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a report");
+        status = ifg_fail_no_memory(err, "for a report");
     if (!status)
         status = take_hot(report, err);
     if (status) {

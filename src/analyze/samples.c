@@ -325,7 +325,7 @@ enum ifg_status samples_summarize(const double *values, size_t count, enum sampl
         return ifg_fail(err, IFG_INVALID, "there are no values to summarise");
     sorted = ifg_alloc(count, sizeof *sorted);
     if (!sorted)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for %zu values", count);
+        return ifg_fail_no_memory(err, "for %zu values", count);
     memcpy(sorted, values, count * sizeof *sorted);
     samples_sort(sorted, count);
     for (size_t i = 0; i < count; i++)

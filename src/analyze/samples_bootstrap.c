@@ -37,7 +37,7 @@ struct weighted {
 
 static enum ifg_status no_memory(struct ifg_error *err)
 {
-    return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the bootstrap");
+    return ifg_fail_no_memory(err, "for the bootstrap");
 }
 
 static void drawing_fini(struct drawing *drawing)

@@ -30,7 +30,7 @@ const char *samples_verdict_name(enum samples_verdict verdict)
 
 static enum ifg_status no_memory(struct ifg_error *err)
 {
-    return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to compare the two sides");
+    return ifg_fail_no_memory(err, "to compare the two sides");
 }
 
 static bool all_positive(const double *values, size_t count)

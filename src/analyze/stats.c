@@ -724,8 +724,7 @@ enum ifg_status stats_create(const struct timeline *timeline, const struct stats
     finish(&gathering);
     if (status) {
         stats_destroy(stats);
-        return ifg_fail(err, status, "not enough memory for statistics of %zu slices",
-                        timeline->slice_count);
+        return ifg_fail_no_memory(err, "for statistics of %zu slices", timeline->slice_count);
     }
     *out_stats = stats;
     return IFG_OK;

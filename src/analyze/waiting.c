@@ -147,7 +147,7 @@ enum ifg_status waiting_create(const struct timeline *timeline, struct waiting *
     if (!waiting || !waiting->threads || !waiting->nets || !wakers) {
         ifg_free(wakers);
         waiting_destroy(waiting);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for context switches");
+        return ifg_fail_no_memory(err, "for context switches");
     }
     waiting->has_wakers = profile->has_wakers;
     for (size_t i = 0; i < timeline->net_count; i++)

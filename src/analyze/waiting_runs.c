@@ -116,7 +116,7 @@ enum ifg_status waiting_runs_create(const struct timeline *timeline, uint32_t ne
         runs->items = ifg_alloc(most + 1, sizeof *runs->items);
     if (!runs || !runs->items) {
         waiting_runs_destroy(runs);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for waits of inferences");
+        return ifg_fail_no_memory(err, "for waits of inferences");
     }
     for (size_t t = 0; profile && t < profile->thread_count; t++)
         if (profile->threads[t].thread != TIMELINE_NONE && profile->threads[t].state_count)

@@ -35,7 +35,7 @@ static char *keep(char *text, struct bench_arguments *arguments)
         arguments->texts[arguments->text_count++] = text;
         return text;
     }
-    cli_say("%s", text ? "too many options" : "out of memory");
+    cli_say("%s", text ? "too many options" : "not enough memory");
     ifg_free(text);
     return NULL;
 }
@@ -289,7 +289,7 @@ struct bench_variant *bench_add_variant(const char *command, const char *name,
     if (!options->variants) {
         options->variants = ifg_alloc(BENCH_VARIANTS_MAX, sizeof *options->variants);
         if (!options->variants) {
-            cli_say("out of memory");
+            cli_say("not enough memory");
             return NULL;
         }
     }

@@ -154,7 +154,7 @@ static void end_report(struct bench_report *report, struct bench_report_row *row
 static void no_memory(struct bench_report *report)
 {
     bench_clear_progress();
-    cli_say("out of memory; there are no further reports");
+    cli_say("not enough memory; there are no further reports");
     report->failed = true;
 }
 

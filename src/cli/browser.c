@@ -175,7 +175,7 @@ struct browser_visit *browser_open(const char *url, bool (*has_arrived)(const vo
     if (!visit ||
         !own_folder_make(&kind, visit->folder, sizeof visit->folder, &visit->folder_lock)) {
         cli_say("no browser was opened (no folder in %s: %s); open the address yourself",
-                kind.place, visit ? strerror(errno) : "memory is short");
+                kind.place, visit ? strerror(errno) : "not enough memory");
         ifg_free(visit);
         return NULL;
     }

@@ -457,7 +457,7 @@ static int run(int argc, char **argv)
     int code;
 
     if (!request) {
-        cli_say("out of memory");
+        cli_say("not enough memory");
         return CLI_NO;
     }
     bench_arguments_init(&request->arguments, argc, argv);

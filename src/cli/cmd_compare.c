@@ -250,11 +250,11 @@ static enum ifg_status compare_files(struct request *request, struct compare **o
     enum ifg_status status = IFG_OK;
 
     if (!results || !names)
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < count && !status; i++) {
         names[i] = name_path(request->rest, request->rest_count, (int)i, request);
         if (!names[i])
-            status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            status = ifg_fail_no_memory(err, NULL);
         else
             status = bench_result_read(request->rest[i], &results[i], err);
     }
@@ -420,7 +420,7 @@ static int run(int argc, char **argv)
     int code;
 
     if (!request) {
-        cli_say("out of memory");
+        cli_say("not enough memory");
         return CLI_LACKS;
     }
     compare_options_init(&request->compare);

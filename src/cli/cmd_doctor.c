@@ -106,7 +106,7 @@ static int examine(const struct request *request)
     int code;
 
     if (!findings) {
-        cli_say("out of memory");
+        cli_say("not enough memory");
         return CLI_NO;
     }
     run_checks(request, findings);

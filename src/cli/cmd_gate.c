@@ -332,7 +332,7 @@ static int write_file(const char *path, const struct ifg_bytes *bytes)
     struct ifg_error err = { 0 };
 
     if (bytes->failed) {
-        cli_say("out of memory");
+        cli_say("not enough memory");
         return CLI_USAGE;
     }
     if (strcmp(path, "-") == 0)
@@ -417,7 +417,7 @@ static int run(int argc, char **argv)
     int code;
 
     if (!command) {
-        cli_say("out of memory");
+        cli_say("not enough memory");
         return CLI_LACKS;
     }
     command->request.threshold = NAN;

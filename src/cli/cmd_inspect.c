@@ -31,7 +31,7 @@ static int take_dim(const struct option_use *use, void *user)
         return cli_usage("inspect", "more than %u dimensions", INSPECT_DIMS_MAX);
     name = ifg_strndup(use->value, (size_t)(equals - use->value));
     if (!name) {
-        cli_say("out of memory");
+        cli_say("not enough memory");
         return CLI_NO;
     }
     dim->name = name;

@@ -272,7 +272,7 @@ static int run(int argc, char **argv)
         return cli_usage("ls", "unexpected argument '%s'", words.items[0]);
     listing = ifg_alloc(1, sizeof *listing);
     if (!listing) {
-        cli_say("out of memory");
+        cli_say("not enough memory");
         return CLI_NO;
     }
     listing->as_json = request.json;

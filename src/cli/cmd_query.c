@@ -52,7 +52,7 @@ static char *read_sql(void)
     size_t size = sql ? fread(sql, 1, QUERY_SQL_MAX, stdin) : 0;
 
     if (!sql)
-        cli_say("out of memory");
+        cli_say("not enough memory");
     else if (ferror(stdin))
         cli_say("cannot read the SQL from standard input: %s", strerror(errno));
     else if (size == QUERY_SQL_MAX)

@@ -358,7 +358,7 @@ int record_run(const struct cli_command *command, bool gauge, int argc, char **a
         request.session.words = all;
         request.session.word_count = (size_t)argc;
     } else {
-        cli_say("out of memory");
+        cli_say("not enough memory");
     }
     if (!code)
         code = record(&request);

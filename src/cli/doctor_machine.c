@@ -267,7 +267,7 @@ void doctor_nvidia(struct doctor_finding *out)
     pid_t self = getpid();
 
     if (!collector) {
-        doctor_say(out, DOCTOR_NO, "out of memory");
+        doctor_say(out, DOCTOR_NO, "not enough memory");
         return;
     }
     proc_look_devices(collector, &self, 1, ifg_monotonic_ns(), &sink);

@@ -53,7 +53,7 @@ static int write_result(const struct bench_result *result, struct ifg_bytes *out
     ifg_bytes_init(out, OUTPUT_MAX);
     if (!bench_result_write_json(result, out, &err) && !out->failed)
         return CLI_YES;
-    cli_say("%s", out->failed ? "out of memory" : err.message);
+    cli_say("%s", out->failed ? "not enough memory" : err.message);
     ifg_bytes_fini(out);
     return CLI_USAGE;
 }

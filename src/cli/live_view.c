@@ -128,7 +128,7 @@ static void start_gauge(struct live_view *view, const struct session_start *star
     view->gauge_running =
         live_gauge_start(start->path, form, fd, !view->launched && isatty(STDIN_FILENO));
     if (!view->gauge_running)
-        cli_say("no gauge: memory is short; the recording goes on");
+        cli_say("no gauge: not enough memory; the recording goes on");
 }
 
 void live_view_started(struct live_view *view, const struct session_start *start)

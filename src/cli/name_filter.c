@@ -30,7 +30,7 @@ enum ifg_status name_filter_init(struct name_filter *filter, const char *pattern
     }
     limits = pcre2_match_context_create(NULL);
     if (!limits)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     pcre2_set_match_limit(limits, MATCH_LIMIT);
     filter->match = limits;
     return IFG_OK;

@@ -67,7 +67,7 @@ enum ifg_status record_find_process(struct record_request *request, struct ifg_e
     enum ifg_status status = IFG_OK;
 
     if (!search)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     search->request = request;
     process_each(consider, search);
     if (!search->count) {

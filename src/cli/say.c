@@ -75,7 +75,7 @@ int cli_exit_for(enum ifg_status status)
 int cli_write_out(const struct ifg_bytes *bytes)
 {
     if (bytes->failed) {
-        cli_say("out of memory");
+        cli_say("not enough memory");
         return CLI_NO;
     }
     if (fwrite(bytes->data, 1, bytes->size, stdout) != bytes->size || fflush(stdout) != 0) {

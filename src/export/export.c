@@ -47,7 +47,7 @@ void export_note(struct export_job *job, const char *format, ...)
 
 enum ifg_status export_no_memory(struct export_job *job)
 {
-    return ifg_fail(job->err, IFG_NO_MEMORY, "out of memory");
+    return ifg_fail_no_memory(job->err, NULL);
 }
 
 /* ---- what is wanted ---------------------------------------------------------- */

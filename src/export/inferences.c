@@ -51,7 +51,7 @@ enum ifg_status export_chrome_of(const struct export_inferences *inferences,
     if (!ends || name.failed) {
         ifg_free(ends);
         ifg_bytes_fini(&name);
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     }
     snprintf(text, sizeof text, "%zu", inferences->program + 1);
     export_put_text(sink,

@@ -63,11 +63,11 @@ static enum ifg_status open_file(struct export_sink *sink, const char *path, boo
 
     sink->path = ifg_strdup(path);
     if (!sink->path)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     sink->replaces = exists;
     sink->partial = ifg_alloc(size, 1);
     if (!sink->partial)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     snprintf(sink->partial, size, "%s.%ld.partial", path, (long)getpid());
     sink->fd = open(sink->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (sink->fd >= 0)
@@ -88,7 +88,7 @@ enum ifg_status export_sink_open(struct export_sink *sink, const char *path, boo
     sink->fd = -1;
     sink->buffer = ifg_alloc(EXPORT_BUFFER, 1);
     if (!sink->buffer)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     if (strcmp(path, "-") == 0) {
         sink->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
         if (sink->fd < 0)

@@ -38,7 +38,7 @@ static enum ifg_status put_away(struct importer *importer, uint64_t *out_details
     uint64_t place = 0;
 
     if (importer->scratch.failed)
-        return ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory for an event");
+        return ifg_fail_no_memory(importer->err, "for an event");
     if (importer->scratch.size)
         status = store_put_details(importer->store, importer->scratch.data, importer->scratch.size,
                                    &place, importer->err);
@@ -352,7 +352,7 @@ static enum ifg_status take_counter(struct importer *importer, const struct even
             ifg_bytes_put(name, arg->key, arg->key_bytes);
         }
         if (name->failed)
-            return ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory for an event");
+            return ifg_fail_no_memory(importer->err, "for an event");
         meaning.name = name->size ? (const char *)name->data : "";
         meaning.name_bytes = name->size;
         location = import_location(importer, process, &meaning);
@@ -403,7 +403,7 @@ static enum ifg_status take_message(struct importer *importer, const struct even
     if (separator[0] == ',')
         ifg_bytes_put(text, "}", 1);
     if (text->failed)
-        return ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory for an event");
+        return ifg_fail_no_memory(importer->err, "for an event");
     clean = import_clean(importer, text->size ? (const char *)text->data : "", text->size,
                          TEXT_MAX_BYTES, &bytes);
     ifg_bytes_clear(text);
@@ -526,6 +526,6 @@ enum ifg_status import_event(struct importer *importer, const struct event *even
     if (importer->no_memory || importer->process_keys.no_memory ||
         importer->thread_keys.no_memory || importer->location_keys.no_memory ||
         importer->texts.no_memory || importer->keys.no_memory || importer->flow_names.no_memory)
-        return ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory to import");
+        return ifg_fail_no_memory(importer->err, "to import");
     return IFG_OK;
 }

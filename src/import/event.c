@@ -288,7 +288,7 @@ enum ifg_status event_parser_create(struct event_parser **out_parser, struct ifg
         ifg_bytes_init(&parser->scratch, 8u * SPLITTER_EVENT_MAX);
     if (!parser || !open_yajl(parser)) {
         ifg_free(parser);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to parse JSON");
+        return ifg_fail_no_memory(err, "to parse JSON");
     }
     *out_parser = parser;
     return IFG_OK;

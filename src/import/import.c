@@ -83,7 +83,7 @@ static void close_reading(struct reading *reading)
 
 static enum ifg_status no_memory(struct ifg_error *err)
 {
-    return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to import");
+    return ifg_fail_no_memory(err, "to import");
 }
 
 /* As it is, else repaired. *out_event is NULL if neither can be parsed. */
@@ -320,15 +320,13 @@ enum ifg_status import_file(const struct import_options *options, struct import_
                         "%s exists; give another name with -o or replace it with -f",
                         options->output);
     status = open_reading(&reading, options, out_result, err);
-    if (!status) {
+    if (!status)
         status = read_all(&reading);
-        if (status == IFG_CORRUPT)
-            status =
-                ifg_fail_context(err, status, "cannot import %s",
-                                 strcmp(options->path, "-") ? options->path : "standard input");
-    }
     if (!status)
         status = import_write(&reading.importer);
+    if (status == IFG_CORRUPT || status == IFG_NO_MEMORY)
+        status = ifg_fail_context(err, status, "cannot import %s",
+                                  strcmp(options->path, "-") ? options->path : "standard input");
     if (!status && stat(options->output, &info) == 0)
         out_result->output_bytes = (uint64_t)info.st_size;
     close_reading(&reading);

@@ -353,7 +353,7 @@ enum ifg_status lanes_split(const struct record *records, size_t count, unsigned
     if (memory)
         return IFG_OK;
     lanes_fini(out_lanes);
-    return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to import");
+    return ifg_fail_no_memory(err, "to import");
 }
 
 void lanes_fini(struct lanes *lanes)

@@ -42,7 +42,7 @@ static enum ifg_status create(const char *name, struct source **out_source, stru
         source->raw = ifg_alloc(RAW_BYTES, 1);
     if (!source || !source->raw) {
         ifg_free(source);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to read %s", name);
+        return ifg_fail_no_memory(err, "to read %s", name);
     }
     source->fd = -1;
     strncpy(source->name, name, sizeof source->name - 1);
@@ -157,7 +157,7 @@ static enum ifg_status look(struct source *source, struct ifg_error *err)
         return status;
     if (source->raw_size >= 2 && source->raw[0] == 0x1f && source->raw[1] == 0x8b) {
         if (inflateInit2(&source->zip, GZIP_WINDOW) != Z_OK)
-            return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to unpack %s", source->name);
+            return ifg_fail_no_memory(err, "to unpack %s", source->name);
         source->gzip = true;
         source->member_open = true;
     }

@@ -52,7 +52,7 @@ enum ifg_status splitter_create(struct source *source, struct splitter **out_spl
         splitter->data = ifg_alloc(FIRST_CAPACITY, 1);
     if (!splitter || !splitter->data) {
         ifg_free(splitter);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to read the trace");
+        return ifg_fail_no_memory(err, "to read the trace");
     }
     splitter->source = source;
     splitter->capacity = FIRST_CAPACITY;
@@ -100,8 +100,7 @@ static enum ifg_status fill(struct splitter *splitter, size_t *out_moved, struct
         capacity = capacity < CAPACITY_MAX ? capacity : CAPACITY_MAX;
         data = ifg_realloc(splitter->data, capacity, 1);
         if (!data)
-            return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for an event of %zu bytes",
-                            splitter->size);
+            return ifg_fail_no_memory(err, "for an event of %zu bytes", splitter->size);
         splitter->data = data;
         splitter->capacity = capacity;
     }

@@ -61,7 +61,7 @@ enum ifg_status store_create(const char *beside, struct store **out_store, struc
             slash ? ifg_strndup(beside, (size_t)(slash - beside) + 1) : ifg_strdup(".");
     if (!store || !store->directory) {
         ifg_free(store);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to import");
+        return ifg_fail_no_memory(err, "to import");
     }
     store->fd = -1;
     *out_store = store;
@@ -96,9 +96,8 @@ void store_destroy(struct store *store)
 
 static enum ifg_status no_memory(struct ifg_error *err)
 {
-    return ifg_fail(err, IFG_NO_MEMORY,
-                    "not enough memory for the events (%u bytes each); --max-events limits them",
-                    IMPORT_RECORD_BYTES);
+    return ifg_fail_no_memory(err, "for the events (%u bytes each; --max-events limits them)",
+                              IMPORT_RECORD_BYTES);
 }
 
 static struct lane *find_lane(struct store *store, uint32_t thread)

@@ -307,7 +307,7 @@ static enum ifg_status write_open(struct writing *writing, const struct writing_
     size_t count = 0;
 
     if (!open)
-        return ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory");
+        return ifg_fail_no_memory(importer->err, NULL);
     for (size_t i = 0; i < lane->count && !status; i++) {
         const struct record *record = &lane->records[lane->order[i]];
 
@@ -396,7 +396,7 @@ static enum ifg_status write_zone(struct writing *writing, struct writing_lane *
     if (record_kind(record) == RECORD_BEGIN || !lanes_zone(lane->records, number, &start, &end))
         return IFG_OK;
     if (!end_zone(lane, start, end, number))
-        return ifg_fail(writing->importer->err, IFG_NO_MEMORY, "not enough memory");
+        return ifg_fail_no_memory(writing->importer->err, NULL);
     if (record_kind(record) == RECORD_END) {
         begin = &lane->records[record->start];
         more_details = record->details >> 8;
@@ -486,7 +486,7 @@ static enum ifg_status write_thread(struct writing *writing, uint32_t thread)
         import_count(importer, IMPORT_OVERLAPPING, lanes.moved);
         twin = ifg_alloc(count, sizeof *twin);
         status = twin ? write_lanes(writing, thread, records, &lanes, twin)
-                      : ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory to import");
+                      : ifg_fail_no_memory(importer->err, "to import");
     }
     lanes_fini(&lanes);
     ifg_free(twin);
@@ -514,7 +514,7 @@ enum ifg_status import_write(struct importer *importer)
     define_processes(&writing);
     define_locations(&writing);
     if (writing.models.no_memory)
-        status = ifg_fail(importer->err, IFG_NO_MEMORY, "not enough memory to import");
+        status = ifg_fail_no_memory(importer->err, "to import");
     for (uint32_t i = 0; i < importer->thread_keys.count && !status; i++)
         status = write_thread(&writing, i);
     define_losses(&writing);

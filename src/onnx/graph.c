@@ -55,7 +55,7 @@ bool onnx_no_memory(struct opened *opened)
         return wire_fail(&opened->wire, IFG_UNSUPPORTED,
                          "has so many parts that they do not fit into %u MB; is it a model?",
                          ONNX_MEMORY >> 20);
-    return wire_fail(&opened->wire, IFG_NO_MEMORY, "out of memory");
+    return wire_fail(&opened->wire, IFG_NO_MEMORY, "not enough memory");
 }
 
 bool onnx_note(struct opened *opened, const char *format, ...)

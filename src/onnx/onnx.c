@@ -207,7 +207,7 @@ enum ifg_status onnx_open(const char *path, const struct onnx_options *options,
 
     *out_model = NULL;
     if (!opened)
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: out of memory", path);
+        return ifg_fail_no_memory(err, "to read %s", path);
     return finish(opened, open_file(opened, path), out_model);
 }
 
@@ -218,7 +218,7 @@ enum ifg_status onnx_open_memory(const void *data, size_t bytes, const struct on
 
     *out_model = NULL;
     if (!opened)
-        return ifg_fail(err, IFG_NO_MEMORY, "memory: out of memory");
+        return ifg_fail_no_memory(err, NULL);
     opened->wire.data = bytes ? data : (const uint8_t *)"";
     opened->wire.bytes = bytes;
     return finish(opened, read_contents(opened), out_model);

@@ -144,7 +144,7 @@ enum ifg_status allocated_prepare(struct session *session, struct ifg_error *err
         return IFG_OK;
     session->allocations = ifg_alloc(1, sizeof *session->allocations);
     if (!session->allocations)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     follow(session, session->allocations);
     return IFG_OK;
 }

@@ -26,7 +26,7 @@ enum ifg_status hooks_add_variable(struct hooks *hooks, const char *name, const 
     char *copy = ifg_alloc(bytes, 1);
 
     if (!copy)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     memcpy(copy, value, bytes);
     hooks->variables[hooks->variable_count++] = (struct launch_variable){ name, copy };
     return IFG_OK;
@@ -126,7 +126,7 @@ static enum ifg_status add_to_list(struct hooks *hooks, const char *name, const 
     bytes = strlen(own) + strlen(ours) + 2;
     value = ifg_alloc(bytes, 1);
     if (!value)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     snprintf(value, bytes, "%s:%s", first ? ours : own, first ? own : ours);
     status = hooks_add_variable(hooks, name, value, err);
     ifg_free(value);
@@ -193,7 +193,7 @@ static enum ifg_status preload_first(struct hooks *hooks, const char *path, stru
             continue;
         value = ifg_alloc(bytes, 1);
         if (!value)
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         snprintf(value, bytes, "%s:%s", path, variable->value);
         ifg_free(variable->value);
         variable->value = value;

@@ -161,7 +161,7 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     pid_t pid = 0;
 
     if (!waiting)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     waiting->session = session;
     status = attached_begin(session, 0, &sight, err);
     if (!status)

@@ -214,7 +214,7 @@ enum ifg_status remote_borrow(struct remote *remote, uint64_t restorer, unsigned
 
     search.thread = ifg_alloc(1, sizeof *search.thread);
     if (!search.thread)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     search.thread->restorer = restorer;
     while (!remote_find_waiting(remote, take, &search, &crowd)) {
         if (search.refused == EPERM || !crowd.threads || ifg_monotonic_ns() >= deadline) {

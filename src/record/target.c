@@ -214,7 +214,7 @@ enum ifg_status target_open(struct target_context *context, int fd, pid_t pid,
     *out_target = NULL;
     if (!target) {
         close(fd);
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     }
     target->context = context;
     target->pid = pid;

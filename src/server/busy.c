@@ -156,7 +156,7 @@ void serve_busy(const struct server_request *request, struct server_answer *answ
         put_findings(&json, request->trace);
         ifg_json_close(&json, '}');
     } else {
-        answer_error(answer, 500, "memory is short");
+        answer_error(answer, 500, "not enough memory");
     }
     ifg_free(sums);
     ifg_free(shares);

@@ -113,7 +113,7 @@ void serve_counter(const struct server_request *request, struct server_answer *a
     most = 3 * (size_t)px + 8;
     buckets = ifg_alloc(most, sizeof *buckets);
     if (!buckets) {
-        answer_error(answer, 500, "memory is short");
+        answer_error(answer, 500, "not enough memory");
         return;
     }
     /* Three views: what is left and right of it is looked at next. */

@@ -407,7 +407,7 @@ enum ifg_status door_create(int listener, const struct guard *guard, struct door
     *out_door = NULL;
     if (!door) {
         close(listener);
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     }
     door->guard = guard;
     door->listener = listener;

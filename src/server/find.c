@@ -275,7 +275,7 @@ void serve_marks(const struct server_request *request, struct server_answer *ans
         return;
     marked = ifg_alloc(px, 1);
     if (!marked) {
-        answer_error(answer, 500, "memory is short");
+        answer_error(answer, 500, "not enough memory");
         return;
     }
     for (size_t i = 0; i < count; i++) {

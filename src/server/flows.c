@@ -306,7 +306,7 @@ void serve_flows(const struct server_request *request, struct server_answer *ans
         }
     }
     if (!arrows) {
-        answer_error(answer, 500, "memory is short for arrows");
+        answer_error(answer, 500, "not enough memory for arrows");
         return;
     }
     json = answer_json(answer);

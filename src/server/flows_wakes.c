@@ -225,7 +225,7 @@ enum ifg_status trace_crossings(struct server_trace *trace, const struct crossin
         trace->crossings = make_crossings(trace->timeline);
     *out_index = trace->crossings;
     pthread_mutex_unlock(&trace->index_lock);
-    return *out_index ? IFG_OK : ifg_fail(err, IFG_NO_MEMORY, "memory is short for async spans");
+    return *out_index ? IFG_OK : ifg_fail_no_memory(err, "for async spans");
 }
 
 void trace_destroy_crossings(struct server_trace *trace)

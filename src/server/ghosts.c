@@ -169,7 +169,7 @@ enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
         status = make_ghosts(trace, track);
     *out_lod = track->ghosts;
     pthread_mutex_unlock(&track->lock);
-    return status ? ifg_fail(err, status, "memory is short") : IFG_OK;
+    return status ? ifg_fail_no_memory(err, NULL) : IFG_OK;
 }
 
 void serve_ghosts(const struct server_request *request, struct server_answer *answer)

@@ -62,8 +62,7 @@ enum ifg_status trace_places(struct server_trace *trace, const struct place_inde
         trace->index = make_index(trace->timeline);
     *out_index = trace->index;
     pthread_mutex_unlock(&trace->index_lock);
-    return *out_index ? IFG_OK
-                      : ifg_fail(err, IFG_NO_MEMORY, "memory is short for the index of places");
+    return *out_index ? IFG_OK : ifg_fail_no_memory(err, "for the index of places");
 }
 
 enum ifg_status trace_report(struct server_trace *trace, const struct report **out_report,

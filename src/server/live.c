@@ -106,7 +106,7 @@ enum ifg_status live_server_start(const struct server_options *options,
 
     *out_live = NULL;
     if (!live)
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     pthread_mutex_init(&live->lock, NULL);
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -116,7 +116,7 @@ enum ifg_status live_server_start(const struct server_options *options,
     live->path = ifg_strdup(realpath(options->paths[0], path) ? path : options->paths[0]);
     live->kept_path = ifg_strdup(options->live_kept_path ? options->live_kept_path : "");
     status = live->path && live->kept_path ? live_feed_open(live->path, &live->feed, err)
-                                           : ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+                                           : ifg_fail_no_memory(err, NULL);
     if (!status && pthread_create(&live->thread, NULL, follow_thread, live) != 0)
         status = ifg_fail(err, IFG_NO_MEMORY, "no thread could be started");
     if (status) {
@@ -285,7 +285,7 @@ void serve_live_stream(const struct server_request *request, struct server_answe
     listener = ifg_alloc(1, sizeof *listener);
     if (!listener) {
         atomic_fetch_sub(&live->streams, 1);
-        answer_error(answer, 500, "memory is short");
+        answer_error(answer, 500, "not enough memory");
         return;
     }
     listener->live = live;
@@ -294,7 +294,7 @@ void serve_live_stream(const struct server_request *request, struct server_answe
                                                        listener, forget_listener);
     if (!answer->stream) {
         forget_listener(listener);
-        answer_error(answer, 500, "memory is short");
+        answer_error(answer, 500, "not enough memory");
         return;
     }
     answer->content_type = NDJSON_TYPE;

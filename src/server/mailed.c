@@ -55,7 +55,7 @@ enum ifg_status mailed_document(const char *kind, const char *title, const void 
     if (!status)
         html_end(&page, out);
     if (status || out->failed)
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     return IFG_OK;
 }
 
@@ -98,7 +98,7 @@ static enum ifg_status pack_columns(struct server_trace *trace, const struct mai
     ifg_bytes_clear(out);
     status = mailed_columns_fill(trace, detail, &columns, err);
     if (!status && put_columns(&columns, out))
-        status = ifg_fail(err, IFG_NO_MEMORY, "memory is short for the columns of the page");
+        status = ifg_fail_no_memory(err, "for the columns of the page");
     result->slices_kept = columns.slices_kept;
     mailed_columns_fini(&columns);
     return status;
@@ -171,7 +171,7 @@ static enum ifg_status put_documents(struct traces *traces, bool code, struct if
     ifg_bytes_init(&documents, DOCUMENTS_MAX);
     status = mailed_documents(&traces->items[0], traces, code, &documents, err);
     if (!status && html_section("documents", documents.data, documents.size, out))
-        status = ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        status = ifg_fail_no_memory(err, NULL);
     ifg_bytes_fini(&documents);
     return status;
 }
@@ -223,7 +223,7 @@ static enum ifg_status write_trace(struct traces *traces, size_t max_bytes, stru
         return status;
     html_end(&page, out);
     if (out->failed)
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     result->slices = trace->timeline->slice_count;
     if (result->slices_kept < result->slices)
         note(result,

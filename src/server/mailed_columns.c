@@ -740,6 +740,6 @@ enum ifg_status mailed_columns_fill(struct server_trace *trace, const struct mai
     ifg_free(f.windows);
     ifg_free(f.slowest);
     if (status && !err->message[0])
-        return ifg_fail(err, status, "memory is short for the columns of the page");
+        return ifg_fail_no_memory(err, "for the columns of the page");
     return status;
 }

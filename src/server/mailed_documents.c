@@ -154,6 +154,6 @@ enum ifg_status mailed_documents(struct server_trace *trace, struct traces *trac
     }
     ifg_json_close(&documents.json, '}');
     if (documents.failed || out->failed)
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short for the documents of the page");
+        return ifg_fail_no_memory(err, "for the documents of the page");
     return IFG_OK;
 }

@@ -354,7 +354,7 @@ void serve_range(const struct server_request *request, struct server_answer *ans
         walk(&range); /* again, for the medians of those that are shown */
     }
     if (range.no_memory) {
-        answer_error(answer, 500, "memory is short");
+        answer_error(answer, 500, "not enough memory");
     } else {
         json = answer_json(answer);
         put_range(&json, request->trace, &part, &range, count);

@@ -110,7 +110,7 @@ void serve_runs(const struct server_request *request, struct server_answer *answ
         columns_put(out, durations, points.count, sizeof *durations);
         columns_put(out, points.ids, points.count, sizeof *points.ids);
     } else {
-        answer_error(answer, 500, "memory is short");
+        answer_error(answer, 500, "not enough memory");
     }
     ifg_free(durations);
     ifg_free(starts);

@@ -260,7 +260,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     (void)version;
     (void)upload_data;
     if (!exchange)
-        return send_error(connection, 500, "memory is short");
+        return send_error(connection, 500, "not enough memory");
     /* Answered at the first call, the connection is closed behind it: right for what is not GET,
      * whose body nobody wants. */
     if (is_get && !exchange->begun) {
@@ -385,7 +385,7 @@ enum ifg_status server_start(const struct server_options *options, struct server
 
     *out_server = NULL;
     if (!server)
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     server->socket = -1;
     for (size_t i = 0; !status && i < options->path_count; i++)
         status = traces_add(&server->traces, options->paths[i], err);

@@ -37,12 +37,12 @@ static enum ifg_status add_file(struct traces *traces, const char *path, uint64_
     if (traces->count == TRACES_MOST)
         return ifg_fail(err, IFG_UNSUPPORTED, "more than %u traces at once", TRACES_MOST);
     if (!IFG_ARRAY_ROOM(traces->items, traces->capacity, traces->count + 1, IFG_ARRAY_ANY))
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     trace = &traces->items[traces->count];
     memset(trace, 0, sizeof *trace);
     trace->path = ifg_strdup(path);
     if (!trace->path)
-        return ifg_fail(err, IFG_NO_MEMORY, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     slash = strrchr(trace->path, '/');
     trace->name = slash && slash[1] ? slash + 1 : trace->path;
     trace->id = (uint32_t)traces->count++;

@@ -386,7 +386,7 @@ enum ifg_status track_lod(struct server_trace *trace, struct track *track,
         return ifg_fail(err, status, "track %s (%s) has no slices", track->id,
                         track_kind_name(track->kind));
     if (status)
-        return ifg_fail(err, status, "memory is short");
+        return ifg_fail_no_memory(err, NULL);
     return IFG_OK;
 }
 
@@ -423,8 +423,7 @@ enum ifg_status trace_build_tracks(struct server_trace *trace, struct ifg_error 
         if (!status)
             track->rows = track->lod->row_count;
     }
-    return status ? ifg_fail(err, status, "memory is short for the tracks of %s", trace->name)
-                  : IFG_OK;
+    return status ? ifg_fail_no_memory(err, "for the tracks of %s", trace->name) : IFG_OK;
 }
 
 void trace_destroy_tracks(struct server_trace *trace)

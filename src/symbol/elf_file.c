@@ -105,7 +105,7 @@ enum ifg_status elf_file_load(struct elf_file *elf, const char *what, uint64_t v
                         (unsigned long long)ELF_TABLE_MAX);
     data = ifg_alloc((size_t)size + 1, 1);
     if (!data)
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its %s", elf->name, what);
+        return ifg_fail_no_memory(err, "for the %s of %s", what, elf->name);
     if (elf_file_read_at(elf, place.file_offset, data, (size_t)size) != size) {
         ifg_free(data);
         return ifg_fail(err, IFG_CORRUPT, "%s: the file ends within its %s", elf->name, what);
@@ -204,7 +204,7 @@ static enum ifg_status read_notes(struct elf_file *elf, const Elf64_Phdr *header
     uint8_t *notes = ifg_alloc(size + 1, 1);
 
     if (!notes)
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its notes", elf->name);
+        return ifg_fail_no_memory(err, "for the notes of %s", elf->name);
     search_notes(elf, notes, elf_file_read_at(elf, header->p_offset, notes, size));
     ifg_free(notes);
     return IFG_OK;
@@ -307,7 +307,7 @@ static enum ifg_status open_owned(int fd, const char *name, struct elf_file **ou
 
     if (!elf) {
         close(fd);
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory to read %s", name);
+        return ifg_fail_no_memory(err, "to read %s", name);
     }
     elf->fd = fd;
     snprintf(elf->name, sizeof elf->name, "%s", name);

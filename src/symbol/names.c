@@ -129,7 +129,7 @@ enum ifg_status names_open(int fd, struct elf_file *elf, const struct unwind_tab
     *out_names = NULL;
     if (!names || own < 0) {
         ifg_free(names);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its names", elf_file_name(elf));
+        return ifg_fail_no_memory(err, "for the names of %s", elf_file_name(elf));
     }
     names->elf = elf;
     names->table = table;

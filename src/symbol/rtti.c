@@ -204,7 +204,7 @@ enum ifg_status rtti_build(struct elf_file *elf, const struct unwind_table *tabl
         return status;
     builder.rtti = ifg_alloc(1, sizeof *builder.rtti);
     if (!builder.rtti)
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its types", elf_file_name(elf));
+        return ifg_fail_no_memory(err, "for the types of %s", elf_file_name(elf));
     for (size_t i = 0; i < count && !builder.no_memory; i++)
         if (relocations[i].symbol)
             add_type(&builder, &relocations[i]);
@@ -222,7 +222,7 @@ enum ifg_status rtti_build(struct elf_file *elf, const struct unwind_table *tabl
     }
     if (builder.no_memory) {
         rtti_destroy(builder.rtti);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its types", elf_file_name(elf));
+        return ifg_fail_no_memory(err, "for the types of %s", elf_file_name(elf));
     }
     keep_one_each(builder.rtti);
     if (!builder.rtti->method_count) {

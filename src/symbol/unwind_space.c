@@ -154,7 +154,7 @@ enum ifg_status unwind_space_map(struct unwind_space *space, const struct unwind
     if (is_known(space, mapping)) /* the kernel tells again when rights change */
         return IFG_OK;
     if (!IFG_ARRAY_ROOM(space->mappings, space->room, space->count + 2, MAPPINGS_MAX))
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the mappings of a process");
+        return ifg_fail_no_memory(err, "for the mappings of a process");
     cut(space, mapping->start, mapping->end);
     insert(space, mapping);
     forget(space);

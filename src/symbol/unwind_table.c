@@ -232,7 +232,7 @@ static enum ifg_status finish(struct unwind_table *table, struct builder *builde
                               struct ifg_error *err)
 {
     if (builder->failed)
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table", name);
+        return ifg_fail_no_memory(err, "for the unwind table of %s", name);
     if (!builder->function_count)
         return ifg_fail(err, IFG_NOT_FOUND, "%s: its .eh_frame describes no function", name);
     qsort(builder->functions, builder->function_count, sizeof *builder->functions,
@@ -240,12 +240,12 @@ static enum ifg_status finish(struct unwind_table *table, struct builder *builde
     table->rows = ifg_alloc(builder->row_count + builder->function_count, sizeof *table->rows);
     table->functions = ifg_alloc(builder->function_count, sizeof *table->functions);
     if (!table->rows || !table->functions)
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table", name);
+        return ifg_fail_no_memory(err, "for the unwind table of %s", name);
     lay_out(table, builder);
     if (!table->function_count)
         return ifg_fail(err, IFG_NOT_FOUND, "%s: its .eh_frame describes no function", name);
     if (!make_index(table))
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table", name);
+        return ifg_fail_no_memory(err, "for the unwind table of %s", name);
     return IFG_OK;
 }
 
@@ -297,8 +297,7 @@ enum ifg_status unwind_table_open(struct elf_file *elf, struct unwind_table **ou
     if (!table || !search) {
         ifg_free(table);
         ifg_free(search);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: no memory for its unwind table",
-                        elf_file_name(elf));
+        return ifg_fail_no_memory(err, "for the unwind table of %s", elf_file_name(elf));
     }
     table->machine = elf_file_machine(elf);
     table->search = search;

@@ -152,7 +152,7 @@ static enum ifg_status heap_create(const struct timeline *timeline,
     ifg_free(number_of);
     if (status) {
         heap_destroy(heap);
-        return ifg_fail(err, status, "not enough memory for the allocations of the trace");
+        return ifg_fail_no_memory(err, "for the allocations of the trace");
     }
     *out_heap = heap;
     return IFG_OK;

@@ -604,7 +604,7 @@ static enum ifg_status profile_create(const struct timeline *timeline,
     ifg_free(switches);
     if (status) {
         profile_destroy(profile);
-        return ifg_fail(err, status, "not enough memory for the samples of the trace");
+        return ifg_fail_no_memory(err, "for the samples of the trace");
     }
     *out_profile = profile;
     return IFG_OK;

@@ -147,8 +147,8 @@ enum ifg_status timeline_create(const struct trace_reader *reader,
         }
     }
     if (status) {
-        ifg_fail(err, status, "%s: not enough memory to load the trace (%zu slices)%s",
-                 trace_reader_name(reader), builder ? builder->column_slots : 0, ifg_alloc_why());
+        ifg_fail_no_memory(err, "to load %s (%zu slices)", trace_reader_name(reader),
+                           builder ? builder->column_slots : 0);
         timeline_destroy(builder ? &builder->timeline : NULL);
         return status;
     }

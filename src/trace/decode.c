@@ -95,7 +95,7 @@ enum ifg_status trace_open_block(const struct trace_reader *reader, size_t index
         trace_reader_touch(reader, TRACE_BLOCK_HEADER_BYTES + out_head->payload_bytes);
     }
     if (status == IFG_NO_MEMORY)
-        return ifg_fail(err, status, "%s: not enough memory for a block", reader->name);
+        return ifg_fail_no_memory(err, "for a block of %s", reader->name);
     if (status)
         return ifg_fail(err, status, "%s: the block at offset %llu is damaged", reader->name,
                         (unsigned long long)block->offset);
@@ -108,7 +108,7 @@ static enum ifg_status fail_contents(const struct trace_reader *reader, size_t i
     if (status == IFG_OK)
         return IFG_OK;
     if (status == IFG_NO_MEMORY)
-        return ifg_fail(err, status, "%s: not enough memory for a block", reader->name);
+        return ifg_fail_no_memory(err, "for a block of %s", reader->name);
     return ifg_fail(err, status, "%s: the block at offset %llu contradicts itself", reader->name,
                     (unsigned long long)reader->blocks[index].offset);
 }
@@ -263,7 +263,7 @@ enum ifg_status trace_decode_zones(const struct trace_reader *reader, size_t blo
     if (!scratch) {
         scratch = ifg_alloc(1, sizeof *scratch);
         if (!scratch)
-            return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for a block", reader->name);
+            return ifg_fail_no_memory(err, "for a block of %s", reader->name);
         out_zones->scratch = scratch;
     }
     status = trace_open_block(reader, block, TRACE_BLOCK_ZONES, &scratch->unpacker, &head, err);
@@ -463,7 +463,7 @@ enum ifg_status trace_decode_events(const struct trace_reader *reader, size_t bl
     if (!scratch) {
         scratch = ifg_alloc(1, sizeof *scratch);
         if (!scratch)
-            return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for a block", reader->name);
+            return ifg_fail_no_memory(err, "for a block of %s", reader->name);
         out_events->scratch = scratch;
     }
     status = trace_open_block(reader, block, TRACE_BLOCK_EVENTS, &scratch->unpacker, &head, err);

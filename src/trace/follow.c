@@ -46,8 +46,7 @@ enum ifg_status trace_follow_open_input(struct trace_input *input, struct trace_
 
     *out_follow = NULL;
     if (!follow) {
-        status =
-            ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory to follow the trace", input->name);
+        status = ifg_fail_no_memory(err, "to follow %s", input->name);
         trace_input_close(input);
         return status;
     }
@@ -417,8 +416,7 @@ static enum ifg_status read_block(struct trace_follow *follow, struct trace_news
     wanted = is_wanted(head.type);
     if (wanted || follow->lost) {
         if (!reserve(follow, sizeof bytes + head.payload_bytes))
-            return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for a block",
-                            follow->input->name);
+            return ifg_fail_no_memory(err, "for a block of %s", follow->input->name);
         if (!read_at(follow, at, follow->data, sizeof bytes + head.payload_bytes))
             return IFG_OK;
         if (trace_crc(follow->data + sizeof bytes, head.payload_bytes) != head.payload_crc) {
@@ -435,7 +433,7 @@ static enum ifg_status read_block(struct trace_follow *follow, struct trace_news
         return IFG_OK;
     status = take_block(follow, &head, news);
     if (status)
-        return ifg_fail(err, status, "%s: not enough memory for a block", follow->input->name);
+        return ifg_fail_no_memory(err, "for a block of %s", follow->input->name);
     return IFG_OK;
 }
 

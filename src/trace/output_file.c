@@ -143,7 +143,7 @@ enum ifg_status trace_output_file(const char *path, bool overwrite, uint32_t mod
     if (file)
         file->output.name = ifg_strdup(path);
     if (!file || !file->output.name)
-        ifg_fail(err, IFG_NO_MEMORY, "not enough memory to write %s", path);
+        ifg_fail_no_memory(err, "to write %s", path);
     else
         status = create_file(path, overwrite, mode, &file->fd, err);
     if (status) {
@@ -327,7 +327,7 @@ enum ifg_status trace_input_file(const char *path, struct trace_input **out_inpu
         file->input.name = ifg_strdup(path);
     if (!file || !file->input.name) {
         ifg_free(file);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory to follow the trace", path);
+        return ifg_fail_no_memory(err, "to follow %s", path);
     }
     file->fd = -1;
     file->input.functions = &file_input_functions;

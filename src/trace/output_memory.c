@@ -117,7 +117,7 @@ enum ifg_status trace_memory_create(const char *name, uint64_t limit_bytes,
         memory->name = ifg_strdup(name);
     if (!memory || !memory->name) {
         ifg_free(memory);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for a trace", name);
+        return ifg_fail_no_memory(err, "for a trace of %s", name);
     }
     memory->limit = limit_bytes;
     *out_memory = memory;
@@ -214,7 +214,7 @@ enum ifg_status trace_output_memory(struct trace_memory *memory, struct trace_ou
         own->output.name = ifg_strdup(memory->name);
     if (!own || !own->output.name) {
         ifg_free(own);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to write %s", memory->name);
+        return ifg_fail_no_memory(err, "to write %s", memory->name);
     }
     own->output.functions = &memory_output_functions;
     own->memory = memory;
@@ -327,8 +327,7 @@ enum ifg_status trace_input_memory(struct trace_memory *memory, struct trace_inp
         own->input.name = ifg_strdup(memory->name);
     if (!own || !own->input.name) {
         ifg_free(own);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory to follow the trace",
-                        memory->name);
+        return ifg_fail_no_memory(err, "to follow %s", memory->name);
     }
     own->input.functions = &memory_input_functions;
     own->memory = memory;
@@ -353,8 +352,7 @@ struct copy {
 
 static enum ifg_status fail_no_memory(const struct copy *copy)
 {
-    return ifg_fail(copy->err, IFG_NO_MEMORY, "%s: not enough memory to save the trace",
-                    copy->output->name);
+    return ifg_fail_no_memory(copy->err, "to save %s", copy->output->name);
 }
 
 static enum ifg_status put(struct copy *copy, const void *data, size_t size)

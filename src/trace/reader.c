@@ -393,8 +393,7 @@ static enum ifg_status load(struct trace_reader *reader, struct ifg_error *err)
     if (!status)
         status = trace_tables_finish(&reader->tables);
     if (status)
-        return ifg_fail(err, status, "%s: not enough memory to open the trace%s", reader->name,
-                        ifg_alloc_why());
+        return ifg_fail_no_memory(err, "to open %s", reader->name);
     trace_clocks_finish(&reader->clocks, &reader->tables.view);
     trace_unpacker_fini(&reader->unpacker);
     return IFG_OK;
@@ -431,16 +430,14 @@ static enum ifg_status open_bytes(const void *data, size_t size, size_t data_end
     if (!reader) {
         if (mapped)
             munmap((void *)(uintptr_t)data, size);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory to open the trace", name);
+        return ifg_fail_no_memory(err, "to open %s", name);
     }
     reader->data = data;
     reader->size = size;
     reader->data_end = data_end;
     reader->mapped = mapped;
     reader->name = ifg_strdup(name);
-    status = reader->name
-                 ? load(reader, err)
-                 : ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory to open the trace", name);
+    status = reader->name ? load(reader, err) : ifg_fail_no_memory(err, "to open %s", name);
     if (status) {
         trace_reader_close(reader);
         return status;

@@ -378,7 +378,7 @@ enum ifg_status trace_profile_read(const struct trace_reader *reader,
         decoder.no_memory = true;
     if (decoder.no_memory) {
         trace_profile_fini(out_profile);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for its samples", reader->name);
+        return ifg_fail_no_memory(err, "for the samples of %s", reader->name);
     }
     if (out_profile->code_count)
         qsort(out_profile->code, out_profile->code_count, sizeof *out_profile->code, compare_code);
@@ -551,7 +551,7 @@ enum ifg_status trace_samples_read(const struct trace_reader *reader,
     if (decoder.no_memory ||
         !sort_in_place(samples, count, sizeof *samples, compare_sample_times)) {
         ifg_free(samples);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for its samples", reader->name);
+        return ifg_fail_no_memory(err, "for the samples of %s", reader->name);
     }
     *out_samples = samples;
     *out_count = count;
@@ -606,7 +606,7 @@ enum ifg_status trace_switches_read(const struct trace_reader *reader,
     if (decoder.no_memory ||
         !sort_in_place(switches, count, sizeof *switches, compare_switch_times)) {
         ifg_free(switches);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for its switches", reader->name);
+        return ifg_fail_no_memory(err, "for the switches of %s", reader->name);
     }
     *out_switches = switches;
     *out_count = count;
@@ -668,8 +668,7 @@ enum ifg_status trace_allocations_read(const struct trace_reader *reader,
     trace_unpacker_fini(&decoder.unpacker);
     if (decoder.no_memory || !sort_in_place(all, count, sizeof *all, compare_allocation_times)) {
         ifg_free(all);
-        return ifg_fail(err, IFG_NO_MEMORY, "%s: not enough memory for its allocations",
-                        reader->name);
+        return ifg_fail_no_memory(err, "for the allocations of %s", reader->name);
     }
     *out_allocations = all;
     *out_count = count;

@@ -42,7 +42,7 @@ enum ifg_status trace_writer_create_as(struct trace_output *output,
 
     *out_writer = NULL;
     if (!writer || trace_packer_init(&writer->packer)) {
-        status = ifg_fail(err, IFG_NO_MEMORY, "not enough memory to write %s", output->name);
+        status = ifg_fail_no_memory(err, "to write %s", output->name);
         ifg_free(writer);
         trace_output_remove(output);
         trace_output_close(output, NULL);

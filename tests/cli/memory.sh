@@ -87,6 +87,6 @@ python3 -c '
 import json
 print(json.dumps([{"name": "n%d" % i, "ph": "X", "ts": i, "dur": 1, "pid": 1, "tid": 1} for i in range(400000)]))' >"$T/large.json"
 exits "import" 2 "$INFEROGRAM" import --max-memory 5M "$T/large.json" -o "$T/large.ifg"
-contains "import: the file and the option are named" "$(cat "$T/stderr")" "large.json: not enough memory: it takes more than 5.0 MB"
+contains "import: the file and the option are named" "$(cat "$T/stderr")" "large.json: not enough memory for the events (32 bytes each; --max-events limits them): it takes more than 5.0 MB"
 ok "import within the limit" "$INFEROGRAM" import --max-memory 500M "$T/large.json" -o "$T/large.ifg"
 done_testing

@@ -232,7 +232,7 @@ enum ifg_status findings_create(const struct ml_input *input, struct findings **
     }
     if (!findings || findings->status) {
         findings_destroy(findings);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for findings");
+        return ifg_fail_no_memory(err, "for findings");
     }
     if (findings->count)
         qsort(findings->items, findings->count, sizeof *findings->items, by_importance);

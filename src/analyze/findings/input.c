@@ -246,8 +246,7 @@ enum ifg_status ml_input_create(const struct timeline *timeline, struct ml_input
         *out_input = building.input;
     } else {
         ml_input_destroy(building.input);
-        ifg_fail(err, status, "not enough memory for the events of %zu models",
-                 timeline->net_count);
+        ifg_fail_no_memory(err, "for the events of %zu models", timeline->net_count);
     }
     destroy_building(&building);
     return status;

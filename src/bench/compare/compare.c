@@ -66,11 +66,6 @@ double compare_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-enum ifg_status compare_no_memory(struct ifg_error *err)
-{
-    return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-}
-
 bool compare_set(char **text, const char *value)
 {
     char *copy = ifg_strdup(value ? value : "");
@@ -118,7 +113,7 @@ enum ifg_status compare_create(enum compare_unit unit, const struct compare_opti
     struct compare *compare = ifg_alloc(1, sizeof *compare);
 
     if (!compare)
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     compare->unit = unit;
     compare->threshold = options->threshold;
     compare->one_sided = options->one_sided;
@@ -133,7 +128,7 @@ enum ifg_status compare_create(enum compare_unit unit, const struct compare_opti
     compare->rows = ifg_alloc(row_count, sizeof *compare->rows);
     if (!compare->rows || !compare_set(&compare->measure, "latency")) {
         compare_destroy(compare);
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     }
     compare->row_count = row_count;
     for (size_t i = 0; i < row_count; i++) {
@@ -240,7 +235,7 @@ static enum ifg_status add_unit(struct compare_row *row, double value, uint32_t 
 
     if (!IFG_ARRAY_ROOM(row->unit_ms, row->unit_capacity, count + 1, IFG_ARRAY_ANY) ||
         !IFG_ARRAY_ROOM(row->unit_process, row->process_capacity, count + 1, IFG_ARRAY_ANY))
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     row->unit_ms[count] = value;
     row->unit_process[count] = process;
     row->unit_count++;
@@ -255,7 +250,7 @@ enum ifg_status compare_add_pair(struct compare *compare, size_t number, double 
 
     if (!IFG_ARRAY_ROOM(row->baseline_ms, row->baseline_capacity, row->unit_count + 1,
                         IFG_ARRAY_ANY))
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     row->baseline_ms[row->unit_count] = baseline;
     status = add_unit(row, value, process, err);
     if (!status)
@@ -317,7 +312,7 @@ enum ifg_status compare_block_pairs(const double *a, const double *b, const uint
                                        join_processes(a, b, process, pairs, joined_a, joined_b),
                                        confidence, seed, out_change, err);
     else
-        status = compare_no_memory(err);
+        status = ifg_fail_no_memory(err, NULL);
     ifg_free(joined_a);
     ifg_free(joined_b);
     return status;

@@ -159,7 +159,7 @@ static enum ifg_status read_number(const struct job *job, const struct compare_c
         return ifg_fail(err, IFG_INVALID, "'%s' printed more than 64 MB", command->name);
     text = ifg_alloc((size_t)facts.st_size + 1, 1);
     if (!text)
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     got = pread(fd, text, (size_t)facts.st_size, 0);
     if (got < 0)
         status = ifg_fail_errno(err, "cannot read what '%s' printed", command->name);
@@ -384,11 +384,11 @@ enum ifg_status compare_commands(const struct compare_options *options,
     if (!job.order || !compare_set(&job.compare->measure, how == COMPARE_CPU    ? "cpu"
                                                           : how == COMPARE_WALL ? "wall"
                                                                                 : key))
-        status = compare_no_memory(err);
+        status = ifg_fail_no_memory(err, NULL);
     job.compare->value_unit = how == COMPARE_JSON_KEY ? "" : "ms";
     for (size_t i = 0; i < count && !status; i++)
         if (!compare_set(&job.compare->rows[i].name, commands[i].name))
-            status = compare_no_memory(err);
+            status = ifg_fail_no_memory(err, NULL);
     if (!status)
         status = measure(&job, err);
     job.compare->elapsed_s = compare_now() - start;

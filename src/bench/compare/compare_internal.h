@@ -17,7 +17,6 @@ enum ifg_status compare_create(enum compare_unit unit, const struct compare_opti
 
 /* Makes *text a copy; false: no memory. */
 bool compare_set(char **text, const char *value);
-enum ifg_status compare_no_memory(struct ifg_error *err);
 bool compare_warn(struct compare *compare, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The row is not measured (any more); keeps the first reason. */

@@ -41,12 +41,12 @@ static enum ifg_status describe_model(struct contender *contender, struct ifg_er
     enum ifg_status status;
 
     if (!facts)
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     status = bench_check_model(contender->base.model, contender->runtime != NULL, facts, err);
     if (!status) {
         contender->row->model_bytes = facts->model_bytes;
         if (!compare_set(&contender->row->model_hash, facts->model_hash))
-            status = compare_no_memory(err);
+            status = ifg_fail_no_memory(err, NULL);
     }
     bench_result_destroy(facts);
     return status;
@@ -67,7 +67,7 @@ static enum ifg_status contender_init(struct model_job *job, size_t i, bool turn
         bench.library = own_setting(variant, "ort");
     contender->runtime = bench.runtime;
     if (!compare_set(&contender->row->name, variant->name))
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     status = measure_row_init(&bench, variant, &contender->base, err);
     if (turns) {
         forget_setting(&contender->base, "ort");
@@ -146,10 +146,10 @@ static enum ifg_status keep_output_names(struct model_job *job, struct ifg_error
 
     compare->outputs = ifg_alloc(outputs->count + 1, sizeof *compare->outputs);
     if (!compare->outputs)
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < outputs->count; i++) {
         if (!compare_set(&compare->outputs[i], outputs->items[i].name))
-            return compare_no_memory(err);
+            return ifg_fail_no_memory(err, NULL);
         compare->output_count++;
     }
     return IFG_OK;
@@ -169,13 +169,13 @@ static enum ifg_status judge_outputs(struct model_job *job, struct compare_row *
                           "baseline too; inputs like real ones (--input-data) may help",
                           row->name, (unsigned long long)output->neither_finite,
                           (unsigned long long)output->elements, output->output))
-            return compare_no_memory(err);
+            return ifg_fail_no_memory(err, NULL);
     }
     if (accuracy_within(row->accuracy, row->accuracy_count, &job->options->limits, reason,
                         sizeof reason))
         return IFG_OK;
     row->outputs_differ = true;
-    return compare_set(&row->outputs_reason, reason) ? IFG_OK : compare_no_memory(err);
+    return compare_set(&row->outputs_reason, reason) ? IFG_OK : ifg_fail_no_memory(err, NULL);
 }
 
 /* The baseline's outputs are kept, the others' compared with them: set by set. */
@@ -222,17 +222,17 @@ static enum ifg_status try_outputs(struct model_job *job, struct contender *cont
     if (!job->options->accuracy)
         return compare_set(&contender->row->accuracy_reason, "not asked for (--no-accuracy)")
                    ? IFG_OK
-                   : compare_no_memory(err);
+                   : ifg_fail_no_memory(err, NULL);
     if (!baseline && job->expected_count < job->sets->count)
         return compare_set(&contender->row->accuracy_reason, "the baseline gave no outputs")
                    ? IFG_OK
-                   : compare_no_memory(err);
+                   : ifg_fail_no_memory(err, NULL);
     status = look_at_outputs(job, contender, err);
     if (status != IFG_UNSUPPORTED)
         return status;
     return compare_set(&contender->row->accuracy_reason, err ? err->message : "not told")
                ? IFG_OK
-               : compare_no_memory(err);
+               : ifg_fail_no_memory(err, NULL);
 }
 
 static enum ifg_status make_inputs(struct model_job *job, struct contender *contender,
@@ -248,7 +248,7 @@ static enum ifg_status make_inputs(struct model_job *job, struct contender *cont
     job->sets = contender->base.sets;
     job->expected = ifg_alloc(job->sets->count, sizeof *job->expected);
     if (!job->expected || !compare_set(&job->compare->inputs, job->sets->summary))
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     return IFG_OK;
 }
 
@@ -352,7 +352,7 @@ static enum ifg_status name_by_version(struct model_job *job, struct ifg_error *
                 return IFG_OK;
     for (size_t i = 0; i < job->compare->row_count; i++)
         if (rows[i].available && !compare_set(&rows[i].name, job->contenders[i].version))
-            return compare_no_memory(err);
+            return ifg_fail_no_memory(err, NULL);
     return IFG_OK;
 }
 
@@ -391,7 +391,7 @@ static enum ifg_status measure(struct model_job *job, bool turns, struct ifg_err
         !compare_warn(job->compare,
                       "few processes, as asked for: pairs are taken for independent, and what one "
                       "process's memory does to a side is not averaged out"))
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     job->pairs_per_process = (first + plan.processes - 1) / plan.processes;
     job->pairs_per_process += job->pairs_per_process % 2; /* four blocks are two pairs */
     /* Pairs are cheap, and a few more minutes find what is small. */
@@ -424,7 +424,7 @@ static enum ifg_status finish_row(struct contender *contender, uint64_t seed, st
     row->throughput = 1e3 / row->p50_ms;
     sorted = ifg_alloc(contender->sample_count, sizeof *sorted);
     if (!sorted)
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     memcpy(sorted, contender->samples_ms, contender->sample_count * sizeof *sorted);
     samples_sort(sorted, contender->sample_count);
     row->p99 = samples_quantile_bound(sorted, contender->sample_count, 0.99, SAMPLES_CONFIDENCE);
@@ -443,7 +443,7 @@ static enum ifg_status judge_machine(struct model_job *job, struct ifg_error *er
     if (!references || !sorted) {
         ifg_free(references);
         ifg_free(sorted);
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     }
     for (size_t i = 0; i < job->seen_count; i++) {
         references[i] = job->seen[i].reference_ns;
@@ -478,12 +478,12 @@ static enum ifg_status finish(struct model_job *job, struct ifg_error *err)
         status = finish_row(&job->contenders[i], compare->seed, err);
     if (!status && (!compare_set(&compare->runtime, job->contenders[0].version) ||
                     !compare_set(&compare->library, job->contenders[0].place.ort.path)))
-        status = compare_no_memory(err);
+        status = ifg_fail_no_memory(err, NULL);
     if (!status && job->out_of_time &&
         !compare_warn(compare, "stopped after %.0f s (--max-time)",
                       compare_now() - job->deadline +
                           (job->options->max_s > 0 ? job->options->max_s : COMPARE_MAX_S)))
-        status = compare_no_memory(err);
+        status = ifg_fail_no_memory(err, NULL);
     return status;
 }
 
@@ -548,7 +548,8 @@ enum ifg_status compare_models(const struct compare_options *options, struct com
     job.deadline = start + (options->max_s > 0 ? options->max_s : COMPARE_MAX_S);
     job.contenders = ifg_alloc(count, sizeof *job.contenders);
     job.order = ifg_alloc(count, sizeof *job.order);
-    status = job.contenders && job.order ? run_job(&job, turns, err) : compare_no_memory(err);
+    status =
+        job.contenders && job.order ? run_job(&job, turns, err) : ifg_fail_no_memory(err, NULL);
     job.compare->elapsed_s = compare_now() - start;
     job_fini(&job);
     if (status) {

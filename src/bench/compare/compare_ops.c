@@ -127,7 +127,7 @@ static enum ifg_status mark_survivors(struct compare_row *row, struct ifg_error 
     double *p = ifg_alloc(row->op_count + 1, sizeof *p);
     bool *survives = ifg_alloc(row->op_count + 1, sizeof *survives);
     size_t count = 0;
-    enum ifg_status status = p && survives ? IFG_OK : compare_no_memory(err);
+    enum ifg_status status = p && survives ? IFG_OK : ifg_fail_no_memory(err, NULL);
 
     for (size_t i = 0; i < row->op_count && !status; i++)
         if (row->ops[i].change.known)
@@ -151,7 +151,7 @@ static enum ifg_status add_op(struct compare_row *row, const struct bench_op *fr
     op->share = share;
     row->op_count++;
     if (!compare_set(&op->name, from->name) || !compare_set(&op->op_type, from->op_type))
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     *out_op = op;
     return IFG_OK;
 }
@@ -168,7 +168,7 @@ static enum ifg_status compare_nodes(const struct recordings *a, const struct re
 
     row->ops = ifg_alloc(first->op_count + other->op_count, sizeof *row->ops);
     if (!row->ops || !seen)
-        status = compare_no_memory(err);
+        status = ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < first->op_count && !status; i++) {
         const struct bench_op *node = &first->ops[i];
         const struct bench_op *twin = in_order
@@ -258,7 +258,7 @@ enum ifg_status compare_measure_ops(const struct compare_options *options, struc
                                     struct ifg_error *err)
 {
     struct recordings *sides = ifg_alloc(2, sizeof *sides);
-    enum ifg_status status = sides ? IFG_OK : compare_no_memory(err);
+    enum ifg_status status = sides ? IFG_OK : ifg_fail_no_memory(err, NULL);
 
     for (size_t i = 1; i < compare->row_count && !status; i++) {
         struct compare_row *row = &compare->rows[i];
@@ -276,7 +276,7 @@ enum ifg_status compare_measure_ops(const struct compare_options *options, struc
         if (status && status != IFG_NO_MEMORY) /* the times are there all the same */
             status = compare_set(&row->ops_reason, err ? err->message : "it failed")
                          ? IFG_OK
-                         : compare_no_memory(err);
+                         : ifg_fail_no_memory(err, NULL);
         recordings_fini(&sides[0]);
         recordings_fini(&sides[1]);
     }

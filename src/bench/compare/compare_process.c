@@ -127,7 +127,7 @@ static enum ifg_status choose_block(struct model_job *job, struct contender *con
     size_t sets = job->sets->count;
 
     if (!times)
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     wanted = ceil(BLOCK_MS / fmax(median_of(times, samples->count - samples->count / 2), MS));
     ifg_free(times);
     wanted = fmin(fmax(wanted, BLOCK_LEAST), BLOCK_MOST);
@@ -151,7 +151,7 @@ static enum ifg_status warm_until_steady(struct model_job *job, struct contender
         size_t more = samples->count / 2;
 
         if (!times)
-            return compare_no_memory(err);
+            return ifg_fail_no_memory(err, NULL);
         steady = samples_find_steady(times, samples->count, WARMUP_CHANGE);
         ifg_free(times);
         if (steady.steady)
@@ -226,7 +226,7 @@ enum ifg_status process_block(struct model_job *job, struct contender *contender
     if (!status) {
         times = times_of(&samples, 0);
         if (!times || !keep_block(job, contender, &seen, times, samples.count))
-            status = compare_no_memory(err);
+            status = ifg_fail_no_memory(err, NULL);
     }
     if (!status)
         *out_ms = median_of(times, samples.count);

@@ -54,7 +54,7 @@ static enum ifg_status side_init(const struct bench_row *row, struct side *out,
     out->process = ifg_alloc(count + 1, sizeof *out->process);
     if (!sorted || !out->unit_ms || !out->process) {
         ifg_free(sorted);
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     }
     for (size_t i = 0; i < count; i++) {
         struct samples_block block = block_at(row, count, i);
@@ -82,7 +82,7 @@ static enum ifg_status fill_row(const struct bench_result *result, const char *n
 
     out->model_bytes = result->model_bytes;
     if (!compare_set(&out->name, name) || !compare_set(&out->model_hash, result->model_hash))
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     if (!row || !row->sample_count) {
         compare_drop(out, result->row_count && result->rows[0].reason ? result->rows[0].reason
                                                                       : "nothing was measured");
@@ -101,7 +101,7 @@ static enum ifg_status fill_row(const struct bench_result *result, const char *n
     sorted = ifg_alloc(row->sample_count, sizeof *sorted);
     if (!sorted || !compare_set(&out->accuracy_reason, "result files hold no outputs")) {
         ifg_free(sorted);
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     }
     memcpy(sorted, row->samples_ms, row->sample_count * sizeof *sorted);
     samples_sort(sorted, row->sample_count);
@@ -127,7 +127,7 @@ static enum ifg_status check_same_work(const struct compare_options *options,
     for (size_t i = 0; i < count && !status; i++) {
         if (options->force) {
             if (!compare_warn(compare, "%s differs from %s: %s", names[other], names[0], lines[i]))
-                status = compare_no_memory(err);
+                status = ifg_fail_no_memory(err, NULL);
         } else if (used < sizeof all) {
             used +=
                 (size_t)snprintf(all + used, sizeof all - used, "%s %s", i ? ";" : "", lines[i]);
@@ -174,10 +174,10 @@ static enum ifg_status list_ops(const struct bench_row *a, const struct bench_ro
     if (!a->op_count || !b->op_count)
         return compare_set(&out->ops_reason, "a result has no operators; use bench --ops")
                    ? IFG_OK
-                   : compare_no_memory(err);
+                   : ifg_fail_no_memory(err, NULL);
     out->ops = ifg_alloc(a->op_count, sizeof *out->ops);
     if (!out->ops)
-        return compare_no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < a->op_count; i++) {
         const struct bench_op *other = find_op(b, a->ops[i].name);
         struct compare_op *op = &out->ops[out->op_count++];
@@ -189,7 +189,7 @@ static enum ifg_status list_ops(const struct bench_row *a, const struct bench_ro
         op->change.low = op->change.high = op->change.p = NAN;
         if (!compare_set(&op->name, a->ops[i].name) ||
             !compare_set(&op->op_type, a->ops[i].op_type))
-            return compare_no_memory(err);
+            return ifg_fail_no_memory(err, NULL);
     }
     return IFG_OK;
 }
@@ -222,7 +222,7 @@ static enum ifg_status judge(struct compare *compare, const struct side *a, cons
                       "%s: no reference kernel on both sides: how fast the machine itself was is "
                       "not known",
                       row->name))
-        status = compare_no_memory(err);
+        status = ifg_fail_no_memory(err, NULL);
     if (status)
         return status;
     row->verdict = samples_judge(&row->change, compare->threshold);
@@ -267,7 +267,7 @@ static enum ifg_status fill(const struct compare_options *options,
     for (size_t i = 0; i < count && !status; i++) {
         status = fill_row(results[i], names[i], &compare->rows[i], err);
         if (!status && !warn_about(compare, bench_result_main(results[i]), names[i]))
-            status = compare_no_memory(err);
+            status = ifg_fail_no_memory(err, NULL);
     }
     if (!status && !compare->rows[0].available)
         status = ifg_fail(err, IFG_UNSUPPORTED, "%s, the baseline, has no measurement: %s",
@@ -280,7 +280,7 @@ static enum ifg_status fill(const struct compare_options *options,
     if (!status && (!compare_set(&compare->runtime, results[0]->runtime) ||
                     !compare_set(&compare->library, results[0]->library) ||
                     !compare_set(&compare->inputs, results[0]->inputs)))
-        status = compare_no_memory(err);
+        status = ifg_fail_no_memory(err, NULL);
     if (status) {
         side_fini(&baseline);
         return status;

@@ -246,7 +246,7 @@ enum ifg_status gate_pool_changes(const struct compare *const *compares, size_t 
     b = ifg_alloc(units, sizeof *b);
     strata = ifg_alloc(units, sizeof *strata);
     if (units && (!a || !b || !strata)) {
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
         goto out;
     }
     units = 0;

@@ -53,7 +53,7 @@ enum ifg_status gate_pool_rows(const struct bench_row *const *rows, size_t count
     out_row->sample_count = out_row->block_count = out_row->process_count = 0;
     if (!pool_room(rows, count, out_row)) {
         gate_pool_fini(out_row);
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     }
     for (size_t i = 0; i < count; i++) {
         const struct bench_row *row = rows[i];
@@ -159,7 +159,7 @@ static enum ifg_status by_process(const struct gate_budget *budget, const struct
     size_t count = 0;
 
     if (!values)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < row->process_count; i++) {
         double value = process_value(&row->processes[i], budget->of->which);
 
@@ -201,7 +201,7 @@ static enum ifg_status copy_blocks(const struct bench_row *row, struct samples_b
 {
     *out_blocks = ifg_alloc(row->block_count ? row->block_count : 1, sizeof **out_blocks);
     if (!*out_blocks)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < row->block_count; i++)
         (*out_blocks)[i] = row->blocks[i].where;
     return IFG_OK;
@@ -226,7 +226,7 @@ enum ifg_status gate_by_blocks(const double *values, size_t count,
     } else if (block_count) {
         means = ifg_alloc(block_count, sizeof *means);
         if (!means)
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         for (size_t i = 0; i < block_count; i++) {
             for (size_t k = 0; k < blocks[i].count; k++)
                 means[i] += values[blocks[i].first + k];
@@ -248,7 +248,7 @@ static enum ifg_status sorted_samples(const struct bench_row *row, double **out_
 {
     *out_sorted = ifg_alloc(row->sample_count, sizeof **out_sorted);
     if (!*out_sorted)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     memcpy(*out_sorted, row->samples_ms, row->sample_count * sizeof **out_sorted);
     samples_sort(*out_sorted, row->sample_count);
     return IFG_OK;
@@ -287,7 +287,7 @@ static enum ifg_status by_throughput(const struct bench_row *row, double alpha, 
         goto out;
     each = ifg_alloc(row->block_count, sizeof *each);
     if (!each) {
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
         goto out;
     }
     for (size_t i = 0; i < row->block_count; i++) {
@@ -358,7 +358,7 @@ static enum ifg_status without_each_process(const struct gate_budget *budget,
         return IFG_OK;
     rest = ifg_alloc(row->sample_count, sizeof *rest);
     if (!rest)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     for (uint32_t process = 0; process < row->process_count; process++) {
         struct gate_estimate ends = { 0 };
         size_t count = 0;

@@ -205,7 +205,7 @@ enum ifg_status gate_run_parse(const char *name, const void *json, size_t bytes,
     commit_of(name, out_run->commit, sizeof out_run->commit);
     parser = yajl_alloc(&callbacks, NULL, &document);
     if (!parser)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     parsed = yajl_parse(parser, json, bytes);
     if (parsed == yajl_status_ok)
         parsed = yajl_complete_parse(parser);
@@ -331,10 +331,10 @@ static enum ifg_status list_names(DIR *directory, struct names *names, struct if
         if (names->count == NAMES_MAX)
             return ifg_fail(err, IFG_INVALID, "the history has more than %d files", NAMES_MAX);
         if (!IFG_ARRAY_ROOM(names->list, names->room, names->count + 1, IFG_ARRAY_ANY))
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         names->list[names->count] = ifg_strdup(entry->d_name);
         if (!names->list[names->count])
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         names->count++;
     }
     if (names->count)
@@ -417,7 +417,7 @@ static enum ifg_status read_runs(int directory, const struct names *names, const
         if (!read)
             read = gate_run_parse(names->list[i], bytes.data, bytes.size, run, &why);
         if (read == IFG_NO_MEMORY)
-            status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            status = ifg_fail_no_memory(err, NULL);
         else if (read)
             skip_file(history, why.message);
         else if (run->context == like.context)
@@ -445,11 +445,11 @@ enum ifg_status gate_history_read(const char *directory, const char *file,
 
     *out_history = NULL;
     if (!history)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     history->runs = ifg_alloc(GATE_HISTORY_FILES_MAX + 1, sizeof *history->runs);
     history->skipped = ifg_alloc(SKIPPED_MAX, sizeof *history->skipped);
     if (!history->runs || !history->skipped) {
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
         goto out;
     }
     listing = opendir(directory);
@@ -504,7 +504,7 @@ enum ifg_status gate_history_drift(const struct gate_history *history, int serie
     memset(out_drift, 0, sizeof *out_drift);
     out_drift->series = series;
     if (!values || !scratch || !runs) {
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
         goto out;
     }
     for (size_t i = 0; i < history->run_count; i++) {

@@ -231,7 +231,7 @@ out:
     ifg_free(counts);
     return status;
 no_memory:
-    status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    status = ifg_fail_no_memory(err, NULL);
     goto out;
 }
 
@@ -286,7 +286,7 @@ static enum ifg_status estimate(const struct gate_budget *budget, const struct f
     double total = 0;
 
     if (!in_order || !sorted) {
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
         goto out;
     }
     for (size_t i = 0; i < count; i++) {

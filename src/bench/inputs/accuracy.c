@@ -194,7 +194,7 @@ enum ifg_status accuracy_compare(const struct tensor_list *baseline,
 
     *out_list = NULL;
     if (!list)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory to compare %zu outputs", baseline->count);
+        return ifg_fail_no_memory(err, "to compare %zu outputs", baseline->count);
     for (size_t i = 0; i < baseline->count; i++)
         compare_one(&baseline->items[i], find_match(baseline, other, i), &list[i]);
     *out_list = list;

@@ -402,7 +402,7 @@ static enum ifg_status want_inputs(const struct port_list *ports,
 {
     wanted->items = ifg_alloc(ports->count, sizeof *wanted->items);
     if (!wanted->items)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for %zu inputs", ports->count);
+        return ifg_fail_no_memory(err, "for %zu inputs", ports->count);
     wanted->count = ports->count;
     wanted->bytes_left = INPUTS_BYTES_MAX;
     for (size_t i = 0; i < ports->count; i++) {
@@ -449,8 +449,7 @@ enum ifg_status inputs_accept_shape(struct wanted_inputs *wanted, const struct w
     wanted->bytes_left -= bytes;
     out_tensor->name = ifg_strdup(port->name);
     if (!out_tensor->name)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the name of input %.*s", INPUTS_TEXT,
-                        port->name);
+        return ifg_fail_no_memory(err, "for the name of input %.*s", INPUTS_TEXT, port->name);
     out_tensor->type = port->type;
     out_tensor->rank = rank;
     memcpy(out_tensor->dims, dims, rank * sizeof *dims);
@@ -479,12 +478,12 @@ static enum ifg_status make_random(struct wanted_inputs *wanted, uint64_t seed,
 
     sets->sets = ifg_alloc(1, sizeof *sets->sets);
     if (!sets->sets)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for inputs");
+        return ifg_fail_no_memory(err, "for inputs");
     sets->count = 1;
     set = sets->sets;
     set->items = ifg_alloc(wanted->count, sizeof *set->items);
     if (!set->items)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for %zu inputs", wanted->count);
+        return ifg_fail_no_memory(err, "for %zu inputs", wanted->count);
     for (size_t i = 0; i < wanted->count && status == IFG_OK; i++) {
         set->count = i + 1;
         status = inputs_fill_one(wanted, &wanted->items[i], seed, &set->items[i], err);

@@ -134,7 +134,7 @@ static struct tensor_list *add_set(const struct wanted_inputs *wanted, struct in
 
 static enum ifg_status no_memory(const char *path, struct ifg_error *err)
 {
-    return ifg_fail(err, IFG_NO_MEMORY, "no memory for the inputs in %s", path);
+    return ifg_fail_no_memory(err, "for the inputs in %s", path);
 }
 
 static enum ifg_status wrong_names(const struct wanted_inputs *wanted, const char *path,

@@ -240,14 +240,13 @@ enum ifg_status inputs_fill(const struct wanted_input *input, uint64_t seed, str
     state = samples_random(&state);
     if (tensor->type == IFG_BENCH_STRING && !input->value) {
         if (random_words(tensor, count, &state) != IFG_OK)
-            return ifg_fail(err, IFG_NO_MEMORY, "no memory for input %.*s", INPUTS_TEXT,
-                            tensor->name);
+            return ifg_fail_no_memory(err, "for input %.*s", INPUTS_TEXT, tensor->name);
         return IFG_OK;
     }
     tensor->data = ifg_alloc(count ? count : 1, bytes ? bytes : 1);
     if (!tensor->data)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for %" PRIu64 " bytes of input %.*s",
-                        count * bytes, INPUTS_TEXT, tensor->name);
+        return ifg_fail_no_memory(err, "for %" PRIu64 " bytes of input %.*s", count * bytes,
+                                  INPUTS_TEXT, tensor->name);
     tensor->bytes = count * bytes;
     if (input->value)
         return fill_value(input->value, tensor, count, err);

@@ -269,7 +269,7 @@ enum ifg_status npy_read_header(struct npy_source *source, struct npy_header *ou
                         source->name, length, HEADER_MAX);
     text = ifg_alloc((size_t)length + 1, 1);
     if (!text)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory to read %s", source->name);
+        return ifg_fail_no_memory(err, "to read %s", source->name);
     if (source->read(source->context, text, length))
         status = parse_dictionary(source->name, text, length, out_header, err);
     else
@@ -408,7 +408,7 @@ static enum ifg_status take_texts(const struct npy_source *source, const struct 
     ifg_bytes_put(&out, "", 1); /* so that there is memory even for no text at all */
     if (out.failed) {
         ifg_bytes_fini(&out);
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the texts of %s", source->name);
+        return ifg_fail_no_memory(err, "for the texts of %s", source->name);
     }
     tensor->data = out.data;
     tensor->bytes = out.size - 1;
@@ -425,7 +425,7 @@ static enum ifg_status arrange(const struct npy_source *source, const struct npy
         uint8_t *ordered = ifg_alloc(header->data_bytes, 1);
 
         if (!ordered)
-            return ifg_fail(err, IFG_NO_MEMORY, "no memory to transpose %s", source->name);
+            return ifg_fail_no_memory(err, "to transpose %s", source->name);
         transpose(header, *data, ordered);
         ifg_free(*data);
         *data = ordered;
@@ -448,8 +448,8 @@ enum ifg_status npy_read_data(struct npy_source *source, const struct npy_header
     enum ifg_status status;
 
     if (!data)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the %" PRIu64 " bytes of %s",
-                        header->data_bytes, source->name);
+        return ifg_fail_no_memory(err, "for the %" PRIu64 " bytes of %s", header->data_bytes,
+                                  source->name);
     if (header->data_bytes == 0 || source->read(source->context, data, header->data_bytes))
         status = arrange(source, header, &data, tensor, err);
     else

@@ -39,7 +39,7 @@ static enum ifg_status list_members(struct npz *archive, struct ifg_error *err)
                         archive->base, (long long)entries, MEMBERS_MAX);
     archive->members = ifg_alloc((size_t)entries, sizeof *archive->members);
     if (!archive->members)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory to read %s", archive->base);
+        return ifg_fail_no_memory(err, "to read %s", archive->base);
     for (zip_uint64_t i = 0; i < (zip_uint64_t)entries; i++) {
         const char *name = zip_get_name(archive->zip, i, ZIP_FL_ENC_GUESS);
         size_t length = name ? strlen(name) : 0;
@@ -54,7 +54,7 @@ static enum ifg_status list_members(struct npz *archive, struct ifg_error *err)
         archive->members[archive->count].index = i;
         archive->members[archive->count].name = ifg_strndup(name, length - 4);
         if (!archive->members[archive->count++].name)
-            return ifg_fail(err, IFG_NO_MEMORY, "no memory to read %s", archive->base);
+            return ifg_fail_no_memory(err, "to read %s", archive->base);
     }
     return IFG_OK;
 }
@@ -70,7 +70,7 @@ enum ifg_status npz_open(const char *path, struct npz **out_archive, struct ifg_
         archive->path = ifg_strdup(path);
     if (!archive || !archive->path) {
         npz_close(archive);
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory to open %s", path);
+        return ifg_fail_no_memory(err, "to open %s", path);
     }
     archive->base = strrchr(archive->path, '/');
     archive->base = archive->base ? archive->base + 1 : archive->path;

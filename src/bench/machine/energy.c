@@ -214,7 +214,7 @@ struct energy *energy_open(const struct trust_roots *roots, const char **out_rea
 
     *out_reason = "";
     if (!energy) {
-        *out_reason = "out of memory";
+        *out_reason = "not enough memory";
         return NULL;
     }
     no_cpu = find_packages(roots, energy);

@@ -138,7 +138,7 @@ enum ifg_status measure_open_model(const char *path, bool plugin, struct bench_r
     if (result) {
         result->model_bytes = (uint64_t)file.st_size;
         if (!replace(&result->model_path, path) || !replace(&result->model_name, file_name(path)))
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
     }
     if (plugin)
         return IFG_OK;
@@ -146,7 +146,7 @@ enum ifg_status measure_open_model(const char *path, bool plugin, struct bench_r
     if (!status)
         status = check_external(model, err);
     if (!status && result && !describe(model, result))
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
     if (status) {
         onnx_close(model);
         return status;

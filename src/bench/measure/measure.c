@@ -243,7 +243,7 @@ static enum ifg_status make_rows(struct measurement *all, struct ifg_error *err)
     all->rows = ifg_alloc(count, sizeof *all->rows);
     result->rows = ifg_alloc(count, sizeof *result->rows);
     if (!all->rows || !result->rows)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < count; i++) {
         struct measure_row *row = &all->rows[i];
         enum ifg_status status;
@@ -255,7 +255,7 @@ static enum ifg_status make_rows(struct measurement *all, struct ifg_error *err)
         if (status)
             return status;
         if (!describe_row(row, row->row))
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         row->row->slo_ms = options->slo_ms;
         row->row->per_query = options->scenario == BENCH_MULTI ? options->per_query : 1;
     }
@@ -306,7 +306,7 @@ static enum ifg_status describe_context(struct measurement *all, struct ifg_erro
         set_text(&result->inputs_shape, "") && set_text(&result->runtime, "") &&
         set_text(&result->runtime_version, "") && set_text(&result->trace, ""))
         return IFG_OK;
-    return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+    return ifg_fail_no_memory(err, NULL);
 }
 
 /* "x:float32:1x3x320x320,y:int64:scalar": the same work has the same text. */
@@ -367,7 +367,7 @@ static enum ifg_status run_rounds(struct measurement *all, struct ifg_error *err
                 return status;
             }
             if (end_row(all, row, status, &reason))
-                return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+                return ifg_fail_no_memory(err, NULL);
         }
     }
     return IFG_OK;
@@ -410,7 +410,7 @@ static enum ifg_status judge_machine(struct measure_row *from, struct ifg_error 
     uint64_t usual_ns;
 
     if (!references)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     memset(&before, 0, sizeof before);
     memset(&after, 0, sizeof after);
     for (size_t i = 0; i < row->block_count; i++) {
@@ -452,7 +452,7 @@ static enum ifg_status finish_row(struct measurement *all, struct measure_row *f
         row->available = false;
         if (all->result->interrupted && !*row->reason &&
             !set_text(&row->reason, "interrupted before anything of it was measured"))
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         return IFG_OK;
     }
     if (all->energy) {
@@ -480,7 +480,7 @@ static enum ifg_status record_trace(struct measurement *all, struct ifg_error *e
     status = measure_recorded(options, &all->place, all->rows, all->row_count, inferences, with_ops,
                               options->trace, err);
     if (!status && !set_text(&all->result->trace, options->trace))
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
     return status;
 }
 
@@ -502,7 +502,7 @@ static enum ifg_status record_ops(struct measurement *all, struct ifg_error *err
                      : bench_measure_ops(options, all->rows[i].variant, options->ops, row, &reason);
         all->result->interrupted = all->result->interrupted || status == IFG_CANCELLED;
         if (status && !set_text(&row->ops_reason, reason.message))
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
     }
     return IFG_OK;
 }
@@ -548,7 +548,7 @@ enum ifg_status bench_measure(const struct bench_options *options, struct bench_
     status = check_options(options, err);
     all.result = status ? NULL : bench_result_create();
     if (!status && !all.result)
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
     /* The model first: that it is missing is more worth saying than that a runtime is. */
     if (!status)
         status = describe_context(&all, err);
@@ -556,7 +556,7 @@ enum ifg_status bench_measure(const struct bench_options *options, struct bench_
         status = measure_find_place(options, &all.place, err);
     if (!status && (!set_text(&all.result->library, all.place.ort.path) ||
                     !set_text(&all.result->library_from, all.place.ort.from)))
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
     if (!status)
         status = make_rows(&all, err);
     if (status)
@@ -573,11 +573,11 @@ enum ifg_status bench_measure(const struct bench_options *options, struct bench_
         status = finish_row(&all, &all.rows[i], err);
     for (size_t i = 0; i < all.row_count && !status; i++)
         if (!all.energy && !set_text(&all.rows[i].row->energy_reason, no_energy))
-            status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            status = ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < all.row_count && !status; i++) {
         if (all.rows[i].sets) {
             if (!describe_inputs(all.result, all.rows[i].sets))
-                status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+                status = ifg_fail_no_memory(err, NULL);
             break;
         }
     }

@@ -17,11 +17,6 @@
 #define OVERLOADED 0.98
 #define LAST_TIMES 20u
 
-static enum ifg_status no_memory(struct ifg_error *err)
-{
-    return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-}
-
 static enum ifg_status run_open(struct measure_process *process, double rate_hz, uint64_t queries,
                                 double duration_s, uint64_t seed, struct runner_samples *samples,
                                 struct ifg_error *err)
@@ -165,7 +160,7 @@ enum ifg_status measure_open_loop(struct measure_process *process, struct ifg_er
         add_spans(process->row, &samples, times);
     choose_kept(options, &samples, &first);
     if (!times || !keep_open(process->row, &samples, first))
-        added = no_memory(status ? NULL : err);
+        added = ifg_fail_no_memory(status ? NULL : err, NULL);
     if (!added) {
         measure_show_live(all, times + first, samples.count - first, 1);
         added = measure_add_block(process, times + first, samples.count - first, reference_ns,
@@ -257,7 +252,7 @@ enum ifg_status measure_finish_open(struct measure_row *row, struct ifg_error *e
         row->spans_needed_ns ? (double)row->spans_due_ns / (double)row->spans_needed_ns : 1;
 
     if (!sorted)
-        return no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     open->asked_hz = row->rate_hz;
     open->achieved_hz = row->rate_hz * fmin(1, share);
     /* Or so much that the runner gave up on what was still due. */

@@ -260,7 +260,7 @@ static enum ifg_status store(struct reading *reading, struct bench_row *row, str
         return ifg_fail(err, IFG_UNSUPPORTED, "the model has more than %u nodes", NODES_MOST);
     row->ops = ifg_alloc(count, sizeof *row->ops);
     if (!row->ops)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < reading->node_count; i++) {
         const struct node *node = &reading->nodes[i];
         struct bench_op *op = &row->ops[row->op_count];
@@ -272,7 +272,7 @@ static enum ifg_status store(struct reading *reading, struct bench_row *row, str
         op->op_type = ifg_strdup(node->op_type);
         op->provider = ifg_strdup(node->provider);
         if (!op->name || !op->op_type || !op->provider)
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         op->count = node->count;
         op->total_ms = node->total_ms;
         op->p50_ms = median_in_place(reading->times_ms + node->first, node->count);
@@ -297,7 +297,7 @@ enum ifg_status measure_read_ops(const char *trace_path, struct bench_row *row,
     if (!status)
         status = timeline_create(reader, &all_cpus, &reading.timeline, err);
     if (!status && !gather(&reading))
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
     if (!status)
         status = store(&reading, row, err);
     ifg_free(reading.selves_ms);

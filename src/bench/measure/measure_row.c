@@ -17,11 +17,6 @@
 #define SAMPLES_MOST          (1u << 26)
 #define MS                    1e-6
 
-static enum ifg_status no_memory(struct ifg_error *err)
-{
-    return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
-}
-
 static double median_of(const double *values, size_t count)
 {
     double *sorted = count ? ifg_alloc(count, sizeof *sorted) : NULL;
@@ -133,7 +128,7 @@ static enum ifg_status start(struct measure_process *process, struct ifg_error *
     if (status)
         return status;
     if (!describe_load(process) || !begin_entry(process))
-        return no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     if (options->load_only)
         return IFG_OK;
     /* Rows of one model are fed with the same. */
@@ -177,7 +172,7 @@ enum ifg_status measure_run_closed(struct measure_process *process, uint64_t que
     process->next_set += count;
     if (!IFG_ARRAY_ROOM(process->times_ms, process->time_capacity, process->time_count + count,
                         SAMPLES_MOST))
-        return no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     times = process->times_ms + process->time_count;
     for (size_t i = 0; i < count; i++)
         times[i] = MS * (double)(samples->end_ns[before + i] - samples->start_ns[before + i]);
@@ -322,7 +317,7 @@ enum ifg_status measure_add_block(struct measure_process *process, const double 
                         SAMPLES_MOST) ||
         !IFG_ARRAY_ROOM(row->readings, blocks, out->block_count + 1, SAMPLES_MOST) ||
         !IFG_ARRAY_ROOM(out->blocks, row->block_capacity, out->block_count + 1, SAMPLES_MOST))
-        return no_memory(err);
+        return ifg_fail_no_memory(err, NULL);
     memcpy(out->samples_ms + out->sample_count, times_ms, count * sizeof *times_ms);
     memcpy(row->readings[out->block_count], readings, sizeof row->readings[0]);
     block = &out->blocks[out->block_count++];

@@ -91,8 +91,7 @@ const char *text_or_empty(const char *text)
 
 enum ifg_status result_written(const struct ifg_bytes *out, struct ifg_error *err)
 {
-    return out->failed ? ifg_fail(err, IFG_NO_MEMORY, "not enough memory to write the result")
-                       : IFG_OK;
+    return out->failed ? ifg_fail_no_memory(err, "to write the result") : IFG_OK;
 }
 
 /* ---- derived numbers ---------------------------------------------------------------------------
@@ -146,7 +145,7 @@ static enum ifg_status describe_blocks(struct bench_row *row, double *scratch,
     enum ifg_status status;
 
     if (!block)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for %zu samples", row->sample_count);
+        return ifg_fail_no_memory(err, "for %zu samples", row->sample_count);
     for (size_t i = 0; i < row->block_count; i++) {
         const struct samples_block *where = &row->blocks[i].where;
 
@@ -175,7 +174,7 @@ static enum ifg_status count_samples(struct bench_row *row, struct ifg_error *er
     size_t met = 0;
 
     if (!copy)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for %zu samples", row->sample_count);
+        return ifg_fail_no_memory(err, "for %zu samples", row->sample_count);
     memcpy(copy, row->samples_ms, row->sample_count * sizeof *copy);
     median = samples_median(copy, row->sample_count);
     ifg_free(copy);
@@ -216,7 +215,7 @@ enum ifg_status bench_row_finish(struct bench_row *row, bool nearest, uint64_t s
     where = ifg_alloc(row->block_count, sizeof *where);
     scratch = ifg_alloc(row->block_count, sizeof *scratch);
     if (!where || !scratch)
-        status = ifg_fail(err, IFG_NO_MEMORY, "not enough memory for %zu blocks", row->block_count);
+        status = ifg_fail_no_memory(err, "for %zu blocks", row->block_count);
     for (size_t i = 0; i < row->block_count && !status; i++)
         where[i] = row->blocks[i].where;
     /* First, because it checks that the blocks cover the samples. */
@@ -379,7 +378,7 @@ enum ifg_status bench_result_differences(const struct bench_result *a, const str
     *out_lines = NULL;
     *out_count = 0;
     if (!differences.lines)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to compare two results");
+        return ifg_fail_no_memory(err, "to compare two results");
     if (!other_model) {
         add_texts(&differences, "model hash", a->model_hash, b->model_hash);
         add_numbers(&differences, "model bytes", (int64_t)a->model_bytes, (int64_t)b->model_bytes,
@@ -403,7 +402,7 @@ enum ifg_status bench_result_differences(const struct bench_result *a, const str
         for (size_t i = 0; i < differences.count; i++)
             ifg_free(differences.lines[i]);
         ifg_free(differences.lines);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to compare two results");
+        return ifg_fail_no_memory(err, "to compare two results");
     }
     *out_lines = differences.lines;
     *out_count = differences.count;

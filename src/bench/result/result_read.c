@@ -94,7 +94,7 @@ static enum ifg_status find_lateness(struct bench_row *row, struct ifg_error *er
     double *lateness = ifg_alloc(row->sample_count, sizeof *lateness);
 
     if (!lateness)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for %zu samples", row->sample_count);
+        return ifg_fail_no_memory(err, "for %zu samples", row->sample_count);
     open->late = 0;
     for (size_t i = 0; i < row->sample_count; i++) {
         lateness[i] = fmax(row->samples_ms[i] - open->service_ms[i], 0);
@@ -281,7 +281,7 @@ enum ifg_status bench_result_read(const char *path, struct bench_result **out_re
 
     *out_result = NULL;
     if (!source)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory to read %.200s", path);
+        return ifg_fail_no_memory(err, "to read %.200s", path);
     source->path = path;
     source->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (source->fd < 0)

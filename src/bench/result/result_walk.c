@@ -64,8 +64,7 @@ int reading_refuse(struct reading *reading, const char *format, ...)
 
 int reading_no_memory(struct reading *reading)
 {
-    reading->status =
-        ifg_fail(reading->err, IFG_NO_MEMORY, "not enough memory to read %.200s", reading->name);
+    reading->status = ifg_fail_no_memory(reading->err, "to read %.200s", reading->name);
     return 0;
 }
 

@@ -308,7 +308,7 @@ enum ifg_status loop_run(const struct loop *loop, struct loop_result *out_result
     workers = ifg_alloc(loop->work.workers, sizeof *workers);
     if (!workers) {
         ifg_free(due_ns);
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for %u workers", loop->work.workers);
+        return ifg_fail_no_memory(err, "for %u workers", loop->work.workers);
     }
     for (uint32_t i = 0; i < loop->work.workers; i++) {
         workers[i].run = &run;

@@ -129,7 +129,7 @@ enum ifg_status channel_send(struct channel *channel, enum message_kind kind,
     enum ifg_status status;
 
     if (body && (body->failed || body->size > PROTOCOL_MESSAGE_MAX))
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a message");
+        return ifg_fail_no_memory(err, "for a message");
     status = send_head(channel, kind, body ? body->size : 0, err);
     if (!status && body)
         status = send_all(channel, body->data, body->size, 0, err);
@@ -146,7 +146,7 @@ enum ifg_status channel_receive(struct channel *channel, struct message *message
     if (status)
         return status;
     if (!ifg_bytes_reserve(&message->body, bytes))
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a message of %zu bytes", bytes);
+        return ifg_fail_no_memory(err, "for a message of %zu bytes", bytes);
     status = receive_all(channel, message->body.data, bytes, err);
     message->body.size = status ? 0 : bytes;
     return status;

@@ -120,7 +120,7 @@ static enum ifg_status send_question(struct runner *runner, enum message_kind ki
 
     err = err ? err : &own;
     if (runner->question.failed)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a message");
+        return ifg_fail_no_memory(err, "for a message");
     status = channel_send(&runner->channel, kind, &runner->question, err);
     return status ? lost(runner, status, err) : IFG_OK;
 }
@@ -212,7 +212,7 @@ enum ifg_status runner_start(const struct runner_options *options, struct runner
     *out_runner = NULL;
     memset(out_facts, 0, sizeof *out_facts);
     if (!runner)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     ifg_bytes_init(&runner->question, PROTOCOL_MESSAGE_MAX);
     ifg_bytes_init(&runner->answer.body, PROTOCOL_MESSAGE_MAX);
     runner->stop = options->stop;
@@ -447,7 +447,7 @@ static enum ifg_status append(struct runner *runner, struct runner_samples *samp
     if (!grow(&samples->due_ns, samples->count + count) ||
         !grow(&samples->start_ns, samples->count + count) ||
         !grow(&samples->end_ns, samples->count + count))
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for %zu samples", count);
+        return ifg_fail_no_memory(err, "for %zu samples", count);
     for (size_t i = 0; i < count; i++) {
         if (runner->taken[i].due_ns < epoch_ns)
             epoch_ns = runner->taken[i].due_ns;
@@ -486,7 +486,7 @@ static enum ifg_status ask_run(struct runner *runner, struct runner_samples *sam
         return fail_nonsense(runner, err);
     samples->unserved += unserved;
     if (runner->out_of_memory)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for all samples");
+        return ifg_fail_no_memory(err, "for all samples");
     if (status) {
         char what[160];
 
@@ -552,8 +552,8 @@ static enum ifg_status receive_tensors(struct runner *runner, struct tensor_list
 
         tensor->data = ifg_alloc(tensor->bytes + 1, 1);
         if (!tensor->data)
-            status = ifg_fail(err, IFG_NO_MEMORY, "not enough memory for %zu bytes of output %s",
-                              tensor->bytes, tensor->name);
+            status =
+                ifg_fail_no_memory(err, "for %zu bytes of output %s", tensor->bytes, tensor->name);
         else
             status = channel_receive_data(&runner->channel, tensor->data, tensor->bytes, err);
         if (!status && !protocol_texts_fit(tensor))

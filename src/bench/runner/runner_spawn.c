@@ -186,7 +186,7 @@ enum ifg_status runner_spawn(struct runner *runner, const struct runner_options 
     runner->chatter_fd = -1;
     runner->ended = true;
     if (!words)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     if (!make_descriptors(&fds)) {
         status = ifg_fail_errno(err, "no socket and memory can be made for the models");
         goto out;

@@ -489,7 +489,7 @@ static enum ifg_status handle_bind(struct server *server, struct ifg_cursor *cur
     sizes = ifg_alloc(count + 1, sizeof *sizes);
     if (!sizes) {
         tensor_list_fini(&tensors);
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     }
     for (size_t i = 0; i < count; i++)
         sizes[i] = tensors.items[i].bytes;
@@ -675,7 +675,7 @@ enum ifg_status serve(int socket_fd, struct shared_area *shared, struct ifg_erro
     enum ifg_status status = IFG_OK;
 
     if (!server)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     server->channel.fd = socket_fd;
     server->shared = shared;
     ifg_bytes_init(&server->question.body, PROTOCOL_MESSAGE_MAX);

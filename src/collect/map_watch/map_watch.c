@@ -106,7 +106,7 @@ enum ifg_status map_watch_open(struct map_watch **out_watch, struct ifg_error *e
 
     *out_watch = NULL;
     if (!watch)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     watch->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     watch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (watch->epoll_fd < 0)

@@ -45,7 +45,7 @@ enum ifg_status ort_attach_open(enum uprobe_way way, struct ort_attach **out_att
 
     *out_attach = attach;
     if (!attach)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     attach->way = way;
     return IFG_OK;
 }
@@ -387,7 +387,7 @@ static void watch(struct attach_process *process, const struct ort_library *libr
     struct ort_attach *attach = process->attach;
     struct ort_table *table = ifg_alloc(1, sizeof *table);
     struct uprobe_spec specs[64];
-    struct ifg_error err = { .message = "out of memory" };
+    struct ifg_error err = { .message = "not enough memory" };
     enum ifg_status status = table ? IFG_OK : IFG_NO_MEMORY;
     uint32_t slot = process->slot ? process->slot : attach->next_slot + 1;
     struct ort_backtrace *functions = NULL;
@@ -440,7 +440,7 @@ static enum ifg_status look(struct attach_process *process, struct ifg_error *er
     enum ifg_status status;
 
     if (!libraries)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     status = ort_libraries_find(process->pid, &process->attach->known, libraries, err);
     process->sight.hooked = libraries->hooked;
     process->sight.python = libraries->python;
@@ -482,7 +482,7 @@ enum ifg_status ort_attach_look(struct ort_attach *attach, pid_t pid, bool now,
     if (!process)
         process = add_process(attach, pid);
     if (!process)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     if (now || now_ns >= process->next_look_ns) {
         status = look(process, err);
         process->next_look_ns =

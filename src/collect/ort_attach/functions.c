@@ -143,7 +143,7 @@ static enum ifg_status open_interpreter(struct subject *subject, const struct or
     ssize_t length;
 
     if (!around)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     subject->around = around;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
     subject->python_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

@@ -205,7 +205,7 @@ enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
     if (!map || !hooks) {
         ifg_free(map);
         ifg_free(hooks);
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     }
     if (!maps_open(pid, &maps)) {
         int error = errno;

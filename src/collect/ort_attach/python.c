@@ -67,7 +67,7 @@ void attach_python_watch(struct attach_process *process, const struct ort_librar
     struct ort_backtrace *functions = ifg_alloc(1, sizeof *functions);
     uint32_t slot = process->slot ? process->slot : attach->next_slot + 1;
     size_t number = process->watched_count;
-    struct ifg_error err = { .message = "out of memory" };
+    struct ifg_error err = { .message = "not enough memory" };
     struct uprobe_spec specs[8];
     enum ifg_status status = functions ? ort_attach_prepare(attach, &err) : IFG_NO_MEMORY;
 

@@ -222,7 +222,7 @@ static enum ifg_status put_different(struct ifg_bytes *lines, struct ifg_bytes *
         count += lines->data[i] == '\n';
     texts = ifg_alloc(count + 1, sizeof *texts);
     if (!texts)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the nodes");
+        return ifg_fail_no_memory(err, "for the nodes");
     for (size_t i = 0, start = 0; i < lines->size; i++) {
         if (lines->data[i] != '\n')
             continue;
@@ -248,7 +248,7 @@ static enum ifg_status put_nodes(const struct profile *profile, struct ifg_bytes
     enum ifg_status status;
 
     if (!nodes)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the nodes");
+        return ifg_fail_no_memory(err, "for the nodes");
     ifg_bytes_init(&lines, PROFILE_MAX);
     for (size_t i = 0; i < profile->op_count; i++) {
         describe(profile, &profile->ops[i], &nodes[i]);

@@ -213,7 +213,7 @@ int main(int argc, char **argv)
         status =
             nodes ? helper_nodes(&helper, &answer, &err) : helper_backtrace(&helper, &answer, &err);
     if (!status && answer.failed)
-        status = ifg_fail(&err, IFG_NO_MEMORY, "not enough memory for the answer");
+        status = ifg_fail_no_memory(&err, "for the answer");
     if (status) {
         ifg_bytes_clear(&answer);
         answer_put(&answer, "error %s\n", err.message);

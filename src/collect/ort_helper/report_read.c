@@ -140,7 +140,7 @@ enum ifg_status report_read(const char *text, size_t bytes, struct report **out_
 
     *out_report = NULL;
     if (!report)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for a report");
+        return ifg_fail_no_memory(err, "for a report");
     for (const char *line = text; line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
 

@@ -368,7 +368,7 @@ enum ifg_status profile_read(const char *json, size_t bytes, struct profile *out
     if (status == IFG_CORRUPT)
         status = IFG_OK; /* not a profile: there is nothing in it */
     if (!status && (reading.no_memory || out_profile->places.no_memory))
-        status = ifg_fail(err, IFG_NO_MEMORY, "not enough memory to read a profile");
+        status = ifg_fail_no_memory(err, "to read a profile");
     event_parser_destroy(reading.parser);
     splitter_destroy(reading.splitter);
     source_close(reading.source);

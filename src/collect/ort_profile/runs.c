@@ -120,7 +120,7 @@ enum ifg_status ort_runs_parse(const char *data, size_t bytes, struct ort_runs *
     most = count_lines(&text);
     out_runs->items = ifg_alloc(most ? most : 1, sizeof *out_runs->items);
     if (!out_runs->items)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for the runs of a profile");
+        return ifg_fail_no_memory(err, "for the runs of a profile");
     while (out_runs->count < most && take_run(&text, &out_runs->items[out_runs->count]))
         out_runs->count++; /* what is cut or wrong ends the list; the profile may have more */
     return IFG_OK;

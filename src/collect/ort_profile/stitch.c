@@ -231,7 +231,7 @@ static enum ifg_status write_all(const struct profile *profile, const struct pla
     struct trace_stream *stream = NULL;
 
     if (!locations)
-        return ifg_fail(err, IFG_NO_MEMORY, "not enough memory for operators");
+        return ifg_fail_no_memory(err, "for operators");
     for (size_t i = 0; i < count; i++) {
         uint32_t location;
 
@@ -264,7 +264,7 @@ static enum ifg_status place_all(const struct profile *profile, const struct ort
     size_t count = 0;
 
     if (!pairs || !items) {
-        status = ifg_fail(err, IFG_NO_MEMORY, "not enough memory for operators");
+        status = ifg_fail_no_memory(err, "for operators");
         goto out;
     }
     make_pairs(profile, runs, ticks_per_ns, pairs);

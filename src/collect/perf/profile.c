@@ -252,7 +252,7 @@ enum ifg_status profile_open(const struct profile_options *options, struct profi
     }
     if (!profile || !profile->modules || !profile->stacks || !profile->processes ||
         !profile->threads)
-        status = ifg_fail(err, IFG_NO_MEMORY, "no memory for a profile");
+        status = ifg_fail_no_memory(err, "for a profile");
     else
         status = options->no_sampler
                      ? IFG_OK

@@ -180,7 +180,7 @@ static enum ifg_status add_event(struct sampler *sampler, struct perf_event_attr
         return refused(tid, err);
     if (!keep(sampler, fd, samples)) {
         close(fd);
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the events of samples");
+        return ifg_fail_no_memory(err, "for the events of samples");
     }
     if (ring->page)
         return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)
@@ -284,7 +284,7 @@ static enum ifg_status open_all(struct sampler *sampler, const struct sampler_op
     sampler->rings = ifg_alloc(sampler->ring_count, sizeof *sampler->rings);
     sampler->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (!sampler->rings || sampler->epoll < 0)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the rings of samples");
+        return ifg_fail_no_memory(err, "for the rings of samples");
     event_attr_sampling(&attr, stack_bytes(options), options->launched, options->hz,
                         options->want_kernel);
     event_attr_side(&side, stack_bytes(options), options->launched);
@@ -316,7 +316,7 @@ static enum ifg_status open_once(const struct sampler_options *options,
     *out_sampler = NULL;
     memset(out_facts, 0, sizeof *out_facts);
     if (!sampler)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for samples");
+        return ifg_fail_no_memory(err, "for samples");
     sampler->epoll = -1;
     held_init(&sampler->held);
     sampler->patience_ns = options->patience_ns;

@@ -232,7 +232,7 @@ static enum ifg_status open_all(struct sched *sched, struct ifg_error *err)
     sched->rings = ifg_alloc((size_t)cpus, sizeof *sched->rings);
     sched->events = ifg_alloc(2 * (size_t)cpus, sizeof *sched->events);
     if (!sched->rings || !sched->events)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for the rings of wake-ups");
+        return ifg_fail_no_memory(err, "for the rings of wake-ups");
     sched->ring_count = (size_t)cpus;
     for (size_t i = 0; i < 2 * sched->ring_count; i++)
         sched->events[i] = -1;
@@ -251,7 +251,7 @@ enum ifg_status sched_open(struct sched **out_sched, struct ifg_error *err)
 
     *out_sched = NULL;
     if (!sched)
-        return ifg_fail(err, IFG_NO_MEMORY, "no memory for wake-ups");
+        return ifg_fail_no_memory(err, "for wake-ups");
     status = open_all(sched, err);
     if (status)
         sched_close(sched);

@@ -167,7 +167,7 @@ static enum ifg_status start(const char *path, struct privileged **out, struct i
     int ends[2];
 
     if (!helper)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
         ifg_free(helper);
         return ifg_fail_errno(err, "socketpair");

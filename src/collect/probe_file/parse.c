@@ -42,7 +42,7 @@ static enum ifg_status wrong_at(struct parser *parser, unsigned line, const char
 
 static enum ifg_status no_memory(struct parser *parser)
 {
-    return ifg_fail(parser->err, IFG_NO_MEMORY, "out of memory");
+    return ifg_fail_no_memory(parser->err, NULL);
 }
 
 /* ---- lines and words ---- */
@@ -602,7 +602,7 @@ enum ifg_status probe_file_parse(const char *name, const void *bytes, size_t siz
     parser.file = ifg_alloc(1, sizeof *parser.file);
     if (!parser.file || !(parser.file->name = ifg_strdup(name))) {
         probe_file_free(parser.file);
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     }
     if (size > PROBE_FILE_BYTES_MAX)
         status = ifg_fail(err, IFG_CORRUPT, "%.150s: more than %u bytes; is this a description?",

@@ -174,7 +174,7 @@ static enum ifg_status set_probes(struct watched_process *process, const struct 
     char reason[512];
 
     if (!plan)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     plan->file = opens_as;
     status = plan_library(process, file, plan, err);
     if (!status && !plan->count)
@@ -390,7 +390,7 @@ enum ifg_status probe_watch_follow(struct probe_watch *watch, pid_t pid, struct 
                         PROBE_WATCH_PROCESSES_MAX);
     process = ifg_alloc(1, sizeof *process);
     if (!process)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     process->watch = watch;
     process->pid = pid;
     process->followed_ns = ifg_monotonic_ns();
@@ -515,7 +515,7 @@ enum ifg_status probe_watch_open(struct probe_file *const *files, size_t count, 
     *out_watch = NULL;
     watch = ifg_alloc(1, sizeof *watch);
     if (!watch)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     watch->files = files;
     watch->file_count = count;
     watch->poll_fd = -1;

@@ -139,7 +139,7 @@ static void describe(struct proc_nvml *nvml, char *out, size_t size)
 struct proc_nvml *proc_nvml_open(char *out_words, size_t size)
 {
     struct proc_nvml *nvml = ifg_alloc(1, sizeof *nvml);
-    const char *reason = nvml ? load(nvml) : "out of memory";
+    const char *reason = nvml ? load(nvml) : "not enough memory";
     unsigned count = 0;
 
     if (!reason && nvml->init() != 0) {

@@ -308,7 +308,7 @@ static enum ifg_status bpf_open(const struct uprobe_options *options, void **out
     libbpf_set_print(NULL);
     state = ifg_alloc(1, sizeof *state);
     if (!state)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     state->space_count = 1; /* NAMESPACE_INITIAL */
     state->in_initial_namespace = pid_namespace(0, &ours) && ours.inode == INITIAL_PID_NAMESPACE;
     status = prepare(state, options, err);
@@ -403,7 +403,7 @@ static enum ifg_status add_many(struct bpf_state *state, pid_t pid,
     int fd;
 
     if (!offsets)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(places[i].file, places[0].file) != 0 || !takes_part(&places[i], step))
             continue;
@@ -474,7 +474,7 @@ static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_plac
             ifg_realloc(state->attachments, wanted, sizeof *state->attachments);
 
         if (!more)
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         state->attachments = more;
         state->capacity = wanted;
     }

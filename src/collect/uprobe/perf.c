@@ -161,7 +161,7 @@ static enum ifg_status prepare(struct perf_state *state, const struct uprobe_opt
         state->wake_bytes = state->ring_bytes / 2;
     state->rings = ifg_alloc((size_t)processors, sizeof *state->rings);
     if (!state->rings)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     state->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (state->epoll_fd < 0)
         return ifg_fail_errno(err, "epoll_create1");
@@ -181,7 +181,7 @@ static enum ifg_status perf_open(const struct uprobe_options *options, void **ou
 
     *out_state = NULL;
     if (!state)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     state->epoll_fd = -1;
     status = prepare(state, options, err);
     if (status) {
@@ -276,7 +276,7 @@ static enum ifg_status perf_add(void *opaque, pid_t pid, const struct uprobe_pla
             ifg_realloc(state->watches, state->watch_count + more, sizeof *state->watches);
 
         if (!larger)
-            return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+            return ifg_fail_no_memory(err, NULL);
         state->watches = larger;
         state->watch_capacity = state->watch_count + more;
     }

@@ -52,7 +52,7 @@ enum ifg_status uprobe_open(const struct uprobe_options *options, struct uprobe 
 
     *out_engine = NULL;
     if (!engine)
-        return ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        return ifg_fail_no_memory(err, NULL);
     chosen.ring_bytes = ring_size(chosen.ring_bytes);
     if (chosen.wake_bytes > chosen.ring_bytes / 2)
         chosen.wake_bytes = chosen.ring_bytes / 2;
@@ -201,7 +201,7 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
         return status;
     places = ifg_alloc(count, sizeof *places);
     if (!places)
-        status = ifg_fail(err, IFG_NO_MEMORY, "out of memory");
+        status = ifg_fail_no_memory(err, NULL);
     while (found < count && !status) {
         places[found].fd = -1;
         status = find_place(&specs[found], &places[found], err);

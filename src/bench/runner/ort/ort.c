@@ -85,7 +85,7 @@ static int open_library(const char *library, ifg_bench_context **out_context, ch
     ort_profile_sweep();
     context = ifg_alloc(1, sizeof *context);
     if (!context)
-        return ort_say(&told, IFG_BENCH_FAILED, "out of memory");
+        return ort_say(&told, IFG_BENCH_FAILED, "not enough memory");
     code = find_table(context, library, &told);
     if (code)
         goto out;
@@ -147,7 +147,7 @@ static int load(ifg_bench_context *context, const char *path,
 
     *out_model = NULL;
     if (!model)
-        return ort_say(&told, IFG_BENCH_FAILED, "out of memory");
+        return ort_say(&told, IFG_BENCH_FAILED, "not enough memory");
     model->context = context;
     model->profile.fd = -1;
     code = ort_options_create(context, settings, setting_count, &wanted, &told);

@@ -32,7 +32,7 @@ int ort_library_register(ifg_bench_context *context, const char *name, const cha
                               "the library of %s cannot be used", name);
     context->registered[context->registered_count] = ifg_strdup(name);
     if (!context->registered[context->registered_count])
-        return ort_say(error, IFG_BENCH_FAILED, "out of memory");
+        return ort_say(error, IFG_BENCH_FAILED, "not enough memory");
     context->registered_count++;
     return IFG_BENCH_OK;
 }

@@ -31,7 +31,7 @@ static bool has_no_shape(const ifg_bench_context *context, const void *tensor)
 
 static int no_memory(const struct ort_error *error)
 {
-    return ort_say(error, IFG_BENCH_FAILED, "out of memory");
+    return ort_say(error, IFG_BENCH_FAILED, "not enough memory");
 }
 
 static int read_shape(const ifg_bench_context *context, const void *tensor,

@@ -12,7 +12,7 @@
 
 static int no_memory(const struct ort_error *error)
 {
-    return ort_say(error, IFG_BENCH_FAILED, "out of memory");
+    return ort_say(error, IFG_BENCH_FAILED, "not enough memory");
 }
 
 static void release_value(const ifg_bench_model *model, void *value)
