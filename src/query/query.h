@@ -52,6 +52,8 @@ struct query_column {
     const char *name;
     const char *type;
     const char *about;
+    const struct query_getter
+        *get; /* for this room; NULL in tables that have modules of their own */
 };
 
 struct query_table {

@@ -7,18 +7,73 @@
 
 #include "query/query.h"
 
-/* A table of rows that are numbered from 0, with one function that gives a value. */
+enum query_get {
+    GET_ROW,    /* the number of the row */
+    GET_UINT,   /* the member itself; above 2^63 - 1 negative */
+    GET_COUNT,  /* the same, but no more than 2^63 - 1 */
+    GET_REAL,   /* a double */
+    GET_TEXT,   /* a text; NULL if it is empty */
+    GET_STRING, /* a text, also if it is empty */
+    GET_NAME,   /* a text of `names`, which the member numbers */
+    GET_TIME,
+    GET_PROCESS, /* the number of the process that the member is the index of */
+    GET_THREAD_PROCESS,
+    GET_THREAD, /* the same of a thread */
+    GET_PLACE_NAME,
+    GET_NUMBER, /* what `number` says */
+    GET_VALUE,  /* what `value` puts out; nothing is NULL */
+};
+
+/* Members whose value stands for nothing are NULL in SQL. */
+enum query_null { NULL_NEVER, NULL_ZERO, NULL_NONE /* all bits set */ };
+
+/* Where the value of a column is in the structure of its row. */
+struct query_getter {
+    enum query_get get;
+    size_t offset;
+    size_t bytes;
+    enum query_null null;
+    const char *const *names;
+    size_t name_count;
+    int64_t (*number)(struct query *query, const void *row);
+    void (*value)(struct query *query, const void *row, sqlite3_context *out);
+    bool sorted; /* its values never fall from row to row: ROW, UINT, TIME, NUMBER */
+    bool unique; /* and none comes twice */
+};
+
+#define GETTER(...)                                                                                \
+    &(const struct query_getter)                                                                   \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define MEMBER(structure, member)                                                                  \
+    .offset = offsetof(struct structure, member), .bytes = sizeof(((struct structure *)0)->member)
+#define OF(kind, structure, member) GETTER(.get = kind, MEMBER(structure, member))
+#define OF_SORTED(kind, structure, member)                                                         \
+    GETTER(.get = kind, MEMBER(structure, member), .sorted = true)
+#define OF_OR_NULL(kind, structure, member, when)                                                  \
+    GETTER(.get = kind, MEMBER(structure, member), .null = when)
+#define OF_NAMES(texts, structure, member)                                                         \
+    GETTER(.get = GET_NAME, MEMBER(structure, member), .names = texts,                             \
+           .name_count = sizeof texts / sizeof texts[0])
+#define BY(function) GETTER(.get = GET_VALUE, .value = function)
+#define ROW_NUMBER   GETTER(.get = GET_ROW, .sorted = true, .unique = true)
+
+/* A table of rows that are numbered from 0: an array of the timeline or of the trace's tables, or what
+ * two functions say. */
 struct row_table {
     struct query_table table;
+    bool of_trace;
+    size_t items; /* offsets of the array and its count */
+    size_t number;
+    size_t bytes;                         /* of a row */
     size_t (*count)(struct query *query); /* SIZE_MAX: not enough memory */
-    void (*column)(struct query *query, size_t row, int column, sqlite3_context *out);
-
-    /* Columns (one bit each) whose integer values never fall from row to row, those of which that
-     * are unique, and where to get their values; without a function the value is the row number. */
-    uint32_t sorted;
-    uint32_t unique;
-    int64_t (*key)(struct query *query, size_t row, int column);
+    const void *(*row)(struct query *query, size_t row);
 };
+
+#define ROWS_OF(structure, array, how_many)                                                        \
+    .items = offsetof(struct structure, array), .number = offsetof(struct structure, how_many),    \
+    .bytes = sizeof(*((struct structure *)0)->array)
 
 extern const struct row_table process_table, thread_table, net_table, property_table,
     function_table, place_table, ml_table, attribute_table;

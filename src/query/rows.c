@@ -12,6 +12,7 @@ struct row_cursor {
     sqlite3_vtab_cursor base;
     size_t low; /* rows left: low <= row < high */
     size_t high;
+    const char *items; /* the array of rows; NULL: the table's function has them */
     bool descending;
 };
 
@@ -128,12 +129,39 @@ static int rows_connect(sqlite3 *db, void *aux, int argc, const char *const *arg
 /* Row numbers are sorted and unique too. */
 static bool is_sorted(const struct row_table *table, int column)
 {
-    return column < 0 || (table->sorted & 1u << column);
+    return column < 0 || table->table.columns[column].get->sorted;
 }
 
 static bool is_unique(const struct row_table *table, int column)
 {
-    return column < 0 || (table->unique & 1u << column);
+    return column < 0 || table->table.columns[column].get->unique;
+}
+
+static const char *rows_of(const struct table_vtab *vtab)
+{
+    return vtab->rows->of_trace ? (const char *)query_trace(vtab->query)
+                                : (const char *)vtab->query->timeline;
+}
+
+static size_t count_of(const struct table_vtab *vtab)
+{
+    const struct row_table *table = vtab->rows;
+
+    return table->count ? table->count(vtab->query)
+                        : *(const size_t *)(const void *)(rows_of(vtab) + table->number);
+}
+
+/* NULL: the table's function has the rows. */
+static const char *items_of(const struct table_vtab *vtab)
+{
+    const struct row_table *table = vtab->rows;
+
+    return table->row ? NULL : *(const char *const *)(const void *)(rows_of(vtab) + table->items);
+}
+
+static const void *row_of(const struct table_vtab *vtab, const char *items, size_t row)
+{
+    return items ? items + row * vtab->rows->bytes : vtab->rows->row(vtab->query, row);
 }
 
 /* Columns that are each sorted are sorted together, as long as all go the same way. */
@@ -152,7 +180,7 @@ static int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct table_vtab *vtab = (const struct table_vtab *)base;
     const struct row_table *table = vtab->rows;
-    size_t count = table->count(vtab->query);
+    size_t count = count_of(vtab);
     double rows = (double)count;
     char *plan;
     int used = 0;
@@ -207,20 +235,43 @@ static int rows_close(sqlite3_vtab_cursor *cursor)
     return SQLITE_OK;
 }
 
-static int64_t key_of(const struct table_vtab *vtab, size_t row, int column)
+static uint64_t member(const struct query_getter *get, const char *row)
 {
-    return column < 0 || !vtab->rows->key ? (int64_t)row
-                                          : vtab->rows->key(vtab->query, row, column);
+    const void *at = row + get->offset;
+
+    switch (get->bytes) {
+    case 1:
+        return *(const uint8_t *)at;
+    case 4:
+        return *(const uint32_t *)at;
+    default:
+        return *(const uint64_t *)at;
+    }
+}
+
+/* The value of a sorted column. */
+static int64_t key_of(const struct table_vtab *vtab, const char *items, size_t row, int column)
+{
+    const struct query_getter *get = column < 0 ? NULL : vtab->rows->table.columns[column].get;
+    const void *at;
+
+    if (!get || get->get == GET_ROW)
+        return (int64_t)row;
+    at = row_of(vtab, items, row);
+    if (get->get == GET_NUMBER)
+        return get->number(vtab->query, at);
+    return get->get == GET_TIME ? query_time(vtab->query, member(get, at))
+                                : (int64_t)member(get, at);
 }
 
 /* The first row from low on, but before high, whose key is at least (or, strictly, above) this one.
  */
-static size_t search(const struct table_vtab *vtab, size_t low, size_t high, int column,
-                     int64_t key, bool strictly)
+static size_t search(const struct table_vtab *vtab, const char *items, size_t low, size_t high,
+                     int column, int64_t key, bool strictly)
 {
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int64_t found = key_of(vtab, middle, column);
+        int64_t found = key_of(vtab, items, middle, column);
 
         if (found < key || (strictly && found == key))
             low = middle + 1;
@@ -235,12 +286,13 @@ static int rows_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
 {
     struct row_cursor *cursor = (struct row_cursor *)base;
     const struct table_vtab *vtab = (const struct table_vtab *)base->pVtab;
-    size_t count = vtab->rows->count(vtab->query);
+    size_t count = count_of(vtab);
 
     if (count == SIZE_MAX)
         return SQLITE_NOMEM;
     cursor->low = 0;
     cursor->high = count;
+    cursor->items = items_of(vtab);
     cursor->descending = number;
     for (int i = 0; i < argc && cursor->low < cursor->high; i++) {
         struct range range = { INT64_MIN, INT64_MAX };
@@ -251,8 +303,10 @@ static int rows_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
             cursor->high = cursor->low;
             break;
         }
-        cursor->low = search(vtab, cursor->low, cursor->high, column, range.low, false);
-        cursor->high = search(vtab, cursor->low, cursor->high, column, range.high, true);
+        cursor->low =
+            search(vtab, cursor->items, cursor->low, cursor->high, column, range.low, false);
+        cursor->high =
+            search(vtab, cursor->items, cursor->low, cursor->high, column, range.high, true);
     }
     return SQLITE_OK;
 }
@@ -280,11 +334,78 @@ static size_t current(const struct row_cursor *cursor)
     return cursor->descending ? cursor->high - 1 : cursor->low;
 }
 
+static bool is_null(const struct query_getter *get, const char *row)
+{
+    uint64_t value = member(get, row);
+
+    if (get->null == NULL_ZERO)
+        return value == 0;
+    return value == (get->bytes == 4 ? UINT32_MAX : UINT64_MAX);
+}
+
+static void put_member(struct query *query, const struct query_getter *get, const char *row,
+                       sqlite3_context *out)
+{
+    const void *at = row + get->offset;
+    uint32_t index;
+
+    switch (get->get) {
+    case GET_REAL:
+        sqlite3_result_double(out, *(const double *)at);
+        break;
+    case GET_TEXT:
+        result_text(out, *(const char *const *)at);
+        break;
+    case GET_STRING:
+        sqlite3_result_text(out, *(const char *const *)at, -1, SQLITE_STATIC);
+        break;
+    case GET_COUNT:
+        sqlite3_result_int64(out, query_clamp(member(get, row)));
+        break;
+    case GET_NAME:
+        index = (uint32_t)member(get, row);
+        result_text(out, index < get->name_count ? get->names[index] : NULL);
+        break;
+    case GET_TIME:
+        sqlite3_result_int64(out, query_time(query, *(const uint64_t *)at));
+        break;
+    case GET_PROCESS:
+        result_uint(out, query_pid(query, *(const uint32_t *)at));
+        break;
+    case GET_THREAD_PROCESS:
+        index = *(const uint32_t *)at;
+        result_uint(out, query_pid(query, query_thread(query, index)->process));
+        break;
+    case GET_THREAD:
+        result_uint(out, query_thread(query, *(const uint32_t *)at)->tid);
+        break;
+    case GET_PLACE_NAME:
+        result_text(out, query_place_name(query, *(const uint32_t *)at));
+        break;
+    default:
+        sqlite3_result_int64(out, (sqlite3_int64)member(get, row));
+        break;
+    }
+}
+
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column)
 {
+    const struct row_cursor *cursor = (const struct row_cursor *)base;
     const struct table_vtab *vtab = (const struct table_vtab *)base->pVtab;
+    const struct query_getter *get = vtab->rows->table.columns[column].get;
+    const void *row;
 
-    vtab->rows->column(vtab->query, current((const struct row_cursor *)base), column, out);
+    if (get->get == GET_ROW) {
+        sqlite3_result_int64(out, (sqlite3_int64)current(cursor));
+        return SQLITE_OK;
+    }
+    row = row_of(vtab, cursor->items, current(cursor));
+    if (get->get == GET_VALUE)
+        get->value(vtab->query, row, out);
+    else if (get->get == GET_NUMBER)
+        sqlite3_result_int64(out, get->number(vtab->query, row));
+    else if (get->null == NULL_NEVER || !is_null(get, row))
+        put_member(vtab->query, get, row, out);
     return SQLITE_OK;
 }
 

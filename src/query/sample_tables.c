@@ -115,9 +115,9 @@ static size_t sample_count(struct query *query)
     return samples->profile ? samples->profile->sample_count : 0;
 }
 
-static int64_t sample_key(struct query *query, size_t row, int column)
+static const void *sample_row(struct query *query, size_t row)
 {
-    return column ? query_time(query, query->samples->profile->samples[row].ns) : (int64_t)row;
+    return &query->samples->profile->samples[row];
 }
 
 static bool is_exact(const struct timeline_profile *profile, uint32_t node)
@@ -130,100 +130,86 @@ static bool is_exact(const struct timeline_profile *profile, uint32_t node)
     return true;
 }
 
-static const char *join_name(enum timeline_join join)
-{
-    static const char *const names[] = { NULL, "own", "lent", "several" };
+static const char *const joins[] = { NULL, "own", "lent", "several" };
 
-    return (unsigned)join < 4 ? names[join] : NULL;
+static const struct timeline_sampled_thread *sample_on(const struct query *query, const void *row)
+{
+    return &query->samples->profile->threads[((const struct timeline_sample *)row)->thread];
 }
 
-static void sample_column(struct query *query, size_t row, int column, sqlite3_context *out)
+static void sample_process(struct query *query, const void *row, sqlite3_context *out)
 {
-    const struct timeline_profile *profile = query->samples->profile;
-    const struct timeline_sample *sample = &profile->samples[row];
-    uint32_t frame = sample->stack ? profile->trace->nodes[sample->stack - 1].frame : 0;
-    const char *net;
+    result_uint(out, sample_on(query, row)->pid);
+}
 
-    switch (column) {
-    case 0:
-        result_uint(out, row);
-        break;
-    case 1:
-        result_time(out, query, sample->ns);
-        break;
-    case 2:
-        result_uint(out, profile->threads[sample->thread].pid);
-        break;
-    case 3:
-        result_uint(out, profile->threads[sample->thread].tid);
-        break;
-    case 4:
-        result_uint(out, sample->cpu);
-        break;
-    case 5:
-        if (sample->stack)
-            result_uint(out, sample->stack);
-        break;
-    case 6:
-        result_routine(out, profile, frame);
-        break;
-    case 7:
-        result_module(out, profile, frame);
-        break;
-    case 8:
-        if (sample->slice != SIZE_MAX)
-            result_uint(out, sample->slice);
-        break;
-    case 9:
-        net = timeline_sample_net(query->timeline, sample);
-        result_text(out, net);
-        break;
-    case 10:
-        if (sample->op != TIMELINE_NONE)
-            result_text(out, query_place_name(query, sample->op));
-        break;
-    case 11:
-        result_text(out, join_name((enum timeline_join)sample->join));
-        break;
-    case 12:
-        result_uint(out, sample->in_kernel);
-        break;
-    case 13:
-        result_uint(out, is_exact(profile, sample->stack));
-        break;
-    default:
-        result_uint(out, sample->stack && sample->end == TRACE_STACK_ROOT);
-        break;
-    }
+static void sample_thread(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_uint(out, sample_on(query, row)->tid);
+}
+
+static uint32_t sample_frame(const struct query *query, const void *row)
+{
+    uint32_t stack = ((const struct timeline_sample *)row)->stack;
+
+    return stack ? query->samples->profile->trace->nodes[stack - 1].frame : 0;
+}
+
+static void sample_function(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_routine(out, query->samples->profile, sample_frame(query, row));
+}
+
+static void sample_module(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_module(out, query->samples->profile, sample_frame(query, row));
+}
+
+static void sample_model(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_text(out, timeline_sample_net(query->timeline, row));
+}
+
+static void sample_exact(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_uint(out,
+                is_exact(query->samples->profile, ((const struct timeline_sample *)row)->stack));
+}
+
+static void sample_rooted(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct timeline_sample *sample = row;
+
+    (void)query;
+    result_uint(out, sample->stack && sample->end == TRACE_STACK_ROOT);
 }
 
 static const struct query_column sample_columns[] = {
-    { "id", "INTEGER", "row number" },
-    { "time_ns", "INTEGER", "when it was taken" },
-    { "process", "INTEGER", "process number" },
-    { "thread", "INTEGER", "thread number; it may have no row in thread" },
-    { "cpu", "INTEGER", "where it ran" },
-    { "stack", "INTEGER", "stack of stack_frame; NULL if nothing is known" },
-    { "function", "TEXT", "innermost function" },
-    { "module", "TEXT", "program or library it is in" },
-    { "slice", "INTEGER", "id of the innermost slice at that time, or NULL" },
-    { "model", "TEXT", "model whose work it is, or NULL" },
-    { "operator", "TEXT", "operator around, or NULL" },
+    { "id", "INTEGER", "row number", ROW_NUMBER },
+    { "time_ns", "INTEGER", "when it was taken", OF_SORTED(GET_TIME, timeline_sample, ns) },
+    { "process", "INTEGER", "process number", BY(sample_process) },
+    { "thread", "INTEGER", "thread number; it may have no row in thread", BY(sample_thread) },
+    { "cpu", "INTEGER", "where it ran", OF(GET_UINT, timeline_sample, cpu) },
+    { "stack", "INTEGER", "stack of stack_frame; NULL if nothing is known",
+      OF_OR_NULL(GET_UINT, timeline_sample, stack, NULL_ZERO) },
+    { "function", "TEXT", "innermost function", BY(sample_function) },
+    { "module", "TEXT", "program or library it is in", BY(sample_module) },
+    { "slice", "INTEGER", "id of the innermost slice at that time, or NULL",
+      OF_OR_NULL(GET_UINT, timeline_sample, slice, NULL_NONE) },
+    { "model", "TEXT", "model whose work it is, or NULL", BY(sample_model) },
+    { "operator", "TEXT", "operator around, or NULL", OF(GET_PLACE_NAME, timeline_sample, op) },
     { "attribution", "TEXT",
       "own: the slice ran on this thread; lent: on another, this one has none; "
-      "several: the same, but more than one model ran; NULL: nothing ran" },
-    { "in_kernel", "INTEGER", "1: the kernel ran" },
-    { "exact", "INTEGER", "0: some frames of the stack are not certain" },
-    { "rooted", "INTEGER", "1: the stack is known to the root of the thread" },
+      "several: the same, but more than one model ran; NULL: nothing ran",
+      OF_NAMES(joins, timeline_sample, join) },
+    { "in_kernel", "INTEGER", "1: the kernel ran", OF(GET_UINT, timeline_sample, in_kernel) },
+    { "exact", "INTEGER", "0: some frames of the stack are not certain", BY(sample_exact) },
+    { "rooted", "INTEGER", "1: the stack is known to the root of the thread", BY(sample_rooted) },
 };
 
 const struct row_table sample_table = {
     .table = { "sample", "where threads were, many times a second", COLUMNS(sample_columns) },
     .count = sample_count,
-    .column = sample_column,
-    .key = sample_key,
-    .sorted = 3,
-    .unique = 1,
+    .row = sample_row,
 };
 
 /* ---- stack_frame ------------------------------------------------------------------------- */
@@ -261,89 +247,111 @@ static void find_row(struct query_samples *samples, size_t row)
     samples->last_row = row;
 }
 
-static int64_t frame_key(struct query *query, size_t row, int column)
+/* A row is what find_row() remembers of it. */
+static const void *frame_row(struct query *query, size_t row)
 {
-    (void)column;
     find_row(query->samples, row);
-    return query->samples->last_stack;
+    return query->samples;
 }
 
-/* The names in a frame: what is inlined there, and its line. */
-static void frame_symbol(struct query *query, uint32_t frame, int column, sqlite3_context *out)
+static int64_t frame_stack(struct query *query, const void *row)
+{
+    (void)query;
+    return ((const struct query_samples *)row)->last_stack;
+}
+
+static uint32_t frame_of(const void *row)
+{
+    const struct query_samples *samples = row;
+
+    return samples->last_node ? samples->profile->trace->nodes[samples->last_node - 1].frame : 0;
+}
+
+static void frame_function(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_routine(out, query->samples->profile, frame_of(row));
+}
+
+static void frame_module(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_module(out, query->samples->profile, frame_of(row));
+}
+
+static void frame_address(struct query *query, const void *row, sqlite3_context *out)
+{
+    uint32_t frame = frame_of(row);
+
+    if (frame)
+        result_uint(out, query->samples->profile->trace->frames[frame - 1].address);
+}
+
+/* The names in a frame: what is inlined there, and its line. NULL: none. */
+static const struct trace_symbol *frame_symbol(struct query *query, const void *row)
 {
     const struct trace_symbol *first;
-    size_t count = timeline_frame_symbols(query->samples->profile, frame, &first);
 
-    if (!count)
-        return;
-    if (column == 5 && first->line)
-        result_text(out, first->file);
-    else if (column == 6 && first->line)
-        result_uint(out, first->line);
-    else if (column == 7 && first->inlined)
-        result_text(out, first->function);
+    return timeline_frame_symbols(query->samples->profile, frame_of(row), &first) ? first : NULL;
 }
 
-static void frame_column(struct query *query, size_t row, int column, sqlite3_context *out)
+static void frame_file(struct query *query, const void *row, sqlite3_context *out)
 {
-    struct query_samples *samples = query->samples;
-    const struct timeline_profile *profile = samples->profile;
-    uint32_t frame;
+    const struct trace_symbol *symbol = frame_symbol(query, row);
 
-    find_row(samples, row);
-    frame = samples->last_node ? profile->trace->nodes[samples->last_node - 1].frame : 0;
-    switch (column) {
-    case 0:
-        result_uint(out, samples->last_stack);
-        break;
-    case 1:
-        result_uint(out, samples->last_depth);
-        break;
-    case 2:
-        result_routine(out, profile, frame);
-        break;
-    case 3:
-        result_module(out, profile, frame);
-        break;
-    case 4:
-        if (frame)
-            result_uint(out, profile->trace->frames[frame - 1].address);
-        break;
-    case 5:
-    case 6:
-    case 7:
-        frame_symbol(query, frame, column, out);
-        break;
-    case 8:
-        result_uint(out, profile->routines[profile->routine_of[frame]].guessed);
-        break;
-    default:
-        result_uint(out,
-                    samples->last_node && profile->trace->nodes[samples->last_node - 1].inferred);
-        break;
-    }
+    if (symbol && symbol->line)
+        result_text(out, symbol->file);
+}
+
+static void frame_line(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct trace_symbol *symbol = frame_symbol(query, row);
+
+    if (symbol && symbol->line)
+        result_uint(out, symbol->line);
+}
+
+static void frame_inlined(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct trace_symbol *symbol = frame_symbol(query, row);
+
+    if (symbol && symbol->inlined)
+        result_text(out, symbol->function);
+}
+
+static void frame_guessed(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct timeline_profile *profile = query->samples->profile;
+
+    result_uint(out, profile->routines[profile->routine_of[frame_of(row)]].guessed);
+}
+
+static void frame_inferred(struct query *query, const void *row, sqlite3_context *out)
+{
+    uint32_t node = query->samples->last_node;
+
+    (void)row;
+    result_uint(out, node && query->samples->profile->trace->nodes[node - 1].inferred);
 }
 
 static const struct query_column frame_columns[] = {
-    { "stack", "INTEGER", "number of the stack, as in sample" },
-    { "depth", "INTEGER", "0 is the innermost frame" },
-    { "function", "TEXT", "function that has the code" },
-    { "module", "TEXT", "program or library it is in" },
-    { "address", "INTEGER", "in the module; of callers, inside the call" },
-    { "file", "TEXT", "source file, or NULL" },
-    { "line", "INTEGER", "line in it, or NULL" },
-    { "inlined", "TEXT", "innermost function that was inlined there, or NULL" },
-    { "guessed", "INTEGER", "1: the name was recovered, it is not in the file" },
-    { "inferred", "INTEGER", "1: the way from here to the caller is not certain" },
+    { "stack", "INTEGER", "number of the stack, as in sample",
+      GETTER(.get = GET_NUMBER, .number = frame_stack, .sorted = true) },
+    { "depth", "INTEGER", "0 is the innermost frame", OF(GET_UINT, query_samples, last_depth) },
+    { "function", "TEXT", "function that has the code", BY(frame_function) },
+    { "module", "TEXT", "program or library it is in", BY(frame_module) },
+    { "address", "INTEGER", "in the module; of callers, inside the call", BY(frame_address) },
+    { "file", "TEXT", "source file, or NULL", BY(frame_file) },
+    { "line", "INTEGER", "line in it, or NULL", BY(frame_line) },
+    { "inlined", "TEXT", "innermost function that was inlined there, or NULL", BY(frame_inlined) },
+    { "guessed", "INTEGER", "1: the name was recovered, it is not in the file", BY(frame_guessed) },
+    { "inferred", "INTEGER", "1: the way from here to the caller is not certain",
+      BY(frame_inferred) },
 };
 
 const struct row_table stack_frame_table = {
     .table = { "stack_frame", "the frames of each stack that samples and allocations have",
                COLUMNS(frame_columns) },
     .count = frame_count,
-    .column = frame_column,
-    .key = frame_key,
-    .sorted = 1,
+    .row = frame_row,
 };
 
 /* ---- thread_state ------------------------------------------------------------------------ */
@@ -357,83 +365,91 @@ static size_t state_count(struct query *query)
     return samples->profile ? samples->profile->state_count : 0;
 }
 
-/* Why it is in that state; NULL: nothing more is known. */
-static const char *state_detail(const struct timeline_profile *profile,
-                                const struct timeline_thread_state *state)
+static const void *state_row(struct query *query, size_t row)
 {
-    if (state->state == TIMELINE_RUNNABLE)
-        return !state->woken ? "preempted" : state->waker ? "woken" : "woken by an interrupt";
-    if (state->disk)
-        return "uninterruptible";
-    return state->untold && profile->has_wakers ? "wake-up not told" : NULL;
+    return &query->samples->profile->states[row];
 }
 
-static void state_column(struct query *query, size_t row, int column, sqlite3_context *out)
+static const struct timeline_sampled_thread *state_on(const struct query *query, const void *row)
 {
-    const struct timeline_profile *profile = query->samples->profile;
-    const struct timeline_thread_state *state = &profile->states[row];
+    return &query->samples->profile->threads[((const struct timeline_thread_state *)row)->thread];
+}
 
-    switch (column) {
-    case 0:
-        result_uint(out, row);
-        break;
-    case 1:
-        result_uint(out, profile->threads[state->thread].pid);
-        break;
-    case 2:
-        result_uint(out, profile->threads[state->thread].tid);
-        break;
-    case 3:
-        result_text(out, timeline_state_name((enum timeline_state)state->state));
-        break;
-    case 4:
-        result_time(out, query, state->start_ns);
-        break;
-    case 5:
-        sqlite3_result_int64(out, query_clamp(state->end_ns - state->start_ns));
-        break;
-    case 6:
-        result_uint(out, state->cpu);
-        break;
-    case 7:
-        if (state->waker)
-            result_uint(out, state->waker);
-        break;
-    case 8:
-        if (state->waker)
-            result_text(out, timeline_kernel_name(profile, state->waker));
-        break;
-    case 9:
-        result_text(out, profile->threads[state->thread].name);
-        break;
-    default:
-        result_text(out, state_detail(profile, state));
-        break;
-    }
+static void state_process(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_uint(out, state_on(query, row)->pid);
+}
+
+static void state_thread(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_uint(out, state_on(query, row)->tid);
+}
+
+static void state_name(struct query *query, const void *row, sqlite3_context *out)
+{
+    (void)query;
+    result_text(out, timeline_state_name(
+                         (enum timeline_state)((const struct timeline_thread_state *)row)->state));
+}
+
+static void state_duration(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct timeline_thread_state *state = row;
+
+    (void)query;
+    sqlite3_result_int64(out, query_clamp(state->end_ns - state->start_ns));
+}
+
+static void state_waker_name(struct query *query, const void *row, sqlite3_context *out)
+{
+    uint32_t waker = ((const struct timeline_thread_state *)row)->waker;
+
+    if (waker)
+        result_text(out, timeline_kernel_name(query->samples->profile, waker));
+}
+
+static void state_thread_name(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_text(out, state_on(query, row)->name);
+}
+
+/* Why it is in that state; NULL: nothing more is known. */
+static void state_detail(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct timeline_thread_state *state = row;
+
+    if (state->state == TIMELINE_RUNNABLE)
+        result_text(out, !state->woken  ? "preempted"
+                         : state->waker ? "woken"
+                                        : "woken by an interrupt");
+    else if (state->disk)
+        result_text(out, "uninterruptible");
+    else if (state->untold && query->samples->profile->has_wakers)
+        result_text(out, "wake-up not told");
 }
 
 static const struct query_column state_columns[] = {
-    { "id", "INTEGER", "row number" },
-    { "process", "INTEGER", "process number" },
-    { "thread", "INTEGER", "thread number; it may have no row in thread" },
-    { "state", "TEXT", "running, runnable (waits for a CPU), blocked" },
-    { "start_ns", "INTEGER", "when it began" },
-    { "dur_ns", "INTEGER", "how long it took" },
-    { "cpu", "INTEGER", "where it began" },
-    { "waker", "INTEGER", "thread number of who woke it, or NULL" },
-    { "waker_name", "TEXT", "what the kernel calls the waker, or NULL" },
-    { "thread_name", "TEXT", "name of the thread" },
+    { "id", "INTEGER", "row number", ROW_NUMBER },
+    { "process", "INTEGER", "process number", BY(state_process) },
+    { "thread", "INTEGER", "thread number; it may have no row in thread", BY(state_thread) },
+    { "state", "TEXT", "running, runnable (waits for a CPU), blocked", BY(state_name) },
+    { "start_ns", "INTEGER", "when it began", OF(GET_TIME, timeline_thread_state, start_ns) },
+    { "dur_ns", "INTEGER", "how long it took", BY(state_duration) },
+    { "cpu", "INTEGER", "where it began", OF(GET_UINT, timeline_thread_state, cpu) },
+    { "waker", "INTEGER", "thread number of who woke it, or NULL",
+      OF_OR_NULL(GET_UINT, timeline_thread_state, waker, NULL_ZERO) },
+    { "waker_name", "TEXT", "what the kernel calls the waker, or NULL", BY(state_waker_name) },
+    { "thread_name", "TEXT", "name of the thread", BY(state_thread_name) },
     { "detail", "TEXT",
       "runnable: preempted, woken, woken by an interrupt (a timer, a device); blocked: "
       "uninterruptible (a disk, a page, a lock of the kernel), wake-up not told (by this kernel), "
-      "or NULL" },
+      "or NULL",
+      BY(state_detail) },
 };
 
 const struct row_table thread_state_table = {
     .table = { "thread_state", "what threads were doing, from context switches",
                COLUMNS(state_columns) },
     .count = state_count,
-    .column = state_column,
-    .sorted = 1,
-    .unique = 1,
+    .row = state_row,
 };

@@ -11,338 +11,192 @@
 
 /* ---- process, thread --------------------------------------------------------------------- */
 
-static const char *fate_name(enum trace_process_fate fate)
-{
-    static const char *const names[] = { NULL, "exited", "killed", "exec", "running" };
-
-    return (unsigned)fate < sizeof names / sizeof names[0] ? names[fate] : NULL;
-}
-
-static size_t process_count(struct query *query)
-{
-    return query->timeline->process_count;
-}
-
-static void process_column(struct query *query, size_t row, int column, sqlite3_context *out)
-{
-    const struct timeline_process *process = &query->timeline->processes[row];
-
-    switch (column) {
-    case 0:
-        result_uint(out, row);
-        break;
-    case 1:
-        result_uint(out, process->pid);
-        break;
-    case 2:
-        if (process->parent_pid)
-            result_uint(out, process->parent_pid);
-        break;
-    case 3:
-        result_text(out, process->name);
-        break;
-    case 4:
-        result_text(out, process->program);
-        break;
-    case 5:
-        result_text(out, process->arguments);
-        break;
-    case 6:
-        result_time(out, query, process->start_ns);
-        break;
-    case 7:
-        if (process->end_ns)
-            result_time(out, query, process->end_ns);
-        break;
-    case 8:
-        result_text(out, fate_name(process->fate));
-        break;
-    default:
-        result_uint(out, process->fate_code);
-        break;
-    }
-}
+static const char *const fates[] = { NULL, "exited", "killed", "exec", "running" };
 
 static const struct query_column process_columns[] = {
-    { "id", "INTEGER", "row number" },
-    { "pid", "INTEGER", "process number; a process that replaced itself by exec has two rows" },
-    { "parent_pid", "INTEGER", "NULL if unknown" },
-    { "name", "TEXT", "file name of the program" },
-    { "program", "TEXT", "path of the program" },
-    { "arguments", "TEXT", "command line" },
-    { "start_ns", "INTEGER", "when the library started in it" },
-    { "end_ns", "INTEGER", "NULL if unknown" },
-    { "fate", "TEXT", "exited, killed, exec, running, or NULL" },
-    { "fate_code", "INTEGER", "exit status or signal" },
+    { "id", "INTEGER", "row number", ROW_NUMBER },
+    { "pid", "INTEGER", "process number; a process that replaced itself by exec has two rows",
+      OF(GET_UINT, timeline_process, pid) },
+    { "parent_pid", "INTEGER", "NULL if unknown",
+      OF_OR_NULL(GET_UINT, timeline_process, parent_pid, NULL_ZERO) },
+    { "name", "TEXT", "file name of the program", OF(GET_TEXT, timeline_process, name) },
+    { "program", "TEXT", "path of the program", OF(GET_TEXT, timeline_process, program) },
+    { "arguments", "TEXT", "command line", OF(GET_TEXT, timeline_process, arguments) },
+    { "start_ns", "INTEGER", "when the library started in it",
+      OF(GET_TIME, timeline_process, start_ns) },
+    { "end_ns", "INTEGER", "NULL if unknown",
+      OF_OR_NULL(GET_TIME, timeline_process, end_ns, NULL_ZERO) },
+    { "fate", "TEXT", "exited, killed, exec, running, or NULL",
+      OF_NAMES(fates, timeline_process, fate) },
+    { "fate_code", "INTEGER", "exit status or signal", OF(GET_UINT, timeline_process, fate_code) },
 };
 
 const struct row_table process_table = {
     .table = { "process", "recorded processes", COLUMNS(process_columns) },
-    .count = process_count,
-    .column = process_column,
-    .sorted = 1,
-    .unique = 1,
+    ROWS_OF(timeline, processes, process_count),
 };
 
-static size_t thread_count(struct query *query)
-{
-    return query->timeline->thread_count;
-}
-
-static void thread_column(struct query *query, size_t row, int column, sqlite3_context *out)
-{
-    const struct timeline_thread *thread = &query->timeline->threads[row];
-
-    switch (column) {
-    case 0:
-        result_uint(out, row);
-        break;
-    case 1:
-        result_uint(out, query_pid(query, thread->process));
-        break;
-    case 2:
-        result_uint(out, thread->tid);
-        break;
-    case 3:
-        result_text(out, thread->name);
-        break;
-    case 4:
-        result_uint(out, thread->slice_count);
-        break;
-    default:
-        result_uint(out, thread->dropped);
-        break;
-    }
-}
-
 static const struct query_column thread_columns[] = {
-    { "id", "INTEGER", "row number" },
-    { "process", "INTEGER", "process number" },
-    { "tid", "INTEGER", "thread number; column thread of other tables" },
-    { "name", "TEXT", "name, or NULL" },
-    { "slices", "INTEGER", "how many slices it has" },
-    { "dropped", "INTEGER", "events lost because its ring was full" },
+    { "id", "INTEGER", "row number", ROW_NUMBER },
+    { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_thread, process) },
+    { "tid", "INTEGER", "thread number; column thread of other tables",
+      OF(GET_UINT, timeline_thread, tid) },
+    { "name", "TEXT", "name, or NULL", OF(GET_TEXT, timeline_thread, name) },
+    { "slices", "INTEGER", "how many slices it has", OF(GET_UINT, timeline_thread, slice_count) },
+    { "dropped", "INTEGER", "events lost because its ring was full",
+      OF(GET_UINT, timeline_thread, dropped) },
 };
 
 const struct row_table thread_table = {
     .table = { "thread", "recorded threads", COLUMNS(thread_columns) },
-    .count = thread_count,
-    .column = thread_column,
-    .sorted = 1,
-    .unique = 1,
+    ROWS_OF(timeline, threads, thread_count),
 };
 
 /* ---- model, model_property, function, place ---------------------------------------------- */
 
-static size_t net_count(struct query *query)
-{
-    return query->timeline->net_count;
-}
-
-static void net_column(struct query *query, size_t row, int column, sqlite3_context *out)
-{
-    const struct timeline_net *net = &query->timeline->nets[row];
-    const char *const texts[] = {
-        net->name,          net->path, net->content_id, net->runtime, net->requested_devices,
-        net->actual_devices
-    };
-
-    if (column == 0)
-        result_uint(out, row);
-    else if (column == 1)
-        result_uint(out, query_pid(query, net->process));
-    else
-        result_text(out, texts[column - 2]);
-}
-
 static const struct query_column net_columns[] = {
-    { "id", "INTEGER", "row number" },
-    { "process", "INTEGER", "process number" },
-    { "name", "TEXT", "name; column model of other tables" },
-    { "path", "TEXT", "file it came from" },
-    { "content_id", "TEXT", "what identifies its bytes" },
-    { "runtime", "TEXT", "what runs it" },
-    { "requested_devices", "TEXT", "asked for, comma between" },
-    { "actual_devices", "TEXT", "what it got" },
+    { "id", "INTEGER", "row number", ROW_NUMBER },
+    { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_net, process) },
+    { "name", "TEXT", "name; column model of other tables", OF(GET_TEXT, timeline_net, name) },
+    { "path", "TEXT", "file it came from", OF(GET_TEXT, timeline_net, path) },
+    { "content_id", "TEXT", "what identifies its bytes", OF(GET_TEXT, timeline_net, content_id) },
+    { "runtime", "TEXT", "what runs it", OF(GET_TEXT, timeline_net, runtime) },
+    { "requested_devices", "TEXT", "asked for, comma between",
+      OF(GET_TEXT, timeline_net, requested_devices) },
+    { "actual_devices", "TEXT", "what it got", OF(GET_TEXT, timeline_net, actual_devices) },
 };
 
 const struct row_table net_table = {
     .table = { "model", "machine-learning models", COLUMNS(net_columns) },
-    .count = net_count,
-    .column = net_column,
-    .sorted = 1,
-    .unique = 1,
+    ROWS_OF(timeline, nets, net_count),
 };
 
-static size_t property_count(struct query *query)
+static void property_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    return query_trace(query)->property_count;
-}
-
-static void property_column(struct query *query, size_t row, int column, sqlite3_context *out)
-{
-    const struct trace_tables *tables = query_trace(query);
-    const struct trace_property_entry *property = &tables->properties[row];
+    const struct trace_property_entry *property = row;
     const struct trace_model_entry *net =
-        trace_find_model(tables, property->process, property->model);
+        trace_find_model(query_trace(query), property->process, property->model);
 
-    switch (column) {
-    case 0:
-        result_uint(out, query_pid(query, property->process));
-        break;
-    case 1:
-        result_text(out, net ? net->name : NULL);
-        break;
-    case 2:
-        result_text(out, property->key);
-        break;
-    default:
-        result_text(out, property->value);
-        break;
-    }
+    result_text(out, net ? net->name : NULL);
 }
 
 static const struct query_column property_columns[] = {
-    { "process", "INTEGER", "process number" },
-    { "model", "TEXT", "name of the model" },
-    { "key", "TEXT", "for example nodes.CUDA" },
-    { "value", "TEXT", "as it was said last" },
+    { "process", "INTEGER", "process number", OF(GET_PROCESS, trace_property_entry, process) },
+    { "model", "TEXT", "name of the model", BY(property_model) },
+    { "key", "TEXT", "for example nodes.CUDA", OF(GET_TEXT, trace_property_entry, key) },
+    { "value", "TEXT", "as it was said last", OF(GET_TEXT, trace_property_entry, value) },
 };
 
 const struct row_table property_table = {
     .table = { "model_property", "what was learned of a model later", COLUMNS(property_columns) },
-    .count = property_count,
-    .column = property_column,
+    .of_trace = true,
+    ROWS_OF(trace_tables, properties, property_count),
 };
 
-static size_t function_count(struct query *query)
+static const struct timeline_net *function_net(const struct query *query, const void *row)
 {
-    return query->timeline->function_count;
+    uint32_t net = ((const struct timeline_function *)row)->net;
+
+    return net < query->timeline->net_count ? &query->timeline->nets[net] : NULL;
 }
 
-static void function_column(struct query *query, size_t row, int column, sqlite3_context *out)
+static void function_process(struct query *query, const void *row, sqlite3_context *out)
 {
-    const struct timeline_function *function = &query->timeline->functions[row];
-    const struct timeline_net *net =
-        function->net < query->timeline->net_count ? &query->timeline->nets[function->net] : NULL;
+    const struct timeline_net *net = function_net(query, row);
 
-    switch (column) {
-    case 0:
-        result_uint(out, row);
-        break;
-    case 1:
-        if (net)
-            result_uint(out, query_pid(query, net->process));
-        break;
-    case 2:
-        result_text(out, net ? net->name : NULL);
-        break;
-    case 3:
-        result_text(out, function->name);
-        break;
-    default:
-        result_uint(out, function->events[column - 4 + TRACE_CATEGORY_PREPARE_EP]);
-        break;
-    }
+    if (net)
+        result_uint(out, query_pid(query, net->process));
 }
+
+static void function_model(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct timeline_net *net = function_net(query, row);
+
+    result_text(out, net ? net->name : NULL);
+}
+
+#define EVENTS(category) OF(GET_UINT, timeline_function, events[TRACE_CATEGORY_##category])
 
 static const struct query_column function_columns[] = {
-    { "id", "INTEGER", "row number" },
-    { "process", "INTEGER", "process number" },
-    { "model", "TEXT", "name of the model" },
-    { "name", "TEXT", "name of the function; column function of other tables" },
-    { "prepare_ep", "INTEGER", "how many events of this category" },
-    { "specialization", "INTEGER", "same" },
-    { "load", "INTEGER", "same" },
-    { "setup", "INTEGER", "same" },
-    { "inference", "INTEGER", "same" },
+    { "id", "INTEGER", "row number", ROW_NUMBER },
+    { "process", "INTEGER", "process number", BY(function_process) },
+    { "model", "TEXT", "name of the model", BY(function_model) },
+    { "name", "TEXT", "name of the function; column function of other tables",
+      OF(GET_TEXT, timeline_function, name) },
+    { "prepare_ep", "INTEGER", "how many events of this category", EVENTS(PREPARE_EP) },
+    { "specialization", "INTEGER", "same", EVENTS(SPECIALIZATION) },
+    { "load", "INTEGER", "same", EVENTS(LOAD) },
+    { "setup", "INTEGER", "same", EVENTS(SETUP) },
+    { "inference", "INTEGER", "same", EVENTS(INFERENCE) },
 };
 
 const struct row_table function_table = {
     .table = { "function", "functions of models", COLUMNS(function_columns) },
-    .count = function_count,
-    .column = function_column,
-    .sorted = 1,
-    .unique = 1,
+    ROWS_OF(timeline, functions, function_count),
 };
 
-static size_t place_count(struct query *query)
+static uint32_t place_index(const struct query *query, const void *row)
 {
-    return query->timeline->place_count;
+    return (uint32_t)((const struct timeline_place *)row - query->timeline->places);
 }
 
-static void place_slices(struct query *query, size_t row, sqlite3_context *out)
+static void place_kind(struct query *query, const void *row, sqlite3_context *out)
 {
+    (void)query;
+    result_text(out, timeline_kind_name(((const struct timeline_place *)row)->kind));
+}
+
+static void place_category(struct query *query, const void *row, sqlite3_context *out)
+{
+    (void)query;
+    result_text(out, timeline_category_name(((const struct timeline_place *)row)->category));
+}
+
+static void place_model(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_text(out, query_place_model(query, place_index(query, row)));
+}
+
+static void place_color(struct query *query, const void *row, sqlite3_context *out)
+{
+    uint32_t color = ((const struct timeline_place *)row)->color;
+
+    (void)query;
+    if (color)
+        result_uint(out, color & 0xffffff);
+}
+
+static void place_slices(struct query *query, const void *row, sqlite3_context *out)
+{
+    uint32_t place = place_index(query, row);
+
     if (query_need_places(query))
-        result_uint(out, query->place_first[row + 1] - query->place_first[row]);
+        result_uint(out, query->place_first[place + 1] - query->place_first[place]);
     else
         sqlite3_result_error_nomem(out);
 }
 
-static void place_column(struct query *query, size_t row, int column, sqlite3_context *out)
-{
-    const struct timeline_place *place = &query->timeline->places[row];
-
-    switch (column) {
-    case 0:
-        result_uint(out, row);
-        break;
-    case 1:
-        result_uint(out, query_pid(query, place->process));
-        break;
-    case 2:
-        result_text(out, timeline_kind_name(place->kind));
-        break;
-    case 3:
-        sqlite3_result_text(out, place->name, -1, SQLITE_STATIC);
-        break;
-    case 4:
-        result_text(out, timeline_category_name(place->category));
-        break;
-    case 5:
-        result_text(out, query_place_model(query, (uint32_t)row));
-        break;
-    case 6:
-        result_text(out, place->function);
-        break;
-    case 7:
-        result_text(out, place->file);
-        break;
-    case 8:
-        if (place->line)
-            result_uint(out, place->line);
-        break;
-    case 9:
-        if (place->color)
-            result_uint(out, place->color & 0xffffff);
-        break;
-    default:
-        place_slices(query, row, out);
-        break;
-    }
-}
-
 static const struct query_column place_columns[] = {
-    { "id", "INTEGER", "row number; column place of other tables" },
-    { "process", "INTEGER", "process number" },
-    { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async, flow" },
-    { "name", "TEXT", "name" },
-    { "category", "TEXT", "of ML events: prepare-ep, specialization, load, setup, inference" },
-    { "model", "TEXT", "name of the model, or NULL" },
-    { "function", "TEXT", "function of the model, or of the program" },
-    { "file", "TEXT", "source file, or NULL" },
-    { "line", "INTEGER", "line in it, or NULL" },
-    { "color", "INTEGER", "0xRRGGBB, or NULL" },
-    { "slices", "INTEGER", "how many slices it has" },
+    { "id", "INTEGER", "row number; column place of other tables", ROW_NUMBER },
+    { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_place, process) },
+    { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async, flow", BY(place_kind) },
+    { "name", "TEXT", "name", OF(GET_STRING, timeline_place, name) },
+    { "category", "TEXT", "of ML events: prepare-ep, specialization, load, setup, inference",
+      BY(place_category) },
+    { "model", "TEXT", "name of the model, or NULL", BY(place_model) },
+    { "function", "TEXT", "function of the model, or of the program",
+      OF(GET_TEXT, timeline_place, function) },
+    { "file", "TEXT", "source file, or NULL", OF(GET_TEXT, timeline_place, file) },
+    { "line", "INTEGER", "line in it, or NULL",
+      OF_OR_NULL(GET_UINT, timeline_place, line, NULL_ZERO) },
+    { "color", "INTEGER", "0xRRGGBB, or NULL", BY(place_color) },
+    { "slices", "INTEGER", "how many slices it has", BY(place_slices) },
 };
 
 const struct row_table place_table = {
     .table = { "place", "what slices, counters and spans are instances of",
                COLUMNS(place_columns) },
-    .count = place_count,
-    .column = place_column,
-    .sorted = 1,
-    .unique = 1,
+    ROWS_OF(timeline, places, place_count),
 };
 
 /* ---- ml_event, attribute ----------------------------------------------------------------- */
@@ -419,10 +273,65 @@ static size_t ml_count(struct query *query)
     return query_need_ml(query) ? query->ml_count : SIZE_MAX;
 }
 
-static int64_t ml_key(struct query *query, size_t row, int column)
+static const void *ml_row(struct query *query, size_t row)
 {
-    (void)column;
-    return query->ml[row];
+    return &query->ml[row];
+}
+
+static size_t ml_slice(const void *row)
+{
+    return *(const uint32_t *)row;
+}
+
+static const struct timeline_place *ml_place(const struct query *query, const void *row)
+{
+    return &query->timeline->places[query->timeline->place[ml_slice(row)]];
+}
+
+static int64_t ml_id(struct query *query, const void *row)
+{
+    (void)query;
+    return (int64_t)ml_slice(row);
+}
+
+static const struct timeline_thread *ml_on(const struct query *query, const void *row)
+{
+    return query_thread(query, timeline_thread_of(query->timeline, ml_slice(row)));
+}
+
+static void ml_process(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_uint(out, query_pid(query, ml_on(query, row)->process));
+}
+
+static void ml_thread(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_uint(out, ml_on(query, row)->tid);
+}
+
+static void ml_model(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_text(out, query_place_model(query, query->timeline->place[ml_slice(row)]));
+}
+
+static void ml_function(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_text(out, ml_place(query, row)->function);
+}
+
+static void ml_category(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_text(out, timeline_category_name(ml_place(query, row)->category));
+}
+
+static void ml_start(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_time(out, query, query->timeline->start_ns[ml_slice(row)]);
+}
+
+static void ml_duration(struct query *query, const void *row, sqlite3_context *out)
+{
+    sqlite3_result_int64(out, query_clamp(timeline_duration_ns(query->timeline, ml_slice(row))));
 }
 
 static const char *text_attribute(const struct query *query, size_t slice, const char *key)
@@ -432,138 +341,75 @@ static const char *text_attribute(const struct query *query, size_t slice, const
     return found && found->type == TRACE_VALUE_STRING ? found->text : NULL;
 }
 
-static const char *ml_specialization(const struct query *query, size_t slice,
-                                     const struct timeline_place *place)
+static void ml_specialization(struct query *query, const void *row, sqlite3_context *out)
 {
-    const char *text = text_attribute(query, slice, "specialization");
+    const char *text = text_attribute(query, ml_slice(row), "specialization");
 
-    return text || place->category != TRACE_CATEGORY_LOAD ? text : "unknown";
+    if (!text && ml_place(query, row)->category == TRACE_CATEGORY_LOAD)
+        text = "unknown";
+    result_text(out, text);
 }
 
-static const char *ml_device(const struct query *query, size_t slice,
-                             const struct timeline_place *place)
+static void ml_device(struct query *query, const void *row, sqlite3_context *out)
 {
-    const char *text = text_attribute(query, slice, "device");
+    const char *text = text_attribute(query, ml_slice(row), "device");
+    uint32_t net = ml_place(query, row)->net;
 
-    if (!text && place->net < query->timeline->net_count)
-        text = query->timeline->nets[place->net].actual_devices;
-    return text;
+    if (!text && net < query->timeline->net_count)
+        text = query->timeline->nets[net].actual_devices;
+    result_text(out, text);
 }
 
-static void ml_column(struct query *query, size_t row, int column, sqlite3_context *out)
+static void ml_detail(struct query *query, const void *row, sqlite3_context *out)
 {
-    const struct timeline *timeline = query->timeline;
-    size_t slice = query->ml[row];
-    const struct timeline_place *place = &timeline->places[timeline->place[slice]];
-    const struct timeline_thread *thread;
-
-    switch (column) {
-    case 0:
-        result_uint(out, slice);
-        break;
-    case 1:
-    case 2:
-        thread = query_thread(query, timeline_thread_of(timeline, slice));
-        result_uint(out, column == 1 ? query_pid(query, thread->process) : thread->tid);
-        break;
-    case 3:
-        result_text(out, query_place_model(query, timeline->place[slice]));
-        break;
-    case 4:
-        result_text(out, place->function);
-        break;
-    case 5:
-        result_text(out, timeline_category_name(place->category));
-        break;
-    case 6:
-        result_time(out, query, timeline->start_ns[slice]);
-        break;
-    case 7:
-        sqlite3_result_int64(out, query_clamp(timeline_duration_ns(timeline, slice)));
-        break;
-    case 8:
-        result_text(out, ml_specialization(query, slice, place));
-        break;
-    case 9:
-        result_text(out, ml_device(query, slice, place));
-        break;
-    default:
-        result_detail(out, query, slice);
-        break;
-    }
+    result_detail(out, query, ml_slice(row));
 }
 
 static const struct query_column ml_columns[] = {
-    { "id", "INTEGER", "the same id as in slice" },
-    { "process", "INTEGER", "process number" },
-    { "thread", "INTEGER", "thread number" },
-    { "model", "TEXT", "name of the model" },
-    { "function", "TEXT", "function of the model" },
-    { "category", "TEXT", "prepare-ep, specialization, load, setup, inference" },
-    { "start_ns", "INTEGER", "when it began" },
-    { "dur_ns", "INTEGER", "how long it took; of an unfinished one, as long as it was seen" },
-    { "specialization", "TEXT", "of loads: cold, cached, precompiled, unknown; else NULL" },
-    { "device", "TEXT", "where it ran: what the event says, else the model's actual devices" },
-    { "detail", "TEXT", "all attributes as a JSON object; see json_extract()" },
+    { "id", "INTEGER", "the same id as in slice",
+      GETTER(.get = GET_NUMBER, .number = ml_id, .sorted = true, .unique = true) },
+    { "process", "INTEGER", "process number", BY(ml_process) },
+    { "thread", "INTEGER", "thread number", BY(ml_thread) },
+    { "model", "TEXT", "name of the model", BY(ml_model) },
+    { "function", "TEXT", "function of the model", BY(ml_function) },
+    { "category", "TEXT", "prepare-ep, specialization, load, setup, inference", BY(ml_category) },
+    { "start_ns", "INTEGER", "when it began", BY(ml_start) },
+    { "dur_ns", "INTEGER", "how long it took; of an unfinished one, as long as it was seen",
+      BY(ml_duration) },
+    { "specialization", "TEXT", "of loads: cold, cached, precompiled, unknown; else NULL",
+      BY(ml_specialization) },
+    { "device", "TEXT", "where it ran: what the event says, else the model's actual devices",
+      BY(ml_device) },
+    { "detail", "TEXT", "all attributes as a JSON object; see json_extract()", BY(ml_detail) },
 };
 
 const struct row_table ml_table = {
     .table = { "ml_event", "what models did: loads, specializations, inferences ...",
                COLUMNS(ml_columns) },
     .count = ml_count,
-    .column = ml_column,
-    .key = ml_key,
-    .sorted = 1,
-    .unique = 1,
+    .row = ml_row,
 };
 
-static size_t attribute_count(struct query *query)
-{
-    return query->timeline->attribute_count;
-}
+static const char *const attribute_types[] = { NULL, "text", "int", "real", "uint" };
 
-static int64_t attribute_key(struct query *query, size_t row, int column)
+static void attribute_value(struct query *query, const void *row, sqlite3_context *out)
 {
-    return column ? (int64_t)query->timeline->attributes[row].slice : (int64_t)row;
-}
-
-static void attribute_column(struct query *query, size_t row, int column, sqlite3_context *out)
-{
-    static const char *const types[] = { "", "text", "int", "real", "uint" };
-    const struct timeline_attribute *attribute = &query->timeline->attributes[row];
-
-    switch (column) {
-    case 0:
-        result_uint(out, row);
-        break;
-    case 1:
-        result_uint(out, attribute->slice);
-        break;
-    case 2:
-        sqlite3_result_text(out, attribute->key, -1, SQLITE_STATIC);
-        break;
-    case 3:
-        result_text(out, types[(unsigned)attribute->type < 5 ? attribute->type : 0]);
-        break;
-    default:
-        result_attribute(out, attribute);
-        break;
-    }
+    (void)query;
+    result_attribute(out, row);
 }
 
 static const struct query_column attribute_columns[] = {
-    { "id", "INTEGER", "row number" },
-    { "slice", "INTEGER", "id of the slice it belongs to" },
-    { "key", "TEXT", "for example text, value, request, class" },
-    { "type", "TEXT", "text, int, uint, real" },
-    { "value", "", "text or number; an uint above 2^63 - 1 is negative" },
+    { "id", "INTEGER", "row number", ROW_NUMBER },
+    { "slice", "INTEGER", "id of the slice it belongs to",
+      OF_SORTED(GET_UINT, timeline_attribute, slice) },
+    { "key", "TEXT", "for example text, value, request, class",
+      OF(GET_STRING, timeline_attribute, key) },
+    { "type", "TEXT", "text, int, uint, real",
+      OF_NAMES(attribute_types, timeline_attribute, type) },
+    { "value", "", "text or number; an uint above 2^63 - 1 is negative", BY(attribute_value) },
 };
 
 const struct row_table attribute_table = {
     .table = { "attribute", "facts about one slice", COLUMNS(attribute_columns) },
-    .count = attribute_count,
-    .column = attribute_column,
-    .key = attribute_key,
-    .sorted = 3,
-    .unique = 1,
+    ROWS_OF(timeline, attributes, attribute_count),
 };
