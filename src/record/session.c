@@ -308,6 +308,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     allocated_begin(session);
     if (fd < 0)
         return IFG_OK;
+    session->ready_ns = ifg_monotonic_ns(); /* before its first event */
     status = session_add_target(session, fd, pid, err);
     /* Left alone: what is seen from outside does it no harm. */
     if (status == IFG_UNSUPPORTED && (session->profile || sight.watched || found.watched))

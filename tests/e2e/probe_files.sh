@@ -229,6 +229,36 @@ else
     skip "exported functions of a program" "$(head -n 1 "$T/cc.err")"
 fi
 
+# ---- a duration: probes are there before the rest is, and nothing of that time is in the trace ----
+cat >"$T/steps.c" <<'EOC'
+#include <unistd.h>
+__attribute__((noinline)) int app_step_v2(void *net, const char *part, long rows)
+{
+    __asm__ volatile("" ::: "memory");
+    return net && part ? (int)rows : 0;
+}
+int main(void)
+{
+    for (long i = 0;; i++) {
+        app_step_v2(&i, "encode", 0);
+        usleep(200);
+    }
+}
+EOC
+if ${CC:-cc} -O1 -rdynamic -o "$T/steps" "$T/steps.c" 2>"$T/cc.err"; then
+    spawn "$T/steps"
+    for i in 1 2 3; do
+        # With samples it takes a while until all is there.
+        ok "a duration, $i" "$INFEROGRAM" record -f -o "$trace" --sample --duration 1 --pid "$spawned" --probe "$T/app.probe"
+        ok "a duration, $i: not longer than asked for" python3 -c \
+            "import sys; n = float(sys.argv[1]); print(n); sys.exit(not 0.5 < n <= 1.0005)" "$(rows "SELECT dur_ns / 1e9 FROM trace_info")"
+        is "a duration, $i: there are calls" "$(rows "SELECT count(*) > 10 FROM ml_event")" 1
+    done
+    tap_end_process "$spawned"
+else
+    skip "a duration" "$(head -n 1 "$T/cc.err")"
+fi
+
 # ---- other processes and rights ----
 spawn sleep 60
 printf 'version 1\nruntime r\nlibrary libc.so*\nprobe there_is_no_such_function zone z\n' >"$T/absent.probe"

@@ -639,6 +639,11 @@ static void report_absent(struct probe_watch *watch)
     }
 }
 
+void probe_watch_since(struct probe_watch *watch, uint64_t since_ns)
+{
+    uprobe_since(watch->engine, since_ns);
+}
+
 void probe_watch_until(struct probe_watch *watch, uint64_t until_ns)
 {
     uprobe_until(watch->engine, until_ns);

@@ -62,6 +62,9 @@ size_t probe_watch_drain(struct probe_watch *watch, uint64_t now_ns);
 /* Adds to what the caller has counted elsewhere. */
 void probe_watch_count(const struct probe_watch *watch, struct probe_watch_counts *counts);
 
+/* Nothing that began before this moment is written. */
+void probe_watch_since(struct probe_watch *watch, uint64_t since_ns);
+
 /* Nothing that comes after this moment is written. */
 void probe_watch_until(struct probe_watch *watch, uint64_t until_ns);
 

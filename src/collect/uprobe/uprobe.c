@@ -28,6 +28,7 @@ struct uprobe {
     void *state;
     enum uprobe_way way;
     struct ifg_error why; /* not BPF */
+    uint64_t since_ns;    /* nothing of before is told */
     uint64_t until_ns;    /* 0: without end */
 };
 
@@ -233,7 +234,7 @@ void uprobe_remove(struct uprobe *engine, pid_t pid)
 struct listener {
     uprobe_seen *seen;
     void *user;
-    uint64_t until_ns;
+    uint64_t since_ns, until_ns;
 };
 
 static void pass_if_in_time(const struct uprobe_event *event, void *user)
@@ -241,17 +242,23 @@ static void pass_if_in_time(const struct uprobe_event *event, void *user)
     const struct listener *listener = user;
     uint64_t at_ns = event->kind == UPROBE_CALL ? event->end_ns : event->start_ns;
 
-    if (at_ns <= listener->until_ns)
+    if (event->start_ns >= listener->since_ns && at_ns <= listener->until_ns)
         listener->seen(event, listener->user);
 }
 
 size_t uprobe_read(struct uprobe *engine, uprobe_seen *seen, void *user)
 {
-    struct listener listener = { seen, user, engine->until_ns };
+    struct listener listener = { seen, user, engine->since_ns,
+                                 engine->until_ns ? engine->until_ns : UINT64_MAX };
 
-    if (engine->until_ns)
+    if (engine->since_ns || engine->until_ns)
         return engine->backend->read(engine->state, pass_if_in_time, &listener);
     return engine->backend->read(engine->state, seen, user);
+}
+
+void uprobe_since(struct uprobe *engine, uint64_t since_ns)
+{
+    engine->since_ns = since_ns;
 }
 
 void uprobe_until(struct uprobe *engine, uint64_t until_ns)

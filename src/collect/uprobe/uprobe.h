@@ -121,6 +121,9 @@ void uprobe_remove(struct uprobe *engine, pid_t pid);
 /* Delivers what is there, oldest first within a thread. Returns how many events that were. */
 size_t uprobe_read(struct uprobe *engine, uprobe_seen *seen, void *user);
 
+/* From now on nothing is delivered that began before this moment. */
+void uprobe_since(struct uprobe *engine, uint64_t since_ns);
+
 /* From now on nothing is delivered that began, or calls that ended, after this moment. */
 void uprobe_until(struct uprobe *engine, uint64_t until_ns);
 

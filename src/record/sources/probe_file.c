@@ -54,6 +54,14 @@ static bool begin(void *state)
     return true;
 }
 
+/* A program that was running before is recorded from now on; its probes are older. */
+static void start(void *state)
+{
+    struct probed *probed = state;
+
+    probe_watch_since(probed->watch, probed->recording->since_ns);
+}
+
 static size_t fds(const void *state, int *out_fds)
 {
     out_fds[0] = probe_watch_fd(((const struct probed *)state)->watch);
@@ -102,6 +110,7 @@ const struct source source_probe_file = {
     .open = open_source,
     .attach = attach,
     .begin = begin,
+    .start = start,
     .processes = processes,
     .fds = fds,
     .work = work,
