@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "analyze/stats.h"
+#include "base/csv.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/csv.h"
 #include "cli/name_filter.h"
 #include "cli/stats_functions.h"
 #include "cli/stats_memory.h"
@@ -233,7 +233,7 @@ static void write_csv(const struct stats *stats, size_t rows, struct ifg_bytes *
     for (size_t i = 0; i < rows; i++) {
         const struct stats_row *row = &stats->rows[i];
 
-        csv_put(out, row->name);
+        ifg_csv_put(out, row->name, ",");
         cli_print(out, ",%llu,%llu,%lld,%.17g,%.17g,%llu", (unsigned long long)row->count,
                   (unsigned long long)row->total_ns, (long long)row->self_ns, row->mean_ns,
                   row->sd_ns, (unsigned long long)row->min_ns);

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/compare_output.h"
-#include "cli/csv.h"
 
 /* Where fields go: an open JSON object, or a line of CSV (its header if `header`). */
 struct sink {
@@ -26,7 +26,7 @@ static bool begin_field(struct sink *sink, const char *key)
         ifg_bytes_put(sink->csv, ",", 1);
     sink->begun = true;
     if (sink->header)
-        csv_put(sink->csv, key);
+        ifg_csv_put(sink->csv, key, ",");
     return !sink->header;
 }
 
@@ -55,7 +55,7 @@ static void put_flag(struct sink *sink, const char *key, bool value)
     if (sink->json)
         ifg_json_put_bool(sink->json, key, value);
     else if (begin_field(sink, key))
-        csv_put(sink->csv, value ? "true" : "false");
+        ifg_csv_put(sink->csv, value ? "true" : "false", ",");
 }
 
 static void put_text(struct sink *sink, const char *key, const char *text)
@@ -63,7 +63,7 @@ static void put_text(struct sink *sink, const char *key, const char *text)
     if (sink->json)
         ifg_json_put_string(sink->json, key, text ? text : "");
     else if (begin_field(sink, key))
-        csv_put(sink->csv, text ? text : "");
+        ifg_csv_put(sink->csv, text ? text : "", ",");
 }
 
 static double known_or_nan(bool known, double value)

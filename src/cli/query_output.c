@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/csv.h"
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "cli/csv.h"
 
 #define FLUSH_BYTES  (64u << 10)
 #define OUTPUT_MAX   (256u << 20) /* of one row and what waits before it */
@@ -141,7 +141,7 @@ static void csv_value(struct query_output *output, const struct query_value *val
     if (value->type != QUERY_TEXT)
         put_plain(&output->out, value, true);
     else if (*value->text)
-        csv_put(&output->out, value->text);
+        ifg_csv_put(&output->out, value->text, ",");
     else
         ifg_bytes_put(&output->out, "\"\"", 2); /* not NULL */
 }
@@ -309,7 +309,7 @@ int query_output_begin(struct query_output *output, const struct query *query)
         for (size_t i = 0; i < output->columns; i++) {
             if (i)
                 ifg_bytes_put(&output->out, ",", 1);
-            csv_put(&output->out, query_column_name(query, i));
+            ifg_csv_put(&output->out, query_column_name(query, i), ",");
         }
         ifg_bytes_put(&output->out, "\r\n", 2);
     } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Functions of the program by samples: a table, JSON, CSV. */
+#include "base/csv.h"
 #include "cli/stats_functions.h"
 
 #include <stdio.h>
@@ -8,7 +9,6 @@
 
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "cli/csv.h"
 #include "cli/module_name.h"
 
 #define OUTPUT_MAX   (1u << 30)
@@ -79,14 +79,14 @@ static void write_csv(const struct hot *hot, size_t rows, struct ifg_bytes *out)
     for (size_t i = 0; i < rows; i++) {
         const struct hot_row *row = &hot->rows[i];
 
-        csv_put(out, row->name);
+        ifg_csv_put(out, row->name, ",");
         cli_print(out, ",%d,%llu,%llu,%.17g,%.17g,%llu,", row->guessed,
                   (unsigned long long)row->self, (unsigned long long)row->total,
                   share_of(row->self, hot->samples), share_of(row->total, hot->samples),
                   (unsigned long long)row->total_inferred);
-        csv_put(out, row->module);
+        ifg_csv_put(out, row->module, ",");
         cli_print(out, ",");
-        csv_put(out, row->file);
+        ifg_csv_put(out, row->file, ",");
         cli_print(out, ",%u\r\n", row->line);
     }
 }

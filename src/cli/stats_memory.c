@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Memory by phase, and allocations by function: see stats_memory.h. */
+#include "base/csv.h"
 #include "cli/stats_memory.h"
 
 #include <math.h>
@@ -10,7 +11,6 @@
 #include "analyze/heap.h"
 #include "cli/cli.h"
 #include "cli/text.h"
-#include "cli/csv.h"
 #include "cli/module_name.h"
 #include "cli/stats_functions.h"
 #include "export/documents.h"
@@ -108,7 +108,7 @@ static void phases_csv(const struct ml_input *input, size_t rows, struct ifg_byt
         const struct memory_phase *phase = &input->memory->phases[i];
         char label[300];
 
-        csv_put(out, memory_phase_label(input, phase, label, sizeof label));
+        ifg_csv_put(out, memory_phase_label(input, phase, label, sizeof label), ",");
         cli_print(out, ",%u,%llu,%llu,%.0f,%.0f,%.0f,%.0f,%d,%.0f\r\n", phase->pid,
                   (unsigned long long)phase->count, (unsigned long long)phase->coarse,
                   phase->most.before, phase->most.peak, phase->most.after,
@@ -220,12 +220,12 @@ static void allocations_csv(const struct ml_input *input, size_t rows, struct if
     for (size_t i = 0; i < rows; i++) {
         const struct heap_row *row = &input->heap->functions.rows[i];
 
-        csv_put(out, row->name);
+        ifg_csv_put(out, row->name, ",");
         cli_print(out, ",%d,%.0f,%.0f,%llu,%.0f,%.0f,%llu,%.0f,%llu,", row->guessed,
                   row->peak.bytes, heap_error(&row->peak), (unsigned long long)row->peak.count,
                   row->all.bytes, heap_error(&row->all), (unsigned long long)row->all.count,
                   row->kept.bytes, (unsigned long long)row->kept.count);
-        csv_put(out, row->module);
+        ifg_csv_put(out, row->module, ",");
         cli_print(out, "\r\n");
     }
 }

@@ -19,7 +19,7 @@ struct csv {
 
 static void put_field(const struct csv *csv, struct ifg_bytes *out, const char *text)
 {
-    export_bytes_csv(out, text, csv->separator);
+    ifg_csv_put(out, text, csv->separator);
     export_bytes_text(out, csv->separator);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/csv.h"
 #include "export/digits.h"
 #include "export/export.h"
 
@@ -184,9 +185,6 @@ static inline void export_put_cached(struct export_sink *sink, const struct expo
 
 void export_bytes_text(struct ifg_bytes *bytes, const char *text);
 void export_bytes_uint(struct ifg_bytes *bytes, uint64_t value);
-
-/* RFC 4180: quoted if it has to be. */
-void export_bytes_csv(struct ifg_bytes *bytes, const char *text, const char *separator);
 
 /* A string as JSON, quotes included. */
 void export_bytes_json(struct ifg_bytes *bytes, const char *text);

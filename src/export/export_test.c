@@ -75,31 +75,6 @@ static void doubles_read_back_the_same(void)
     CHECK_STR(text, "42");
 }
 
-static const char *csv(const char *text, const char *separator)
-{
-    static struct ifg_bytes bytes;
-
-    ifg_bytes_fini(&bytes);
-    ifg_bytes_init(&bytes, 4096);
-    export_bytes_csv(&bytes, text, separator);
-    ifg_bytes_put(&bytes, "", 1);
-    return (const char *)bytes.data;
-}
-
-static void csv_quotes_what_needs_it(void)
-{
-    CHECK_STR(csv("plain", ","), "plain");
-    CHECK_STR(csv("", ","), "");
-    CHECK_STR(csv("a,b", ","), "\"a,b\"");
-    CHECK_STR(csv("a,b", ";"), "a,b");
-    CHECK_STR(csv("a;b", ";"), "\"a;b\"");
-    CHECK_STR(csv("say \"hi\"", ","), "\"say \"\"hi\"\"\"");
-    CHECK_STR(csv("\"", ","), "\"\"\"\"");
-    CHECK_STR(csv("two\nlines", ","), "\"two\nlines\"");
-    CHECK_STR(csv("cr\r", ","), "\"cr\r\"");
-    CHECK_STR(csv(" space", ","), "\" space\"");
-}
-
 static void lanes_never_overlap(void)
 {
     struct lanes lanes = { 0 };
@@ -242,7 +217,6 @@ static void every_format_survives_any_failed_allocation(void)
 }
 
 TAP_MAIN(TAP_CASE(integers_are_what_printf_writes), TAP_CASE(doubles_read_back_the_same),
-         TAP_CASE(csv_quotes_what_needs_it), TAP_CASE(lanes_never_overlap),
-         TAP_CASE(the_sink_writes_everything), TAP_CASE(a_full_disk_is_told_once_at_the_end),
-         TAP_CASE(a_cancelled_export_leaves_nothing),
+         TAP_CASE(lanes_never_overlap), TAP_CASE(the_sink_writes_everything),
+         TAP_CASE(a_full_disk_is_told_once_at_the_end), TAP_CASE(a_cancelled_export_leaves_nothing),
          TAP_CASE(every_format_survives_any_failed_allocation))

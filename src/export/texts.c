@@ -37,26 +37,6 @@ void export_bytes_uint(struct ifg_bytes *bytes, uint64_t value)
     ifg_bytes_put(bytes, digits, (size_t)(export_uint(digits, value) - digits));
 }
 
-void export_bytes_csv(struct ifg_bytes *bytes, const char *text, const char *separator)
-{
-    size_t length = strlen(text);
-    bool plain = !strpbrk(text, "\"\r\n") && (!*separator || !strstr(text, separator));
-
-    if (length && (text[0] == ' ' || text[length - 1] == ' '))
-        plain = false;
-    if (plain) {
-        ifg_bytes_put(bytes, text, length);
-        return;
-    }
-    ifg_bytes_put(bytes, "\"", 1);
-    for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
-        ifg_bytes_put(bytes, text, (size_t)(quote + 1 - text));
-        ifg_bytes_put(bytes, "\"", 1);
-    }
-    export_bytes_text(bytes, text);
-    ifg_bytes_put(bytes, "\"", 1);
-}
-
 void export_bytes_json(struct ifg_bytes *bytes, const char *text)
 {
     struct ifg_json json = { bytes, false };

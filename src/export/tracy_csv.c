@@ -69,9 +69,9 @@ static void put_name(const struct tracy *tracy, uint32_t index, struct ifg_bytes
 static void put_place(const struct tracy *tracy, struct ifg_bytes *out, const char *name,
                       const struct timeline_place *place)
 {
-    export_bytes_csv(out, name[0] ? name : place->function, tracy->separator);
+    ifg_csv_put(out, name[0] ? name : place->function, tracy->separator);
     export_bytes_text(out, tracy->separator);
-    export_bytes_csv(out, place->file, tracy->separator);
+    ifg_csv_put(out, place->file, tracy->separator);
     export_bytes_text(out, tracy->separator);
     export_bytes_uint(out, place->line);
     export_bytes_text(out, tracy->separator);
@@ -140,7 +140,7 @@ static void put_value(struct tracy *tracy, const struct timeline_attribute *attr
     if (!value)
         return;
     if (value->type == TRACE_VALUE_STRING)
-        export_bytes_csv(&tracy->row, value->text, tracy->separator);
+        ifg_csv_put(&tracy->row, value->text, tracy->separator);
     else
         ifg_bytes_put(&tracy->row, digits,
                       (size_t)(export_uint(digits, value->unsigned_value) - digits));

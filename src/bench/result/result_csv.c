@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "bench/result/result_internal.h"
 
 /* docs/bench.md lists what each is; values are those of the JSON. */
@@ -24,18 +25,7 @@ static void put_plain(struct ifg_bytes *out, const char *text)
 
 static void put_text(struct ifg_bytes *out, const char *text)
 {
-    text = text_or_empty(text);
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        put_plain(out, text);
-    } else {
-        put_plain(out, "\"");
-        for (; *text; text++) {
-            if (*text == '"')
-                put_plain(out, "\"");
-            ifg_bytes_put(out, text, 1);
-        }
-        put_plain(out, "\"");
-    }
+    ifg_csv_put(out, text_or_empty(text), ",");
     put_plain(out, ",");
 }
 
