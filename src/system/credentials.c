@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/small_file.h"
+#include "system/maps.h"
 
 #define STATUS_BYTES   16384
 #define CAPABILITY_END 64
@@ -138,13 +139,11 @@ void credentials_own(struct credentials *out)
 
 bool credentials_are_guarded(pid_t pid, const struct credentials *who)
 {
-    struct stat entry;
-    char path[48];
+    uid_t owner;
 
     /* What cannot be dumped belongs to root in /proc. */
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    return who->is_set_id || (who->uid != 0 && who->permitted) || stat(path, &entry) < 0 ||
-           entry.st_uid != who->uid;
+    return who->is_set_id || (who->uid != 0 && who->permitted) || !maps_owner(pid, &owner) ||
+           owner != who->uid;
 }
 
 void credentials_nobody(struct credentials *out)

@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define LINES_MAX 262144u
+#define LINES_MAX  262144u
+#define PATH_BYTES 32
 
 static const char deleted_mark[] = " (deleted)";
 
@@ -62,12 +64,28 @@ bool map_parse(const char *line, struct map_line *out_map)
     return true;
 }
 
+static const char *path_of(pid_t pid, char out_path[PATH_BYTES])
+{
+    snprintf(out_path, PATH_BYTES, "/proc/%d/maps", (int)pid);
+    return out_path;
+}
+
+bool maps_owner(pid_t pid, uid_t *out_owner)
+{
+    char path[PATH_BYTES];
+    struct stat entry;
+
+    if (stat(path_of(pid, path), &entry) < 0)
+        return false;
+    *out_owner = entry.st_uid;
+    return true;
+}
+
 bool maps_open(pid_t pid, struct maps *out_maps)
 {
-    char path[64];
+    char path[PATH_BYTES];
 
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    out_maps->file = fopen(path, "re");
+    out_maps->file = fopen(path_of(pid, path), "re");
     out_maps->lines = 0;
     return out_maps->file != NULL;
 }

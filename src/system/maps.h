@@ -33,6 +33,8 @@ struct maps {
 
 /* False, with errno, if the process cannot be looked into. */
 bool maps_open(pid_t pid, struct maps *out_maps);
+/* Whom the file belongs to: root, not its user, if the process cannot be dumped. */
+bool maps_owner(pid_t pid, uid_t *out_owner);
 bool maps_next(struct maps *maps, struct map_line *out_map);
 bool maps_next_file(struct maps *maps, struct map_line *out_map); /* mappings of files only */
 void maps_close(struct maps *maps);

@@ -65,6 +65,7 @@ static void our_own_are_read(void)
 {
     struct map_line map;
     struct maps maps;
+    uid_t owner;
     bool code = false;
 
     REQUIRE(maps_open(getpid(), &maps));
@@ -73,6 +74,9 @@ static void our_own_are_read(void)
     maps_close(&maps);
     CHECK(code);
     CHECK(!maps_open(0x3fffffff, &maps));
+    REQUIRE(maps_owner(getpid(), &owner));
+    CHECK_UINT(owner, getuid());
+    CHECK(!maps_owner(0x3fffffff, &owner));
 }
 
 TAP_MAIN(TAP_CASE(lines_are_read), TAP_CASE(nonsense_is_refused), TAP_CASE(our_own_are_read))

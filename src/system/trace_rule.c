@@ -14,6 +14,7 @@
 
 #include "base/small_file.h"
 #include "system/credentials.h"
+#include "system/maps.h"
 
 struct question {
     pid_t pid;
@@ -63,12 +64,10 @@ static enum ifg_status refuse(pid_t pid, struct ifg_error *err)
     uint64_t scope = ifg_read_number("/proc/sys/kernel/yama/ptrace_scope");
     struct credentials target;
     enum ifg_status status = credentials_of(pid, &target, err);
-    struct stat entry;
-    char path[32];
+    uid_t owner;
 
     if (status)
         return status;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
     if (target.uid != getuid() || target.effective_uid != getuid())
         return ifg_fail(err, IFG_PERMISSION,
                         "process %d belongs to user %u, and the capabilities of this program are "
@@ -79,7 +78,7 @@ static enum ifg_status refuse(pid_t pid, struct ifg_error *err)
                         "process %d has more rights than you (a set-user-id program, or one with "
                         "capabilities); use sudo",
                         (int)pid);
-    if (stat(path, &entry) == 0 && entry.st_uid != getuid())
+    if (maps_owner(pid, &owner) && owner != getuid())
         return ifg_fail(err, IFG_PERMISSION,
                         "process %d protects its memory (it is not dumpable); use sudo", (int)pid);
     if (scope != IFG_NO_NUMBER && scope > 0)

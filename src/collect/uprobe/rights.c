@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collect/uprobe/uprobe_internal.h"
+#include "system/maps.h"
 
 #define INSTEAD                                                                                    \
     "without rights, start the program under `inferogram record -- COMMAND`, or try --hook inject"
@@ -245,28 +246,25 @@ __attribute__((noinline)) static int watched(int value)
 int uprobe_open_own_code(const void *function, uint64_t *out_offset)
 {
     uintptr_t address = (uintptr_t)function;
-    char line[4400];
+    struct map_line map;
+    struct maps maps;
     char path[96];
     int fd = -1;
-    FILE *maps = fopen("/proc/self/maps", "re");
 
     *out_offset = 0;
-    while (maps && fgets(line, sizeof line, maps)) {
-        char *at = line;
-        uint64_t begin = strtoull(at, &at, 16);
-        uint64_t end = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
-
-        if (address < begin || address >= end || strlen(at) < 6)
+    if (!maps_open(getpid(), &maps))
+        return -1;
+    while (fd < 0 && maps_next_file(&maps, &map)) {
+        if (address < map.start || address >= map.end)
             continue;
-        *out_offset = address - begin + strtoull(at + 6, NULL, 16); /* after " r-xp " */
-        snprintf(path, sizeof path, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, begin, end);
+        *out_offset = address - map.start + map.offset;
+        snprintf(path, sizeof path, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, map.start,
+                 map.end);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0) /* not allowed to everybody */
             fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-        break;
     }
-    if (maps)
-        fclose(maps);
+    maps_close(&maps);
     return fd;
 }
 
@@ -315,12 +313,12 @@ static void check_way(enum uprobe_way way, struct uprobe_right *out_right)
 static void check_memory(struct uprobe_right *out_right)
 {
     struct ifg_error err = { .message = "" };
-    char path[48];
+    struct maps maps = { .file = NULL };
     char byte = 0;
     int ready[2];
-    int fd = -1;
     pid_t child = -1;
 
+    out_right->works = false;
     if (pipe2(ready, O_CLOEXEC) == 0) {
         child = fork();
         if (child == 0) {
@@ -329,21 +327,17 @@ static void check_memory(struct uprobe_right *out_right)
                 pause();
             _exit(0);
         }
-        if (child > 0 && read(ready[0], &byte, 1) == 1) {
-            snprintf(path, sizeof path, "/proc/%d/maps", (int)child);
-            fd = open(path, O_RDONLY | O_CLOEXEC);
-        }
-        if (fd < 0)
+        if (child > 0 && read(ready[0], &byte, 1) == 1)
+            out_right->works = maps_open(child, &maps);
+        if (!out_right->works)
             uprobe_refused(&err, UPROBE_READ_MEMORY, errno, "cannot look into processes of others");
         close(ready[0]);
         close(ready[1]);
     } else {
         ifg_fail_errno(&err, "pipe2");
     }
-    out_right->works = fd >= 0;
     snprintf(out_right->message, sizeof out_right->message, "%s", err.message);
-    if (fd >= 0)
-        close(fd);
+    maps_close(&maps);
     if (child > 0) {
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
