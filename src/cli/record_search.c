@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "cli/record.h"
-#include "record/attached.h"
+#include "collect/ort_attach/libraries.h"
 #include "record/process.h"
 
 #define CANDIDATES_MAX 64
@@ -86,7 +86,7 @@ enum ifg_status record_find_process(struct record_request *request, struct ifg_e
             close(fd);
             break;
         }
-        if (attached_has_runtime(search->found[chosen].pid))
+        if (ort_process_has_runtime(search->found[chosen].pid))
             break;
     }
     if (chosen == search->count)

@@ -2,6 +2,9 @@
 /* The numbers that all sources of a recording share: see sink.h. */
 #include "collect/sink.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/alloc.h"
 
 #define CLOCKS_MAX    256u
@@ -79,4 +82,12 @@ void sink_instrument(struct sink *sink, const char *name, enum trace_instrument_
                      const char *reason)
 {
     sink->calls->instrument(sink->user, name, state, reason);
+}
+
+void sink_count(struct sink *sink, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    trace_writer_fact(sink->writer, key, text);
 }

@@ -74,5 +74,7 @@ uint32_t sink_location(struct sink *sink, struct trace_location location);
 
 void sink_instrument(struct sink *sink, const char *name, enum trace_instrument_state state,
                      const char *reason);
+/* A fact of the trace that is a number. */
+void sink_count(struct sink *sink, const char *key, uint64_t value);
 
 #endif

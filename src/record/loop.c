@@ -17,10 +17,6 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
-#include "record/allocated.h"
-#include "record/attached.h"
-#include "record/resourced.h"
-#include "record/sampled.h"
 
 #define MS 1000000ull
 
@@ -84,7 +80,7 @@ enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
         uint32_t clock;
         uint32_t process = target_process(target, &clock);
 
-        resourced_know(session, pid, process, clock);
+        sources_defined(&session->sources, pid, process, clock);
     }
     return IFG_OK;
 }
@@ -111,20 +107,16 @@ void session_close_target(struct session *session, struct target *target,
 void session_fill_progress(struct session *session, struct session_progress *out_progress)
 {
     struct target_counts counts = session->ended;
-    struct ort_attach_counts outside = { 0 };
-
-    if (session->attach)
-        ort_attach_count(session->attach, &outside);
     for (struct target *t = session->targets; t; t = target_next(t))
         target_count(t, &counts);
     out_progress->seconds = (double)(ifg_monotonic_ns() - session->recording.begin_ns) * 1e-9;
-    out_progress->events = counts.events + outside.events;
-    out_progress->inferences = counts.inferences + outside.inferences;
-    out_progress->dropped = counts.dropped + outside.lost;
-    out_progress->models = counts.models + outside.models;
-    out_progress->threads = counts.threads + outside.threads;
+    out_progress->events = counts.events;
+    out_progress->inferences = counts.inferences;
+    out_progress->dropped = counts.dropped;
+    out_progress->models = counts.models;
+    out_progress->threads = counts.threads;
     out_progress->bytes = trace_writer_bytes(session->recording.sink.writer);
-    out_progress->processes = session->processes + outside.processes;
+    out_progress->processes = session->processes;
     sources_count(&session->sources, out_progress);
 }
 
@@ -228,6 +220,7 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
 {
     static pid_t pids[DESCENDANTS_MAX];
     bool known_too = now_ns >= session->next_exec_check_ns;
+    bool is_outside = sources_any_creator(&session->sources);
     size_t count = 0;
 
     if (session->root_ended)
@@ -237,14 +230,12 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
     pids[count++] = session->recording.root;
     count += process_descendants(session->recording.root, pids + 1, DESCENDANTS_MAX - 1);
     look_for_runtimes(session, pids, count, now_ns);
-    attached_look(session, pids, count);
     sources_processes(&session->sources, pids, count);
-    resourced_look(session, pids, count);
     for (size_t i = 0; i < count; i++) {
         int fd;
 
         /* What is watched from outside rarely gets the library later. */
-        if ((!known_too && (session->attach || has_target(session, pids[i]))) ||
+        if ((!known_too && (is_outside || has_target(session, pids[i]))) ||
             process_open_region(pids[i], &fd, NULL) != IFG_OK)
             continue;
         if (!target_belongs_to(fd, pids[i]))
@@ -260,10 +251,10 @@ void session_note_command(struct session *session)
     int status;
     pid_t ended;
 
-    if (!session->root_ended && session->resources &&
+    if (!session->root_ended && sources_any_ended(&session->sources) &&
         waitid(P_PID, (id_t)session->recording.root, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid)
-        resourced_ended(session, session->recording.root);
+        sources_ended(&session->sources, session->recording.root);
     ended = session->root_ended ? 0 : waitpid(session->recording.root, &status, WNOHANG);
     if (ended == session->recording.root) {
         session->root_ended = true;
@@ -348,6 +339,7 @@ static void sleep_until_something(struct session *session)
                             : session->sleep_ns;
     struct timespec limit = { 0, (long)sleep_ns };
     nfds_t count = 0;
+    nfds_t first_source;
     unsigned pids = 0;
 
     polled[count++] = (struct pollfd){ session->signal_fd, POLLIN, 0 };
@@ -355,19 +347,18 @@ static void sleep_until_something(struct session *session)
         polled[count++] = (struct pollfd){ session->rendezvous.inotify, POLLIN, 0 };
     if (session->root_pidfd >= 0)
         polled[count++] = (struct pollfd){ session->root_pidfd, POLLIN, 0 };
-    if (session->attach && ort_attach_fd(session->attach) >= 0)
-        polled[count++] = (struct pollfd){ ort_attach_fd(session->attach), POLLIN, 0 };
-    if (session->map_watch)
-        polled[count++] = (struct pollfd){ map_watch_fd(session->map_watch), POLLIN, 0 };
-    if (sampled_fd(session) >= 0)
-        polled[count++] = (struct pollfd){ sampled_fd(session), POLLIN, 0 };
+    first_source = count;
     for (size_t i = 0, last = sources_fds(&session->sources, fds, POLLED_SOURCES); i < last; i++)
         polled[count++] = (struct pollfd){ fds[i], POLLIN, 0 };
     for (struct target *t = session->targets; t && pids < POLLED_TARGETS; t = target_next(t))
         if (target_pidfd(t) >= 0)
             polled[count + pids++] = (struct pollfd){ target_pidfd(t), POLLIN, 0 };
-    if (ppoll(polled, count + pids, &limit, NULL) > 0)
-        session->next_look_ns = 0;
+    if (ppoll(polled, count + pids, &limit, NULL) <= 0)
+        return;
+    session->next_look_ns = 0;
+    for (nfds_t i = first_source; i < count; i++)
+        if (polled[i].revents & (POLLERR | POLLHUP | POLLNVAL))
+            sources_hung_up(&session->sources, polled[i].fd);
 }
 
 static void note_root_end(struct session *session)
@@ -403,20 +394,13 @@ static void drain_all(struct session *session, uint64_t now_ns)
         if (full > fullest)
             fullest = full;
     }
-    attached_take_maps(session);
-    if (session->attach && ort_attach_work(session->attach, now_ns) && session->targets)
-        any = true;
     if (sources_work(&session->sources, now_ns, !session->targets))
         any = true;
-    sampled_work(session, now_ns);
-    if (allocated_work(session, now_ns))
-        any = true;
-    resourced_work(session, now_ns);
     if (fullest >= FULL_PERCENT)
         session->sleep_ns = 0;
     else if (any)
         session->sleep_ns = SLEEP_BUSY_NS;
-    else if (!session->targets && (session->attach || sources_any_wakes(&session->sources)))
+    else if (!session->targets && sources_any_wakes(&session->sources))
         session->sleep_ns = SLEEP_OUTSIDE_NS;
     else if (session->sleep_ns < SLEEP_QUIET_NS)
         session->sleep_ns += session->sleep_ns / 4 + 100000;

@@ -14,10 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
-#include "record/allocated.h"
-#include "record/attached.h"
 #include "record/hold.h"
-#include "record/sampled.h"
 #include "record/session_internal.h"
 
 #define PAUSE_MS       10
@@ -27,6 +24,7 @@
 /* A process that has a runtime, described while it is there. */
 struct waiting {
     struct session *session;
+    struct map_watch *maps; /* NULL: nobody tells of libraries as they are mapped */
     struct process_info candidates[CANDIDATES_MAX];
     size_t candidate_count;
 };
@@ -43,19 +41,14 @@ static bool is_wanted(const struct session_options *options, pid_t pid)
                               : process_matches_path(&info, options->next_path);
 }
 
-static void consider(struct waiting *waiting, pid_t pid, bool now)
+static void consider(struct waiting *waiting, pid_t pid, enum source_look how)
 {
-    struct ort_attach *attach = waiting->session->attach;
-    struct ort_attach_sight sight;
     struct process_info *info = &waiting->candidates[waiting->candidate_count % CANDIDATES_MAX];
 
-    if (pid == getpid() || ort_attach_look(attach, pid, now, &sight, NULL) != IFG_OK)
+    if (pid == getpid() || trace_rule_check(pid, NULL) ||
+        !is_wanted(waiting->session->options, pid) ||
+        !sources_consider(&waiting->session->sources, pid, how))
         return;
-    if (!sight.watched) {
-        if (now)
-            ort_attach_forget(attach, pid);
-        return;
-    }
     for (size_t i = 0; i < CANDIDATES_MAX; i++)
         if (waiting->candidates[i].pid == pid)
             return;
@@ -68,38 +61,27 @@ static void on_mapping(const struct map_seen *seen, void *user)
     struct waiting *waiting = user;
     struct hold hold;
 
-    if (trace_rule_check(seen->pid, NULL) ||
-        !ort_attach_may_be(waiting->session->attach, seen->pid, seen->path, seen->device,
-                           seen->inode) ||
+    if (trace_rule_check(seen->pid, NULL) || !sources_may_be(&waiting->session->sources, seen) ||
         !is_wanted(waiting->session->options, seen->pid))
         return;
     /* The kernel takes its time with a first probe; a program may need less for its first session.
      */
     hold_thread(&hold, seen->tid, false);
-    consider(waiting, seen->pid, true);
+    consider(waiting, seen->pid, SOURCE_LOOK_MAPPED);
     hold_release(&hold);
 }
 
 /* Who has a runtime already may create a session any time: a notebook whose import is done. */
 static bool watch_earlier(pid_t pid, void *user)
 {
-    struct waiting *waiting = user;
-
-    if (!is_wanted(waiting->session->options, pid) || trace_rule_check(pid, NULL) ||
-        !attached_has_runtime(pid))
-        return true;
-    ort_attach_was_there(waiting->session->attach, pid);
-    consider(waiting, pid, true);
+    consider(user, pid, SOURCE_LOOK_EARLIER);
     return true;
 }
 
 /* Where the kernel does not tell. */
 static bool look_at(pid_t pid, void *user)
 {
-    struct waiting *waiting = user;
-
-    if (is_wanted(waiting->session->options, pid) && !trace_rule_check(pid, NULL))
-        consider(waiting, pid, false);
+    consider(user, pid, SOURCE_LOOK_POLLED);
     return true;
 }
 
@@ -127,16 +109,16 @@ static enum ifg_status wait_for_creator(struct waiting *waiting, pid_t *out_pid,
     for (;;) {
         struct pollfd polled[2] = { { session->signal_fd, POLLIN, 0 }, { -1, POLLIN, 0 } };
         uint64_t now_ns = ifg_monotonic_ns();
+        bool watches;
 
-        if (session->map_watch) {
-            map_watch_read(session->map_watch, on_mapping, waiting);
-            polled[1].fd = map_watch_fd(session->map_watch);
+        if (waiting->maps) {
+            map_watch_read(waiting->maps, on_mapping, waiting);
+            polled[1].fd = map_watch_fd(waiting->maps);
         } else if (now_ns >= next_poll_ns) {
             process_each(look_at, waiting);
             next_poll_ns = now_ns + POLL_EVERY_NS;
         }
-        ort_attach_work(session->attach, now_ns);
-        *out_pid = ort_attach_creator(session->attach);
+        *out_pid = sources_creator(&session->sources, now_ns, &watches);
         if (*out_pid)
             return IFG_OK;
         if (is_stopped(session))
@@ -148,14 +130,13 @@ static enum ifg_status wait_for_creator(struct waiting *waiting, pid_t *out_pid,
                             "was recorded",
                             timeout_s);
         /* Probes do not wake anybody for a single call: while there are some, look often. */
-        poll(polled, 2, ort_attach_watches(session->attach) ? PAUSE_MS : 5 * PAUSE_MS);
+        poll(polled, 2, watches ? PAUSE_MS : 5 * PAUSE_MS);
     }
 }
 
 enum ifg_status session_begin_next(struct session *session, struct ifg_error *err)
 {
     struct waiting *waiting = ifg_alloc(1, sizeof *waiting);
-    struct ort_attach_sight sight;
     struct ifg_error why = { .message = "" };
     enum ifg_status status;
     pid_t pid = 0;
@@ -163,14 +144,10 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     if (!waiting)
         return ifg_fail_no_memory(err, NULL);
     waiting->session = session;
-    status = attached_begin(session, 0, &sight, err);
-    if (!status)
-        status = sources_open(&session->sources, &session->recording, err);
-    if (!status)
-        status = ort_attach_prepare(session->attach, err);
+    status = sources_open(&session->sources, &session->recording, err);
     if (!status) {
-        if (map_watch_open(&session->map_watch, &why) != IFG_OK)
-            session->map_watch = NULL;
+        if (map_watch_open(&waiting->maps, &why) != IFG_OK)
+            waiting->maps = NULL;
         process_each(watch_earlier, waiting);
     }
     if (!status && session->options->expecting)
@@ -180,8 +157,7 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     for (size_t i = 0; !status && i < CANDIDATES_MAX; i++)
         if (waiting->candidates[i].pid == pid)
             session->next = waiting->candidates[i];
-    map_watch_close(session->map_watch);
-    session->map_watch = NULL;
+    map_watch_close(waiting->maps);
     ifg_free(waiting);
     if (!status && trace_rule_applies())
         status = traced_open(pid, &session->traced, err);
@@ -192,11 +168,7 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     snprintf(session->result->program, sizeof session->result->program, "%s",
              session->next.pid ? process_short_name(&session->next) : "program");
     status = session_open_output(session, session->result->program, pid, err);
-    if (!status) {
-        attached_write(session, pid);
+    if (!status)
         sources_begin(&session->sources);
-        sampled_begin(session, pid, false);
-        allocated_begin(session);
-    }
     return status;
 }

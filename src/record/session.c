@@ -15,22 +15,18 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
-#include "collect/perf/profile.h"
-#include "record/allocated.h"
-#include "record/attached.h"
 #include "record/confined.h"
 #include "record/fault.h"
 #include "record/host.h"
-#include "record/sampled.h"
 #include "record/process.h"
 #include "record/program.h"
 #include "record/redact.h"
-#include "record/resourced.h"
 #include "wire/wire.h"
 
 /* A recorder that is killed loses at most this much, plus one pass of the loop. */
 #define FLUSH_AFTER_NS 150000000ull
 #define FLUSH_SOON_NS  100000000ull /* while somebody looks */
+#define WORKERS_MAX    512
 
 static void default_path(const char *program, pid_t pid, char *out, size_t size)
 {
@@ -91,7 +87,6 @@ enum ifg_status session_open_output(struct session *session, const char *program
     session->context.monotonic_begin_ns = session->recording.begin_ns;
     session->context.counter_begin = ifg_counter_read();
     write_facts(session);
-    resourced_open(session);
     return IFG_OK;
 }
 
@@ -118,20 +113,6 @@ static enum ifg_status prepare_environment(struct session *session, const char *
     return status;
 }
 
-/* Whether there can be probes has to be known before the program runs for nothing. */
-static enum ifg_status prepare_probes(struct session *session, struct ifg_error *err)
-{
-    struct ort_attach_sight sight;
-    enum ifg_status status = attached_begin(session, 0, &sight, err);
-
-    if (!status)
-        status = ort_attach_prepare(session->attach, err);
-    if (!status)
-        attached_watch_maps(session);
-    session->result->hooked = !status;
-    return status;
-}
-
 static enum ifg_status begin_launch(struct session *session, bool *out_cannot_start,
                                     struct ifg_error *err)
 {
@@ -149,12 +130,10 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
         return status;
     }
     status = prepare_environment(session, path, err);
-    if (!status && session->options->hook == SESSION_HOOK_UPROBE)
-        status = prepare_probes(session, err);
     if (!status)
         status = sources_open(&session->sources, &session->recording, err);
-    if (!status)
-        status = allocated_prepare(session, err);
+    if (!status && session->options->hook == SESSION_HOOK_UPROBE)
+        session->result->hooked = true;
     if (!status)
         status = launch_prepare(command, &session->surroundings, session->hooks.variables,
                                 session->hooks.variable_count, &launch, err);
@@ -170,10 +149,9 @@ static enum ifg_status begin_launch(struct session *session, bool *out_cannot_st
         launch_abandon(&launch);
         return status;
     }
-    attached_write(session, 0);
+    session->recording.root_waits = true;
     sources_begin(&session->sources);
-    sampled_begin(session, launch.pid, true);
-    allocated_begin(session);
+    session->recording.root_waits = false;
     session->ready_ns = ifg_monotonic_ns();
     status = launch_go(&launch, command, err);
     if (status) {
@@ -247,11 +225,52 @@ enum ifg_status session_confirm(const struct session *session, struct ifg_error 
     return session->traced.pid ? traced_confirm(&session->traced, err) : IFG_OK;
 }
 
+/* Why there is nothing to be recorded in a process that does not carry the library. `region` is
+ * what was found out about that, and its sentence. */
+static enum ifg_status explain(const struct session *session, const struct process_info *info,
+                               const struct source_sight *sight, enum ifg_status region,
+                               const struct ifg_error *region_error, struct ifg_error *err)
+{
+    const char *name = process_short_name(info);
+
+    if (sight->why)
+        return ifg_fail(err, sight->why, "cannot attach to process %d (%s): %s", (int)info->pid,
+                        name, sight->reason);
+    if (region != IFG_NOT_FOUND || !sources_any_attach(&session->sources))
+        return ifg_fail(err, region, "%s", region_error->message);
+    return ifg_fail(
+        err, IFG_NOT_FOUND,
+        "process %d (%s) does not carry libinferogram and has not loaded ONNX Runtime: "
+        "there is nothing to record in it but its call stacks (--sample). Start it with "
+        "'inferogram record -- %s ...', wait for a program with --next, or see 'inferogram ls'",
+        (int)info->pid, name, name);
+}
+
+/* A supervisor has nothing to record, and its workers do. True if any has something. */
+static bool attach_descendants(struct session *session, pid_t root)
+{
+    pid_t pids[WORKERS_MAX];
+    size_t count = process_descendants(root, pids, WORKERS_MAX);
+    bool found = false;
+
+    for (size_t i = 0; i < count; i++) {
+        struct source_sight sight = { .why = IFG_OK };
+        int fd;
+
+        if (sources_attach(&session->sources, pids[i], &sight, NULL) == IFG_OK)
+            found = found || sight.watched || sight.hooked || sight.python_hooked;
+        if (!found && process_open_region(pids[i], &fd, NULL) == IFG_OK) {
+            close(fd);
+            found = true;
+        }
+    }
+    return found;
+}
+
 static enum ifg_status begin_attach(struct session *session, struct ifg_error *err)
 {
     pid_t pid = session->options->pid;
-    struct ort_attach_sight sight;
-    struct source_sight found = { .why = IFG_OK };
+    struct source_sight sight = { .why = IFG_OK };
     struct process_info info;
     struct ifg_error no_region = { .message = "" };
     enum ifg_status region;
@@ -273,19 +292,17 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
             return status;
         }
     }
-    status = attached_begin(session, pid, &sight, err);
-    session->context.is_injected = session->options->hook == SESSION_HOOK_INJECT || sight.hooked;
-    if (!status)
-        status = sources_open(&session->sources, &session->recording, err);
-    if (!status)
-        status = sources_attach(&session->sources, pid, &found, err);
-    if (!status && !attached_descendants(session, pid) && region && !sight.watched &&
-        !found.watched && !session->options->machine_alone)
-        status = attached_explain(session, &info, &sight, region, &no_region, err);
     session->recording.root = pid;
     session->result->pid = pid;
     snprintf(session->result->program, sizeof session->result->program, "%s",
              process_short_name(&info));
+    status = sources_open(&session->sources, &session->recording, err);
+    if (!status)
+        status = sources_attach(&session->sources, pid, &sight, err);
+    session->context.is_injected = session->options->hook == SESSION_HOOK_INJECT || sight.hooked;
+    if (!status && !attach_descendants(session, pid) && region && !sight.watched &&
+        !session->options->machine_alone)
+        status = explain(session, &info, &sight, region, &no_region, err);
     if (!status)
         status = session_confirm(session, err);
     if (!status)
@@ -295,23 +312,15 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
             close(fd);
         return status;
     }
-    if (sight.refused)
+    if (sight.is_refused)
         snprintf(session->hooks.reason, sizeof session->hooks.reason, "%.500s", sight.reason);
-    attached_write(session, 0);
     sources_begin(&session->sources);
-    if (session->options->ops && (sight.hooked || sight.python_hooked))
-        instruments_report(&session->result->instruments, session->recording.sink.writer,
-                           "operators", TRACE_INSTRUMENT_UNAVAILABLE,
-                           "the hooks in this program were started without them; start it with "
-                           "'inferogram record --ops -- CMD'");
-    sampled_begin(session, pid, false);
-    allocated_begin(session);
     if (fd < 0)
         return IFG_OK;
     session->ready_ns = ifg_monotonic_ns(); /* before its first event */
     status = session_add_target(session, fd, pid, err);
     /* Left alone: what is seen from outside does it no harm. */
-    if (status == IFG_UNSUPPORTED && (session->profile || sight.watched || found.watched))
+    if (status == IFG_UNSUPPORTED && (sight.watched || sources_need_no_runtime(&session->sources)))
         status = IFG_OK;
     return status;
 }
@@ -369,7 +378,7 @@ static double cpu_seconds(void)
 static void write_instruments(struct session *session)
 {
     struct instruments *instruments = &session->result->instruments;
-    bool told = (attached_report(session), instruments_have_runtime(instruments));
+    bool told = instruments_have_runtime(instruments);
     const char *reason = session->hooks.reason;
     char seen[512];
 
@@ -431,14 +440,10 @@ static void stop(struct session *session)
             now - (uint64_t)((double)(now_ns - end_ns) * (double)(now - context->counter_begin) /
                              (double)(now_ns - context->monotonic_begin_ns));
     session->recording.sink.until[SINK_CLOCK_MONOTONIC] = end_ns;
-    sampled_stop(session);
     for (struct target *t = session->targets; t; t = target_next(t))
         if (process_exists(target_pid(t)))
             target_stop(t);
-    if (session->attach)
-        ort_attach_until(session->attach, end_ns);
     sources_stop(&session->sources);
-    resourced_finish(session); /* with a last look */
 }
 
 static enum ifg_status finish(struct session *session, struct ifg_error *err)
@@ -456,12 +461,7 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
         session_close_target(session, session->targets,
                              alive ? TRACE_FATE_RUNNING : TRACE_FATE_UNKNOWN, 0);
     }
-    if (session->attach)
-        ort_attach_finish(session->attach);
     sources_finish(&session->sources);
-    resourced_finish(session); /* its thread ends before a process is forked for names */
-    allocated_finish(session);
-    sampled_finish(session);
     session_fill_progress(session, &result->totals);
     /* A disk that is full: what came after that is not in the file. */
     if (trace_writer_status(session->recording.sink.writer, NULL) &&
@@ -471,7 +471,8 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     }
     result->recorder_cpu_s = cpu_seconds();
     result->interrupted = session->interrupts > 0;
-    result->no_library = result->totals.processes == 0 && !session->profile;
+    result->no_library =
+        result->totals.processes == 0 && !sources_need_no_runtime(&session->sources);
     write_ending(session);
     status = trace_writer_close(session->recording.sink.writer, err);
     session->recording.sink.writer = NULL;
@@ -499,10 +500,6 @@ static void begin(struct session *session)
     if (session->options->command || session->options->next)
         return;
     session->recording.since_ns = session->ready_ns;
-    if (session->attach)
-        ort_attach_since(session->attach, session->recording.since_ns);
-    if (session->profile)
-        profile_limit(session->profile, session->recording.since_ns, 0);
 }
 
 enum ifg_status session_run(const struct session_options *options,
@@ -552,7 +549,6 @@ enum ifg_status session_run(const struct session_options *options,
         goto out;
     session.root_pidfd = (int)syscall(SYS_pidfd_open, session.recording.root, 0);
     begin(&session);
-    resourced_begin(&session);
     sources_start(&session.sources);
     tell_start(&session);
     session_loop(&session);
@@ -563,16 +559,11 @@ enum ifg_status session_run(const struct session_options *options,
     session_await_command(&session);
 out:
     end_injection(&session);
-    sources_close(&session.sources); /* while there is a file: their streams go with it */
+    sources_close(&session.sources);     /* while there is a file: their streams go with it */
     if (session.recording.sink.writer) { /* nothing was recorded: leave no empty file behind */
         if (trace_writer_close(session.recording.sink.writer, NULL) == IFG_OK || status)
             unlink(out_result->path);
     }
-    map_watch_close(session.map_watch);
-    ort_attach_close(session.attach);
-    allocated_close(&session);
-    sampled_close(&session);
-    resourced_close(&session);
     sink_fini(&session.recording.sink);
     rendezvous_destroy(&session.rendezvous);
     hooks_fini(&session.hooks);

@@ -5,8 +5,6 @@
 
 #include <signal.h>
 
-#include "collect/map_watch/map_watch.h"
-#include "collect/ort_attach/attach.h"
 #include "record/hooks.h"
 #include "record/inject.h"
 #include "record/launch.h"
@@ -18,11 +16,6 @@
 #include "record/target.h"
 #include "system/trace_rule.h"
 
-struct allocation_watch;
-struct overhead;
-struct resource_watch;
-struct profile;
-
 struct session {
     const struct session_options *options;
     struct session_result *result;
@@ -30,13 +23,8 @@ struct session {
     struct hooks hooks;
     struct runtime_watch runtimes;
     struct rendezvous rendezvous;
-    struct ort_attach *attach;            /* runtimes watched from outside; NULL: none are to be */
-    struct map_watch *map_watch;          /* NULL: nobody waits for a library */
-    struct profile *profile;              /* samples; NULL: none are taken */
-    struct allocation_watch *allocations; /* NULL: they are not followed */
-    struct injection injection;           /* hooks that were put into the process; to be put back */
-    struct process_info next; /* whom --next found: it may be gone when it is described */
-    bool saw_python;
+    struct injection injection; /* hooks that were put into the process; to be put back */
+    struct process_info next;   /* whom --next found: it may be gone when it is described */
     struct recording recording;
     struct sources sources;
     struct target *targets;
@@ -55,13 +43,6 @@ struct session {
     uint64_t next_exec_check_ns;
     uint64_t next_runtime_look_ns;
     uint64_t next_files_ns;
-    uint64_t next_resources_ns;
-    struct resource_watch *resources; /* NULL: not to be looked at */
-    struct overhead *overhead;        /* what sampling costs; NULL: nothing is sampled */
-    uint32_t sample_hz;               /* as it was chosen */
-    double sample_us;                 /* that one takes; 0: not known */
-    bool sampling;                    /* at this moment */
-    uint64_t next_samples_ns;
     uint64_t next_progress_ns;
     uint64_t sleep_ns;
     uint64_t last_pass_ns; /* when the rings were looked at last */

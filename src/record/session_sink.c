@@ -7,7 +7,6 @@
 
 #include "base/ticks.h"
 #include "record/redact.h"
-#include "record/resourced.h"
 #include "record/session_internal.h"
 
 /* When the process began, as CLOCK_MONOTONIC would have said it. */
@@ -31,7 +30,8 @@ static uint64_t start_of(const struct process_info *info)
 static void define_process(void *user, const struct sink_process *wanted, uint32_t index)
 {
     struct session *session = user;
-    struct process_info info = { 0 };
+    struct process_info info;
+    bool is_there = wanted->pid && process_describe(wanted->pid, &info, NULL) == IFG_OK;
     struct trace_process process = {
         .index = index,
         .pid = (uint32_t)wanted->pid,
@@ -40,10 +40,11 @@ static void define_process(void *user, const struct sink_process *wanted, uint32
         .program = wanted->program,
     };
 
-    if (wanted->pid && process_describe(wanted->pid, &info, NULL) != IFG_OK &&
-        session->next.pid == wanted->pid)
+    if (wanted->pid && session->next.pid == wanted->pid && !is_there) {
         info = session->next; /* it is gone already */
-    if (wanted->pid && info.pid == wanted->pid) {
+        is_there = true;
+    }
+    if (is_there) {
         process.parent_pid = (uint32_t)info.parent;
         process.program = info.program[0] ? info.program : info.name;
         process.arguments = info.arguments;
@@ -55,7 +56,7 @@ static void define_process(void *user, const struct sink_process *wanted, uint32
         process.program = session->result->program;
     }
     redact_write_process(session->options->redaction, session->recording.sink.writer, &process);
-    resourced_know(session, wanted->pid, index, wanted->clock);
+    sources_defined(&session->sources, wanted->pid, index, wanted->clock);
 }
 
 static enum trace_process_fate fate_of(void *user, pid_t pid, uint32_t *out_code)

@@ -2,11 +2,13 @@
 /* What is done with all sources of a recording: see source.h. */
 #include "record/source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum ifg_status sources_open(struct sources *sources, struct recording *recording,
                              struct ifg_error *err)
 {
+    sources->recording = recording;
     for (size_t i = 0; i < record_source_count && sources->count < SOURCES_MAX; i++) {
         struct source_open *open = &sources->open[sources->count];
         enum ifg_status status;
@@ -82,26 +84,80 @@ void sources_ended(struct sources *sources, pid_t pid)
             sources->open[i].source->ended(sources->open[i].state, pid);
 }
 
+static bool has_hung_up(const struct source_open *open, int fd)
+{
+    for (size_t i = 0; i < SOURCE_FDS_MAX; i++)
+        if (open->hung_up[i] == fd + 1)
+            return true;
+    return false;
+}
+
 size_t sources_fds(const struct sources *sources, int *out_fds, size_t room)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < sources->count && count + SOURCE_FDS_MAX <= room; i++)
-        if (sources->open[i].source->fds)
-            count += sources->open[i].source->fds(sources->open[i].state, out_fds + count);
+    for (size_t i = 0; i < sources->count; i++) {
+        const struct source_open *open = &sources->open[i];
+        int fds[SOURCE_FDS_MAX];
+        size_t of_one = open->source->fds ? open->source->fds(open->state, fds) : 0;
+
+        for (size_t k = 0; k < of_one && count < room; k++)
+            if (!has_hung_up(open, fds[k]))
+                out_fds[count++] = fds[k];
+    }
     return count;
+}
+
+/* It would wake the loop for ever. The source works all the same, whenever the loop comes by. */
+void sources_hung_up(struct sources *sources, int fd)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        struct source_open *open = &sources->open[i];
+        int fds[SOURCE_FDS_MAX];
+        size_t of_one = open->source->fds ? open->source->fds(open->state, fds) : 0;
+
+        for (size_t k = 0; k < of_one; k++)
+            if (fds[k] == fd)
+                open->hung_up[k] = fd + 1;
+    }
+}
+
+/* A source that cannot go on: what it has is in the trace, and that there is no more, too. */
+static void say_failed(const struct sources *sources, const struct source *source,
+                       const struct ifg_error *err)
+{
+    char what[256];
+
+    snprintf(what, sizeof what, "%.60s: %.180s", source->name, err->message);
+    trace_writer_loss(sources->recording->sink.writer, 0, what, 1);
+}
+
+static void finish_one(const struct sources *sources, size_t at)
+{
+    const struct source_open *open = &sources->open[at];
+    struct ifg_error err = { .message = "" };
+
+    if (open->source->finish && open->source->finish(open->state, &err))
+        say_failed(sources, open->source, &err);
 }
 
 bool sources_work(struct sources *sources, uint64_t now_ns, bool is_alone)
 {
     bool any = false;
 
-    for (size_t i = 0; i < sources->count; i++) {
-        const struct source *source = sources->open[i].source;
+    for (size_t i = 0; i < sources->count;) {
+        const struct source_open *open = &sources->open[i];
+        struct ifg_error err = { .message = "" };
+        bool here = false;
 
-        if (source->work && source->work(sources->open[i].state, now_ns) &&
-            !(is_alone && source->wakes))
-            any = true;
+        if (open->source->work && open->source->work(open->state, now_ns, &here, &err)) {
+            say_failed(sources, open->source, &err);
+            finish_one(sources, i);
+            close_one(sources, i);
+            continue;
+        }
+        any = any || (here && !(is_alone && open->source->wakes));
+        i++;
     }
     return any;
 }
@@ -124,8 +180,7 @@ void sources_stop(struct sources *sources)
 void sources_finish(struct sources *sources)
 {
     for (size_t i = 0; i < sources->count; i++)
-        if (sources->open[i].source->finish)
-            sources->open[i].source->finish(sources->open[i].state);
+        finish_one(sources, i);
 }
 
 void sources_close(struct sources *sources)
@@ -198,13 +253,20 @@ bool sources_consider(struct sources *sources, pid_t pid, enum source_look how)
     return watched;
 }
 
-pid_t sources_creator(const struct sources *sources, bool *out_watches)
+pid_t sources_creator(struct sources *sources, uint64_t now_ns, bool *out_watches)
 {
     pid_t creator = 0;
 
     *out_watches = false;
-    for (size_t i = 0; i < sources->count && !creator; i++)
-        if (sources->open[i].source->creator)
-            creator = sources->open[i].source->creator(sources->open[i].state, out_watches);
+    for (size_t i = 0; i < sources->count && !creator; i++) {
+        const struct source *source = sources->open[i].source;
+        struct ifg_error err;
+        bool any = false;
+
+        if (!source->creator)
+            continue;
+        if (source->work(sources->open[i].state, now_ns, &any, &err) == IFG_OK)
+            creator = source->creator(sources->open[i].state, out_watches);
+    }
     return creator;
 }

@@ -14,7 +14,8 @@
  *     close     frees; also after a failure at any of these
  *
  * All calls come from one thread. Every call but open may be NULL. What a source cannot get is said
- * in the trace as its instrument, and does not end a recording; only open and attach may.
+ * in the trace as its instrument, and does not end a recording; only open and attach may. One that
+ * fails at work is finished and closed at once, and the trace says so as a loss.
  */
 #ifndef IFG_RECORD_SOURCE_H
 #define IFG_RECORD_SOURCE_H
@@ -48,8 +49,10 @@ struct recording {
 /* What was found in a process that runs already. */
 struct source_sight {
     bool watched;        /* something of it is recorded */
-    bool hooked;         /* our hooks are in it and tell as much */
-    enum ifg_status why; /* nothing can be recorded, and why; IFG_OK: that is not known */
+    bool hooked;         /* our hooks are in it and tell everything */
+    bool python_hooked;  /* our import hook is in it and tells of its package */
+    bool is_refused;     /* there is a runtime that cannot be watched */
+    enum ifg_status why; /* that, or something else that is in the way; IFG_OK: nothing is */
     char reason[768];
 };
 
@@ -79,16 +82,18 @@ struct source {
     void (*defined)(void *state, pid_t pid, uint32_t process, uint32_t clock);
     /* The command has ended and was not waited for yet. */
     void (*ended)(void *state, pid_t pid);
-    /* Descriptors for poll, at most SOURCE_FDS_MAX. */
+    /* Descriptors for poll, at most SOURCE_FDS_MAX. One that hangs up is not polled any more. */
     size_t (*fds)(const void *state, int *out_fds);
-    bool (*work)(void *state, uint64_t now_ns); /* true if there was anything */
+    /* Takes what there is; *out_any if there was anything. */
+    enum ifg_status (*work)(void *state, uint64_t now_ns, bool *out_any, struct ifg_error *err);
     void (*count)(const void *state, struct session_progress *progress); /* adds */
 
     void (*stop)(void *state);
-    void (*finish)(void *state);
+    enum ifg_status (*finish)(void *state, struct ifg_error *err);
     void (*close)(void *state);
 
-    /* Waiting for the next process that runs a model (record --next): all three, or none.
+    /* Waiting for the next process that runs a model (record --next): all three, or none. Such a
+     * source works before it begins, and keeps what it sees until then.
      * *out_watches is set if there is anybody who may run one. */
     bool (*may_be)(void *state, const struct map_seen *seen);
     bool (*consider)(void *state, pid_t pid, enum source_look how); /* true: it is watched */
@@ -104,8 +109,10 @@ struct sources {
     struct source_open {
         const struct source *source;
         void *state;
+        int hung_up[SOURCE_FDS_MAX]; /* descriptors, + 1 */
     } open[SOURCES_MAX];
     size_t count;
+    struct recording *recording;
 };
 
 enum ifg_status sources_open(struct sources *sources, struct recording *recording,
@@ -118,6 +125,7 @@ void sources_processes(struct sources *sources, const pid_t *pids, size_t count)
 void sources_defined(struct sources *sources, pid_t pid, uint32_t process, uint32_t clock);
 void sources_ended(struct sources *sources, pid_t pid);
 size_t sources_fds(const struct sources *sources, int *out_fds, size_t room);
+void sources_hung_up(struct sources *sources, int fd);
 /* True if the loop is to come back soon. is_alone: nothing but sources is recorded. */
 bool sources_work(struct sources *sources, uint64_t now_ns, bool is_alone);
 void sources_count(const struct sources *sources, struct session_progress *progress);
@@ -133,6 +141,7 @@ bool sources_need_no_runtime(const struct sources *sources);
 
 bool sources_may_be(struct sources *sources, const struct map_seen *seen);
 bool sources_consider(struct sources *sources, pid_t pid, enum source_look how);
-pid_t sources_creator(const struct sources *sources, bool *out_watches);
+/* Works, without a file, and tells who ran a model. */
+pid_t sources_creator(struct sources *sources, uint64_t now_ns, bool *out_watches);
 
 #endif

@@ -287,3 +287,19 @@ enum ifg_status ort_library_table(const struct ort_library *library, struct ort_
     elf_file_close(elf);
     return status;
 }
+
+bool ort_process_has_runtime(pid_t pid)
+{
+    struct ort_libraries *libraries = ifg_alloc(1, sizeof *libraries);
+    struct ort_table *table = ifg_alloc(1, sizeof *table);
+    bool has = false;
+
+    if (libraries && table && ort_libraries_find(pid, NULL, libraries, NULL) == IFG_OK) {
+        has = libraries->python;
+        for (size_t i = 0; i < libraries->count && !has; i++)
+            has = ort_library_table(&libraries->found[i], table, NULL) == IFG_OK;
+    }
+    ifg_free(table);
+    ifg_free(libraries);
+    return has;
+}

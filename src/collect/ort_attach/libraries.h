@@ -71,4 +71,7 @@ enum ifg_status ort_library_open(pid_t pid, const struct ort_library *library, i
 bool ort_library_is_named(const char *path);
 bool ort_library_exports(const char *file);
 
+/* Whether a process has a runtime that probes could be set in. */
+bool ort_process_has_runtime(pid_t pid);
+
 #endif

@@ -68,9 +68,11 @@ static size_t fds(const void *state, int *out_fds)
     return 1;
 }
 
-static bool work(void *state, uint64_t now_ns)
+static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct ifg_error *err)
 {
-    return probe_watch_drain(((struct probed *)state)->watch, now_ns) > 0;
+    (void)err;
+    *out_any = probe_watch_drain(((struct probed *)state)->watch, now_ns) > 0;
+    return IFG_OK;
 }
 
 static void count(const void *state, struct session_progress *progress)
@@ -93,9 +95,11 @@ static void stop(void *state)
     probe_watch_until(probed->watch, probed->recording->until_ns);
 }
 
-static void finish(void *state)
+static enum ifg_status finish(void *state, struct ifg_error *err)
 {
+    (void)err;
     probe_watch_finish(((struct probed *)state)->watch);
+    return IFG_OK;
 }
 
 static void close_source(void *state)

@@ -5,6 +5,10 @@
 
 #include "record/source.h"
 
+extern const struct source source_heap;
+extern const struct source source_ort_attach;
+extern const struct source source_perf;
 extern const struct source source_probe_file;
+extern const struct source source_proc;
 
 #endif

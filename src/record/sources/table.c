@@ -6,6 +6,6 @@
 #include "record/sources/sources.h"
 
 const struct source *const record_sources[] = {
-    &source_probe_file,
+    &source_ort_attach, &source_probe_file, &source_proc, &source_heap, &source_perf,
 };
 const size_t record_source_count = sizeof record_sources / sizeof record_sources[0];

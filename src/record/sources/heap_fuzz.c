@@ -9,7 +9,6 @@
  *
  * The recorder must not crash, hang or write a file that cannot be read.
  */
-#include "record/allocated.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +18,8 @@
 #include <unistd.h>
 
 #include "record/fault.h"
-#include "record/session_internal.h"
+#include "record/hooks.h"
+#include "record/sources/sources.h"
 #include "trace/reader.h"
 #include "wire/heap.h"
 
@@ -144,8 +144,21 @@ static void check_readable(void)
     trace_reader_close(reader);
 }
 
-static void follow_steps(struct session *session, struct ifg_heap *heap, const uint8_t *data,
-                         size_t size)
+static void hear(void *user, const char *name, enum trace_instrument_state state,
+                 const char *reason)
+{
+    (void)user, (void)name, (void)state, (void)reason;
+}
+
+static void work(void *state, uint64_t now_ns)
+{
+    bool any;
+
+    if (source_heap.work(state, now_ns, &any, NULL))
+        abort();
+}
+
+static void follow_steps(void *state, struct ifg_heap *heap, const uint8_t *data, size_t size)
 {
     uint64_t now_ns = SECOND_NS;
 
@@ -155,7 +168,7 @@ static void follow_steps(struct session *session, struct ifg_heap *heap, const u
 
         now_ns += kind == 7 ? 2 * SECOND_NS : 1;
         if (kind >= 6)
-            allocated_work(session, now_ns);
+            work(state, now_ns);
         else
             change(heap, kind, data[1], (uint16_t)(data[2] | data[3] << 8), data + HEAD, length);
         data += HEAD + length;
@@ -170,29 +183,32 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct session_options options = { .memory = true,
                                                     .command = command,
                                                     .no_sources = true };
-    static struct session_result result;
-    static struct session session; /* large */
+    static const struct sink_calls calls = { .instrument = hear };
+    static struct session_result result; /* large */
+    struct hooks hooks = { .variable_count = 0 };
+    struct recording recording = { .options = &options,
+                                   .result = &result,
+                                   .sink = { .calls = &calls },
+                                   .hooks = &hooks,
+                                   .directory = folder };
     struct ifg_heap *heap;
+    void *state = NULL;
 
     if (!trace_path[0])
         prepare();
     unlink(ring_path);
-    memset(&session, 0, sizeof session);
-    memset(&result, 0, sizeof result);
-    session.options = &options;
-    session.result = &result;
-    snprintf(session.rendezvous.directory, sizeof session.rendezvous.directory, "%s", folder);
-    if (allocated_prepare(&session, NULL) ||
-        trace_writer_create(trace_path, true, &session.recording.sink.writer, NULL) != IFG_OK)
+    if (source_heap.open(&recording, &state, NULL) ||
+        trace_writer_create(trace_path, true, &recording.sink.writer, NULL) != IFG_OK ||
+        !source_heap.begin(state))
         abort();
-    allocated_begin(&session);
     heap = map_ring();
-    follow_steps(&session, heap, data, size);
-    allocated_finish(&session);
-    allocated_close(&session);
+    follow_steps(state, heap, data, size);
+    if (source_heap.finish(state, NULL))
+        abort();
+    source_heap.close(state);
     munmap(heap, sizeof *heap);
-    hooks_fini(&session.hooks);
-    if (trace_writer_close(session.recording.sink.writer, NULL) != IFG_OK)
+    hooks_fini(&hooks);
+    if (trace_writer_close(recording.sink.writer, NULL) != IFG_OK)
         abort();
     check_readable();
     return 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See allocated.h. */
-#include "record/allocated.h"
-
+/*
+ * Allocations of a launched program (record --memory): the recorder's side of hooks/memory. A
+ * library in the program picks allocations by their bytes and hands each over with a copy of the
+ * stack; here they become stacks of frames in the trace.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +21,9 @@
 #include "record/fault.h"
 #include "record/process.h"
 #include "record/program.h"
-#include "record/session_internal.h"
+#include "record/hooks.h"
+#include "record/launch.h"
+#include "record/sources/sources.h"
 #include "wire/heap.h"
 
 #define RING_NAME "heap"
@@ -38,10 +42,12 @@ struct position {
 };
 
 struct allocation_watch {
+    struct recording *recording;
     struct ifg_heap *heap; /* NULL: they are not followed */
     int fd;
     struct fault_guard guard; /* a program may cut the file short */
     struct profile *own;      /* for stacks, if there are no samples */
+    bool has_no_stacks;
     struct position stacks, frees;
     struct trace_allocation waiting[BATCH];
     size_t waiting_count;
@@ -111,96 +117,102 @@ static void forget_ring(struct allocation_watch *watch)
     watch->heap = NULL;
 }
 
-static void follow(struct session *session, struct allocation_watch *watch)
+static void follow(struct allocation_watch *watch)
 {
-    char *const *command = session->options->command;
+    char *const *command = watch->recording->options->command;
     char path[PATH_MAX];
-    char ring[sizeof session->rendezvous.directory + 16];
+    char ring[256];
     struct program program;
 
     if (launch_find(command, path, sizeof path, NULL) != IFG_OK)
         return; /* whoever starts it will say so */
     program_probe(path, &program);
-    snprintf(ring, sizeof ring, "%s/" RING_NAME, session->rendezvous.directory);
+    snprintf(ring, sizeof ring, "%.200s/" RING_NAME, watch->recording->directory);
     watch->heap = create_ring(ring, &watch->fd, watch->reason, sizeof watch->reason);
     if (watch->heap)
         fault_guard_add(&watch->guard, watch->heap, sizeof *watch->heap, watch->fd);
-    if (watch->heap &&
-        !hooks_add_memory(&session->hooks, &program, ring, watch->reason, sizeof watch->reason))
+    if (watch->heap && !hooks_add_memory(watch->recording->hooks, &program, ring, watch->reason,
+                                         sizeof watch->reason))
         forget_ring(watch);
 }
 
 /* ---- beginning ---- */
 
-static void report(struct session *session, enum trace_instrument_state state, const char *reason)
+static void report(struct allocation_watch *watch, enum trace_instrument_state state,
+                   const char *reason)
 {
-    instruments_report(&session->result->instruments, session->recording.sink.writer, "allocations",
-                       state, reason);
+    sink_instrument(&watch->recording->sink, "allocations", state, reason);
 }
 
-enum ifg_status allocated_prepare(struct session *session, struct ifg_error *err)
+static enum ifg_status open_source(struct recording *recording, void **out_state,
+                                   struct ifg_error *err)
 {
-    if (!session->options->memory)
+    struct allocation_watch *watch;
+
+    if (!recording->options->memory)
         return IFG_OK;
-    session->allocations = ifg_alloc(1, sizeof *session->allocations);
-    if (!session->allocations)
+    watch = ifg_alloc(1, sizeof *watch);
+    *out_state = watch;
+    if (!watch)
         return ifg_fail_no_memory(err, NULL);
-    follow(session, session->allocations);
+    watch->recording = recording;
+    if (recording->options->command)
+        follow(watch);
+    else
+        snprintf(watch->reason, sizeof watch->reason,
+                 "allocations are followed in launched programs only; resident memory is recorded");
     return IFG_OK;
 }
 
-void allocated_begin(struct session *session)
+static bool begin(void *state)
 {
-    const struct profile_options options = { .writer = session->recording.sink.writer,
-                                             .no_sampler = true };
-    struct allocation_watch *watch = session->allocations;
-    struct ifg_error err = { .message = "" };
+    struct allocation_watch *watch = state;
 
-    if (!session->options->memory)
-        return;
-    if (!watch) {
-        report(session, TRACE_INSTRUMENT_UNAVAILABLE,
-               "allocations are followed in launched programs only; resident memory is recorded");
-        return;
-    }
     if (!watch->heap) {
-        report(session, TRACE_INSTRUMENT_UNAVAILABLE, watch->reason);
-        return;
+        report(watch, TRACE_INSTRUMENT_UNAVAILABLE, watch->reason);
+        return false;
     }
     watch->window_ns = ifg_monotonic_ns();
     watch->interval = watch->widest = IFG_HEAP_INTERVAL;
-    if (!session->profile && profile_open(&options, &watch->own, NULL, &err) != IFG_OK)
-        watch->own = NULL; /* then without stacks */
+    return true;
 }
 
 /* ---- taking ---- */
 
-static struct profile *profile_of(struct session *session)
+/* With samples there are stacks already. */
+static struct profile *profile_of(struct allocation_watch *watch)
 {
-    return session->profile ? session->profile : session->allocations->own;
+    const struct profile_options options = { .writer = watch->recording->sink.writer,
+                                             .no_sampler = true };
+
+    if (watch->recording->stacks)
+        return watch->recording->stacks;
+    if (!watch->own && !watch->has_no_stacks &&
+        profile_open(&options, &watch->own, NULL, NULL) != IFG_OK) {
+        watch->own = NULL;
+        watch->has_no_stacks = true;
+    }
+    return watch->own;
 }
 
-static void write_waiting(struct session *session)
+static void write_waiting(struct allocation_watch *watch)
 {
-    struct allocation_watch *watch = session->allocations;
-    struct profile *profile = profile_of(session);
+    struct profile *profile = watch->recording->stacks ? watch->recording->stacks : watch->own;
 
     if (!watch->waiting_count)
         return;
     if (profile)
         profile_flush(profile);
-    trace_writer_allocations(session->recording.sink.writer, watch->waiting, watch->waiting_count,
+    trace_writer_allocations(watch->recording->sink.writer, watch->waiting, watch->waiting_count,
                              __atomic_load_n(&watch->heap->head.stacks.lost, __ATOMIC_RELAXED) +
                                  watch->given_up);
     watch->waiting_count = 0;
 }
 
-static struct trace_allocation *add(struct session *session)
+static struct trace_allocation *add(struct allocation_watch *watch)
 {
-    struct allocation_watch *watch = session->allocations;
-
     if (watch->waiting_count == BATCH)
-        write_waiting(session);
+        write_waiting(watch);
     return &watch->waiting[watch->waiting_count++];
 }
 
@@ -215,11 +227,10 @@ static uint64_t weigh(uint64_t bytes, uint64_t interval)
     return (uint64_t)((double)bytes / share);
 }
 
-static void take_stack(struct session *session, const struct ifg_heap_stack *cell)
+static void take_stack(struct allocation_watch *watch, const struct ifg_heap_stack *cell)
 {
-    struct allocation_watch *watch = session->allocations;
-    struct profile *profile = profile_of(session);
-    struct trace_allocation *out = add(session);
+    struct profile *profile = profile_of(watch);
+    struct trace_allocation *out = add(watch);
     uint32_t size =
         cell->stack_bytes < IFG_HEAP_STACK_BYTES ? cell->stack_bytes : IFG_HEAP_STACK_BYTES;
     uint8_t end = TRACE_STACK_LOST;
@@ -249,14 +260,14 @@ static void take_stack(struct session *session, const struct ifg_heap_stack *cel
     watch->rooted += end == TRACE_STACK_ROOT;
 }
 
-static void take_free(struct session *session, const struct ifg_heap_free *cell)
+static void take_free(struct allocation_watch *watch, const struct ifg_heap_free *cell)
 {
-    *add(session) = (struct trace_allocation){ .time_ns = cell->time_ns,
-                                               .pid = cell->pid,
-                                               .tid = cell->tid,
-                                               .address = cell->address,
-                                               .freed = true };
-    session->allocations->ended++;
+    *add(watch) = (struct trace_allocation){ .time_ns = cell->time_ns,
+                                             .pid = cell->pid,
+                                             .tid = cell->tid,
+                                             .address = cell->address,
+                                             .freed = true };
+    watch->ended++;
 }
 
 /* Whether the next cell can be taken. One whose producer died is passed over in time. */
@@ -279,9 +290,8 @@ static bool next_cell(struct allocation_watch *watch, struct position *position,
     return false;
 }
 
-static void take_all(struct session *session, uint64_t now_ns)
+static void take_all(struct allocation_watch *watch, uint64_t now_ns)
 {
-    struct allocation_watch *watch = session->allocations;
     struct ifg_heap *heap = watch->heap;
 
     for (uint32_t i = 0; i < 2 * IFG_HEAP_STACKS; i++) {
@@ -290,7 +300,7 @@ static void take_all(struct session *session, uint64_t now_ns)
         if (!next_cell(watch, &watch->stacks, &heap->head.stacks, &cell->turn, IFG_HEAP_STACKS,
                        now_ns))
             break;
-        take_stack(session, cell);
+        take_stack(watch, cell);
         ifg_heap_release(&cell->turn, watch->stacks.at++, IFG_HEAP_STACKS);
         watch->stacks.stuck_ns = 0;
     }
@@ -300,7 +310,7 @@ static void take_all(struct session *session, uint64_t now_ns)
         if (!next_cell(watch, &watch->frees, &heap->head.frees, &cell->turn, IFG_HEAP_FREES,
                        now_ns))
             break;
-        take_free(session, cell);
+        take_free(watch, cell);
         ifg_heap_release(&cell->turn, watch->frees.at++, IFG_HEAP_FREES);
         watch->frees.stuck_ns = 0;
     }
@@ -325,37 +335,27 @@ static void adapt(struct allocation_watch *watch, uint64_t now_ns)
     watch->window_picked += picked;
 }
 
-bool allocated_work(struct session *session, uint64_t now_ns)
+static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct ifg_error *err)
 {
-    struct allocation_watch *watch = session->allocations;
-    uint64_t before;
+    struct allocation_watch *watch = state;
+    uint64_t before = watch->picked;
 
-    if (!watch || !watch->heap)
-        return false;
-    before = watch->picked;
+    (void)err;
     if (fault_guard_mend(&watch->guard))
         watch->cut = true; /* what comes now is zeros: nothing */
-    take_all(session, now_ns);
+    take_all(watch, now_ns);
     adapt(watch, now_ns);
     if (watch->waiting_count >= BATCH / 2)
-        write_waiting(session);
-    return watch->picked != before;
+        write_waiting(watch);
+    *out_any = watch->picked != before;
+    return IFG_OK;
 }
 
 /* ---- end ---- */
 
-static void write_number(struct session *session, const char *key, uint64_t value)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    trace_writer_fact(session->recording.sink.writer, key, text);
-}
-
 /* What the hook met in the program, and what it could not tell. */
-static void report_end(struct session *session)
+static void report_end(struct allocation_watch *watch)
 {
-    const struct allocation_watch *watch = session->allocations;
     const struct ifg_heap_head *head = &watch->heap->head;
     const char *rest = watch->cut       ? "; then a program cut the shared memory short"
                        : head->confined ? "; programs that confine themselves (seccomp) are left "
@@ -365,19 +365,19 @@ static void report_end(struct session *session)
     char text[256];
 
     if (watch->cut && !watch->picked) {
-        report(session, TRACE_INSTRUMENT_UNAVAILABLE, "a program cut the shared memory short");
+        report(watch, TRACE_INSTRUMENT_UNAVAILABLE, "a program cut the shared memory short");
         return;
     }
     if (watch->cut) {
         snprintf(text, sizeof text, "with stacks%s", rest);
-        report(session, TRACE_INSTRUMENT_ON, text);
+        report(watch, TRACE_INSTRUMENT_ON, text);
         return;
     }
     if (!head->processes)
-        report(session, TRACE_INSTRUMENT_UNAVAILABLE,
+        report(watch, TRACE_INSTRUMENT_UNAVAILABLE,
                "the program did not load the library that follows them");
     else if (head->foreign >= head->processes)
-        report(session, TRACE_INSTRUMENT_UNAVAILABLE,
+        report(watch, TRACE_INSTRUMENT_UNAVAILABLE,
                "the program has a malloc of its own in its executable");
     if (!head->processes || head->foreign >= head->processes)
         return;
@@ -387,51 +387,56 @@ static void report_end(struct session *session)
         snprintf(text, sizeof text, "one of every %llu to %llu KiB, with stacks%s",
                  (unsigned long long)(IFG_HEAP_INTERVAL >> 10),
                  (unsigned long long)(watch->widest >> 10), rest);
-    report(session, TRACE_INSTRUMENT_ON, text);
+    report(watch, TRACE_INSTRUMENT_ON, text);
 }
 
-void allocated_finish(struct session *session)
+static enum ifg_status finish(void *state, struct ifg_error *err)
 {
-    struct explain_options options = { .sources = !session->options->no_sources };
-    struct allocation_watch *watch = session->allocations;
+    struct allocation_watch *watch = state;
+    struct sink *sink = &watch->recording->sink;
+    struct explain_options options = { .sources = !watch->recording->options->no_sources };
     struct explain_counts named;
     uint64_t lost;
 
-    if (!watch || !watch->heap)
-        return;
+    (void)err;
     __atomic_store_n(&watch->heap->head.open, 0, __ATOMIC_RELAXED);
     for (int i = 0; i < 8; i++) /* a program that goes on may have been in the middle of one */
-        take_all(session, ifg_monotonic_ns());
-    write_waiting(session);
-    report_end(session);
+        take_all(watch, ifg_monotonic_ns());
+    write_waiting(watch);
+    report_end(watch);
     lost = watch->heap->head.stacks.lost + watch->given_up;
-    write_number(session, "allocations.count", watch->picked);
-    write_number(session, "allocations.ended", watch->ended);
-    write_number(session, "allocations.bytes", watch->bytes);
-    write_number(session, "allocations.rooted", watch->rooted);
-    write_number(session, "allocations.interval_bytes", watch->widest);
-    write_number(session, "allocations.lost", lost);
+    sink_count(sink, "allocations.count", watch->picked);
+    sink_count(sink, "allocations.ended", watch->ended);
+    sink_count(sink, "allocations.bytes", watch->bytes);
+    sink_count(sink, "allocations.rooted", watch->rooted);
+    sink_count(sink, "allocations.interval_bytes", watch->widest);
+    sink_count(sink, "allocations.lost", lost);
     if (lost)
-        trace_writer_loss(session->recording.sink.writer, 0, "allocations that found no room",
-                          lost);
+        trace_writer_loss(sink->writer, 0, "allocations that found no room", lost);
     if (watch->heap->head.frees.lost)
-        trace_writer_loss(session->recording.sink.writer, 0,
-                          "ends of allocations that found no room", watch->heap->head.frees.lost);
-    if (!watch->own)
-        return;
-    profile_finish(watch->own, &options, &named);
-    if (named.problem[0])
-        trace_writer_fact(session->recording.sink.writer, "samples.names_problem", named.problem);
+        trace_writer_loss(sink->writer, 0, "ends of allocations that found no room",
+                          watch->heap->head.frees.lost);
+    if (watch->own)
+        profile_finish(watch->own, &options, &named);
+    if (watch->own && named.problem[0])
+        trace_writer_fact(sink->writer, "samples.names_problem", named.problem);
+    return IFG_OK;
 }
 
-void allocated_close(struct session *session)
+static void close_source(void *state)
 {
-    struct allocation_watch *watch = session->allocations;
+    struct allocation_watch *watch = state;
 
-    if (!watch)
-        return;
     profile_close(watch->own);
     forget_ring(watch);
     ifg_free(watch);
-    session->allocations = NULL;
 }
+
+const struct source source_heap = {
+    .name = "allocations",
+    .open = open_source,
+    .begin = begin,
+    .work = work,
+    .finish = finish,
+    .close = close_source,
+};

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Runtimes in processes that do not have our hooks, watched from outside: which processes that
+ * concerns, when they are looked at, and what is said if it cannot be done. The recorder's side of
+ * collect/ort_attach.
+ */
+#include "collect/ort_attach/attach.h"
+
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "collect/map_watch/map_watch.h"
+#include "collect/ort_attach/libraries.h"
+#include "record/hold.h"
+#include "record/sources/sources.h"
+
+struct attached {
+    struct recording *recording;
+    struct ort_attach *attach;
+    struct map_watch *maps;        /* what a launched command maps; NULL: nobody tells */
+    struct ort_attach_sight sight; /* of the process that was attached to */
+    bool saw_python;
+};
+
+static const char python_reason[] =
+    "the Python package onnxruntime cannot be watched from outside in this process; start the "
+    "program with 'inferogram record -- python3 ...'";
+
+/* ---- beginning ---- */
+
+static void say(void *user, const char *text)
+{
+    const struct session_options *options = ((struct attached *)user)->recording->options;
+
+    if (options->preparing)
+        options->preparing(text, options->user);
+}
+
+static bool is_wanted(const struct session_options *options)
+{
+    return options->hook == SESSION_HOOK_UPROBE ||
+           (options->hook == SESSION_HOOK_AUTO && !options->command);
+}
+
+/* Whether there can be probes has to be known before a program runs, or is waited for, for nothing.
+ */
+static enum ifg_status open_source(struct recording *recording, void **out_state,
+                                   struct ifg_error *err)
+{
+    const struct session_options *options = recording->options;
+    struct attached *attached;
+    enum ifg_status status;
+
+    if (!is_wanted(options))
+        return IFG_OK;
+    attached = ifg_alloc(1, sizeof *attached);
+    *out_state = attached;
+    if (!attached)
+        return ifg_fail_no_memory(err, NULL);
+    attached->recording = recording;
+    status = ort_attach_open(UPROBE_ANY, &attached->attach, err);
+    if (status)
+        return status;
+    ort_attach_ops(attached->attach, options->ops);
+    ort_attach_say(attached->attach, say, attached);
+    if (options->command || options->next)
+        status = ort_attach_prepare(attached->attach, err);
+    if (!status && options->command && map_watch_open(&attached->maps, NULL) != IFG_OK)
+        attached->maps = NULL; /* then libraries are found a little later */
+    return status;
+}
+
+static enum ifg_status attach(void *state, pid_t pid, struct source_sight *out_sight,
+                              struct ifg_error *err)
+{
+    struct attached *attached = state;
+    struct ort_attach_sight sight;
+
+    (void)err; /* why is known better by whoever looked first */
+    ort_attach_ask_first(attached->attach);
+    if (ort_attach_look(attached->attach, pid, true, &sight, NULL) != IFG_OK)
+        return IFG_OK;
+    if (pid == attached->recording->root)
+        attached->sight = sight;
+    out_sight->watched |= sight.watched > 0;
+    out_sight->hooked |= sight.hooked;
+    out_sight->python_hooked |= sight.python_hooked;
+    out_sight->is_refused |= sight.refused > 0;
+    if (sight.refused || sight.python) {
+        out_sight->why = !sight.refused                 ? IFG_NOT_FOUND
+                         : sight.why == IFG_UNSUPPORTED ? IFG_PERMISSION
+                                                        : sight.why;
+        snprintf(out_sight->reason, sizeof out_sight->reason, "%s",
+                 sight.refused ? sight.reason : python_reason);
+    }
+    return IFG_OK;
+}
+
+static bool begin(void *state)
+{
+    struct attached *attached = state;
+    struct recording *recording = attached->recording;
+
+    ort_attach_begin(attached->attach, &recording->sink,
+                     recording->options->next ? recording->root : 0);
+    if (recording->options->ops && (attached->sight.hooked || attached->sight.python_hooked))
+        sink_instrument(&recording->sink, "operators", TRACE_INSTRUMENT_UNAVAILABLE,
+                        "the hooks in this program were started without them; start it with "
+                        "'inferogram record --ops -- CMD'");
+    return true;
+}
+
+static void start(void *state)
+{
+    struct attached *attached = state;
+
+    if (attached->recording->since_ns)
+        ort_attach_since(attached->attach, attached->recording->since_ns);
+}
+
+/* ---- while it runs ---- */
+
+static void look(struct attached *attached, pid_t pid, bool now)
+{
+    struct ort_attach_sight sight;
+
+    if (ort_attach_look(attached->attach, pid, now, &sight, NULL) == IFG_OK && sight.python)
+        attached->saw_python = true;
+}
+
+/* For runtimes that came later. */
+static void processes(void *state, const pid_t *pids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        look(state, pids[i], false);
+}
+
+/* Our root, or one of its descendants. */
+static bool belongs(const struct recording *recording, pid_t pid)
+{
+    struct process_info info;
+
+    for (int depth = 0; depth < 64 && pid > 1; depth++) {
+        if (pid == recording->root)
+            return true;
+        if (process_describe(pid, &info, NULL) != IFG_OK)
+            return false;
+        pid = info.parent;
+    }
+    return false;
+}
+
+static bool may_be(void *state, const struct map_seen *seen)
+{
+    return ort_attach_may_be(((struct attached *)state)->attach, seen->pid, seen->path,
+                             seen->device, seen->inode);
+}
+
+static void on_mapping(const struct map_seen *seen, void *user)
+{
+    struct attached *attached = user;
+    struct hold hold;
+
+    if (!belongs(attached->recording, seen->pid) || !may_be(user, seen))
+        return;
+    /* So that its first session is not missed. */
+    hold_thread(&hold, seen->tid, seen->tid == attached->recording->root);
+    look(attached, seen->pid, true);
+    hold_release(&hold);
+}
+
+static size_t fds(const void *state, int *out_fds)
+{
+    const struct attached *attached = state;
+    size_t count = 0;
+
+    if (ort_attach_fd(attached->attach) >= 0)
+        out_fds[count++] = ort_attach_fd(attached->attach);
+    if (attached->maps)
+        out_fds[count++] = map_watch_fd(attached->maps);
+    return count;
+}
+
+static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct ifg_error *err)
+{
+    struct attached *attached = state;
+
+    (void)err;
+    if (attached->maps)
+        map_watch_read(attached->maps, on_mapping, attached);
+    *out_any = ort_attach_work(attached->attach, now_ns);
+    return IFG_OK;
+}
+
+static void count(const void *state, struct session_progress *progress)
+{
+    struct ort_attach_counts counts = { 0 };
+
+    ort_attach_count(((const struct attached *)state)->attach, &counts);
+    progress->events += counts.events;
+    progress->inferences += counts.inferences;
+    progress->dropped += counts.lost;
+    progress->models += counts.models;
+    progress->threads += counts.threads;
+    progress->processes += counts.processes;
+}
+
+static void stop(void *state)
+{
+    struct attached *attached = state;
+
+    ort_attach_until(attached->attach, attached->recording->until_ns);
+}
+
+static enum ifg_status finish(void *state, struct ifg_error *err)
+{
+    struct attached *attached = state;
+    struct recording *recording = attached->recording;
+
+    (void)err;
+    ort_attach_finish(attached->attach);
+    if (attached->saw_python && !instruments_have_runtime(&recording->result->instruments))
+        sink_instrument(&recording->sink, "onnxruntime (Python)", TRACE_INSTRUMENT_UNAVAILABLE,
+                        python_reason);
+    return IFG_OK;
+}
+
+static void close_source(void *state)
+{
+    struct attached *attached = state;
+
+    map_watch_close(attached->maps);
+    ort_attach_close(attached->attach);
+    ifg_free(attached);
+}
+
+/* ---- waiting for the next process that creates a session ---- */
+
+static bool consider(void *state, pid_t pid, enum source_look how)
+{
+    struct ort_attach *attach = ((struct attached *)state)->attach;
+    bool now = how != SOURCE_LOOK_POLLED;
+    struct ort_attach_sight sight;
+
+    if (how == SOURCE_LOOK_EARLIER) {
+        if (!ort_process_has_runtime(pid))
+            return false;
+        ort_attach_was_there(attach, pid);
+    }
+    if (ort_attach_look(attach, pid, now, &sight, NULL) != IFG_OK)
+        return false;
+    if (!sight.watched && now)
+        ort_attach_forget(attach, pid);
+    return sight.watched > 0;
+}
+
+static pid_t creator(const void *state, bool *out_watches)
+{
+    const struct ort_attach *attach = ((const struct attached *)state)->attach;
+
+    *out_watches |= ort_attach_watches(attach);
+    return ort_attach_creator(attach);
+}
+
+const struct source source_ort_attach = {
+    .name = "ONNX Runtime from outside",
+    .wakes = true,
+    .open = open_source,
+    .attach = attach,
+    .begin = begin,
+    .start = start,
+    .processes = processes,
+    .fds = fds,
+    .work = work,
+    .count = count,
+    .stop = stop,
+    .finish = finish,
+    .close = close_source,
+    .may_be = may_be,
+    .consider = consider,
+    .creator = creator,
+};

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Samples and context switches of what is recorded (record --sample): the recorder's side of
+ * collect/perf. */
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/perf/calibrate.h"
+#include "collect/perf/profile.h"
+#include "record/overhead.h"
+#include "record/sources/sources.h"
+
+#define DRAIN_MOST_NS  20000000ull
+#define PATIENCE_NS    200000000ull /* and a drain: a killed recorder loses 250 ms at most */
+#define HZ_UNKNOWN     97u          /* a rate that is harmless wherever it is */
+#define ERROR_MOST_PCT 1.0          /* a cost that is known less well is not worth printing */
+#define DRAIN_SAMPLES  8ull         /* a ring holds 20 of them */
+
+struct sampled {
+    struct recording *recording;
+    struct profile *profile;
+    struct overhead *overhead; /* what sampling costs; NULL: nothing is sampled */
+    uint32_t hz;               /* as it was chosen */
+    double sample_us;          /* that one takes; 0: not known */
+    bool sampling;             /* at this moment */
+    uint64_t next_drain_ns;
+};
+
+static void report(struct sampled *sampled, enum trace_instrument_state state, const char *reason)
+{
+    sink_instrument(&sampled->recording->sink, "samples", state, reason);
+}
+
+/* Inside the budget if no rate was asked for. What samples take here is good to know anyway. */
+static uint32_t choose_rate(struct sampled *sampled)
+{
+    const struct calibrate_options options = { .stack_bytes = 0 };
+    struct calibrate_result result;
+
+    if (calibrate_cost(&options, &result, NULL) == IFG_OK)
+        sampled->sample_us = result.sample_us;
+    if (sampled->recording->options->sample_hz)
+        return sampled->recording->options->sample_hz;
+    if (sampled->sample_us <= 0)
+        return HZ_UNKNOWN;
+    return calibrate_rate(sampled->sample_us, sampled->recording->options->overhead_pct);
+}
+
+static void on_inference(void *user, uint32_t key, uint64_t start_ns, uint64_t end_ns)
+{
+    overhead_inference(user, key, start_ns, end_ns);
+}
+
+static void watch_cost(struct sampled *sampled)
+{
+    sampled->overhead = overhead_create(
+        sampled->recording->options->sample_hz ? 0 : sampled->recording->options->overhead_pct,
+        ifg_monotonic_ns());
+    sampled->recording->sink.inference = sampled->overhead ? on_inference : NULL;
+    sampled->recording->sink.inference_user = sampled->overhead;
+}
+
+/* Who woke whom: on wherever the kernel lets us. */
+static void report_wakers(struct sampled *sampled, const char *refused)
+{
+    const char *words = refused;
+    bool on = !refused && profile_wakers(sampled->profile, &words);
+
+    sink_instrument(&sampled->recording->sink, "wakers",
+                    on ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE, words);
+}
+
+static bool begin(void *state)
+{
+    struct sampled *sampled = state;
+    struct recording *recording = sampled->recording;
+    struct profile_options options = {
+        .writer = recording->sink.writer,
+        .sampler = { .pid = recording->root,
+                     .launched = recording->root_waits,
+                     .want_kernel = true,
+                     .patience_ns = PATIENCE_NS },
+        .want_wakers = true,
+    };
+    bool samples = recording->options->sample_hz || recording->options->overhead_pct > 0;
+    struct sampler_facts facts;
+    struct ifg_error err = { .message = "" };
+    char text[512];
+
+    if (!samples)
+        report(sampled, TRACE_INSTRUMENT_OFF, "--no-sample was given");
+    if (!samples && !recording->options->sched)
+        return false;
+    sampled->hz = samples ? choose_rate(sampled) : 0;
+    options.sampler.hz = sampled->hz;
+    if (profile_open(&options, &sampled->profile, &facts, &err) != IFG_OK) {
+        sampled->profile = NULL;
+        if (samples)
+            report(sampled, TRACE_INSTRUMENT_UNAVAILABLE, err.message);
+        report_wakers(sampled, err.message);
+        return false;
+    }
+    recording->stacks = sampled->profile;
+    report_wakers(sampled, NULL);
+    if (!samples)
+        return true;
+    snprintf(text, sizeof text, "%u Hz by %s, %u KiB of stack%s%s", facts.hz, facts.clock,
+             facts.stack_bytes / 1024, facts.missing[0] ? "; not available: " : "", facts.missing);
+    report(sampled, TRACE_INSTRUMENT_ON, text);
+    if (!facts.kernel_frames)
+        sink_instrument(&recording->sink, "kernel frames", TRACE_INSTRUMENT_UNAVAILABLE,
+                        facts.kernel_missing);
+    sampled->sampling = true;
+    watch_cost(sampled);
+    return true;
+}
+
+/* What a program did before it was recorded is not ours. */
+static void start(void *state)
+{
+    struct sampled *sampled = state;
+
+    if (sampled->recording->since_ns)
+        profile_limit(sampled->profile, sampled->recording->since_ns, 0);
+}
+
+/* It comes when it is due, however much there was: *out_any is left alone. */
+static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct ifg_error *err)
+{
+    struct sampled *sampled = state;
+
+    (void)out_any, (void)err;
+    if (sampled->overhead) {
+        bool wanted = overhead_turn(sampled->overhead, now_ns);
+
+        if (wanted != sampled->sampling)
+            sampler_pause(profile_sampler(sampled->profile), !wanted);
+        sampled->sampling = wanted;
+    }
+    if (now_ns < sampled->next_drain_ns)
+        return IFG_OK;
+    profile_drain(sampled->profile, false);
+    if (sampled->hz)
+        sampled->next_drain_ns = now_ns + DRAIN_SAMPLES * 1000000000ull / sampled->hz;
+    if (!sampled->hz || sampled->next_drain_ns > now_ns + DRAIN_MOST_NS)
+        sampled->next_drain_ns = now_ns + DRAIN_MOST_NS;
+    return IFG_OK;
+}
+
+static size_t fds(const void *state, int *out_fds)
+{
+    out_fds[0] = sampler_wait_fd(profile_sampler(((const struct sampled *)state)->profile));
+    return out_fds[0] >= 0;
+}
+
+static void write_number(struct sampled *sampled, const char *key, const char *format, double value)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, format, value);
+    trace_writer_fact(sampled->recording->sink.writer, key, text);
+}
+
+/* What it cost: measured, if there were inferences enough; else what samples took by themselves. */
+static void write_cost(struct sampled *sampled)
+{
+    struct overhead_result result = { .on_share = 1 };
+    struct session_result *out = sampled->recording->result;
+
+    if (sampled->overhead)
+        overhead_tell(sampled->overhead, ifg_monotonic_ns(), &result);
+    out->sample_hz = sampled->hz;
+    out->cost_measured = result.known && result.error_pct <= ERROR_MOST_PCT;
+    out->cost_pct = out->cost_measured ? result.pct : sampled->sample_us * sampled->hz / 1e4;
+    out->cost_error_pct = result.error_pct;
+    write_number(sampled, "samples.on_share", "%.4f", result.on_share);
+    if (sampled->sample_us > 0) {
+        write_number(sampled, "samples.cost_us", "%.2f", sampled->sample_us);
+        write_number(sampled, "samples.overhead_estimate_pct", "%.3f",
+                     sampled->sample_us * sampled->hz / 1e4);
+    }
+    if (!result.known)
+        return;
+    write_number(sampled, "samples.overhead_moments", "%.0f", result.moments);
+    write_number(sampled, "samples.overhead_inferences", "%.0f", (double)result.inferences);
+    write_number(sampled, "samples.overhead_error_pct", "%.3f", result.error_pct);
+    if (out->cost_measured)
+        write_number(sampled, "samples.overhead_pct", "%.3f", result.pct);
+}
+
+static void stop(void *state)
+{
+    struct sampled *sampled = state;
+
+    sampler_pause(profile_sampler(sampled->profile), true);
+    profile_limit(sampled->profile, sampled->recording->since_ns, sampled->recording->until_ns);
+}
+
+static enum ifg_status finish(void *state, struct ifg_error *err)
+{
+    struct sampled *sampled = state;
+    struct sink *sink = &sampled->recording->sink;
+    struct explain_options options = { .sources = !sampled->recording->options->no_sources };
+    struct profile_counts counts;
+    struct explain_counts named;
+
+    (void)err;
+    profile_finish(sampled->profile, &options, &named);
+    profile_count(sampled->profile, &counts);
+    if (named.problem[0])
+        trace_writer_fact(sink->writer, "samples.names_problem", named.problem);
+    sink_count(sink, "samples.frames", named.frames);
+    sink_count(sink, "samples.named", named.named);
+    sink_count(sink, "samples.guessed", named.guessed);
+    sampled->recording->result->samples = counts.sampler.samples;
+    write_cost(sampled);
+    sink_count(sink, "samples.hz", sampled->hz);
+    sink_count(sink, "samples.count", counts.sampler.samples);
+    sink_count(sink, "samples.switches", counts.sampler.switches);
+    sink_count(sink, "samples.wakes", counts.wakes);
+    sink_count(sink, "samples.wakes_lost", counts.wakes_lost);
+    sink_count(sink, "samples.lost", counts.sampler.lost);
+    sink_count(sink, "samples.cut", counts.cut);
+    sink_count(sink, "samples.stack_bytes", counts.stack_bytes);
+    sink_count(sink, "samples.throttled", counts.sampler.throttled);
+    sink_count(sink, "samples.rooted", counts.rooted);
+    sink_count(sink, "samples.inferred", counts.inferred);
+    sink_count(sink, "samples.unwind_ns", counts.unwind_ns);
+    return IFG_OK;
+}
+
+static void close_source(void *state)
+{
+    struct sampled *sampled = state;
+
+    sampled->recording->stacks = NULL;
+    profile_close(sampled->profile);
+    sampled->recording->sink.inference = NULL;
+    overhead_destroy(sampled->overhead);
+    ifg_free(sampled);
+}
+
+static enum ifg_status open_source(struct recording *recording, void **out_state,
+                                   struct ifg_error *err)
+{
+    struct sampled *sampled = ifg_alloc(1, sizeof *sampled);
+
+    *out_state = sampled;
+    if (!sampled)
+        return ifg_fail_no_memory(err, NULL);
+    sampled->recording = recording;
+    return IFG_OK;
+}
+
+const struct source source_perf = {
+    .name = "samples",
+    .needs_no_runtime = true,
+    .open = open_source,
+    .begin = begin,
+    .start = start,
+    .fds = fds,
+    .work = work,
+    .stop = stop,
+    .finish = finish,
+    .close = close_source,
+};

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The threads that look at resources and at resident memory. What they find waits in a queue. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/ticks.h"
+#include "record/sources/proc_internal.h"
+
+#define DEVICES_NS    (SECOND_NS / 10) /* NVML takes milliseconds */
+#define RESIDENT_NS   (SECOND_NS / 100)
+#define GAP_NS        (3 * RESIDENT_NS) /* so much between two looks is said */
+#define COST_TIMES    20u /* steps are longer than so many looks take: 5 % of a core */
+#define QUEUE_MAX     65536u
+#define CLOSE_LOOK_NS 40000000ull /* a last look sooner after another one tells nothing */
+
+bool proc_push(struct values *values, const struct value *value, size_t most)
+{
+    if (!IFG_ARRAY_ROOM(values->items, values->capacity, values->count + 1, most))
+        return false;
+    values->items[values->count++] = *value;
+    return true;
+}
+
+void proc_take_value(void *user, uint32_t pid, const char *name, double number)
+{
+    const struct moment *moment = user;
+    struct resource_watch *watch = moment->watch;
+    struct value value = { .ns = moment->ns, .ticks = moment->ticks, .pid = pid, .value = number };
+
+    snprintf(value.name, sizeof value.name, "%s", name);
+    pthread_mutex_lock(&watch->lock);
+    if (!proc_push(&watch->queue, &value, QUEUE_MAX))
+        watch->lost++;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+struct moment proc_moment(struct resource_watch *watch)
+{
+    return (struct moment){ watch, ifg_monotonic_ns(), ifg_counter_read() };
+}
+
+static void look(struct resource_watch *watch, bool last, bool devices)
+{
+    struct moment moment = proc_moment(watch);
+    const struct proc_sink sink = { proc_take_value, &moment };
+    pid_t pids[PROC_PROCESSES_MAX];
+    size_t count;
+
+    pthread_mutex_lock(&watch->looking);
+    pthread_mutex_lock(&watch->lock);
+    count = watch->pid_count;
+    memcpy(pids, watch->pids, count * sizeof pids[0]);
+    watch->last_look_ns = moment.ns;
+    pthread_mutex_unlock(&watch->lock);
+    proc_follow(watch->collector, pids, count);
+    proc_look(watch->collector, moment.ns, last, &sink);
+    pthread_mutex_unlock(&watch->looking);
+    if (devices) {
+        moment = proc_moment(watch);
+        proc_look_devices(watch->collector, pids, count, moment.ns, &sink);
+    }
+}
+
+/* What there is, for the instrument; said again when a look found more or less of it. */
+static void describe(struct resource_watch *watch)
+{
+    char missing[800];
+    double hz = (double)SECOND_NS / (double)watch->every_ns;
+
+    proc_missing(watch->collector, missing, sizeof missing);
+    pthread_mutex_lock(&watch->lock);
+    snprintf(watch->words, sizeof watch->words, "%.3g Hz%s%s", hz, *missing ? "; " : "", missing);
+    snprintf(watch->gpu, sizeof watch->gpu, "%s", proc_gpu_words(watch->collector));
+    snprintf(watch->npu, sizeof watch->npu, "%s", proc_npu_words(watch->collector));
+    watch->told = true;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+/* Sleeps until then; true when it is to end. */
+static bool wait_until(struct resource_watch *watch, uint64_t until_ns)
+{
+    struct timespec until = { (time_t)(until_ns / SECOND_NS), (long)(until_ns % SECOND_NS) };
+    bool stop;
+
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->stop &&
+           pthread_cond_clockwait(&watch->wake, &watch->lock, CLOCK_MONOTONIC, &until) == 0)
+        ;
+    stop = watch->stop;
+    pthread_mutex_unlock(&watch->lock);
+    return stop;
+}
+
+/* A program that is over soon shall be seen too: the first second has looks of its own. */
+void *proc_look_at_all(void *user)
+{
+    static const uint64_t early_ns[] = { 0, 50000000, 300000000, 600000000 };
+    struct resource_watch *watch = user;
+    uint64_t begin_ns = ifg_monotonic_ns();
+    uint64_t next_ns = begin_ns;
+    uint64_t next_devices_ns = 0;
+    size_t early = 0;
+    struct timespec used;
+    bool stop;
+
+    prctl(PR_SET_NAME, "resources");
+    prctl(PR_SET_TIMERSLACK, 50000ul, 0, 0, 0);
+    do {
+        uint64_t now_ns = ifg_monotonic_ns();
+        bool devices = now_ns >= next_devices_ns;
+
+        look(watch, false, devices);
+        if (devices) {
+            next_devices_ns =
+                now_ns + (watch->every_ns > DEVICES_NS ? watch->every_ns / 2 : DEVICES_NS);
+            describe(watch);
+        }
+        while (early < sizeof early_ns / sizeof early_ns[0] && begin_ns + early_ns[early] <= now_ns)
+            early++;
+        while (next_ns <= now_ns)
+            next_ns += watch->every_ns;
+        if (early < sizeof early_ns / sizeof early_ns[0] && begin_ns + early_ns[early] < next_ns)
+            stop = wait_until(watch, begin_ns + early_ns[early]);
+        else
+            stop = wait_until(watch, next_ns);
+    } while (!stop);
+    if (ifg_monotonic_ns() >= watch->last_look_ns + CLOSE_LOOK_NS)
+        look(watch, true, true);
+    describe(watch);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    watch->cpu_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+    return NULL;
+}
+
+/* ---- the thread for resident memory ---- */
+
+/* Names of those that are there: the loop may come too late for them. */
+static void keep_names(struct resource_watch *watch)
+{
+    struct resident_watch *fast = &watch->fast;
+    const char *name;
+    uint32_t pid;
+
+    pthread_mutex_lock(&watch->lock);
+    for (size_t i = 0; proc_resident_name(fast->resident, i, &pid, &name); i++) {
+        size_t at = 0, used = fast->name_count < NAMES_KEPT ? fast->name_count : NAMES_KEPT;
+
+        while (at < used && fast->names[at].pid != pid)
+            at++;
+        if (at == used)
+            at = fast->name_count++ % NAMES_KEPT;
+        fast->names[at].pid = pid;
+        memcpy(fast->names[at].name, name, PROC_COMM_BYTES);
+    }
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+}
+
+void *proc_look_at_memory(void *user)
+{
+    struct resource_watch *watch = user;
+    struct resident_watch *fast = &watch->fast;
+    uint64_t begin_ns = ifg_monotonic_ns(), next_ns = begin_ns, before_ns = 0;
+    size_t there = 0;
+    bool stop = false;
+
+    prctl(PR_SET_NAME, "resident");
+    prctl(PR_SET_TIMERSLACK, 50000ul, 0, 0, 0);
+    while (!stop) {
+        struct moment moment;
+        const struct proc_sink sink = { proc_take_value, &moment };
+        pid_t pids[PROC_PROCESSES_MAX];
+        uint64_t cpu_ns = own_cpu_ns(), cost_ns;
+        size_t count;
+
+        pthread_mutex_lock(&watch->lock);
+        count = watch->pid_count;
+        memcpy(pids, watch->pids, count * sizeof pids[0]);
+        pthread_mutex_unlock(&watch->lock);
+        moment = proc_moment(watch);
+        if (there && moment.ns - before_ns > GAP_NS)
+            fast->gaps++;
+        if (there && moment.ns - before_ns > fast->longest_ns)
+            fast->longest_ns = moment.ns - before_ns;
+        there = proc_resident_look(fast->resident, pids, count, &sink);
+        keep_names(watch);
+        before_ns = moment.ns;
+        fast->looks++;
+        cost_ns = COST_TIMES * (own_cpu_ns() - cpu_ns); /* many processes: not so often */
+        next_ns += cost_ns > RESIDENT_NS ? cost_ns : RESIDENT_NS;
+        if (next_ns <= ifg_monotonic_ns()) /* late: the next one is a whole step away */
+            next_ns = ifg_monotonic_ns() + RESIDENT_NS;
+        stop = wait_until(watch, next_ns);
+    }
+    fast->cpu_ns = own_cpu_ns();
+    fast->wall_ns = ifg_monotonic_ns() - begin_ns;
+    return NULL;
+}
