@@ -213,7 +213,7 @@ uint32_t builder_place(const struct timeline_builder *builder, uint32_t process,
 
 uint32_t builder_clock(const struct timeline_builder *builder, uint32_t thread)
 {
-    return builder->tables->processes[builder->threads[thread].process].clock;
+    return trace_thread_clock(builder->tables, thread);
 }
 
 enum ifg_status build_tables(struct timeline_builder *builder)

@@ -85,14 +85,10 @@ uint64_t timeline_length_from_blocks_ns(const struct trace_reader *reader)
         if (!block->count || t0 > t1)
             continue;
         if (block->type == TRACE_BLOCK_ZONES || block->type == TRACE_BLOCK_EVENTS) {
-            uint32_t process = block->stream < tables->thread_count
-                                   ? tables->threads[block->stream].process
-                                   : UINT32_MAX;
+            uint32_t clock = trace_thread_clock(tables, block->stream);
 
-            if (process >= tables->process_count)
-                continue;
-            t0 = trace_clock_to_ns(reader, tables->processes[process].clock, t0);
-            t1 = trace_clock_to_ns(reader, tables->processes[process].clock, t1);
+            t0 = trace_clock_to_ns(reader, clock, t0);
+            t1 = trace_clock_to_ns(reader, clock, t1);
         } else if (block->type != TRACE_BLOCK_SAMPLES && block->type != TRACE_BLOCK_SWITCHES) {
             continue;
         }

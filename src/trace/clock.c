@@ -71,18 +71,75 @@ static int by_ticks(const void *left, const void *right)
     return 0;
 }
 
+/* Of pairs in the order of ticks, where nanoseconds fall: the most of them that agree. A reading
+ * that was forged or went wrong is alone against the others. Of a clock that was set back without
+ * telling it is one of the two parts, and the other is off by as much.
+ *
+ * The longest sequence that does not fall: `ends[k]` is the pair that one of k + 1 pairs ends with,
+ * the lowest there is; `before` leads back from each. */
+static size_t keep_agreeing(struct trace_pair *pairs, size_t count)
+{
+    size_t *ends = ifg_alloc(count, 2 * sizeof *ends);
+    size_t *before = ends + count;
+    size_t length = 0;
+    size_t at;
+
+    if (!ends)
+        return 1; /* better one pair and the nominal rate than a clock that falls */
+    for (size_t i = 0; i < count; i++) {
+        size_t low = 0;
+        size_t high = length;
+
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+
+            if (pairs[ends[middle]].monotonic_ns <= pairs[i].monotonic_ns)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        before[i] = low ? ends[low - 1] : SIZE_MAX;
+        ends[low] = i;
+        if (low == length)
+            length++;
+    }
+    at = ends[length - 1];
+    for (size_t i = length; i--; at = before[at])
+        ends[i] = at;
+    for (size_t i = 0; i < length; i++)
+        pairs[i] = pairs[ends[i]];
+    ifg_free(ends);
+    return length;
+}
+
+static void settle_line(struct trace_clock_line *line)
+{
+    struct trace_pair *pairs = line->pairs;
+    bool falls = false;
+    size_t kept = 0;
+
+    if (line->count == 0)
+        return;
+    qsort(pairs, line->count, sizeof *pairs, by_ticks);
+    for (size_t i = 0; i < line->count; i++) {
+        if (kept && pairs[kept - 1].ticks == pairs[i].ticks) {
+            line->contradictions += pairs[kept - 1].monotonic_ns != pairs[i].monotonic_ns;
+            continue;
+        }
+        falls |= kept && pairs[i].monotonic_ns < pairs[kept - 1].monotonic_ns;
+        pairs[kept++] = pairs[i];
+    }
+    line->count = falls ? keep_agreeing(pairs, kept) : kept;
+    line->contradictions += kept - line->count;
+}
+
 void trace_clocks_finish(struct trace_clock_set *set, const struct trace_tables *tables)
 {
     for (size_t i = 0; i < set->count; i++) {
         struct trace_clock_line *line = &set->lines[i];
-        size_t kept = 0;
 
-        if (line->count)
-            qsort(line->pairs, line->count, sizeof *line->pairs, by_ticks);
-        for (size_t j = 0; j < line->count; j++)
-            if (kept == 0 || line->pairs[kept - 1].ticks != line->pairs[j].ticks)
-                line->pairs[kept++] = line->pairs[j];
-        line->count = kept;
+        settle_line(line);
+        atomic_store_explicit(&line->hint, 0, memory_order_relaxed);
         if (i < tables->clock_count)
             line->nominal_hz = tables->clocks[i].nominal_hz;
         if (line->nominal_hz == 0)
@@ -120,17 +177,12 @@ static uint64_t subtract_clamped(uint64_t value, uint64_t less)
     return value < less ? 0 : value - less;
 }
 
-/* The line through `from` with the slope of `from` to `to`, at ticks on either side of it. */
-static uint64_t along(const struct trace_pair *from, uint64_t run, uint64_t low_ns,
-                      uint64_t high_ns, uint64_t ticks)
+/* The line through `from` that rises by `rise` in `run` ticks, at ticks on either side of it. */
+static uint64_t along(const struct trace_pair *from, uint64_t run, uint64_t rise, uint64_t ticks)
 {
-    bool falling = high_ns < low_ns; /* a damaged file, but still a line */
-    bool before = ticks < from->ticks;
-    uint64_t distance = before ? from->ticks - ticks : ticks - from->ticks;
-    uint64_t change = scale(distance, falling ? low_ns - high_ns : high_ns - low_ns, run);
-
-    return before == falling ? add_clamped(from->monotonic_ns, change)
-                             : subtract_clamped(from->monotonic_ns, change);
+    if (ticks < from->ticks)
+        return subtract_clamped(from->monotonic_ns, scale(from->ticks - ticks, rise, run));
+    return add_clamped(from->monotonic_ns, scale(ticks - from->ticks, rise, run));
 }
 
 /* The interval [i, i + 1] that holds ticks, which lies between the first and the last pair. */
@@ -165,12 +217,12 @@ uint64_t trace_clock_line_to_ns(struct trace_clock_line *line, uint64_t ticks)
         return ticks;
     last = first + line->count - 1;
     if (line->count == 1)
-        return along(first, line->nominal_hz, 0, NS_PER_S, ticks);
+        return along(first, line->nominal_hz, NS_PER_S, ticks);
     if (ticks <= first->ticks || ticks >= last->ticks)
         return along(ticks <= first->ticks ? first : last, last->ticks - first->ticks,
-                     first->monotonic_ns, last->monotonic_ns, ticks);
+                     last->monotonic_ns - first->monotonic_ns, ticks);
     from = first + find_interval(line, ticks);
-    return along(from, from[1].ticks - from->ticks, from->monotonic_ns, from[1].monotonic_ns,
+    return along(from, from[1].ticks - from->ticks, from[1].monotonic_ns - from->monotonic_ns,
                  ticks);
 }
 
@@ -190,8 +242,8 @@ struct clock_piece {
     uint64_t slope; /* rise / run * 2^63, rounded up */
 };
 
-/* The piece that holds ticks; false where the general way has to be taken: outside the pairs, on
- * lines of damaged files, on pieces too long for the arithmetic.
+/* The piece that holds ticks; false where the general way has to be taken: outside the pairs, and
+ * on pieces too long for the arithmetic.
  *
  * distance * slope / 2^63 is too large by less than distance / 2^63 < 2^-32, while a quotient by
  * run is at least 1 / run > 2^-31 below the next whole number: so rounding down gives the exact
@@ -206,8 +258,6 @@ static bool find_piece(struct trace_clock_line *line, uint64_t ticks, struct clo
         ticks >= line->pairs[line->count - 1].ticks)
         return false;
     from = line->pairs + find_interval(line, ticks);
-    if (from[1].monotonic_ns < from->monotonic_ns)
-        return false;
     rise = from[1].monotonic_ns - from->monotonic_ns;
     run = from[1].ticks - from->ticks;
     if (!run || run >> 31 || rise / 2 >= run)
@@ -255,6 +305,36 @@ void trace_clock_convert_sums(const struct trace_reader *reader, uint32_t clock,
     else
         for (size_t i = 0; i < count; i++)
             times[i] += add[i];
+}
+
+const char *trace_clock_kind_name(enum trace_clock_kind kind)
+{
+    static const char *const names[TRACE_CLOCK_KINDS] = {
+        [TRACE_CLOCK_TSC] = "tsc",
+        [TRACE_CLOCK_MONOTONIC] = "monotonic",
+        [TRACE_CLOCK_CNTVCT] = "cntvct",
+        [TRACE_CLOCK_DEVICE] = "device",
+    };
+
+    return (unsigned)kind < TRACE_CLOCK_KINDS ? names[kind] : NULL;
+}
+
+struct trace_clock_rate trace_clock_rate(const struct trace_reader *reader, uint32_t clock)
+{
+    struct trace_clock_rate rate = { 0 };
+    const struct trace_clock_line *line;
+
+    if (clock >= reader->clocks.count || !reader->clocks.lines[clock].count)
+        return rate;
+    line = &reader->clocks.lines[clock];
+    rate.pairs = line->count;
+    rate.contradictions = line->contradictions;
+    rate.begin_ns = line->pairs[0].monotonic_ns;
+    rate.end_ns = line->pairs[line->count - 1].monotonic_ns;
+    if (rate.end_ns > rate.begin_ns)
+        rate.hz = (double)(line->pairs[line->count - 1].ticks - line->pairs[0].ticks) /
+                  (double)(rate.end_ns - rate.begin_ns) * (double)NS_PER_S;
+    return rate;
 }
 
 int64_t trace_realtime_offset_ns(const struct trace_reader *reader)

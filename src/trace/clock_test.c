@@ -65,14 +65,156 @@ static void large_numbers_stay_exact(void)
                    base / 3 + UINT64_C(1000000000) * i + i);
 }
 
-static void a_falling_clock_is_still_a_line(void)
+/* The pairs as a trace has them, in this order. */
+static struct trace_reader *read_pairs(const struct trace_clock_pair *pairs, size_t count,
+                                       uint64_t hz)
 {
-    struct trace_pair pairs[] = { { 100, 2000, 0 }, { 200, 1000, 0 } };
+    struct trace_writer *writer;
+    struct trace_reader *reader;
+    const char *path = fixture_path();
 
-    CHECK_UINT(convert(pairs, 2, 1, 150), 1500);
-    CHECK_UINT(convert(pairs, 2, 1, 50), 2500);
-    CHECK_UINT(convert(pairs, 2, 1, 250), 500);
-    CHECK_UINT(convert(pairs, 2, 1, 1000), 0);
+    REQUIRE_INT(trace_writer_create(path, false, &writer, NULL), IFG_OK);
+    trace_writer_clock(writer, 1, TRACE_CLOCK_DEVICE, hz, "device");
+    trace_writer_clock_pairs(writer, 1, pairs, count);
+    REQUIRE_INT(trace_writer_close(writer, NULL), IFG_OK);
+    REQUIRE_INT(trace_reader_open(path, &reader, NULL), IFG_OK);
+    unlink(path);
+    return reader;
+}
+
+/* Whatever the pairs are: time never runs backwards. */
+static void check_rises(const struct trace_reader *reader)
+{
+    uint64_t before = 0;
+
+    for (unsigned bit = 0; bit < 64; bit++)
+        for (uint64_t near = 0; near < 300; near += 7) {
+            uint64_t ns = trace_clock_to_ns(
+                reader, 1, (UINT64_C(1) << bit) + (UINT64_C(1) << bit) / 300 * near);
+
+            CHECK(ns >= before);
+            before = ns;
+        }
+}
+
+static void one_wrong_reading_is_left_out(void)
+{
+    enum { PAIRS = 60, SECOND = 1000000000 };
+
+    for (size_t wrong = 0; wrong < PAIRS; wrong++) {
+        static const uint64_t readings[] = { 0, 12345, UINT64_MAX, UINT64_MAX / 2 };
+        struct trace_clock_pair pairs[PAIRS];
+        struct trace_clock_rate rate;
+        struct trace_reader *reader;
+
+        for (uint64_t i = 0; i < PAIRS; i++)
+            pairs[i] = (struct trace_clock_pair){ (i + 1) * SECOND, (i + 101) * SECOND, 0 };
+        if (wrong % 2)
+            pairs[wrong].monotonic_ns = readings[wrong / 2 % 4];
+        else
+            pairs[wrong].ticks = readings[wrong / 2 % 4];
+        reader = read_pairs(pairs, PAIRS, SECOND);
+        rate = trace_clock_rate(reader, 1);
+        CHECK_UINT(rate.pairs + rate.contradictions, PAIRS);
+        for (uint64_t i = 3; i < PAIRS - 3; i++)
+            CHECK_UINT(trace_clock_to_ns(reader, 1, (i + 1) * SECOND + SECOND / 4),
+                       (i + 101) * SECOND + SECOND / 4);
+        check_rises(reader);
+        trace_reader_close(reader);
+    }
+}
+
+/* Set back by a third of its way without anybody telling: one part is right, the other is off by as
+ * much, and nothing runs backwards. */
+static void a_clock_that_is_set_back_in_silence(void)
+{
+    struct trace_clock_pair pairs[90];
+    struct trace_reader *reader;
+    size_t right = 0;
+
+    for (uint64_t i = 0; i < 90; i++)
+        pairs[i] =
+            (struct trace_clock_pair){ (i < 60 ? i : i - 29) * 1000 + 7, i * 1000 + 50000, 0 };
+    reader = read_pairs(pairs, 90, 1000000000);
+    CHECK_UINT(trace_clock_rate(reader, 1).pairs, 61);
+    for (uint64_t i = 0; i < 90; i++)
+        right += trace_clock_to_ns(reader, 1, pairs[i].ticks) == pairs[i].monotonic_ns;
+    CHECK(right >= 60);
+    check_rises(reader);
+    trace_reader_close(reader);
+}
+
+/* A jump ahead between two pairs that enclose it: exact before and after. */
+static void a_clock_that_jumps_ahead(void)
+{
+    const struct trace_clock_pair pairs[] = {
+        { 1000, 1000, 0 }, { 2000, 2000, 0 }, { 9002000, 2001, 0 }, { 9003000, 3001, 0 }
+    };
+    struct trace_reader *reader = read_pairs(pairs, 4, 1000000000);
+
+    CHECK_UINT(trace_clock_to_ns(reader, 1, 1500), 1500);
+    CHECK_UINT(trace_clock_to_ns(reader, 1, 9002500), 2501);
+    check_rises(reader);
+    trace_reader_close(reader);
+}
+
+static void pairs_without_sense(void)
+{
+    static const struct trace_clock_pair equal[] = { { 5, 7, 0 }, { 5, 7, 0 }, { 5, 9, 0 } };
+    static const struct trace_clock_pair falling[] = { { 100, 3000, 0 },
+                                                       { 200, 2000, 0 },
+                                                       { 300, 1000, 0 } };
+    static const struct trace_clock_pair still[] = { { 100, 1000, 0 }, { 200, 1000, 0 } };
+    static const struct trace_clock_pair huge[] = { { 0, 0, 0 },
+                                                    { UINT64_MAX, UINT64_MAX, UINT64_MAX },
+                                                    { UINT64_MAX - 1, 1, 0 } };
+    static const struct {
+        const struct trace_clock_pair *pairs;
+        size_t count, kept, left_out;
+    } cases[] = { { equal, 3, 1, 1 }, { falling, 3, 1, 2 }, { still, 2, 2, 0 }, { huge, 3, 3, 0 } };
+
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct trace_reader *reader = read_pairs(cases[i].pairs, cases[i].count, i % 2 * 1000);
+        struct trace_clock_rate rate = trace_clock_rate(reader, 1);
+
+        CHECK_UINT(rate.pairs, cases[i].kept);
+        CHECK_UINT(rate.contradictions, cases[i].left_out);
+        CHECK(rate.hz >= 0);
+        check_rises(reader);
+        trace_reader_close(reader);
+    }
+}
+
+/* Pairs from chance, in any order: the same for a column as one by one, and never backwards. */
+static void pairs_from_chance(void)
+{
+    uint64_t chance = 88172645463325252;
+
+    for (int round = 0; round < 200; round++) {
+        struct trace_clock_pair pairs[40];
+        struct trace_reader *reader;
+
+        for (size_t i = 0; i < LENGTH(pairs); i++) {
+            uint64_t *fields = &pairs[i].ticks;
+
+            for (size_t k = 0; k < 3; k++) {
+                chance ^= chance << 13;
+                chance ^= chance >> 7;
+                chance ^= chance << 17;
+                fields[k] = chance >> chance % 60;
+            }
+        }
+        reader = read_pairs(pairs, 1 + (size_t)round % LENGTH(pairs), chance >> 40);
+        check_rises(reader);
+        for (size_t i = 0; i < LENGTH(pairs); i++) {
+            uint64_t times[2] = { pairs[i].ticks, pairs[i].ticks / 2 };
+
+            trace_clock_convert(reader, 1, times, 2);
+            CHECK_UINT(times[0], trace_clock_to_ns(reader, 1, pairs[i].ticks));
+            CHECK_UINT(times[1], trace_clock_to_ns(reader, 1, pairs[i].ticks / 2));
+        }
+        trace_reader_close(reader);
+    }
 }
 
 /* Order of calls makes no difference. */
@@ -161,5 +303,6 @@ static void drift_is_corrected(void)
 
 TAP_MAIN(TAP_CASE(no_pairs), TAP_CASE(one_pair_uses_the_nominal_rate), TAP_CASE(between_pairs),
          TAP_CASE(beyond_the_ends), TAP_CASE(large_numbers_stay_exact),
-         TAP_CASE(a_falling_clock_is_still_a_line), TAP_CASE(any_order),
-         TAP_CASE(drift_is_corrected))
+         TAP_CASE(one_wrong_reading_is_left_out), TAP_CASE(a_clock_that_is_set_back_in_silence),
+         TAP_CASE(a_clock_that_jumps_ahead), TAP_CASE(pairs_without_sense),
+         TAP_CASE(pairs_from_chance), TAP_CASE(any_order), TAP_CASE(drift_is_corrected))

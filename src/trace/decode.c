@@ -90,7 +90,7 @@ enum ifg_status trace_open_block(const struct trace_reader *reader, size_t index
         return ifg_fail(err, IFG_INVALID, "%s: block %zu is not of type %d", reader->name, index,
                         (int)type);
     if (trace_block_at(reader->data, reader->size, block->offset, out_head, &payload) &&
-        out_head->type == (uint16_t)type && out_head->stream == block->stream) {
+        trace_block_plain(out_head->type) == (uint16_t)type && out_head->stream == block->stream) {
         status = trace_unpack(unpacker, out_head->type, payload, out_head->payload_bytes);
         trace_reader_touch(reader, TRACE_BLOCK_HEADER_BYTES + out_head->payload_bytes);
     }

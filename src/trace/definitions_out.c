@@ -175,6 +175,15 @@ void trace_writer_clock(struct trace_writer *writer, uint32_t index, enum trace_
     end(writer, TRACE_DEF_CLOCK);
 }
 
+void trace_writer_stream_clock(struct trace_writer *writer, uint32_t thread, uint32_t clock)
+{
+    if (!begin(writer))
+        return;
+    put_number(writer, thread);
+    put_number(writer, clock);
+    end(writer, TRACE_DEF_STREAM_CLOCK);
+}
+
 void trace_writer_instrument(struct trace_writer *writer, const char *name,
                              enum trace_instrument_state state, const char *reason)
 {

@@ -328,3 +328,48 @@ enum ifg_status fixture_write_flows(const char *path, struct ifg_error *err)
     write_flow_streams(writer);
     return trace_writer_close(writer, err);
 }
+
+static void write_clocked_streams(struct trace_writer *writer)
+{
+    static const struct trace_clock_pair device[] = {
+        { FIXTURE_DEVICE_BASE, 1000000, 1700000000001000000 },
+        { FIXTURE_DEVICE_BASE + 3000, 1001500, 1700000000001001500 },
+        { FIXTURE_DEVICE_BASE + 5000, 1003500, 1700000000001003500 },
+    };
+    struct trace_stream *first = trace_stream_create(writer, 0);
+    struct trace_stream *second = trace_stream_create(writer, 1);
+
+    if (!first || !second)
+        return;
+    trace_stream_set_clock(second, 3);
+    trace_writer_thread(writer, 1, 0, 0, "queue 7"); /* its name comes late, its clock stays */
+    trace_writer_clock_pairs(writer, 3, device, 3);
+    trace_stream_zone(first, AT(1000), 1000, 1);
+    trace_stream_event(first, TRACE_EVENT_MESSAGE, AT(1500), 2, "launched", 8);
+    trace_stream_zone(second, FIXTURE_DEVICE_BASE + 1000, 3000, 1);
+    trace_stream_event(second, TRACE_EVENT_MESSAGE, FIXTURE_DEVICE_BASE + 2000, 2, "kernel", 6);
+}
+
+enum ifg_status fixture_write_clocks(const char *path, struct ifg_error *err)
+{
+    const struct trace_identity identity = { .created_realtime_ns = FIXTURE_CREATED };
+    const struct trace_process process = { .pid = 4242, .program = "/usr/bin/demo" };
+    const struct trace_location zone = { .id = 1, .kind = TRACE_LOCATION_ZONE, .name = "work" };
+    struct trace_output *output;
+    struct trace_writer *writer;
+    enum ifg_status status = trace_output_file(path, true, 0, &output, err);
+
+    if (!status)
+        status = trace_writer_create_as(output, &identity, &writer, err);
+    if (status)
+        return status;
+    trace_writer_clock(writer, 0, TRACE_CLOCK_TSC, FIXTURE_CLOCK_HZ, "tsc");
+    trace_writer_clock(writer, 3, TRACE_CLOCK_DEVICE, 2000000000, "gpu 0");
+    trace_writer_process(writer, &process);
+    trace_writer_thread(writer, 0, 0, 4242, "main");
+    trace_writer_thread(writer, 1, 0, 0, "");
+    trace_writer_location(writer, &zone);
+    write_clock(writer);
+    write_clocked_streams(writer);
+    return trace_writer_close(writer, err);
+}

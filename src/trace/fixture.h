@@ -34,6 +34,10 @@ enum ifg_status fixture_write_on(struct trace_output *output, struct ifg_error *
 /* What minor 1 brought: a flow from one thread to another, and one across processes. */
 enum ifg_status fixture_write_flows(const char *path, struct ifg_error *err);
 
+/* What minor 2 brought: a stream with a clock of its own beside one of its process's. */
+#define FIXTURE_DEVICE_BASE UINT64_C(77000)
+enum ifg_status fixture_write_clocks(const char *path, struct ifg_error *err);
+
 /* The first one as bytes; the caller frees them with ifg_free. NULL when something failed. */
 uint8_t *fixture_bytes(size_t *out_size);
 

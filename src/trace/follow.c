@@ -293,7 +293,7 @@ static enum ifg_status take_stream(struct trace_follow *follow, const struct tra
     publish_arrays(follow);
     if (status)
         return status;
-    if (head->type == TRACE_BLOCK_ZONES) {
+    if (trace_block_plain(head->type) == TRACE_BLOCK_ZONES) {
         status = trace_decode_zones(follow->reader, 0, &follow->zones, NULL);
         news->zones = &follow->zones;
         news->kind = TRACE_NEWS_ZONES;
@@ -317,7 +317,7 @@ static enum ifg_status take_block(struct trace_follow *follow, const struct trac
     follow->reader->data = follow->data;
     follow->reader->size = TRACE_BLOCK_HEADER_BYTES + head->payload_bytes;
     follow->block = (struct trace_block){ 0,
-                                          (enum trace_block_type)head->type,
+                                          (enum trace_block_type)trace_block_plain(head->type),
                                           head->stream,
                                           head->count,
                                           head->t0,
@@ -350,6 +350,7 @@ static enum ifg_status take_block(struct trace_follow *follow, const struct trac
 
 static bool is_wanted(uint16_t type)
 {
+    type = trace_block_plain(type);
     return type == TRACE_BLOCK_DEFINITIONS || type == TRACE_BLOCK_CLOCK ||
            type == TRACE_BLOCK_ZONES || type == TRACE_BLOCK_EVENTS;
 }
@@ -479,12 +480,10 @@ const struct trace_tables *trace_follow_tables(const struct trace_follow *follow
 uint64_t trace_follow_ns(const struct trace_follow *follow, uint32_t thread, uint64_t ticks)
 {
     const struct trace_tables *tables = trace_follow_tables(follow);
-    uint32_t clock;
 
     if (thread >= tables->thread_count)
         return ticks;
-    clock = tables->processes[tables->threads[thread].process].clock;
-    return trace_clock_to_ns(follow->reader, clock, ticks);
+    return trace_clock_to_ns(follow->reader, trace_thread_clock(tables, thread), ticks);
 }
 
 bool trace_follow_is_abandoned(const struct trace_follow *follow)

@@ -3,9 +3,9 @@
  * Hostile traces that grow. Strategies:
  *
  * 1. The input is a file that comes in three pieces; the first byte says where it is cut.
- * 2. 'B' as second byte: the rest is a list of blocks, each u8 type (mod 16), u8 stream, u8 count,
- *    u8 columns (mod 8), then for each column u8 bytes and the bytes. Good headers and checksums
- *    are put around them, so that what is behind the checksums is reached at once.
+ * 2. 'B' as second byte: the rest is a list of blocks, each u8 type (above 17: mod 16), u8 stream,
+ *    u8 count, u8 columns (mod 8), then for each column u8 bytes and the bytes. Good headers and
+ *    checksums are put around them, so that what is behind the checksums is reached at once.
  *
  * After each piece everything that is there is taken; then the file is cut and followed again.
  */
@@ -66,7 +66,9 @@ static bool forge_file(struct forge *forge, const uint8_t *data, size_t size)
         struct trace_block_head head = { 0 };
         size_t count;
 
-        head.type = ifg_cursor_byte(&cursor) % 16;
+        head.type = ifg_cursor_byte(&cursor);
+        if (head.type >= TRACE_BLOCK_TYPES)
+            head.type %= 16;
         head.stream = ifg_cursor_byte(&cursor);
         head.count = ifg_cursor_byte(&cursor);
         count = ifg_cursor_byte(&cursor) % 8;

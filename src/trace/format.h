@@ -7,7 +7,7 @@
 #define IFG_TRACE_FORMAT_H
 
 #define TRACE_MAJOR 1
-#define TRACE_MINOR 1
+#define TRACE_MINOR 2
 
 /* Block limits: a block is small enough to lose, large enough to compress. */
 #define TRACE_BLOCK_LIMIT 16384u /* zones or events */
@@ -31,6 +31,9 @@ enum trace_block_type {
     TRACE_BLOCK_SOURCE = 13,
     TRACE_BLOCK_ALLOCATIONS = 14,
     TRACE_BLOCK_THREAD_NAMES = 15,
+    TRACE_BLOCK_CLOCKED_ZONES = 16,  /* of streams with a clock of their own; read as ZONES, */
+    TRACE_BLOCK_CLOCKED_EVENTS = 17, /* and these as EVENTS */
+    TRACE_BLOCK_TYPES = 18,
 };
 
 enum trace_definition_kind {
@@ -44,6 +47,7 @@ enum trace_definition_kind {
     TRACE_DEF_INSTRUMENT = 8,
     TRACE_DEF_FACT = 9,
     TRACE_DEF_LOSS = 10,
+    TRACE_DEF_STREAM_CLOCK = 11,
 };
 
 enum trace_process_fate {
@@ -107,6 +111,8 @@ enum trace_clock_kind {
     TRACE_CLOCK_TSC = 1,
     TRACE_CLOCK_MONOTONIC = 2,
     TRACE_CLOCK_CNTVCT = 3,
+    TRACE_CLOCK_DEVICE = 4, /* of a GPU or whatever else counts on its own */
+    TRACE_CLOCK_KINDS = 5,
 };
 
 enum trace_instrument_state {

@@ -300,6 +300,43 @@ static void flows_of_minor_1(void)
     trace_reader_close(reader);
 }
 
+static void clocks_of_minor_2(void)
+{
+    struct trace_reader *reader = open_file(TRACE_GOLDEN_CLOCKS);
+    const struct trace_tables *tables = trace_reader_tables(reader);
+    struct trace_events events = { 0 };
+    struct trace_zones zones = { 0 };
+    struct trace_clock_rate rate = trace_clock_rate(reader, 3);
+
+    CHECK_UINT(trace_reader_file(reader)->major, 1);
+    CHECK_UINT(trace_reader_file(reader)->minor, 2);
+    CHECK(trace_reader_file(reader)->finished);
+    REQUIRE_UINT(tables->clock_count, 4);
+    CHECK_INT(tables->clocks[3].kind, TRACE_CLOCK_DEVICE);
+    CHECK_STR(tables->clocks[3].name, "gpu 0");
+    REQUIRE_UINT(tables->thread_count, 2);
+    CHECK_STR(tables->threads[1].name, "queue 7");
+    CHECK_UINT(trace_thread_clock(tables, 0), 0);
+    CHECK_UINT(trace_thread_clock(tables, 1), 3);
+    CHECK_UINT(rate.pairs, 3);
+    CHECK_UINT(rate.contradictions, 0);
+    CHECK(rate.hz > 1428571428 && rate.hz < 1428571429);
+    REQUIRE_INT(
+        trace_decode_zones(reader, find_block(reader, TRACE_BLOCK_ZONES, 1, 0), &zones, NULL),
+        IFG_OK);
+    REQUIRE_UINT(zones.count, 1);
+    CHECK_UINT(trace_clock_to_ns(reader, 3, zones.starts[0]), 1000500);
+    CHECK_UINT(trace_clock_to_ns(reader, 3, zones.starts[0] + zones.durations[0]), 1002500);
+    REQUIRE_INT(
+        trace_decode_events(reader, find_block(reader, TRACE_BLOCK_EVENTS, 1, 0), &events, NULL),
+        IFG_OK);
+    REQUIRE_UINT(events.count, 1);
+    CHECK_UINT(trace_clock_to_ns(reader, 3, events.events[0].ticks), 1001000);
+    trace_zones_fini(&zones);
+    trace_events_fini(&events);
+    trace_reader_close(reader);
+}
+
 static bool write_file(const char *directory, const char *name, const uint8_t *data, size_t size)
 {
     char path[4096];
@@ -376,15 +413,25 @@ int main(int argc, char **argv)
         TAP_CASE(file_header),          TAP_CASE(processes_threads_clocks),
         TAP_CASE(locations_and_models), TAP_CASE(instruments_facts_losses),
         TAP_CASE(zones_of_every_shape), TAP_CASE(events_of_every_kind),
-        TAP_CASE(flows_of_minor_1),
+        TAP_CASE(flows_of_minor_1),     TAP_CASE(clocks_of_minor_2),
     };
 
     if (argc > 1 && strncmp(argv[1], "--update-golden", 15) == 0) {
-        bool flows = strcmp(argv[1], "--update-golden-flows") == 0;
-        const char *path = argc > 2 ? argv[2] : flows ? TRACE_GOLDEN_FLOWS : TRACE_GOLDEN;
+        static const struct {
+            const char *option;
+            const char *path;
+            enum ifg_status (*write)(const char *path, struct ifg_error *err);
+        } files[] = {
+            { "--update-golden", TRACE_GOLDEN, fixture_write },
+            { "--update-golden-flows", TRACE_GOLDEN_FLOWS, fixture_write_flows },
+            { "--update-golden-clocks", TRACE_GOLDEN_CLOCKS, fixture_write_clocks },
+        };
         struct ifg_error err = { 0 };
+        size_t i = 0;
 
-        if (flows ? fixture_write_flows(path, &err) : fixture_write(path, &err)) {
+        while (i + 1 < sizeof files / sizeof files[0] && strcmp(argv[1], files[i].option) != 0)
+            i++;
+        if (files[i].write(argc > 2 ? argv[2] : files[i].path, &err)) {
             fprintf(stderr, "%s\n", err.message);
             return 1;
         }

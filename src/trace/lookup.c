@@ -193,6 +193,16 @@ const struct trace_model_entry *trace_find_model(const struct trace_tables *tabl
     return bsearch(&wanted, tables->models, tables->model_count, sizeof wanted, compare_models);
 }
 
+uint32_t trace_thread_clock(const struct trace_tables *tables, uint32_t thread)
+{
+    const struct trace_thread_entry *entry;
+
+    if (thread >= tables->thread_count)
+        return UINT32_MAX;
+    entry = &tables->threads[thread];
+    return entry->has_clock ? entry->clock : tables->processes[entry->process].clock;
+}
+
 const char *trace_find_fact(const struct trace_tables *tables, const char *key)
 {
     for (size_t i = 0; i < tables->fact_count; i++)

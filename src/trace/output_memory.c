@@ -42,7 +42,7 @@ struct trace_memory {
 /* What nothing refers to: it may go without taking the sense from anything else. */
 static bool may_make_room(const struct piece *piece)
 {
-    switch (piece->type) {
+    switch (trace_block_plain(piece->type)) {
     case TRACE_BLOCK_ZONES:
     case TRACE_BLOCK_EVENTS:
     case TRACE_BLOCK_SAMPLES:

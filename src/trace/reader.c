@@ -141,11 +141,12 @@ static bool list_block(struct trace_reader *reader, const struct trace_block *gi
     struct trace_block copy = *given;
     struct trace_block *block = &copy;
 
+    block->type = (enum trace_block_type)trace_block_plain((uint16_t)block->type);
     /* Decoding will refuse it; nobody should make room for it before. */
     if ((block->type == TRACE_BLOCK_ZONES || block->type == TRACE_BLOCK_EVENTS) &&
         block->count > TRACE_COUNT_MAX)
         block->count = 0;
-    if (block->type < TRACE_BLOCK_DEFINITIONS || block->type > TRACE_BLOCK_THREAD_NAMES ||
+    if (block->type < TRACE_BLOCK_DEFINITIONS || block->type >= TRACE_BLOCK_TYPES ||
         block->type == TRACE_BLOCK_FOOTER)
         return true;
     if (!IFG_ARRAY_ROOM(reader->blocks, reader->block_capacity, reader->block_count + 1,

@@ -62,6 +62,8 @@ struct trace_process_entry {
 struct trace_thread_entry {
     uint32_t process;
     uint32_t tid;
+    bool has_clock; /* of its own; see trace_thread_clock */
+    uint32_t clock;
     const char *name;
 };
 
@@ -213,6 +215,9 @@ const struct trace_location_entry *trace_find_location(const struct trace_tables
                                                        uint32_t process, uint32_t id);
 const struct trace_model_entry *trace_find_model(const struct trace_tables *tables,
                                                  uint32_t process, uint32_t id);
+
+/* The clock that the times of a thread's stream belong to: its own, or that of its process. */
+uint32_t trace_thread_clock(const struct trace_tables *tables, uint32_t thread);
 const char *trace_find_fact(const struct trace_tables *tables, const char *key);
 
 enum ifg_status trace_decode_zones(const struct trace_reader *reader, size_t block,
@@ -237,6 +242,18 @@ void trace_clock_convert(const struct trace_reader *reader, uint32_t clock, uint
 /* The same for times[i] + add[i]: ends from durations and starts. */
 void trace_clock_convert_sums(const struct trace_reader *reader, uint32_t clock, uint64_t *times,
                               const uint64_t *add, size_t count);
+
+/* What is known of a clock's rate. */
+struct trace_clock_rate {
+    size_t pairs;          /* that make its line */
+    size_t contradictions; /* pairs that make no sense beside the others, and are not used */
+    uint64_t begin_ns;     /* CLOCK_MONOTONIC of the first pair and of the last */
+    uint64_t end_ns;
+    double hz; /* ticks per second between them; 0: unknown */
+};
+
+const char *trace_clock_kind_name(enum trace_clock_kind kind); /* NULL: unknown */
+struct trace_clock_rate trace_clock_rate(const struct trace_reader *reader, uint32_t clock);
 
 /* CLOCK_REALTIME minus CLOCK_MONOTONIC at the first pair, for wall-clock display; 0 when unknown.
  */

@@ -5,7 +5,7 @@
  * 1. The input is a file: header, footer, scan, checksums. Corpus: whole, cut and unfinished
  * traces.
  * 2. The input begins with 'B': the rest is a list of blocks, each
- *      u8 type (mod 16), u8 stream, u8 count, u8 columns (mod 16),
+ *      u8 type (above 17: mod 16), u8 stream, u8 count, u8 columns (mod 16),
  *      then per column: u8 codec (mod 4: 2 compresses the bytes here, so that they reach the
  * decoder as a good zstd frame), u16 bytes, the bytes and the harness puts good headers and
  * checksums around them, so that what is behind the checksums is reached at once. 'F' instead of
@@ -37,11 +37,13 @@ static void use_tables(const struct trace_reader *reader)
     const struct trace_tables *tables = trace_reader_tables(reader);
 
     for (size_t i = 0; i < tables->thread_count; i++) {
-        const struct trace_process_entry *process = &tables->processes[tables->threads[i].process];
+        uint32_t clock = trace_thread_clock(tables, (uint32_t)i);
 
-        sink += tables->clocks[process->clock].nominal_hz;
+        if (clock >= tables->clock_count)
+            abort();
+        sink += tables->clocks[clock].nominal_hz;
         touch(tables->threads[i].name, strlen(tables->threads[i].name));
-        sink += trace_clock_to_ns(reader, process->clock, sink);
+        sink += trace_clock_to_ns(reader, clock, sink);
     }
     for (size_t i = 0; i < tables->location_count; i++) {
         const struct trace_location_entry *location = &tables->locations[i];
@@ -63,9 +65,18 @@ static void use_tables(const struct trace_reader *reader)
         touch(tables->instruments[i].reason, strlen(tables->instruments[i].reason));
     for (size_t i = 0; i < tables->loss_count; i++)
         touch(tables->losses[i].what, strlen(tables->losses[i].what));
-    for (uint32_t i = 0; i <= tables->clock_count; i++)
-        for (uint64_t ticks = 1; ticks; ticks <<= 9)
-            sink += trace_clock_to_ns(reader, i, ticks - 1);
+    for (uint32_t i = 0; i <= tables->clock_count; i++) {
+        uint64_t before = 0;
+
+        sink += trace_clock_rate(reader, i).pairs;
+        for (uint64_t ticks = 1; ticks; ticks <<= 9) {
+            uint64_t ns = trace_clock_to_ns(reader, i, ticks - 1);
+
+            if (ns < before)
+                abort(); /* whatever the pairs are, time does not run backwards */
+            before = ns;
+        }
+    }
     if (tables->fact_count && !trace_find_fact(tables, tables->facts[0].key))
         abort();
     sink += (uint64_t)trace_realtime_offset_ns(reader);
@@ -172,7 +183,9 @@ static bool forge_next(struct forge *forge, struct ifg_cursor *input)
 
     if (ifg_cursor_left(input) < 4)
         return false;
-    head.type = ifg_cursor_byte(input) & 15;
+    head.type = ifg_cursor_byte(input);
+    if (head.type >= TRACE_BLOCK_TYPES)
+        head.type &= 15;
     head.stream = ifg_cursor_byte(input);
     head.count = ifg_cursor_byte(input);
     count = ifg_cursor_byte(input) & 15;

@@ -63,8 +63,9 @@ struct trace_pair {
 };
 
 struct trace_clock_line {
-    struct trace_pair *pairs; /* sorted by ticks, each tick once */
+    struct trace_pair *pairs; /* ticks rise, and nanoseconds do not fall */
     size_t count;
+    size_t contradictions; /* pairs that were left out for that */
     size_t capacity;
     uint64_t nominal_hz;
     atomic_size_t hint; /* the interval that was used last */

@@ -295,9 +295,9 @@ static void check_header(size_t at, uint64_t value, size_t bytes, enum ifg_statu
 
 static void versions_and_features(void)
 {
-    check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "trace format 2.1; this program reads 1.x");
+    check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "trace format 2.2; this program reads 1.x");
     check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "newer");
-    check_header(FILE_MAJOR, 0, 2, IFG_UNSUPPORTED, "0.1");
+    check_header(FILE_MAJOR, 0, 2, IFG_UNSUPPORTED, "0.2");
     check_header(FILE_MINOR, 999, 2, IFG_OK, "");
     check_header(FILE_REQUIRED, UINT64_C(1) << 40, 8, IFG_UNSUPPORTED, "0x10000000000");
     check_header(FILE_OPTIONAL, UINT64_MAX, 8, IFG_OK, "");
@@ -337,7 +337,7 @@ static void definitions_of_later_versions(void)
 
         ifg_bytes_init(&bytes, 4096);
         add_definition(&bytes, 0, "", 0);
-        add_definition(&bytes, 11, "whatever", 8);
+        add_definition(&bytes, 99, "whatever", 8);
         add_definition(&bytes, UINT64_MAX, "", 0);
         add_definition(&bytes, TRACE_DEF_THREAD, "\1\0\5\2ab\3more fields", 17);
         add_definition(&bytes, TRACE_DEF_THREAD, "\0", 1); /* fields that are missing are 0 */

@@ -59,6 +59,7 @@ struct trace_stream {
     struct raw_zones zones;
     struct trace_writer *writer;
     uint32_t thread;
+    bool has_clock; /* of its own */
     uint32_t idle_flushes;
     uint64_t zones_before_block; /* zones of this thread in earlier blocks */
     uint64_t dropped;            /* as told by the caller */
@@ -168,6 +169,12 @@ struct trace_stream *trace_stream_resume(struct trace_writer *writer, uint32_t t
     return stream;
 }
 
+void trace_stream_set_clock(struct trace_stream *stream, uint32_t clock)
+{
+    stream->has_clock = true;
+    trace_writer_stream_clock(stream->writer, stream->thread, clock);
+}
+
 uint64_t trace_stream_zones(const struct trace_stream *stream)
 {
     return stream->zones_before_block;
@@ -208,7 +215,7 @@ static void emit_zones(struct trace_stream *stream, const uint8_t *open, size_t 
 {
     struct raw_zones *zones = &stream->zones;
     struct trace_block_head head = {
-        .type = TRACE_BLOCK_ZONES,
+        .type = stream->has_clock ? TRACE_BLOCK_CLOCKED_ZONES : TRACE_BLOCK_ZONES,
         .stream = stream->thread,
         .dropped = report_dropped(stream),
     };
@@ -270,7 +277,7 @@ static void emit_events(struct trace_stream *stream)
 {
     struct event_block *block = &stream->events;
     struct trace_block_head head = {
-        .type = TRACE_BLOCK_EVENTS,
+        .type = stream->has_clock ? TRACE_BLOCK_CLOCKED_EVENTS : TRACE_BLOCK_EVENTS,
         .stream = stream->thread,
         .count = block->count,
         .t0 = block->t0,

@@ -306,9 +306,30 @@ static enum ifg_status add_thread(struct trace_table_set *set, struct fields *fi
     status = cover_process(set, entry.process);
     if (!status)
         status = trace_tables_cover_thread(set, index);
+    if (status)
+        return status;
+    entry.has_clock = set->threads[index].has_clock; /* a definition of its own */
+    entry.clock = set->threads[index].clock;
+    set->threads[index] = entry;
+    return IFG_OK;
+}
+
+static enum ifg_status add_stream_clock(struct trace_table_set *set, struct fields *fields)
+{
+    uint32_t index = take_u32(fields);
+    uint32_t clock = take_u32(fields);
+    enum ifg_status status;
+
+    if (fields->cursor.failed || fields->bad)
+        return IFG_CORRUPT;
+    status = trace_tables_cover_clock(set, clock);
     if (!status)
-        set->threads[index] = entry;
-    return status;
+        status = trace_tables_cover_thread(set, index);
+    if (status)
+        return status;
+    set->threads[index].has_clock = true;
+    set->threads[index].clock = clock;
+    return IFG_OK;
 }
 
 static enum ifg_status add_location(struct trace_table_set *set, struct fields *fields)
@@ -393,7 +414,7 @@ static enum ifg_status add_clock(struct trace_table_set *set, struct fields *fie
     struct trace_clock_entry entry = { 0 };
     enum ifg_status status;
 
-    entry.kind = (enum trace_clock_kind)take_choice(fields, TRACE_CLOCK_CNTVCT + 1, 0);
+    entry.kind = (enum trace_clock_kind)take_choice(fields, TRACE_CLOCK_KINDS, 0);
     entry.nominal_hz = take_u64(fields);
     entry.name = take_string(fields);
     if (fields->cursor.failed || fields->bad)
@@ -457,11 +478,17 @@ static enum ifg_status add_loss(struct trace_table_set *set, struct fields *fiel
 typedef enum ifg_status definition_reader(struct trace_table_set *set, struct fields *fields);
 
 static definition_reader *const readers[] = {
-    [TRACE_DEF_PROCESS] = add_process, [TRACE_DEF_PROCESS_END] = add_process_end,
-    [TRACE_DEF_THREAD] = add_thread,   [TRACE_DEF_LOCATION] = add_location,
-    [TRACE_DEF_MODEL] = add_model,     [TRACE_DEF_MODEL_PROPERTY] = add_property,
-    [TRACE_DEF_CLOCK] = add_clock,     [TRACE_DEF_INSTRUMENT] = add_instrument,
-    [TRACE_DEF_FACT] = add_fact,       [TRACE_DEF_LOSS] = add_loss,
+    [TRACE_DEF_PROCESS] = add_process,
+    [TRACE_DEF_PROCESS_END] = add_process_end,
+    [TRACE_DEF_THREAD] = add_thread,
+    [TRACE_DEF_LOCATION] = add_location,
+    [TRACE_DEF_MODEL] = add_model,
+    [TRACE_DEF_MODEL_PROPERTY] = add_property,
+    [TRACE_DEF_CLOCK] = add_clock,
+    [TRACE_DEF_INSTRUMENT] = add_instrument,
+    [TRACE_DEF_FACT] = add_fact,
+    [TRACE_DEF_LOSS] = add_loss,
+    [TRACE_DEF_STREAM_CLOCK] = add_stream_clock,
 };
 
 /* The same definition again and again must not fill the memory before the end. */

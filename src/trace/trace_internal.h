@@ -144,6 +144,15 @@ void trace_block_head_put(uint8_t out[TRACE_BLOCK_HEADER_BYTES],
 bool trace_block_head_get(const uint8_t in[TRACE_BLOCK_HEADER_BYTES],
                           struct trace_block_head *out_head);
 
+/* What the block holds: streams that have their own clock have their own types, so that a reader
+ * that does not know of such clocks does not take their times for those of another. */
+static inline uint16_t trace_block_plain(uint16_t type)
+{
+    if (type == TRACE_BLOCK_CLOCKED_ZONES)
+        return TRACE_BLOCK_ZONES;
+    return type == TRACE_BLOCK_CLOCKED_EVENTS ? TRACE_BLOCK_EVENTS : type;
+}
+
 /* The most bytes that the payload, or all columns together once unpacked, may have. */
 uint32_t trace_block_limit(uint16_t type);
 

@@ -103,6 +103,9 @@ void trace_writer_location(struct trace_writer *writer, const struct trace_locat
 void trace_writer_model(struct trace_writer *writer, const struct trace_model *model);
 void trace_writer_model_property(struct trace_writer *writer, uint32_t process, uint32_t model,
                                  const char *key, const char *value);
+
+/* A clock that was set back or began anew is another one from then on: define one, and go on in
+ * other streams. */
 void trace_writer_clock(struct trace_writer *writer, uint32_t index, enum trace_clock_kind kind,
                         uint64_t nominal_hz, const char *name);
 void trace_writer_instrument(struct trace_writer *writer, const char *name,
@@ -112,7 +115,9 @@ void trace_writer_loss(struct trace_writer *writer, uint32_t process, const char
                        uint64_t count);
 void trace_writer_flush_definitions(struct trace_writer *writer);
 
-/* A block of clock pairs. */
+/* A block of clock pairs: readings of a clock, each beside CLOCK_MONOTONIC. A time between two is
+ * found on the straight line between them, so that pairs a few seconds apart follow a clock that
+ * drifts; one beyond them by the rate of the whole, one pair alone by the nominal rate. */
 void trace_writer_clock_pairs(struct trace_writer *writer, uint32_t clock,
                               const struct trace_clock_pair *pairs, size_t count);
 
@@ -127,6 +132,10 @@ void trace_stream_destroy(struct trace_stream *stream); /* flushes; for threads 
 struct trace_stream *trace_stream_resume(struct trace_writer *writer, uint32_t thread,
                                          uint64_t zones, uint64_t dropped);
 uint64_t trace_stream_zones(const struct trace_stream *stream); /* flushed so far */
+
+/* Times of this stream are ticks of this clock, not of its process's. Before anything is in it, and
+ * the same for all streams that its thread ever has. */
+void trace_stream_set_clock(struct trace_stream *stream, uint32_t clock);
 
 /* Appends one finished zone; zones come in the order of their ends. A full block is written at
  * once. */

@@ -41,6 +41,9 @@ void trace_writer_no_memory(struct trace_writer *writer, const char *what);
 void trace_writer_emit(struct trace_writer *writer, struct trace_block_head *head,
                        const struct trace_column *columns, size_t count);
 
+/* The definition that gives a stream its own clock. */
+void trace_writer_stream_clock(struct trace_writer *writer, uint32_t thread, uint32_t clock);
+
 /* Appends a definition that the caller has encoded; used by tests for kinds of later versions. */
 void trace_writer_raw_definition(struct trace_writer *writer, uint64_t kind, const void *fields,
                                  size_t size);
