@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram cat: everything that is in a trace, one JSON object a line, written as it comes. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ enum type {
     TYPE_FACT,
     TYPE_INSTRUMENT,
     TYPE_LOSS,
+    TYPE_CLOCK,
     TYPE_PROCESS,
     TYPE_THREAD,
     TYPE_MODEL,
@@ -34,8 +36,8 @@ enum type {
 };
 
 static const char *const type_names[TYPES + 1] = {
-    "trace", "fact",    "instrument", "loss",  "process", "thread", "model",  "property", "place",
-    "slice", "message", "counter",    "async", "flow",    "frame",  "sample", "state",
+    "trace", "fact",  "instrument", "loss",    "clock", "process", "thread", "model",  "property",
+    "place", "slice", "message",    "counter", "async", "flow",    "frame",  "sample", "state",
 };
 
 struct cat {
@@ -142,6 +144,24 @@ static void write_head(struct cat *cat)
     }
 }
 
+static void write_clocks(struct cat *cat)
+{
+    for (uint32_t i = 0; i < cat->tables->clock_count && begin(cat, TYPE_CLOCK); i++) {
+        const struct trace_clock_entry *clock = &cat->tables->clocks[i];
+        struct trace_clock_rate rate = trace_clock_rate(cat->timeline->reader, i);
+        const char *kind = trace_clock_kind_name(clock->kind);
+
+        ifg_json_put_uint(&cat->json, "id", i);
+        ifg_json_put_string(&cat->json, "name", clock->name);
+        ifg_json_put_string(&cat->json, "kind", kind ? kind : "unknown");
+        ifg_json_put_uint(&cat->json, "nominal_hz", clock->nominal_hz);
+        ifg_json_put_double(&cat->json, "hz", rate.hz > 0 ? rate.hz : (double)NAN);
+        ifg_json_put_uint(&cat->json, "pairs", rate.pairs);
+        ifg_json_put_uint(&cat->json, "contradictions", rate.contradictions);
+        end(cat);
+    }
+}
+
 static void write_who(struct cat *cat)
 {
     const struct timeline *timeline = cat->timeline;
@@ -163,6 +183,7 @@ static void write_who(struct cat *cat)
         ifg_json_put_string(&cat->json, "name", timeline->threads[i].name);
         ifg_json_put_uint(&cat->json, "slices", timeline->threads[i].slice_count);
         ifg_json_put_uint(&cat->json, "dropped", timeline->threads[i].dropped);
+        ifg_json_put_uint(&cat->json, "clock", trace_thread_clock(cat->tables, i));
         end(cat);
     }
 }
@@ -362,6 +383,7 @@ static int write_all(struct cat *cat)
 
     ifg_bytes_init(&cat->out, LINE_MAX);
     write_head(cat);
+    write_clocks(cat);
     write_who(cat);
     write_models(cat);
     write_places(cat);

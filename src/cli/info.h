@@ -41,6 +41,7 @@ struct info_sampling {
 };
 
 /* False: the trace has no samples. */
+size_t info_clock_threads(const struct trace_tables *tables, uint32_t clock); /* timed by it */
 bool info_sampling(const struct info_request *request, struct info_sampling *out);
 
 struct info_counts info_count(const struct stats *stats);

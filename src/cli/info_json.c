@@ -2,6 +2,7 @@
 /* `inferogram info --json`: documented in docs/json.md, stable within a schema number. */
 #include "cli/info.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -161,6 +162,30 @@ static void write_instruments(struct ifg_json *json, const struct trace_tables *
     ifg_json_close(json, ']');
 }
 
+static void write_clocks(struct ifg_json *json, const struct info_request *request)
+{
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+
+    ifg_json_key(json, "clocks");
+    ifg_json_open(json, '[');
+    for (uint32_t i = 0; i < tables->clock_count; i++) {
+        const struct trace_clock_entry *clock = &tables->clocks[i];
+        struct trace_clock_rate rate = trace_clock_rate(request->reader, i);
+        const char *kind = trace_clock_kind_name(clock->kind);
+
+        ifg_json_open(json, '{');
+        ifg_json_put_string(json, "name", clock->name);
+        ifg_json_put_string(json, "kind", kind ? kind : "unknown");
+        ifg_json_put_uint(json, "nominal_hz", clock->nominal_hz);
+        ifg_json_put_double(json, "hz", rate.hz > 0 ? rate.hz : (double)NAN);
+        ifg_json_put_uint(json, "pairs", rate.pairs);
+        ifg_json_put_uint(json, "contradictions", rate.contradictions);
+        ifg_json_put_uint(json, "threads", info_clock_threads(tables, i));
+        ifg_json_close(json, '}');
+    }
+    ifg_json_close(json, ']');
+}
+
 static void write_losses(struct ifg_json *json, const struct trace_tables *tables)
 {
     ifg_json_key(json, "losses");
@@ -253,6 +278,7 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     write_losses(&json, tables);
     write_instruments(&json, tables);
     write_sampling(&json, request);
+    write_clocks(&json, request);
     write_file(&json, trace_reader_file(request->reader));
     write_processes(&json, tables);
     write_models(&json, tables);

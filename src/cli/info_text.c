@@ -378,6 +378,48 @@ static void write_sampling(const struct info_request *request, struct ifg_bytes 
         cli_print(out, "             %s\n", cli_clean(problem, text, sizeof text));
 }
 
+size_t info_clock_threads(const struct trace_tables *tables, uint32_t clock)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < tables->thread_count; i++)
+        count += trace_thread_clock(tables, i) == clock;
+    return count;
+}
+
+/* Only those that something was timed by. */
+static void write_clocks(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    const char *label = "Clocks";
+
+    for (uint32_t i = 0; i < tables->clock_count; i++) {
+        const struct trace_clock_entry *clock = &tables->clocks[i];
+        struct trace_clock_rate rate = trace_clock_rate(request->reader, i);
+        size_t threads = info_clock_threads(tables, i);
+        const char *kind = trace_clock_kind_name(clock->kind);
+        char name[80];
+
+        if (!threads)
+            continue;
+        cli_print(out, "%-*s%s", LABEL_COLUMNS, label,
+                  cli_clean(*clock->name ? clock->name
+                            : kind       ? kind
+                                         : "unnamed",
+                            name, sizeof name));
+        if (rate.hz > 0 && clock->kind != TRACE_CLOCK_MONOTONIC)
+            cli_print(out, ", %.6f MHz", rate.hz * 1e-6);
+        if (rate.hz > 0 && clock->nominal_hz && clock->kind != TRACE_CLOCK_MONOTONIC)
+            cli_print(out, " (%+.1f ppm)", (rate.hz / (double)clock->nominal_hz - 1) * 1e6);
+        cli_print(out, ", read %zu time%s, of %zu thread%s", rate.pairs, rate.pairs == 1 ? "" : "s",
+                  threads, threads == 1 ? "" : "s");
+        if (rate.contradictions)
+            cli_print(out, "; %zu readings contradict the others", rate.contradictions);
+        cli_print(out, "\n");
+        label = "";
+    }
+}
+
 static void write_file(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_file_info *file = trace_reader_file(request->reader);
@@ -480,6 +522,7 @@ void info_write_text(const struct info_request *request, struct ifg_bytes *out)
     write_processes(request, out);
     write_instruments(request, out);
     write_sampling(request, out);
+    write_clocks(request, out);
     write_file(request, out);
     write_rows(request, out, true);
     write_rows(request, out, false);

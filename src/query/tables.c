@@ -36,6 +36,14 @@ const struct row_table process_table = {
     ROWS_OF(timeline, processes, process_count),
 };
 
+static void thread_clock(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct timeline_thread *thread = row;
+
+    result_uint(
+        out, trace_thread_clock(query_trace(query), (uint32_t)(thread - query->timeline->threads)));
+}
+
 static const struct query_column thread_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
     { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_thread, process) },
@@ -45,6 +53,7 @@ static const struct query_column thread_columns[] = {
     { "slices", "INTEGER", "how many slices it has", OF(GET_UINT, timeline_thread, slice_count) },
     { "dropped", "INTEGER", "events lost because its ring was full",
       OF(GET_UINT, timeline_thread, dropped) },
+    { "clock", "INTEGER", "clock that its times were taken from", BY(thread_clock) },
 };
 
 const struct row_table thread_table = {

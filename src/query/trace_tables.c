@@ -164,14 +164,48 @@ const struct row_table loss_table = {
     ROWS_OF(trace_tables, losses, loss_count),
 };
 
-static const char *const clock_kinds[] = { NULL, "tsc", "monotonic", "cntvct" };
+static struct trace_clock_rate rate_of(struct query *query, const struct trace_clock_entry *clock)
+{
+    return trace_clock_rate(query->timeline->reader,
+                            (uint32_t)(clock - query_trace(query)->clocks));
+}
+
+static void clock_kind(struct query *query, const void *row, sqlite3_context *out)
+{
+    const struct trace_clock_entry *clock = row;
+
+    (void)query;
+    result_text(out, trace_clock_kind_name(clock->kind));
+}
+
+static void clock_hz(struct query *query, const void *row, sqlite3_context *out)
+{
+    double hz = rate_of(query, row).hz;
+
+    if (hz > 0)
+        sqlite3_result_double(out, hz);
+}
+
+static void clock_pairs(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_uint(out, rate_of(query, row).pairs);
+}
+
+static void clock_contradictions(struct query *query, const void *row, sqlite3_context *out)
+{
+    result_uint(out, rate_of(query, row).contradictions);
+}
 
 static const struct query_column clock_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
-    { "kind", "TEXT", "tsc, monotonic, cntvct", OF_NAMES(clock_kinds, trace_clock_entry, kind) },
+    { "kind", "TEXT", "tsc, monotonic, cntvct, device", BY(clock_kind) },
     { "nominal_hz", "INTEGER", "ticks per second as announced; 0 if unknown",
       OF(GET_COUNT, trace_clock_entry, nominal_hz) },
     { "name", "TEXT", "name, or NULL", OF(GET_TEXT, trace_clock_entry, name) },
+    { "hz", "REAL", "ticks per second as measured, or NULL", BY(clock_hz) },
+    { "pairs", "INTEGER", "how often it was read beside CLOCK_MONOTONIC", BY(clock_pairs) },
+    { "contradictions", "INTEGER", "readings that make no sense beside the others",
+      BY(clock_contradictions) },
 };
 
 const struct row_table clock_table = {

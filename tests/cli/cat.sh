@@ -20,6 +20,12 @@ is "and attributes too" "$(value 'sum(len(x.get("attributes", {})) for x in d if
 exits "some types" 0 "$INFEROGRAM" cat "$trace" --type process,thread
 cp "$T/stdout" "$T/lines"
 is "only those" "$(value 'sorted({x["type"] for x in d})')" "['process', 'thread']"
+exits "clocks" 0 "$INFEROGRAM" cat "$SOURCE_DIR/tests/golden/v1.2.ifg" --type clock,thread,slice
+cp "$T/stdout" "$T/lines"
+is "each thread names its own" "$(value '[x["clock"] for x in d if x["type"] == "thread"]')" "[0, 3]"
+is "which are there" "$(value '[(x["id"], x["kind"], x["pairs"]) for x in d if x["type"] == "clock" and x["pairs"]]')" \
+    "[(0, 'tsc', 3), (3, 'device', 3)]"
+is "and put their slices at the same moment" "$(value '[x["start_ns"] for x in d if x["type"] == "slice"]')" "[0, 0]"
 exits "a type that is none" 2 "$INFEROGRAM" cat "$trace" --type zebra
 exits "no file" 2 "$INFEROGRAM" cat
 

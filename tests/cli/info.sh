@@ -15,6 +15,7 @@ matches "the events" "$(cat text)" '^Events +6 002 zones · 1 ML event · 1 mess
 matches "the drops" "$(cat text)" '^Dropped +0$'
 matches "the processes" "$(cat text)" '^Processes +[0-9]+  .*rec_ticker -c 3000 .*\(2 threads, exited with 0\)$'
 matches "the instruments" "$(cat text)" '^Instruments +zones on · models on( ·|$)'
+matches "the clocks" "$(cat text)" '^Clocks +[A-Z_]+,.* read [0-9]+ times?, of [0-9]+ threads?$'
 matches "the file" "$(cat text)" '^File +good.ifg, [0-9.]+ kB, format [0-9.]+'
 matches "the zones" "$(cat text)" '^  tick +6 000 '
 lacks "names with control characters are harmless" "$(cat text)" "$esc"
@@ -35,6 +36,13 @@ is "names survive" "$(json good.ifg "repr(d['models'][0]['name'])")" "'mod\\x1b]
 ok "info writes to a closed pipe without harm" sh -c "'$INFEROGRAM' info good.ifg | true"
 exits "a full disk under the result" 1 sh -c "'$INFEROGRAM' info good.ifg >/dev/full"
 contains "is told" "$(cat stderr)" "cannot write the result"
+
+# A stream with a clock of its own.
+exits "info of a trace with two clocks" 0 "$INFEROGRAM" info "$SOURCE_DIR/tests/golden/v1.2.ifg"
+matches "the clock of the process" "$(cat stdout)" '^Clocks +tsc, 2000\.000000 MHz \(\+0\.0 ppm\), read 3 times, of 1 thread$'
+matches "and that of the device" "$(cat stdout)" '^ +gpu 0, 1428\.571429 MHz .*, read 3 times, of 1 thread$'
+is "in JSON" "$(json "$SOURCE_DIR/tests/golden/v1.2.ifg" "[(c['name'], c['kind'], c['pairs'], c['contradictions'], c['threads']) for c in d['clocks'] if c['pairs']]")" \
+    "[('tsc', 'tsc', 3, 0, 1), ('gpu 0', 'device', 3, 0, 1)]"
 
 # ---- what is no trace ------------------------------------------------------------------------------
 refused() {
