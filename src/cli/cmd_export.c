@@ -138,28 +138,59 @@ static const struct option_row option_rows[] = {
     { 0 },
 };
 
+static unsigned given_options(const struct export_options *o)
+{
+    unsigned given = 0;
+
+    given |= o->compress ? EXPORT_TAKES_COMPRESS : 0;
+    given |= o->stacks ? EXPORT_TAKES_STACKS : 0;
+    given |= o->by_thread ? EXPORT_TAKES_BY_THREAD : 0;
+    given |= o->separator ? EXPORT_TAKES_SEPARATOR : 0;
+    given |= o->unwrap || o->self || o->filter || o->case_sensitive ? EXPORT_TAKES_ZONES : 0;
+    given |= o->keep_middle > 0 ? EXPORT_TAKES_KEEP_MIDDLE : 0;
+    return given;
+}
+
+/* "csv, tracy-csv": the formats that know an option, or all of them. */
+static const char *formats_that_take(unsigned takes, char *out, size_t size)
+{
+    size_t used = 0;
+
+    *out = '\0';
+    for (const struct export_format *format = export_formats; format->name; format++)
+        if ((format->takes & takes) == takes && used < size)
+            used +=
+                (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", format->name);
+    return out;
+}
+
 /* An option that the chosen format would ignore is a mistake, and said. */
 static int check_options(const struct request *request)
 {
+    static const struct {
+        unsigned takes;
+        const char *options;
+    } rows[] = {
+        { EXPORT_TAKES_COMPRESS, "--compress is" },
+        { EXPORT_TAKES_ZONES, "--unwrap, --self, --filter and --case are" },
+        { EXPORT_TAKES_SEPARATOR, "--sep is" },
+        { EXPORT_TAKES_STACKS, "--stacks is" },
+        { EXPORT_TAKES_KEEP_MIDDLE, "--keep-middle is" },
+        { EXPORT_TAKES_BY_THREAD, "--by-thread is" },
+    };
     const struct export_options *o = &request->options;
-    const char *format = request->format ? request->format->name : "";
-    bool tracy = strcmp(format, "tracy-csv") == 0;
+    char names[256];
+    unsigned ignored;
 
     if (!request->format)
-        return cli_usage("export", "which format? Give --format chrome, perfetto, csv, ...");
-    if (o->compress && strcmp(format, "perfetto") != 0)
-        return cli_usage("export", "--compress is for perfetto, not %s", format);
-    if (!tracy && (o->unwrap || o->self || o->filter || o->case_sensitive))
-        return cli_usage("export",
-                         "--unwrap, --self, --filter and --case are for tracy-csv, not %s", format);
-    if (o->separator && !tracy && strcmp(format, "csv") != 0)
-        return cli_usage("export", "--sep is for csv and tracy-csv, not %s", format);
-    if (o->stacks && (tracy || strcmp(format, "csv") == 0 || strcmp(format, "aic-latency") == 0))
-        return cli_usage("export", "--stacks is for timelines and flame graphs, not %s", format);
-    if (o->keep_middle > 0 && strcmp(format, "aic-latency") != 0)
-        return cli_usage("export", "--keep-middle is for aic-latency, not %s", format);
-    if (o->by_thread && strcmp(format, "folded") != 0)
-        return cli_usage("export", "--by-thread is for folded, not %s", format);
+        return cli_usage("export", "which format? Give --format %s",
+                         formats_that_take(0, names, sizeof names));
+    ignored = given_options(o) & ~request->format->takes;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (ignored & rows[i].takes)
+            return cli_usage("export", "%s for %s, not %s", rows[i].options,
+                             formats_that_take(rows[i].takes, names, sizeof names),
+                             request->format->name);
     if (o->to_ns && o->to_ns <= o->from_ns)
         return cli_usage("export", "--to is not after --from");
     return CLI_YES;
@@ -245,8 +276,7 @@ static void say_result(const struct request *request, const char *name,
                 cli_size(bytes, size));
     else if (strcmp(name, "-") != 0)
         cli_say("%s: %s %s, %s", name, cli_count(result->slices, count),
-                strcmp(request->format->name, "aic-latency") == 0 ? "inferences" : "slices",
-                cli_size(bytes, size));
+                request->format->per_program ? "inferences" : "slices", cli_size(bytes, size));
 }
 
 static int export_to(const struct request *request, const struct timeline *timeline,
@@ -329,7 +359,7 @@ static int run(int argc, char **argv)
     if (code)
         goto out;
     catch_signals();
-    if (strcmp(request.format->name, "aic-latency") == 0) {
+    if (request.format->per_program) {
         code = export_programs_to(&request, timeline);
         goto out;
     }
@@ -347,9 +377,7 @@ const struct cli_command export_command = {
     .name = "export",
     .summary = "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...",
     .usage = "FILE --format FORMAT [-o OUT] [OPTIONS]",
-    .about = "Writes a trace in another tool's format. For timelines: chrome, perfetto; for "
-             "scripts: csv, tracy-csv, aic-latency (OUT may be a directory); for flame graphs: "
-             "speedscope, folded, pprof.",
+    .about = "Writes a trace in another tool's format. inferogram-export(1) says what each is for.",
     .tables = { option_rows },
     .examples = "inferogram export run.ifg --format perfetto\n"
                 "inferogram export run.ifg --format folded --stacks samples -o run.folded",

@@ -9,20 +9,21 @@
 #include "timeline/samples.h"
 
 const struct export_format export_formats[] = {
-    { "chrome", ".json", "Chrome trace JSON, as Perfetto's importer reads it" },
-    { "perfetto", ".pftrace", "Perfetto's protobuf, with the tree model, function" },
-    { "csv", ".csv", "a row for each slice" },
-    { "tracy-csv", ".tracy.csv", "the columns of Tracy's csvexport" },
-    { "aic-latency", "-latency.txt", "the latency file of AIC100's tools" },
-    { "speedscope", ".speedscope.json", "speedscope's evented profiles, one for each thread" },
-    { "folded", ".folded", "stacks and their own time, for flame graphs" },
-    { "pprof", ".pb.gz", "the profile of Go's pprof" },
-    { NULL, NULL, NULL },
-};
-
-static export_write_call *const writers[] = {
-    export_chrome,      export_perfetto,   export_csv,    export_tracy_csv,
-    export_aic_latency, export_speedscope, export_folded, export_pprof,
+    { "chrome", ".json", "Chrome trace JSON, as Perfetto's importer reads it", EXPORT_TAKES_STACKS,
+      false, export_chrome },
+    { "perfetto", ".pftrace", "Perfetto's protobuf, with the tree model, function",
+      EXPORT_TAKES_STACKS | EXPORT_TAKES_COMPRESS, false, export_perfetto },
+    { "csv", ".csv", "a row for each slice", EXPORT_TAKES_SEPARATOR, false, export_csv },
+    { "tracy-csv", ".tracy.csv", "the columns of Tracy's csvexport",
+      EXPORT_TAKES_SEPARATOR | EXPORT_TAKES_ZONES, false, export_tracy_csv },
+    { "aic-latency", "-latency.txt", "the latency file of AIC100's tools", EXPORT_TAKES_KEEP_MIDDLE,
+      true, export_aic_latency },
+    { "speedscope", ".speedscope.json", "speedscope's evented profiles, one for each thread",
+      EXPORT_TAKES_STACKS, false, export_speedscope },
+    { "folded", ".folded", "stacks and their own time, for flame graphs",
+      EXPORT_TAKES_STACKS | EXPORT_TAKES_BY_THREAD, false, export_folded },
+    { "pprof", ".pb.gz", "the profile of Go's pprof", EXPORT_TAKES_STACKS, false, export_pprof },
+    { NULL, NULL, NULL, 0, false, NULL },
 };
 
 const struct export_format *export_find_format(const char *name)
@@ -270,7 +271,7 @@ enum ifg_status export_run(const struct timeline *timeline, const struct export_
     sink->total = timeline->slice_count;
     status = filter_init(&job);
     if (!status)
-        status = writers[format - export_formats](&job);
+        status = format->write(&job);
     filter_fini(&job.filter);
     return status;
 }

@@ -61,10 +61,26 @@ struct export_result {
     char notes[EXPORT_NOTES][EXPORT_NOTE_BYTES];
 };
 
+/* Options that not every format knows. */
+enum export_takes {
+    EXPORT_TAKES_COMPRESS = 1 << 0,
+    EXPORT_TAKES_STACKS = 1 << 1,
+    EXPORT_TAKES_BY_THREAD = 1 << 2,
+    EXPORT_TAKES_SEPARATOR = 1 << 3,
+    EXPORT_TAKES_ZONES = 1 << 4, /* unwrap, self, filter, case_sensitive */
+    EXPORT_TAKES_KEEP_MIDDLE = 1 << 5,
+};
+
+struct export_job;
+
+/* All that is known of a format: a new one is its file and a row of the table. */
 struct export_format {
     const char *name;
     const char *extension; /* with what is before it: ".json", "-latency.txt" */
     const char *summary;
+    unsigned takes;   /* enum export_takes */
+    bool per_program; /* a file for each of export_programs, of inferences */
+    enum ifg_status (*write)(struct export_job *job);
 };
 
 /* The formats in the order in which they are shown; ends with a NULL name. */

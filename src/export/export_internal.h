@@ -29,7 +29,7 @@ struct export_job {
     struct ifg_error *err;
 };
 
-typedef enum ifg_status export_write_call(struct export_job *job);
+typedef enum ifg_status export_write_call(struct export_job *job); /* export_format.write */
 
 export_write_call export_chrome, export_perfetto, export_csv, export_tracy_csv, export_aic_latency,
     export_speedscope, export_folded, export_pprof;

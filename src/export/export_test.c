@@ -216,7 +216,37 @@ static void every_format_survives_any_failed_allocation(void)
     ifg_free(data);
 }
 
+static enum ifg_status write_dummy(struct export_job *job)
+{
+    job->result->slices = job->timeline->slice_count;
+    return IFG_OK;
+}
+
+/* All that a format needs besides its file. */
+static void a_format_is_one_row(void)
+{
+    const struct export_format dummy = { "dummy", ".dummy", "a test", 0, false, write_dummy };
+    const struct export_options options = { 0 };
+    struct export_result result = { 0 };
+    struct trace_reader *reader;
+    const struct timeline *timeline;
+    struct export_sink sink;
+    size_t size;
+    uint8_t *data = fixture_bytes(&size);
+
+    REQUIRE(data != NULL);
+    REQUIRE_INT(trace_reader_open_memory(data, size, "fixture", &reader, NULL), IFG_OK);
+    REQUIRE_INT(timeline_create(reader, NULL, &timeline, NULL), IFG_OK);
+    REQUIRE_INT(export_sink_open(&sink, "/dev/null", false, NULL), IFG_OK);
+    CHECK_INT(export_run(timeline, &dummy, &options, &sink, &result, NULL), IFG_OK);
+    CHECK_INT(export_sink_close(&sink, true, NULL), IFG_OK);
+    CHECK_UINT(result.slices, timeline->slice_count);
+    timeline_destroy(timeline);
+    trace_reader_close(reader);
+    ifg_free(data);
+}
+
 TAP_MAIN(TAP_CASE(integers_are_what_printf_writes), TAP_CASE(doubles_read_back_the_same),
          TAP_CASE(lanes_never_overlap), TAP_CASE(the_sink_writes_everything),
          TAP_CASE(a_full_disk_is_told_once_at_the_end), TAP_CASE(a_cancelled_export_leaves_nothing),
-         TAP_CASE(every_format_survives_any_failed_allocation))
+         TAP_CASE(every_format_survives_any_failed_allocation), TAP_CASE(a_format_is_one_row))

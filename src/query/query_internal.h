@@ -59,8 +59,8 @@ struct query_getter {
 #define BY(function) GETTER(.get = GET_VALUE, .value = function)
 #define ROW_NUMBER   GETTER(.get = GET_ROW, .sorted = true, .unique = true)
 
-/* A table of rows that are numbered from 0: an array of the timeline or of the trace's tables, or what
- * two functions say. */
+/* A table of rows that are numbered from 0: an array of the timeline or of the trace's tables, or
+ * what two functions say. */
 struct row_table {
     struct query_table table;
     bool of_trace;

@@ -40,6 +40,14 @@ for option in $(page_options "$man/inferogram.1.scd"); do
     ok "inferogram $option works" "$INFEROGRAM" "$option"
 done
 
+# The formats of export come from one table; each has its paragraph and its section.
+formats=$("$INFEROGRAM" export --help | sed -n 's/^ *--format FORMAT *//p' | tr -d ',')
+ok "export has formats" test -n "$formats"
+for format in $formats; do
+    ok "export: $format is in its page" grep -q "^\*$format\*$" "$man/inferogram-export.1.scd"
+    ok "export: $format is in docs/exports.md" grep -q "^## $format" "$SOURCE_DIR/docs/exports.md"
+done
+
 # Each public macro and function is in inferogram(3).
 page=$man/inferogram.3.scd
 sed -n -e 's/^#define \(IFG_[A-Z_]*\)(.*/\1/p' -e 's/^IFG_API .*\(ifg_model_[a-z]*\)(.*/\1/p' \
