@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A recording from its first to its last moment: launch or attach, follow every process that
- * carries the library, drain, write, finish the file. One thread, one loop; what is used
- * meanwhile is looked at by another one (resourced.h).
+ * carries the library, drain, write, finish the file. One thread, one loop; some sources have
+ * threads of their own (source.h).
  *
  * The caller prints; this room only tells what happened.
  */

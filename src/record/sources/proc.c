@@ -335,10 +335,10 @@ static void processes(void *state, const pid_t *pids, size_t count)
     }
 }
 
-/* Its counters belong there. */
+/* Its counters belong there, unless it has a clock that nothing is known of here. */
 static void defined(void *state, pid_t pid, uint32_t process, uint32_t clock)
 {
-    struct owner *owner = take_owner(state, (uint32_t)pid);
+    struct owner *owner = clock <= SINK_CLOCK_MONOTONIC ? take_owner(state, (uint32_t)pid) : NULL;
 
     if (!owner)
         return;
