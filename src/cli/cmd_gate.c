@@ -11,7 +11,9 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
-#include "cli/gate_run.h"
+#include "bench/gate/gate_run.h"
+#include "cli/bench_options.h"
+#include "cli/gate_output.h"
 
 #define OUTPUT_MAX (1u << 28)
 
@@ -24,6 +26,7 @@ struct outputs {
 };
 
 struct command {
+    struct bench_arguments arguments; /* first: the rows of bench go there */
     struct gate_request request;
     struct gate_report report;
     struct outputs outputs;
@@ -90,8 +93,8 @@ static const char *const unsure[] = {
 };
 
 #define AT(member)        IFG_AT(struct command, request.member)
-#define AT_OPTION(member) IFG_AT(struct command, request.arguments.options.member)
-#define MEASURING         IFG_GIVEN(struct command, request.arguments.given)
+#define AT_OPTION(member) IFG_AT(struct command, arguments.options.member)
+#define MEASURING         IFG_GIVEN(struct command, arguments.given)
 
 static const struct option_row judging_rows[] = {
     { .kind = OPTION_HEADING, .help = "What is judged" },
@@ -239,7 +242,7 @@ static int check_together(const struct command *command)
 {
     const struct gate_request *request = &command->request;
     bool measured = request->model || request->command;
-    bool measures = request->arguments.given || request->iterations_given;
+    bool measures = command->arguments.given || request->iterations_given;
     int subjects = !!request->model + !!request->command + !!request->result + !!request->trace;
 
     if (!subjects)
@@ -411,6 +414,75 @@ static int write_outputs(const struct command *command)
     return code;
 }
 
+/* ---- running ---- */
+
+_Static_assert((int)GATE_STATUS_PASS == CLI_YES && (int)GATE_STATUS_FAIL == CLI_NO &&
+                   (int)GATE_STATUS_UNSURE == CLI_UNSURE && (int)GATE_STATUS_LACKS == CLI_LACKS,
+               "a gate's status is an exit status");
+
+static void say_plan(const struct bench_options *options, double max_s, void *user)
+{
+    (void)user;
+    if (options)
+        bench_say_plan(options);
+    cli_say("what is unsure then is measured again, for %.0f s in all at most (--max-time)", max_s);
+}
+
+static void say_line(const char *text, void *user)
+{
+    (void)user;
+    bench_clear_progress();
+    cli_say("%s", text);
+}
+
+static int exit_without_verdict(enum ifg_status status)
+{
+    switch (status) {
+    case IFG_INTERNAL:
+        return CLI_NO;
+    case IFG_UNSUPPORTED:
+        return CLI_LACKS;
+    case IFG_CANCELLED:
+        return CLI_UNSURE;
+    default:
+        return CLI_USAGE;
+    }
+}
+
+static int judge(struct command *command)
+{
+    struct gate_request *request = &command->request;
+    struct trace_reader *reader = NULL;
+    const struct timeline *timeline = NULL;
+    struct ifg_error err = { 0 };
+    enum ifg_status status;
+    int code = request->trace ? cli_load(request->trace, &reader, &timeline) : CLI_YES;
+
+    if (code)
+        goto out;
+    bench_catch_interrupt(&command->arguments);
+    command->arguments.options.progress = bench_show_progress;
+    request->options = command->arguments.options;
+    request->timeline = timeline;
+    request->plan_made = say_plan;
+    request->say = say_line;
+    request->drift_text = gate_drift_text;
+    status = gate_run(request, &command->report, &err);
+    bench_clear_progress();
+    if (status) {
+        cli_say("%s", err.message);
+        code = exit_without_verdict(status);
+        goto out;
+    }
+    code = write_outputs(command);
+    if (!code)
+        code = (int)command->report.status;
+out:
+    timeline_destroy(timeline);
+    trace_reader_close(reader);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     struct command *command = ifg_alloc(1, sizeof *command);
@@ -424,16 +496,11 @@ static int run(int argc, char **argv)
     command->request.drift = GATE_DRIFT;
     command->request.limits = (struct accuracy_limits){ INFINITY, ACCURACY_MIN_COSINE };
     command->request.plan = (struct gate_plan){ GATE_ALPHA, GATE_RETRIES, UINT32_MAX };
-    bench_arguments_init(&command->request.arguments, argc, argv);
+    bench_arguments_init(&command->arguments, argc, argv);
     code = parse(argc, argv, command);
-    if (!code) {
-        code = gate_run(&command->request, &command->report);
-        if (!code)
-            code = write_outputs(command);
-        if (!code)
-            code = command->report.status;
-    }
-    bench_arguments_fini(&command->request.arguments);
+    if (!code)
+        code = judge(command);
+    bench_arguments_fini(&command->arguments);
     ifg_free(command);
     return code;
 }

@@ -24,7 +24,7 @@ static bool is_green(const struct gate_report *report, const struct gate_check *
 
 static const char *title_of(const struct gate_report *report)
 {
-    return report->status == CLI_NO ? "FAIL" : gate_verdict_name(report->verdict);
+    return report->status == GATE_STATUS_FAIL ? "FAIL" : gate_verdict_name(report->verdict);
 }
 
 /* ---- JSON ---- */

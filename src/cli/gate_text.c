@@ -11,21 +11,6 @@
 #define DIGITS      4
 #define DIGITS_MORE 8
 
-void gate_warn(struct gate_report *report, bool drift, bool fatal, const char *format, ...)
-{
-    struct gate_warning *warning;
-    va_list arguments;
-
-    if (report->warning_count == GATE_WARNINGS_MAX)
-        return;
-    warning = &report->warnings[report->warning_count++];
-    warning->drift = drift;
-    warning->fatal = fatal;
-    va_start(arguments, format);
-    vsnprintf(warning->text, sizeof warning->text, format, arguments);
-    va_end(arguments);
-}
-
 struct scale {
     const char *unit;
     double factor; /* of the metric's own unit */
@@ -80,6 +65,20 @@ static const char *value_text(double value, enum gate_unit unit, int digits, cha
 const char *gate_value_text(double value, enum gate_unit unit, char out[48])
 {
     return value_text(value, unit, DIGITS, out);
+}
+
+void gate_drift_text(const struct gate_drift *drift, char *out, size_t size, void *user)
+{
+    enum gate_unit unit = drift->series == GATE_SERIES_PEAK ? GATE_BYTES : GATE_MS;
+    char before[48];
+    char now[48];
+
+    (void)user;
+    snprintf(out, size, "%s %s %.1f %% since %.10s%s%s, run %zu of %zu (%s to %s)",
+             gate_series_names[drift->series], drift->change > 0 ? "rose" : "fell",
+             100 * fabs(drift->change), drift->since.when, *drift->since.commit ? " " : "",
+             drift->since.commit, drift->number, drift->runs,
+             gate_value_text(drift->before, unit, before), gate_value_text(drift->now, unit, now));
 }
 
 struct words {
@@ -394,7 +393,8 @@ static void write_summary(const struct gate_report *report, struct ifg_bytes *ou
 
     for (size_t i = 0; i < report->check_count; i++)
         seen[report->checks[i].verdict]++;
-    cli_print(out, "%s:", report->status == CLI_NO ? "FAIL" : gate_verdict_name(report->verdict));
+    cli_print(out, "%s:",
+              report->status == GATE_STATUS_FAIL ? "FAIL" : gate_verdict_name(report->verdict));
     for (int v = GATE_PASS; v <= GATE_LACKS; v++) {
         static const char *const words[] = { "passed", "failed", "unsure", "unfit", "not known" };
 

@@ -1,40 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Results that outlive a gate: the baseline, and the history with its drift. */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "cli/cli.h"
-#include "cli/gate_run.h"
+#include "bench/gate/gate_internal.h"
 
 #define OUTPUT_MAX (1u << 30)
 
-static int say_error(const struct ifg_error *err, int code)
-{
-    cli_say("%s", err->message);
-    return code;
-}
-
 /* ---- the baseline ---- */
 
-int gate_read_baseline(struct gate_work *run)
+enum ifg_status gate_read_baseline(struct gate_work *run, struct ifg_error *err)
 {
     struct gate_request *request = run->request;
-    struct ifg_error err = { 0 };
 
     if (access(request->baseline, F_OK) != 0 && errno == ENOENT) {
         if (request->update_baseline) /* what becomes of it is told when it is known */
-            return CLI_YES;
-        cli_say("there is no baseline %s; make it with: inferogram bench %s --json > %s (or add "
-                "--update-baseline)",
-                request->baseline, request->model ? request->model : "MODEL", request->baseline);
-        return CLI_USAGE;
+            return IFG_OK;
+        return ifg_fail(err, IFG_NOT_FOUND,
+                        "there is no baseline %s; make it with: inferogram bench %s --json > %s "
+                        "(or add --update-baseline)",
+                        request->baseline, request->model ? request->model : "MODEL",
+                        request->baseline);
     }
-    if (bench_result_read(request->baseline, &run->baseline, &err))
-        return say_error(&err, CLI_USAGE);
-    return CLI_YES;
+    return gate_no_verdict(bench_result_read(request->baseline, &run->baseline, err));
 }
 
 /* The latest one that was measured in a fit environment. */
@@ -46,16 +36,18 @@ static const struct bench_result *to_keep(const struct gate_work *run)
     return NULL;
 }
 
-static int write_result(const struct bench_result *result, struct ifg_bytes *out)
+static enum ifg_status write_result(const struct bench_result *result, struct ifg_bytes *out,
+                                    struct ifg_error *err)
 {
-    struct ifg_error err = { 0 };
+    enum ifg_status status;
 
     ifg_bytes_init(out, OUTPUT_MAX);
-    if (!bench_result_write_json(result, out, &err) && !out->failed)
-        return CLI_YES;
-    cli_say("%s", out->failed ? "not enough memory" : err.message);
-    ifg_bytes_fini(out);
-    return CLI_USAGE;
+    status = bench_result_write_json(result, out, err);
+    if (!status && out->failed)
+        status = ifg_fail_no_memory(err, NULL);
+    if (status)
+        ifg_bytes_fini(out);
+    return gate_no_verdict(status);
 }
 
 /* Why nothing can be written, or NULL. */
@@ -70,37 +62,35 @@ static const char *why_not(const struct gate_work *run)
     return NULL;
 }
 
-int gate_update_baseline(struct gate_work *run)
+enum ifg_status gate_update_baseline(struct gate_work *run, struct ifg_error *err)
 {
     const struct gate_request *request = run->request;
     struct gate_report *report = run->report;
     const char *reason = why_not(run);
-    struct ifg_error err = { 0 };
     struct ifg_bytes document;
-    int code;
+    enum ifg_status status;
 
     if (!request->update_baseline)
-        return CLI_YES;
+        return IFG_OK;
     if (reason) {
         gate_warn(report, false, false, "%s was not written: %s", request->baseline, reason);
         /* There is still none: whoever goes on as if there was one, goes wrong. */
-        if (!run->baseline && report->status == CLI_YES) {
-            report->status = report->verdict == GATE_PASS ? CLI_LACKS : CLI_UNSURE;
+        if (!run->baseline && report->status == GATE_STATUS_PASS) {
+            report->status = report->verdict == GATE_PASS ? GATE_STATUS_LACKS : GATE_STATUS_UNSURE;
             report->verdict = report->verdict == GATE_PASS ? GATE_UNFIT : report->verdict;
         }
-        return CLI_YES;
+        return IFG_OK;
     }
-    code = write_result(to_keep(run), &document);
-    if (code)
-        return code;
-    if (gate_write_file(request->baseline, document.data, document.size, &err))
-        code = say_error(&err, CLI_USAGE);
+    status = write_result(to_keep(run), &document, err);
+    if (status)
+        return status;
+    status = gate_write_file(request->baseline, document.data, document.size, err);
     ifg_bytes_fini(&document);
-    report->baseline_written = !code;
-    if (!code)
+    report->baseline_written = !status;
+    if (!status)
         gate_warn(report, false, false, "this result is the baseline %s now%s", request->baseline,
                   run->baseline ? "" : "; there was none");
-    return code;
+    return gate_no_verdict(status);
 }
 
 /* ---- history ---- */
@@ -122,28 +112,23 @@ static void tell_drift(struct gate_work *run, const struct gate_drift *drift)
 {
     const struct gate_request *request = run->request;
     bool risen = drift->change > request->drift;
-    char before[48], now[48];
-    enum gate_unit unit = drift->series == GATE_SERIES_PEAK ? GATE_BYTES : GATE_MS;
+    char text[GATE_MESSAGE];
 
     if (!risen && drift->change > -request->drift)
         return;
-    gate_warn(run->report, risen, risen && request->fail_on_drift,
-              "%s %s %.1f %% since %.10s%s%s, run %zu of %zu (%s to %s)",
-              gate_series_names[drift->series], risen ? "rose" : "fell", 100 * fabs(drift->change),
-              drift->since.when, *drift->since.commit ? " " : "", drift->since.commit,
-              drift->number, drift->runs, gate_value_text(drift->before, unit, before),
-              gate_value_text(drift->now, unit, now));
+    request->drift_text(drift, text, sizeof text, request->user);
+    gate_warn(run->report, risen, risen && request->fail_on_drift, "%s", text);
 }
 
-static int judge_history(struct gate_work *run, const char *file)
+static enum ifg_status judge_history(struct gate_work *run, const char *file, struct ifg_error *err)
 {
     struct gate_request *request = run->request;
     struct gate_report *report = run->report;
-    struct ifg_error err = { 0 };
     const struct gate_history *history;
+    enum ifg_status status = gate_history_read(request->history, file, &run->history, err);
 
-    if (gate_history_read(request->history, file, &run->history, &err))
-        return say_error(&err, CLI_USAGE);
+    if (status)
+        return gate_no_verdict(status);
     history = run->history;
     report->history_runs = history->run_count;
     for (size_t i = 0; i < history->skipped_count; i++)
@@ -154,43 +139,42 @@ static int judge_history(struct gate_work *run, const char *file)
     for (int series = 0; series < GATE_SERIES; series++) {
         struct gate_drift *drift = &report->drifts[report->drift_count];
 
-        if (gate_history_drift(history, series, drift, &err))
-            return say_error(&err, CLI_USAGE);
+        status = gate_history_drift(history, series, drift, err);
+        if (status)
+            return gate_no_verdict(status);
         if (drift->changed)
             tell_drift(run, drift);
         report->drift_count++;
     }
-    return CLI_YES;
+    return IFG_OK;
 }
 
-int gate_keep_in_history(struct gate_work *run)
+enum ifg_status gate_keep_in_history(struct gate_work *run, struct ifg_error *err)
 {
     struct gate_request *request = run->request;
     const struct bench_result *result = to_keep(run);
-    struct ifg_error err = { 0 };
     struct ifg_bytes document;
     char file[GATE_TEXT];
-    int code;
+    enum ifg_status status;
 
     if (!request->history)
-        return CLI_YES;
+        return IFG_OK;
     run->report->history = request->history;
     if (!result) {
         gate_warn(run->report, false, false,
                   "nothing was added to the history: the machine was not fit, or it was stopped");
-        return CLI_YES;
+        return IFG_OK;
     }
-    if (!result->when || !*result->when || !result->model_name || !*result->model_name) {
-        cli_say("%s cannot go into a history: it does not say when it was measured, or of what",
-                run->report->subject);
-        return CLI_USAGE;
-    }
-    code = write_result(result, &document);
-    if (code)
-        return code;
-    if (gate_history_append(request->history, &document, result->when, commit_from_environment(),
-                            file, sizeof file, &err))
-        code = say_error(&err, CLI_USAGE);
+    if (!result->when || !*result->when || !result->model_name || !*result->model_name)
+        return ifg_fail(
+            err, IFG_INVALID,
+            "%s cannot go into a history: it does not say when it was measured, or of what",
+            run->report->subject);
+    status = write_result(result, &document, err);
+    if (status)
+        return status;
+    status = gate_history_append(request->history, &document, result->when,
+                                 commit_from_environment(), file, sizeof file, err);
     ifg_bytes_fini(&document);
-    return code ? code : judge_history(run, file);
+    return status ? gate_no_verdict(status) : judge_history(run, file, err);
 }
