@@ -387,8 +387,10 @@ void bench_say_plan(const struct bench_options *options)
 {
     size_t rows = options->variant_count ? options->variant_count : 1;
     double each_s = options->warmup < 0 ? options->warmup_max_s : 0;
-    double search_s = 0, most_s = 0;
-    char plan[400], text[3][32];
+    double search_s = 0;
+    double most_s = 0;
+    char plan[400];
+    char text[3][32];
     size_t used;
 
     used = (size_t)snprintf(plan, sizeof plan, "%u process%s", options->processes,
@@ -428,13 +430,11 @@ void bench_say_plan(const struct bench_options *options)
 
 #define REDRAW_S 0.1
 
-static bool line_shown;
-
-void bench_clear_progress(void)
+void bench_clear_progress(struct bench_arguments *arguments)
 {
-    if (line_shown)
+    if (arguments->screen.shown)
         fputs("\r\033[K", stderr);
-    line_shown = false;
+    arguments->screen.shown = false;
 }
 
 static double now_s(void)
@@ -447,15 +447,16 @@ static double now_s(void)
 
 void bench_show_progress(const struct bench_progress *progress, void *user)
 {
-    static double drawn_s;
-    static const char *drawn_phase;
-    char row[64], number[32], wanted[32];
+    struct bench_screen *screen = &((struct bench_arguments *)user)->screen;
+    char row[64];
+    char number[32];
+    char wanted[32];
 
-    (void)user;
-    if (!isatty(STDERR_FILENO) || (now_s() - drawn_s < REDRAW_S && drawn_phase == progress->phase))
+    if (!isatty(STDERR_FILENO) ||
+        (now_s() - screen->drawn_s < REDRAW_S && screen->phase == progress->phase))
         return;
-    drawn_s = now_s();
-    drawn_phase = progress->phase;
+    screen->drawn_s = now_s();
+    screen->phase = progress->phase;
     fprintf(stderr, "\r\033[K            ");
     if (progress->row && *progress->row)
         fprintf(stderr, "%s · ", cli_clean(progress->row, row, sizeof row));
@@ -470,7 +471,7 @@ void bench_show_progress(const struct bench_progress *progress, void *user)
     if (isfinite(progress->last_p50_ms))
         fprintf(stderr, " · p50 %s", cli_duration(1e6 * progress->last_p50_ms, number));
     fflush(stderr);
-    line_shown = true;
+    screen->shown = true;
 }
 
 int bench_exit_for(enum ifg_status status)

@@ -15,6 +15,13 @@
 #define BENCH_LISTS_MAX 64
 #define BENCH_TEXTS_MAX 256
 
+/* The progress line. */
+struct bench_screen {
+    bool shown;
+    double drawn_s;
+    const char *phase;
+};
+
 /* The memory behind the lists that struct bench_options points into. */
 struct bench_arguments {
     struct bench_options options;
@@ -25,6 +32,7 @@ struct bench_arguments {
     char tool[PATH_MAX];
     char *texts[BENCH_TEXTS_MAX]; /* owned: what options and variants point to and argv has not */
     size_t text_count;
+    struct bench_screen screen;
 };
 
 /* Which model, inputs and runtime. They go into a struct bench_arguments: it must be the first
@@ -82,9 +90,10 @@ void bench_say_plan(const struct bench_options *options);
 /* Ctrl-C sets the flag that options.stop points to; a second one ends the process. */
 void bench_catch_interrupt(struct bench_arguments *arguments);
 
-/* The progress line on stderr when it is a terminal; clear it before printing results. */
+/* The progress line on stderr when it is a terminal, for options whose user is the arguments; clear
+ * it before printing anything. */
 void bench_show_progress(const struct bench_progress *progress, void *user);
-void bench_clear_progress(void);
+void bench_clear_progress(struct bench_arguments *arguments);
 
 /* A status of bench_measure or compare as exit status. */
 int bench_exit_for(enum ifg_status status);

@@ -24,7 +24,8 @@
 struct bench_report_row {
     char *name;
     struct export_inference *items; /* since the last report */
-    size_t count, capacity;
+    size_t count;
+    size_t capacity;
     uint64_t next_number;    /* of an inference */
     uint64_t boundary_ns;    /* of CLOCK_MONOTONIC; the report ends there */
     uint32_t reports;        /* so far */
@@ -119,7 +120,8 @@ static void write_one(struct bench_report *report, struct bench_report_row *row,
                                             .count = row->count };
     struct ifg_error err = { 0 };
     struct export_sink sink;
-    enum ifg_status status, closed;
+    enum ifg_status status;
+    enum ifg_status closed;
     char path[PATH_MAX];
 
     name_file(report, row, trace, path, sizeof path);
@@ -131,7 +133,7 @@ static void write_one(struct bench_report *report, struct bench_report_row *row,
         status = status ? status : closed;
     }
     if (status) {
-        bench_clear_progress();
+        bench_clear_progress(report->arguments);
         cli_say("%s; there are no further reports", err.message);
         report->failed = true;
         return;
@@ -153,7 +155,7 @@ static void end_report(struct bench_report *report, struct bench_report_row *row
 
 static void no_memory(struct bench_report *report)
 {
-    bench_clear_progress();
+    bench_clear_progress(report->arguments);
     cli_say("not enough memory; there are no further reports");
     report->failed = true;
 }

@@ -8,6 +8,7 @@
 
 #include "bench/measure/measure.h"
 
+struct bench_arguments;
 struct bench_report_row;
 
 enum { BENCH_REPORT_LATENCY, BENCH_REPORT_TRACE, BENCH_REPORT_TYPES };
@@ -17,7 +18,8 @@ struct bench_report {
     uint32_t sampling;              /* 1: all, 2: every 2nd, 3: every 4th, ...; 0: not said */
     uint32_t rate_ms;               /* 0: one report at the end */
     const char *directory;
-    const char *model; /* the name of a report's program */
+    struct bench_arguments *arguments; /* their progress line makes way for messages */
+    const char *model;                 /* the name of a report's program */
     bool overwrite;
     struct bench_report_row *rows;
     size_t row_count;

@@ -48,7 +48,8 @@ static void add(struct line *line, const char *format, ...)
 /* Breaks at " · ", at "   " (between columns) or, failing that, at a blank. */
 static size_t break_after(const char *text, size_t room)
 {
-    size_t best = 0, blank = 0;
+    size_t best = 0;
+    size_t blank = 0;
 
     for (size_t i = 0; text[i] && text_columns_of(text, i) <= room; i++) {
         if (strncmp(text + i, " · ", strlen(" · ")) == 0 || strncmp(text + i, "   ", 3) == 0 ||
@@ -120,7 +121,8 @@ static struct unit unit_for(double ms)
 
 static void add_interval(struct line *line, const struct samples_interval *interval, double factor)
 {
-    char low[32], high[32];
+    char low[32];
+    char high[32];
 
     if (interval->known)
         add(line, " [%s, %s]", number(factor * interval->low, low),
@@ -197,7 +199,9 @@ static void write_header(const struct bench_result *result, const struct bench_r
                          struct ifg_bytes *out)
 {
     struct line line = { 0 };
-    char size[32], parameters[32], provider[64];
+    char size[32];
+    char parameters[32];
+    char provider[64];
 
     add(&line, "%s (%s", result->model_name, cli_size(result->model_bytes, size));
     if (result->parameters)
@@ -240,7 +244,10 @@ static void write_cold(const struct bench_options *options, const struct bench_r
                        struct ifg_bytes *out)
 {
     struct line line = { 0 };
-    char start[32], load[32], special[32], first[32];
+    char start[32];
+    char load[32];
+    char special[32];
+    char first[32];
     double specialization = MEDIAN_OF(row, specialization_ms);
     double after = steady_after(row);
     bool queries = options->scenario == BENCH_MULTI;
@@ -288,7 +295,8 @@ static void write_latency(const struct bench_options *options, const struct benc
     const struct samples_summary *summary = &row->summary;
     struct unit unit = unit_for(summary->p[SAMPLES_P50]);
     struct line line = { 0 };
-    char text[4][32], count[32];
+    char text[4][32];
+    char count[32];
 
     for (int i = 0; i < SAMPLES_QUANTILES; i++) {
         const struct samples_interval *interval =
@@ -336,7 +344,8 @@ static void write_found(const struct bench_row *row, struct ifg_bytes *out)
 {
     const struct bench_open_loop *open = &row->open;
     struct line line = { 0 };
-    char text[3][32], count[32];
+    char text[3][32];
+    char count[32];
 
     if (!isfinite(open->found_hz))
         return;
@@ -372,7 +381,9 @@ static void write_open(const struct bench_row *row, struct ifg_bytes *out)
     const struct bench_open_loop *open = &row->open;
     double *sorted = ifg_alloc(row->sample_count + 1, sizeof *sorted);
     struct line line = { 0 };
-    char text[3][32], count[32], late[32];
+    char text[3][32];
+    char count[32];
+    char late[32];
 
     write_found(row, out);
     add(&line, "%s/s asked, %s/s achieved · %s scheduled · %s late · lateness p99 %s",
@@ -406,7 +417,8 @@ static void write_throughput(const struct bench_result *result, const struct ben
                              struct ifg_bytes *out)
 {
     struct line line = { 0 };
-    char text[32], slo[32];
+    char text[32];
+    char slo[32];
 
     add(&line, "%s inferences/s", number(row->throughput, text));
     add_interval(&line, &row->throughput_interval, 1);
@@ -556,7 +568,10 @@ static void write_ops(const struct bench_options *options, const struct bench_ro
               "share", "runs on");
     for (size_t i = 0; i < row->op_count && i < TOP_NODES; i++) {
         const struct bench_op *op = &row->ops[i];
-        char median[32], provider[64], clean[64], type[64];
+        char median[32];
+        char provider[64];
+        char clean[64];
+        char type[64];
 
         cli_print(out, "%*s", LABEL, "");
         text_put_cell(out, op->name, NODE_COLUMNS, TEXT_KEEP_END);
@@ -610,7 +625,8 @@ static void write_details(const struct bench_options *options, const struct benc
 static void write_row(const struct bench_row *row, int name_columns, struct ifg_bytes *out)
 {
     struct line line = { 0 };
-    char text[4][32], policy[64];
+    char text[4][32];
+    char policy[64];
     double p50 = row->summary.p[SAMPLES_P50];
     struct unit unit = unit_for(p50);
     struct bench_memory memory;
@@ -718,7 +734,8 @@ void bench_write_text(const struct bench_options *options, const struct bench_re
                       struct ifg_bytes *out)
 {
     const struct bench_row *main_row = bench_result_main(result);
-    char done[32], wanted[32];
+    char done[32];
+    char wanted[32];
 
     for (size_t i = 0; !main_row && options->load_only && i < result->row_count; i++)
         if (result->rows[i].available)

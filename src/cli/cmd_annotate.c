@@ -72,7 +72,10 @@ static const char *file_name(const char *path)
 static void write_title(const struct request *request, struct ifg_bytes *out)
 {
     const struct annotation *a = request->annotation;
-    char name[512], module[200], build_id[64], count[2][32];
+    char name[512];
+    char module[200];
+    char build_id[64];
+    char count[2][32];
 
     cli_print(out, "%s%s%s%s in %s", cli_bold(true, STDOUT_FILENO),
               cli_clean(a->name, name, sizeof name), cli_bold(false, STDOUT_FILENO),
@@ -101,7 +104,9 @@ static void write_source_line(const struct request *request, const char *file, u
     const struct annotation *a = request->annotation;
     size_t bytes;
     const char *text = annotate_source_line(request->profile, file, line, &bytes);
-    char copy[240], clean[240], blank[240];
+    char copy[240];
+    char clean[240];
+    char blank[240];
     size_t used = 0;
 
     if (!text && !sampled)
@@ -183,7 +188,8 @@ static void write_place(const struct request *request, uint32_t frame, struct if
 static void write_instruction(const struct request *request, const struct annotated_instruction *at,
                               struct ifg_bytes *out)
 {
-    size_t before, filled;
+    size_t before;
+    size_t filled;
 
     if (!at->frame) {
         cli_print(out, "%s\n", at->what.text);
@@ -347,7 +353,8 @@ static void list_rows(const struct request *request, const struct hot *hot, cons
             width = 16;
     for (size_t i = 0; i < count && i < MATCHES_MAX; i++) {
         const struct hot_row *row = &hot->rows[matches[i]];
-        char name[300], module[120];
+        char name[300];
+        char module[120];
 
         fprintf(stderr, "  %6.1f %%  0x%-*llx  %s  %s\n", percent(row->self, hot->samples), width,
                 (unsigned long long)request->profile->routines[row->routine].start,

@@ -291,10 +291,12 @@ static void say_library(const struct request *request)
 
 static void show_live(const struct bench_live *live, void *user)
 {
-    char count[32], p50[32], p99[32], max[32];
+    char count[32];
+    char p50[32];
+    char p99[32];
+    char max[32];
 
-    (void)user;
-    bench_clear_progress();
+    bench_clear_progress(user);
     fprintf(stderr, "%6.0f s  %s inferences/s  p50 %s  p99 %s  max %s\n", live->seconds,
             cli_count(live->inferences, count), cli_duration(1e6 * live->p50_ms, p50),
             cli_duration(1e6 * live->p99_ms, p99), cli_duration(1e6 * live->max_ms, max));
@@ -363,7 +365,9 @@ out:
 
 static int exit_after(const struct request *request, const struct bench_result *result)
 {
-    size_t measured = 0, lacking = 0, failed = 0;
+    size_t measured = 0;
+    size_t lacking = 0;
+    size_t failed = 0;
 
     if (result->interrupted)
         return CLI_UNSURE;
@@ -387,6 +391,13 @@ static int exit_after(const struct request *request, const struct bench_result *
     return CLI_NO;
 }
 
+static void take_batch(const struct bench_batch *batch, void *user)
+{
+    struct request *request = user; /* the arguments come first in it */
+
+    bench_report_take(batch, &request->report);
+}
+
 static int measure(struct request *request)
 {
     struct bench_options *options = &request->arguments.options;
@@ -397,16 +408,17 @@ static int measure(struct request *request)
     int code;
 
     bench_catch_interrupt(&request->arguments);
+    options->user = &request->arguments;
+    request->report.arguments = &request->arguments;
     options->progress = request->quiet ? NULL : bench_show_progress;
     options->live = request->live ? show_live : NULL;
     if (bench_report_wanted(&request->report)) {
         request->report.model = options->model;
         request->report.overwrite = options->trace_overwrite;
-        options->kept = bench_report_take;
-        options->user = &request->report;
+        options->kept = take_batch;
     }
     status = bench_measure(options, &result, &err);
-    bench_clear_progress();
+    bench_clear_progress(&request->arguments);
     reported = bench_report_end(&request->report);
     if (request->report.written && !request->quiet)
         cli_say("%u report%s in %s", request->report.written,

@@ -308,7 +308,8 @@ static int check_words(struct request *request)
 static int exit_for(const struct compare *compare)
 {
     size_t counts[SAMPLES_UNSURE + 1] = { 0 };
-    size_t available = 0, differ = 0;
+    size_t available = 0;
+    size_t differ = 0;
 
     for (size_t i = 1; i < compare->row_count; i++) {
         if (!compare->rows[i].available)
@@ -389,6 +390,7 @@ static int compare_and_tell(struct request *request)
     bench_catch_interrupt(&request->arguments);
     if (!request->output.quiet)
         bench->progress = bench_show_progress;
+    bench->user = &request->arguments;
     request->compare.bench = *bench;
     request->output.command_line = bench->command_line;
     request->output.tool_version = bench->tool_version;
@@ -400,7 +402,7 @@ static int compare_and_tell(struct request *request)
         status = compare_files(request, &compare, &err);
     else
         status = compare_models(&request->compare, &compare, &err);
-    bench_clear_progress();
+    bench_clear_progress(&request->arguments);
     if (status) {
         cli_say("%s", err.message);
         return exit_for_failure(status);

@@ -143,7 +143,11 @@ static void write_answer(const struct diff *diff, struct ifg_bytes *out)
 static void write_row(const struct diff_row *row, struct ifg_bytes *out)
 {
     char label[300];
-    char count_a[32], count_b[32], median_a[32], median_b[32], more[32];
+    char count_a[32];
+    char count_b[32];
+    char median_a[32];
+    char median_b[32];
+    char more[32];
     bool both = row->side[DIFF_A].count && row->side[DIFF_B].count;
 
     label_row(row, label, sizeof label);
@@ -227,7 +231,8 @@ static void write_text(const struct request *request, const struct diff *diff,
                        const struct recordings_difference *differences, size_t count,
                        struct ifg_bytes *out)
 {
-    char path[DIFF_SIDES][200], text[DIFF_SIDES][200];
+    char path[DIFF_SIDES][200];
+    char text[DIFF_SIDES][200];
 
     write_answer(diff, out);
     cli_print(out, "A is %s, B is %s; threshold %g %%\n%s\n",

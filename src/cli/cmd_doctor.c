@@ -81,7 +81,9 @@ static void list_missing(const struct request *request, const struct doctor_find
 /* What was begun before is asked for last. */
 static void run_checks(const struct request *request, struct doctor_finding *findings)
 {
-    doctor_progress_begin();
+    struct doctor_progress progress;
+
+    doctor_progress_begin(&progress);
     for (unsigned i = 0; i < doctor_check_count; i++)
         if (request->chosen[i] && doctor_checks[i].prepare)
             doctor_checks[i].prepare();
@@ -90,11 +92,11 @@ static void run_checks(const struct request *request, struct doctor_finding *fin
             if (!request->chosen[i] || !!doctor_checks[i].prepare != prepared)
                 continue;
             findings[i].state = DOCTOR_NO;
-            doctor_progress(doctor_checks[i].name);
+            doctor_progress_say(&progress, doctor_checks[i].name);
             doctor_checks[i].run(&findings[i]);
         }
     }
-    doctor_progress_end();
+    doctor_progress_end(&progress);
 }
 
 static int examine(const struct request *request)

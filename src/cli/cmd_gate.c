@@ -430,8 +430,9 @@ static void say_plan(const struct bench_options *options, double max_s, void *us
 
 static void say_line(const char *text, void *user)
 {
-    (void)user;
-    bench_clear_progress();
+    struct command *command = user;
+
+    bench_clear_progress(&command->arguments);
     cli_say("%s", text);
 }
 
@@ -462,13 +463,15 @@ static int judge(struct command *command)
         goto out;
     bench_catch_interrupt(&command->arguments);
     command->arguments.options.progress = bench_show_progress;
+    command->arguments.options.user = &command->arguments;
     request->options = command->arguments.options;
     request->timeline = timeline;
     request->plan_made = say_plan;
     request->say = say_line;
     request->drift_text = gate_drift_text;
+    request->user = command;
     status = gate_run(request, &command->report, &err);
-    bench_clear_progress();
+    bench_clear_progress(&command->arguments);
     if (status) {
         cli_say("%s", err.message);
         code = exit_without_verdict(status);

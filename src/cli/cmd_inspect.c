@@ -78,7 +78,8 @@ static const char *name_of(const struct onnx_port *port, uint32_t axis, char *ou
 
 static bool has_dim(const struct onnx_model *model, const char *given)
 {
-    char place[512], called[512];
+    char place[512];
+    char called[512];
 
     for (size_t i = 0; i < model->input_count; i++)
         for (uint32_t j = 0; j < model->inputs[i].rank; j++) {

@@ -8,7 +8,9 @@
 static void summarize_net(const struct report *report, const struct ml_net *net, bool as_json,
                           struct ifg_bytes *out)
 {
-    char placement[200], clean[200], name[80];
+    char placement[200];
+    char clean[200];
+    char name[80];
 
     report_placement(net, placement, sizeof placement);
     for (size_t f = 0; f < net->function_count; f++) {

@@ -214,7 +214,10 @@ static const char *unit_words(const struct compare *compare, bool several)
 
 static void write_answer(const struct compare *compare, struct ifg_bytes *out)
 {
-    char base[100], name[100], number[32], reason[768];
+    char base[100];
+    char name[100];
+    char number[32];
+    char reason[768];
 
     cli_clean(compare->rows[0].name, base, sizeof base);
     for (size_t i = 1; i < compare->row_count; i++) {
@@ -255,7 +258,11 @@ static void write_answer(const struct compare *compare, struct ifg_bytes *out)
 
 static void write_accuracy(const struct compare *compare, struct ifg_bytes *out)
 {
-    char name[100], output_name[100], base[100], sqnr[32], argmax[32];
+    char name[100];
+    char output_name[100];
+    char base[100];
+    char sqnr[32];
+    char argmax[32];
     bool begun = false;
 
     for (size_t i = 1; i < compare->row_count; i++) {
@@ -320,7 +327,8 @@ static bool is_on_both(const struct compare_op *op)
 
 static void write_op(const struct compare_op *op, struct ifg_bytes *out)
 {
-    char a[32], b[32];
+    char a[32];
+    char b[32];
 
     cli_print(out, "%c ", op->significant || !is_on_both(op) ? ' ' : '~');
     cli_put_name(out, op->op_type, 20);
@@ -340,7 +348,8 @@ static void write_op(const struct compare_op *op, struct ifg_bytes *out)
 static void write_row_ops(const struct compare_row *row, const char *base, struct ifg_bytes *out)
 {
     const struct compare_op **sorted = ifg_alloc(row->op_count + 1, sizeof *sorted);
-    size_t significant = 0, missing = 0;
+    size_t significant = 0;
+    size_t missing = 0;
     char name[100];
 
     if (!sorted) {
@@ -370,7 +379,8 @@ static void write_row_ops(const struct compare_row *row, const char *base, struc
 
 static void write_ops(const struct compare *compare, struct ifg_bytes *out)
 {
-    char base[100], name[100];
+    char base[100];
+    char name[100];
 
     cli_clean(compare->rows[0].name, base, sizeof base);
     for (size_t i = 1; i < compare->row_count; i++) {
@@ -388,7 +398,8 @@ static void write_ops(const struct compare *compare, struct ifg_bytes *out)
 
 static void write_method(const struct compare *compare, struct ifg_bytes *out)
 {
-    size_t least = 0, most = 0;
+    size_t least = 0;
+    size_t most = 0;
 
     for (size_t i = 1; i < compare->row_count; i++) {
         size_t units = compare->rows[i].unit_count;
@@ -479,7 +490,8 @@ static void explain_row(const struct compare *compare, const struct compare_row 
                         struct ifg_bytes *out)
 {
     const struct samples_change *change = &row->change;
-    char name[100], duration[32];
+    char name[100];
+    char duration[32];
 
     cli_print(out, "%s\n", cli_clean(row->name, name, sizeof name));
     if (!row->available || !change->units) {

@@ -6,6 +6,7 @@
 #ifndef IFG_CLI_DOCTOR_H
 #define IFG_CLI_DOCTOR_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -63,9 +64,18 @@ void doctor_write_text(struct ifg_bytes *out, const bool *chosen,
 /* ---- doctor_progress.c ---- */
 
 /* Tells on a terminal what is being tried, once that takes longer than a second. */
-void doctor_progress_begin(void);
-void doctor_progress(const char *name);
-void doctor_progress_end(void);
+struct doctor_progress {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    const char *trying;
+    bool running;
+    bool over;
+};
+
+void doctor_progress_begin(struct doctor_progress *progress);
+void doctor_progress_say(struct doctor_progress *progress, const char *name);
+void doctor_progress_end(struct doctor_progress *progress);
 
 /* ---- the checks ---- */
 

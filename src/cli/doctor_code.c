@@ -29,7 +29,8 @@ static int find_own_name(char *out, size_t size)
     struct names_place places[NAMES_INLINED_MAX];
     struct elf_file *elf = NULL;
     struct names *names = NULL;
-    uint64_t start, length;
+    uint64_t start;
+    uint64_t length;
     Dl_info here;
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 

@@ -73,7 +73,8 @@ static int map_ring(int cpu, struct piece *out, bool *out_opened)
 void doctor_ring_memory(struct doctor_finding *out)
 {
     struct piece *pieces = ifg_alloc((size_t)cpus(), sizeof *pieces);
-    long done = 0, rings = 0;
+    long done = 0;
+    long rings = 0;
     bool opened = true;
     int error = pieces ? 0 : ENOMEM;
 
@@ -120,8 +121,10 @@ void doctor_descriptors(struct doctor_finding *out)
     unsigned needed = THREADS * EVENTS * (unsigned)cpus() + SPARE_FILES;
     unsigned wanted = needed > WANTED_FILES ? needed : WANTED_FILES;
     struct rlimit limit = { 0, 0 };
-    unsigned long long most, threads;
-    char files[32], number[32];
+    unsigned long long most;
+    unsigned long long threads;
+    char files[32];
+    char number[32];
     bool enough = may_open(needed, &limit);
 
     most = (unsigned long long)limit.rlim_max;

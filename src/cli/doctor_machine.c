@@ -24,11 +24,18 @@
 /* What one look found. */
 struct look {
     bool done;
-    unsigned machine, process; /* how many values */
-    unsigned gpu, npu;         /* of these, how many are theirs */
-    bool pressure, group;
-    double frequency_mhz, throttles, cpu_limit, memory_limit; /* NAN: not told */
-    char gpu_words[160], npu_words[160];
+    unsigned machine; /* how many values */
+    unsigned process;
+    unsigned gpu; /* of these, how many are theirs */
+    unsigned npu;
+    bool pressure;
+    bool group;
+    double frequency_mhz; /* NAN: not told */
+    double throttles;
+    double cpu_limit;
+    double memory_limit;
+    char gpu_words[160];
+    char npu_words[160];
     char missing[512];
 };
 
@@ -173,7 +180,10 @@ void doctor_pressure(struct doctor_finding *out)
 void doctor_cgroup(struct doctor_finding *out)
 {
     const struct look *look = look_once();
-    char text[4096], memory[32], cpus[48] = "", bytes[48] = "";
+    char text[4096];
+    char memory[32];
+    char cpus[48] = "";
+    char bytes[48] = "";
     bool known = ifg_read_small("/proc/self/cgroup", text, sizeof text);
 
     if (!isnan(look->cpu_limit))
@@ -223,7 +233,8 @@ void doctor_energy(struct doctor_finding *out)
     const char *reason;
     const char *command;
     struct energy *energy = energy_open(&trust_system, &reason);
-    double cpu_j, gpu_j;
+    double cpu_j;
+    double gpu_j;
 
     if (energy) {
         energy_read(energy, &cpu_j, &gpu_j);

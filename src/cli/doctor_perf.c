@@ -239,7 +239,8 @@ void doctor_switches(struct doctor_finding *out)
 /* ---- wakers ---- */
 
 struct wakes {
-    uint32_t tid, waker;
+    uint32_t tid;
+    uint32_t waker;
     unsigned count;
 };
 

@@ -10,14 +10,7 @@
 #define PATIENCE_NS 1000000000l
 #define AGAIN_NS    200000000l
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static pthread_t thread;
-static const char *trying = "";
-static bool running;
-static bool over;
-
-static void wait_for(long duration_ns)
+static void wait_for(struct doctor_progress *progress, long duration_ns)
 {
     struct timespec until;
 
@@ -25,48 +18,52 @@ static void wait_for(long duration_ns)
     until.tv_nsec += duration_ns;
     until.tv_sec += until.tv_nsec / 1000000000l;
     until.tv_nsec %= 1000000000l;
-    while (!over && pthread_cond_timedwait(&changed, &lock, &until) == 0)
+    while (!progress->over &&
+           pthread_cond_timedwait(&progress->changed, &progress->lock, &until) == 0)
         continue;
 }
 
-static void *tell(void *ignored)
+static void *tell(void *user)
 {
+    struct doctor_progress *progress = user;
     const char *told = "";
 
-    (void)ignored;
-    pthread_mutex_lock(&lock);
-    for (wait_for(PATIENCE_NS); !over; wait_for(AGAIN_NS)) {
-        if (trying != told)
-            fprintf(stderr, "\r\033[Ktrying %s ...", trying);
-        told = trying;
+    pthread_mutex_lock(&progress->lock);
+    for (wait_for(progress, PATIENCE_NS); !progress->over; wait_for(progress, AGAIN_NS)) {
+        if (progress->trying != told)
+            fprintf(stderr, "\r\033[Ktrying %s ...", progress->trying);
+        told = progress->trying;
     }
     if (*told)
         fputs("\r\033[K", stderr);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&progress->lock);
     return NULL;
 }
 
-void doctor_progress_begin(void)
+void doctor_progress_begin(struct doctor_progress *progress)
 {
-    over = false;
-    running = isatty(STDERR_FILENO) && pthread_create(&thread, NULL, tell, NULL) == 0;
+    *progress = (struct doctor_progress){ .lock = PTHREAD_MUTEX_INITIALIZER,
+                                          .changed = PTHREAD_COND_INITIALIZER,
+                                          .trying = "" };
+    progress->running =
+        isatty(STDERR_FILENO) && pthread_create(&progress->thread, NULL, tell, progress) == 0;
 }
 
-void doctor_progress(const char *name)
+void doctor_progress_say(struct doctor_progress *progress, const char *name)
 {
-    pthread_mutex_lock(&lock);
-    trying = name;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&progress->lock);
+    progress->trying = name;
+    pthread_mutex_unlock(&progress->lock);
 }
 
-void doctor_progress_end(void)
+void doctor_progress_end(struct doctor_progress *progress)
 {
-    if (!running)
+    if (!progress->running)
         return;
-    pthread_mutex_lock(&lock);
-    over = true;
-    pthread_cond_signal(&changed);
-    pthread_mutex_unlock(&lock);
-    pthread_join(thread, NULL);
-    running = false;
+    pthread_mutex_lock(&progress->lock);
+    progress->over = true;
+    pthread_cond_signal(&progress->changed);
+    pthread_mutex_unlock(&progress->lock);
+    pthread_join(progress->thread, NULL);
+    progress->running = false;
 }

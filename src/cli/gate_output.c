@@ -238,7 +238,10 @@ static void junit_drift(const struct gate_warning *warning, struct ifg_bytes *ou
 
 void gate_write_junit(const struct gate_report *report, struct ifg_bytes *out)
 {
-    size_t failures = 0, errors = 0, skipped = 0, cases = report->check_count;
+    size_t failures = 0;
+    size_t errors = 0;
+    size_t skipped = 0;
+    size_t cases = report->check_count;
 
     for (size_t i = 0; i < report->check_count; i++) {
         enum gate_verdict verdict = report->checks[i].verdict;

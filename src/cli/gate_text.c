@@ -85,7 +85,8 @@ struct words {
     const struct gate_check *check;
     int digits;
     char *out;
-    size_t size, used;
+    size_t size;
+    size_t used;
 };
 
 static void add(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -115,7 +116,8 @@ static int digits_for(const struct gate_check *check)
 {
     const struct gate_estimate *estimate = &check->estimate;
     const double values[] = { estimate->value, estimate->low, estimate->high };
-    char limit[48], text[48];
+    char limit[48];
+    char text[48];
 
     if (check->kind != GATE_BUDGET)
         return DIGITS;
@@ -222,7 +224,8 @@ static void add_needs(struct words *words)
         [GATE_BY_CHANGE] = "units",
     };
     const struct gate_estimate *estimate = &words->check->estimate;
-    char needs[32], count[32];
+    char needs[32];
+    char count[32];
     const char *what = whats[estimate->rule];
 
     if (words->check->kind == GATE_BUDGET && !words->check->budget->of)

@@ -344,8 +344,11 @@ static void write_sampling(const struct info_request *request, struct ifg_bytes 
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
     struct info_sampling sampling;
-    const char *cut, *copied, *problem;
-    char number[32], text[240];
+    const char *cut;
+    const char *copied;
+    const char *problem;
+    char number[32];
+    char text[240];
 
     if (!info_sampling(request, &sampling) || !(sampling.samples >= 0))
         return;
@@ -469,7 +472,11 @@ static void write_rows(const struct info_request *request, struct ifg_bytes *out
 
     for (size_t i = 0; i < stats->row_count && shown < request->top; i++) {
         const struct stats_row *row = &stats->rows[i];
-        char count[32], total[32], mean[32], shortest[32], longest[32];
+        char count[32];
+        char total[32];
+        char mean[32];
+        char shortest[32];
+        char longest[32];
 
         if (!row->count || (row->kind == TRACE_LOCATION_ML) != ml)
             continue;
@@ -498,7 +505,10 @@ static void write_open(const struct info_request *request, struct ifg_bytes *out
         const struct timeline_place *place = &timeline->places[timeline->place[slice]];
         const struct timeline_thread *thread =
             &timeline->threads[timeline_thread_of(timeline, slice)];
-        char name[120], net[120], thread_name[64], lasted[32];
+        char name[120];
+        char net[120];
+        char thread_name[64];
+        char lasted[32];
 
         if (i == OPEN_SHOWN) {
             cli_print(out, "  and %zu more (all with --json)\n", timeline->unfinished_count - i);

@@ -87,7 +87,9 @@ static void write_title(const struct inspect_request *request, struct ifg_bytes 
     const char *slash = strrchr(model->path, '/');
     char name[NAME_MAX];
     char parameters[96];
-    char size[32], flops[32], nodes[32];
+    char size[32];
+    char flops[32];
+    char nodes[32];
 
     describe_parameters(model, parameters, sizeof parameters);
     cli_clean(slash && slash[1] ? slash + 1 : model->path, name, sizeof name);
@@ -113,7 +115,8 @@ static void write_file(const struct onnx_model *model, struct ifg_bytes *out)
 {
     struct text_list list = { .out = out, .label = "file", .label_columns = LABEL_COLUMNS };
     char text[320];
-    char size[32], other[32];
+    char size[32];
+    char other[32];
 
     if (model->format == ONNX_FORMAT_DIRECTORY)
         return;
@@ -161,7 +164,8 @@ static void write_parameters(const struct onnx_model *model, struct ifg_bytes *o
 {
     struct text_list list = { .out = out, .label = "parameters", .label_columns = LABEL_COLUMNS };
     char text[160];
-    char count[32], size[32];
+    char count[32];
+    char size[32];
 
     if (model->format != ONNX_FORMAT_ONNX)
         return;
@@ -254,7 +258,8 @@ static void write_ports(const char *label, const struct onnx_port *ports, size_t
 static void write_operators(const struct onnx_model *model, struct ifg_bytes *out)
 {
     struct text_list list = { .out = out, .label = "operators", .label_columns = LABEL_COLUMNS };
-    char domain[48], op[64];
+    char domain[48];
+    char op[64];
     char text[160];
 
     for (size_t i = 0; i < model->op_count; i++) {
@@ -321,7 +326,8 @@ static void write_assumptions(const struct inspect_request *request, struct ifg_
     char clean[96];
     char place[512];
     char example[96] = "";
-    char flops[32], bytes[32];
+    char flops[32];
+    char bytes[32];
 
     snprintf(text, sizeof text, "%s%s and %s moved per inference",
              model->cost_unknown ? "at least " : "", flop_number(model->flops, flops),
@@ -408,7 +414,9 @@ static void write_table(const struct inspect_request *request, const struct onnx
         double key = order == by_parameters ? (double)node->parameters
                      : order == by_flops    ? node->flops
                                             : node->bytes;
-        char number[32], size[32], weight[32];
+        char number[32];
+        char size[32];
+        char weight[32];
 
         if (key <= 0)
             break;
@@ -487,7 +495,8 @@ static void write_models(const struct onnx_model *model, struct ifg_bytes *out)
         const struct onnx_model *one = model->models[i];
         const char *name = strlen(one->path) > skip ? one->path + skip : one->path;
         char parameters[96];
-        char size[32], nodes[32];
+        char size[32];
+        char nodes[32];
 
         describe_parameters(one, parameters, sizeof parameters);
         cli_print(out, "  ");

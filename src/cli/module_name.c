@@ -37,7 +37,8 @@ const char *module_name_short(const char *function, char *out, size_t size)
 
 const char *module_name_copied(const char *shown)
 {
-    const char *cut, *offset;
+    const char *cut;
+    const char *offset;
 
     if (strncmp(shown, "? ", 2) == 0)
         shown += 2;

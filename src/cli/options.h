@@ -48,12 +48,14 @@ struct option_row {
     const char *argument; /* what its value is called; NULL: it takes none */
     const char *help;     /* one line; {} becomes the list of choices */
     enum option_kind kind;
-    size_t at, bytes; /* IFG_AT */
-    size_t given;     /* IFG_GIVEN: a bool that becomes true as well; 0: none */
-    bool optional;    /* the value may be missing: --name[=VALUE] */
-    bool zero;        /* OPTION_SECONDS, OPTION_NUMBER: 0 is allowed */
-    double value;     /* of OPTION_SET; of a number without its value; of the first choice */
-    double least, most;
+    size_t at; /* IFG_AT */
+    size_t bytes;
+    size_t given;  /* IFG_GIVEN: a bool that becomes true as well; 0: none */
+    bool optional; /* the value may be missing: --name[=VALUE] */
+    bool zero;     /* OPTION_SECONDS, OPTION_NUMBER: 0 is allowed */
+    double value;  /* of OPTION_SET; of a number without its value; of the first choice */
+    double least;
+    double most;
     double scale;       /* 0: 1 */
     const char *suffix; /* of a number, may be left out */
     const char *what;   /* a wrong value is not ... ("a number of rows") */

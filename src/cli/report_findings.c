@@ -65,7 +65,9 @@ static void write_finding(const struct report *report, const struct finding *fin
                           const struct finding *before, struct ifg_bytes *out)
 {
     static const char marks[] = { '.', '~', '!' };
-    char title[400], clean[400], events[120];
+    char title[400];
+    char clean[400];
+    char events[120];
     size_t columns;
 
     snprintf(title, sizeof title, "%.60s%s%s",

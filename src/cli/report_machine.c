@@ -65,7 +65,8 @@ void report_write_machine(const struct report_request *request, struct ifg_bytes
 {
     const struct ml_input *input = request->report->input;
     const struct resources *resources = input->resources;
-    char line[800] = "", text[32];
+    char line[800] = "";
+    char text[32];
     size_t at = out->size;
 
     if (!resources)

@@ -83,7 +83,9 @@ static void say_share(const struct heap_row *row, const struct heap_use *heap, c
 static void write_holders(const struct ml_input *input, struct ifg_bytes *out)
 {
     const struct heap_use *heap = input->heap;
-    char line[1600] = "", text[32], name[300];
+    char line[1600] = "";
+    char text[32];
+    char name[300];
     size_t said = 0;
 
     if (!heap || !(heap->peak.bytes > 0))

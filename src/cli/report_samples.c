@@ -31,7 +31,8 @@ static void write_functions(const struct hot *hot, struct ifg_bytes *out, int in
     for (size_t i = 0; i < hot->row_count && i < FUNCTIONS_SHOWN && hot->rows[i].self; i++) {
         const struct hot_row *row = &hot->rows[i];
         int left = LINE_COLUMNS - indent - 11; /* behind the share */
-        char name[600], whole[300];
+        char name[600];
+        char whole[300];
 
         snprintf(name, sizeof name, "%s%s%s%.250s", row->guessed ? "? " : "",
                  module_name_short(row->name, whole, sizeof whole), *row->under ? " < " : "",
@@ -54,7 +55,8 @@ void report_write_samples_of(const struct report_request *request, size_t positi
     const struct report *report = request->report;
     const struct ml_net *net = &report->input->nets[report->nets[position]];
     const struct waiting_net *waiting = report_waiting(report, net);
-    char wait[32], length[32];
+    char wait[32];
+    char length[32];
 
     if (waiting) {
         double count = (double)waiting->inferences;
@@ -73,7 +75,8 @@ void report_write_samples(const struct report_request *request, struct ifg_bytes
 {
     const struct hot *hot = request->report->hot;
     char line[1000] = "";
-    char lead[80], number[32];
+    char lead[80];
+    char number[32];
 
     if (!hot || !hot->samples)
         return;

@@ -31,7 +31,10 @@ static void write_title(const struct report_request *request, struct ifg_bytes *
 {
     const struct report *report = request->report;
     const struct ml_input *input = report->input;
-    char program[160], cpu[60], runtime[80], duration[32];
+    char program[160];
+    char cpu[60];
+    char runtime[80];
+    char duration[32];
 
     cli_print(out, "%s%s%s", cli_bold(true, STDOUT_FILENO),
               *report->title ? cli_clean(report->title, program, sizeof program)
@@ -126,7 +129,12 @@ static void write_table(const struct ml_function *function, struct ifg_bytes *ou
 static void write_header(const struct report *report, const struct ml_net *net,
                          const struct ml_function *function, struct ifg_bytes *out)
 {
-    char title[200], model[80], name[80], text[200], clean[200], size[32];
+    char title[200];
+    char model[80];
+    char name[80];
+    char text[200];
+    char clean[200];
+    char size[32];
     const char *separator = "";
     int used =
         snprintf(title, sizeof title, "%s · %s",
@@ -215,7 +223,8 @@ static void write_more_models(const struct report *report, size_t first, struct 
     const struct ml_input *input = report->input;
     uint64_t inferences = 0;
     double total = 0;
-    char number[32], text[32];
+    char number[32];
+    char text[32];
 
     for (size_t i = first; i < report->net_count; i++) {
         const struct ml_net *net = &input->nets[report->nets[i]];

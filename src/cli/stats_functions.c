@@ -127,7 +127,11 @@ static void write_table(const struct timeline_profile *profile, const struct hot
     for (size_t i = 0; i < rows; i++) {
         const struct hot_row *row = &hot->rows[i];
         const char *slash = strrchr(row->file, '/');
-        char number[32], name[600], whole[590], file[200], under[56];
+        char number[32];
+        char name[600];
+        char whole[590];
+        char file[200];
+        char under[56];
 
         snprintf(name, sizeof name, "%s%s", row->guessed ? "? " : "",
                  module_name_short(row->name, whole, sizeof whole));

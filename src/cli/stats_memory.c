@@ -50,8 +50,10 @@ static double phase_value(const struct memory_phase *phase, enum memory_sort sor
 static int compare_phases(const void *a, const void *b, void *user)
 {
     const struct phase_order *order = user;
-    double left = phase_value(a, order->sort), right = phase_value(b, order->sort);
-    char one[300], other[300];
+    double left = phase_value(a, order->sort);
+    double right = phase_value(b, order->sort);
+    char one[300];
+    char other[300];
 
     if (order->sort != MEMORY_BY_NAME && (left > right || left < right))
         return left > right ? -1 : 1;
@@ -126,7 +128,9 @@ static void phases_table(const struct ml_input *input, size_t rows, size_t all,
               CELL, "peak", CELL, "after", CELL + 1, "delta", CELL, "growth");
     for (size_t i = 0; i < rows; i++) {
         const struct memory_phase *phase = &memory->phases[i];
-        char label[300], text[32], marked[40];
+        char label[300];
+        char text[32];
+        char marked[40];
 
         text_put_cell(out, memory_phase_label(input, phase, label, sizeof label), NAME_COLUMNS,
                       TEXT_LEFT);
@@ -167,9 +171,11 @@ static double row_value(const struct heap_row *row, enum memory_sort sort)
 
 static int compare_rows(const void *a, const void *b, void *user)
 {
-    const struct heap_row *left = a, *right = b;
+    const struct heap_row *left = a;
+    const struct heap_row *right = b;
     enum memory_sort sort = *(const enum memory_sort *)user;
-    double left_value = row_value(left, sort), right_value = row_value(right, sort);
+    double left_value = row_value(left, sort);
+    double right_value = row_value(right, sort);
 
     if (sort != MEMORY_BY_NAME && (left_value > right_value || left_value < right_value))
         return left_value > right_value ? -1 : 1;
@@ -241,7 +247,9 @@ static void allocations_table(const struct ml_input *input, size_t rows, size_t 
               CELL, "±", "share", CELL, "in all", "picked", CELL + 1, "not freed", "module");
     for (size_t i = 0; i < rows; i++) {
         const struct heap_row *row = &heap->functions.rows[i];
-        char name[600], whole[590], under[64];
+        char name[600];
+        char whole[590];
+        char under[64];
 
         snprintf(name, sizeof name, "%s%s", row->guessed ? "? " : "",
                  module_name_short(row->name, whole, sizeof whole));
@@ -301,7 +309,8 @@ int memory_print(const struct memory_request *request)
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
     enum ifg_status status = ml_input_create(request->timeline, &input, &err);
-    size_t all, rows;
+    size_t all;
+    size_t rows;
     int code;
 
     if (status) {

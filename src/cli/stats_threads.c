@@ -39,7 +39,8 @@ static void put_row(struct ifg_bytes *out, const struct timeline_profile *profil
                     const struct waiting_thread *from, bool has_wakers)
 {
     const struct timeline_sampled_thread *thread = &profile->threads[from->thread];
-    char name[160], text[128];
+    char name[160];
+    char text[128];
 
     snprintf(name, sizeof name, "%.100s%s%u%s", thread->name, *thread->name ? " (" : "",
              thread->tid, *thread->name ? ")" : "");
@@ -61,7 +62,8 @@ static void put_row(struct ifg_bytes *out, const struct timeline_profile *profil
 size_t threads_write_table(struct ifg_bytes *out, const struct timeline_profile *profile,
                            const struct waiting *waiting, const char *thread, size_t limit)
 {
-    char untold[32], all[32];
+    char untold[32];
+    char all[32];
     size_t rows = 0;
 
     for (size_t i = 0; i < waiting->thread_count; i++) {
