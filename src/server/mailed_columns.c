@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/convert.h"
 #include "server/mailed_internal.h"
-#include "server/routes.h"
+#include "server/runs.h"
 
 #define COLUMN_MAX     ((size_t)2 << 30)
 #define DEPTHS         ((size_t)UINT16_MAX + 2)
@@ -24,7 +23,6 @@
 #define VALUES_PX      16000.0
 #define STATES_EXACT   200000u
 #define SET_ITEMS_MOST ((size_t)4 << 20)
-#define POINTS_HEADER  32u
 #define PART_OF_TRACE  20u /* longer than such a part: not kept whole */
 
 static struct ifg_bytes *all_of(struct mailed_columns *columns, size_t i)
@@ -288,41 +286,16 @@ static enum ifg_status put_states(struct filling *f, const struct track *track)
 /* The inferences of a model, as the server thins them. */
 static enum ifg_status put_runs(struct filling *f, uint32_t net)
 {
-    struct server_answer answer = { .status = 200 };
-    struct request query = { 0 };
-    struct server_request request = { .trace = f->trace, .timeline = f->timeline, .query = &query };
     struct lod_items items;
-    enum ifg_status status = IFG_OK;
-    char target[64];
-    const char *why = NULL;
-    uint32_t count = 0;
-    int length = snprintf(target, sizeof target, "/api/t/0/runs?model=%u", net);
+    enum ifg_status status;
+    char number[16];
 
-    ifg_bytes_init(&answer.body, SERVER_ANSWER_MAX);
     lod_items_init(&items, SIZE_MAX);
-    if (request_parse(target, (size_t)length, &query, &why) == REQUEST_OK)
-        serve_runs(&request, &answer);
-    if (answer.status == 200 && answer.body.size >= POINTS_HEADER)
-        memcpy(&count, answer.body.data + 8, sizeof count);
-    for (size_t i = 0; !status && i < count; i++) {
-        const uint8_t *columns = answer.body.data + POINTS_HEADER;
-        size_t padded = ((size_t)count * 4 + 7) / 8 * 8;
-        struct lod_item item = { .count = 1 };
-        double start;
-        float duration;
-
-        memcpy(&start, columns + i * 8, sizeof start);
-        memcpy(&duration, columns + (size_t)count * 8 + i * 4, sizeof duration);
-        memcpy(&item.id, columns + (size_t)count * 8 + padded + i * 4, sizeof item.id);
-        item.start_ns = f->timeline->begin_ns + ifg_u64_of(start);
-        item.duration_ns = ifg_u64_of((double)duration);
-        status = lod_items_add(&items, &item);
-    }
-    snprintf(target, sizeof target, "%u", net);
+    status = runs_of_model(f->trace, net, &items);
+    snprintf(number, sizeof number, "%u", net);
     if (!status)
-        put_set(f, "runs", target, &items, 1);
+        put_set(f, "runs", number, &items, 1);
     lod_items_fini(&items);
-    ifg_bytes_fini(&answer.body);
     return status;
 }
 

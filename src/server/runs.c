@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The inferences of a model as points: when, and how long. */
+#include "server/runs.h"
+
 #include "base/alloc.h"
 #include "server/columns.h"
 #include "server/handler.h"
 #include "server/routes.h"
 
 #define POINTS_MOST 4000u
-
-struct points {
-    uint32_t *ids;
-    size_t count;
-};
-
-static uint64_t id_start(const struct server_trace *trace, uint32_t id)
-{
-    return id < trace->timeline->slice_count
-               ? trace->timeline->start_ns[id]
-               : trace->extras[id - trace->timeline->slice_count].start_ns;
-}
-
-static uint64_t id_duration(const struct server_trace *trace, uint32_t id)
-{
-    return id < trace->timeline->slice_count
-               ? timeline_duration_ns(trace->timeline, id)
-               : trace->extras[id - trace->timeline->slice_count].duration_ns;
-}
 
 static bool is_run(const struct timeline *timeline, uint32_t place, uint32_t net)
 {
@@ -33,86 +16,103 @@ static bool is_run(const struct timeline *timeline, uint32_t place, uint32_t net
            timeline->places[place].category == TRACE_CATEGORY_INFERENCE;
 }
 
-static enum ifg_status find_runs(const struct server_trace *trace, uint32_t net, struct points *out)
+static enum ifg_status find_runs(const struct server_trace *trace, uint32_t net,
+                                 struct lod_items *out)
 {
     const struct timeline *timeline = trace->timeline;
+    enum ifg_status status = IFG_OK;
 
-    out->ids = ifg_alloc(trace->ml.count + timeline->async_count + 1, sizeof *out->ids);
-    if (!out->ids)
-        return IFG_NO_MEMORY;
-    for (size_t i = 0; i < trace->ml.count; i++)
-        if (is_run(timeline, timeline->place[trace->ml.ids[i]], net) &&
-            !timeline_is_unfinished(timeline, trace->ml.ids[i]))
-            out->ids[out->count++] = trace->ml.ids[i];
-    for (size_t i = 0; i < timeline->async_count; i++)
+    for (size_t i = 0; !status && i < trace->ml.count; i++) {
+        uint32_t id = trace->ml.ids[i];
+
+        if (is_run(timeline, timeline->place[id], net) && !timeline_is_unfinished(timeline, id))
+            status = lod_items_add(
+                out, &(struct lod_item){ .start_ns = timeline->start_ns[id],
+                                         .duration_ns = timeline_duration_ns(timeline, id),
+                                         .count = 1,
+                                         .id = id });
+    }
+    for (size_t i = 0; !status && i < timeline->async_count; i++)
         if (is_run(timeline, timeline->asyncs[i].place, net) &&
             timeline->asyncs[i].end_thread != TIMELINE_NONE)
-            out->ids[out->count++] = (uint32_t)(timeline->slice_count + i);
-    return IFG_OK;
+            status = lod_items_add(
+                out, &(struct lod_item){ .start_ns = trace->extras[i].start_ns,
+                                         .duration_ns = trace->extras[i].duration_ns,
+                                         .count = 1,
+                                         .id = (uint32_t)(timeline->slice_count + i) });
+    return status;
 }
 
 /* Of many that stand side by side the shortest and the longest stay, in their order. */
-static void thin(const struct server_trace *trace, struct points *points)
+static void thin(struct lod_items *runs)
 {
     size_t groups = POINTS_MOST / 2;
     size_t kept = 0;
 
-    if (points->count <= POINTS_MOST)
+    if (runs->count <= POINTS_MOST)
         return;
     for (size_t g = 0; g < groups; g++) {
-        size_t from = points->count * g / groups;
-        size_t to = points->count * (g + 1) / groups;
+        size_t from = runs->count * g / groups;
+        size_t to = runs->count * (g + 1) / groups;
         size_t least = from;
         size_t most = from;
-        size_t first;
-        size_t second;
 
         for (size_t i = from; i < to; i++) {
-            if (id_duration(trace, points->ids[i]) < id_duration(trace, points->ids[least]))
+            if (runs->items[i].duration_ns < runs->items[least].duration_ns)
                 least = i;
-            if (id_duration(trace, points->ids[i]) > id_duration(trace, points->ids[most]))
+            if (runs->items[i].duration_ns > runs->items[most].duration_ns)
                 most = i;
         }
-        first = least < most ? least : most;
-        second = least < most ? most : least;
-        points->ids[kept++] = points->ids[first];
-        if (second != first)
-            points->ids[kept++] = points->ids[second];
+        runs->items[kept++] = runs->items[least < most ? least : most];
+        if (least != most)
+            runs->items[kept++] = runs->items[least < most ? most : least];
     }
-    points->count = kept;
+    runs->count = kept;
+}
+
+enum ifg_status runs_of_model(const struct server_trace *trace, uint32_t net, struct lod_items *out)
+{
+    enum ifg_status status = find_runs(trace, net, out);
+
+    thin(out);
+    return status;
 }
 
 void serve_runs(const struct server_request *request, struct server_answer *answer)
 {
     const struct timeline *timeline = request->timeline;
-    struct points points = { 0 };
+    struct lod_items runs;
     struct ifg_bytes *out;
     double *starts = NULL;
     float *durations = NULL;
+    uint32_t *ids = NULL;
     uint32_t net;
 
     if (!request_index(request, "model", false, timeline->net_count, &net, answer))
         return;
-    if (find_runs(request->trace, net, &points) == IFG_OK) {
-        thin(request->trace, &points);
-        starts = ifg_alloc(points.count + 1, sizeof *starts);
-        durations = ifg_alloc(points.count + 1, sizeof *durations);
+    lod_items_init(&runs, SIZE_MAX);
+    if (runs_of_model(request->trace, net, &runs) == IFG_OK) {
+        starts = ifg_alloc(runs.count + 1, sizeof *starts);
+        durations = ifg_alloc(runs.count + 1, sizeof *durations);
+        ids = ifg_alloc(runs.count + 1, sizeof *ids);
     }
-    if (starts && durations) {
-        for (size_t i = 0; i < points.count; i++) {
-            starts[i] = answer_ns(timeline, id_start(request->trace, points.ids[i]));
-            durations[i] = (float)id_duration(request->trace, points.ids[i]);
+    if (starts && durations && ids) {
+        for (size_t i = 0; i < runs.count; i++) {
+            starts[i] = answer_ns(timeline, runs.items[i].start_ns);
+            durations[i] = (float)runs.items[i].duration_ns;
+            ids[i] = runs.items[i].id;
         }
         out = answer_binary(answer);
-        columns_header(out, COLUMNS_POINTS, (uint32_t)points.count, 0, 0,
+        columns_header(out, COLUMNS_POINTS, (uint32_t)runs.count, 0, 0,
                        (double)(timeline->end_ns - timeline->begin_ns));
-        columns_put(out, starts, points.count, sizeof *starts);
-        columns_put(out, durations, points.count, sizeof *durations);
-        columns_put(out, points.ids, points.count, sizeof *points.ids);
+        columns_put(out, starts, runs.count, sizeof *starts);
+        columns_put(out, durations, runs.count, sizeof *durations);
+        columns_put(out, ids, runs.count, sizeof *ids);
     } else {
         answer_error(answer, 500, "not enough memory");
     }
+    ifg_free(ids);
     ifg_free(durations);
     ifg_free(starts);
-    ifg_free(points.ids);
+    lod_items_fini(&runs);
 }

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "ml_trace.h"
 #include "server/routes.h"
+#include "server/runs.h"
 #include "tap.h"
 #include "trace/samples.h"
 
@@ -185,4 +186,32 @@ static void out_of_memory(void)
     ml_trace_end(&trace);
 }
 
-TAP_MAIN(TAP_CASE(large_function), TAP_CASE(folded), TAP_CASE(out_of_memory))
+/* Durations of inferences go into a mailed page as they are; a float would round them. */
+static void runs_are_exact(void)
+{
+    const uint64_t odd_ns = ((uint64_t)1 << 24) + 1;
+    struct ml_trace trace;
+    struct server_trace served = { .name = "test" };
+    struct lod_items runs;
+    uint32_t model, id = 0;
+
+    ml_trace_begin(&trace, NULL);
+    model = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "ocr" });
+    ml_trace_event(&trace, 0, model, TRACE_CATEGORY_INFERENCE, odd_ns);
+    REQUIRE(ml_trace_load(&trace));
+    served.timeline = trace.timeline;
+    while (trace.timeline->places[trace.timeline->place[id]].category != TRACE_CATEGORY_INFERENCE)
+        id++;
+    served.ml.ids = &id;
+    served.ml.count = 1;
+    lod_items_init(&runs, SIZE_MAX);
+    REQUIRE_INT(runs_of_model(&served, 0, &runs), IFG_OK);
+    REQUIRE_UINT(runs.count, 1);
+    CHECK_UINT(runs.items[0].duration_ns, odd_ns);
+    CHECK_UINT(runs.items[0].id, id);
+    lod_items_fini(&runs);
+    ml_trace_end(&trace);
+}
+
+TAP_MAIN(TAP_CASE(runs_are_exact), TAP_CASE(large_function), TAP_CASE(folded),
+         TAP_CASE(out_of_memory))
