@@ -336,6 +336,25 @@ static void out_of_memory(void)
     ml_trace_end(&trace);
 }
 
-TAP_MAIN(TAP_CASE(the_join), TAP_CASE(several_models), TAP_CASE(functions), TAP_CASE(filters),
-         TAP_CASE(no_samples), TAP_CASE(run_queue), TAP_CASE(code_and_lines), TAP_CASE(findings),
-         TAP_CASE(spinning), TAP_CASE(out_of_memory))
+/* The fact decides; only traces without it are asked for their sentence, "100 Hz by cpu-clock". */
+static void what_took_the_samples(void)
+{
+    static const char *const clocks[] = { "cycles", "cpu-clock" };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct ml_trace trace;
+        const struct timeline_profile *profile;
+
+        ml_trace_begin(&trace, NULL);
+        profile_trace_write(&trace);
+        trace_writer_fact(trace.writer, "samples.clock", clocks[i]);
+        REQUIRE(ml_trace_load(&trace));
+        REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK);
+        CHECK_INT(profile->by_timer, i == 1);
+        ml_trace_end(&trace);
+    }
+}
+
+TAP_MAIN(TAP_CASE(the_join), TAP_CASE(what_took_the_samples), TAP_CASE(several_models),
+         TAP_CASE(functions), TAP_CASE(filters), TAP_CASE(no_samples), TAP_CASE(run_queue),
+         TAP_CASE(code_and_lines), TAP_CASE(findings), TAP_CASE(spinning), TAP_CASE(out_of_memory))

@@ -534,8 +534,8 @@ static void note_facts(const struct timeline *timeline, struct timeline_profile 
 {
     const struct trace_tables *tables = trace_reader_tables(timeline->reader);
     const char *hz = trace_find_fact(tables, "samples.hz");
-
     const char *on = trace_find_fact(tables, "samples.on_share");
+    const char *clock = trace_find_fact(tables, "samples.clock");
 
     profile->on_share = on ? strtod(on, NULL) : 1;
     if (!(profile->on_share > 0 && profile->on_share <= 1))
@@ -543,10 +543,13 @@ static void note_facts(const struct timeline *timeline, struct timeline_profile 
     profile->hz = hz ? strtod(hz, NULL) : 0;
     if (!(profile->hz > 0 && profile->hz < 1e9))
         profile->hz = 0;
+    profile->by_timer = clock && strcmp(clock, "cpu-clock") == 0;
     for (size_t i = 0; i < tables->instrument_count; i++) {
         const struct trace_instrument_entry *instrument = &tables->instruments[i];
 
-        if (strcmp(instrument->name, "samples") == 0 && strstr(instrument->reason, "clock"))
+        /* Older traces say it in a sentence only. */
+        if (!clock && strcmp(instrument->name, "samples") == 0 &&
+            strstr(instrument->reason, " by cpu-clock"))
             profile->by_timer = true;
         if (strcmp(instrument->name, "wakers") == 0 && instrument->state == TRACE_INSTRUMENT_ON)
             profile->has_wakers = true;

@@ -107,6 +107,7 @@ static bool begin(void *state)
     snprintf(text, sizeof text, "%u Hz by %s, %u KiB of stack%s%s", facts.hz, facts.clock,
              facts.stack_bytes / 1024, facts.missing[0] ? "; not available: " : "", facts.missing);
     report(sampled, TRACE_INSTRUMENT_ON, text);
+    trace_writer_fact(recording->sink.writer, "samples.clock", facts.clock);
     if (!facts.kernel_frames)
         sink_instrument(&recording->sink, "kernel frames", TRACE_INSTRUMENT_UNAVAILABLE,
                         facts.kernel_missing);
