@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "trace/keys.h"
 
 #define CODE_MAX ((uint64_t)4 << 20) /* of one function */
 
@@ -269,7 +270,8 @@ static void count_instructions(struct annotation *annotation,
 
 static const char *machine_of(const struct timeline *timeline)
 {
-    const char *machine = trace_find_fact(trace_reader_tables(timeline->reader), "host.machine");
+    const char *machine =
+        trace_find_fact(trace_reader_tables(timeline->reader), TRACE_FACT_HOST_MACHINE);
 
     return machine ? machine : "x86_64";
 }

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "trace/follow.h"
+#include "trace/keys.h"
 
 #define NS_PER_S        UINT64_C(1000000000)
 #define BLOCKS_AT_ONCE  64
@@ -163,14 +164,15 @@ static uint32_t model_of(struct live_feed *feed, uint32_t process, uint32_t id)
 static void take_definitions(struct live_feed *feed)
 {
     const struct trace_tables *tables = trace_follow_tables(feed->own->follow);
-    const char *cpus = trace_find_fact(tables, "host.cpus");
+    const char *cpus = trace_find_fact(tables, TRACE_FACT_HOST_CPUS);
     struct live *live = feed->live;
     uint64_t losses = 0;
 
     memset(feed->own->places, 0, sizeof feed->own->places);
     set_text(feed, feed->info.program, sizeof feed->info.program,
-             trace_find_fact(tables, "record.program"));
-    set_text(feed, feed->info.host, sizeof feed->info.host, trace_find_fact(tables, "host.name"));
+             trace_find_fact(tables, TRACE_FACT_RECORD_PROGRAM));
+    set_text(feed, feed->info.host, sizeof feed->info.host,
+             trace_find_fact(tables, TRACE_FACT_HOST_NAME));
     if (cpus)
         set_number(feed, &feed->info.cpus, (uint32_t)strtoul(cpus, NULL, 10));
     for (size_t i = 0; i < tables->process_count; i++) {
@@ -463,7 +465,7 @@ static void show_open_asyncs(struct live_feed *feed)
 static void set_scale(struct live_feed *feed, struct live_series *series)
 {
     const char *bytes =
-        trace_find_fact(trace_follow_tables(feed->own->follow), "host.memory_bytes");
+        trace_find_fact(trace_follow_tables(feed->own->follow), TRACE_FACT_HOST_MEMORY_BYTES);
 
     if (series && series->kind == LIVE_KIND_MEMORY && bytes)
         series->scale = strtod(bytes, NULL);
@@ -570,7 +572,8 @@ static void judge(struct live_feed *feed, uint64_t now_ns, bool read_all)
 
 static void finish(struct live_feed *feed)
 {
-    const char *why = trace_find_fact(trace_follow_tables(feed->own->follow), "record.end");
+    const char *why =
+        trace_find_fact(trace_follow_tables(feed->own->follow), TRACE_FACT_RECORD_END);
 
     end(feed, why && *why ? why : "the recording is complete");
     feed->live->open_count = 0;

@@ -9,6 +9,7 @@
 #include "analyze/memory_internal.h"
 #include "base/alloc.h"
 #include "base/array.h"
+#include "trace/keys.h"
 
 #define SCENES_MAX 16u /* processes whose peak is looked at more closely */
 
@@ -464,9 +465,9 @@ enum ifg_status memory_create(const struct ml_input *input, struct memory **out_
         if (building.memory->phase_count)
             qsort(building.memory->phases, building.memory->phase_count,
                   sizeof *building.memory->phases, by_delta);
-        building.memory->gaps = fact(input, "memory.gaps");
-        building.memory->longest_gap_ms = fact(input, "memory.longest_gap_ms");
-        building.memory->cpu_seconds = fact(input, "memory.cpu_seconds");
+        building.memory->gaps = fact(input, TRACE_FACT_MEMORY_GAPS);
+        building.memory->longest_gap_ms = fact(input, TRACE_FACT_MEMORY_LONGEST_GAP_MS);
+        building.memory->cpu_seconds = fact(input, TRACE_FACT_MEMORY_CPU_SECONDS);
     }
     *out_memory = building.memory;
     return IFG_OK;

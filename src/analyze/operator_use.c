@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "trace/keys.h"
 
 #define DEPTH_MAX 65536u /* as deep as the column can tell */
 #define NO_SLICE  SIZE_MAX
@@ -45,8 +46,8 @@ static void take_operator(struct gathering *gathering, size_t slice, uint32_t ar
         const char *type = timeline->places[number].function;
 
         node->name = timeline->places[number].name;
-        node->type = *type ? type : text_of(timeline, slice, "op_name");
-        node->provider = text_of(timeline, slice, "provider");
+        node->type = *type ? type : text_of(timeline, slice, TRACE_KEY_OP_NAME);
+        node->provider = text_of(timeline, slice, TRACE_KEY_PROVIDER);
         node->place = number;
     }
     node->count++;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "trace/keys.h"
 
 #define DEPTHS ((size_t)UINT16_MAX + 1)
 
@@ -30,7 +31,7 @@ static bool says_ops(const struct timeline_attribute *attribute)
 {
     bool number = attribute->type == TRACE_VALUE_SIGNED || attribute->type == TRACE_VALUE_UNSIGNED;
 
-    return number && attribute->unsigned_value && strcmp(attribute->key, "ops") == 0;
+    return number && attribute->unsigned_value && strcmp(attribute->key, TRACE_KEY_OPS) == 0;
 }
 
 /* Slices lie by thread and start, a parent before its children: the last one of each smaller depth

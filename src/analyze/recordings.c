@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is different about two recordings: see recordings.h. */
 #include "analyze/recordings.h"
+#include "trace/keys.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +61,7 @@ size_t recordings_compare(const struct timeline *const timelines[DIFF_SIDES],
     for (int side = 0; side < DIFF_SIDES; side++) {
         const struct timeline *timeline = timelines[side];
 
-        join(out[0].text[side], size, fact(timeline, "record.program"));
+        join(out[0].text[side], size, fact(timeline, TRACE_FACT_RECORD_PROGRAM));
         for (size_t i = 0; i < timeline->net_count && i < MODELS_MAX; i++) {
             join(out[1].text[side], size, timeline->nets[i].name);
             if (*timeline->nets[i].content_id)
@@ -68,8 +69,8 @@ size_t recordings_compare(const struct timeline *const timelines[DIFF_SIDES],
             if (*timeline->nets[i].runtime)
                 join(out[2].text[side], size, timeline->nets[i].runtime);
         }
-        join(out[3].text[side], size, fact(timeline, "host.cpu"));
-        join(out[4].text[side], size, fact(timeline, "host.name"));
+        join(out[3].text[side], size, fact(timeline, TRACE_FACT_HOST_CPU));
+        join(out[4].text[side], size, fact(timeline, TRACE_FACT_HOST_NAME));
         if (timeline->dropped)
             say_lost(out[5].text[side], size, timeline->dropped);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "trace/keys.h"
 
 /* ---- words ---- */
 
@@ -330,14 +331,14 @@ static void take_title(struct report *report)
 static void take_facts(struct report *report)
 {
     const struct ml_input *input = report->input;
-    const char *cpu_seconds = fact(report, "record.cpu_seconds");
+    const char *cpu_seconds = fact(report, TRACE_FACT_RECORD_CPU_SECONDS);
     double seconds = *cpu_seconds ? strtod(cpu_seconds, NULL) : (double)NAN;
 
-    report->program = fact(report, "record.program");
+    report->program = fact(report, TRACE_FACT_RECORD_PROGRAM);
     if (!*report->program && input->timeline->process_count)
         report->program = input->timeline->processes[0].name;
-    report->cpu = fact(report, "host.cpu");
-    report->is_virtual = strcmp(fact(report, "host.virtual"), "yes") == 0;
+    report->cpu = fact(report, TRACE_FACT_HOST_CPU);
+    report->is_virtual = strcmp(fact(report, TRACE_FACT_HOST_VIRTUAL), "yes") == 0;
     report->recorder_cpu_s = seconds >= 0 ? seconds : (double)NAN;
     report->recorder_share = report->recorder_cpu_s / ((double)input->recorder_ns * 1e-9);
     report->operator_cost = NAN;

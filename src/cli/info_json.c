@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "cli/advice.h"
+#include "trace/keys.h"
 
 static void write_events(struct ifg_json *json, const struct info_request *request)
 {
@@ -253,7 +254,7 @@ static void write_unfinished(struct ifg_json *json, const struct timeline *timel
 void info_write_json(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
-    const char *program = trace_find_fact(tables, "record.program");
+    const char *program = trace_find_fact(tables, TRACE_FACT_RECORD_PROGRAM);
     struct ifg_json json = { out, false };
     char when[32];
 

@@ -15,6 +15,7 @@
 #include "cli/text.h"
 #include "cli/stats_functions.h"
 #include "timeline/samples.h"
+#include "trace/keys.h"
 
 #define NAME_COLUMNS     44
 #define NAME_COLUMNS_MAX 72
@@ -110,14 +111,15 @@ static void write_title(const struct info_request *request, struct ifg_bytes *ou
     char when[32];
 
     info_start_time(request, when, sizeof when);
-    cli_clean(fact(request, "record.program",
+    cli_clean(fact(request, TRACE_FACT_RECORD_PROGRAM,
                    tables->process_count ? tables->processes[0].program : "unknown program"),
               program, sizeof program);
-    cli_print(out, "%s%s%s, %.2f s, recorded %s on %s x %s, %s\n\n", cli_bold(true, STDOUT_FILENO),
-              program, cli_bold(false, STDOUT_FILENO), info_seconds(request), when,
-              cli_clean(fact(request, "host.cpus", "?"), cpus, sizeof cpus),
-              cli_clean(fact(request, "host.cpu", "unknown CPU"), cpu, sizeof cpu),
-              cli_clean(fact(request, "host.kernel", "unknown kernel"), kernel, sizeof kernel));
+    cli_print(
+        out, "%s%s%s, %.2f s, recorded %s on %s x %s, %s\n\n", cli_bold(true, STDOUT_FILENO),
+        program, cli_bold(false, STDOUT_FILENO), info_seconds(request), when,
+        cli_clean(fact(request, TRACE_FACT_HOST_CPUS, "?"), cpus, sizeof cpus),
+        cli_clean(fact(request, TRACE_FACT_HOST_CPU, "unknown CPU"), cpu, sizeof cpu),
+        cli_clean(fact(request, TRACE_FACT_HOST_KERNEL, "unknown kernel"), kernel, sizeof kernel));
 }
 
 static void write_damage(const struct info_request *request, struct ifg_bytes *out)
@@ -193,7 +195,8 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
     const struct trace_tables *tables = trace_reader_tables(request->reader);
     const char *label = "Processes";
     char words[64];
-    const char *left_out = cli_clean(fact(request, "record.arguments", ""), words, sizeof words);
+    const char *left_out =
+        cli_clean(fact(request, TRACE_FACT_RECORD_ARGUMENTS, ""), words, sizeof words);
     size_t shown = 0;
     size_t more = 0;
 
@@ -317,16 +320,16 @@ bool info_sampling(const struct info_request *request, struct info_sampling *out
         const char *key;
         double *value;
     } facts[] = {
-        { "samples.hz", &out->hz },
-        { "samples.count", &out->samples },
-        { "samples.lost", &out->lost },
-        { "samples.rooted", &out->rooted_share },
-        { "samples.inferred", &out->inferred_share },
-        { "samples.unwind_ns", &out->unwind_us },
-        { "samples.overhead_pct", &out->overhead_pct },
-        { "samples.overhead_error_pct", &out->overhead_error_pct },
-        { "samples.overhead_estimate_pct", &out->estimate_pct },
-        { "samples.on_share", &out->on_share },
+        { TRACE_FACT_SAMPLES_HZ, &out->hz },
+        { TRACE_FACT_SAMPLES_COUNT, &out->samples },
+        { TRACE_FACT_SAMPLES_LOST, &out->lost },
+        { TRACE_FACT_SAMPLES_ROOTED, &out->rooted_share },
+        { TRACE_FACT_SAMPLES_INFERRED, &out->inferred_share },
+        { TRACE_FACT_SAMPLES_UNWIND_NS, &out->unwind_us },
+        { TRACE_FACT_SAMPLES_OVERHEAD_PCT, &out->overhead_pct },
+        { TRACE_FACT_SAMPLES_OVERHEAD_ERROR_PCT, &out->overhead_error_pct },
+        { TRACE_FACT_SAMPLES_OVERHEAD_ESTIMATE_PCT, &out->estimate_pct },
+        { TRACE_FACT_SAMPLES_ON_SHARE, &out->on_share },
     };
 
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
@@ -370,13 +373,13 @@ static void write_sampling(const struct info_request *request, struct ifg_bytes 
         cli_print(out, "\n%*sabout %.1f %% of the program's time", LABEL_COLUMNS, "",
                   sampling.estimate_pct);
     cli_print(out, "\n");
-    cut = trace_find_fact(tables, "samples.cut");
-    copied = trace_find_fact(tables, "samples.stack_bytes");
+    cut = trace_find_fact(tables, TRACE_FACT_SAMPLES_CUT);
+    copied = trace_find_fact(tables, TRACE_FACT_SAMPLES_STACK_BYTES);
     if (cut && copied && strtod(cut, NULL) > CUT_WORTH_SAYING * sampling.samples)
         cli_print(out, "%*s%.0f %% of the stacks are deeper than the copies (%.0f KiB at last)\n",
                   LABEL_COLUMNS, "", 100 * strtod(cut, NULL) / sampling.samples,
                   strtod(copied, NULL) / 1024);
-    problem = trace_find_fact(tables, "samples.names_problem");
+    problem = trace_find_fact(tables, TRACE_FACT_SAMPLES_NAMES_PROBLEM);
     if (problem)
         cli_print(out, "             %s\n", cli_clean(problem, text, sizeof text));
 }
@@ -428,8 +431,10 @@ static void write_file(const struct info_request *request, struct ifg_bytes *out
     const struct trace_file_info *file = trace_reader_file(request->reader);
     struct info_counts counts = info_count(request->stats);
     uint64_t zones = counts.zones + counts.ml + counts.ops;
-    const char *cpu = trace_find_fact(trace_reader_tables(request->reader), "record.cpu_seconds");
-    const char *ran = trace_find_fact(trace_reader_tables(request->reader), "record.seconds");
+    const char *cpu =
+        trace_find_fact(trace_reader_tables(request->reader), TRACE_FACT_RECORD_CPU_SECONDS);
+    const char *ran =
+        trace_find_fact(trace_reader_tables(request->reader), TRACE_FACT_RECORD_SECONDS);
     double seconds = ran ? strtod(ran, NULL) : info_seconds(request);
     char size[32];
     char path[200];

@@ -12,6 +12,7 @@
 #include "cli/advice.h"
 #include "cli/cli.h"
 #include "cli/text.h"
+#include "trace/keys.h"
 
 #define FINDING_ID    18
 #define FINDING_LEFT  (4 + FINDING_ID)
@@ -139,8 +140,8 @@ void report_write_findings(const struct report_request *request, struct ifg_byte
 static void write_cost(const struct report *report, struct ifg_bytes *out)
 {
     const struct ml_input *input = report->input;
-    const char *cost = trace_find_fact(input->tables, "samples.overhead_pct");
-    const char *about = trace_find_fact(input->tables, "samples.overhead_estimate_pct");
+    const char *cost = trace_find_fact(input->tables, TRACE_FACT_SAMPLES_OVERHEAD_PCT);
+    const char *about = trace_find_fact(input->tables, TRACE_FACT_SAMPLES_OVERHEAD_ESTIMATE_PCT);
     char line[500];
     char number[32];
 

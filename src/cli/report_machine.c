@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "trace/keys.h"
 
 #define LABEL 14
 
@@ -49,7 +50,7 @@ static void say_device(const char *kind, size_t number, size_t count,
 static void say_devices(const struct ml_input *input, char *line, size_t size)
 {
     const struct resources *resources = input->resources;
-    const char *gpu = trace_find_fact(input->tables, "resources.gpu");
+    const char *gpu = trace_find_fact(input->tables, TRACE_FACT_RESOURCES_GPU);
 
     for (size_t i = 0; i < resources->gpu_count; i++)
         say_device("GPU", i, resources->gpu_count, &resources->gpus[i], line, size);

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "cli/module_name.h"
+#include "trace/keys.h"
 
 #define OUTPUT_MAX   (1u << 30)
 #define NAME_COLUMNS 48
@@ -195,8 +196,8 @@ int functions_print(const struct functions_request *request)
     if (profile->lost && request->form == FUNCTIONS_TABLE)
         cli_say("%llu samples were lost while recording and are in no figure",
                 (unsigned long long)profile->lost);
-    problem =
-        trace_find_fact(trace_reader_tables(request->timeline->reader), "samples.names_problem");
+    problem = trace_find_fact(trace_reader_tables(request->timeline->reader),
+                              TRACE_FACT_SAMPLES_NAMES_PROBLEM);
     if (problem && request->form == FUNCTIONS_TABLE)
         cli_say("%s", cli_clean(problem, text, sizeof text));
     code = out.size ? cli_write_out(&out) : CLI_YES;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Everything that is not a plain zone: messages, counters, spans, flows, memory, attributes. */
 #include "client/client_internal.h"
+#include "trace/keys.h"
 
 #include <string.h>
 
@@ -117,7 +118,7 @@ void ifg_event_load_state(ifg_zone event, enum ifg_load_state state)
 {
     static const char *const names[] = { "unknown", "cold", "cached", "precompiled" };
 
-    ifg_zone_detail_string(event, "specialization",
+    ifg_zone_detail_string(event, TRACE_KEY_SPECIALIZATION,
                            (unsigned)state <= IFG_LOAD_PRECOMPILED ? names[state] : names[0]);
 }
 

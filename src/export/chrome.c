@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "trace/keys.h"
 
 #define OVERLAP_ID (UINT64_C(1) << 63) /* ids of slices that were made async */
 
@@ -129,7 +130,7 @@ static const struct timeline_attribute *own_category(const struct timeline *time
     if (timeline->places[slice->place].kind != TRACE_LOCATION_ZONE)
         return NULL;
     for (size_t i = 0; i < slice->attribute_count; i++)
-        if (strcmp(slice->attributes[i].key, "cat") == 0 &&
+        if (strcmp(slice->attributes[i].key, TRACE_KEY_CAT) == 0 &&
             slice->attributes[i].type == TRACE_VALUE_STRING)
             return &slice->attributes[i];
     return NULL;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "timeline/samples.h"
+#include "trace/keys.h"
 
 const struct export_format export_formats[] = {
     { "chrome", ".json", "Chrome trace JSON, as Perfetto's importer reads it", EXPORT_TAKES_STACKS,
@@ -234,7 +235,7 @@ void export_special(struct export_cursor *cursor, struct export_slice *slice)
     for (; at < timeline->attribute_count && timeline->attributes[at].slice == slice->index; at++) {
         slice->attribute_count++;
         if (timeline->attributes[at].type == TRACE_VALUE_STRING &&
-            strcmp(timeline->attributes[at].key, "name") == 0)
+            strcmp(timeline->attributes[at].key, TRACE_KEY_NAME) == 0)
             slice->name = timeline->attributes[at].text;
     }
     cursor->attribute = at;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "trace/keys.h"
 
 #define REUSED 10000000u /* no system has a process of this number */
 
@@ -112,7 +113,7 @@ static bool is_request(const struct timeline *timeline, const struct timeline_at
     bool number = attribute->type == TRACE_VALUE_UNSIGNED ||
                   (attribute->type == TRACE_VALUE_SIGNED && attribute->signed_value >= 0);
 
-    return number && strcmp(attribute->key, "request") == 0 &&
+    return number && strcmp(attribute->key, TRACE_KEY_REQUEST) == 0 &&
            timeline->places[timeline->place[attribute->slice]].kind == TRACE_LOCATION_STAGE;
 }
 

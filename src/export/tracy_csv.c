@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "trace/keys.h"
 
 static const char *const statistics_columns[] = { "name",       "src_file", "src_line", "total_ns",
                                                   "total_perc", "counts",   "mean_ns",  "min_ns",
@@ -131,9 +132,10 @@ static void put_value(struct tracy *tracy, const struct timeline_attribute *attr
     char digits[EXPORT_DIGITS];
 
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(attributes[i].key, "text") == 0 && attributes[i].type == TRACE_VALUE_STRING)
+        if (strcmp(attributes[i].key, TRACE_KEY_TEXT) == 0 &&
+            attributes[i].type == TRACE_VALUE_STRING)
             value = &attributes[i];
-        else if (!value && strcmp(attributes[i].key, "value") == 0 &&
+        else if (!value && strcmp(attributes[i].key, TRACE_KEY_VALUE) == 0 &&
                  attributes[i].type == TRACE_VALUE_UNSIGNED)
             value = &attributes[i];
     }
@@ -220,7 +222,7 @@ static void take_ended(struct tracy *tracy, uint32_t thread, struct export_nest 
     slice.attribute_count = timeline_attributes_of(timeline, open->index, &slice.attributes);
     for (size_t i = 0; i < slice.attribute_count; i++)
         if (slice.attributes[i].type == TRACE_VALUE_STRING &&
-            strcmp(slice.attributes[i].key, "name") == 0)
+            strcmp(slice.attributes[i].key, TRACE_KEY_NAME) == 0)
             slice.name = slice.attributes[i].text;
     take(tracy, thread, &slice, ns > open->children_ns ? ns - open->children_ns : 0);
 }

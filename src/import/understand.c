@@ -5,6 +5,7 @@
  * way to Chrome's format and back.
  */
 #include "import/import_internal.h"
+#include "trace/keys.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,9 +52,10 @@ bool understand_ort(const struct event *event, bool surely, struct meaning *out)
         out->kind = TRACE_LOCATION_ML;
         out->category = category;
         out->function = &main_function;
-    } else if (value_is(&event->category, "Node") &&
-               (ends_with(&event->name, "_kernel_time") || event_find_arg(event, "op_name"))) {
-        if (!surely && !event_find_arg(event, "op_name") && !event_find_arg(event, "provider"))
+    } else if (value_is(&event->category, "Node") && (ends_with(&event->name, "_kernel_time") ||
+                                                      event_find_arg(event, TRACE_KEY_OP_NAME))) {
+        if (!surely && !event_find_arg(event, TRACE_KEY_OP_NAME) &&
+            !event_find_arg(event, TRACE_KEY_PROVIDER))
             return false;
         /* 1.20 also has X_fence_before and X_fence_after: waiting, not the operator. */
         out->kind =

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "import/lanes.h"
+#include "trace/keys.h"
 
 /* Linux never gives a higher pid or tid; ids that were texts get numbers from here on. */
 #define MADE_UP_IDS ((1u << 22) + 1)
@@ -152,14 +153,14 @@ static void define_facts(struct writing *writing)
     struct ifg_cursor facts = ifg_cursor_over(importer->facts.data, importer->facts.size);
     char number[32];
 
-    trace_writer_fact(writing->writer, "tool.version", options->tool_version);
-    trace_writer_fact(writing->writer, "record.mode", "import");
-    trace_writer_fact(writing->writer, "record.program",
+    trace_writer_fact(writing->writer, TRACE_FACT_TOOL_VERSION, options->tool_version);
+    trace_writer_fact(writing->writer, TRACE_FACT_RECORD_MODE, "import");
+    trace_writer_fact(writing->writer, TRACE_FACT_RECORD_PROGRAM,
                       strcmp(name, "-") == 0 ? "standard input" : name);
-    trace_writer_fact(writing->writer, "import.format",
+    trace_writer_fact(writing->writer, TRACE_FACT_IMPORT_FORMAT,
                       importer->result->is_ort ? "ONNX Runtime profile" : "Chrome trace JSON");
     snprintf(number, sizeof number, "%llu", (unsigned long long)importer->result->events);
-    trace_writer_fact(writing->writer, "import.events", number);
+    trace_writer_fact(writing->writer, TRACE_FACT_IMPORT_EVENTS, number);
     for (uint32_t i = 0; i < importer->fact_count; i++) {
         size_t bytes;
         const char *key = ifg_cursor_string(&facts, &bytes);

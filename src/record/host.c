@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What machine a recording was made on: see host.h. */
 #include "record/host.h"
+#include "trace/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,24 +56,25 @@ void host_write_facts(struct trace_writer *writer)
     char text[8192];
 
     if (uname(&name) == 0) {
-        trace_writer_fact(writer, "host.name", name.nodename);
-        trace_writer_fact(writer, "host.machine", name.machine);
+        trace_writer_fact(writer, TRACE_FACT_HOST_NAME, name.nodename);
+        trace_writer_fact(writer, TRACE_FACT_HOST_MACHINE, name.machine);
         snprintf(text, sizeof text, "%s %s", name.sysname, name.release);
-        trace_writer_fact(writer, "host.kernel", text);
+        trace_writer_fact(writer, TRACE_FACT_HOST_KERNEL, text);
     }
     if (find_value("/proc/cpuinfo", "model name", text, sizeof text))
-        trace_writer_fact(writer, "host.cpu", text);
+        trace_writer_fact(writer, TRACE_FACT_HOST_CPU, text);
     snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-    trace_writer_fact(writer, "host.cpus", text);
+    trace_writer_fact(writer, TRACE_FACT_HOST_CPUS, text);
     if (sysinfo(&memory) == 0) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)memory.totalram * memory.mem_unit);
-        trace_writer_fact(writer, "host.memory_bytes", text);
+        trace_writer_fact(writer, TRACE_FACT_HOST_MEMORY_BYTES, text);
     }
     if (read_line("/proc/loadavg", text, sizeof text))
-        trace_writer_fact(writer, "host.load", text);
+        trace_writer_fact(writer, TRACE_FACT_HOST_LOAD, text);
     if (read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", text,
                   sizeof text))
-        trace_writer_fact(writer, "host.clocksource", text);
+        trace_writer_fact(writer, TRACE_FACT_HOST_CLOCKSOURCE, text);
     if (find_value("/proc/cpuinfo", "flags", text, sizeof text))
-        trace_writer_fact(writer, "host.virtual", strstr(text, " hypervisor") ? "yes" : "no");
+        trace_writer_fact(writer, TRACE_FACT_HOST_VIRTUAL,
+                          strstr(text, " hypervisor") ? "yes" : "no");
 }

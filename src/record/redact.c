@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See redact.h. */
 #include "record/redact.h"
+#include "trace/keys.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -307,7 +308,7 @@ void redact_write_command(const struct redaction *redaction, struct trace_writer
         if (!told[i])
             told[i] = ' ';
     told[bytes] = '\0';
-    trace_writer_fact(writer, "record.command", told);
+    trace_writer_fact(writer, TRACE_FACT_RECORD_COMMAND, told);
     if (redaction && redaction->no_args)
-        trace_writer_fact(writer, "record.arguments", "left out: --no-args");
+        trace_writer_fact(writer, TRACE_FACT_RECORD_ARGUMENTS, "left out: --no-args");
 }

@@ -21,6 +21,7 @@
 #include "record/process.h"
 #include "record/program.h"
 #include "record/redact.h"
+#include "trace/keys.h"
 #include "wire/wire.h"
 
 /* A recorder that is killed loses at most this much, plus one pass of the loop. */
@@ -54,14 +55,14 @@ static void write_facts(struct session *session)
                source == IFG_TICKS_CNTVCT ? TRACE_CLOCK_CNTVCT : TRACE_CLOCK_TSC, 0,
                source == IFG_TICKS_CNTVCT ? "CNTVCT" : "TSC");
     sink_clock(&session->recording.sink, TRACE_CLOCK_MONOTONIC, 1000000000u, "CLOCK_MONOTONIC");
-    trace_writer_fact(writer, "tool.version", session->options->tool_version);
+    trace_writer_fact(writer, TRACE_FACT_TOOL_VERSION, session->options->tool_version);
     redact_write_command(session->options->redaction, writer, session->options->words,
                          session->options->word_count, session->options->command);
-    trace_writer_fact(writer, "record.mode",
+    trace_writer_fact(writer, TRACE_FACT_RECORD_MODE,
                       session->options->command ? "launch"
                       : session->options->next  ? "next"
                                                 : "attach");
-    trace_writer_fact(writer, "record.program", session->result->program);
+    trace_writer_fact(writer, TRACE_FACT_RECORD_PROGRAM, session->result->program);
     host_write_facts(writer);
     session_write_clock_pair(session);
 }
@@ -415,11 +416,11 @@ static void write_ending(struct session *session)
     struct session_result *result = session->result;
     char text[64];
 
-    trace_writer_fact(session->recording.sink.writer, "record.end", reasons[result->end]);
+    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_END, reasons[result->end]);
     snprintf(text, sizeof text, "%.6f", result->totals.seconds);
-    trace_writer_fact(session->recording.sink.writer, "record.seconds", text);
+    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_SECONDS, text);
     snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
-    trace_writer_fact(session->recording.sink.writer, "record.cpu_seconds", text);
+    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_CPU_SECONDS, text);
     write_instruments(session);
     session_write_clock_pair(session);
 }

@@ -9,6 +9,7 @@
 #include "server/handler.h"
 #include "server/routes.h"
 #include "server/traces.h"
+#include "trace/keys.h"
 
 static void put_trace(struct ifg_json *json, struct server_trace *trace)
 {
@@ -81,10 +82,10 @@ static void put_head(struct ifg_json *json, const struct server_trace *trace)
                         main_process && *main_process->arguments ? main_process->arguments
                                                                  : trace->program);
     ifg_json_put_uint(json, "pid", main_process ? main_process->pid : 0);
-    ifg_json_put_string(json, "host", fact(timeline, "host.name"));
-    ifg_json_put_string(json, "cpu", fact(timeline, "host.cpu"));
-    ifg_json_put_string(json, "cpus", fact(timeline, "host.cpus"));
-    ifg_json_put_string(json, "kernel", fact(timeline, "host.kernel"));
+    ifg_json_put_string(json, "host", fact(timeline, TRACE_FACT_HOST_NAME));
+    ifg_json_put_string(json, "cpu", fact(timeline, TRACE_FACT_HOST_CPU));
+    ifg_json_put_string(json, "cpus", fact(timeline, TRACE_FACT_HOST_CPUS));
+    ifg_json_put_string(json, "kernel", fact(timeline, TRACE_FACT_HOST_KERNEL));
     ifg_json_put_string(json, "start", text);
     ifg_json_put_uint(json, "length_ns", timeline_length_ns(timeline));
     ifg_json_put_uint(json, "zones", timeline->slice_count);

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "trace/keys.h"
 #include "trace/reader.h"
 
 /* Loading decodes about so many bytes of a file in a second; for the progress, until it is over. */
@@ -119,7 +120,7 @@ static void note_program(struct server_trace *trace, const struct trace_reader *
 {
     const struct trace_tables *tables = trace_reader_tables(reader);
     const struct trace_process_entry *first = NULL;
-    const char *program = trace_find_fact(tables, "record.program");
+    const char *program = trace_find_fact(tables, TRACE_FACT_RECORD_PROGRAM);
     uint64_t length_ns = timeline_length_from_blocks_ns(reader);
     const char *slash;
 

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "server/tracks_internal.h"
+#include "trace/keys.h"
 
 /* Names as in docs/resources.md; the order is that of the page. */
 static const struct {
@@ -103,7 +104,7 @@ static const char *unit_of(const char *name)
 
 static double cpus_of(const struct timeline *timeline)
 {
-    const char *text = trace_find_fact(trace_reader_tables(timeline->reader), "host.cpus");
+    const char *text = trace_find_fact(trace_reader_tables(timeline->reader), TRACE_FACT_HOST_CPUS);
     double cpus = text ? strtod(text, NULL) : 0;
 
     return cpus >= 1 && cpus < 1e6 ? cpus : NAN;

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "timeline/allocations.h"
 #include "timeline/timeline_internal.h"
+#include "trace/keys.h"
 
 #define KEYS_RECENT 1024u
 
@@ -533,9 +534,9 @@ static void note_times(struct timeline_profile *profile, const struct trace_samp
 static void note_facts(const struct timeline *timeline, struct timeline_profile *profile)
 {
     const struct trace_tables *tables = trace_reader_tables(timeline->reader);
-    const char *hz = trace_find_fact(tables, "samples.hz");
-    const char *on = trace_find_fact(tables, "samples.on_share");
-    const char *clock = trace_find_fact(tables, "samples.clock");
+    const char *hz = trace_find_fact(tables, TRACE_FACT_SAMPLES_HZ);
+    const char *on = trace_find_fact(tables, TRACE_FACT_SAMPLES_ON_SHARE);
+    const char *clock = trace_find_fact(tables, TRACE_FACT_SAMPLES_CLOCK);
 
     profile->on_share = on ? strtod(on, NULL) : 1;
     if (!(profile->on_share > 0 && profile->on_share <= 1))

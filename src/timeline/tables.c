@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "trace/keys.h"
 
 #define MAP_SLOTS_FREE (1u << 20)
 
@@ -95,9 +96,10 @@ static enum ifg_status build_nets(struct timeline_builder *builder)
             .path = from->path,
             .content_id = from->content_id,
             .runtime = from->runtime,
-            .requested_devices =
-                late_property(tables, from, "requested_devices", from->requested_devices),
-            .actual_devices = late_property(tables, from, "actual_devices", from->actual_devices),
+            .requested_devices = late_property(tables, from, TRACE_PROPERTY_REQUESTED_DEVICES,
+                                               from->requested_devices),
+            .actual_devices =
+                late_property(tables, from, TRACE_PROPERTY_ACTUAL_DEVICES, from->actual_devices),
         };
     }
     return name_nets(builder, nets, tables->model_count);

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "timeline/timeline_internal.h"
+#include "trace/keys.h"
 
 #define WORKERS_MAX 64
 #define HUGE_PAGE   ((size_t)2 << 20)
@@ -289,7 +290,8 @@ const struct timeline_attribute *timeline_find_attribute(const struct timeline *
 const char *timeline_slice_name(const struct timeline *timeline, size_t slice)
 {
     if (timeline->attribute_count) {
-        const struct timeline_attribute *name = timeline_find_attribute(timeline, slice, "name");
+        const struct timeline_attribute *name =
+            timeline_find_attribute(timeline, slice, TRACE_KEY_NAME);
 
         if (name && name->type == TRACE_VALUE_STRING)
             return name->text;

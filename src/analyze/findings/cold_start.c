@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "trace/keys.h"
 
 /* People notice 200 ms. Below, a cold load matters if it is at least 50 ms and a good part of what
  * lies between the start of the process and its first answer. */
@@ -98,8 +99,9 @@ static void report(const struct ml_input *input, uint32_t index, const struct ml
                      *of_startup ? of_startup : of_load);
     finding_evidence(finding, "load of %s: %s%s%s; cold because: %.200s",
                      words_model(input, index).text, words_time(duration).text, of_load, of_startup,
-                     *ml_event_text(input, load, "why") ? ml_event_text(input, load, "why")
-                                                        : "the program says so");
+                     *ml_event_text(input, load, TRACE_KEY_WHY)
+                         ? ml_event_text(input, load, TRACE_KEY_WHY)
+                         : "the program says so");
     finding_fix(finding, "%s", fix_for(net));
     finding_event(finding, load);
     finding_number(finding, "load_ms", duration / MS);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* failed-runs: loads or inferences that returned an error. */
 #include "analyze/findings/findings_internal.h"
+#include "trace/keys.h"
 
 #include <string.h>
 
@@ -32,7 +33,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
         if (!(events->items[i].flags & ML_FAILED))
             continue;
         if (!*message)
-            message = ml_event_text(input, &events->items[i], "status");
+            message = ml_event_text(input, &events->items[i], TRACE_KEY_STATUS);
         time += events->items[i].duration_ns;
         finding_event(finding, &events->items[i]);
     }

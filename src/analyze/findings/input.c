@@ -11,6 +11,7 @@
 #include "analyze/waiting.h"
 #include "base/alloc.h"
 #include "timeline/samples.h"
+#include "trace/keys.h"
 
 #define NANO         1e9
 #define SECONDS_MAX  1e9
@@ -21,7 +22,7 @@
  * is a share of that. */
 static void read_lengths(struct ml_input *input)
 {
-    const char *said = trace_find_fact(input->tables, "record.seconds");
+    const char *said = trace_find_fact(input->tables, TRACE_FACT_RECORD_SECONDS);
     double seconds = said ? strtod(said, NULL) : 0;
 
     input->duration_ns = timeline_length_ns(input->timeline);
@@ -32,8 +33,8 @@ static void read_lengths(struct ml_input *input)
 
 static void read_host(struct ml_input *input)
 {
-    const char *cpus = trace_find_fact(input->tables, "host.cpus");
-    const char *load = trace_find_fact(input->tables, "host.load");
+    const char *cpus = trace_find_fact(input->tables, TRACE_FACT_HOST_CPUS);
+    const char *load = trace_find_fact(input->tables, TRACE_FACT_HOST_LOAD);
     unsigned long count = cpus ? strtoul(cpus, NULL, 10) : 0;
     char *end;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* noisy-host: other programs, or other guests of the host, were busy while it was recorded. */
 #include "analyze/findings/findings_internal.h"
+#include "trace/keys.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@
 
 static void by_load(const struct ml_input *input, struct findings *out)
 {
-    const char *is_virtual = trace_find_fact(input->tables, "host.virtual");
+    const char *is_virtual = trace_find_fact(input->tables, TRACE_FACT_HOST_VIRTUAL);
     double share = input->cpus ? input->load_average / input->cpus : (double)NAN;
     struct finding *finding;
 
@@ -55,7 +56,7 @@ static void by_load(const struct ml_input *input, struct findings *out)
 static double others_of(const struct ml_input *input, uint32_t cpus)
 {
     const struct resources *resources = input->resources;
-    const char *recorder = trace_find_fact(input->tables, "record.cpu_seconds");
+    const char *recorder = trace_find_fact(input->tables, TRACE_FACT_RECORD_CPU_SECONDS);
     double recorder_s = recorder ? strtod(recorder, NULL) : 0;
 
     return resources->cpu_pct / 100 * cpus - resources->program_cores -

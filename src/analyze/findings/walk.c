@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "trace/keys.h"
 
 #define FRAMES_FIRST 64u
 #define NONE         SIZE_MAX
@@ -174,20 +175,22 @@ static void read_attribute(const struct timeline_attribute *attribute, struct to
     const char *key = attribute->key;
     bool text = attribute->type == TRACE_VALUE_STRING;
 
-    if (strcmp(key, "session") == 0)
+    if (strcmp(key, TRACE_KEY_SESSION) == 0)
         told->session = small_number(attribute);
-    else if (strcmp(key, "batch") == 0)
+    else if (strcmp(key, TRACE_KEY_BATCH) == 0)
         told->batch = small_number(attribute);
-    else if (strcmp(key, "ops") == 0 && small_number(attribute))
+    else if (strcmp(key, TRACE_KEY_OPS) == 0 && small_number(attribute))
         told->flags |= ML_WITH_OPS;
-    else if (strcmp(key, "status") == 0 && text && strncmp(attribute->text, "error", 5) == 0)
+    else if (strcmp(key, TRACE_KEY_STATUS) == 0 && text &&
+             strncmp(attribute->text, "error", 5) == 0)
         told->flags |= ML_FAILED;
-    else if (text && (strcmp(key, "shapes") == 0 || strcmp(key, "specialization") == 0 ||
-                      strcmp(key, "provider") == 0))
+    else if (text &&
+             (strcmp(key, TRACE_KEY_SHAPES) == 0 || strcmp(key, TRACE_KEY_SPECIALIZATION) == 0 ||
+              strcmp(key, TRACE_KEY_PROVIDER) == 0))
         told->detail = attribute->text;
-    else if (text && strcmp(key, "op_name") == 0)
+    else if (text && strcmp(key, TRACE_KEY_OP_NAME) == 0)
         told->operator_type = attribute->text;
-    else if (strcmp(key, "request") == 0 && attribute->type == TRACE_VALUE_UNSIGNED) {
+    else if (strcmp(key, TRACE_KEY_REQUEST) == 0 && attribute->type == TRACE_VALUE_UNSIGNED) {
         told->request = attribute->unsigned_value;
         told->has_request = true;
     }

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "bench/measure/measure_internal.h"
 #include "timeline/timeline.h"
+#include "trace/keys.h"
 
 #define MS           1e-6
 #define NODES_MOST   1000000u
@@ -170,8 +171,9 @@ static void describe_node(struct reading *reading, struct node *node, size_t sli
     const struct timeline_place *place = &timeline->places[timeline->place[slice]];
 
     node->name = place->name;
-    node->op_type = *place->function ? place->function : attribute_text(timeline, slice, "op_name");
-    node->provider = attribute_text(timeline, slice, "provider");
+    node->op_type =
+        *place->function ? place->function : attribute_text(timeline, slice, TRACE_KEY_OP_NAME);
+    node->provider = attribute_text(timeline, slice, TRACE_KEY_PROVIDER);
 }
 
 /* Nodes are places of the trace; their times are put side by side. */

@@ -12,6 +12,7 @@
 #include "base/ticks.h"
 #include "collect/ort_attach/names.h"
 #include "ort_abi/api.h"
+#include "trace/keys.h"
 
 #define RETURN UPROBE_RETURN
 #define LASTS  (UPROBE_RETURN | UPROBE_OPEN)
@@ -136,9 +137,9 @@ static void write_prepares(struct attach_process *process, struct attach_model *
             process->lost++;
             continue;
         }
-        attach_put_text(thread, span.start_ns, place, "provider", prepare->provider);
+        attach_put_text(thread, span.start_ns, place, TRACE_KEY_PROVIDER, prepare->provider);
         if (prepare->failed)
-            attach_put_text(thread, span.start_ns, place, "status", "error");
+            attach_put_text(thread, span.start_ns, place, TRACE_KEY_STATUS, "error");
         put_zone(process, thread, &span, place);
     }
     process->prepare_count = 0;
@@ -348,12 +349,12 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
     write_prepares(process, load->model);
     if (!event->result && address)
         session = attach_session_add(process, address, load->model);
-    attach_put_number(thread, event->start_ns, load->place, "session",
+    attach_put_number(thread, event->start_ns, load->place, TRACE_KEY_SESSION,
                       session ? session->number : ++process->next_session);
-    attach_put_text(thread, event->start_ns, load->place, "specialization", "unknown");
-    attach_put_text(thread, event->start_ns, load->place, "why", why_unknown);
+    attach_put_text(thread, event->start_ns, load->place, TRACE_KEY_SPECIALIZATION, "unknown");
+    attach_put_text(thread, event->start_ns, load->place, TRACE_KEY_WHY, why_unknown);
     if (event->result)
-        attach_put_text(thread, event->start_ns, load->place, "status", "error");
+        attach_put_text(thread, event->start_ns, load->place, TRACE_KEY_STATUS, "error");
     put_zone(process, thread, event, load->place);
 }
 
@@ -373,13 +374,13 @@ void attach_run_ended(struct attach_process *process, struct attach_thread *thre
     }
     place = is_async ? attach_async_place(process, session->model)
                      : attach_model_place(process, session->model, TRACE_CATEGORY_INFERENCE);
-    attach_put_number(thread, event->start_ns, place, "session", session->number);
+    attach_put_number(thread, event->start_ns, place, TRACE_KEY_SESSION, session->number);
     if (attach_ops_write(process, thread, event, session) && !is_async)
-        attach_put_number(thread, event->start_ns, place, "ops", 1);
+        attach_put_number(thread, event->start_ns, place, TRACE_KEY_OPS, 1);
     if (is_async)
-        attach_put_text(thread, event->start_ns, place, "why", why_async);
+        attach_put_text(thread, event->start_ns, place, TRACE_KEY_WHY, why_async);
     if (event->result)
-        attach_put_text(thread, event->start_ns, place, "status", "error");
+        attach_put_text(thread, event->start_ns, place, TRACE_KEY_STATUS, "error");
     put_zone(process, thread, event, place);
     process->attach->counts.inferences += !is_async;
     if (sink->inference && !is_async)
@@ -396,7 +397,7 @@ static void released(struct attach_process *process, struct attach_thread *threa
     if (!session)
         return;
     place = attach_release_place(process);
-    attach_put_number(thread, event->start_ns, place, "session", session->number);
+    attach_put_number(thread, event->start_ns, place, TRACE_KEY_SESSION, session->number);
     put_zone(process, thread, event, place);
     attach_session_remove(process, event->arguments[0]);
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "collect/ort_attach/names.h"
+#include "trace/keys.h"
 
 #define FUNCTION "main" /* ONNX Runtime knows no functions of a model */
 
@@ -71,18 +72,23 @@ static void define(struct attach_process *process, const struct attach_model *mo
     char number[32];
 
     trace_writer_model(writer, &definition);
-    trace_writer_model_property(writer, process->index, model->id, "attach", "uprobes");
+    trace_writer_model_property(writer, process->index, model->id, TRACE_PROPERTY_ATTACH,
+                                "uprobes");
     if (model->path[0]) {
-        trace_writer_model_property(writer, process->index, model->id, "source", "file");
+        trace_writer_model_property(writer, process->index, model->id, TRACE_PROPERTY_SOURCE,
+                                    "file");
         if (process_has_file(process->pid, model->path, &bytes)) {
             snprintf(number, sizeof number, "%" PRIu64, bytes);
-            trace_writer_model_property(writer, process->index, model->id, "file_bytes", number);
+            trace_writer_model_property(writer, process->index, model->id,
+                                        TRACE_PROPERTY_FILE_BYTES, number);
         }
     }
     if (model->content[0])
-        trace_writer_model_property(writer, process->index, model->id, "content", model->content);
+        trace_writer_model_property(writer, process->index, model->id, TRACE_PROPERTY_CONTENT,
+                                    model->content);
     if (inferred)
-        trace_writer_model_property(writer, process->index, model->id, "inferred", inferred);
+        trace_writer_model_property(writer, process->index, model->id, TRACE_PROPERTY_INFERRED,
+                                    inferred);
     process->attach->counts.models++;
 }
 

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/ticks.h"
+#include "trace/keys.h"
 
 #define OPS_MAX   (1u << 18) /* of one run */
 #define QUEUE_MAX (1u << 18)
@@ -244,8 +245,8 @@ static void write_op(struct attach_process *process, struct attach_thread *threa
     }
     item = &process->nodes.items[node];
     if (item->type[0])
-        attach_put_text(thread, op->start_ns, item->place, "op_name", item->type);
-    attach_put_number(thread, op->start_ns, item->place, "node_index", op->index);
+        attach_put_text(thread, op->start_ns, item->place, TRACE_KEY_OP_NAME, item->type);
+    attach_put_number(thread, op->start_ns, item->place, TRACE_KEY_NODE_INDEX, op->index);
     attach_put_zone(process, thread, op->start_ns, op->end_ns, item->place);
 }
 

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/ort_attach/names.h"
+#include "trace/keys.h"
 
 static const char why_unknown[] =
     "attached: from outside it is not seen what the runtime does while it loads";
@@ -177,12 +178,12 @@ static void write_load(struct attach_process *process, struct attach_thread *thr
     place = attach_model_place(process, model, TRACE_CATEGORY_LOAD);
     if (!failed)
         session = attach_session_add(process, load->session, model);
-    attach_put_number(thread, load->start_ns, place, "session",
+    attach_put_number(thread, load->start_ns, place, TRACE_KEY_SESSION,
                       session ? session->number : ++process->next_session);
-    attach_put_text(thread, load->start_ns, place, "specialization", "unknown");
-    attach_put_text(thread, load->start_ns, place, "why", why_unknown);
+    attach_put_text(thread, load->start_ns, place, TRACE_KEY_SPECIALIZATION, "unknown");
+    attach_put_text(thread, load->start_ns, place, TRACE_KEY_WHY, why_unknown);
     if (failed)
-        attach_put_text(thread, load->start_ns, place, "status", "error");
+        attach_put_text(thread, load->start_ns, place, TRACE_KEY_STATUS, "error");
     attach_put_zone(process, thread, load->start_ns, event->end_ns, place);
     *load = (struct attach_python_load){ 0 };
 }

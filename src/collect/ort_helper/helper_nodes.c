@@ -23,6 +23,7 @@
 #include "collect/ort_helper/fields.h"
 #include "collect/ort_helper/job.h"
 #include "collect/ort_profile/profile.h"
+#include "trace/keys.h"
 
 #define WORDS_MAX   (1u << 20)
 #define PROFILE_MAX (256u << 20)
@@ -144,11 +145,12 @@ static void describe(const struct profile *profile, const struct profile_op *op,
     for (uint32_t i = 0; i < op->attribute_count; i++) {
         struct profile_attribute attribute = profile_attribute_at(profile, at);
 
-        if (strcmp(attribute.key, "op_name") == 0)
+        if (strcmp(attribute.key, TRACE_KEY_OP_NAME) == 0)
             take_text(&attribute, out->type, sizeof out->type);
-        else if (strcmp(attribute.key, "provider") == 0)
+        else if (strcmp(attribute.key, TRACE_KEY_PROVIDER) == 0)
             take_text(&attribute, out->provider, sizeof out->provider);
-        else if (strcmp(attribute.key, "node_index") == 0 && attribute.type == TRACE_VALUE_SIGNED)
+        else if (strcmp(attribute.key, TRACE_KEY_NODE_INDEX) == 0 &&
+                 attribute.type == TRACE_VALUE_SIGNED)
             memcpy(&out->index, attribute.value, sizeof out->index);
         at = attribute.next_at;
     }

@@ -11,6 +11,7 @@
 #include "import/repair.h"
 #include "import/source.h"
 #include "import/splitter.h"
+#include "trace/keys.h"
 
 #define EVENTS_MAX   4000000u
 #define OPS_MAX      500000u
@@ -28,15 +29,15 @@ static const struct {
     const char *key;
     bool number;
 } wanted[] = {
-    { "op_name", false },
-    { "provider", false },
-    { "node_index", true },
-    { "output_size", true },
-    { "activation_size", true },
-    { "parameter_size", true },
-    { "input_type_shape", false },
-    { "output_type_shape", false },
-    { "thread_scheduling_stats", false },
+    { TRACE_KEY_OP_NAME, false },
+    { TRACE_KEY_PROVIDER, false },
+    { TRACE_KEY_NODE_INDEX, true },
+    { TRACE_KEY_OUTPUT_SIZE, true },
+    { TRACE_KEY_ACTIVATION_SIZE, true },
+    { TRACE_KEY_PARAMETER_SIZE, true },
+    { TRACE_KEY_INPUT_TYPE_SHAPE, false },
+    { TRACE_KEY_OUTPUT_TYPE_SHAPE, false },
+    { TRACE_KEY_THREAD_SCHEDULING_STATS, false },
 };
 
 /* ONNX Runtime before 1.31 writes a line for each event, and names as they are: a node may have the
@@ -142,7 +143,7 @@ struct profile_attribute profile_attribute_at(const struct profile *profile, siz
 /* The node's name and type, as one key. */
 static uint32_t place_of(struct profile *profile, const struct event *event, size_t name_bytes)
 {
-    const struct event_arg *type = event_find_arg(event, "op_name");
+    const struct event_arg *type = event_find_arg(event, TRACE_KEY_OP_NAME);
     char key[2 * NAME_BYTES + 1];
     size_t type_bytes = type && type->value.kind == VALUE_STRING ? type->value.bytes : 0;
     size_t used = name_bytes < NAME_BYTES ? name_bytes : NAME_BYTES;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "collect/ort_profile/profile.h"
+#include "trace/keys.h"
 
 /* ONNX Runtime cuts times to microseconds: starts and durations, each by itself. */
 #define SLACK_NS 2000u
@@ -321,8 +322,9 @@ static void write_parts(const struct profile *profile, const struct ort_runs *ru
         result->written++;
     }
     if (load->is_cold)
-        trace_stream_attribute(stream, first, load->initialize_place, TRACE_VALUE_SIGNED, "session",
-                               strlen("session"), &session, sizeof session);
+        trace_stream_attribute(stream, first, load->initialize_place, TRACE_VALUE_SIGNED,
+                               TRACE_KEY_SESSION, strlen(TRACE_KEY_SESSION), &session,
+                               sizeof session);
     trace_stream_zone(stream, first, span->end - first, load->initialize_place);
     result->written++;
     trace_stream_flush(stream, NULL, 0, 0);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "collect/probe_file/watch_internal.h"
+#include "trace/keys.h"
 
 /* ---- threads ---- */
 
@@ -167,7 +168,8 @@ static void write_attributes(const struct watched_thread *thread, const struct o
 
     if (session)
         trace_stream_attribute(thread->base.stream, call->start, call->location, TRACE_VALUE_SIGNED,
-                               "session", strlen("session"), &session, sizeof session);
+                               TRACE_KEY_SESSION, strlen(TRACE_KEY_SESSION), &session,
+                               sizeof session);
     for (size_t i = 0; i < rule->attribute_count; i++) {
         const struct probe_attribute *attribute = &rule->attributes[i];
         int64_t number = (int64_t)argument(event, attribute->argument);
@@ -186,7 +188,7 @@ static void write_attributes(const struct watched_thread *thread, const struct o
                               function->symbol, failure);
 
         trace_stream_attribute(thread->base.stream, call->start, call->location, TRACE_VALUE_STRING,
-                               "status", strlen("status"), status, (size_t)length);
+                               TRACE_KEY_STATUS, strlen(TRACE_KEY_STATUS), status, (size_t)length);
     }
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "trace/keys.h"
 
 #define EXTENSION_MAX 9 /* with the dot: .safetensors is part of a name, .gguf is not */
 #define OBJECTS_FIRST 64u
@@ -55,7 +56,8 @@ static uint32_t add_model(struct watched_process *process, const struct probe_fi
         .runtime = file->runtime,
     };
     trace_writer_model(writer, &model);
-    trace_writer_model_property(writer, process->process, model.id, "name.source", source);
+    trace_writer_model_property(writer, process->process, model.id, TRACE_PROPERTY_NAME_SOURCE,
+                                source);
     process->watch->counts.models++;
     return model.id;
 }

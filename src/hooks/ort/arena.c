@@ -5,6 +5,7 @@
  * is bounded, so they are told again only when they have changed, and ever less often.
  */
 #include "hooks/ort/arena.h"
+#include "trace/keys.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -271,7 +272,8 @@ static void tell_none(struct ort_session_state *session)
     whole = find_whole(session->model, "", session->arena.model_name);
     if (whole && !whole->said_none) {
         whole->said_none = true;
-        ifg_model_property(session->model, "arena", "none: the session allocates without one");
+        ifg_model_property(session->model, TRACE_PROPERTY_ARENA,
+                           "none: the session allocates without one");
     }
     pthread_mutex_unlock(&wholes_lock);
 }
@@ -318,7 +320,7 @@ void arena_created(struct ort_session_state *session, const char *model_name,
                                   : reason);
     }
     if (has && asked->env_allocators && is_new_model)
-        ifg_model_property(session->model, "arena",
+        ifg_model_property(session->model, TRACE_PROPERTY_ARENA,
                            "not asked: the session shares allocators of its environment");
     arena->is_on = has && !asked->env_allocators;
     snprintf(arena->model_name, sizeof arena->model_name, "%s", model_name);

@@ -20,6 +20,7 @@
 #include "hooks/ort/cache_watch.h"
 #include "hooks/ort/ops.h"
 #include "hooks/ort/session_profile.h"
+#include "trace/keys.h"
 
 #define PROFILE_BYTES   65536u
 #define ASSIGNMENT_KEY  "session.record_ep_graph_assignment_info"
@@ -116,8 +117,8 @@ void creation_ask(struct creation *creation)
                                          &creation->profile);
         snprintf(every, sizeof every, "%u", ops_every);
         if (how && creation->is_new_model) {
-            ifg_model_property(creation->model, "ops.every", every);
-            ifg_model_property(creation->model, "ops.how", how);
+            ifg_model_property(creation->model, TRACE_PROPERTY_OPS_EVERY, every);
+            ifg_model_property(creation->model, TRACE_PROPERTY_OPS_HOW, how);
         }
     }
     if (!creation->profile)
@@ -230,7 +231,7 @@ static void write_parts(const struct creation *creation, const struct part *read
     }
     zone = ifg_place_begin_at(initialize_place(creation, is_cold), first);
     if (is_cold)
-        ifg_zone_detail_int(zone, "session", creation->number);
+        ifg_zone_detail_int(zone, TRACE_KEY_SESSION, creation->number);
     ifg_zone_end_at(zone, last);
 }
 
@@ -290,10 +291,10 @@ void creation_tell(struct creation *creation, ifg_zone load, struct ort_session 
     char why[ORT_TEXT];
     char *text;
 
-    ifg_zone_detail_int(load, "session", creation->number);
+    ifg_zone_detail_int(load, TRACE_KEY_SESSION, creation->number);
     if (status) {
         ort_status_text(creation->rt, status, why, sizeof why);
-        ifg_zone_detail_string(load, "status", why);
+        ifg_zone_detail_string(load, TRACE_KEY_STATUS, why);
         ifg_event_load_state(load, IFG_LOAD_UNKNOWN);
         return;
     }
@@ -318,7 +319,7 @@ void creation_tell(struct creation *creation, ifg_zone load, struct ort_session 
         session_profile_load(creation->profile, &parts);
     }
     ifg_event_load_state(load, state);
-    ifg_zone_detail_string(load, "why", why);
+    ifg_zone_detail_string(load, TRACE_KEY_WHY, why);
     errno = saved_errno;
 }
 
@@ -385,7 +386,7 @@ static void tell_placement(const struct creation *creation, const struct placeme
             at += (size_t)snprintf(actual + at, sizeof actual - at, "%s%s", at ? "," : "",
                                    placement->names[i]);
     }
-    ifg_model_property(creation->model, "actual_devices", actual);
+    ifg_model_property(creation->model, TRACE_PROPERTY_ACTUAL_DEVICES, actual);
 }
 
 void creation_placement(struct creation *creation, struct ort_session *session)
@@ -401,13 +402,13 @@ void creation_placement(struct creation *creation, struct ort_session *session)
             place_nodes(&placement, asked->providers[i], 0);
     if (creation->has_assignment && read_assignment(creation->rt, session, &placement)) {
         tell_placement(creation, &placement);
-        ifg_model_property(creation->model, "placement.source", "assignment info");
+        ifg_model_property(creation->model, TRACE_PROPERTY_PLACEMENT_SOURCE, "assignment info");
     } else if (is_cpu_only(asked)) {
         tell_placement(creation, &placement); /* none for all others */
-        ifg_model_property(creation->model, "actual_devices", ORT_CPU);
-        ifg_model_property(creation->model, "placement.source", "only provider");
+        ifg_model_property(creation->model, TRACE_PROPERTY_ACTUAL_DEVICES, ORT_CPU);
+        ifg_model_property(creation->model, TRACE_PROPERTY_PLACEMENT_SOURCE, "only provider");
     } else {
-        ifg_model_property(creation->model, "placement.source",
+        ifg_model_property(creation->model, TRACE_PROPERTY_PLACEMENT_SOURCE,
                            "unknown: this version does not say; record with --ops to see");
     }
     errno = saved_errno;

@@ -16,6 +16,7 @@
 #include "hooks/ort/identity.h"
 #include "hooks/ort/wrap.h"
 #include "ort_abi/content.h"
+#include "trace/keys.h"
 
 /* ---- the interface of providers: fields in ONNX Runtime's order; it reads as many of them as the
  * version at the beginning says ---- */
@@ -241,12 +242,12 @@ static void write_node(const struct observer_factory *factory, ifg_model *model,
     bytes = strlen(name);
     if (bytes > sizeof ending - 1 && strcmp(name + bytes - (sizeof ending - 1), ending) == 0)
         bytes -= sizeof ending - 1;
-    type = argument(factory, event, "op_name");
+    type = argument(factory, event, TRACE_KEY_OP_NAME);
     zone = ifg_place_begin_at(node_place(model, name, bytes, type), start);
     if (!zone.depth)
         return;
     if (type)
-        ifg_zone_detail_string(zone, "op_name", type);
+        ifg_zone_detail_string(zone, TRACE_KEY_OP_NAME, type);
     tell_arguments(factory, event, zone);
     ifg_zone_end_at(zone, end);
 }

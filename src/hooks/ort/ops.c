@@ -15,6 +15,7 @@
 #include "hooks/ort/observer.h"
 #include "hooks/ort/session_profile.h"
 #include "hooks/ort/wrap.h"
+#include "trace/keys.h"
 
 /* There can be no such directory: ONNX Runtime writes no file, and everything reaches the
  * observer. */
@@ -188,7 +189,7 @@ void ops_begin(struct ort_session_state *session, struct ort_session *real,
 
 void ops_end(struct ops_run *run, ifg_zone inference, uint64_t end, bool failed)
 {
-    ifg_zone_detail_int(inference, "ops", 1);
+    ifg_zone_detail_int(inference, TRACE_KEY_OPS, 1);
     if (run->session->profile) {
         session_profile_end(run->session->profile, (enum session_profile_part)run->part,
                             inference.start, end, failed);

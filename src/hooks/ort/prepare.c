@@ -11,6 +11,7 @@
 
 #include "hooks/ort/observer.h"
 #include "hooks/ort/wrap.h"
+#include "trace/keys.h"
 
 uint64_t ort_thread_id(void)
 {
@@ -50,11 +51,11 @@ void ort_prepares_write(struct ort_prepares *list, ifg_model *model)
             ifg_place_async(place, ifg_request_new(), item->start, item->end);
             continue;
         }
-        ifg_zone_detail_string(zone, "provider", item->provider);
+        ifg_zone_detail_string(zone, TRACE_KEY_PROVIDER, item->provider);
         if (item->library[0])
-            ifg_zone_detail_string(zone, "library", item->library);
+            ifg_zone_detail_string(zone, TRACE_KEY_LIBRARY, item->library);
         if (item->status[0])
-            ifg_zone_detail_string(zone, "status", item->status);
+            ifg_zone_detail_string(zone, TRACE_KEY_STATUS, item->status);
         ifg_zone_end_at(zone, item->end);
     }
     list->count = 0;

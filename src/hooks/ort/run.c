@@ -13,6 +13,7 @@
 #include "hooks/ort/ops.h"
 #include "hooks/ort/shapes.h"
 #include "hooks/ort/wrap.h"
+#include "trace/keys.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -43,8 +44,8 @@ static void tell_caches(struct ort_session_state *session, ifg_zone zone, uint64
         ifg_place_begin_at(ifg_event_place(session->model, NULL, IFG_SPECIALIZATION), zone.start);
     snprintf(why, sizeof why, "a provider wrote its engine cache during this inference: %s",
              news.name);
-    ifg_zone_detail_int(built, "session", session->number);
-    ifg_zone_detail_string(built, "why", why);
+    ifg_zone_detail_int(built, TRACE_KEY_SESSION, session->number);
+    ifg_zone_detail_string(built, TRACE_KEY_WHY, why);
     ifg_zone_end_at(built, end);
 }
 
@@ -56,15 +57,15 @@ static void tell(struct ort_session_state *session, ifg_zone zone, uint64_t end,
     if (UNLIKELY(session->cache_watch.fd >= 0 && !ifg_is_confined()))
         tell_caches(session, zone, end);
 
-    ifg_zone_detail_int(zone, "session", session->number);
+    ifg_zone_detail_int(zone, TRACE_KEY_SESSION, session->number);
     if (shapes) {
-        ifg_zone_detail_string(zone, "shapes", shapes->text);
+        ifg_zone_detail_string(zone, TRACE_KEY_SHAPES, shapes->text);
         if (shapes->batch >= 0)
-            ifg_zone_detail_int(zone, "batch", shapes->batch);
+            ifg_zone_detail_int(zone, TRACE_KEY_BATCH, shapes->batch);
     }
     if (UNLIKELY(status != NULL)) {
         ort_status_text(session->rt, status, text, sizeof text);
-        ifg_zone_detail_string(zone, "status", text);
+        ifg_zone_detail_string(zone, TRACE_KEY_STATUS, text);
     }
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "hooks/ort/creation.h"
+#include "trace/keys.h"
 
 #define SCAN_MAX     16384u
 #define SCAN_UNKNOWN 1024u       /* no object of a session is smaller, whoever allocated it */
@@ -224,9 +225,9 @@ static ifg_model *name_model(const struct ort_runtime *rt, const void *session)
     if (!models_note(content_id, absolute))
         return model;
     if (search.found)
-        ifg_model_property(model, "inferred", "session object");
-    ifg_model_property(model, "options", "unknown (made before the attach)");
-    ifg_model_property(model, "placement.source",
+        ifg_model_property(model, TRACE_PROPERTY_INFERRED, "session object");
+    ifg_model_property(model, TRACE_PROPERTY_OPTIONS, "unknown (made before the attach)");
+    ifg_model_property(model, TRACE_PROPERTY_PLACEMENT_SOURCE,
                        "unknown: the session was made before the attach");
     return model;
 }

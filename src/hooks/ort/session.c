@@ -20,6 +20,7 @@
 #include "hooks/ort/ops.h"
 #include "hooks/ort/refused.h"
 #include "ort_abi/content.h"
+#include "trace/keys.h"
 
 /* ---- the states of sessions: a few, used again and again ---- */
 
@@ -87,17 +88,18 @@ static void tell_properties(const struct creation *creation, const char *options
     char key[ORT_TEXT];
 
     snprintf(text, sizeof text, "%016llx", (unsigned long long)creation->identity.hash);
-    ifg_model_property(model, "content", text);
-    ifg_model_property(model, "options", options_text);
+    ifg_model_property(model, TRACE_PROPERTY_CONTENT, text);
+    ifg_model_property(model, TRACE_PROPERTY_OPTIONS, options_text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)creation->identity.bytes);
-    ifg_model_property(model, "file_bytes", text);
-    ifg_model_property(model, "source", creation->path ? "file" : "memory");
+    ifg_model_property(model, TRACE_PROPERTY_FILE_BYTES, text);
+    ifg_model_property(model, TRACE_PROPERTY_SOURCE, creation->path ? "file" : "memory");
     if (creation->identity.graph_name[0])
-        ifg_model_property(model, "graph_name", creation->identity.graph_name);
+        ifg_model_property(model, TRACE_PROPERTY_GRAPH_NAME, creation->identity.graph_name);
     if (asked->policy >= 0 && asked->policy < (int)(sizeof policies / sizeof *policies))
-        ifg_model_property(model, "policy", policies[asked->policy]);
+        ifg_model_property(model, TRACE_PROPERTY_POLICY, policies[asked->policy]);
     else if (asked->policy != -1)
-        ifg_model_property(model, "policy", asked->policy == -2 ? "the program's own" : "unknown");
+        ifg_model_property(model, TRACE_PROPERTY_POLICY,
+                           asked->policy == -2 ? "the program's own" : "unknown");
     for (unsigned i = 0; i < asked->failed_count; i++) {
         snprintf(key, sizeof key, "requested_failed.%.64s", asked->failed[i][0]);
         ifg_model_property(model, key, asked->failed[i][1]);

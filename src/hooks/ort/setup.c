@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "hooks/ort/shapes.h"
+#include "trace/keys.h"
 
 #define WAITING_MAX 64u
 
@@ -92,7 +93,7 @@ static void write_setup(const struct ort_session_state *session, uint64_t start,
 {
     ifg_zone zone = ifg_place_begin_at(session->setup_place, start);
 
-    ifg_zone_detail_int(zone, "session", session->number);
+    ifg_zone_detail_int(zone, TRACE_KEY_SESSION, session->number);
     ifg_zone_end_at(zone, end);
 }
 

@@ -24,6 +24,7 @@
 #include "record/hooks.h"
 #include "record/launch.h"
 #include "record/sources/sources.h"
+#include "trace/keys.h"
 #include "wire/heap.h"
 
 #define RING_NAME "heap"
@@ -405,12 +406,12 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     write_waiting(watch);
     report_end(watch);
     lost = watch->heap->head.stacks.lost + watch->given_up;
-    sink_count(sink, "allocations.count", watch->picked);
-    sink_count(sink, "allocations.ended", watch->ended);
-    sink_count(sink, "allocations.bytes", watch->bytes);
-    sink_count(sink, "allocations.rooted", watch->rooted);
-    sink_count(sink, "allocations.interval_bytes", watch->widest);
-    sink_count(sink, "allocations.lost", lost);
+    sink_count(sink, TRACE_FACT_ALLOCATIONS_COUNT, watch->picked);
+    sink_count(sink, TRACE_FACT_ALLOCATIONS_ENDED, watch->ended);
+    sink_count(sink, TRACE_FACT_ALLOCATIONS_BYTES, watch->bytes);
+    sink_count(sink, TRACE_FACT_ALLOCATIONS_ROOTED, watch->rooted);
+    sink_count(sink, TRACE_FACT_ALLOCATIONS_INTERVAL_BYTES, watch->widest);
+    sink_count(sink, TRACE_FACT_ALLOCATIONS_LOST, lost);
     if (lost)
         trace_writer_loss(sink->writer, 0, "allocations that found no room", lost);
     if (watch->heap->head.frees.lost)
@@ -419,7 +420,7 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     if (watch->own)
         profile_finish(watch->own, &options, &named);
     if (watch->own && named.problem[0])
-        trace_writer_fact(sink->writer, "samples.names_problem", named.problem);
+        trace_writer_fact(sink->writer, TRACE_FACT_SAMPLES_NAMES_PROBLEM, named.problem);
     return IFG_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "collect/perf/profile.h"
 #include "record/overhead.h"
 #include "record/sources/sources.h"
+#include "trace/keys.h"
 
 #define DRAIN_MOST_NS  20000000ull
 #define PATIENCE_NS    200000000ull /* and a drain: a killed recorder loses 250 ms at most */
@@ -107,7 +108,7 @@ static bool begin(void *state)
     snprintf(text, sizeof text, "%u Hz by %s, %u KiB of stack%s%s", facts.hz, facts.clock,
              facts.stack_bytes / 1024, facts.missing[0] ? "; not available: " : "", facts.missing);
     report(sampled, TRACE_INSTRUMENT_ON, text);
-    trace_writer_fact(recording->sink.writer, "samples.clock", facts.clock);
+    trace_writer_fact(recording->sink.writer, TRACE_FACT_SAMPLES_CLOCK, facts.clock);
     if (!facts.kernel_frames)
         sink_instrument(&recording->sink, "kernel frames", TRACE_INSTRUMENT_UNAVAILABLE,
                         facts.kernel_missing);
@@ -174,19 +175,20 @@ static void write_cost(struct sampled *sampled)
     out->cost_measured = result.known && result.error_pct <= ERROR_MOST_PCT;
     out->cost_pct = out->cost_measured ? result.pct : sampled->sample_us * sampled->hz / 1e4;
     out->cost_error_pct = result.error_pct;
-    write_number(sampled, "samples.on_share", "%.4f", result.on_share);
+    write_number(sampled, TRACE_FACT_SAMPLES_ON_SHARE, "%.4f", result.on_share);
     if (sampled->sample_us > 0) {
-        write_number(sampled, "samples.cost_us", "%.2f", sampled->sample_us);
-        write_number(sampled, "samples.overhead_estimate_pct", "%.3f",
+        write_number(sampled, TRACE_FACT_SAMPLES_COST_US, "%.2f", sampled->sample_us);
+        write_number(sampled, TRACE_FACT_SAMPLES_OVERHEAD_ESTIMATE_PCT, "%.3f",
                      sampled->sample_us * sampled->hz / 1e4);
     }
     if (!result.known)
         return;
-    write_number(sampled, "samples.overhead_moments", "%.0f", result.moments);
-    write_number(sampled, "samples.overhead_inferences", "%.0f", (double)result.inferences);
-    write_number(sampled, "samples.overhead_error_pct", "%.3f", result.error_pct);
+    write_number(sampled, TRACE_FACT_SAMPLES_OVERHEAD_MOMENTS, "%.0f", result.moments);
+    write_number(sampled, TRACE_FACT_SAMPLES_OVERHEAD_INFERENCES, "%.0f",
+                 (double)result.inferences);
+    write_number(sampled, TRACE_FACT_SAMPLES_OVERHEAD_ERROR_PCT, "%.3f", result.error_pct);
     if (out->cost_measured)
-        write_number(sampled, "samples.overhead_pct", "%.3f", result.pct);
+        write_number(sampled, TRACE_FACT_SAMPLES_OVERHEAD_PCT, "%.3f", result.pct);
 }
 
 static void stop(void *state)
@@ -209,24 +211,24 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     profile_finish(sampled->profile, &options, &named);
     profile_count(sampled->profile, &counts);
     if (named.problem[0])
-        trace_writer_fact(sink->writer, "samples.names_problem", named.problem);
-    sink_count(sink, "samples.frames", named.frames);
-    sink_count(sink, "samples.named", named.named);
-    sink_count(sink, "samples.guessed", named.guessed);
+        trace_writer_fact(sink->writer, TRACE_FACT_SAMPLES_NAMES_PROBLEM, named.problem);
+    sink_count(sink, TRACE_FACT_SAMPLES_FRAMES, named.frames);
+    sink_count(sink, TRACE_FACT_SAMPLES_NAMED, named.named);
+    sink_count(sink, TRACE_FACT_SAMPLES_GUESSED, named.guessed);
     sampled->recording->result->samples = counts.sampler.samples;
     write_cost(sampled);
-    sink_count(sink, "samples.hz", sampled->hz);
-    sink_count(sink, "samples.count", counts.sampler.samples);
-    sink_count(sink, "samples.switches", counts.sampler.switches);
-    sink_count(sink, "samples.wakes", counts.wakes);
-    sink_count(sink, "samples.wakes_lost", counts.wakes_lost);
-    sink_count(sink, "samples.lost", counts.sampler.lost);
-    sink_count(sink, "samples.cut", counts.cut);
-    sink_count(sink, "samples.stack_bytes", counts.stack_bytes);
-    sink_count(sink, "samples.throttled", counts.sampler.throttled);
-    sink_count(sink, "samples.rooted", counts.rooted);
-    sink_count(sink, "samples.inferred", counts.inferred);
-    sink_count(sink, "samples.unwind_ns", counts.unwind_ns);
+    sink_count(sink, TRACE_FACT_SAMPLES_HZ, sampled->hz);
+    sink_count(sink, TRACE_FACT_SAMPLES_COUNT, counts.sampler.samples);
+    sink_count(sink, TRACE_FACT_SAMPLES_SWITCHES, counts.sampler.switches);
+    sink_count(sink, TRACE_FACT_SAMPLES_WAKES, counts.wakes);
+    sink_count(sink, TRACE_FACT_SAMPLES_WAKES_LOST, counts.wakes_lost);
+    sink_count(sink, TRACE_FACT_SAMPLES_LOST, counts.sampler.lost);
+    sink_count(sink, TRACE_FACT_SAMPLES_CUT, counts.cut);
+    sink_count(sink, TRACE_FACT_SAMPLES_STACK_BYTES, counts.stack_bytes);
+    sink_count(sink, TRACE_FACT_SAMPLES_THROTTLED, counts.sampler.throttled);
+    sink_count(sink, TRACE_FACT_SAMPLES_ROOTED, counts.rooted);
+    sink_count(sink, TRACE_FACT_SAMPLES_INFERRED, counts.inferred);
+    sink_count(sink, TRACE_FACT_SAMPLES_UNWIND_NS, counts.unwind_ns);
     return IFG_OK;
 }
 

@@ -19,6 +19,7 @@
 #include "base/ticks.h"
 #include "record/sources/proc_internal.h"
 #include "record/sources/sources.h"
+#include "trace/keys.h"
 
 #define HOLD_NS     (SECOND_NS) /* until a process that nobody defined is defined here */
 #define FLUSH_NS    (SECOND_NS)
@@ -218,8 +219,8 @@ static void report(struct resource_watch *watch)
 
     pthread_mutex_lock(&watch->lock);
     sink_instrument(&watch->recording->sink, "resources", TRACE_INSTRUMENT_ON, watch->words);
-    trace_writer_fact(watch->recording->sink.writer, "resources.gpu", watch->gpu);
-    trace_writer_fact(watch->recording->sink.writer, "resources.npu", watch->npu);
+    trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_RESOURCES_GPU, watch->gpu);
+    trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_RESOURCES_NPU, watch->npu);
     pthread_mutex_unlock(&watch->lock);
     watch->reported = true;
 }
@@ -408,11 +409,11 @@ static void write_memory_facts(struct resource_watch *watch)
     char text[200];
 
     snprintf(text, sizeof text, "%.6f", (double)fast->cpu_ns * 1e-9);
-    trace_writer_fact(watch->recording->sink.writer, "memory.cpu_seconds", text);
-    sink_count(&watch->recording->sink, "memory.looks", fast->looks);
-    sink_count(&watch->recording->sink, "memory.gaps", fast->gaps);
+    trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_MEMORY_CPU_SECONDS, text);
+    sink_count(&watch->recording->sink, TRACE_FACT_MEMORY_LOOKS, fast->looks);
+    sink_count(&watch->recording->sink, TRACE_FACT_MEMORY_GAPS, fast->gaps);
     snprintf(text, sizeof text, "%.3f", (double)fast->longest_ns * 1e-6);
-    trace_writer_fact(watch->recording->sink.writer, "memory.longest_gap_ms", text);
+    trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_MEMORY_LONGEST_GAP_MS, text);
     snprintf(text, sizeof text,
              "resident memory of each process every %.0f ms%s, %.2f %% of a core; %llu sampling "
              "gap%s of more than 30 ms",
@@ -429,7 +430,7 @@ static void write_facts(struct resource_watch *watch)
     if (watch->every_ns) {
         report(watch);
         snprintf(text, sizeof text, "%.6f", (double)watch->cpu_ns * 1e-9);
-        trace_writer_fact(watch->recording->sink.writer, "resources.cpu_seconds", text);
+        trace_writer_fact(watch->recording->sink.writer, TRACE_FACT_RESOURCES_CPU_SECONDS, text);
     }
     if (watch->fast.looks)
         write_memory_facts(watch);
