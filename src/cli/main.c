@@ -33,7 +33,7 @@ static void print_help(void)
          "\n"
          "usage: inferogram COMMAND [OPTIONS]\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
+        printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
     puts(
         "\n"
         "  inferogram record -- ./program        record a program from its start\n"

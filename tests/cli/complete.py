@@ -18,8 +18,8 @@ bind -x '"\C-x1": printf "\n<line>%s{end}\n" "$READLINE_LINE"'
 source "$SCRIPT"; PS1='<ready>'
 '''
 ZSH = r'''
+fpath=("${{SCRIPT:h}}" $fpath)
 autoload -Uz compinit; compinit -u -D
-source "$SCRIPT"
 insert-all() {{ _main_complete; compstate[insert]=all; compstate[list]= }}
 zle -C insert-all complete-word insert-all; bindkey '^I' insert-all
 show-line() {{ print -r -- "

@@ -17,19 +17,20 @@ touch run.ifg "with blank.ifg" notes.txt model.onnx result.json traces/old.ifg
 
 # completed WORDS...: how the shell at hand completes a line, its words sorted
 completed() {
-    python3 "$SOURCE_DIR/tests/cli/complete.py" "$shell" "$T/script" "$*" >"$T/completed" 2>"$T/complaint" ||
+    python3 "$SOURCE_DIR/tests/cli/complete.py" "$shell" "$T/_inferogram" "$*" >"$T/completed" 2>"$T/complaint" ||
         note "$(cat "$T/complaint")"
     # Choices and files may come in any order; some shells put a blank, a slash, an equals sign or a comma behind them.
     tr ' ' '\n' <"$T/completed" | sed 's,[/\,=]$,,; /^$/d' | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//'
 }
 
+# zsh finds the script by its name, as where it is installed; the others read it.
 for shell in bash zsh fish; do
     if ! command -v "$shell" >/dev/null; then
         skip "$shell" "$shell is not installed"
         continue
     fi
-    ok "$shell: there is a script" sh -c "'$INFEROGRAM' completions $shell >'$T/script'"
-    ok "$shell: which it understands" "$shell" -n "$T/script"
+    ok "$shell: there is a script" sh -c "'$INFEROGRAM' completions $shell >'$T/_inferogram'"
+    ok "$shell: which it understands" "$shell" -n "$T/_inferogram"
     is "$shell: a command" "$(completed "inferogram expo")" "export inferogram"
     is "$shell: the commands that begin so" "$(completed "inferogram re")" "inferogram record report"
     is "$shell: the short name" "$(completed "ifg summ")" "ifg summary"
