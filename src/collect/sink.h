@@ -13,7 +13,8 @@
 
 #include "trace/writer.h"
 
-/* The clocks that every recording has. A source with another one names it: sink_clock. */
+/* The clocks that every recording has. A source with another one names it (sink_clock) and gives it
+ * to its streams (trace_stream_set_clock). */
 #define SINK_CLOCK_COUNTER   0u /* of the CPU */
 #define SINK_CLOCK_MONOTONIC 1u
 #define SINK_CLOCK_NONE      UINT32_MAX

@@ -43,7 +43,8 @@ struct streams {
     size_t count, capacity;
 };
 
-/* NULL: no memory. */
+/* NULL: no memory. Its times are ticks of the clock of its process, unless trace_stream_set_clock
+ * names one that the source has of its own (sink_clock), before anything is in it. */
 struct thread_stream *thread_stream_create(struct sink *sink, uint32_t process, uint32_t tid,
                                            const char *name, size_t bytes);
 /* Writes what waits. Accepts NULL. */

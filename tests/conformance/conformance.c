@@ -29,6 +29,7 @@
 
 #define NOBODY 65534u
 #define ROUNDS "40"
+#define SOME   UINT64_MAX
 
 enum subject { MADE, PERF, HEAP, PROC, PROBES, ORT };
 
@@ -173,7 +174,7 @@ static bool is_honest(enum subject subject)
 
 struct seen {
     uint64_t zones, counters, samples, allocations, lost;
-    size_t processes; /* that have a number */
+    size_t processes; /* of the target: not the machine, nor we */
     uint64_t out_of_order, out_of_time;
     uint64_t largest_error_ns; /* of made events */
     char losses[512];
@@ -238,8 +239,7 @@ static struct seen see(void)
     for (size_t i = 0; i < trace_reader_block_count(reader); i++) {
         const struct trace_block *block = trace_reader_block(reader, i);
         bool has_thread = block->type == TRACE_BLOCK_ZONES || block->type == TRACE_BLOCK_EVENTS;
-        uint32_t clock =
-            has_thread ? tables->processes[tables->threads[block->stream].process].clock : 0;
+        uint32_t clock = has_thread ? trace_thread_clock(tables, block->stream) : 0;
 
         if (block->type == TRACE_BLOCK_ZONES)
             see_zones(reader, i, clock, &last_end[block->stream % 64], &seen);
@@ -253,7 +253,8 @@ static struct seen see(void)
             seen.out_of_time += !is_in_time(block->t0) || !is_in_time(block->t1);
     }
     for (size_t i = 0; i < tables->process_count; i++)
-        seen.processes += tables->processes[i].pid != 0;
+        seen.processes +=
+            tables->processes[i].pid && tables->processes[i].pid != (uint32_t)getpid();
     for (size_t i = 0; i < tables->loss_count; i++) {
         seen.lost += tables->losses[i].count;
         snprintf(seen.losses + strlen(seen.losses), sizeof seen.losses - strlen(seen.losses), "%s;",
@@ -290,7 +291,7 @@ static struct seen check_counts(enum subject subject, uint64_t calls)
         CHECK_UINT(seen.samples, fact("samples.count"));
     if (subject == HEAP && is_on(HEAP))
         CHECK_UINT(seen.allocations, fact("allocations.count") + fact("allocations.ended"));
-    if (subject == PROBES || subject == ORT)
+    if ((subject == PROBES || subject == ORT) && calls != SOME)
         CHECK_UINT(result.totals.inferences + result.totals.dropped, calls);
     if (subject == PROC)
         CHECK(seen.counters > 0);
@@ -406,14 +407,19 @@ static void target_is_killed(enum subject subject)
     clean_up();
 }
 
+/* The child of a fork has mapped its libraries already: nobody tells of it, and a description finds
+ * it when processes are looked at next. What it calls before that is not seen. */
 static void target_forks(enum subject subject)
 {
+    const uint64_t rounds = 160;
     struct seen seen;
 
     prepare(subject);
-    REQUIRE(launch(subject, ROUNDS, "fork") == IFG_OK);
+    REQUIRE(launch(subject, "160", "fork") == IFG_OK);
     CHECK(is_on(subject));
-    seen = check_counts(subject, 2 * strtoull(ROUNDS, NULL, 10));
+    seen = check_counts(subject, subject == PROBES ? SOME : 2 * rounds);
+    if (subject == PROBES)
+        CHECK(result.totals.inferences > rounds && result.totals.inferences <= 2 * rounds);
     if (subject == PROBES || subject == PROC || subject == ORT)
         CHECK_UINT(seen.processes, 2);
     clean_up();

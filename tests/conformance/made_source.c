@@ -85,12 +85,13 @@ static bool begin(void *state)
     made->zero_ns = ifg_monotonic_ns();
     made->clock = sink_clock(sink, TRACE_CLOCK_MONOTONIC, 1000000000u, "made clock");
     made->process = sink_process(
-        sink, &(struct sink_process){
-                  .pid = 0, .clock = made->clock, .start = OWN_ZERO, .program = "maker" });
+        sink, &(struct sink_process){ .pid = getpid(), .clock = SINK_CLOCK_MONOTONIC });
     made->location = sink_location(sink, (struct trace_location){ .process = made->process,
                                                                   .kind = TRACE_LOCATION_ZONE,
                                                                   .name = "made" });
     made->thread = thread_stream_create(sink, made->process, 0, "made", sizeof *made->thread);
+    if (made->thread)
+        trace_stream_set_clock(made->thread->stream, made->clock);
     write_pair(made, made->zero_ns);
     sink_instrument(sink, MADE_NAME, TRACE_INSTRUMENT_ON, "");
     return made->thread != NULL;
