@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "runtimes/runtimes.h"
 #include "timeline/allocations.h"
 
 #define WALK_MAX 64u /* frames that are looked at for one that is no allocator */
@@ -106,13 +107,6 @@ bool heap_is_allocator(const char *function, const char *module)
         "std::",
         "__gnu_cxx::",
         "void* std::",
-        "onnxruntime::CPUAllocator",
-        "onnxruntime::AllocatorDefaultAlloc",
-        "onnxruntime::BFCArena",
-        "onnxruntime::IAllocator",
-        "onnxruntime::IArena",
-        "onnxruntime::StreamAwareBFCArena",
-        "onnxruntime::utils::DefaultAlloc",
         "google::protobuf::Arena",
         "google::protobuf::internal::ThreadSafeArena",
         "google::protobuf::internal::SerialArena",
@@ -141,6 +135,10 @@ bool heap_is_allocator(const char *function, const char *module)
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
         if (strncmp(function, begins[i], strlen(begins[i])) == 0)
             return true;
+    for (size_t i = 0; i < runtime_count; i++)
+        for (const char *const *name = runtimes[i].allocators; name && *name; name++)
+            if (strncmp(function, *name, strlen(*name)) == 0)
+                return true;
     return strncmp(module, "libinferogram", 13) == 0 || strncmp(module, "libifg", 6) == 0;
 }
 

@@ -15,6 +15,7 @@
 #include "record/process.h"
 #include "record/region.h"
 #include "record/target.h"
+#include "runtimes/runtimes.h"
 
 #define OUTPUT_MAX (64u << 20)
 
@@ -103,13 +104,13 @@ static void judge_runtimes(struct listing *listing, struct entry *entry)
     for (size_t i = 0; i < libraries->count; i++) {
         const struct version *version = version_of(listing, &libraries->found[i]);
 
-        add_name(entry, "ONNX Runtime", version->text);
+        add_name(entry, runtime_ort->name, version->text);
         can |= !version->reason[0];
         if (version->reason[0] && !entry->missing[0])
             snprintf(entry->missing, sizeof entry->missing, "%s", version->reason);
     }
     if (libraries->python) { /* whether this one can be watched is found out by recording it */
-        add_name(entry, "onnxruntime (Python)", "");
+        add_name(entry, runtime_ort->python, "");
         can = true;
     }
     if (libraries->hooked) { /* they tell, by the region */
@@ -219,7 +220,7 @@ static void finish(struct listing *listing)
         cli_say("%u of these cannot be watched from outside by this user: %s", listing->lacking,
                 listing->rights);
     if (!listing->count)
-        cli_say("no running process carries libinferogram or has loaded ONNX Runtime%s",
+        cli_say("no running process carries libinferogram or has loaded " RUNTIMES_WATCHED "%s",
                 listing->hidden ? " (as far as this user can see; try sudo)" : "");
     else if (listing->hidden)
         cli_say("%u processes of other users were not looked into; try sudo", listing->hidden);
@@ -286,7 +287,8 @@ const struct cli_command ls_command = {
     .summary = "processes that can be recorded, and how",
     .usage = "[--json]",
     .about = "Lists the running processes that can be recorded with 'inferogram record --pid N': "
-             "those that carry libinferogram, and those that have loaded ONNX Runtime; and what is "
+             "those that carry libinferogram, and those that have loaded " RUNTIMES_WATCHED
+             "; and what is "
              "missing where it cannot be done. Processes of other users are seen only with sudo.",
     .tables = { option_rows },
     .exits = "0, also when there are none",

@@ -13,6 +13,7 @@
 #include "cli/probes.h"
 #include "cli/record.h"
 #include "record/session.h"
+#include "runtimes/runtimes.h"
 
 #define MODE_DEFAULT 0600 /* sources, arguments and messages are inside */
 
@@ -40,7 +41,7 @@ static void show_start(const struct session_start *start, void *user)
     if (!screen->quiet && !(screen->view && screen->view->log)) {
         cli_say("recording %s (pid %d) → %s", start->program, (int)start->pid, start->path);
         if (*start->not_hooked)
-            cli_say("ONNX Runtime is not watched: %s", start->not_hooked);
+            cli_say(RUNTIMES_WATCHED " is not watched: %s", start->not_hooked);
     }
     if (screen->view)
         live_view_started(screen->view, start);
@@ -77,7 +78,8 @@ static void show_expecting(const char *how, void *user)
         cli_say("looking for new processes 20 times a second, and may miss the first moments of "
                 "one: %s",
                 how);
-    cli_say("waiting for the next process that creates a session of ONNX Runtime (Ctrl-C stops)");
+    cli_say("waiting for the next process that creates a session of " RUNTIMES_WATCHED
+            " (Ctrl-C stops)");
 }
 
 static void show_preparing(const char *what, void *user)
@@ -97,6 +99,24 @@ static void show_waiting(const char *program, void *user)
     if (!screen->quiet)
         cli_say("recording has stopped; waiting for %s to end (Ctrl-C twice leaves it running)",
                 program);
+}
+
+/* A runtime as a whole, and not a version of it in a process. */
+static bool is_about_all(const char *instrument)
+{
+    const struct runtime *runtime = runtime_called(instrument);
+
+    return runtime && strcmp(runtime->name, instrument) == 0;
+}
+
+/* The first runtime that could not be watched anywhere; NULL: none. */
+static const struct instrument *missing_runtime(const struct instruments *instruments)
+{
+    for (size_t i = 0; i < instruments->count; i++)
+        if (is_about_all(instruments->items[i].name) &&
+            instruments->items[i].state == TRACE_INSTRUMENT_UNAVAILABLE)
+            return &instruments->items[i];
+    return NULL;
 }
 
 /* "watched ONNX Runtime 1.30.0 (launch hooks); operators: every 16th inference", and what was used
@@ -126,7 +146,7 @@ static void show_watched(const struct instruments *instruments)
 
         if ((instrument_is_runtime(item->name) || instrument_is_probed(item->name) ||
              item == ops) &&
-            item->state == TRACE_INSTRUMENT_UNAVAILABLE && strcmp(item->name, "ONNX Runtime") != 0)
+            item->state == TRACE_INSTRUMENT_UNAVAILABLE && !is_about_all(item->name))
             cli_say("%s not available: %s", item->name, item->reason);
     }
 }
@@ -154,15 +174,16 @@ static void show_cost(const struct session_result *result)
 static void show_missing(const struct session_result *result, const struct screen *screen)
 {
     const struct instrument *wakers = instruments_find(&result->instruments, "wakers");
-    const struct instrument *runtime = instruments_find(&result->instruments, "ONNX Runtime");
+    const struct instrument *runtime = missing_runtime(&result->instruments);
     const char *nothing = result->no_library ? "nothing was recorded: " : "";
 
     if (screen->sched && wakers && wakers->state == TRACE_INSTRUMENT_UNAVAILABLE)
         cli_say("who woke whom was not recorded: %s", wakers->reason);
-    if (result->hooked && runtime && runtime->state == TRACE_INSTRUMENT_UNAVAILABLE)
-        cli_say("%sONNX Runtime not available: %s", nothing, runtime->reason);
+    if (result->hooked && runtime)
+        cli_say("%s%s not available: %s", nothing, runtime->name, runtime->reason);
     else if (result->no_library && result->hooked)
-        cli_say("nothing was recorded: neither %s nor its children used ONNX Runtime or carry "
+        cli_say("nothing was recorded: neither %s nor its children used " RUNTIMES_WATCHED
+                " or carry "
                 "libinferogram (to record your own zones, link with it: pkg-config --libs "
                 "inferogram)",
                 result->program);
@@ -385,8 +406,9 @@ const struct cli_command record_command = {
     .summary = "run a program, or attach to one, and record what it does",
     .usage = "[OPTIONS] -- CMD ARGS...\n"
              "[OPTIONS] --pid N | --name S | --path P | --next",
-    .about = "Records what the models in a program (ONNX Runtime) and its zones (libinferogram) "
-             "do. You don't need root to record your own programs.",
+    .about =
+        "Records what the models in a program (" RUNTIMES_WATCHED ") and its zones (libinferogram) "
+        "do. You don't need root to record your own programs.",
     .tables = { own_rows, record_rows },
     .notes = "Ctrl-C ends CMD as usual, or stops an attached recording; a second one leaves CMD "
              "running.",

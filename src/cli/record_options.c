@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/probes.h"
 #include "cli/record.h"
+#include "runtimes/runtimes.h"
 
 #define OPS_DEFAULT        16
 #define OPS_MAX            1000000
@@ -95,11 +96,11 @@ static const char *const gpus[] = { "auto", "off", NULL };
 
 const struct option_row record_rows[] = {
     { .kind = OPTION_HEADING, .help = "A process that runs already" },
-    { "pid", 0, "N", "the process N, which has ONNX Runtime or libinferogram", OPTION_COUNT,
+    { "pid", 0, "N", "the process N, which has " RUNTIMES_WATCHED " or libinferogram", OPTION_COUNT,
       AT(session.pid), .least = 1, .most = INT32_MAX, .what = "a process number" },
     { "name", 0, "S", "the oldest process of this name", OPTION_TEXT, AT(name) },
     { "path", 0, "P", "the oldest process of this program or script", OPTION_PATH, AT(path) },
-    { "next", 0, NULL, "the next one that creates a session of ONNX Runtime", OPTION_FLAG,
+    { "next", 0, NULL, "the next one that creates a session of " RUNTIMES_WATCHED, OPTION_FLAG,
       AT(session.next) },
     { "timeout", 0, "T", "wait no longer than this for the next one", OPTION_SECONDS,
       AT(session.timeout_s), .what = "a time to wait (2, 1.5s, 3m)" },
@@ -123,7 +124,7 @@ const struct option_row record_rows[] = {
       .what = "a number of inferences (1 and up)" },
     { "hook", 0, "HOW", "how runtimes are watched: {} [auto]", OPTION_CHOICE, AT(session.hook),
       .choices = hooks },
-    { "probe", 0, "FILE", "also follow the runtime that FILE describes, or llama, openvino",
+    { "probe", 0, "FILE", "also follow the runtime that FILE describes, or " RUNTIMES_DESCRIBED,
       OPTION_CALL, .take = take_probe },
     { "overhead", 0, "PCT", "as many call stacks as slow the program down by PCT percent [1]",
       OPTION_NUMBER, AT(session.overhead_pct), MACHINE_ALONE, .most = OVERHEAD_PCT_MAX,

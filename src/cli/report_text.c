@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "runtimes/runtimes.h"
 
 #define MODELS_SHOWN    10u
 #define OPERATORS_SHOWN 6u
@@ -305,7 +306,7 @@ static void write_zones(const struct report_request *request, struct ifg_bytes *
     report_wrap(
         out, 2, "",
         "Models are seen in programs that are started by 'inferogram record -- PROGRAM' and "
-        "use ONNX Runtime, and in programs that say what their models do (inferogram(3)). "
+        "use " RUNTIMES_WATCHED ", and in programs that say what their models do (inferogram(3)). "
         "'inferogram info' tells which instruments were on, and why others were not.");
     for (size_t i = 0; i < zones->row_count && shown < ZONES_SHOWN; i++) {
         const struct stats_row *row = &zones->rows[i];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sudo.h"
+#include "runtimes/runtimes.h"
 
 const struct instrument *instruments_find(const struct instruments *instruments, const char *name)
 {
@@ -17,7 +18,7 @@ const struct instrument *instruments_find(const struct instruments *instruments,
 
 bool instrument_is_runtime(const char *name)
 {
-    return strncmp(name, "ONNX Runtime", 12) == 0 || strncmp(name, "onnxruntime", 11) == 0;
+    return runtime_called(name) && !instrument_is_probed(name);
 }
 
 bool instrument_is_probed(const char *name)

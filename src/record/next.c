@@ -16,6 +16,7 @@
 #include "base/ticks.h"
 #include "record/hold.h"
 #include "record/session_internal.h"
+#include "runtimes/runtimes.h"
 
 #define PAUSE_MS       10
 #define POLL_EVERY_NS  50000000ull
@@ -126,8 +127,8 @@ static enum ifg_status wait_for_creator(struct waiting *waiting, pid_t *out_pid,
                             "stopped: no process had run a model, and nothing was recorded");
         if (timeout_s > 0 && (double)(now_ns - begin_ns) * 1e-9 >= timeout_s)
             return ifg_fail(err, IFG_NOT_FOUND,
-                            "no process created a session of ONNX Runtime within %g s, and nothing "
-                            "was recorded",
+                            "no process created a session of " RUNTIMES_WATCHED
+                            " within %g s, and nothing was recorded",
                             timeout_s);
         /* Probes do not wake anybody for a single call: while there are some, look often. */
         poll(polled, 2, watches ? PAUSE_MS : 5 * PAUSE_MS);

@@ -10,6 +10,7 @@
 #include "collect/ort_attach/libraries.h"
 #include "record/process.h"
 #include "record/program.h"
+#include "runtimes/runtimes.h"
 #include "system/maps.h"
 
 #define SEARCH_BYTES (1ull << 30)
@@ -19,14 +20,12 @@ enum seen { SEEN_NOTHING, SEEN_LIBRARY, SEEN_PYTHON };
 static enum seen seen_in(const char *path, const char **out_name)
 {
     const char *name = strrchr(path, '/') + 1; /* files have absolute paths */
+    bool is_module;
 
     *out_name = name;
-    if (strncmp(name, "onnxruntime_pybind11_state", 26) == 0)
-        return SEEN_PYTHON;
-    if (strncmp(name, "libonnxruntime", 14) == 0 && strstr(name, ".so") &&
-        !strstr(name, "_providers_"))
-        return SEEN_LIBRARY;
-    return SEEN_NOTHING;
+    if (!runtime_of_file(name, &is_module))
+        return SEEN_NOTHING;
+    return is_module ? SEEN_PYTHON : SEEN_LIBRARY;
 }
 
 static enum seen look_at_mappings(pid_t pid, char *out_name, size_t size)
@@ -84,9 +83,9 @@ static void explain_python(const struct process_info *info, char *out, size_t si
         break;
     default:
         snprintf(out, size,
-                 "%.64s imported onnxruntime without our import hook; does it change "
+                 "%.64s imported %s without our import hook; does it change "
                  "PYTHONPATH?",
-                 process_short_name(info));
+                 process_short_name(info), runtime_ort->package);
     }
 }
 
@@ -143,11 +142,22 @@ static bool is_ourselves(const char *path)
            ours.st_dev == other.st_dev && ours.st_ino == other.st_ino;
 }
 
+/* A runtime that is linked into it statically. */
+static bool has_inside(const char *path, uint64_t *budget)
+{
+    for (size_t i = 0; i < runtime_count; i++) {
+        size_t count = 0;
+
+        while (runtimes[i].marks && runtimes[i].marks[count])
+            count++;
+        if (count && program_contains(path, runtimes[i].marks, count, budget))
+            return true;
+    }
+    return false;
+}
+
 bool runtime_explain(const struct runtime_watch *watch, char *out, size_t size)
 {
-    /* The name of a class, as the compiler writes it down, and of a file, for messages. */
-    static const char *const marks[] = { "N11onnxruntime16InferenceSessionE",
-                                         "core/session/inference_session.cc" };
     uint64_t budget = SEARCH_BYTES;
 
     if (watch->sight_count) {
@@ -157,8 +167,7 @@ bool runtime_explain(const struct runtime_watch *watch, char *out, size_t size)
     for (size_t i = 0; i < watch->program_count; i++) {
         const char *slash = strrchr(watch->programs[i], '/');
 
-        if (is_ourselves(watch->programs[i]) ||
-            !program_contains(watch->programs[i], marks, sizeof marks / sizeof marks[0], &budget))
+        if (is_ourselves(watch->programs[i]) || !has_inside(watch->programs[i], &budget))
             continue;
         snprintf(out, size, "it is statically linked into the program (%.128s)%s",
                  slash ? slash + 1 : watch->programs[i],

@@ -21,6 +21,7 @@
 #include "record/process.h"
 #include "record/program.h"
 #include "record/redact.h"
+#include "runtimes/runtimes.h"
 #include "trace/keys.h"
 #include "wire/wire.h"
 
@@ -241,7 +242,7 @@ static enum ifg_status explain(const struct session *session, const struct proce
         return ifg_fail(err, region, "%s", region_error->message);
     return ifg_fail(
         err, IFG_NOT_FOUND,
-        "process %d (%s) does not carry libinferogram and has not loaded ONNX Runtime: "
+        "process %d (%s) does not carry libinferogram and has not loaded " RUNTIMES_WATCHED ": "
         "there is nothing to record in it but its call stacks (--sample). Start it with "
         "'inferogram record -- %s ...', wait for a program with --next, or see 'inferogram ls'",
         (int)info->pid, name, name);
@@ -400,9 +401,11 @@ static void write_instruments(struct session *session)
         return;
     else if (session->options->hook == SESSION_HOOK_NONE)
         reason = "--hook none was given";
-    instruments_report(instruments, session->recording.sink.writer, "ONNX Runtime",
-                       *reason ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF,
-                       *reason ? reason : "no process used it");
+    for (size_t i = 0; i < runtime_count; i++)
+        if (!runtimes[i].probes)
+            instruments_report(instruments, session->recording.sink.writer, runtimes[i].name,
+                               *reason ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF,
+                               *reason ? reason : "no process used it");
 }
 
 static void write_ending(struct session *session)

@@ -12,6 +12,7 @@
 #include "analyze/findings/findings_internal.h"
 #include "base/alloc.h"
 #include "base/array.h"
+#include "runtimes/runtimes.h"
 
 static const struct finding_rule rules[] = {
     { "ep-fallback", rule_ep_fallback },
@@ -182,8 +183,7 @@ size_t finding_loads(const struct ml_input *input, const struct ml_net *net, str
 
 bool finding_is_ort(const struct ml_net *net)
 {
-    return strncasecmp(net->net->runtime, "ONNX Runtime", 12) == 0 ||
-           strncasecmp(net->net->runtime, "onnxruntime", 11) == 0;
+    return runtime_called(net->net->runtime) == runtime_ort;
 }
 
 static size_t rule_number(const struct finding *finding)

@@ -13,6 +13,7 @@
 #include "collect/ort_attach/libraries.h"
 #include "record/hold.h"
 #include "record/sources/sources.h"
+#include "runtimes/runtimes.h"
 
 struct attached {
     struct recording *recording;
@@ -220,7 +221,7 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     (void)err;
     ort_attach_finish(attached->attach);
     if (attached->saw_python && !instruments_have_runtime(&recording->result->instruments))
-        sink_instrument(&recording->sink, "onnxruntime (Python)", TRACE_INSTRUMENT_UNAVAILABLE,
+        sink_instrument(&recording->sink, runtime_ort->python, TRACE_INSTRUMENT_UNAVAILABLE,
                         python_reason);
     return IFG_OK;
 }
