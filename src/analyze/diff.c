@@ -10,6 +10,7 @@
 #include "analyze/samples.h"
 #include "analyze/perturbed.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #define SEED UINT64_C(0x1f6e0d5c3b2a4978)
 
@@ -164,21 +165,6 @@ static int compare_start(const void *left, const void *right)
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-static int compare_u64(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return a < b ? -1 : a > b;
-}
-
-static double median_of(uint64_t *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare_u64);
-    return count % 2 ? (double)values[count / 2]
-                     : ((double)values[count / 2 - 1] + (double)values[count / 2]) / 2;
-}
-
 /* The occurrences of one row into blocks. durations has room for all of them. */
 static void make_blocks(struct occurrence *occurrences, size_t count, uint64_t *durations,
                         struct diff_side *side, double blocks[DIFF_BLOCKS])
@@ -204,9 +190,9 @@ static void make_blocks(struct occurrence *occurrences, size_t count, uint64_t *
         size_t to = count * (i + 1) / block_count;
 
         /* Nothing is shorter than the clock's grain; a nanosecond stands for zero. */
-        blocks[i] = log(fmax(median_of(durations + from, to - from), 1.0));
+        blocks[i] = log(fmax(ifg_median_u64(durations + from, to - from), 1.0));
     }
-    side->median_ns = median_of(durations, count);
+    side->median_ns = ifg_median_u64(durations, count);
 }
 
 static size_t row_of_slice(const struct comparing *comparing, int side, size_t slice)
@@ -306,19 +292,6 @@ static enum ifg_status fill_side(struct comparing *comparing, int side)
 /* ---- intervals ---------------------------------------------------------------------------------
  */
 
-static double median_of_few(double *values, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        double moving = values[i];
-        size_t j = i;
-
-        for (; j > 0 && values[j - 1] > moving; j--)
-            values[j] = values[j - 1];
-        values[j] = moving;
-    }
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 /* As many blocks as there were, drawn in runs of neighbours, around the end if need be. */
 static double resample(const double *blocks, uint32_t count, uint64_t *random)
 {
@@ -331,7 +304,7 @@ static double resample(const double *blocks, uint32_t count, uint64_t *random)
         for (uint32_t j = 0; j < run && i + j < count; j++)
             drawn[i + j] = blocks[(from + j) % count];
     }
-    return median_of_few(drawn, count);
+    return ifg_median(drawn, count);
 }
 
 static void compare_row(const struct comparing *comparing, size_t index)
@@ -346,7 +319,7 @@ static void compare_row(const struct comparing *comparing, size_t index)
 
     for (int side = 0; side < DIFF_SIDES; side++) {
         memcpy(copy, comparing->blocks[side][index], sizeof copy);
-        medians[side] = median_of_few(copy, row->side[side].blocks);
+        medians[side] = ifg_median(copy, row->side[side].blocks);
     }
     change = medians[DIFF_B] - medians[DIFF_A];
     for (size_t i = 0; i < DIFF_RESAMPLES; i++) {
@@ -362,8 +335,8 @@ static void compare_row(const struct comparing *comparing, size_t index)
     samples_sort(values, DIFF_RESAMPLES);
     row->compared = true;
     row->change = expm1(change);
-    row->low = expm1(samples_quantile(values, DIFF_RESAMPLES, 0.025, SAMPLES_LINEAR));
-    row->high = expm1(samples_quantile(values, DIFF_RESAMPLES, 0.975, SAMPLES_LINEAR));
+    row->low = expm1(ifg_quantile_sorted(values, DIFF_RESAMPLES, 0.025, IFG_QUANTILE_LINEAR));
+    row->high = expm1(ifg_quantile_sorted(values, DIFF_RESAMPLES, 0.975, IFG_QUANTILE_LINEAR));
     if (spread > 0)
         row->p = erfc(fabs(change) / spread / sqrt(2));
     else
@@ -481,7 +454,7 @@ static enum ifg_status judge_all(struct comparing *comparing)
     }
     if (!status && count) {
         samples_sort(changes, count);
-        diff->common_change = samples_quantile(changes, count, 0.5, SAMPLES_LINEAR);
+        diff->common_change = ifg_quantile_sorted(changes, count, 0.5, IFG_QUANTILE_LINEAR);
     }
     ifg_free(changes);
     if (!status)

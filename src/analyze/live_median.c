@@ -10,6 +10,7 @@
 
 #include "analyze/live_internal.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #define SHARE_BITS  6u
 #define SHARE       (1u << SHARE_BITS)
@@ -91,14 +92,6 @@ bool live_distribution_add(struct live_distribution *distribution, uint64_t dura
     return true;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 /* Of the kept ones from a second on. */
 static double exact_median(const struct live_distribution *distribution, int64_t from)
 {
@@ -109,10 +102,7 @@ static double exact_median(const struct live_distribution *distribution, int64_t
     for (size_t i = 0; i < held; i++)
         if (distribution->kept[i].second >= from)
             values[count++] = distribution->kept[i].duration_ns;
-    if (!count)
-        return NAN;
-    qsort(values, count, sizeof values[0], by_size);
-    return ((double)values[(count - 1) / 2] + (double)values[count / 2]) / 2;
+    return ifg_median_u64(values, count);
 }
 
 static double cell_median(const uint64_t *cells, uint64_t count)

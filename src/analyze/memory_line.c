@@ -6,6 +6,7 @@
 
 #include "analyze/memory_internal.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #define BLOCK         64u
 #define FINE_NAME     "resident bytes"
@@ -85,10 +86,8 @@ static enum ifg_status find_resolution(struct memory_line *line)
     line->resolution_ns = SECOND_NS;
     for (size_t i = 1; i < line->count; i++)
         steps[i - 1] = line->looks[i].ns - line->looks[i - 1].ns;
-    if (line->count > 1) {
-        qsort(steps, line->count - 1, sizeof *steps, by_number);
-        line->resolution_ns = steps[(line->count - 1) / 2];
-    }
+    if (line->count > 1)
+        line->resolution_ns = (uint64_t)ifg_median_u64(steps, line->count - 1);
     ifg_free(steps);
     return IFG_OK;
 }

@@ -9,6 +9,7 @@
 #include "analyze/samples_internal.h"
 #include "base/alloc.h"
 #include "base/convert.h"
+#include "base/quantile.h"
 
 const double samples_quantiles[SAMPLES_QUANTILES] = { 0.5, 0.9, 0.95, 0.99, 0.999 };
 
@@ -38,71 +39,6 @@ void samples_sort(double *values, size_t count)
 {
     if (count > 1)
         qsort(values, count, sizeof *values, compare_double);
-}
-
-double samples_quantile(const double *sorted, size_t count, double q, enum samples_rule rule)
-{
-    double rank;
-    size_t below, above;
-
-    if (!count)
-        return NAN;
-    if (rule == SAMPLES_NEAREST) {
-        rank = floor((double)count * q);
-        below = rank > 0 ? (size_t)rank : 0;
-        return sorted[below < count ? below : count - 1];
-    }
-    rank = q * (double)(count - 1);
-    below = (size_t)rank;
-    if (below >= count - 1)
-        return sorted[count - 1];
-    above = below + 1;
-    return sorted[below] + (rank - (double)below) * (sorted[above] - sorted[below]);
-}
-
-/* Puts the value of this rank where sorting would put it, smaller ones before it (Wirth's form of
- * Hoare's selection). */
-static double select_rank(double *values, ptrdiff_t count, ptrdiff_t rank)
-{
-    ptrdiff_t low = 0, high = count - 1;
-
-    while (low < high) {
-        double pivot = values[rank];
-        ptrdiff_t i = low, j = high;
-
-        do {
-            while (values[i] < pivot)
-                i++;
-            while (pivot < values[j])
-                j--;
-            if (i <= j) {
-                double moving = values[i];
-
-                values[i++] = values[j];
-                values[j--] = moving;
-            }
-        } while (i <= j);
-        if (j < rank)
-            low = i;
-        if (rank < i)
-            high = j;
-    }
-    return values[rank];
-}
-
-double samples_median(double *values, size_t count)
-{
-    double upper, lower;
-
-    if (!count)
-        return NAN;
-    upper = select_rank(values, (ptrdiff_t)count, (ptrdiff_t)(count / 2));
-    if (count % 2)
-        return upper;
-    lower = values[0];
-    for (size_t i = 1; i < count / 2; i++)
-        lower = values[i] > lower ? values[i] : lower;
-    return lower + 0.5 * (upper - lower);
 }
 
 /* ---- binomial tails ----------------------------------------------------------------------------
@@ -312,7 +248,7 @@ double samples_student(double chance, size_t freedom)
 /* ---- summaries ---------------------------------------------------------------------------------
  */
 
-enum ifg_status samples_summarize(const double *values, size_t count, enum samples_rule rule,
+enum ifg_status samples_summarize(const double *values, size_t count, enum ifg_quantile_rule rule,
                                   double confidence, struct samples_summary *out_summary,
                                   struct ifg_error *err)
 {
@@ -341,15 +277,15 @@ enum ifg_status samples_summarize(const double *values, size_t count, enum sampl
     out_summary->min = sorted[0];
     out_summary->max = sorted[count - 1];
     for (int i = 0; i < SAMPLES_QUANTILES; i++) {
-        out_summary->p[i] = samples_quantile(sorted, count, samples_quantiles[i], rule);
+        out_summary->p[i] = ifg_quantile_sorted(sorted, count, samples_quantiles[i], rule);
         out_summary->interval[i] =
             samples_quantile_interval(sorted, count, samples_quantiles[i], confidence);
     }
-    median = samples_quantile(sorted, count, 0.5, SAMPLES_LINEAR);
+    median = ifg_quantile_sorted(sorted, count, 0.5, IFG_QUANTILE_LINEAR);
     for (size_t i = 0; i < count; i++)
         sorted[i] = fabs(sorted[i] - median);
     samples_sort(sorted, count);
-    out_summary->mad = samples_quantile(sorted, count, 0.5, SAMPLES_LINEAR);
+    out_summary->mad = ifg_quantile_sorted(sorted, count, 0.5, IFG_QUANTILE_LINEAR);
     if (out_summary->mad > 0)
         for (size_t i = count; i > 0 && sorted[i - 1] > 14.826 * out_summary->mad; i--)
             out_summary->outliers++;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/quantile.h"
 #include "base/status.h"
 
 #define SAMPLES_RESAMPLES  2000u
@@ -22,15 +23,7 @@ uint64_t samples_random(uint64_t *state);
 /* Below n, by multiplication: (random * n) >> 64. n > 0. */
 uint64_t samples_random_below(uint64_t *state, uint64_t n);
 
-enum samples_rule {
-    SAMPLES_LINEAR,  /* between order statistics, rank (n - 1) q, as numpy's default */
-    SAMPLES_NEAREST, /* element floor(n q) of the sorted values, at most the last */
-};
-
 void samples_sort(double *values, size_t count);
-double samples_quantile(const double *sorted, size_t count, double q, enum samples_rule rule);
-/* Linear rule; reorders the values; NAN for none. Quicker than sorting them. */
-double samples_median(double *values, size_t count);
 
 struct samples_interval {
     bool known;
@@ -63,7 +56,7 @@ struct samples_summary {
     struct samples_interval interval[SAMPLES_QUANTILES];
 };
 /* IFG_INVALID for no values. */
-enum ifg_status samples_summarize(const double *values, size_t count, enum samples_rule rule,
+enum ifg_status samples_summarize(const double *values, size_t count, enum ifg_quantile_rule rule,
                                   double confidence, struct samples_summary *out_summary,
                                   struct ifg_error *err) IFG_MUST_CHECK;
 

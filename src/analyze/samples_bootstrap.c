@@ -11,6 +11,7 @@
 
 #include "analyze/samples_internal.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #define BLOCKS_LEAST 5u      /* of a single process */
 #define VALUES_MOST  200000u /* more are thinned */
@@ -119,8 +120,10 @@ static void percentile_interval(const struct drawing *drawing, double *resampled
 
     samples_sort(resampled, SAMPLES_RESAMPLES);
     out_interval->known = true;
-    out_interval->low = samples_quantile(resampled, SAMPLES_RESAMPLES, tail, SAMPLES_LINEAR);
-    out_interval->high = samples_quantile(resampled, SAMPLES_RESAMPLES, 1 - tail, SAMPLES_LINEAR);
+    out_interval->low =
+        ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
+    out_interval->high =
+        ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
 }
 
 static int compare_weighted(const void *left, const void *right)

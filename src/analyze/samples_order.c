@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 double samples_autocorrelation(const double *values, size_t count)
 {
@@ -54,7 +55,7 @@ static bool group_medians(const double *values, size_t count, size_t groups, dou
         size_t to = (size_t)((unsigned __int128)count * (i + 1) / groups);
 
         memcpy(scratch, values + from, (to - from) * sizeof *scratch);
-        out_medians[i] = samples_median(scratch, to - from);
+        out_medians[i] = ifg_median(scratch, to - from);
     }
     ifg_free(scratch);
     return true;
@@ -125,7 +126,7 @@ struct samples_steady samples_find_steady(const double *values, size_t count, do
         size_t first = i < 2 * stride ? 0 : i - 2 * stride;
 
         memcpy(scratch, values + i * step, window * sizeof *scratch);
-        medians[i] = samples_median(scratch, window);
+        medians[i] = ifg_median(scratch, window);
         if (i < 2 * stride)
             continue;
         found.change = windows_apart(medians + first, stride);
@@ -177,13 +178,13 @@ static double noise_of(const double *values, size_t count, double *scratch)
 
         for (size_t i = 0; i < n; i++)
             scratch[i] = values[i + lag] - values[i];
-        middle = samples_median(scratch, n);
+        middle = ifg_median(scratch, n);
         for (size_t i = 0; i < n; i++)
             scratch[i] = fabs(scratch[i] - middle);
-        noise = fmax(noise, 1.4826 * samples_median(scratch, n) / sqrt(2));
+        noise = fmax(noise, 1.4826 * ifg_median(scratch, n) / sqrt(2));
     }
     memcpy(scratch, values, count * sizeof *scratch);
-    median = samples_median(scratch, count);
+    median = ifg_median(scratch, count);
     return fmax(noise, CHANGE_FLOOR * fabs(median));
 }
 
@@ -224,8 +225,8 @@ static double rest_autocorrelation(struct segmenting *work, const struct segment
     double medians[2];
 
     memcpy(work->sorted, work->values + segment->from, n * sizeof *work->sorted);
-    medians[0] = samples_median(work->sorted, left);
-    medians[1] = samples_median(work->sorted + left, n - left);
+    medians[0] = ifg_median(work->sorted, left);
+    medians[1] = ifg_median(work->sorted + left, n - left);
     for (size_t i = 0; i < n; i++)
         work->sorted[i] = work->values[segment->from + i] - medians[i >= left];
     return samples_autocorrelation(work->sorted, n);

@@ -9,6 +9,7 @@
 #include "analyze/samples_internal.h"
 #include "base/alloc.h"
 #include "base/convert.h"
+#include "base/quantile.h"
 
 #define UNITS_LEAST     6u
 #define PROCESSES_LEAST 2u
@@ -184,11 +185,11 @@ static void bootstrap_pairs(const double *ratios, size_t units, const struct sam
         for (size_t j = 0; j < strata_count; j++)
             for (size_t k = 0; k < strata[j].count; k++)
                 drawn[n++] = ratios[strata[j].first + samples_random_below(&seed, strata[j].count)];
-        resampled[i] = samples_median(drawn, units);
+        resampled[i] = ifg_median(drawn, units);
     }
     samples_sort(resampled, SAMPLES_RESAMPLES);
-    *out_low = samples_quantile(resampled, SAMPLES_RESAMPLES, tail, SAMPLES_LINEAR);
-    *out_high = samples_quantile(resampled, SAMPLES_RESAMPLES, 1 - tail, SAMPLES_LINEAR);
+    *out_low = ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
+    *out_high = ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
 }
 
 enum ifg_status samples_paired_change(const double *a, const double *b, const uint32_t *strata,
@@ -232,7 +233,8 @@ enum ifg_status samples_paired_change(const double *a, const double *b, const ui
         high = fmax(high, exact.high);
     }
     out_change->known = exact.known && units >= UNITS_LEAST;
-    fill_change(out_change, samples_quantile(ratios, units, 0.5, SAMPLES_LINEAR), low, high);
+    fill_change(out_change, ifg_quantile_sorted(ratios, units, 0.5, IFG_QUANTILE_LINEAR), low,
+                high);
 out:
     ifg_free(blocks);
     ifg_free(resampled);
@@ -294,9 +296,9 @@ static double side_middle(struct side *side, uint64_t *random)
             side->drawn[j] =
                 side->values[process->first +
                              (random ? (size_t)samples_random_below(random, process->count) : j)];
-        side->middle[i] = samples_median(side->drawn, process->count);
+        side->middle[i] = ifg_median(side->drawn, process->count);
     }
-    return samples_median(side->middle, side->process_count);
+    return ifg_median(side->middle, side->process_count);
 }
 
 static size_t side_units(const struct side *side)
@@ -345,8 +347,9 @@ static void unpaired_interval(const struct side sides[2], double *resampled, dou
         spread += (resampled[i] - mean) * (resampled[i] - mean);
     spread = hypot(sqrt(spread / (SAMPLES_RESAMPLES - 1)) * factor, unseen);
     samples_sort(resampled, SAMPLES_RESAMPLES);
-    below = middle - samples_quantile(resampled, SAMPLES_RESAMPLES, tail, SAMPLES_LINEAR);
-    above = samples_quantile(resampled, SAMPLES_RESAMPLES, 1 - tail, SAMPLES_LINEAR) - middle;
+    below = middle - ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
+    above =
+        ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR) - middle;
     fill_change(change, middle, middle - hypot(factor * fmax(below, 0), away),
                 middle + hypot(factor * fmax(above, 0), away));
     change->units = units_a < units_b ? units_a : units_b;
@@ -494,7 +497,7 @@ static enum ifg_status find_shift(const double *a, size_t count_a, const double 
         for (size_t i = 0; i < count_a; i++)
             for (size_t j = 0; j < count_b; j++)
                 differences[i * count_b + j] = sorted_b[j] - sorted_a[i];
-        *out_shift = samples_median(differences, count_a * count_b);
+        *out_shift = ifg_median(differences, count_a * count_b);
     }
     ifg_free(sorted_a);
     ifg_free(sorted_b);

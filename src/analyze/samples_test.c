@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "tap.h"
 
 static uint64_t chance = 20;
@@ -60,23 +61,23 @@ static void quantiles(void)
 {
     const double ten[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 
-    CHECK(near(samples_quantile(ten, 10, 0.5, SAMPLES_LINEAR), 5.5));
-    CHECK(near(samples_quantile(ten, 10, 0.9, SAMPLES_LINEAR), 9.1));
-    CHECK(near(samples_quantile(ten, 10, 0.99, SAMPLES_LINEAR), 9.91));
-    CHECK(near(samples_quantile(ten, 10, 0.5, SAMPLES_NEAREST), 6));
-    CHECK(near(samples_quantile(ten, 10, 0.9, SAMPLES_NEAREST), 10));
-    CHECK(near(samples_quantile(ten, 10, 1, SAMPLES_NEAREST), 10));
-    CHECK(near(samples_quantile(ten, 10, 0, SAMPLES_LINEAR), 1));
-    CHECK(near(samples_quantile(ten, 10, 1, SAMPLES_LINEAR), 10));
-    CHECK(near(samples_quantile(ten, 1, 0.999, SAMPLES_LINEAR), 1));
-    CHECK(isnan(samples_quantile(ten, 0, 0.5, SAMPLES_LINEAR)));
+    CHECK(near(ifg_quantile_sorted(ten, 10, 0.5, IFG_QUANTILE_LINEAR), 5.5));
+    CHECK(near(ifg_quantile_sorted(ten, 10, 0.9, IFG_QUANTILE_LINEAR), 9.1));
+    CHECK(near(ifg_quantile_sorted(ten, 10, 0.99, IFG_QUANTILE_LINEAR), 9.91));
+    CHECK(near(ifg_quantile_sorted(ten, 10, 0.5, IFG_QUANTILE_NEAREST), 6));
+    CHECK(near(ifg_quantile_sorted(ten, 10, 0.9, IFG_QUANTILE_NEAREST), 10));
+    CHECK(near(ifg_quantile_sorted(ten, 10, 1, IFG_QUANTILE_NEAREST), 10));
+    CHECK(near(ifg_quantile_sorted(ten, 10, 0, IFG_QUANTILE_LINEAR), 1));
+    CHECK(near(ifg_quantile_sorted(ten, 10, 1, IFG_QUANTILE_LINEAR), 10));
+    CHECK(near(ifg_quantile_sorted(ten, 1, 0.999, IFG_QUANTILE_LINEAR), 1));
+    CHECK(isnan(ifg_quantile_sorted(ten, 0, 0.5, IFG_QUANTILE_LINEAR)));
 }
 
 static void medians(void)
 {
     double values[400], sorted[400];
 
-    CHECK(isnan(samples_median(values, 0)));
+    CHECK(isnan(ifg_median(values, 0)));
     for (size_t n = 1; n < 400; n += 1 + n / 20)
         for (int kind = 0; kind < 4; kind++) {
             for (size_t i = 0; i < n; i++)
@@ -86,8 +87,8 @@ static void medians(void)
                                         : -(double)i;
             memcpy(sorted, values, sizeof sorted);
             samples_sort(sorted, n);
-            CHECK(
-                near(samples_median(values, n), samples_quantile(sorted, n, 0.5, SAMPLES_LINEAR)));
+            CHECK(near(ifg_median(values, n),
+                       ifg_quantile_sorted(sorted, n, 0.5, IFG_QUANTILE_LINEAR)));
         }
 }
 
@@ -193,7 +194,7 @@ static void summaries(void)
     struct samples_summary summary;
     struct ifg_error err;
 
-    REQUIRE(samples_summarize(values, 5, SAMPLES_LINEAR, 0.95, &summary, &err) == IFG_OK);
+    REQUIRE(samples_summarize(values, 5, IFG_QUANTILE_LINEAR, 0.95, &summary, &err) == IFG_OK);
     CHECK_UINT(summary.count, 5);
     CHECK(near(summary.mean, 22));
     CHECK(near(summary.sd, sqrt((19 * 19 + 21 * 21 + 20 * 20 + 18 * 18 + 78 * 78) / 4.0)));
@@ -205,11 +206,12 @@ static void summaries(void)
     CHECK_UINT(summary.outliers, 1);
     CHECK(!summary.interval[SAMPLES_P50].known);
     CHECK_UINT(summary.interval[SAMPLES_P50].needs, 6);
-    REQUIRE(samples_summarize(values, 1, SAMPLES_NEAREST, 0.95, &summary, &err) == IFG_OK);
+    REQUIRE(samples_summarize(values, 1, IFG_QUANTILE_NEAREST, 0.95, &summary, &err) == IFG_OK);
     CHECK(summary.sd == 0 && summary.mad == 0 && summary.outliers == 0);
-    CHECK_INT(samples_summarize(values, 0, SAMPLES_LINEAR, 0.95, &summary, &err), IFG_INVALID);
+    CHECK_INT(samples_summarize(values, 0, IFG_QUANTILE_LINEAR, 0.95, &summary, &err), IFG_INVALID);
     ifg_alloc_fail_after(0);
-    CHECK_INT(samples_summarize(values, 5, SAMPLES_LINEAR, 0.95, &summary, &err), IFG_NO_MEMORY);
+    CHECK_INT(samples_summarize(values, 5, IFG_QUANTILE_LINEAR, 0.95, &summary, &err),
+              IFG_NO_MEMORY);
 }
 
 /* ---- bootstrap ---- */
@@ -251,14 +253,14 @@ static void plain_bootstrap(uint64_t seed, size_t processes, double *out_low, do
             }
         }
         samples_sort(drawn, n);
-        medians[r] = samples_quantile(drawn, n, 0.5, SAMPLES_LINEAR);
+        medians[r] = ifg_quantile_sorted(drawn, n, 0.5, IFG_QUANTILE_LINEAR);
     }
     samples_sort(medians, SAMPLES_RESAMPLES);
     /* Student's t at 2.5 %, from a table: of 4 processes, of 6 blocks. */
     point = processes > 1 ? 3.182446305284263 * sqrt(4 / 3.0) : 2.570581835636314 * sqrt(6 / 5.0);
     tail = erfc(point / sqrt(2)) / 2;
-    *out_low = samples_quantile(medians, SAMPLES_RESAMPLES, tail, SAMPLES_LINEAR);
-    *out_high = samples_quantile(medians, SAMPLES_RESAMPLES, 1 - tail, SAMPLES_LINEAR);
+    *out_low = ifg_quantile_sorted(medians, SAMPLES_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
+    *out_high = ifg_quantile_sorted(medians, SAMPLES_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
 }
 
 static void hierarchical_bootstrap(void)

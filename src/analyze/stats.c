@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #define NO_GROUP  UINT32_MAX
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -51,12 +52,6 @@ struct group_rest {
 };
 
 /* The ranks of a percentile and how far it lies between them. */
-struct ranks {
-    uint64_t low;
-    uint64_t high;
-    double part;
-};
-
 struct gathering {
     const struct timeline *timeline;
     const struct stats_options *options;
@@ -81,36 +76,9 @@ static uint32_t cell_of(uint64_t value)
            (uint32_t)((value >> (exponent - CELL_BITS)) & ((1u << CELL_BITS) - 1));
 }
 
-static struct ranks ranks_of(uint64_t count, double p, enum stats_percentile how)
-{
-    struct ranks ranks;
-
-    if (how == STATS_NEAREST) {
-        uint64_t at = (uint64_t)((double)count * p);
-
-        ranks.low = ranks.high = at < count ? at : count - 1;
-        ranks.part = 0;
-    } else {
-        double at = (double)(count - 1) * p;
-
-        ranks.low = (uint64_t)at;
-        ranks.high = ranks.low + 1 < count ? ranks.low + 1 : ranks.low;
-        ranks.part = at - (double)ranks.low;
-    }
-    return ranks;
-}
-
 static double between(uint64_t low, uint64_t high, double part)
 {
     return (double)low + ((double)high - (double)low) * part;
-}
-
-double stats_percentile_of(const uint64_t *sorted, size_t count, double p,
-                           enum stats_percentile how)
-{
-    struct ranks ranks = ranks_of(count, p, how);
-
-    return between(sorted[ranks.low], sorted[ranks.high], ranks.part);
 }
 
 /* ---- groups ---- */
@@ -452,7 +420,8 @@ static bool is_wanted(const struct gathering *gathering, uint64_t count, uint64_
     bool hit = before == 0 || after == count;
 
     for (int p = 0; p < STATS_PERCENTILES && !hit; p++) {
-        struct ranks ranks = ranks_of(count, wanted[p], gathering->options->percentile);
+        struct ifg_quantile_ranks ranks =
+            ifg_quantile_ranks(count, wanted[p], gathering->options->percentile);
 
         hit = (ranks.low >= before && ranks.low < after) ||
               (ranks.high >= before && ranks.high < after);
@@ -626,7 +595,8 @@ static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range
     if (group->count) {
         row->mean_ns = (double)group->total / (double)group->count;
         for (int p = 0; p < STATS_PERCENTILES; p++) {
-            struct ranks ranks = ranks_of(group->count, wanted[p], gathering->options->percentile);
+            struct ifg_quantile_ranks ranks =
+                ifg_quantile_ranks(group->count, wanted[p], gathering->options->percentile);
 
             row->percentile_ns[p] = between(value_at(group, rest, ranks.low),
                                             value_at(group, rest, ranks.high), ranks.part);

@@ -7,7 +7,7 @@
  *   self     duration minus the durations of the slices directly inside
  *   sd       of the sample: divided by n - 1
  *   pXX      linear interpolation between order statistics, rank (n - 1) * p (as numpy's default);
- *            with STATS_NEAREST the element number floor(n * p) of the sorted values, from 0
+ *            with IFG_QUANTILE_NEAREST the element number floor(n * p) of the sorted values, from 0
  *   share    total / length of the time range; threads add up, so it may exceed 1
  * Zero-length slices count like all others. Slices that had not ended are counted apart and are in
  * no sum.
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/quantile.h"
 #include "base/status.h"
 #include "timeline/timeline.h"
 
@@ -31,8 +32,6 @@ enum stats_by {
     STATS_BY_FUNCTION, /* ML events, by model and function */
     STATS_BY_THREAD,   /* outermost slices, by thread */
 };
-
-enum stats_percentile { STATS_LINEAR, STATS_NEAREST };
 
 /* Which slices count. Zero means: no restriction. */
 struct stats_filter {
@@ -47,7 +46,7 @@ struct stats_filter {
 
 struct stats_options {
     enum stats_by by;
-    enum stats_percentile percentile;
+    enum ifg_quantile_rule percentile;
     struct stats_filter filter;
 };
 
@@ -83,9 +82,5 @@ struct stats {
 enum ifg_status stats_create(const struct timeline *timeline, const struct stats_options *options,
                              struct stats **out_stats, struct ifg_error *err) IFG_MUST_CHECK;
 void stats_destroy(struct stats *stats);
-
-/* The percentile of sorted values, by the definition above; count > 0. */
-double stats_percentile_of(const uint64_t *sorted, size_t count, double p,
-                           enum stats_percentile how);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "tap.h"
 #include "trace/writer.h"
 
@@ -161,11 +162,11 @@ static void both_percentiles(void)
 
     for (uint64_t i = 0; i < 100; i++)
         values[i] = i + 1;
-    CHECK(near(stats_percentile_of(values, 100, .99, STATS_LINEAR), 99.01));
-    CHECK(near(stats_percentile_of(values, 100, .99, STATS_NEAREST), 100));
-    CHECK(near(stats_percentile_of(values, 100, .5, STATS_LINEAR), 50.5));
-    CHECK(near(stats_percentile_of(values, 1, .5, STATS_NEAREST), 1));
-    CHECK(near(stats_percentile_of(values, 1, .999, STATS_LINEAR), 1));
+    CHECK(near(ifg_quantile_sorted_u64(values, 100, .99, IFG_QUANTILE_LINEAR), 99.01));
+    CHECK(near(ifg_quantile_sorted_u64(values, 100, .99, IFG_QUANTILE_NEAREST), 100));
+    CHECK(near(ifg_quantile_sorted_u64(values, 100, .5, IFG_QUANTILE_LINEAR), 50.5));
+    CHECK(near(ifg_quantile_sorted_u64(values, 1, .5, IFG_QUANTILE_NEAREST), 1));
+    CHECK(near(ifg_quantile_sorted_u64(values, 1, .999, IFG_QUANTILE_LINEAR), 1));
 }
 
 static bool is_p1(const char *name, void *user)

@@ -65,6 +65,8 @@ double ifg_quantile_sorted(const double *sorted, size_t count, double q,
     if (!count)
         return NAN;
     ranks = ifg_quantile_ranks(count, q, rule);
+    if (!(ranks.part > 0)) /* nothing between: infinite values stay what they are */
+        return sorted[ranks.low];
     return sorted[ranks.low] + ranks.part * (sorted[ranks.high] - sorted[ranks.low]);
 }
 
@@ -88,12 +90,12 @@ double ifg_quantile(double *values, size_t count, double q)
     if (!count)
         return NAN;
     ranks = ifg_quantile_ranks(count, q, IFG_QUANTILE_LINEAR);
-    low = high = select_double(values, (ptrdiff_t)count, (ptrdiff_t)ranks.low);
-    if (ranks.part > 0) {
-        high = values[ranks.high];
-        for (size_t i = ranks.high + 1; i < count; i++)
-            high = values[i] < high ? values[i] : high;
-    }
+    low = select_double(values, (ptrdiff_t)count, (ptrdiff_t)ranks.low);
+    if (!(ranks.part > 0)) /* nothing between: infinite values stay what they are */
+        return low;
+    high = values[ranks.high];
+    for (size_t i = ranks.high + 1; i < count; i++)
+        high = values[i] < high ? values[i] : high;
     return low + ranks.part * (high - low);
 }
 
@@ -105,12 +107,12 @@ double ifg_quantile_u64(uint64_t *values, size_t count, double q)
     if (!count)
         return NAN;
     ranks = ifg_quantile_ranks(count, q, IFG_QUANTILE_LINEAR);
-    low = high = select_u64(values, (ptrdiff_t)count, (ptrdiff_t)ranks.low);
-    if (ranks.part > 0) {
-        high = values[ranks.high];
-        for (size_t i = ranks.high + 1; i < count; i++)
-            high = values[i] < high ? values[i] : high;
-    }
+    low = select_u64(values, (ptrdiff_t)count, (ptrdiff_t)ranks.low);
+    if (!(ranks.part > 0))
+        return (double)low;
+    high = values[ranks.high];
+    for (size_t i = ranks.high + 1; i < count; i++)
+        high = values[i] < high ? values[i] : high;
     return (double)low + ranks.part * (double)(high - low);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Medians and other quantiles of numbers, in one place: what a median is does not differ from one
- * table to the next. Of no values they are NAN. Values are finite.
+ * table to the next. Of no values they are NAN. None of the values is.
  */
 #ifndef IFG_BASE_QUANTILE_H
 #define IFG_BASE_QUANTILE_H

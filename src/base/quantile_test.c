@@ -12,6 +12,7 @@
 static void both_rules(void)
 {
     static const double ten[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+    double endless[] = { 1, INFINITY, INFINITY };
     static const uint64_t numbers[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 
     CHECK(ifg_quantile_sorted(ten, 10, 0.5, IFG_QUANTILE_LINEAR) == 5.5);
@@ -24,6 +25,8 @@ static void both_rules(void)
     CHECK(ifg_quantile_sorted_u64(numbers, 10, 0.5, IFG_QUANTILE_LINEAR) == 5.5);
     CHECK(ifg_quantile_sorted_u64(numbers, 10, 0.9, IFG_QUANTILE_NEAREST) == 10);
     CHECK(ifg_quantile_sorted_u64(numbers, 1, 0.5, IFG_QUANTILE_NEAREST) == 1);
+    CHECK(isinf(ifg_quantile_sorted(endless, 3, 1, IFG_QUANTILE_LINEAR)));
+    CHECK(isinf(ifg_quantile(endless, 3, 1)));
 }
 
 static void of_nothing_there_is_none(void)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "cli/text.h"
 
 #define LABEL          13 /* columns of what a line is about */
@@ -141,7 +142,7 @@ static double steady_after(const struct bench_row *row)
             values[count++] = (double)row->processes[i].steady_after;
     if (count) {
         samples_sort(values, count);
-        median = samples_quantile(values, count, 0.5, SAMPLES_LINEAR);
+        median = ifg_quantile_sorted(values, count, 0.5, IFG_QUANTILE_LINEAR);
     }
     ifg_free(values);
     return median;
@@ -396,11 +397,13 @@ static void write_open(const struct bench_row *row, struct ifg_bytes *out)
         samples_sort(sorted, row->sample_count);
         line.used = 0;
         add(&line, "p50 %s",
-            time_text(samples_quantile(sorted, row->sample_count, 0.5, SAMPLES_LINEAR), text[0]));
+            time_text(ifg_quantile_sorted(sorted, row->sample_count, 0.5, IFG_QUANTILE_LINEAR),
+                      text[0]));
         add(&line,
             " · p99 %s · max %s (from the moment a query began; latency counts from when it "
             "was due)",
-            time_text(samples_quantile(sorted, row->sample_count, 0.99, SAMPLES_LINEAR), text[1]),
+            time_text(ifg_quantile_sorted(sorted, row->sample_count, 0.99, IFG_QUANTILE_LINEAR),
+                      text[1]),
             time_text(sorted[row->sample_count - 1], text[2]));
         put(out, "service time", &line);
     }

@@ -197,7 +197,7 @@ static void write_json(const struct request *request, const struct stats *stats,
     ifg_json_open(&json, '{');
     ifg_json_put_uint(&json, "schema", 1);
     ifg_json_put_string(&json, "percentile",
-                        request->options.percentile == STATS_LINEAR ? "linear" : "nearest");
+                        request->options.percentile == IFG_QUANTILE_LINEAR ? "linear" : "nearest");
     ifg_json_put_uint(&json, "range_ns", stats->range_ns);
     ifg_json_put_uint(&json, "unfinished", stats->unfinished);
     ifg_json_key(&json, "rows");

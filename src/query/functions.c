@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/quantile.h"
+
 /* Grows in SQLite's memory, so that its limit covers it. */
 struct sample {
     double *values;
@@ -71,70 +73,15 @@ static void percentile_step(sqlite3_context *context, int argc, sqlite3_value **
         sqlite3_result_error_nomem(context);
 }
 
-static void swap(double *a, double *b)
-{
-    double keep = *a;
-
-    *a = *b;
-    *b = keep;
-}
-
-/* Reorders so that values[rank] is what it would be if sorted, with nothing larger before it. */
-static void select_rank(double *values, size_t count, size_t rank)
-{
-    size_t low = 0;
-    size_t high = count; /* one past */
-    uint64_t seed = 0x9e3779b97f4a7c15u;
-
-    while (high - low > 1) {
-        size_t smaller = low; /* values before are below the pivot */
-        size_t larger = high; /* values from here on are above it */
-        size_t at = low;
-        double pivot;
-
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        pivot = values[low + (seed >> 33) % (high - low)];
-        while (at < larger) {
-            if (values[at] < pivot)
-                swap(&values[at++], &values[smaller++]);
-            else if (values[at] > pivot)
-                swap(&values[at], &values[--larger]);
-            else
-                at++;
-        }
-        if (rank < smaller)
-            high = smaller;
-        else if (rank >= larger)
-            low = larger;
-        else
-            return;
-    }
-}
-
 static void percentile_final(sqlite3_context *context)
 {
     struct sample *sample = sqlite3_aggregate_context(context, 0);
-    double rank;
-    size_t below;
-    double value;
 
     if (!sample)
         return;
-    if (sample->count) {
-        rank = sample->p / 100 * (double)(sample->count - 1);
-        below = (size_t)floor(rank);
-        select_rank(sample->values, sample->count, below);
-        value = sample->values[below];
-        if (rank > (double)below && below + 1 < sample->count) {
-            double above = sample->values[below + 1];
-
-            for (size_t i = below + 2; i < sample->count; i++)
-                if (sample->values[i] < above)
-                    above = sample->values[i];
-            value += (above - value) * (rank - (double)below);
-        }
-        sqlite3_result_double(context, value);
-    }
+    if (sample->count)
+        sqlite3_result_double(context,
+                              ifg_quantile(sample->values, sample->count, sample->p / 100));
     sample_fini(sample);
 }
 

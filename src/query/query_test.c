@@ -9,6 +9,7 @@
 
 #include "analyze/stats.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "sample_trace.h"
 #include "tap.h"
 
@@ -89,7 +90,8 @@ static void percentile_is_that_of_sorted_values(void)
         char sql[128];
 
         snprintf(sql, sizeof sql, "SELECT percentile(dur_ns, %g) FROM slice", ps[i]);
-        CHECK(close_to(number(sql), stats_percentile_of(sorted, count, ps[i] / 100, STATS_LINEAR)));
+        CHECK(close_to(number(sql),
+                       ifg_quantile_sorted_u64(sorted, count, ps[i] / 100, IFG_QUANTILE_LINEAR)));
     }
     free(sorted);
     tear_down();

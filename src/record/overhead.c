@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/quantile.h"
 
 #define MS 1000000ull
 
@@ -324,6 +325,6 @@ void overhead_tell(struct overhead *overhead, uint64_t now_ns, struct overhead_r
     low = overhead->slopes[(uint32_t)fmax((count - 1) / 2.0 - away, 0)];
     high = overhead->slopes[(uint32_t)fmin(ceil((count - 1) / 2.0 + away), count - 1.0)];
     out_result->known = true;
-    out_result->pct = 50 * (overhead->slopes[(count - 1) / 2] + overhead->slopes[count / 2]);
+    out_result->pct = 100 * ifg_quantile_sorted(overhead->slopes, count, 0.5, IFG_QUANTILE_LINEAR);
     out_result->error_pct = fmax(100 * high - out_result->pct, out_result->pct - 100 * low);
 }

@@ -8,6 +8,7 @@
 #include "analyze/hot.h"
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/quantile.h"
 #include "server/handler.h"
 #include "server/routes.h"
 #include "server/values.h"
@@ -192,7 +193,7 @@ static void put_rows(struct ifg_json *json, const struct range *range, size_t co
         ifg_json_put_uint(json, "total_ns", row->total_ns);
         ifg_json_put_double(
             json, "median_ns",
-            values_quantile(range->durations[i].values, range->durations[i].count, 0.5));
+            ifg_quantile_u64(range->durations[i].values, range->durations[i].count, 0.5));
         ifg_json_put_uint(json, "max_ns", row->max_ns);
         ifg_json_close(json, '}');
     }
@@ -201,7 +202,7 @@ static void put_rows(struct ifg_json *json, const struct range *range, size_t co
 
 static void put_durations(struct ifg_json *json, const struct durations *durations)
 {
-    double median = values_quantile(durations->values, durations->count, 0.5);
+    double median = ifg_quantile_u64(durations->values, durations->count, 0.5);
     double most = durations->count ? (double)durations->max_ns : NAN;
 
     ifg_json_put_double(json, "median_ns", median);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "server/handler.h"
 #include "server/routes.h"
 #include "server/slices_internal.h"
@@ -230,9 +231,9 @@ void slices_put_same(struct ifg_json *json, const struct same_sums *sums)
     ifg_json_open(json, '{');
     ifg_json_put_uint(json, "n", count);
     ifg_json_put_double(json, "rank", count ? (double)sums->shorter / (double)count : NAN);
-    ifg_json_put_double(json, "median", values_quantile(sums->values, sums->kept, 0.5));
-    ifg_json_put_double(json, "p90", values_quantile(sums->values, sums->kept, 0.9));
-    ifg_json_put_double(json, "p99", values_quantile(sums->values, sums->kept, 0.99));
+    ifg_json_put_double(json, "median", ifg_quantile_u64(sums->values, sums->kept, 0.5));
+    ifg_json_put_double(json, "p90", ifg_quantile_u64(sums->values, sums->kept, 0.9));
+    ifg_json_put_double(json, "p99", ifg_quantile_u64(sums->values, sums->kept, 0.99));
     ifg_json_put_double(json, "min", count ? (double)sums->least_ns : NAN);
     ifg_json_put_double(json, "max", count ? (double)sums->most_ns : NAN);
     put_neighbour(json, "previous", sums->previous);

@@ -9,10 +9,6 @@
 
 #define VALUES_BINS 48u
 
-/* The value at a rank between 0 and 1, by linear interpolation; moves the values around. NAN when
- * there are none. */
-double values_quantile(uint64_t *values, size_t count, double rank);
-
 struct values_bins {
     double from, to;
     bool log;

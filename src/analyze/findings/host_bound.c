@@ -3,6 +3,7 @@
 #include "analyze/findings/findings_internal.h"
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 /* The median gap must be longer than the median inference, and gaps must make up a fifth of the
  * recording. A gap of more than 100 ms is a pause (nothing to do), not steady use. */
@@ -27,7 +28,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
         values[count++] = events->items[i].gap_ns;
         total += (double)events->items[i].gap_ns;
     }
-    gap = ml_median(values, count);
+    gap = ifg_median_u64(values, count);
     if (count < COUNT_LEAST || count * 2 < events->count || !(gap > TIMES_INFERENCE * inference) ||
         total < SHARE_OF_RUN * (double)input->duration_ns)
         return;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "analyze/resources.h"
+#include "base/quantile.h"
 #include "base/status.h"
 #include "timeline/timeline.h"
 
@@ -209,8 +210,5 @@ const char *ml_ep_name(const struct ml_ep *ep, char *out, size_t size);
 
 /* Puts values in order. */
 void ml_sort(uint64_t *values, size_t count);
-
-/* The median; values are put in order. NAN for none. */
-double ml_median(uint64_t *values, size_t count);
 
 #endif

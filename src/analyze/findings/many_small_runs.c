@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 /* A call costs tens of microseconds whatever it computes, so below a millisecond a batch can pay.
  * Back to back: the median gap is not longer than the inference. The model must be worth it: a
@@ -44,7 +45,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
         if (event->gap_ns != UINT64_MAX)
             gaps[gap_count++] = event->gap_ns;
     }
-    gap = ml_median(gaps, gap_count);
+    gap = ifg_median_u64(gaps, gap_count);
     if (known < COUNT_LEAST || (double)ones < BATCH_1 * (double)known ||
         gap_count * 2 < events->count || !(gap <= timing->median_ns) ||
         carries_state(events->items[0].detail))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 /* Any second load is a finding: nothing but a mistake, or a choice that should be known, makes one.
  * How bad it is says the share of the recording that goes into loads after the first. */
@@ -29,7 +30,7 @@ static void look_at(const struct ml_input *input, uint32_t index, struct finding
             total += values[i];
         }
         saved = total - values[0];
-        median = ml_median(values, count);
+        median = ifg_median_u64(values, count);
         share = (double)saved / (double)input->duration_ns;
         finding = finding_add(out,
                               share >= HIGH_SHARE     ? FINDING_HIGH

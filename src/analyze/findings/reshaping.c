@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 /* Specializations inside inferences are certain: from the second on they cost again. Otherwise a
  * shape's first inference is compared with the median of at least three later ones of the same
@@ -46,7 +47,7 @@ static void judge(const struct ml_event *const *runs, size_t count,
         return;
     for (size_t i = 1; i < count; i++)
         values[i - 1] = runs[i]->duration_ns;
-    median = ml_median(values, count - 1);
+    median = ifg_median_u64(values, count - 1);
     if (!(median > 0))
         return;
     ratio = (double)runs[0]->duration_ns / median;
@@ -160,7 +161,7 @@ void rule_reshaping(const struct ml_input *input, struct findings *out)
         if (!compare_shapes(events, &shapes))
             out->status = IFG_NO_MEMORY;
         if (!out->status && shapes.compared >= SHAPES_LEAST) {
-            double ratio = ml_median(shapes.ratios, shapes.compared) / 1000;
+            double ratio = ifg_median_u64(shapes.ratios, shapes.compared) / 1000;
 
             if (ratio >= TIMES_SLOWER &&
                 shapes.lost_ns >= LOST_SHARE * (double)events->timing.total_ns)

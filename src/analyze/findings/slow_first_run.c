@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 /* Noise makes single inferences 1.5 times as long; twice is beyond it. Less than a millisecond no
  * user notices. Steady is the median of at least five later ones with the same shapes. */
@@ -72,7 +73,7 @@ static void judge(const struct ml_events *events, const struct ml_event *const *
     if (later < LATER_LEAST)
         return;
     slow->sessions++;
-    steady = ml_median(values, later);
+    steady = ifg_median_u64(values, later);
     lost = (double)first->duration_ns - steady;
     if ((double)first->duration_ns < TIMES_SLOWER * steady || lost < LEAST_NS)
         return;

@@ -8,6 +8,7 @@
 
 #include "analyze/stats.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 /* Sorting by digits pays from here on. */
 #define DIGITS_LEAST 4096u
@@ -66,14 +67,6 @@ void ml_sort(uint64_t *values, size_t count)
     ifg_free(other);
 }
 
-double ml_median(uint64_t *values, size_t count)
-{
-    if (!count)
-        return NAN;
-    ml_sort(values, count);
-    return stats_percentile_of(values, count, .5, STATS_LINEAR);
-}
-
 bool ml_event_counts(const struct ml_events *events, const struct ml_event *event)
 {
     return !(event->flags & ML_FAILED) &&
@@ -111,7 +104,7 @@ static void take_cost(struct ml_events *events, uint64_t *values)
         if ((events->items[i].flags & (ML_WITH_OPS | ML_FAILED)) == ML_WITH_OPS)
             values[count++] = events->items[i].duration_ns;
     timing->perturbed_cost =
-        timing->median_ns > 0 ? ml_median(values, count) / timing->median_ns - 1 : (double)NAN;
+        timing->median_ns > 0 ? ifg_median_u64(values, count) / timing->median_ns - 1 : (double)NAN;
 }
 
 static void take_times(struct ml_events *events, uint64_t duration_ns, uint64_t *values)
@@ -134,14 +127,15 @@ static void take_times(struct ml_events *events, uint64_t duration_ns, uint64_t 
     timing->share = (double)timing->total_ns / (double)duration_ns;
     if (!count)
         return;
-    timing->median_ns = ml_median(values, count); /* in order now */
+    ml_sort(values, count);
+    timing->median_ns = ifg_quantile_sorted_u64(values, count, .5, IFG_QUANTILE_LINEAR);
     timing->mean_ns = (double)timing->total_ns / (double)count;
     timing->min_ns = (double)values[0];
     timing->max_ns = (double)values[count - 1];
     if (count >= ML_P90_LEAST)
-        timing->p90_ns = stats_percentile_of(values, count, .9, STATS_LINEAR);
+        timing->p90_ns = ifg_quantile_sorted_u64(values, count, .9, IFG_QUANTILE_LINEAR);
     if (count >= ML_P99_LEAST)
-        timing->p99_ns = stats_percentile_of(values, count, .99, STATS_LINEAR);
+        timing->p99_ns = ifg_quantile_sorted_u64(values, count, .99, IFG_QUANTILE_LINEAR);
     take_cost(events, values);
 }
 

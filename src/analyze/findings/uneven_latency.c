@@ -8,6 +8,7 @@
 
 #include "analyze/stats.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 /* p99 of fewer than 200 is one or two values. A shared machine easily gives twice the median; three
  * times is what users feel. Below 100 us apart it is the scheduler's business. The first inference
@@ -93,8 +94,8 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
         for (size_t i = 1; i < events->count; i++)
             if (events->items[i].detail == shapes && ml_event_counts(events, &events->items[i]))
                 values[count++] = events->items[i].duration_ns;
-        percentiles[0] = ml_median(values, count);
-        percentiles[1] = count ? stats_percentile_of(values, count, .99, STATS_LINEAR) : NAN;
+        percentiles[0] = ifg_median_u64(values, count);
+        percentiles[1] = ifg_quantile_u64(values, count, .99);
         if (count >= COUNT_LEAST && percentiles[0] > 0 &&
             percentiles[1] >= TIMES_SLOWER * percentiles[0] &&
             percentiles[1] - percentiles[0] >= LEAST_NS)

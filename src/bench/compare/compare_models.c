@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 
 #define ALONE_RUNS 10u
 #define ALONE_S    1.0
@@ -261,7 +262,7 @@ static double about(const struct runner_samples *samples)
     for (size_t i = samples->count > 1; i < samples->count && count < ALONE_RUNS; i++)
         times[count++] = MS * (double)(samples->end_ns[i] - samples->start_ns[i]);
     samples_sort(times, count);
-    return samples_quantile(times, count, 0.5, SAMPLES_LINEAR);
+    return ifg_quantile_sorted(times, count, 0.5, IFG_QUANTILE_LINEAR);
 }
 
 static enum ifg_status run_alone(struct model_job *job, struct contender *contender,
@@ -412,7 +413,7 @@ static enum ifg_status finish_row(struct contender *contender, uint64_t seed, st
 
     if (!contender->sample_count)
         return IFG_OK;
-    status = samples_summarize(contender->samples_ms, contender->sample_count, SAMPLES_LINEAR,
+    status = samples_summarize(contender->samples_ms, contender->sample_count, IFG_QUANTILE_LINEAR,
                                SAMPLES_CONFIDENCE, &row->summary, err);
     if (!status)
         status = samples_median_interval(contender->samples_ms, contender->sample_count,
@@ -450,7 +451,8 @@ static enum ifg_status judge_machine(struct model_job *job, struct ifg_error *er
         sorted[i] = (double)references[i];
     }
     samples_sort(sorted, job->seen_count);
-    usual = job->seen_count ? samples_quantile(sorted, job->seen_count, 0.5, SAMPLES_LINEAR) : 0;
+    usual = job->seen_count ? ifg_quantile_sorted(sorted, job->seen_count, 0.5, IFG_QUANTILE_LINEAR)
+                            : 0;
     for (size_t i = 0; i < job->seen_count; i++) {
         const struct seen_block *seen = &job->seen[i];
 

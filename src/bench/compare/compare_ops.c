@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/compare/compare_internal.h"
 
 #define ROUNDS_LEAST 8u
@@ -89,15 +90,6 @@ static double find_ms(const struct recordings *side, size_t round, const char *n
     return op ? op->p50_ms : NAN;
 }
 
-static double median_of(const double *values, size_t count)
-{
-    double sorted[ROUNDS_MOST];
-
-    memcpy(sorted, values, count * sizeof *sorted);
-    samples_sort(sorted, count);
-    return count ? samples_quantile(sorted, count, 0.5, SAMPLES_LINEAR) : NAN;
-}
-
 /* One node on both sides over all rounds; b_name NULL: it is gone there. */
 static enum ifg_status compare_node(const struct recordings *a, const char *a_name,
                                     const struct recordings *b, const char *b_name, uint64_t seed,
@@ -117,8 +109,8 @@ static enum ifg_status compare_node(const struct recordings *a, const char *a_na
         op->a_ms = find_ms(a, 0, a_name);
         return IFG_OK;
     }
-    op->a_ms = median_of(a_ms, units);
-    op->b_ms = median_of(b_ms, units);
+    op->a_ms = ifg_median_of_copy(a_ms, units);
+    op->b_ms = ifg_median_of_copy(b_ms, units);
     return samples_paired_change(a_ms, b_ms, NULL, units, CONFIDENCE, seed, &op->change, err);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/compare/compare_models.h"
 
 #define TURN_BLOCKS 5u /* of a process that is one unit */
@@ -183,7 +184,7 @@ static enum ifg_status one_turn(struct model_job *job, size_t row, double *out_m
         return status;
     job->compare->processes++;
     samples_sort(medians, TURN_BLOCKS);
-    *out_ms = samples_quantile(medians, TURN_BLOCKS, 0.5, SAMPLES_LINEAR);
+    *out_ms = ifg_quantile_sorted(medians, TURN_BLOCKS, 0.5, IFG_QUANTILE_LINEAR);
     return IFG_OK;
 }
 

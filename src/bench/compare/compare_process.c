@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/quantile.h"
 #include "bench/compare/compare_models.h"
 
 #define WARMUP_LEAST   10u
@@ -110,12 +111,6 @@ static double *times_of(const struct runner_samples *samples, size_t from)
     return times;
 }
 
-static double median_of(double *values, size_t count)
-{
-    samples_sort(values, count);
-    return samples_quantile(values, count, 0.5, SAMPLES_LINEAR);
-}
-
 /* ---- warm-up ---- */
 
 /* So many that a block takes 20 ms, at least 5, and each input set as often as the others. */
@@ -128,7 +123,7 @@ static enum ifg_status choose_block(struct model_job *job, struct contender *con
 
     if (!times)
         return ifg_fail_no_memory(err, NULL);
-    wanted = ceil(BLOCK_MS / fmax(median_of(times, samples->count - samples->count / 2), MS));
+    wanted = ceil(BLOCK_MS / fmax(ifg_median(times, samples->count - samples->count / 2), MS));
     ifg_free(times);
     wanted = fmin(fmax(wanted, BLOCK_LEAST), BLOCK_MOST);
     if (sets > 1 && sets <= BLOCK_MOST)
@@ -229,7 +224,7 @@ enum ifg_status process_block(struct model_job *job, struct contender *contender
             status = ifg_fail_no_memory(err, NULL);
     }
     if (!status)
-        *out_ms = median_of(times, samples.count);
+        *out_ms = ifg_median(times, samples.count);
     ifg_free(times);
     runner_samples_fini(&samples);
     return status;

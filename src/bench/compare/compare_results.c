@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/compare/compare_internal.h"
 
 #define FOREIGN_BLOCKS 20u
@@ -21,14 +22,6 @@ static void side_fini(struct side *side)
 {
     ifg_free(side->unit_ms);
     ifg_free(side->process);
-}
-
-static double median_of(double *values, size_t count)
-{
-    if (!count)
-        return NAN;
-    samples_sort(values, count);
-    return samples_quantile(values, count, 0.5, SAMPLES_LINEAR);
 }
 
 /* A foreign document has no blocks: neighbours are taken together. */
@@ -62,13 +55,13 @@ static enum ifg_status side_init(const struct bench_row *row, struct side *out,
         if (!block.count)
             continue;
         memcpy(sorted, row->samples_ms + block.first, block.count * sizeof *sorted);
-        out->unit_ms[out->count] = median_of(sorted, block.count);
+        out->unit_ms[out->count] = ifg_median(sorted, block.count);
         out->process[out->count++] = block.process;
     }
     for (size_t i = 0; i < row->block_count && references < row->sample_count; i++)
         if (row->blocks[i].reference_ms > 0)
             sorted[references++] = row->blocks[i].reference_ms;
-    out->reference_ms = median_of(sorted, references);
+    out->reference_ms = ifg_median(sorted, references);
     ifg_free(sorted);
     return IFG_OK;
 }

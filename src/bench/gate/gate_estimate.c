@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/gate/gate_internal.h"
 
 #define PROCESSES_TRIED 256u /* of more, one does not weigh much */
@@ -176,7 +177,7 @@ static enum ifg_status by_process(const struct gate_budget *budget, const struct
     samples_sort(values, count);
     least = values[0];
     most = values[count - 1];
-    median = samples_quantile(values, count, 0.5, SAMPLES_LINEAR);
+    median = ifg_quantile_sorted(values, count, 0.5, IFG_QUANTILE_LINEAR);
     gate_by_order(values, count, 0.5, budget->at_least, budget->limit, alpha, &ends);
     ifg_free(values);
     out->value = median;

@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/quantile.h"
 #include "bench/gate/gate_internal.h"
 
 #define DEPTH_MAX   64
@@ -482,13 +483,6 @@ void gate_history_destroy(struct gate_history *history)
 
 /* ---- drift ---- */
 
-static double median_of(const double *values, size_t count, double *scratch)
-{
-    memcpy(scratch, values, count * sizeof *scratch);
-    samples_sort(scratch, count);
-    return samples_quantile(scratch, count, 0.5, SAMPLES_LINEAR);
-}
-
 enum ifg_status gate_history_drift(const struct gate_history *history, int series,
                                    struct gate_drift *out_drift, struct ifg_error *err)
 {
@@ -524,7 +518,8 @@ enum ifg_status gate_history_drift(const struct gate_history *history, int serie
         size_t from = i ? points[i - 1] : 0;
         size_t to = i < changes ? points[i] : count;
 
-        levels[i] = median_of(values + from, to - from, scratch);
+        memcpy(scratch, values + from, (to - from) * sizeof *scratch);
+        levels[i] = ifg_median(scratch, to - from);
     }
     /* Back over all steps in the direction of the last one. */
     at = changes;

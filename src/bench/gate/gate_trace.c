@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/gate/gate_internal.h"
 
 #define BLOCKS      40 /* neighbouring events are alike, so they are drawn together */
@@ -262,7 +263,7 @@ static enum ifg_status by_neighbours(const struct gate_budget *budget, const dou
     }
     for (size_t i = 0; i < count; i++)
         mean += in_order[i] / (double)count;
-    out->value = median ? samples_quantile(sorted, count, 0.5, SAMPLES_LINEAR) : mean;
+    out->value = median ? ifg_quantile_sorted(sorted, count, 0.5, IFG_QUANTILE_LINEAR) : mean;
     status = gate_by_blocks(in_order, count, blocks, block_count, median, alpha, seed, out, err);
     if (!status && !out->low_known && median) {
         gate_by_order(sorted, count, 0.5, budget->at_least, budget->limit, alpha, out);
@@ -315,7 +316,8 @@ static enum ifg_status estimate(const struct gate_budget *budget, const struct f
         status = by_neighbours(budget, in_order, sorted, count, alpha, seed, out, err);
         break;
     default:
-        out->value = samples_quantile(sorted, count, quantiles[budget->stat], SAMPLES_LINEAR);
+        out->value =
+            ifg_quantile_sorted(sorted, count, quantiles[budget->stat], IFG_QUANTILE_LINEAR);
         gate_by_order(sorted, count, quantiles[budget->stat], budget->at_least, budget->limit,
                       alpha, out);
     }

@@ -12,6 +12,7 @@
 
 #include "analyze/samples.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/machine/trust_internal.h"
 
 #define MISSING UINT64_MAX
@@ -340,10 +341,10 @@ static double reference_drift(const struct trust_work *work)
         if (work->reference_ns[i])
             sorted[count++] = (double)work->reference_ns[i];
     samples_sort(sorted, count);
-    middle = count ? samples_quantile(sorted, count, 0.5, SAMPLES_LINEAR) : 0;
+    middle = count ? ifg_quantile_sorted(sorted, count, 0.5, IFG_QUANTILE_LINEAR) : 0;
     if (count >= 2 && middle > 0)
-        drift = (samples_quantile(sorted, count, 0.9, SAMPLES_LINEAR) -
-                 samples_quantile(sorted, count, 0.1, SAMPLES_LINEAR)) /
+        drift = (ifg_quantile_sorted(sorted, count, 0.9, IFG_QUANTILE_LINEAR) -
+                 ifg_quantile_sorted(sorted, count, 0.1, IFG_QUANTILE_LINEAR)) /
                 middle;
     ifg_free(sorted);
     return drift;

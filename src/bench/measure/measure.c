@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/quantile.h"
 #include "bench/measure/measure_internal.h"
 
 #define LIVE_SAMPLES_MAX 1000000u /* of one second */
@@ -114,8 +115,8 @@ static void end_second(struct measurement *all, uint64_t now)
 
     if (live->count) {
         samples_sort(live->times_ms, live->count);
-        line.p50_ms = samples_quantile(live->times_ms, live->count, 0.5, SAMPLES_LINEAR);
-        line.p99_ms = samples_quantile(live->times_ms, live->count, 0.99, SAMPLES_LINEAR);
+        line.p50_ms = ifg_quantile_sorted(live->times_ms, live->count, 0.5, IFG_QUANTILE_LINEAR);
+        line.p99_ms = ifg_quantile_sorted(live->times_ms, live->count, 0.99, IFG_QUANTILE_LINEAR);
         line.max_ms = live->times_ms[live->count - 1];
     }
     all->options->live(&line, all->options->user);
@@ -375,14 +376,6 @@ static enum ifg_status run_rounds(struct measurement *all, struct ifg_error *err
 
 /* ---- finishing ---- */
 
-static int compare_u64(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 static uint64_t usual(const uint64_t *values, size_t count)
 {
     uint64_t *sorted = ifg_alloc(count ? count : 1, sizeof *sorted);
@@ -394,8 +387,7 @@ static uint64_t usual(const uint64_t *values, size_t count)
     for (size_t i = 0; i < count; i++)
         if (values[i])
             sorted[used++] = values[i];
-    qsort(sorted, used, sizeof *sorted, compare_u64);
-    middle = used ? sorted[used / 2] : 0;
+    middle = used ? (uint64_t)ifg_median_u64(sorted, used) : 0;
     ifg_free(sorted);
     return middle;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/convert.h"
+#include "base/quantile.h"
 #include "bench/measure/measure_internal.h"
 #include "bench/measure/rate_search.h"
 
@@ -93,20 +94,6 @@ static void choose_kept(const struct bench_options *options, struct runner_sampl
     *out_first = first;
 }
 
-static double median_of(const double *values, size_t count)
-{
-    double *sorted = count ? ifg_alloc(count, sizeof *sorted) : NULL;
-    double median = NAN;
-
-    if (sorted) {
-        memcpy(sorted, values, count * sizeof *sorted);
-        samples_sort(sorted, count);
-        median = samples_quantile(sorted, count, 0.5, SAMPLES_LINEAR);
-    }
-    ifg_free(sorted);
-    return median;
-}
-
 /* How long the arrivals took and how long it took to serve them: the randomness of the arrivals is
  * in both, so that only a queue makes a difference. A queue that happens to be there at the end of
  * a short run is not one that grows: those who come last must wait much longer than the first. */
@@ -120,8 +107,8 @@ static void add_spans(struct measure_row *row, const struct runner_samples *samp
         return;
     row->open_runs++;
     row->unserved += samples->unserved;
-    row->queue_grew += third && median_of(latencies + samples->count - third, third) >
-                                    3 * median_of(latencies, third);
+    row->queue_grew += third && ifg_median_of_copy(latencies + samples->count - third, third) >
+                                    3 * ifg_median_of_copy(latencies, third);
     for (size_t i = 0; i < samples->count; i++) {
         uint64_t took = samples->end_ns[i] - samples->start_ns[i];
 
@@ -211,7 +198,7 @@ static enum ifg_status best_service(struct measure_process *process, double *out
     count = process->time_count - from;
     if (!count)
         return ifg_fail(err, IFG_INTERNAL, "no inference was made");
-    *out_ms = fmax(median_of(process->times_ms + from, count), 1e-3);
+    *out_ms = fmax(ifg_median_of_copy(process->times_ms + from, count), 1e-3);
     return IFG_OK;
 }
 
@@ -262,7 +249,8 @@ enum ifg_status measure_finish_open(struct measure_row *row, struct ifg_error *e
         open->late += row->lateness_ms[i] > LATE_MS;
     memcpy(sorted, row->lateness_ms, out->sample_count * sizeof *sorted);
     samples_sort(sorted, out->sample_count);
-    open->lateness_p99_ms = samples_quantile(sorted, out->sample_count, 0.99, SAMPLES_LINEAR);
+    open->lateness_p99_ms =
+        ifg_quantile_sorted(sorted, out->sample_count, 0.99, IFG_QUANTILE_LINEAR);
     ifg_free(sorted);
     return IFG_OK;
 }

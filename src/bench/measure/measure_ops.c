@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/measure/measure_internal.h"
 #include "timeline/timeline.h"
 #include "trace/keys.h"
@@ -219,12 +220,6 @@ static bool gather(struct reading *reading)
     return true;
 }
 
-static double median_in_place(double *values, size_t count)
-{
-    samples_sort(values, count);
-    return samples_quantile(values, count, 0.5, SAMPLES_LINEAR);
-}
-
 static int compare_share(const void *left, const void *right)
 {
     const struct bench_op *a = left;
@@ -277,9 +272,8 @@ static enum ifg_status store(struct reading *reading, struct bench_row *row, str
             return ifg_fail_no_memory(err, NULL);
         op->count = node->count;
         op->total_ms = node->total_ms;
-        op->p50_ms = median_in_place(reading->times_ms + node->first, node->count);
-        op->share =
-            median_in_place(reading->selves_ms + node->first, node->count) * (double)node->count;
+        op->p50_ms = ifg_median(reading->times_ms + node->first, node->count);
+        op->share = ifg_median(reading->selves_ms + node->first, node->count) * (double)node->count;
         sum += op->share;
     }
     for (size_t i = 0; i < row->op_count; i++)

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/convert.h"
+#include "base/quantile.h"
 #include "bench/measure/measure_internal.h"
 
 #define WARMUP_LEAST          10u
@@ -16,20 +17,6 @@
 #define STEADY_TOLERANCE_MOST 0.05
 #define SAMPLES_MOST          (1u << 26)
 #define MS                    1e-6
-
-static double median_of(const double *values, size_t count)
-{
-    double *sorted = count ? ifg_alloc(count, sizeof *sorted) : NULL;
-    double median = NAN;
-
-    if (sorted) {
-        memcpy(sorted, values, count * sizeof *sorted);
-        samples_sort(sorted, count);
-        median = samples_quantile(sorted, count, 0.5, SAMPLES_LINEAR);
-    }
-    ifg_free(sorted);
-    return median;
-}
 
 /* ---- beginning ---- */
 
@@ -380,9 +367,9 @@ static enum ifg_status run_block(struct measure_process *process, uint64_t queri
 static uint64_t block_size(const struct measure_process *process, uint64_t wanted, double wanted_s)
 {
     size_t from = process->time_count > 20 ? process->time_count - 20 : 0;
-    double median_ns = process->time_count
-                           ? 1e6 * median_of(process->times_ms + from, process->time_count - from)
-                           : NAN; /* -w 0 */
+    double median_ns = process->time_count ? 1e6 * ifg_median_of_copy(process->times_ms + from,
+                                                                      process->time_count - from)
+                                           : NAN; /* -w 0 */
     double block_ns = fmax(BLOCK_NS, 1e9 * wanted_s / BLOCKS_MOST);
     double fill = median_ns > 0 ? ceil(block_ns * process->workers / median_ns) : BLOCK_LEAST;
     uint64_t size = fill < BLOCK_LEAST ? BLOCK_LEAST : fill > 1e9 ? 1000000000u : (uint64_t)fill;
@@ -425,7 +412,7 @@ static enum ifg_status run_blocks(struct measure_process *process, uint64_t skip
             break;
         measure_show(process, "measuring", done, wanted, 1e-9 * (double)wall_ns,
                      options->duration_s,
-                     median_of(process->times_ms + process->time_count - count, count));
+                     ifg_median_of_copy(process->times_ms + process->time_count - count, count));
     }
     return IFG_OK;
 }

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/result/result_internal.h"
 
 #define DIFFERENCES_MAX 32u
@@ -150,10 +151,10 @@ static enum ifg_status describe_blocks(struct bench_row *row, double *scratch,
         const struct samples_block *where = &row->blocks[i].where;
 
         memcpy(block, row->samples_ms + where->first, where->count * sizeof *block);
-        scratch[i] = samples_median(block, where->count);
+        scratch[i] = ifg_median(block, where->count);
     }
     ifg_free(block);
-    status = samples_summarize(scratch, row->block_count, SAMPLES_LINEAR, SAMPLES_CONFIDENCE,
+    status = samples_summarize(scratch, row->block_count, IFG_QUANTILE_LINEAR, SAMPLES_CONFIDENCE,
                                &medians, err);
     if (status)
         return status;
@@ -176,7 +177,7 @@ static enum ifg_status count_samples(struct bench_row *row, struct ifg_error *er
     if (!copy)
         return ifg_fail_no_memory(err, "for %zu samples", row->sample_count);
     memcpy(copy, row->samples_ms, row->sample_count * sizeof *copy);
-    median = samples_median(copy, row->sample_count);
+    median = ifg_median(copy, row->sample_count);
     ifg_free(copy);
     for (size_t i = 0; i < row->sample_count; i++)
         met += row->samples_ms[i] <= row->slo_ms;
@@ -198,7 +199,7 @@ enum ifg_status bench_row_finish(struct bench_row *row, bool nearest, uint64_t s
     struct samples_block *where;
     double *scratch;
     enum ifg_status status = samples_summarize(row->samples_ms, row->sample_count,
-                                               nearest ? SAMPLES_NEAREST : SAMPLES_LINEAR,
+                                               nearest ? IFG_QUANTILE_NEAREST : IFG_QUANTILE_LINEAR,
                                                SAMPLES_CONFIDENCE, &row->summary, err);
 
     row->median = row->throughput_interval = (struct samples_interval){ .low = NAN, .high = NAN };
@@ -243,7 +244,7 @@ double bench_row_process_median(const struct bench_row *row, size_t offset)
         memcpy(&values[count], (const char *)&row->processes[i] + offset, sizeof values[0]);
         count += isfinite(values[count]) ? 1 : 0;
     }
-    return samples_median(values, count);
+    return ifg_median(values, count);
 }
 
 static uint64_t bytes_median(const struct bench_row *row, size_t offset)
@@ -258,7 +259,7 @@ static uint64_t bytes_median(const struct bench_row *row, size_t offset)
         if (bytes)
             values[count++] = (double)(bytes < UINT64_C(1) << 53 ? bytes : UINT64_C(1) << 53);
     }
-    return count ? (uint64_t)samples_median(values, count) : 0;
+    return count ? (uint64_t)ifg_median(values, count) : 0;
 }
 
 const char *bench_row_policy(const struct bench_row *row, char out[64])

@@ -235,10 +235,10 @@ static void put_open_loop(struct writing *writing, const struct field *field, co
     }
     writing->measured = row->open.service_ms && row->sample_count;
     if (writing->measured)
-        writing->status = samples_summarize(row->open.service_ms, row->sample_count,
-                                            writing->result->percentile_nearest ? SAMPLES_NEAREST
-                                                                                : SAMPLES_LINEAR,
-                                            SAMPLES_CONFIDENCE, &writing->service, writing->err);
+        writing->status = samples_summarize(
+            row->open.service_ms, row->sample_count,
+            writing->result->percentile_nearest ? IFG_QUANTILE_NEAREST : IFG_QUANTILE_LINEAR,
+            SAMPLES_CONFIDENCE, &writing->service, writing->err);
     if (writing->status)
         return;
     result_open_key(writing, field->key, '{');

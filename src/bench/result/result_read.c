@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "bench/result/result_reading.h"
 
 #define DOCUMENT_MAX  ((uint64_t)1 << 30)
@@ -101,7 +102,8 @@ static enum ifg_status find_lateness(struct bench_row *row, struct ifg_error *er
         open->late += lateness[i] > 0.1;
     }
     samples_sort(lateness, row->sample_count);
-    open->lateness_p99_ms = samples_quantile(lateness, row->sample_count, 0.99, SAMPLES_LINEAR);
+    open->lateness_p99_ms =
+        ifg_quantile_sorted(lateness, row->sample_count, 0.99, IFG_QUANTILE_LINEAR);
     ifg_free(lateness);
     return IFG_OK;
 }

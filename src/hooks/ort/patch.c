@@ -40,8 +40,8 @@ struct pages {
     size_t page_bytes;
 };
 
-/* Here, and not with system/maps.h: this is the watched process, where nothing of ours is linked, and
- * where two pages of one table are looked for, once, by a stack that may be small.
+/* Here, and not with system/maps.h: this is the watched process, where nothing of ours is linked,
+ * and where two pages of one table are looked for, once, on a stack that may be small.
  *
  * "7f01-7f02 r--p ...": the protection of the private mapping around address; -1: not in there. */
 static int protection_in(const char *line, uintptr_t address)
