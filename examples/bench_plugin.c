@@ -374,5 +374,6 @@ const struct ifg_bench_runtime ifg_bench_runtime_1 = {
     .finish = finish,
     .results = results,
     .devices = devices,
+    IFG_BENCH_ELEMENT_SIZES,
     /* specialization_ns, placement and nodes may be missing. */
 };

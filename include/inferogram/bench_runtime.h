@@ -15,7 +15,9 @@
  * called from one thread, except `run` and `finish`, which are called from several threads at a
  * time with different `worker` numbers. Functions that can fail return an enum ifg_bench_code and
  * write one sentence into `error` (`error_size` bytes): what failed and why. Members may be added
- * at the end of a structure: struct_size says how much is there. Optional ones may be NULL.
+ * at the end of a structure: struct_size says how much is there, and the sizes of elements at the
+ * end of struct ifg_bench_runtime, how far apart elements of arrays are, in both directions.
+ * Optional members may be NULL.
  */
 #ifndef INFEROGRAM_BENCH_RUNTIME_H
 #define INFEROGRAM_BENCH_RUNTIME_H
@@ -141,7 +143,22 @@ struct ifg_bench_runtime {
 
     /* Providers and devices that there are, one line of text each. Optional. */
     size_t (*devices)(ifg_bench_context *context, const char *const **out_lines);
+
+    /* sizeof of the structures that arrays are made of, as this runtime was built: it gets and
+     * gives elements that are so far apart, whatever the header of its user knows. 0, or not
+     * there: as in the first version of this header. IFG_BENCH_ELEMENT_SIZES sets all. */
+    uint32_t setting_size;
+    uint32_t port_size;
+    uint32_t tensor_size;
+    uint32_t placement_size;
+    uint32_t node_size;
 };
+
+/* In their order, behind `devices`; C++20 with names of members wants each of them named. */
+#define IFG_BENCH_ELEMENT_SIZES                                                                    \
+    sizeof(struct ifg_bench_setting), sizeof(struct ifg_bench_port),                               \
+        sizeof(struct ifg_bench_tensor), sizeof(struct ifg_bench_placement),                       \
+        sizeof(struct ifg_bench_node)
 
 /* What a runtime defines. */
 #if defined(__GNUC__)

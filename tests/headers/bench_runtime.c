@@ -86,4 +86,5 @@ const struct ifg_bench_runtime ifg_bench_runtime_1 = {
     NULL,
     NULL,
     NULL,
+    IFG_BENCH_ELEMENT_SIZES,
 };

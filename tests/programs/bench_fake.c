@@ -21,6 +21,10 @@
  */
 #include <inferogram/bench_runtime.h>
 
+#ifndef BENCH_FAKE_LATER
+#define BENCH_FAKE_LATER 0
+#endif
+
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -456,14 +460,23 @@ static size_t fake_placement(ifg_bench_model *model, const struct ifg_bench_plac
     return 1;
 }
 
+/* As if a later header had more members. */
+struct later_node {
+    struct ifg_bench_node node;
+    const char *later[BENCH_FAKE_LATER + 1];
+};
+
 static size_t fake_nodes(ifg_bench_model *model, const struct ifg_bench_node **out_nodes)
 {
     static const struct ifg_bench_node nodes[] = { { "first", "Add", "FakeProvider" },
                                                    { "second", "Mul", "FakeProvider" },
                                                    { "third", "Relu", "FakeProvider" } };
+    static struct later_node later[3];
 
     (void)model;
-    *out_nodes = nodes;
+    for (size_t i = 0; i < 3; i++)
+        later[i].node = nodes[i];
+    *out_nodes = BENCH_FAKE_LATER ? &later[0].node : nodes;
     return 3;
 }
 
@@ -495,4 +508,5 @@ const struct ifg_bench_runtime ifg_bench_runtime_1 = {
     .placement = fake_placement,
     .nodes = fake_nodes,
     .devices = fake_devices,
+    .node_size = BENCH_FAKE_LATER ? sizeof(struct later_node) : sizeof(struct ifg_bench_node),
 };

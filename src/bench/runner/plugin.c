@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+
 /* Everything before the first optional member must be there. */
 #define LEAST_SIZE offsetof(struct ifg_bench_runtime, results)
 
@@ -32,6 +34,33 @@ static const char *first_missing(const struct ifg_bench_runtime *runtime)
     return NULL;
 }
 
+void *plugin_array(const void *from, size_t from_size, size_t to_size, size_t count)
+{
+    char *copy = from ? ifg_alloc(count + 1, to_size) : NULL;
+
+    for (size_t i = 0; copy && i < count; i++)
+        memcpy(copy + i * to_size, (const char *)from + i * from_size,
+               from_size < to_size ? from_size : to_size);
+    return copy;
+}
+
+#define ELEMENT_MAX 65536u
+
+/* `first`: what the first version of the header had; who says nothing was built with that. */
+static bool take_size(uint32_t *size, uint32_t first)
+{
+    if (!*size)
+        *size = first;
+    return *size >= first && *size <= ELEMENT_MAX && *size % sizeof(void *) == 0;
+}
+
+static bool take_sizes(struct ifg_bench_runtime *runtime)
+{
+    return take_size(&runtime->setting_size, 16) && take_size(&runtime->port_size, 272) &&
+           take_size(&runtime->tensor_size, 160) && take_size(&runtime->placement_size, 16) &&
+           take_size(&runtime->node_size, 24);
+}
+
 enum ifg_status plugin_take(const char *path, const struct ifg_bench_runtime *given,
                             struct ifg_bench_runtime *out_runtime, struct ifg_error *err)
 {
@@ -49,6 +78,11 @@ enum ifg_status plugin_take(const char *path, const struct ifg_bench_runtime *gi
     if (missing)
         return ifg_fail(err, IFG_INVALID, "%s is no runtime for bench: %s has no `%s`", path,
                         IFG_BENCH_RUNTIME_SYMBOL, missing);
+    if (!take_sizes(out_runtime))
+        return ifg_fail(err, IFG_INVALID,
+                        "%s is no runtime for bench: %s has element sizes that cannot be; set them "
+                        "by IFG_BENCH_ELEMENT_SIZES",
+                        path, IFG_BENCH_RUNTIME_SYMBOL);
     return IFG_OK;
 }
 

@@ -16,4 +16,8 @@ enum ifg_status plugin_take(const char *path, const struct ifg_bench_runtime *gi
                             struct ifg_bench_runtime *out_runtime,
                             struct ifg_error *err) IFG_MUST_CHECK;
 
+/* A copy of an array whose elements are as large as the other side has them; members that only one
+ * side knows are 0 or left out. NULL: there is no array, or not enough memory. */
+void *plugin_array(const void *from, size_t from_size, size_t to_size, size_t count);
+
 #endif

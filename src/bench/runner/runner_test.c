@@ -378,8 +378,41 @@ static void chatter_on_request(void)
     CHECK_CONTAINS(text, "fake: inference 2 says something on stderr");
 }
 
-TAP_MAIN(TAP_CASE(a_whole_life), TAP_CASE(a_stall_is_not_omitted),
-         TAP_CASE(a_schedule_depends_on_its_seed), TAP_CASE(overload_is_told),
-         TAP_CASE(workers_share_the_queries), TAP_CASE(many_short_queries),
-         TAP_CASE(what_is_counted), TAP_CASE(input_sets_take_turns), TAP_CASE(large_tensors),
-         TAP_CASE(chatter_stays_away), TAP_CASE(chatter_on_request))
+/* A runtime whose header knew no sizes of elements, and one whose elements are larger. */
+static void built_with_other_headers(void)
+{
+    static const char *const plugins[] = { PROGRAMS "/bench_fake_first.so",
+                                           PROGRAMS "/bench_fake_later.so" };
+
+    make_model();
+    for (size_t i = 0; i < 2; i++) {
+        struct runner_options options = fake_options();
+        struct runner_facts facts;
+        struct runner_loaded loaded;
+        struct tensor x = input();
+        struct tensor_list set = { &x, 1 };
+        struct tensor_list results;
+        struct runner *runner;
+
+        options.runtime = plugins[i];
+        runner = start(&options, &facts);
+        REQUIRE_INT(load(runner, "run_us=10 scale=3", &loaded), IFG_OK);
+        REQUIRE_UINT(loaded.node_count, 3);
+        CHECK_STR(loaded.nodes[1].op_type, "Mul");
+        CHECK_STR(loaded.nodes[2].name, "third");
+        CHECK_STR(loaded.inputs.items[0].dim_names[0], "batch");
+        REQUIRE_INT(runner_bind(runner, loaded.slot, &set, 1, 1, &err), IFG_OK);
+        REQUIRE_INT(runner_results(runner, loaded.slot, 0, &results, &err), IFG_OK);
+        CHECK(tensor_value(&results.items[0], 3) == 12.0);
+        tensor_list_fini(&results);
+        runner_loaded_fini(&loaded);
+        runner_stop(runner);
+    }
+    unlink(model_path);
+}
+
+TAP_MAIN(TAP_CASE(a_whole_life), TAP_CASE(built_with_other_headers),
+         TAP_CASE(a_stall_is_not_omitted), TAP_CASE(a_schedule_depends_on_its_seed),
+         TAP_CASE(overload_is_told), TAP_CASE(workers_share_the_queries),
+         TAP_CASE(many_short_queries), TAP_CASE(what_is_counted), TAP_CASE(input_sets_take_turns),
+         TAP_CASE(large_tensors), TAP_CASE(chatter_stays_away), TAP_CASE(chatter_on_request))

@@ -24,6 +24,7 @@ struct bound {
     struct bound *older;
     struct tensor_list tensors;
     struct ifg_bench_tensor *given; /* what the runtime got, aligned */
+    void *passed;                   /* the same, in elements of the size that it knows */
 };
 
 struct slot {
@@ -228,6 +229,20 @@ static struct ifg_bench_setting *get_settings(struct ifg_cursor *cursor, size_t 
     return settings;
 }
 
+/* Inputs or outputs, in elements of our size; owned by the caller. */
+static struct ifg_bench_port *get_ports(const struct server *server, const struct slot *slot,
+                                        size_t (*tell)(const ifg_bench_model *,
+                                                       const struct ifg_bench_port **),
+                                        size_t *out_count)
+{
+    const struct ifg_bench_port *told = NULL;
+
+    *out_count = tell(slot->model, &told);
+    return *out_count > PROTOCOL_LIST_MAX
+               ? NULL
+               : plugin_array(told, server->runtime.port_size, sizeof *told, *out_count);
+}
+
 static bool are_ports_sane(const struct ifg_bench_port *ports, size_t count)
 {
     if (count > PROTOCOL_LIST_MAX || (count && !ports))
@@ -240,40 +255,46 @@ static bool are_ports_sane(const struct ifg_bench_port *ports, size_t count)
 
 static void put_placement(struct server *server, struct slot *slot)
 {
-    const struct ifg_bench_placement *entries = NULL;
+    const struct ifg_bench_placement *told = NULL;
+    struct ifg_bench_placement *entries = NULL;
     const char *reason = NULL;
     size_t count = 0;
 
     if (server->runtime.placement)
-        count = server->runtime.placement(slot->model, &entries, &reason);
+        count = server->runtime.placement(slot->model, &told, &reason);
     else
         reason = "this runtime does not tell";
-    if (count > PROTOCOL_LIST_MAX || !entries)
-        count = 0;
+    if (count <= PROTOCOL_LIST_MAX)
+        entries = plugin_array(told, server->runtime.placement_size, sizeof *told, count);
+    count = entries ? count : 0;
     ifg_bytes_put_varint(&server->answer, count);
     for (size_t i = 0; i < count; i++) {
         protocol_put_text(&server->answer, entries[i].provider);
         ifg_bytes_put_varint(&server->answer, entries[i].nodes);
     }
     protocol_put_text(&server->answer, count ? "" : reason);
+    ifg_free(entries);
 }
 
 static void put_nodes(struct server *server, struct slot *slot)
 {
-    const struct ifg_bench_node *nodes = NULL;
+    const struct ifg_bench_node *told = NULL;
+    struct ifg_bench_node *nodes = NULL;
     size_t before = server->answer.size;
     size_t count = 0;
 
     if (server->runtime.nodes)
-        count = server->runtime.nodes(slot->model, &nodes);
-    if (count > PROTOCOL_NODES_MAX || !nodes)
-        count = 0;
+        count = server->runtime.nodes(slot->model, &told);
+    if (count <= PROTOCOL_NODES_MAX)
+        nodes = plugin_array(told, server->runtime.node_size, sizeof *told, count);
+    count = nodes ? count : 0;
     ifg_bytes_put_varint(&server->answer, count);
     for (size_t i = 0; i < count; i++) {
         protocol_put_text(&server->answer, nodes[i].name);
         protocol_put_text(&server->answer, nodes[i].op_type);
         protocol_put_text(&server->answer, nodes[i].provider);
     }
+    ifg_free(nodes);
     if (server->answer.failed && before) { /* rather none than no answer */
         server->answer.failed = false;
         server->answer.size = before;
@@ -285,7 +306,7 @@ static enum ifg_status answer_loaded(struct server *server, struct slot *slot, u
                                      struct ifg_error *err)
 {
     const struct ifg_bench_runtime *runtime = &server->runtime;
-    const struct ifg_bench_port *inputs = NULL, *outputs = NULL;
+    struct ifg_bench_port *inputs, *outputs;
     size_t input_count, output_count;
 
     ifg_bytes_put_varint(&server->answer, (uint64_t)(slot - server->slots));
@@ -293,9 +314,11 @@ static enum ifg_status answer_loaded(struct server *server, struct slot *slot, u
     ifg_bytes_put_varint(&server->answer,
                          runtime->specialization_ns ? runtime->specialization_ns(slot->model) : 0);
     ifg_bytes_put_varint(&server->answer, resident_bytes());
-    input_count = runtime->inputs(slot->model, &inputs);
-    output_count = runtime->outputs(slot->model, &outputs);
+    inputs = get_ports(server, slot, runtime->inputs, &input_count);
+    outputs = get_ports(server, slot, runtime->outputs, &output_count);
     if (!are_ports_sane(inputs, input_count) || !are_ports_sane(outputs, output_count)) {
+        ifg_free(inputs);
+        ifg_free(outputs);
         runtime->unload(slot->model);
         slot->model = NULL;
         return answer_failed(server, IFG_UNSUPPORTED,
@@ -304,6 +327,8 @@ static enum ifg_status answer_loaded(struct server *server, struct slot *slot, u
     }
     protocol_put_ports(&server->answer, inputs, input_count);
     protocol_put_ports(&server->answer, outputs, output_count);
+    ifg_free(inputs);
+    ifg_free(outputs);
     put_placement(server, slot);
     put_nodes(server, slot);
     return answer(server, MESSAGE_LOADED, err);
@@ -317,16 +342,21 @@ static enum ifg_status load(struct server *server, const char *path,
     struct slot *slot = server->slots;
     struct slot *end = server->slots + PROTOCOL_SLOTS_MAX;
     uint64_t start_ns, load_ns;
+    void *passed;
     int code;
 
     while (slot < end && slot->model)
         slot++;
     if (slot == end)
         return answer_failed(server, IFG_BUSY, "too many models are loaded at once", err);
+    passed = plugin_array(settings, sizeof *settings, server->runtime.setting_size, setting_count);
+    if (!passed)
+        return answer_failed(server, IFG_NO_MEMORY, "not enough memory for the settings", err);
     start_ns = ifg_monotonic_ns();
-    code = server->runtime.load(server->context, path, settings, setting_count, &slot->model, text,
+    code = server->runtime.load(server->context, path, passed, setting_count, &slot->model, text,
                                 sizeof text);
     load_ns = ifg_monotonic_ns() - start_ns;
+    ifg_free(passed);
     text[sizeof text - 1] = '\0';
     if (code == IFG_BENCH_OK && !slot->model) {
         code = IFG_BENCH_FAILED;
@@ -362,6 +392,7 @@ static void bound_free(struct bound *bound)
 
         tensor_list_fini(&bound->tensors);
         ifg_free(bound->given);
+        ifg_free(bound->passed);
         ifg_free(bound);
         bound = older;
     }
@@ -453,14 +484,16 @@ static enum ifg_status bind(struct server *server, struct slot *slot, size_t set
             return answer_failed(server, IFG_INVALID, "texts and their shape do not agree", err);
         }
     }
-    if (!make_room(slot, set)) {
+    bound->passed = plugin_array(bound->given, sizeof *bound->given, server->runtime.tensor_size,
+                                 bound->tensors.count);
+    if (!bound->passed || !make_room(slot, set)) {
         bound_free(bound);
         return answer_failed(server, IFG_NO_MEMORY, "not enough memory for the inputs", err);
     }
     bound->older = slot->sets[set];
     slot->sets[set] = bound;
-    code = server->runtime.bind(slot->model, set, bound->given, bound->tensors.count, workers, text,
-                                sizeof text);
+    code = server->runtime.bind(slot->model, set, bound->passed, bound->tensors.count, workers,
+                                text, sizeof text);
     text[sizeof text - 1] = '\0';
     if (code != IFG_BENCH_OK)
         return answer_failed(server, status_of(code), text, err);
@@ -544,14 +577,17 @@ static enum ifg_status handle_run(struct server *server, struct ifg_cursor *curs
 static enum ifg_status answer_results(struct server *server, struct slot *slot,
                                       struct ifg_error *err)
 {
-    const struct ifg_bench_tensor *tensors = NULL;
-    size_t count = server->runtime.results(slot->model, &tensors);
+    const struct ifg_bench_tensor *told = NULL;
+    size_t count = server->runtime.results(slot->model, &told);
+    struct ifg_bench_tensor *tensors;
     enum ifg_status status;
 
-    if (!tensors)
-        count = 0;
     if (count > PROTOCOL_LIST_MAX)
         return answer_failed(server, IFG_UNSUPPORTED, "the model has too many outputs", err);
+    tensors = plugin_array(told, server->runtime.tensor_size, sizeof *told, count);
+    if (told && !tensors)
+        return answer_failed(server, IFG_NO_MEMORY, "not enough memory for the outputs", err);
+    count = tensors ? count : 0;
     ifg_bytes_put_varint(&server->answer, count);
     for (size_t i = 0; i < count; i++) {
         if (!protocol_size_fits(tensors[i].type, tensors[i].dims, tensors[i].rank,
@@ -561,6 +597,7 @@ static enum ifg_status answer_results(struct server *server, struct slot *slot,
                      "the runtime's output %s has %zu bytes, which is not what its type and shape "
                      "say",
                      tensors[i].name ? tensors[i].name : "", tensors[i].bytes);
+            ifg_free(tensors);
             return answer_failed(server, IFG_INTERNAL, err->message, err);
         }
         protocol_put_tensor(&server->answer, &tensors[i]);
@@ -568,6 +605,7 @@ static enum ifg_status answer_results(struct server *server, struct slot *slot,
     status = answer(server, MESSAGE_TENSORS, err);
     for (size_t i = 0; i < count && !status && !server->answer.failed; i++)
         status = channel_send_data(&server->channel, tensors[i].data, tensors[i].bytes, err);
+    ifg_free(tensors);
     return status;
 }
 

@@ -239,4 +239,5 @@ const struct ifg_bench_runtime bench_ort_runtime = {
     .placement = ort_placement,
     .nodes = ort_nodes,
     .devices = ort_devices,
+    IFG_BENCH_ELEMENT_SIZES,
 };
