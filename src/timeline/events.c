@@ -88,10 +88,10 @@ static bool take_attribute(struct collecting *collecting, uint32_t thread, uint6
         return false;
     to->slice = slice;
     to->type = from.type;
-    to->key = string_pool_intern(&builder->strings, from.key, from.key_bytes);
+    to->key = ifg_strings_keep(&builder->strings, from.key, from.key_bytes);
     to->unsigned_value = from.unsigned_value;
     if (from.type == TRACE_VALUE_STRING)
-        to->text = string_pool_intern(&builder->strings, from.text, from.text_bytes);
+        to->text = ifg_strings_keep(&builder->strings, from.text, from.text_bytes);
     else if (from.type == TRACE_VALUE_SIGNED)
         to->signed_value = from.signed_value;
     else if (from.type == TRACE_VALUE_F64)
@@ -112,8 +112,8 @@ static bool take_message(struct collecting *collecting, uint32_t thread, uint64_
         .ns = ns,
         .thread = thread,
         .level = event->reference,
-        .text = string_pool_intern(&collecting->builder->strings, (const char *)event->payload,
-                                   event->payload_bytes),
+        .text = ifg_strings_keep(&collecting->builder->strings, (const char *)event->payload,
+                                 event->payload_bytes),
     };
     return message->text != NULL;
 }
@@ -144,7 +144,7 @@ static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t 
     *end = (struct async_end){
         .ns = ns,
         .id = ifg_cursor_varint(&cursor),
-        .name = string_pool_intern(&builder->strings, name, strlen(name)),
+        .name = ifg_strings_keep(&builder->strings, name, strlen(name)),
         .process = builder->threads[thread].process,
         .place = place,
         .thread = thread,
@@ -165,7 +165,7 @@ static bool take_flow_point(struct collecting *collecting, uint32_t thread, uint
     if (!taken)
         return false;
     *taken = (struct taken_flow_point){
-        .name = string_pool_intern(&builder->strings, name, strlen(name)),
+        .name = ifg_strings_keep(&builder->strings, name, strlen(name)),
         .process = builder->threads[thread].process,
     };
     point = &taken->point;

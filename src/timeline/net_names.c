@@ -81,7 +81,7 @@ static const char *make_label(struct timeline_builder *builder, const char *name
         ifg_bytes_put(&text, ")", 1);
     }
     label = text.failed ? name
-                        : string_pool_intern(&builder->strings, (const char *)text.data, text.size);
+                        : ifg_strings_keep(&builder->strings, (const char *)text.data, text.size);
     ifg_bytes_fini(&text);
     return label;
 }

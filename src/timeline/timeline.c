@@ -182,7 +182,7 @@ void timeline_destroy(const struct timeline *timeline)
     ifg_free((void *)(uintptr_t)timeline->flow_points);
     ifg_free((void *)(uintptr_t)timeline->arrows);
     ifg_free((void *)(uintptr_t)timeline->flow_by_slice);
-    string_pool_fini(&builder->strings);
+    ifg_strings_fini(&builder->strings);
     heap_destroy(builder->heap);
     profile_destroy(builder->profile);
     pthread_mutex_destroy(&builder->profile_lock);

@@ -5,27 +5,12 @@
 
 #include <pthread.h>
 
+#include "base/strings.h"
 #include "timeline/timeline.h"
 
 struct timeline_allocations;
 struct timeline_profile;
 struct trace_sample;
-
-/* Texts that live as long as the timeline, each once. */
-struct string_pool {
-    struct string_chunk *chunks;
-    struct string_entry *entries; /* open addressing; a power of two */
-    size_t entry_count;
-    size_t entry_capacity;
-    size_t bytes;
-};
-
-/* A copy of text; the same text gives the same pointer. NULL: no memory. */
-const char *string_pool_intern(struct string_pool *pool, const char *text, size_t length);
-
-/* A copy that is not looked up or remembered: for texts that hardly repeat. */
-const char *string_pool_copy(struct string_pool *pool, const char *text, size_t length);
-void string_pool_fini(struct string_pool *pool);
 
 /* From a process's location ids to positions in the place table. */
 struct place_map {
@@ -37,8 +22,8 @@ struct timeline_builder {
     struct timeline timeline; /* what the user gets; first, so that one can be cast to the other */
     const struct trace_tables *tables;
     unsigned workers;
-    struct string_pool strings;
-    struct place_map *maps; /* per process */
+    struct ifg_strings strings; /* live as long as the timeline */
+    struct place_map *maps;     /* per process */
 
     /* the columns, writable */
     uint64_t *start_ns;
