@@ -149,7 +149,7 @@ static const char *base_name(const char *path)
 
 static uint32_t model_of(struct live_feed *feed, uint32_t process, uint32_t id)
 {
-    const struct trace_model_entry *model =
+    const struct trace_model *model =
         id ? trace_find_model(trace_follow_tables(feed->own->follow), process, id) : NULL;
     char unnamed[32];
     const char *name;
@@ -202,11 +202,20 @@ static void take_definitions(struct live_feed *feed)
     feed->dropped = losses;
 }
 
+/* Categories of the gauge are those of the trace, from 0 on: arrays have one entry for each. */
+_Static_assert(LIVE_PREPARE_EP + 1 == (int)TRACE_CATEGORY_PREPARE_EP &&
+                   LIVE_SPECIALIZATION + 1 == (int)TRACE_CATEGORY_SPECIALIZATION &&
+                   LIVE_LOAD + 1 == (int)TRACE_CATEGORY_LOAD &&
+                   LIVE_SETUP + 1 == (int)TRACE_CATEGORY_SETUP &&
+                   LIVE_INFERENCE + 1 == (int)TRACE_CATEGORY_INFERENCE &&
+                   LIVE_CATEGORIES + 1 == (int)TRACE_CATEGORIES,
+               "one order of categories");
+
 static const struct cached_place *place_of(struct live_feed *feed, uint32_t process, uint32_t id)
 {
     struct cached_place *place =
         &feed->own->places[(id * 2654435761u ^ process * 40503u) % PLACES_CACHED];
-    const struct trace_location_entry *location;
+    const struct trace_location *location;
 
     if (place->known && place->process == process && place->id == id)
         return place;
@@ -257,7 +266,7 @@ static void know_thread(struct live_feed *feed, uint32_t thread)
 static const char *innermost(struct live_feed *feed, uint32_t process,
                              const struct trace_zones *zones)
 {
-    const struct trace_location_entry *location;
+    const struct trace_location *location;
     uint32_t last = zones->open_locations[zones->open_count - 1];
 
     if (place_of(feed, process, last)->counts)
@@ -277,7 +286,7 @@ static void take_open(struct live_feed *feed, const struct trace_news *news, uin
 
     for (size_t i = 0; i < zones->open_count && count < LIVE_OPEN_MOST; i++) {
         const struct cached_place *place = place_of(feed, process, zones->open_locations[i]);
-        const struct trace_location_entry *location;
+        const struct trace_location *location;
 
         if (!place->counts)
             continue;
@@ -443,7 +452,7 @@ static void show_open_asyncs(struct live_feed *feed)
     for (size_t i = 0; i < count; i++) {
         const struct live_span_end *begin = &begun->ends[i];
         const struct cached_place *place = place_of(feed, begin->process, begin->place);
-        const struct trace_location_entry *location =
+        const struct trace_location *location =
             trace_find_location(tables, begin->process, begin->place);
 
         know_thread(feed, begin->thread);
@@ -501,7 +510,7 @@ static void take_counters(struct live_feed *feed, const struct trace_news *news,
         memcpy(&value, event->payload, sizeof value);
         series = live_find_series(feed->live, process, event->reference);
         if (!series) {
-            const struct trace_location_entry *location =
+            const struct trace_location *location =
                 trace_find_location(tables, process, event->reference);
 
             if (location && strcmp(location->name, "cgroup memory limit bytes") == 0)

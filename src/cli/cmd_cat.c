@@ -209,8 +209,7 @@ static void write_models(struct cat *cat)
     }
     for (size_t i = 0; i < tables->property_count; i++) {
         const struct trace_property_entry *property = &tables->properties[i];
-        const struct trace_model_entry *of =
-            trace_find_model(tables, property->process, property->model);
+        const struct trace_model *of = trace_find_model(tables, property->process, property->model);
 
         if (!begin(cat, TYPE_PROPERTY))
             break;

@@ -119,7 +119,7 @@ static void write_models(struct ifg_json *json, const struct trace_tables *table
     ifg_json_key(json, "models");
     ifg_json_open(json, '[');
     for (size_t i = 0; i < tables->model_count; i++) {
-        const struct trace_model_entry *model = &tables->models[i];
+        const struct trace_model *model = &tables->models[i];
 
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", model->name);

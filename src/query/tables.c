@@ -83,7 +83,7 @@ const struct row_table net_table = {
 static void property_model(struct query *query, const void *row, sqlite3_context *out)
 {
     const struct trace_property_entry *property = row;
-    const struct trace_model_entry *net =
+    const struct trace_model *net =
         trace_find_model(query_trace(query), property->process, property->model);
 
     result_text(out, net ? net->name : NULL);

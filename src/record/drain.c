@@ -123,6 +123,30 @@ static bool is_in_time(const struct target *target, struct ring_reader *reader, 
     return false;
 }
 
+/* The kinds of the ring are those of the trace after the one that is no event there. */
+#define IS_EVENT(wire, trace)                                                                      \
+    _Static_assert((int)(wire)-IFG_WIRE_LONG_ZONE == (int)(trace), "one order of kinds")
+IS_EVENT(IFG_WIRE_MESSAGE, TRACE_EVENT_MESSAGE);
+IS_EVENT(IFG_WIRE_COUNTER, TRACE_EVENT_COUNTER);
+IS_EVENT(IFG_WIRE_ASYNC_BEGIN, TRACE_EVENT_ASYNC_BEGIN);
+IS_EVENT(IFG_WIRE_ASYNC_END, TRACE_EVENT_ASYNC_END);
+IS_EVENT(IFG_WIRE_ALLOC, TRACE_EVENT_ALLOC);
+IS_EVENT(IFG_WIRE_FREE, TRACE_EVENT_FREE);
+IS_EVENT(IFG_WIRE_FRAME, TRACE_EVENT_FRAME);
+IS_EVENT(IFG_WIRE_ATTRIBUTE, TRACE_EVENT_ATTRIBUTE);
+IS_EVENT(IFG_WIRE_FLOW_BEGIN, TRACE_EVENT_FLOW_BEGIN);
+IS_EVENT(IFG_WIRE_FLOW_STEP, TRACE_EVENT_FLOW_STEP);
+IS_EVENT(IFG_WIRE_FLOW_END, TRACE_EVENT_FLOW_END);
+_Static_assert((int)IFG_TICKS_TSC == (int)TRACE_CLOCK_TSC &&
+                   (int)IFG_TICKS_MONOTONIC == (int)TRACE_CLOCK_MONOTONIC &&
+                   (int)IFG_TICKS_CNTVCT == (int)TRACE_CLOCK_CNTVCT,
+               "one numbering of clocks");
+
+static enum trace_event_kind event_of(uint32_t kind)
+{
+    return (enum trace_event_kind)(kind - IFG_WIRE_LONG_ZONE);
+}
+
 /* One record of several slots; false if it makes no sense. The payload has at least one slot for
  * every kind but a frame. */
 static bool pass_record(struct target *target, struct ring_reader *reader,
@@ -156,27 +180,19 @@ static bool pass_record(struct target *target, struct ring_reader *reader,
         trace_stream_event(reader->stream, TRACE_EVENT_COUNTER, record->ticks, record->reference,
                            payload, sizeof(double));
         return true;
-    case IFG_WIRE_ASYNC_BEGIN:
-        pass_numbers(reader, TRACE_EVENT_ASYNC_BEGIN, record, payload, 1);
-        return true;
     case IFG_WIRE_ASYNC_END:
-        pass_numbers(reader, TRACE_EVENT_ASYNC_END, record, payload, 1);
         target->inferences += target_is_inference(target, record->reference);
+        pass_numbers(reader, event_of(kind), record, payload, 1);
         return true;
+    case IFG_WIRE_ASYNC_BEGIN:
     case IFG_WIRE_FLOW_BEGIN:
-        pass_numbers(reader, TRACE_EVENT_FLOW_BEGIN, record, payload, 1);
-        return true;
     case IFG_WIRE_FLOW_STEP:
-        pass_numbers(reader, TRACE_EVENT_FLOW_STEP, record, payload, 1);
-        return true;
     case IFG_WIRE_FLOW_END:
-        pass_numbers(reader, TRACE_EVENT_FLOW_END, record, payload, 1);
+    case IFG_WIRE_FREE:
+        pass_numbers(reader, event_of(kind), record, payload, 1);
         return true;
     case IFG_WIRE_ALLOC:
-        pass_numbers(reader, TRACE_EVENT_ALLOC, record, payload, 2);
-        return true;
-    case IFG_WIRE_FREE:
-        pass_numbers(reader, TRACE_EVENT_FREE, record, payload, 1);
+        pass_numbers(reader, event_of(kind), record, payload, 2);
         return true;
     case IFG_WIRE_ATTRIBUTE:
         return pass_attribute(reader, record, payload, bytes);

@@ -65,9 +65,8 @@ static enum ifg_status build_threads(struct timeline_builder *builder)
     return IFG_OK;
 }
 
-static const char *late_property(const struct trace_tables *tables,
-                                 const struct trace_model_entry *net, const char *key,
-                                 const char *otherwise)
+static const char *late_property(const struct trace_tables *tables, const struct trace_model *net,
+                                 const char *key, const char *otherwise)
 {
     for (size_t i = tables->property_count; i-- > 0;)
         if (tables->properties[i].process == net->process &&
@@ -86,7 +85,7 @@ static enum ifg_status build_nets(struct timeline_builder *builder)
     builder->timeline.nets = nets;
     builder->timeline.net_count = tables->model_count;
     for (size_t i = 0; i < tables->model_count; i++) {
-        const struct trace_model_entry *from = &tables->models[i];
+        const struct trace_model *from = &tables->models[i];
 
         nets[i] = (struct timeline_net){
             .process = from->process,
@@ -129,8 +128,8 @@ static enum ifg_status build_places(struct timeline_builder *builder)
     if (!places || !builder->functions)
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < tables->location_count; i++) {
-        const struct trace_location_entry *from = &tables->locations[i];
-        const struct trace_model_entry *net = trace_find_model(tables, from->process, from->model);
+        const struct trace_location *from = &tables->locations[i];
+        const struct trace_model *net = trace_find_model(tables, from->process, from->model);
         struct timeline_place *place = &places[i];
 
         *place = (struct timeline_place){
@@ -204,7 +203,7 @@ static enum ifg_status build_maps(struct timeline_builder *builder)
 uint32_t builder_place(const struct timeline_builder *builder, uint32_t process, uint32_t location)
 {
     const struct trace_tables *tables = builder->tables;
-    const struct trace_location_entry *found;
+    const struct trace_location *found;
 
     if (process < tables->process_count && builder->maps[process].by_id)
         return location < builder->maps[process].limit ? builder->maps[process].by_id[location]

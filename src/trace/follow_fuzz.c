@@ -31,7 +31,7 @@ static void use_zones(const struct trace_follow *follow, const struct trace_news
         abort();
     process = tables->threads[news->thread].process;
     for (size_t i = 0; i < zones->count; i++) {
-        const struct trace_location_entry *location =
+        const struct trace_location *location =
             trace_find_location(tables, process, zones->locations[i]);
 
         sink += location ? strlen(location->name) : 0;

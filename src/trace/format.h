@@ -6,6 +6,8 @@
 #ifndef IFG_TRACE_FORMAT_H
 #define IFG_TRACE_FORMAT_H
 
+#include <stdint.h>
+
 #define TRACE_MAJOR 1
 #define TRACE_MINOR 2
 
@@ -119,6 +121,32 @@ enum trace_instrument_state {
     TRACE_INSTRUMENT_OFF = 0,
     TRACE_INSTRUMENT_ON = 1,
     TRACE_INSTRUMENT_UNAVAILABLE = 2,
+};
+
+/* Definitions that are the same on the way in and out. Written, strings may be NULL; read, they
+ * belong to the reader and are never NULL. */
+struct trace_location {
+    uint32_t process;
+    uint32_t id;
+    enum trace_location_kind kind;
+    enum trace_category category;
+    uint32_t color;
+    uint32_t line;
+    uint32_t model;
+    const char *name;
+    const char *function;
+    const char *file;
+};
+
+struct trace_model {
+    uint32_t process;
+    uint32_t id;
+    const char *name;
+    const char *path;
+    const char *content_id;
+    const char *runtime;
+    const char *requested_devices;
+    const char *actual_devices;
 };
 
 #endif

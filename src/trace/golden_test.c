@@ -86,7 +86,7 @@ static void locations_and_models(void)
 
     REQUIRE_UINT(tables->location_count, 8);
     for (uint32_t id = 1; id <= 8; id++) {
-        const struct trace_location_entry *location = trace_find_location(tables, 0, id);
+        const struct trace_location *location = trace_find_location(tables, 0, id);
         char name[16];
 
         snprintf(name, sizeof name, "place %u", id);

@@ -19,8 +19,8 @@ static int compare_u32(uint32_t left, uint32_t right)
 
 static int compare_locations(const void *left, const void *right)
 {
-    const struct trace_location_entry *a = left;
-    const struct trace_location_entry *b = right;
+    const struct trace_location *a = left;
+    const struct trace_location *b = right;
     int order = compare_u32(a->process, b->process);
 
     return order ? order : compare_u32(a->id, b->id);
@@ -28,8 +28,8 @@ static int compare_locations(const void *left, const void *right)
 
 static int compare_models(const void *left, const void *right)
 {
-    const struct trace_model_entry *a = left;
-    const struct trace_model_entry *b = right;
+    const struct trace_model *a = left;
+    const struct trace_model *b = right;
     int order = compare_u32(a->process, b->process);
 
     return order ? order : compare_u32(a->id, b->id);
@@ -172,10 +172,10 @@ enum ifg_status trace_tables_finish(struct trace_table_set *set)
     return IFG_OK;
 }
 
-const struct trace_location_entry *trace_find_location(const struct trace_tables *tables,
-                                                       uint32_t process, uint32_t id)
+const struct trace_location *trace_find_location(const struct trace_tables *tables,
+                                                 uint32_t process, uint32_t id)
 {
-    struct trace_location_entry wanted = { .process = process, .id = id };
+    struct trace_location wanted = { .process = process, .id = id };
 
     if (tables->location_count == 0)
         return NULL;
@@ -183,10 +183,10 @@ const struct trace_location_entry *trace_find_location(const struct trace_tables
                    compare_locations);
 }
 
-const struct trace_model_entry *trace_find_model(const struct trace_tables *tables,
-                                                 uint32_t process, uint32_t id)
+const struct trace_model *trace_find_model(const struct trace_tables *tables, uint32_t process,
+                                           uint32_t id)
 {
-    struct trace_model_entry wanted = { .process = process, .id = id };
+    struct trace_model wanted = { .process = process, .id = id };
 
     if (tables->model_count == 0)
         return NULL;

@@ -67,30 +67,6 @@ struct trace_thread_entry {
     const char *name;
 };
 
-struct trace_location_entry {
-    uint32_t process;
-    uint32_t id;
-    enum trace_location_kind kind;
-    enum trace_category category;
-    uint32_t color;
-    uint32_t line;
-    uint32_t model;
-    const char *name;
-    const char *function;
-    const char *file;
-};
-
-struct trace_model_entry {
-    uint32_t process;
-    uint32_t id;
-    const char *name;
-    const char *path;
-    const char *content_id;
-    const char *runtime;
-    const char *requested_devices;
-    const char *actual_devices;
-};
-
 struct trace_property_entry {
     uint32_t process;
     uint32_t model;
@@ -130,9 +106,9 @@ struct trace_tables {
     size_t process_count;
     const struct trace_thread_entry *threads;
     size_t thread_count;
-    const struct trace_location_entry *locations; /* sorted by (process, id) */
+    const struct trace_location *locations; /* sorted by (process, id) */
     size_t location_count;
-    const struct trace_model_entry *models; /* sorted by (process, id) */
+    const struct trace_model *models; /* sorted by (process, id) */
     size_t model_count;
     const struct trace_property_entry *properties;
     size_t property_count;
@@ -211,10 +187,10 @@ size_t trace_reader_block_count(const struct trace_reader *reader);
 const struct trace_block *trace_reader_block(const struct trace_reader *reader, size_t index);
 
 /* NULL when there is none. */
-const struct trace_location_entry *trace_find_location(const struct trace_tables *tables,
-                                                       uint32_t process, uint32_t id);
-const struct trace_model_entry *trace_find_model(const struct trace_tables *tables,
+const struct trace_location *trace_find_location(const struct trace_tables *tables,
                                                  uint32_t process, uint32_t id);
+const struct trace_model *trace_find_model(const struct trace_tables *tables, uint32_t process,
+                                           uint32_t id);
 
 /* The clock that the times of a thread's stream belong to: its own, or that of its process. */
 uint32_t trace_thread_clock(const struct trace_tables *tables, uint32_t thread);

@@ -46,7 +46,7 @@ static void use_tables(const struct trace_reader *reader)
         sink += trace_clock_to_ns(reader, clock, sink);
     }
     for (size_t i = 0; i < tables->location_count; i++) {
-        const struct trace_location_entry *location = &tables->locations[i];
+        const struct trace_location *location = &tables->locations[i];
 
         touch(location->name, strlen(location->name));
         if (trace_find_location(tables, location->process, location->id) != location ||

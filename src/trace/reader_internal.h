@@ -20,8 +20,8 @@ struct trace_table_set {
     struct trace_tables view;
     struct trace_process_entry *processes;
     struct trace_thread_entry *threads;
-    struct trace_location_entry *locations;
-    struct trace_model_entry *models;
+    struct trace_location *locations;
+    struct trace_model *models;
     struct trace_property_entry *properties;
     struct trace_clock_entry *clocks;
     struct trace_instrument_entry *instruments;

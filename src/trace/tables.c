@@ -334,7 +334,7 @@ static enum ifg_status add_stream_clock(struct trace_table_set *set, struct fiel
 
 static enum ifg_status add_location(struct trace_table_set *set, struct fields *fields)
 {
-    struct trace_location_entry entry = { 0 };
+    struct trace_location entry = { 0 };
     enum ifg_status status;
     uint32_t kind;
 
@@ -365,7 +365,7 @@ static enum ifg_status add_location(struct trace_table_set *set, struct fields *
 
 static enum ifg_status add_model(struct trace_table_set *set, struct fields *fields)
 {
-    struct trace_model_entry entry = { 0 };
+    struct trace_model entry = { 0 };
     enum ifg_status status;
 
     entry.process = take_u32(fields);

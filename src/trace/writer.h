@@ -33,30 +33,6 @@ struct trace_process {
     const char *directory;
 };
 
-struct trace_location {
-    uint32_t process;
-    uint32_t id;
-    enum trace_location_kind kind;
-    enum trace_category category;
-    uint32_t color;
-    uint32_t line;
-    uint32_t model;
-    const char *name;
-    const char *function;
-    const char *file;
-};
-
-struct trace_model {
-    uint32_t process;
-    uint32_t id;
-    const char *name;
-    const char *path;
-    const char *content_id;
-    const char *runtime;
-    const char *requested_devices;
-    const char *actual_devices;
-};
-
 struct trace_clock_pair {
     uint64_t ticks;
     uint64_t monotonic_ns;

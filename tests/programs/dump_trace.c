@@ -63,8 +63,8 @@ static void print_definitions(void)
         printf("thread %zu process=%u tid=%u name=%s\n", i, tables->threads[i].process,
                tables->threads[i].tid, tables->threads[i].name);
     for (size_t i = 0; i < tables->location_count; i++) {
-        const struct trace_location_entry *l = &tables->locations[i];
-        const struct trace_model_entry *m = trace_find_model(tables, l->process, l->model);
+        const struct trace_location *l = &tables->locations[i];
+        const struct trace_model *m = trace_find_model(tables, l->process, l->model);
 
         printf(
             "location process=%u kind=%s category=%s color=%x model=%s name=%s function=%s file=%s "
@@ -73,7 +73,7 @@ static void print_definitions(void)
             m ? m->name : "-", l->name, l->function, base_name(l->file), l->line ? "yes" : "no");
     }
     for (size_t i = 0; i < tables->model_count; i++) {
-        const struct trace_model_entry *m = &tables->models[i];
+        const struct trace_model *m = &tables->models[i];
 
         printf("model process=%u name=%s path=%s content=%s runtime=%s requested=%s actual=%s\n",
                m->process, m->name, m->path, m->content_id, m->runtime, m->requested_devices,
@@ -81,7 +81,7 @@ static void print_definitions(void)
     }
     for (size_t i = 0; i < tables->property_count; i++) {
         const struct trace_property_entry *p = &tables->properties[i];
-        const struct trace_model_entry *m = trace_find_model(tables, p->process, p->model);
+        const struct trace_model *m = trace_find_model(tables, p->process, p->model);
 
         printf("property model=%s %s=%s\n", m ? m->name : "-", p->key, p->value);
     }
@@ -89,7 +89,7 @@ static void print_definitions(void)
 
 static const char *place(uint32_t thread, uint32_t id)
 {
-    const struct trace_location_entry *location =
+    const struct trace_location *location =
         trace_find_location(tables, tables->threads[thread].process, id);
     static char text[4][4096];
     static unsigned turn;
@@ -98,8 +98,7 @@ static const char *place(uint32_t thread, uint32_t id)
     if (!location)
         return "?";
     if (location->kind == TRACE_LOCATION_ML) {
-        const struct trace_model_entry *m =
-            trace_find_model(tables, location->process, location->model);
+        const struct trace_model *m = trace_find_model(tables, location->process, location->model);
 
         snprintf(out, sizeof text[0], "%s/%s/%s", m ? m->name : "?", location->function,
                  categories[location->category]);
@@ -158,7 +157,7 @@ static void print_zones(uint32_t thread)
     }
     find_parents(zones, count);
     for (size_t i = 0; i < count; i++) {
-        const struct trace_location_entry *location =
+        const struct trace_location *location =
             trace_find_location(tables, tables->threads[thread].process, zones[i].location);
 
         if (!location)

@@ -122,7 +122,7 @@ void ml_read_properties(struct ml_input *input)
     }
     for (size_t i = 0; i < tables->property_count; i++) {
         const struct trace_property_entry *property = &tables->properties[i];
-        const struct trace_model_entry *model =
+        const struct trace_model *model =
             trace_find_model(tables, property->process, property->model);
 
         if (model)

@@ -133,9 +133,8 @@ static void finish(void)
             continue;
         REQUIRE(trace_decode_zones(reader, i, &zones, NULL) == IFG_OK);
         for (size_t k = 0; k < zones.count; k++) {
-            const struct trace_location_entry *place =
-                trace_find_location(tables, 0, zones.locations[k]);
-            const struct trace_model_entry *model =
+            const struct trace_location *place = trace_find_location(tables, 0, zones.locations[k]);
+            const struct trace_model *model =
                 place ? trace_find_model(tables, 0, place->model) : NULL;
             size_t used = strlen(told);
 
