@@ -68,15 +68,15 @@ uint32_t ifg_strings_add(struct ifg_strings *strings, const void *bytes, size_t 
     }
     if (strings->count >= limit)
         return IFG_STRINGS_NONE;
-    if (IFG_ARRAY_ROOM(strings->items, strings->capacity, strings->count + 1, limit))
+    if (IFG_ARRAY_ROOM(strings->items, strings->capacity, (size_t)strings->count + 1, limit))
         item.text = ifg_strings_copy(strings, bytes, size);
     if (!item.text) {
         strings->no_memory = true;
         return IFG_STRINGS_NONE;
     }
     strings->items[strings->count++] = item;
-    index->slots[at] = (uint32_t)strings->count;
-    return (uint32_t)strings->count - 1;
+    index->slots[at] = strings->count;
+    return strings->count - 1;
 }
 
 const char *ifg_strings_keep(struct ifg_strings *strings, const void *bytes, size_t size)

@@ -24,7 +24,7 @@ struct ifg_string {
 
 struct ifg_strings {
     struct ifg_string *items;
-    size_t count;
+    uint32_t count;
     size_t capacity;
     size_t limit; /* never more texts than this; 0: as many as there are numbers */
     struct ifg_index index;

@@ -84,7 +84,7 @@ static uint32_t zone_location(struct importer *importer, uint32_t process,
     uint32_t location = import_location(importer, process, meaning);
     struct meaning other = *meaning;
 
-    if (location != NAMES_FULL)
+    if (location != IFG_STRINGS_NONE)
         return location;
     other.name = "(one of many names)";
     other.name_bytes = strlen(other.name);
@@ -94,7 +94,7 @@ static uint32_t zone_location(struct importer *importer, uint32_t process,
     importer->location_keys.limit += 1; /* this one always has room */
     location = import_location(importer, process, &other);
     importer->location_keys.limit -= 1;
-    if (location == NAMES_FULL) {
+    if (location == IFG_STRINGS_NONE) {
         import_count(importer, IMPORT_TOO_MANY_NAMES, 1);
         return location;
     }
@@ -160,7 +160,7 @@ static enum ifg_status take_zone(struct importer *importer, const struct event *
         return IFG_OK;
     }
     location = zone_location(importer, process, &meaning);
-    if (location == NAMES_FULL)
+    if (location == IFG_STRINGS_NONE)
         return IFG_OK;
     put_args(importer, event, &meaning);
     count_zone(importer->result, meaning.kind);
@@ -233,7 +233,7 @@ static enum ifg_status take_async(struct importer *importer, const struct event 
         return IFG_OK;
     }
     location = import_location(importer, process, &meaning);
-    if (location == NAMES_FULL) {
+    if (location == IFG_STRINGS_NONE) {
         import_count(importer, IMPORT_TOO_MANY_NAMES, 1);
         return IFG_OK;
     }
@@ -256,7 +256,7 @@ static enum ifg_status add_flow_point(struct importer *importer, uint32_t thread
         .sequence = (uint32_t)importer->result->events,
     };
 
-    if (record.location == NAMES_FULL) {
+    if (record.location == IFG_STRINGS_NONE) {
         import_count(importer, IMPORT_TOO_MANY_NAMES, 1);
         return IFG_OK;
     }
@@ -357,7 +357,7 @@ static enum ifg_status take_counter(struct importer *importer, const struct even
         meaning.name_bytes = name->size;
         location = import_location(importer, process, &meaning);
         ifg_bytes_clear(name);
-        if (location == NAMES_FULL) {
+        if (location == IFG_STRINGS_NONE) {
             import_count(importer, IMPORT_TOO_MANY_NAMES, 1);
             continue;
         }
@@ -418,10 +418,10 @@ static void take_metadata(struct importer *importer, const struct event *event)
     const struct event_arg *name = event_find_arg(event, "name");
     bool of_process = value_is(&event->name, "process_name");
     uint32_t process = import_process(importer, &event->pid);
-    uint32_t number = NAMES_FULL;
+    uint32_t number = IFG_STRINGS_NONE;
     uint32_t thread;
 
-    if (process == NAMES_FULL)
+    if (process == IFG_STRINGS_NONE)
         return;
     if (!name || (!of_process && !value_is(&event->name, "thread_name"))) {
         import_count(importer, IMPORT_DISPLAY_HINTS, 1);
@@ -432,14 +432,14 @@ static void take_metadata(struct importer *importer, const struct event *event)
         const char *text =
             import_clean(importer, name->value.text, name->value.bytes, NAME_MAX_BYTES, &bytes);
 
-        number = names_add(&importer->texts, text, bytes);
+        number = ifg_strings_add(&importer->texts, text, bytes);
     }
     if (of_process) {
         importer->processes[process].name = number;
         return;
     }
     thread = import_thread(importer, process, &event->tid);
-    if (thread != NAMES_FULL)
+    if (thread != IFG_STRINGS_NONE)
         importer->threads[thread].name = number;
 }
 
@@ -487,7 +487,7 @@ static enum ifg_status take_timed(struct importer *importer, const struct event 
     thread =
         import_thread(importer, import_process(importer, &event->pid),
                       phase == 'C' && event->tid.kind == VALUE_MISSING ? &no_value : &event->tid);
-    if (thread == NAMES_FULL)
+    if (thread == IFG_STRINGS_NONE)
         return IFG_OK;
     status = take_phase(importer, event, thread, time, phase);
     if (!status && event->bind_id.kind != VALUE_MISSING && !is_one_of(phase, "stf"))

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "import/event.h"
 #include "import/import.h"
-#include "import/names.h"
+#include "base/strings.h"
 #include "import/store.h"
 #include "trace/format.h"
 #include "trace/writer.h"
@@ -25,7 +25,7 @@
 
 struct known_process {
     int64_t pid;    /* -1: was a text */
-    uint32_t name;  /* in texts; NAMES_FULL: none */
+    uint32_t name;  /* in texts; IFG_STRINGS_NONE: none */
     uint64_t first; /* earliest time */
 };
 
@@ -35,7 +35,7 @@ struct known_thread {
     uint32_t name;
 };
 
-/* Texts are numbers in importer->texts, NAMES_FULL: none. */
+/* Texts are numbers in importer->texts, IFG_STRINGS_NONE: none. */
 struct identity {
     uint32_t process;
     uint32_t kind;     /* enum trace_location_kind */
@@ -69,12 +69,12 @@ struct importer {
     struct ifg_error *err;
     bool no_memory; /* noticed where no status is returned */
     struct store *store;
-    struct names process_keys;
-    struct names thread_keys;
-    struct names location_keys; /* a struct identity, then the name */
-    struct names texts;         /* names of processes and threads, categories */
-    struct names keys;          /* of details */
-    struct names flow_names;
+    struct ifg_strings process_keys;
+    struct ifg_strings thread_keys;
+    struct ifg_strings location_keys; /* a struct identity, then the name */
+    struct ifg_strings texts;         /* names of processes and threads, categories */
+    struct ifg_strings keys;          /* of details */
+    struct ifg_strings flow_names;
     uint64_t *flow_realms; /* of each name: the category and scope that it was first seen in */
     uint32_t flow_capacity;
     struct known_process *processes;
@@ -95,7 +95,7 @@ struct importer {
 /* Counts, and remembers where it was first. */
 void import_count(struct importer *importer, enum import_reason reason, uint64_t count);
 
-/* The number of a process, thread or location; NAMES_FULL (counted) when there are too many. */
+/* The number of a process, thread or location; IFG_STRINGS_NONE (counted) when there are too many. */
 uint32_t import_process(struct importer *importer, const struct value *pid);
 uint32_t import_thread(struct importer *importer, uint32_t process, const struct value *tid);
 uint32_t import_location(struct importer *importer, uint32_t process,

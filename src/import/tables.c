@@ -252,17 +252,18 @@ uint32_t import_process(struct importer *importer, const struct value *pid)
 
     if (!make_room(importer, (void **)&importer->processes, &importer->process_capacity, before,
                    sizeof *importer->processes))
-        return NAMES_FULL;
-    index = names_add(&importer->process_keys, key, bytes);
-    if (index == before && index != NAMES_FULL) {
+        return IFG_STRINGS_NONE;
+    index = ifg_strings_add(&importer->process_keys, key, bytes);
+    if (index == before && index != IFG_STRINGS_NONE) {
         struct known_process *process = &importer->processes[index];
 
         memset(process, 0, sizeof *process);
         process->pid = number;
         process->first = UINT64_MAX;
-        process->name = number < 0 ? names_add(&importer->texts, key + 1, bytes - 1) : NAMES_FULL;
+        process->name =
+            number < 0 ? ifg_strings_add(&importer->texts, key + 1, bytes - 1) : IFG_STRINGS_NONE;
     }
-    if (index == NAMES_FULL)
+    if (index == IFG_STRINGS_NONE)
         import_count(importer, IMPORT_TOO_MANY_THREADS, 1);
     return index;
 }
@@ -275,22 +276,22 @@ uint32_t import_thread(struct importer *importer, uint32_t process, const struct
     size_t bytes;
     uint32_t index;
 
-    if (process == NAMES_FULL)
-        return NAMES_FULL;
+    if (process == IFG_STRINGS_NONE)
+        return IFG_STRINGS_NONE;
     memcpy(key, &process, sizeof process);
     bytes = make_id_key(importer, tid, key + sizeof process, &number);
     if (!make_room(importer, (void **)&importer->threads, &importer->thread_capacity, before,
                    sizeof *importer->threads))
-        return NAMES_FULL;
-    index = names_add(&importer->thread_keys, key, sizeof process + bytes);
-    if (index == before && index != NAMES_FULL) {
+        return IFG_STRINGS_NONE;
+    index = ifg_strings_add(&importer->thread_keys, key, sizeof process + bytes);
+    if (index == before && index != IFG_STRINGS_NONE) {
         importer->threads[index].process = process;
         importer->threads[index].tid = number;
         importer->threads[index].name =
-            number < 0 ? names_add(&importer->texts, key + sizeof process + 1, bytes - 1)
-                       : NAMES_FULL;
+            number < 0 ? ifg_strings_add(&importer->texts, key + sizeof process + 1, bytes - 1)
+                       : IFG_STRINGS_NONE;
     }
-    if (index == NAMES_FULL)
+    if (index == IFG_STRINGS_NONE)
         import_count(importer, IMPORT_TOO_MANY_THREADS, 1);
     return index;
 }
@@ -316,8 +317,8 @@ uint64_t import_flow_id(struct importer *importer, const struct event *event, co
     if (!make_room(importer, (void **)&importer->flow_realms, &importer->flow_capacity, before,
                    sizeof *importer->flow_realms))
         return id;
-    number = names_add(&importer->flow_names, name, name_bytes);
-    if (number == NAMES_FULL)
+    number = ifg_strings_add(&importer->flow_names, name, name_bytes);
+    if (number == IFG_STRINGS_NONE)
         return id;
     if (number == before)
         importer->flow_realms[number] = realm;
@@ -330,9 +331,9 @@ static uint32_t text_number(struct importer *importer, const struct value *value
     const char *text;
 
     if (!value || value->kind != VALUE_STRING || !value->bytes)
-        return NAMES_FULL;
+        return IFG_STRINGS_NONE;
     text = import_clean(importer, value->text, value->bytes, KEY_MAX_BYTES, &bytes);
-    return names_add(&importer->texts, text, bytes);
+    return ifg_strings_add(&importer->texts, text, bytes);
 }
 
 uint32_t import_location(struct importer *importer, uint32_t process, const struct meaning *meaning)
@@ -354,13 +355,13 @@ uint32_t import_location(struct importer *importer, uint32_t process, const stru
 
     memcpy(key, &identity, sizeof identity);
     memcpy(key + sizeof identity, text, bytes);
-    return names_add(&importer->location_keys, key, sizeof identity + bytes);
+    return ifg_strings_add(&importer->location_keys, key, sizeof identity + bytes);
 }
 
 const char *import_location_get(const struct importer *importer, uint32_t location,
                                 struct identity *out_identity)
 {
-    const char *key = names_get(&importer->location_keys, location, NULL);
+    const char *key = ifg_strings_get(&importer->location_keys, location);
 
     memcpy(out_identity, key, sizeof *out_identity);
     return key + sizeof *out_identity;
@@ -386,9 +387,9 @@ static bool put_key(struct importer *importer, const char *key, size_t key_bytes
 {
     size_t bytes;
     const char *text = import_clean(importer, key, key_bytes, KEY_MAX_BYTES, &bytes);
-    uint32_t number = names_add(&importer->keys, text, bytes);
+    uint32_t number = ifg_strings_add(&importer->keys, text, bytes);
 
-    if (number == NAMES_FULL) {
+    if (number == IFG_STRINGS_NONE) {
         import_count(importer, IMPORT_TOO_MANY_DETAILS, 1);
         return false;
     }

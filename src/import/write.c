@@ -17,10 +17,10 @@
 struct writing {
     struct importer *importer;
     struct trace_writer *writer;
-    struct names models; /* (process, model) pairs that are defined */
-    struct names twins;  /* (location, number) pairs: see id_of */
-    uint32_t threads;    /* that are defined; lanes are threads */
-    uint64_t base;       /* time that becomes 0 */
+    struct ifg_strings models; /* (process, model) pairs that are defined */
+    struct ifg_strings twins;  /* (location, number) pairs: see id_of */
+    uint32_t threads;          /* that are defined; lanes are threads */
+    uint64_t base;             /* time that becomes 0 */
 };
 
 /* The zones of a lane that ended and that nothing lies around yet. */
@@ -46,7 +46,7 @@ struct writing_lane {
 
 static const char *text_of(const struct importer *importer, uint32_t number)
 {
-    return number == NAMES_FULL ? "" : names_get(&importer->texts, number, NULL);
+    return number == IFG_STRINGS_NONE ? "" : ifg_strings_get(&importer->texts, number);
 }
 
 static uint64_t ticks_of(const struct writing *writing, uint64_t time)
@@ -95,7 +95,7 @@ static void define_model(struct writing *writing, const struct identity *identit
         .runtime = writing->importer->result->is_ort ? "ONNX Runtime" : "",
     };
 
-    if (names_add(&writing->models, key, sizeof key) == before)
+    if (ifg_strings_add(&writing->models, key, sizeof key) == before)
         trace_writer_model(writing->writer, &model);
 }
 
@@ -110,13 +110,13 @@ static void define_location(struct writing *writing, uint32_t number, uint32_t i
         .kind = (enum trace_location_kind)identity.kind,
         .category = (enum trace_category)identity.category,
         .line = identity.line,
-        .model = identity.model == NAMES_FULL ? 0 : identity.model + 1,
+        .model = identity.model == IFG_STRINGS_NONE ? 0 : identity.model + 1,
         .name = name,
         .function = text_of(importer, identity.function),
         .file = text_of(importer, identity.file),
     };
 
-    if (identity.model != NAMES_FULL)
+    if (identity.model != IFG_STRINGS_NONE)
         define_model(writing, &identity);
     trace_writer_location(writing->writer, &location);
 }
@@ -212,14 +212,13 @@ static enum ifg_status write_details(struct writing *writing, struct trace_strea
         uint64_t code = ifg_cursor_varint(&cursor);
         enum trace_value_type type = (enum trace_value_type)(code & 7);
         size_t value_bytes = sizeof(uint64_t);
-        size_t key_bytes;
-        const char *key = names_get(&importer->keys, (uint32_t)(code >> 3), &key_bytes);
+        const struct ifg_string *key = &importer->keys.items[code >> 3];
         const void *value = type == TRACE_VALUE_STRING
                                 ? ifg_cursor_string(&cursor, &value_bytes)
                                 : (const char *)ifg_cursor_take(&cursor, sizeof(uint64_t));
 
         if (!cursor.failed)
-            trace_stream_attribute(stream, start, location, type, key, key_bytes,
+            trace_stream_attribute(stream, start, location, type, key->text, key->size,
                                    value ? value : "", value_bytes);
     }
     return IFG_OK;
@@ -234,7 +233,7 @@ static void write_cat(struct writing *writing, struct trace_stream *stream, uint
     const char *cat;
 
     import_location_get(writing->importer, location, &identity);
-    if (identity.cat == NAMES_FULL)
+    if (identity.cat == IFG_STRINGS_NONE)
         return;
     cat = text_of(writing->importer, identity.cat);
     trace_stream_attribute(stream, start, id, TRACE_VALUE_STRING, "cat", 3, cat, strlen(cat));
@@ -375,8 +374,8 @@ static uint32_t id_of(struct writing *writing, const struct writing_lane *lane, 
         key[1] += location_of(lane->records, twin) == location;
     if (!key[1])
         return location + 1;
-    number = names_add(&writing->twins, key, sizeof key);
-    if (number == NAMES_FULL)
+    number = ifg_strings_add(&writing->twins, key, sizeof key);
+    if (number == IFG_STRINGS_NONE)
         return location + 1;
     number += writing->importer->location_keys.count + 1;
     if (writing->twins.count > before)
@@ -504,8 +503,8 @@ enum ifg_status import_write(struct importer *importer)
 
     if (status)
         return status;
-    names_init(&writing.models, LOCATIONS_MAX);
-    names_init(&writing.twins, LOCATIONS_MAX);
+    writing.models.limit = LOCATIONS_MAX;
+    writing.twins.limit = LOCATIONS_MAX;
     if (importer->first < TIME_ZERO) {
         writing.base = importer->first;
         import_count(importer, IMPORT_TIMES_SHIFTED, 1);
@@ -521,8 +520,8 @@ enum ifg_status import_write(struct importer *importer)
     define_losses(&writing);
     importer->result->processes = importer->process_keys.count;
     importer->result->threads = importer->thread_keys.count;
-    names_fini(&writing.models);
-    names_fini(&writing.twins);
+    ifg_strings_fini(&writing.models);
+    ifg_strings_fini(&writing.twins);
     if (status)
         (void)trace_writer_close(writing.writer, NULL);
     else

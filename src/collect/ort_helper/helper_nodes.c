@@ -258,14 +258,12 @@ static enum ifg_status put_nodes(const struct profile *profile, struct ifg_bytes
             adopt(profile, nodes, i);
     }
     for (size_t i = 0; i < profile->op_count; i++) {
-        size_t bytes;
-
         if (nodes[i].index < 0)
             continue;
         answer_put(&lines, "%s %08" PRId64, is_in_last_run(profile, i) ? "node" : "other",
                    nodes[i].index);
         put_parent(&lines, nodes, i);
-        answer_put_text(&lines, names_get(&profile->places, profile->ops[i].place, &bytes));
+        answer_put_text(&lines, ifg_strings_get(&profile->places, profile->ops[i].place));
         answer_put_text(&lines, nodes[i].type);
         answer_put_text(&lines, nodes[i].provider);
         answer_put(&lines, "\n");

@@ -157,7 +157,7 @@ static uint32_t place_of(struct profile *profile, const struct event *event, siz
         type_bytes = NAME_BYTES;
     if (type_bytes)
         memcpy(key + used, type->value.text, type_bytes);
-    return names_add(&profile->places, key, used + type_bytes);
+    return ifg_strings_add(&profile->places, key, used + type_bytes);
 }
 
 static bool ends_with(const struct value *value, const char *end, size_t *out_before)
@@ -187,7 +187,7 @@ static void take_node(struct reading *reading, const struct event *event, uint32
     }
     op.end_ns = op.start_ns + duration_ns;
     op.place = place_of(profile, event, name_bytes);
-    if (op.place == NAMES_FULL) {
+    if (op.place == IFG_STRINGS_NONE) {
         profile->refused++;
         return;
     }
@@ -352,7 +352,7 @@ enum ifg_status profile_read(const char *json, size_t bytes, struct profile *out
     enum ifg_status status;
 
     memset(out_profile, 0, sizeof *out_profile);
-    names_init(&out_profile->places, PLACES_MAX);
+    out_profile->places.limit = PLACES_MAX;
     ifg_bytes_init(&out_profile->details, DETAILS_MAX);
     ifg_bytes_init(&reading.repaired, REPAIRED_MAX);
     status = source_open_memory(marked ? marked : json, bytes, 0, &reading.source, err);
@@ -382,7 +382,7 @@ void profile_fini(struct profile *profile)
 {
     ifg_free(profile->runs);
     ifg_free(profile->ops);
-    names_fini(&profile->places);
+    ifg_strings_fini(&profile->places);
     ifg_bytes_fini(&profile->details);
     memset(profile, 0, sizeof *profile);
 }

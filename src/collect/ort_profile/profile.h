@@ -8,7 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "import/names.h"
+#include "base/strings.h"
 #include "trace/format.h"
 
 /* A model_run. Times are nanoseconds since the profile began, as exact as ONNX Runtime had them. */
@@ -33,7 +33,7 @@ struct profile {
     size_t run_count;
     struct profile_op *ops;
     size_t op_count;
-    struct names places;
+    struct ifg_strings places;
     struct ifg_bytes details;
     struct profile_run reading, initializing; /* of the model; end_ns 0: not told */
     uint64_t refused;                         /* nodes beyond a limit, or without times */

@@ -213,11 +213,10 @@ static void write_op(struct trace_stream *stream, const struct profile *profile,
 static uint32_t location_of(const struct profile *profile, const struct stitch_sink *sink,
                             uint32_t *locations, uint32_t place)
 {
-    size_t bytes;
     const char *name;
 
     if (!locations[place]) {
-        name = names_get(&profile->places, place, &bytes);
+        name = ifg_strings_get(&profile->places, place);
         locations[place] = sink->place(sink->user, name, name + strlen(name) + 1);
     }
     return locations[place];
