@@ -2,12 +2,15 @@
 /* Holding a thread with ptrace: see hold.h. */
 #include "record/hold.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#define WAIT_NS 200000
+#define WAIT_LEAST_NS 10000
+#define WAIT_MOST_NS  1000000
+#define END_TRIES     2000 /* with these pauses: two seconds */
 
 #ifndef PTRACE_EVENT_STOP
 #define PTRACE_EVENT_STOP 128
@@ -23,26 +26,33 @@ static enum outcome look(pid_t tid, bool is_child, siginfo_t *info)
     if (waitid(P_PID, (id_t)tid, info, WSTOPPED | WNOHANG | __WALL) == 0 && info->si_pid)
         return STOPPED;
     memset(info, 0, sizeof *info);
-    if (waitid(P_PID, (id_t)tid, info, WEXITED | WNOHANG | __WALL | (is_child ? WNOWAIT : 0)) < 0 ||
-        info->si_pid)
+    if (waitid(P_PID, (id_t)tid, info, WEXITED | WNOHANG | __WALL | (is_child ? WNOWAIT : 0)) < 0)
         return ENDED;
-    return NOTHING_YET;
+    if (info->si_pid && (info->si_code == CLD_STOPPED || info->si_code == CLD_TRAPPED))
+        return is_child ? NOTHING_YET : STOPPED; /* it stopped between the two questions */
+    return info->si_pid ? ENDED : NOTHING_YET;
 }
 
-bool hold_thread(struct hold *out_hold, pid_t tid, bool is_child)
+static void pause_a_little(long *ns)
 {
-    const struct timespec pause = { 0, WAIT_NS };
+    nanosleep(&(struct timespec){ 0, *ns }, NULL);
+    *ns = 2 * *ns < WAIT_MOST_NS ? 2 * *ns : WAIT_MOST_NS;
+}
+
+bool hold_thread(struct hold *out_hold, pid_t tid, bool is_child, const atomic_bool *give_up)
+{
+    long pause_ns = WAIT_LEAST_NS;
     enum outcome outcome;
     siginfo_t info;
 
-    *out_hold = (struct hold){ 0 };
+    *out_hold = (struct hold){ .is_child = is_child };
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
         return false;
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    /* Only a stopped one can be let go, so there is no end to this wait but its own. */
-    while ((outcome = look(tid, is_child, &info)) == NOTHING_YET)
-        nanosleep(&pause, NULL);
-    if (outcome == ENDED)
+    /* Only a stopped one can be let go, so there is no end to this wait but its own, or ours. */
+    while ((outcome = look(tid, is_child, &info)) == NOTHING_YET && !(give_up && *give_up))
+        pause_a_little(&pause_ns);
+    if (outcome != STOPPED)
         return false;
     out_hold->tid = tid;
     if (info.si_status >> 8 != PTRACE_EVENT_STOP) /* a signal was on its way */
@@ -50,9 +60,20 @@ bool hold_thread(struct hold *out_hold, pid_t tid, bool is_child)
     return true;
 }
 
+/* Killed while it was held: its parent learns of that from us. */
+static void see_off(const struct hold *hold)
+{
+    long pause_ns = WAIT_LEAST_NS;
+    siginfo_t info;
+
+    for (int i = 0; i < END_TRIES && look(hold->tid, hold->is_child, &info) == NOTHING_YET; i++)
+        pause_a_little(&pause_ns);
+}
+
 void hold_release(struct hold *hold)
 {
-    if (hold->tid)
-        ptrace(PTRACE_DETACH, hold->tid, NULL, (void *)(long)hold->signal);
+    if (hold->tid && ptrace(PTRACE_DETACH, hold->tid, NULL, (void *)(long)hold->signal) < 0 &&
+        errno == ESRCH)
+        see_off(hold);
     hold->tid = 0;
 }

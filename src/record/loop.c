@@ -249,14 +249,16 @@ void session_note_command(struct session *session)
 {
     siginfo_t info = { .si_pid = 0 };
     int status;
-    pid_t ended;
 
-    if (!session->root_ended && sources_any_ended(&session->sources) &&
-        waitid(P_PID, (id_t)session->recording.root, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid)
+    /* A thread of ours that holds it (map_hold.h) waits for its stops, which are seen here too and
+     * must be left to that one. */
+    if (session->root_ended ||
+        waitid(P_PID, (id_t)session->recording.root, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+        !info.si_pid || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+        return;
+    if (sources_any_ended(&session->sources))
         sources_ended(&session->sources, session->recording.root);
-    ended = session->root_ended ? 0 : waitpid(session->recording.root, &status, WNOHANG);
-    if (ended == session->recording.root) {
+    if (waitpid(session->recording.root, &status, WNOHANG) == session->recording.root) {
         session->root_ended = true;
         session->result->command_ended = true;
         session->result->wait_status = status;

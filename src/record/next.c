@@ -14,7 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
+#include "collect/ort_attach/libraries.h"
 #include "record/hold.h"
+#include "record/map_hold.h"
 #include "record/session_internal.h"
 #include "runtimes/runtimes.h"
 
@@ -57,17 +59,49 @@ static void consider(struct waiting *waiting, pid_t pid, enum source_look how)
         waiting->candidate_count++;
 }
 
+/* In the threads of map_hold.h. Other people's programs are held for a runtime only. */
+static bool may_be_next(void *user, pid_t pid, bool is_named)
+{
+    const struct session_options *options = user;
+    struct process_info info;
+
+    if (pid == getpid())
+        return false;
+    if (is_named)
+        return !trace_rule_check(pid, NULL) && is_wanted(options, pid);
+    if ((!options->next_name && !options->next_path) ||
+        process_glance(pid, &info, NULL) != IFG_OK ||
+        !(options->next_name ? process_matches_name(&info, options->next_name)
+                             : strcmp(info.program, options->next_path) == 0))
+        return false;
+    return !trace_rule_check(pid, NULL);
+}
+
+static void look_now(void *user, pid_t pid)
+{
+    consider(user, pid, SOURCE_LOOK_MAPPED);
+}
+
+static void looked(void *user, pid_t pid, bool in_time)
+{
+    const struct waiting *waiting = user;
+
+    if (in_time)
+        sources_held(&waiting->session->sources, pid);
+}
+
+/* Any file of any program may have a runtime inside of it. Those whose name does not say so are
+ * looked into here, without haste. */
 static void on_mapping(const struct map_seen *seen, void *user)
 {
     struct waiting *waiting = user;
     struct hold hold;
 
-    if (trace_rule_check(seen->pid, NULL) || !sources_may_be(&waiting->session->sources, seen) ||
+    if (ort_library_is_named(seen->path) || trace_rule_check(seen->pid, NULL) ||
+        !sources_may_be(&waiting->session->sources, seen) ||
         !is_wanted(waiting->session->options, seen->pid))
         return;
-    /* The kernel takes its time with a first probe; a program may need less for its first session.
-     */
-    hold_thread(&hold, seen->tid, false);
+    hold_thread(&hold, seen->tid, false, NULL);
     consider(waiting, seen->pid, SOURCE_LOOK_MAPPED);
     hold_release(&hold);
 }
@@ -108,13 +142,17 @@ static enum ifg_status wait_for_creator(struct waiting *waiting, pid_t *out_pid,
     uint64_t next_poll_ns = 0;
 
     for (;;) {
-        struct pollfd polled[2] = { { session->signal_fd, POLLIN, 0 }, { -1, POLLIN, 0 } };
+        struct pollfd polled[3] = { { session->signal_fd, POLLIN, 0 },
+                                    { -1, POLLIN, 0 },
+                                    { -1, POLLIN, 0 } };
         uint64_t now_ns = ifg_monotonic_ns();
         bool watches;
 
         if (waiting->maps) {
             map_watch_read(waiting->maps, on_mapping, waiting);
             polled[1].fd = map_watch_fd(waiting->maps);
+            map_hold_work(session->recording.holds, look_now, looked, waiting);
+            polled[2].fd = map_hold_fd(session->recording.holds);
         } else if (now_ns >= next_poll_ns) {
             process_each(look_at, waiting);
             next_poll_ns = now_ns + POLL_EVERY_NS;
@@ -131,7 +169,7 @@ static enum ifg_status wait_for_creator(struct waiting *waiting, pid_t *out_pid,
                             " within %g s, and nothing was recorded",
                             timeout_s);
         /* Probes do not wake anybody for a single call: while there are some, look often. */
-        poll(polled, 2, watches ? PAUSE_MS : 5 * PAUSE_MS);
+        poll(polled, 3, watches ? PAUSE_MS : 5 * PAUSE_MS);
     }
 }
 
@@ -147,8 +185,16 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     waiting->session = session;
     status = sources_open(&session->sources, &session->recording, err);
     if (!status) {
-        if (map_watch_open(&waiting->maps, &why) != IFG_OK)
+        const struct map_hold_options options = {
+            .wants = may_be_next,
+            .user = (void *)(uintptr_t)session->options,
+        };
+
+        if (map_watch_open(&waiting->maps, &why) == IFG_OK &&
+            map_hold_open(&options, &session->recording.holds, &why) != IFG_OK) {
+            map_watch_close(waiting->maps);
             waiting->maps = NULL;
+        }
         process_each(watch_earlier, waiting);
     }
     if (!status && session->options->expecting)
@@ -158,6 +204,8 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     for (size_t i = 0; !status && i < CANDIDATES_MAX; i++)
         if (waiting->candidates[i].pid == pid)
             session->next = waiting->candidates[i];
+    map_hold_close(session->recording.holds);
+    session->recording.holds = NULL;
     map_watch_close(waiting->maps);
     ifg_free(waiting);
     if (!status && trace_rule_applies())

@@ -76,12 +76,11 @@ bool process_parse_stat(const char *text, struct process_info *info)
     return true;
 }
 
-enum ifg_status process_describe(pid_t pid, struct process_info *out_info, struct ifg_error *err)
+enum ifg_status process_glance(pid_t pid, struct process_info *out_info, struct ifg_error *err)
 {
     char path[64];
     char text[1024];
     struct stat owner;
-    ssize_t length;
 
     memset(out_info, 0, sizeof *out_info);
     out_info->pid = pid;
@@ -94,6 +93,17 @@ enum ifg_status process_describe(pid_t pid, struct process_info *out_info, struc
     out_info->uid = owner.st_uid;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
     read_link(path, out_info->program, sizeof out_info->program);
+    return IFG_OK;
+}
+
+enum ifg_status process_describe(pid_t pid, struct process_info *out_info, struct ifg_error *err)
+{
+    enum ifg_status status = process_glance(pid, out_info, err);
+    char path[64];
+    ssize_t length;
+
+    if (status)
+        return status;
     snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
     read_link(path, out_info->directory, sizeof out_info->directory);
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);

@@ -29,6 +29,11 @@ struct process_info {
 enum ifg_status process_describe(pid_t pid, struct process_info *out_info,
                                  struct ifg_error *err) IFG_MUST_CHECK;
 
+/* The same without its arguments and its directory: what can be read without waiting for locks that
+ * the process itself may have. */
+enum ifg_status process_glance(pid_t pid, struct process_info *out_info,
+                               struct ifg_error *err) IFG_MUST_CHECK;
+
 /* A name for people: the program's file name, or comm. Lives in info. */
 const char *process_short_name(const struct process_info *info);
 

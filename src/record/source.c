@@ -253,6 +253,13 @@ bool sources_consider(struct sources *sources, pid_t pid, enum source_look how)
     return watched;
 }
 
+void sources_held(struct sources *sources, pid_t pid)
+{
+    for (size_t i = 0; i < sources->count; i++)
+        if (sources->open[i].source->held)
+            sources->open[i].source->held(sources->open[i].state, pid);
+}
+
 pid_t sources_creator(struct sources *sources, uint64_t now_ns, bool *out_watches)
 {
     pid_t creator = 0;

@@ -26,6 +26,7 @@
 #include "record/session.h"
 
 struct hooks;
+struct map_hold;
 struct profile;
 
 #define SOURCES_MAX    16
@@ -43,6 +44,7 @@ struct recording {
     uint64_t begin_ns;      /* when the file was opened */
     uint64_t since_ns;      /* attached: nothing of before that is recorded; 0: all is */
     uint64_t until_ns;      /* nor of after, once it is over; 0: the program ended first */
+    struct map_hold *holds; /* who maps a runtime; NULL: nobody is held */
     struct profile *stacks; /* where call stacks go, of whoever copies any; NULL: nowhere yet */
 };
 
@@ -97,6 +99,8 @@ struct source {
      * *out_watches is set if there is anybody who may run one. */
     bool (*may_be)(void *state, const struct map_seen *seen);
     bool (*consider)(void *state, pid_t pid, enum source_look how); /* true: it is watched */
+    /* It stood still while it was looked at, since it had mapped that. May be NULL. */
+    void (*held)(void *state, pid_t pid);
     pid_t (*creator)(const void *state, bool *out_watches); /* who ran one; 0: nobody did yet */
 };
 
@@ -141,6 +145,7 @@ bool sources_need_no_runtime(const struct sources *sources);
 
 bool sources_may_be(struct sources *sources, const struct map_seen *seen);
 bool sources_consider(struct sources *sources, pid_t pid, enum source_look how);
+void sources_held(struct sources *sources, pid_t pid);
 /* Works, without a file, and tells who ran a model. */
 pid_t sources_creator(struct sources *sources, uint64_t now_ns, bool *out_watches);
 

@@ -29,6 +29,8 @@ struct mmap2_record {
 
 struct ring {
     int fd;
+    int cpu;
+    uint64_t lost;
     struct perf_event_mmap_page *page;
 };
 
@@ -36,7 +38,6 @@ struct map_watch {
     int epoll_fd;
     size_t page_bytes;
     size_t ring_count;
-    uint64_t lost;
     struct ring rings[PROCESSORS_MAX];
 };
 
@@ -92,7 +93,7 @@ static enum ifg_status open_ring(struct map_watch *watch, int cpu, struct ifg_er
         close(fd);
         return status;
     }
-    watch->rings[watch->ring_count++] = (struct ring){ .fd = fd, .page = page };
+    watch->rings[watch->ring_count++] = (struct ring){ .fd = fd, .cpu = cpu, .page = page };
     if (epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, fd, &wanted) < 0)
         return ifg_fail_errno(err, "epoll_ctl");
     return IFG_OK;
@@ -155,7 +156,8 @@ static void deliver(const char *record, size_t bytes, map_watch_seen *seen, void
         seen(&what, user);
 }
 
-static void read_ring(struct map_watch *watch, struct ring *ring, map_watch_seen *seen, void *user)
+static void read_ring(const struct map_watch *watch, struct ring *ring, map_watch_seen *seen,
+                      void *user)
 {
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
     uint64_t tail = ring->page->data_tail;
@@ -176,7 +178,7 @@ static void read_ring(struct map_watch *watch, struct ring *ring, map_watch_seen
             if (header.type == PERF_RECORD_MMAP2)
                 deliver(record, bytes, seen, user);
             else if (header.type == PERF_RECORD_LOST)
-                watch->lost++;
+                ring->lost++;
         }
         tail += header.size;
     }
@@ -196,5 +198,29 @@ int map_watch_fd(const struct map_watch *watch)
 
 uint64_t map_watch_lost(const struct map_watch *watch)
 {
-    return watch->lost;
+    uint64_t lost = 0;
+
+    for (size_t i = 0; i < watch->ring_count; i++)
+        lost += watch->rings[i].lost;
+    return lost;
+}
+
+size_t map_watch_ring_count(const struct map_watch *watch)
+{
+    return watch->ring_count;
+}
+
+int map_watch_ring_cpu(const struct map_watch *watch, size_t ring)
+{
+    return watch->rings[ring].cpu;
+}
+
+int map_watch_ring_fd(const struct map_watch *watch, size_t ring)
+{
+    return watch->rings[ring].fd;
+}
+
+void map_watch_ring_read(struct map_watch *watch, size_t ring, map_watch_seen *seen, void *user)
+{
+    read_ring(watch, &watch->rings[ring], seen, user);
 }

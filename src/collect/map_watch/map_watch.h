@@ -6,6 +6,7 @@
 #ifndef IFG_COLLECT_MAP_WATCH_MAP_WATCH_H
 #define IFG_COLLECT_MAP_WATCH_MAP_WATCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,6 +31,13 @@ void map_watch_read(struct map_watch *watch, map_watch_seen *seen, void *user);
 
 int map_watch_fd(const struct map_watch *watch); /* readable when there is something */
 uint64_t map_watch_lost(const struct map_watch *watch);
+
+/* The same for each processor by itself, for threads that share the work: one thread a ring. */
+size_t map_watch_ring_count(const struct map_watch *watch);
+int map_watch_ring_cpu(const struct map_watch *watch, size_t ring);
+int map_watch_ring_fd(const struct map_watch *watch, size_t ring);
+void map_watch_ring_read(struct map_watch *watch, size_t ring, map_watch_seen *seen, void *user);
+
 void map_watch_close(struct map_watch *watch); /* NULL is fine */
 
 #endif

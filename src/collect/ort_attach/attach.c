@@ -264,6 +264,8 @@ static void end_process(struct ort_attach *attach, struct attach_process *proces
         attach_queue_pass(attach);
         attach_queue_pass(attach);
     }
+    if (process->watched_count && !process->in_time && !process->saw_environment)
+        attach_note_late(process);
     attach->counts.lost += process->lost + process->ops_lost + process->stray_ops;
     if (process->defined) {
         streams_flush(&process->threads, now_ns, true);
@@ -315,6 +317,20 @@ void attach_define(struct attach_process *process)
     }
     sink_instrument(sink, "models", TRACE_INSTRUMENT_ON, "");
     attach_ops_tell(process);
+}
+
+void attach_note_late(struct attach_process *process)
+{
+    struct ort_attach *attach = process->attach;
+
+    if (!attach->from_start || process->is_earlier || process->is_late || !process->defined)
+        return;
+    process->is_late = true;
+    sink_instrument(
+        attach->sink, "first calls", TRACE_INSTRUMENT_UNAVAILABLE,
+        "a process used ONNX Runtime before probes could be set in it, and what it did until then "
+        "may be missing; programs that are started with 'inferogram record -- CMD' have hooks "
+        "from the beginning");
 }
 
 /* ---- runtimes ---- */
@@ -577,6 +593,19 @@ void ort_attach_begin(struct ort_attach *attach, struct sink *sink, pid_t only)
         process->kept = NULL;
         process->kept_count = process->kept_capacity = 0;
     }
+}
+
+void ort_attach_from_start(struct ort_attach *attach)
+{
+    attach->from_start = true;
+}
+
+void ort_attach_in_time(struct ort_attach *attach, pid_t pid)
+{
+    struct attach_process *process = find(attach, pid);
+
+    if (process)
+        process->in_time = true;
 }
 
 bool ort_attach_may_be(struct ort_attach *attach, pid_t pid, const char *path, uint64_t device,

@@ -77,6 +77,12 @@ void ort_attach_until(struct ort_attach *attach, uint64_t until_ns);
  * been replaced by exec. True if anything was seen. */
 bool ort_attach_work(struct ort_attach *attach, uint64_t now_ns);
 
+/* Processes are to be watched from their first call on: where that may have been too late, the
+ * instrument says so. */
+void ort_attach_from_start(struct ort_attach *attach);
+/* This one was standing still while it was looked at, since it had mapped its runtime. */
+void ort_attach_in_time(struct ort_attach *attach, pid_t pid);
+
 /* Whether a file that a process has just mapped could be a runtime, so that it is worth a look. */
 bool ort_attach_may_be(struct ort_attach *attach, pid_t pid, const char *path, uint64_t device,
                        uint64_t inode);

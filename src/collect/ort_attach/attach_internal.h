@@ -183,8 +183,11 @@ struct attach_process {
     int pidfd;
     char *directory; /* where it was when we found it, for paths of a process that is gone */
     bool defined;
-    bool is_earlier; /* it had a runtime before somebody began to wait for the next session */
-    uint64_t image;  /* changes with exec */
+    bool is_earlier;      /* it had a runtime before somebody began to wait for the next session */
+    bool in_time;         /* its probes were there before it could use its runtime */
+    bool saw_environment; /* its first call of all */
+    bool is_late;         /* said that its first calls may be missing */
+    uint64_t image;       /* changes with exec */
     uint64_t next_look_ns;
     uint64_t next_check_ns; /* of its image */
     struct ort_attach_sight sight;
@@ -236,6 +239,7 @@ struct ort_attach {
     uint32_t ops;    /* of every so many inferences; 0: none */
     bool lags;       /* calls wait */
     bool asks_first; /* the helper, before it sets a probe */
+    bool from_start; /* processes are to be watched from their first call on */
     uint64_t begun_ns;
     uint64_t since_ns; /* nothing of before is written */
     uint64_t until_ns; /* nor of after; 0: without end */
@@ -259,6 +263,8 @@ struct attach_process *attach_by_slot(struct ort_attach *attach, uint32_t slot);
 void attach_refuse(struct attach_process *process, const struct ort_library *library,
                    enum ifg_status status, const char *reason);
 void attach_define(struct attach_process *process);
+/* The process does what it cannot have begun with. */
+void attach_note_late(struct attach_process *process);
 
 /* functions.c */
 enum ifg_status attach_functions_find(struct ort_attach *attach, pid_t pid,

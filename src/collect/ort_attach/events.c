@@ -413,6 +413,8 @@ static void take_event(struct attach_process *process, const struct uprobe_event
         (event->kind == UPROBE_CALL && event->end_ns < event->start_ns))
         return;
     if (number >= ATTACH_INNER) {
+        if (!process->in_time)
+            attach_note_late(process);
         thread = attach_thread_of(process, event->tid, event->own_tid);
         if (thread)
             attach_python_event(process, thread, event);
@@ -421,6 +423,10 @@ static void take_event(struct attach_process *process, const struct uprobe_event
         return;
     }
     probe = &attach_probes[number];
+    if (probe->function == ATTACH_ENVIRONMENT)
+        process->saw_environment = true;
+    else if (!process->saw_environment) /* without it there is no session */
+        attach_note_late(process);
     if (probe->function == ATTACH_OPTIONS_RELEASED)
         options_released(process, event->arguments[0]);
     else if (event->kind == UPROBE_CALL && probe->function == ATTACH_ENVIRONMENT)

@@ -9,16 +9,15 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "collect/map_watch/map_watch.h"
 #include "collect/ort_attach/libraries.h"
-#include "record/hold.h"
+#include "record/map_hold.h"
 #include "record/sources/sources.h"
 #include "runtimes/runtimes.h"
 
 struct attached {
     struct recording *recording;
     struct ort_attach *attach;
-    struct map_watch *maps;        /* what a launched command maps; NULL: nobody tells */
+    struct map_hold *holds;        /* who belongs to a launched command; NULL: nobody */
     struct ort_attach_sight sight; /* of the process that was attached to */
     bool saw_python;
 };
@@ -31,8 +30,10 @@ static const char python_reason[] =
 
 static void say(void *user, const char *text)
 {
-    const struct session_options *options = ((struct attached *)user)->recording->options;
+    const struct recording *recording = ((struct attached *)user)->recording;
+    const struct session_options *options = recording->options;
 
+    map_hold_extend(recording->holds);
     if (options->preparing)
         options->preparing(text, options->user);
 }
@@ -64,10 +65,10 @@ static enum ifg_status open_source(struct recording *recording, void **out_state
         return status;
     ort_attach_ops(attached->attach, options->ops);
     ort_attach_say(attached->attach, say, attached);
-    if (options->command || options->next)
+    if (options->command || options->next) {
+        ort_attach_from_start(attached->attach);
         status = ort_attach_prepare(attached->attach, err);
-    if (!status && options->command && map_watch_open(&attached->maps, NULL) != IFG_OK)
-        attached->maps = NULL; /* then libraries are found a little later */
+    }
     return status;
 }
 
@@ -97,11 +98,44 @@ static enum ifg_status attach(void *state, pid_t pid, struct source_sight *out_s
     return IFG_OK;
 }
 
+/* Our root, or one of its descendants. In the threads of map_hold.h. */
+static bool belongs(void *user, pid_t pid, bool is_named)
+{
+    const struct recording *recording = user;
+    struct process_info info;
+
+    (void)is_named;
+    for (int depth = 0; depth < 64 && pid > 1; depth++) {
+        if (pid == recording->root)
+            return true;
+        if (process_glance(pid, &info, NULL) != IFG_OK)
+            return false;
+        pid = info.parent;
+    }
+    return false;
+}
+
+/* The command waits to be started. Where nobody can be held, libraries are found a little later. */
+static void begin_holds(struct attached *attached)
+{
+    const struct map_hold_options options = {
+        .wants = belongs,
+        .user = attached->recording,
+        .child = attached->recording->root,
+    };
+
+    if (map_hold_open(&options, &attached->holds, NULL) != IFG_OK)
+        attached->holds = NULL;
+    attached->recording->holds = attached->holds;
+}
+
 static bool begin(void *state)
 {
     struct attached *attached = state;
     struct recording *recording = attached->recording;
 
+    if (recording->root_waits)
+        begin_holds(attached);
     ort_attach_begin(attached->attach, &recording->sink,
                      recording->options->next ? recording->root : 0);
     if (recording->options->ops && (attached->sight.hooked || attached->sight.python_hooked))
@@ -136,38 +170,26 @@ static void processes(void *state, const pid_t *pids, size_t count)
         look(state, pids[i], false);
 }
 
-/* Our root, or one of its descendants. */
-static bool belongs(const struct recording *recording, pid_t pid)
-{
-    struct process_info info;
-
-    for (int depth = 0; depth < 64 && pid > 1; depth++) {
-        if (pid == recording->root)
-            return true;
-        if (process_describe(pid, &info, NULL) != IFG_OK)
-            return false;
-        pid = info.parent;
-    }
-    return false;
-}
-
 static bool may_be(void *state, const struct map_seen *seen)
 {
     return ort_attach_may_be(((struct attached *)state)->attach, seen->pid, seen->path,
                              seen->device, seen->inode);
 }
 
-static void on_mapping(const struct map_seen *seen, void *user)
+static void held(void *state, pid_t pid)
 {
-    struct attached *attached = user;
-    struct hold hold;
+    ort_attach_in_time(((struct attached *)state)->attach, pid);
+}
 
-    if (!belongs(attached->recording, seen->pid) || !may_be(user, seen))
-        return;
-    /* So that its first session is not missed. */
-    hold_thread(&hold, seen->tid, seen->tid == attached->recording->root);
-    look(attached, seen->pid, true);
-    hold_release(&hold);
+static void look_now(void *user, pid_t pid)
+{
+    look(user, pid, true);
+}
+
+static void looked(void *user, pid_t pid, bool in_time)
+{
+    if (in_time)
+        held(user, pid);
 }
 
 static size_t fds(const void *state, int *out_fds)
@@ -177,8 +199,8 @@ static size_t fds(const void *state, int *out_fds)
 
     if (ort_attach_fd(attached->attach) >= 0)
         out_fds[count++] = ort_attach_fd(attached->attach);
-    if (attached->maps)
-        out_fds[count++] = map_watch_fd(attached->maps);
+    if (attached->holds)
+        out_fds[count++] = map_hold_fd(attached->holds);
     return count;
 }
 
@@ -187,8 +209,8 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
     struct attached *attached = state;
 
     (void)err;
-    if (attached->maps)
-        map_watch_read(attached->maps, on_mapping, attached);
+    if (attached->holds)
+        map_hold_work(attached->holds, look_now, looked, attached);
     *out_any = ort_attach_work(attached->attach, now_ns);
     return IFG_OK;
 }
@@ -230,7 +252,9 @@ static void close_source(void *state)
 {
     struct attached *attached = state;
 
-    map_watch_close(attached->maps);
+    if (attached->holds)
+        attached->recording->holds = NULL;
+    map_hold_close(attached->holds);
     ort_attach_close(attached->attach);
     ifg_free(attached);
 }
@@ -279,5 +303,6 @@ const struct source source_ort_attach = {
     .close = close_source,
     .may_be = may_be,
     .consider = consider,
+    .held = held,
     .creator = creator,
 };

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Threads that hold who maps a runtime: see map_hold.h. */
+#include "record/map_hold.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/map_watch/map_watch.h"
+#include "collect/ort_attach/libraries.h"
+#include "record/hold.h"
+
+#define MS              1000000ull
+#define CEILING_NS      (2000 * MS)
+#define LONG_CEILING_NS (20000 * MS) /* the helper has 15 s to answer */
+#define HELD_MAX        64           /* on one processor at a time */
+#define LARGE_BYTES     ((off_t)32 << 20)
+#define STACK_BYTES     ((size_t)256 << 10)
+#define PRIORITY        1 /* of those in real time the lowest */
+
+enum state {
+    NOBODY,
+    WAITS,  /* for the recorder's thread */
+    TAKEN,  /* by it */
+    LOOKED, /* at: to be let go */
+};
+
+struct guest {
+    enum state state;
+    pid_t pid;
+    struct hold hold; /* touched by its watcher only */
+    bool is_held;
+    uint64_t until_ns;
+};
+
+/* One for each processor. */
+struct watcher {
+    struct map_hold *all;
+    size_t ring;
+    int wake_fd;
+    bool is_running;
+    pthread_t thread;
+    struct guest guests[HELD_MAX];
+};
+
+struct map_hold {
+    struct map_hold_options options;
+    struct map_watch *watch;
+    int wake_fd; /* of the recorder's thread */
+    pthread_t recorder;
+    int policy; /* its own, for when it need not hurry */
+    struct sched_param priority;
+    bool hurries;
+    bool may_hurry;
+    atomic_bool is_over;
+    sem_t is_ready;          /* counts the watchers that are */
+    pthread_mutex_t mutex;   /* guards the states, and: */
+    struct ort_known *known; /* files that are no runtime */
+    struct guest *looking;   /* whom the recorder's thread is looking at */
+    size_t count;
+    struct watcher watchers[];
+};
+
+/* ---- priorities ---- */
+
+static bool hurry(pthread_t thread)
+{
+    const struct sched_param param = { .sched_priority = PRIORITY };
+
+    /* What it starts meanwhile is as it would have been. */
+    return pthread_setschedparam(thread, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+static void calm_down(void)
+{
+    pthread_setschedparam(pthread_self(), SCHED_OTHER, &(struct sched_param){ 0 });
+}
+
+/* The calling thread. On the processor where the program is, the one cannot run while the other
+ * does. */
+static void begin_hurry(int cpu)
+{
+    cpu_set_t *cpus;
+    size_t bytes = CPU_ALLOC_SIZE((size_t)cpu + 1);
+
+    if (!hurry(pthread_self()))
+        return;
+    cpus = CPU_ALLOC((size_t)cpu + 1);
+    if (!cpus)
+        return;
+    CPU_ZERO_S(bytes, cpus);
+    CPU_SET_S((size_t)cpu, bytes, cpus);
+    pthread_setaffinity_np(pthread_self(), bytes, cpus);
+    CPU_FREE(cpus);
+}
+
+/* Under the mutex: somebody waits for the recorder's thread, or nobody does any more. */
+static void fit_recorder(struct map_hold *all, bool is_awaited)
+{
+    if (is_awaited == all->hurries || !all->may_hurry)
+        return;
+    if (is_awaited)
+        all->hurries = hurry(all->recorder);
+    else
+        all->hurries = pthread_setschedparam(all->recorder, all->policy, &all->priority) != 0;
+}
+
+static void wake(int fd)
+{
+    eventfd_write(fd, 1);
+}
+
+/* ---- in the watchers ---- */
+
+static bool is_known(struct map_hold *all, struct file_key key)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&all->mutex);
+    for (size_t i = 0; i < all->known->count && !found; i++)
+        found =
+            all->known->files[i].inode == key.inode && all->known->files[i].device == key.device;
+    pthread_mutex_unlock(&all->mutex);
+    return found;
+}
+
+/* A file without a name that says it. In a large one this takes a while: not at the cost of others.
+ */
+static bool is_runtime(struct watcher *watcher, const struct map_seen *seen, struct file_key key)
+{
+    char file[PATH_MAX + 64];
+    struct stat information;
+    bool exports;
+
+    snprintf(file, sizeof file, "/proc/%d/root%s", (int)seen->pid, seen->path);
+    if (stat(file, &information) < 0)
+        return false;
+    if (information.st_size > LARGE_BYTES)
+        calm_down();
+    exports = ort_library_exports(file);
+    if (information.st_size > LARGE_BYTES)
+        begin_hurry(map_watch_ring_cpu(watcher->all->watch, watcher->ring));
+    if (!exports) {
+        pthread_mutex_lock(&watcher->all->mutex);
+        ort_known_add(watcher->all->known, key);
+        pthread_mutex_unlock(&watcher->all->mutex);
+    }
+    return exports;
+}
+
+static bool is_held_already(const struct watcher *watcher, pid_t tid)
+{
+    for (size_t i = 0; i < HELD_MAX; i++)
+        if (watcher->guests[i].hold.tid == tid)
+            return true;
+    return false;
+}
+
+static void announce(struct watcher *watcher, pid_t pid, struct hold *hold)
+{
+    struct map_hold *all = watcher->all;
+    size_t at = 0;
+
+    pthread_mutex_lock(&all->mutex);
+    while (at < HELD_MAX && watcher->guests[at].state != NOBODY)
+        at++;
+    if (at < HELD_MAX) {
+        watcher->guests[at] = (struct guest){
+            .state = WAITS,
+            .pid = pid,
+            .hold = *hold,
+            .is_held = hold->tid != 0,
+            .until_ns = ifg_monotonic_ns() + CEILING_NS,
+        };
+        fit_recorder(all, true);
+    }
+    pthread_mutex_unlock(&all->mutex);
+    if (at == HELD_MAX)
+        hold_release(hold); /* it is found a little later */
+    else
+        wake(all->wake_fd);
+}
+
+static void on_mapping(const struct map_seen *seen, void *user)
+{
+    struct watcher *watcher = user;
+    struct map_hold *all = watcher->all;
+    const struct file_key key = { seen->device, seen->inode };
+    bool is_child = seen->tid == all->options.child;
+    bool is_named = ort_library_is_named(seen->path);
+    struct hold hold = { 0 };
+
+    if (all->is_over || (!is_named && is_known(all, key)) ||
+        !all->options.wants(all->options.user, seen->pid, is_named) ||
+        is_held_already(watcher, seen->tid))
+        return;
+    hold_thread(&hold, seen->tid, is_child, &all->is_over);
+    if (!is_named && !is_runtime(watcher, seen, key)) {
+        hold_release(&hold);
+        return;
+    }
+    announce(watcher, seen->pid, &hold);
+}
+
+/* Who has been looked at goes on, and who has been standing for too long. Returns when the next one
+ * will have been, in milliseconds from now; -1: nobody stands. */
+static int let_go(struct watcher *watcher, bool everybody)
+{
+    uint64_t now_ns = ifg_monotonic_ns();
+    uint64_t first_ns = UINT64_MAX;
+
+    pthread_mutex_lock(&watcher->all->mutex);
+    for (size_t i = 0; i < HELD_MAX; i++) {
+        struct guest *guest = &watcher->guests[i];
+
+        if (everybody || guest->state == LOOKED || (guest->is_held && now_ns >= guest->until_ns)) {
+            hold_release(&guest->hold);
+            guest->is_held = false;
+        }
+        if (guest->state == LOOKED)
+            guest->state = NOBODY;
+        if (guest->is_held && guest->until_ns < first_ns)
+            first_ns = guest->until_ns;
+    }
+    pthread_mutex_unlock(&watcher->all->mutex);
+    return first_ns == UINT64_MAX ? -1 : (int)((first_ns - now_ns) / MS) + 1;
+}
+
+static void *watch(void *user)
+{
+    struct watcher *watcher = user;
+    struct map_hold *all = watcher->all;
+
+    begin_hurry(map_watch_ring_cpu(all->watch, watcher->ring));
+    sem_post(&all->is_ready);
+    while (!all->is_over) {
+        struct pollfd polled[2] = { { map_watch_ring_fd(all->watch, watcher->ring), POLLIN, 0 },
+                                    { watcher->wake_fd, POLLIN, 0 } };
+        eventfd_t count;
+
+        poll(polled, 2, let_go(watcher, false));
+        if (polled[1].revents)
+            eventfd_read(watcher->wake_fd, &count);
+        map_watch_ring_read(all->watch, watcher->ring, on_mapping, watcher);
+    }
+    let_go(watcher, true);
+    return NULL;
+}
+
+/* ---- in the recorder's thread ---- */
+
+int map_hold_fd(const struct map_hold *hold)
+{
+    return hold->wake_fd;
+}
+
+static struct guest *next_guest(struct map_hold *all, struct watcher **out_watcher)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        for (size_t k = 0; k < HELD_MAX; k++) {
+            if (all->watchers[i].guests[k].state == WAITS) {
+                *out_watcher = &all->watchers[i];
+                return &all->watchers[i].guests[k];
+            }
+        }
+    }
+    return NULL;
+}
+
+void map_hold_work(struct map_hold *hold, map_hold_look *look, map_hold_looked *looked, void *user)
+{
+    struct watcher *watcher;
+    eventfd_t count;
+
+    if (eventfd_read(hold->wake_fd, &count) < 0)
+        return;
+    pthread_mutex_lock(&hold->mutex);
+    while ((hold->looking = next_guest(hold, &watcher)) != NULL) {
+        struct guest *guest = hold->looking;
+
+        guest->state = TAKEN;
+        pthread_mutex_unlock(&hold->mutex);
+        look(user, guest->pid);
+        pthread_mutex_lock(&hold->mutex);
+        looked(user, guest->pid, guest->is_held);
+        guest->state = LOOKED;
+        wake(watcher->wake_fd);
+    }
+    fit_recorder(hold, false);
+    pthread_mutex_unlock(&hold->mutex);
+}
+
+void map_hold_extend(struct map_hold *hold)
+{
+    if (!hold)
+        return;
+    pthread_mutex_lock(&hold->mutex);
+    if (hold->looking)
+        hold->looking->until_ns = ifg_monotonic_ns() + LONG_CEILING_NS;
+    pthread_mutex_unlock(&hold->mutex);
+}
+
+void map_hold_close(struct map_hold *hold)
+{
+    if (!hold)
+        return;
+    hold->is_over = true;
+    for (size_t i = 0; i < hold->count; i++) {
+        if (hold->watchers[i].wake_fd >= 0)
+            wake(hold->watchers[i].wake_fd);
+        if (hold->watchers[i].is_running)
+            pthread_join(hold->watchers[i].thread, NULL);
+        if (hold->watchers[i].wake_fd >= 0)
+            close(hold->watchers[i].wake_fd);
+    }
+    fit_recorder(hold, false);
+    if (hold->wake_fd >= 0)
+        close(hold->wake_fd);
+    sem_destroy(&hold->is_ready);
+    pthread_mutex_destroy(&hold->mutex);
+    map_watch_close(hold->watch);
+    ifg_free(hold->known);
+    ifg_free(hold);
+}
+
+/* Whoever has it runs as urgently as who waits for it. */
+static void init_mutex(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attributes;
+
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+static enum ifg_status start(struct watcher *watcher, struct ifg_error *err)
+{
+    pthread_attr_t attributes;
+    int failed;
+
+    watcher->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (watcher->wake_fd < 0)
+        return ifg_fail_errno(err, "eventfd");
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    failed = pthread_create(&watcher->thread, &attributes, watch, watcher);
+    pthread_attr_destroy(&attributes);
+    if (failed)
+        return ifg_fail(err, IFG_NO_MEMORY, "cannot start a thread");
+    watcher->is_running = true;
+    return IFG_OK;
+}
+
+enum ifg_status map_hold_open(const struct map_hold_options *options, struct map_hold **out_hold,
+                              struct ifg_error *err)
+{
+    struct map_watch *watch = NULL;
+    struct map_hold *hold = NULL;
+    size_t count;
+    enum ifg_status status = map_watch_open(&watch, err);
+
+    *out_hold = NULL;
+    if (status)
+        return status;
+    count = map_watch_ring_count(watch);
+    hold = ifg_alloc(1, sizeof *hold + count * sizeof hold->watchers[0]);
+    if (!hold) {
+        map_watch_close(watch);
+        return ifg_fail_no_memory(err, NULL);
+    }
+    hold->options = *options;
+    hold->watch = watch;
+    hold->recorder = pthread_self();
+    hold->may_hurry = pthread_getschedparam(hold->recorder, &hold->policy, &hold->priority) == 0;
+    hold->known = ifg_alloc(1, sizeof *hold->known);
+    hold->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    init_mutex(&hold->mutex);
+    sem_init(&hold->is_ready, 0, 0);
+    if (!hold->known)
+        status = ifg_fail_no_memory(err, NULL);
+    else if (hold->wake_fd < 0)
+        status = ifg_fail_errno(err, "eventfd");
+    for (size_t i = 0; i < count; i++) {
+        hold->watchers[i].all = hold;
+        hold->watchers[i].ring = i;
+        hold->watchers[i].wake_fd = -1;
+    }
+    for (; !status && hold->count < count; hold->count++)
+        status = start(&hold->watchers[hold->count], err);
+    /* On a busy machine it may take long until a thread runs for the first time. */
+    for (size_t i = 0; !status && i < count; i++)
+        while (sem_wait(&hold->is_ready) < 0 && errno == EINTR)
+            ;
+    if (status) {
+        map_hold_close(hold);
+        return status;
+    }
+    *out_hold = hold;
+    return IFG_OK;
+}
