@@ -95,7 +95,8 @@ struct importer {
 /* Counts, and remembers where it was first. */
 void import_count(struct importer *importer, enum import_reason reason, uint64_t count);
 
-/* The number of a process, thread or location; IFG_STRINGS_NONE (counted) when there are too many. */
+/* The number of a process, thread or location; IFG_STRINGS_NONE (counted) when there are too
+ * many. */
 uint32_t import_process(struct importer *importer, const struct value *pid);
 uint32_t import_thread(struct importer *importer, uint32_t process, const struct value *tid);
 uint32_t import_location(struct importer *importer, uint32_t process,

@@ -52,6 +52,17 @@ for mark in TO-DO FIX-ME XX-X; do
     caught "mark $mark" "^src/trace/x.c:3: $mark"
 done
 
+c_file src/trace/x.c 'size_t more = list->room ? list->room * 2 : 16;'
+caught "an array of one's own" '^src/trace/x.c:3: .*base/array.h'
+c_file src/trace/x.c 'size_t more = *room ? 2 * *room : 16;'
+caught "an array of one's own, through a pointer" '^src/trace/x.c:3: .*base/array.h'
+c_file src/trace/x.c 'say("out of memory");'
+caught "words of one's own" '^src/trace/x.c:3: .*ifg_fail_no_memory'
+c_file src/record/x.c 'fopen("/proc/self/maps", "re");'
+caught "a reader of maps of one's own" '^src/record/x.c:3: .*system/maps.h'
+c_file src/hooks/x.c 'fopen("/proc/self/maps", "re");'
+fine "a reader of maps in the watched process"
+
 put src/trace/x.c '/* What it is for. */'
 caught "no licence in C" '^src/trace/x.c:1: .*SPDX'
 put tools/x '#!/bin/sh' 'true'
