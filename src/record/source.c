@@ -153,6 +153,8 @@ bool sources_work(struct sources *sources, uint64_t now_ns, bool is_alone)
         if (open->source->work && open->source->work(open->state, now_ns, &here, &err)) {
             say_failed(sources, open->source, &err);
             finish_one(sources, i);
+            if (open->source->count)
+                open->source->count(open->state, &sources->failed);
             close_one(sources, i);
             continue;
         }
@@ -164,6 +166,12 @@ bool sources_work(struct sources *sources, uint64_t now_ns, bool is_alone)
 
 void sources_count(const struct sources *sources, struct session_progress *progress)
 {
+    progress->events += sources->failed.events;
+    progress->inferences += sources->failed.inferences;
+    progress->dropped += sources->failed.dropped;
+    progress->models += sources->failed.models;
+    progress->processes += sources->failed.processes;
+    progress->threads += sources->failed.threads;
     for (size_t i = 0; i < sources->count; i++)
         if (sources->open[i].source->count)
             sources->open[i].source->count(sources->open[i].state, progress);

@@ -116,6 +116,7 @@ struct sources {
         int hung_up[SOURCE_FDS_MAX]; /* descriptors, + 1 */
     } open[SOURCES_MAX];
     size_t count;
+    struct session_progress failed; /* what those had counted that are closed by now */
     struct recording *recording;
 };
 

@@ -518,6 +518,7 @@ static void work_fails(void)
     CHECK_UINT(made_log.closed, 1);
     seen = see();
     CHECK_UINT(seen.zones, made_log.written);
+    CHECK_UINT(result.totals.events, made_log.written);
     CHECK(seen.samples > 0);
     CHECK_CONTAINS(seen.losses, "made events: the maker has gone");
     clean_up();
