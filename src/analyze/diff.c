@@ -88,7 +88,7 @@ static struct diff_row row_of_place(const struct comparing *comparing, int side,
         .kind = place->kind,
         .category = place->category,
         .name = place->name,
-        .model = place->net != TIMELINE_NONE ? comparing->names[side][place->net] : "",
+        .model = place->model != TIMELINE_NONE ? comparing->names[side][place->model] : "",
         .function = "",
     };
 
@@ -103,7 +103,7 @@ static bool name_models(struct comparing *comparing)
 {
     for (int side = 0; side < DIFF_SIDES; side++) {
         comparing->names[side] =
-            ifg_alloc(comparing->timelines[side]->net_count + 1, sizeof *comparing->names[side]);
+            ifg_alloc(comparing->timelines[side]->model_count + 1, sizeof *comparing->names[side]);
         if (!comparing->names[side])
             return false;
     }

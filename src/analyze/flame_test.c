@@ -142,9 +142,10 @@ static void filters(void)
         struct hot_filter filter;
         uint64_t samples;
     } each[] = {
-        { { .op = "Conv" }, 50 },   { { .model = "ocr" }, 80 },        { { .net = 1 }, 80 },
-        { { .net = 2 }, 0 },        { { .model = "other" }, 0 },       { { .thread = "9001" }, 50 },
-        { { .op = "nothing" }, 0 }, { { .from_ns = 1000 * ML_S }, 0 },
+        { { .op = "Conv" }, 50 },      { { .model = "ocr" }, 80 },
+        { { .model_number = 1 }, 80 }, { { .model_number = 2 }, 0 },
+        { { .model = "other" }, 0 },   { { .thread = "9001" }, 50 },
+        { { .op = "nothing" }, 0 },    { { .from_ns = 1000 * ML_S }, 0 },
     };
     struct ml_trace trace;
     const struct timeline_profile *profile;

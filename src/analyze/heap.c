@@ -309,7 +309,8 @@ static struct entry entry_for(struct building *building, enum table table,
     const struct timeline *timeline = building->timeline;
     const struct timeline_place *ml =
         item->ml < timeline->place_count ? &timeline->places[item->ml] : NULL;
-    struct entry entry = { .row = { .name = "", .module = "", .under = "", .net = TIMELINE_NONE } };
+    struct entry entry = { .row = {
+                               .name = "", .module = "", .under = "", .model = TIMELINE_NONE } };
     uint32_t site;
 
     switch (table) {
@@ -322,16 +323,16 @@ static struct entry entry_for(struct building *building, enum table table,
         entry.key = entry.row.routine;
         break;
     case TABLE_MODELS:
-        if (ml && ml->net < timeline->net_count) {
-            entry.row.net = ml->net;
+        if (ml && ml->model < timeline->model_count) {
+            entry.row.model = ml->model;
             entry.row.category = ml->category;
-            entry.key = ((uint64_t)ml->net + 1) << 8 | (uint64_t)ml->category;
+            entry.key = ((uint64_t)ml->model + 1) << 8 | (uint64_t)ml->category;
         }
         break;
     case TABLE_OPERATORS:
         if (item->op < timeline->place_count) {
             entry.key = (uint64_t)item->op + 1;
-            entry.row.net = timeline->places[item->op].net;
+            entry.row.model = timeline->places[item->op].model;
             entry.row.name = item->slice != SIZE_MAX && item->slice < timeline->slice_count &&
                                      timeline->place[item->slice] == item->op
                                  ? timeline_slice_name(timeline, item->slice)
@@ -353,7 +354,7 @@ static struct entry entry_for(struct building *building, enum table table,
 static void key_operators(struct entry *entries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t hash = 14695981039346656037ull ^ entries[i].row.net;
+        uint64_t hash = 14695981039346656037ull ^ entries[i].row.model;
 
         if (!entries[i].key)
             continue;
@@ -419,20 +420,20 @@ static int by_start(const void *a, const void *b)
     return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
 }
 
-static bool gather_runs(const struct ml_input *input, const struct ml_net *net, struct run **out,
-                        size_t *out_count)
+static bool gather_runs(const struct ml_input *input, const struct ml_model *model,
+                        struct run **out, size_t *out_count)
 {
     size_t most = 0, count = 0;
 
-    for (size_t f = 0; f < net->function_count; f++)
-        most += input->functions[net->first_function + f].events[TRACE_CATEGORY_INFERENCE].count;
+    for (size_t f = 0; f < model->function_count; f++)
+        most += input->functions[model->first_function + f].events[TRACE_CATEGORY_INFERENCE].count;
     *out_count = 0;
     *out = ifg_alloc(most, sizeof **out);
     if (!*out)
         return false;
-    for (size_t f = 0; f < net->function_count; f++) {
+    for (size_t f = 0; f < model->function_count; f++) {
         const struct ml_events *runs =
-            &input->functions[net->first_function + f].events[TRACE_CATEGORY_INFERENCE];
+            &input->functions[model->first_function + f].events[TRACE_CATEGORY_INFERENCE];
 
         for (size_t i = 0; i < runs->count; i++)
             if (!(runs->items[i].flags & ML_NESTED))
@@ -450,18 +451,18 @@ static bool add_churn(struct building *building, uint32_t index)
 {
     const struct timeline *timeline = building->timeline;
     const struct timeline_allocations *allocations = building->allocations;
-    struct heap_churn churn = { .net = index };
+    struct heap_churn churn = { .model = index };
     struct run *runs;
     size_t count, at = 0;
 
-    if (!gather_runs(building->input, &building->input->nets[index], &runs, &count))
+    if (!gather_runs(building->input, &building->input->models[index], &runs, &count))
         return false;
     for (size_t i = 1; i < count; i++)
         churn.inferences += runs[i].start_ns >= building->from_ns;
     for (size_t i = 0; churn.inferences && i < allocations->count; i++) {
         const struct timeline_heap_allocation *item = &allocations->items[i];
 
-        if (item->ml >= timeline->place_count || timeline->places[item->ml].net != index ||
+        if (item->ml >= timeline->place_count || timeline->places[item->ml].model != index ||
             timeline->places[item->ml].category != TRACE_CATEGORY_INFERENCE)
             continue;
         while (at + 1 < count && runs[at + 1].start_ns <= item->ns)
@@ -517,10 +518,10 @@ enum ifg_status heap_use_create(const struct ml_input *input, struct heap_use **
     good = building.heap && building.site_of && find_peak(&building);
     if (good) {
         sum_up(&building);
-        building.heap->churns = ifg_alloc(input->net_count, sizeof *building.heap->churns);
+        building.heap->churns = ifg_alloc(input->model_count, sizeof *building.heap->churns);
         good = building.heap->churns && make_tables(&building);
     }
-    for (uint32_t n = 0; good && n < input->net_count; n++)
+    for (uint32_t n = 0; good && n < input->model_count; n++)
         good = add_churn(&building, n);
     ifg_free(building.site_of);
     if (good)

@@ -29,7 +29,7 @@ struct heap_row {
     const char *module;
     bool guessed;      /* the name */
     const char *under; /* functions without a name: the nearest caller that has one; "" */
-    uint32_t net;      /* models: index; operators: of the first one seen; TIMELINE_NONE */
+    uint32_t model;    /* models: index; operators: of the first one seen; TIMELINE_NONE */
     enum trace_category category;
     uint32_t routine;     /* functions: index into the profile's routines */
     uint32_t tid;         /* threads */
@@ -47,7 +47,7 @@ struct heap_table {
 /* What inferences of a model but the first allocate, and free again before the one after the next.
  */
 struct heap_churn {
-    uint32_t net;
+    uint32_t model;
     uint64_t inferences;
     struct heap_sum allocated; /* in all of them together */
     struct heap_sum freed;     /* of that */
@@ -61,7 +61,7 @@ struct heap_use {
     struct heap_table models;    /* by model and category; TIMELINE_NONE: the program itself */
     struct heap_table operators; /* the one that ran */
     struct heap_table threads;
-    struct heap_churn *churns; /* by net */
+    struct heap_churn *churns; /* by model */
     size_t churn_count;
     bool named; /* names of functions are here and ours */
 };

@@ -110,7 +110,7 @@ static void holders(void)
     CHECK(find(&heap->functions, "spin") != NULL && find(&heap->functions, "do_page") != NULL);
 
     REQUIRE_UINT(heap->models.count, 2); /* inferences, and between them */
-    CHECK_UINT(heap->models.rows[0].net, 0);
+    CHECK_UINT(heap->models.rows[0].model, 0);
     CHECK(heap->models.rows[0].category == TRACE_CATEGORY_INFERENCE);
     CHECK_MB(heap->models.rows[0].peak.bytes, 15);
     CHECK_MB(heap->models.rows[1].all.bytes, 3);

@@ -18,7 +18,7 @@ struct hot_filter {
     uint64_t from_ns; /* in [from, to), since the trace's begin */
     uint64_t to_ns;
     const char *model;                                  /* name of the model whose work it is */
-    uint32_t net;                                       /* the same by number: index + 1 */
+    uint32_t model_number;                              /* the same by number: index + 1 */
     const char *op;                                     /* name of the operator */
     const char *zone;                                   /* inside a slice of this name */
     const char *thread;                                 /* a tid, or a thread's name */

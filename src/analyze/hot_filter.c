@@ -31,10 +31,11 @@ static bool choose_places(struct hot_wanted *wanted, const struct hot_filter *fi
         return false;
     for (size_t i = 0; i < timeline->place_count; i++) {
         const struct timeline_place *place = &timeline->places[i];
-        bool of_model = (!filter->net || place->net == filter->net - 1) &&
-                        (!filter->model ||
-                         (place->net < timeline->net_count &&
-                          timeline_net_is_called(&timeline->nets[place->net], filter->model)));
+        bool of_model =
+            (!filter->model_number || place->model == filter->model_number - 1) &&
+            (!filter->model ||
+             (place->model < timeline->model_count &&
+              timeline_model_is_called(&timeline->models[place->model], filter->model)));
 
         wanted->ml[i] = of_model && (!filter->category || place->category == filter->category);
         wanted->op[i] = filter->op ? strcmp(place->name, filter->op) == 0 : of_model;
@@ -94,7 +95,7 @@ bool hot_wanted_init(struct hot_wanted *wanted, const struct timeline *timeline,
     };
     if (filter->thread && !choose_threads(wanted, profile, filter->thread))
         return false;
-    if ((filter->model || filter->net || filter->op || filter->category) &&
+    if ((filter->model || filter->model_number || filter->op || filter->category) &&
         !choose_places(wanted, filter))
         return false;
     return !filter->zone || choose_spans(wanted, filter->zone);

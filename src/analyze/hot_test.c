@@ -50,11 +50,11 @@ static void the_join(void)
     CHECK(profile->threads[0].thread == 0 && profile->threads[1].thread == TIMELINE_NONE);
     for (size_t i = 0; i < profile->sample_count; i++) {
         const struct timeline_sample *sample = &profile->samples[i];
-        const char *net = timeline_sample_net(trace.timeline, sample);
+        const char *model = timeline_sample_model(trace.timeline, sample);
         bool inside = i % 10 < 8;
 
         joins[sample->join]++;
-        CHECK((net != NULL) == inside);
+        CHECK((model != NULL) == inside);
         CHECK((sample->op != TIMELINE_NONE) == (i % 10 < 5));
         CHECK((sample->slice != SIZE_MAX) == inside);
         if (inside)
@@ -84,7 +84,7 @@ static void several_models(void)
     REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK);
     CHECK_UINT(profile->samples[1].join, TIMELINE_JOIN_LENT);
     CHECK_UINT(profile->samples[3].join, TIMELINE_JOIN_SEVERAL);
-    CHECK(!timeline_sample_net(trace.timeline, &profile->samples[3]));
+    CHECK(!timeline_sample_model(trace.timeline, &profile->samples[3]));
     CHECK_UINT(profile->samples[4].join, TIMELINE_JOIN_OWN);
     ml_trace_end(&trace);
 }
@@ -210,12 +210,12 @@ static void run_queue(void)
     begin(&trace, &profile);
     REQUIRE(waiting_create(trace.timeline, &waiting, NULL) == IFG_OK);
     REQUIRE(waiting && waiting->thread_count == 2);
-    CHECK_UINT(waiting->nets[0].inferences, 10);
-    CHECK_UINT(waiting->nets[0].total_ns, 100 * ML_MS);
-    CHECK_UINT(waiting->nets[0].ns[TIMELINE_RUNNABLE], 20 * ML_MS);
-    CHECK_UINT(waiting->nets[0].ns[TIMELINE_RUNNING], 80 * ML_MS);
-    CHECK_UINT(waiting->nets[0].ns[TIMELINE_BLOCKED], 0);
-    CHECK_UINT(waiting->nets[0].longest_wait_ns, 2 * ML_MS);
+    CHECK_UINT(waiting->models[0].inferences, 10);
+    CHECK_UINT(waiting->models[0].total_ns, 100 * ML_MS);
+    CHECK_UINT(waiting->models[0].ns[TIMELINE_RUNNABLE], 20 * ML_MS);
+    CHECK_UINT(waiting->models[0].ns[TIMELINE_RUNNING], 80 * ML_MS);
+    CHECK_UINT(waiting->models[0].ns[TIMELINE_BLOCKED], 0);
+    CHECK_UINT(waiting->models[0].longest_wait_ns, 2 * ML_MS);
     CHECK_UINT(waiting->threads[0].ns[TIMELINE_RUNNABLE],
                21 * ML_MS); /* and once after a wake-up */
     CHECK_UINT(waiting->threads[0].ns[TIMELINE_BLOCKED], 3 * ML_MS);

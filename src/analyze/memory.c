@@ -57,14 +57,15 @@ static void add_instance(struct memory_phase *phase, const struct memory_line *l
     }
 }
 
-static const struct ml_event *first_event(const struct ml_input *input, const struct ml_net *net,
+static const struct ml_event *first_event(const struct ml_input *input,
+                                          const struct ml_model *model,
                                           enum trace_category category)
 {
     const struct ml_event *first = NULL;
 
-    for (size_t f = 0; f < net->function_count; f++) {
+    for (size_t f = 0; f < model->function_count; f++) {
         const struct ml_events *events =
-            &input->functions[net->first_function + f].events[category];
+            &input->functions[model->first_function + f].events[category];
 
         for (size_t i = 0; i < events->count; i++)
             if (!(events->items[i].flags & ML_NESTED) &&
@@ -78,22 +79,22 @@ static bool add_category(struct building *building, uint32_t index, enum trace_c
                          enum memory_part part)
 {
     const struct ml_input *input = building->input;
-    const struct ml_net *net = &input->nets[index];
-    uint32_t pid = pid_of(building->timeline, net->net->process);
+    const struct ml_model *model = &input->models[index];
+    uint32_t pid = pid_of(building->timeline, model->model->process);
     const struct memory_line *line = memory_line_of(&building->lines, pid);
-    const struct ml_event *first = part == MEMORY_ALL ? NULL : first_event(input, net, category);
+    const struct ml_event *first = part == MEMORY_ALL ? NULL : first_event(input, model, category);
     struct memory_phase phase = {
         .pid = pid,
-        .net = index,
+        .model = index,
         .category = category,
         .part = part,
         .name = timeline_category_name(category),
         .most_slice = SIZE_MAX,
     };
 
-    for (size_t f = 0; line && f < net->function_count; f++) {
+    for (size_t f = 0; line && f < model->function_count; f++) {
         const struct ml_events *events =
-            &input->functions[net->first_function + f].events[category];
+            &input->functions[model->first_function + f].events[category];
 
         for (size_t i = 0; i < events->count; i++) {
             const struct ml_event *event = &events->items[i];
@@ -109,7 +110,7 @@ static bool add_category(struct building *building, uint32_t index, enum trace_c
 
 static bool add_models(struct building *building)
 {
-    for (uint32_t n = 0; n < building->input->net_count; n++) {
+    for (uint32_t n = 0; n < building->input->model_count; n++) {
         for (int c = TRACE_CATEGORY_PREPARE_EP; c < TRACE_CATEGORIES; c++) {
             enum trace_category category = (enum trace_category)c;
 
@@ -160,7 +161,7 @@ static bool make_zone_phases(struct building *building, uint32_t *phase_of, uint
         if ((!i ||
              by_process_and_name(&order[i - 1], &order[i], (void *)(uintptr_t)timeline) != 0) &&
             !add_phase(building, &(struct memory_phase){ .pid = pid,
-                                                         .net = TIMELINE_NONE,
+                                                         .model = TIMELINE_NONE,
                                                          .name = place->name,
                                                          .most_slice = SIZE_MAX }))
             return false;
@@ -224,7 +225,7 @@ static void find_event(const struct building *building, uint32_t pid, const stru
     for (size_t f = 0; f < input->function_count; f++) {
         const struct ml_function *function = &input->functions[f];
 
-        if (pid_of(building->timeline, input->nets[function->net].net->process) != pid)
+        if (pid_of(building->timeline, input->models[function->model].model->process) != pid)
             continue;
         for (int c = TRACE_CATEGORY_PREPARE_EP; c < TRACE_CATEGORIES; c++)
             for (size_t i = 0; i < function->events[c].count; i++) {
@@ -238,15 +239,16 @@ static void find_event(const struct building *building, uint32_t pid, const stru
                     continue;
                 most = covered;
                 found = event;
-                out->net = function->net;
+                out->model = function->model;
                 out->category = (enum trace_category)c;
             }
     }
     if (!found || out->category != TRACE_CATEGORY_INFERENCE)
         return;
-    for (size_t f = 0; f < input->nets[out->net].function_count; f++) {
-        const struct ml_events *runs = &input->functions[input->nets[out->net].first_function + f]
-                                            .events[TRACE_CATEGORY_INFERENCE];
+    for (size_t f = 0; f < input->models[out->model].function_count; f++) {
+        const struct ml_events *runs =
+            &input->functions[input->models[out->model].first_function + f]
+                 .events[TRACE_CATEGORY_INFERENCE];
 
         for (size_t i = 0; i < runs->count; i++)
             number +=
@@ -296,17 +298,17 @@ static double after_load(const struct building *building, const struct memory_li
     uint64_t first_run = UINT64_MAX, last_load = 0;
     struct memory_span span;
 
-    for (size_t n = 0; n < input->net_count; n++) {
+    for (size_t n = 0; n < input->model_count; n++) {
         const struct ml_event *run = NULL;
 
-        if (pid_of(building->timeline, input->nets[n].net->process) == line->pid)
-            run = first_event(input, &input->nets[n], TRACE_CATEGORY_INFERENCE);
+        if (pid_of(building->timeline, input->models[n].model->process) == line->pid)
+            run = first_event(input, &input->models[n], TRACE_CATEGORY_INFERENCE);
         if (run && run->start_ns < first_run)
             first_run = run->start_ns;
     }
     for (size_t f = 0; f < input->function_count; f++) {
         const struct ml_events *loads = &input->functions[f].events[TRACE_CATEGORY_LOAD];
-        uint32_t process = input->nets[input->functions[f].net].net->process;
+        uint32_t process = input->models[input->functions[f].model].model->process;
 
         for (size_t i = 0; pid_of(building->timeline, process) == line->pid && i < loads->count;
              i++) {
@@ -335,9 +337,9 @@ static bool has_models(const struct building *building, uint32_t pid)
 {
     const struct ml_input *input = building->input;
 
-    for (size_t n = 0; n < input->net_count; n++)
-        if (input->nets[n].total_ns &&
-            pid_of(building->timeline, input->nets[n].net->process) == pid)
+    for (size_t n = 0; n < input->model_count; n++)
+        if (input->models[n].total_ns &&
+            pid_of(building->timeline, input->models[n].model->process) == pid)
             return true;
     return false;
 }
@@ -353,7 +355,7 @@ static bool add_wholes(struct building *building)
         if (!add_phase(building, &(struct memory_phase){
                                      .pid = process->pid,
                                      .whole = true,
-                                     .net = TIMELINE_NONE,
+                                     .model = TIMELINE_NONE,
                                      .name = process->name,
                                      .count = 1,
                                      .most = process->whole,
@@ -408,7 +410,7 @@ static bool add_processes(struct building *building)
             .after_load = after_load(building, line),
             .anon_peak = resource_max(
                 resources_find(building->input->resources, line->pid, "resident anon bytes")),
-            .scene = { .net = TIMELINE_NONE, .op = "", .zone = "" },
+            .scene = { .model = TIMELINE_NONE, .op = "", .zone = "" },
         };
         (void)memory_ask(line, line->looks[0].ns, line->looks[line->count - 1].ns, &process->whole);
         process->whole.coarse = false;

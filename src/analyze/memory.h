@@ -32,8 +32,8 @@ enum memory_part { MEMORY_ALL, MEMORY_FIRST, MEMORY_REST };
 
 struct memory_phase {
     uint32_t pid;
-    bool whole;   /* a process from its first value to its last */
-    uint32_t net; /* TIMELINE_NONE: a zone, or a process */
+    bool whole;     /* a process from its first value to its last */
+    uint32_t model; /* TIMELINE_NONE: a zone, or a process */
     enum trace_category category;
     enum memory_part part;   /* inferences: the first one of a model, and the others */
     const char *name;        /* the zone's, or the category's */
@@ -47,7 +47,7 @@ struct memory_phase {
 
 /* What ran in a process at a time; empty texts and TIMELINE_NONE where there was nothing. */
 struct memory_scene {
-    uint32_t net;
+    uint32_t model;
     enum trace_category category;
     uint64_t number; /* of the inference, from 1; 0: none */
     const char *op;

@@ -114,7 +114,7 @@ static void phases(void)
     phase = find(memory, "resize", MEMORY_ALL);
     REQUIRE(phase != NULL);
     CHECK_MB(phase->most.peak, 80); /* as the kernel saw it */
-    CHECK(phase->most.coarse && phase->net == TIMELINE_NONE);
+    CHECK(phase->most.coarse && phase->model == TIMELINE_NONE);
 
     REQUIRE_UINT(memory->process_count, 1);
     CHECK_MB(memory->processes[0].whole.before, 10);
@@ -140,7 +140,7 @@ static void scene_of_peak(void)
     REQUIRE(test.input->memory != NULL);
     scene = &test.input->memory->processes[0].scene;
     CHECK_MB(test.input->memory->processes[0].whole.peak, 99);
-    CHECK_UINT(scene->net, 0);
+    CHECK_UINT(scene->model, 0);
     CHECK_UINT(scene->number, 2);
     CHECK(scene->category == TRACE_CATEGORY_INFERENCE);
     CHECK_STR(scene->op, "Conv");

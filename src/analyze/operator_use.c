@@ -19,7 +19,7 @@
 
 struct gathering {
     const struct timeline *timeline;
-    uint32_t net;
+    uint32_t model;
     struct operator_use *use;
     struct operator_node *by_place;
     size_t *inference; /* by depth: the inference of this model around, or NO_SLICE */
@@ -74,11 +74,11 @@ static void take_thread(struct gathering *gathering, const struct timeline_threa
         uint32_t around = outer ? gathering->around[outer - 1] : 0;
 
         if (place->kind == TRACE_LOCATION_ML && place->category == TRACE_CATEGORY_INFERENCE) {
-            inference = place->net == gathering->net ? i : NO_SLICE;
+            inference = place->model == gathering->model ? i : NO_SLICE;
             around = 0;
         } else if (place->kind == TRACE_LOCATION_OP && !timeline_is_unfinished(timeline, i) &&
-                   (place->net == gathering->net ||
-                    (place->net == TIMELINE_NONE && inference != NO_SLICE))) {
+                   (place->model == gathering->model ||
+                    (place->model == TIMELINE_NONE && inference != NO_SLICE))) {
             take_operator(gathering, i, around);
             around = timeline->place[i] + 1;
             if (inference != NO_SLICE && inference != counted)
@@ -199,10 +199,10 @@ static void sum_types(struct operator_use *use)
         qsort(use->types, use->type_count, sizeof *use->types, longest_type);
 }
 
-enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t net,
+enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t model,
                                     struct operator_use **out_use, struct ifg_error *err)
 {
-    struct gathering gathering = { .timeline = timeline, .net = net };
+    struct gathering gathering = { .timeline = timeline, .model = model };
     struct operator_use *use = ifg_alloc(1, sizeof *use);
     size_t kinds = 0;
     bool good;

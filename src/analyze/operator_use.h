@@ -51,7 +51,7 @@ struct operator_use {
 };
 
 /* Of the model with this index. */
-enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t net,
+enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t model,
                                     struct operator_use **out_use,
                                     struct ifg_error *err) IFG_MUST_CHECK;
 void operator_use_destroy(struct operator_use *use); /* accepts NULL */

@@ -62,12 +62,12 @@ size_t recordings_compare(const struct timeline *const timelines[DIFF_SIDES],
         const struct timeline *timeline = timelines[side];
 
         join(out[0].text[side], size, fact(timeline, TRACE_FACT_RECORD_PROGRAM));
-        for (size_t i = 0; i < timeline->net_count && i < MODELS_MAX; i++) {
-            join(out[1].text[side], size, timeline->nets[i].name);
-            if (*timeline->nets[i].content_id)
-                join(out[1].text[side], size, timeline->nets[i].content_id);
-            if (*timeline->nets[i].runtime)
-                join(out[2].text[side], size, timeline->nets[i].runtime);
+        for (size_t i = 0; i < timeline->model_count && i < MODELS_MAX; i++) {
+            join(out[1].text[side], size, timeline->models[i].name);
+            if (*timeline->models[i].content_id)
+                join(out[1].text[side], size, timeline->models[i].content_id);
+            if (*timeline->models[i].runtime)
+                join(out[2].text[side], size, timeline->models[i].runtime);
         }
         join(out[3].text[side], size, fact(timeline, TRACE_FACT_HOST_CPU));
         join(out[4].text[side], size, fact(timeline, TRACE_FACT_HOST_NAME));

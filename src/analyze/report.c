@@ -38,39 +38,39 @@ static int by_nodes(const void *a, const void *b)
 }
 
 /* The providers that do something, most nodes first. */
-static size_t working(const struct ml_net *net, const struct ml_ep *out[ML_EPS_MAX])
+static size_t working(const struct ml_model *model, const struct ml_ep *out[ML_EPS_MAX])
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < net->ep_count; i++)
-        if (net->eps[i].actual)
-            out[count++] = &net->eps[i];
+    for (size_t i = 0; i < model->ep_count; i++)
+        if (model->eps[i].actual)
+            out[count++] = &model->eps[i];
     if (count)
         qsort(out, count, sizeof *out, by_nodes);
     return count;
 }
 
-const char *report_placement(const struct ml_net *net, char *out, size_t size)
+const char *report_placement(const struct ml_model *model, char *out, size_t size)
 {
     const struct ml_ep *eps[ML_EPS_MAX];
-    size_t count = working(net, eps);
+    size_t count = working(model, eps);
     char name[64];
 
     out[0] = '\0';
     for (size_t i = 0; i < count; i++) {
         append(out, size, "%s%s", i ? ", " : "", ml_ep_name(eps[i], name, sizeof name));
-        if (net->nodes_known && count > 1)
+        if (model->nodes_known && count > 1)
             append(out, size, " %llu", (unsigned long long)eps[i]->nodes);
     }
-    if (net->nodes_known && count == 1)
+    if (model->nodes_known && count == 1)
         append(out, size, " %llu/%llu nodes", (unsigned long long)eps[0]->nodes,
-               (unsigned long long)net->nodes);
-    else if (net->nodes_known && count)
-        append(out, size, " of %llu nodes", (unsigned long long)net->nodes);
+               (unsigned long long)model->nodes);
+    else if (model->nodes_known && count)
+        append(out, size, " of %llu nodes", (unsigned long long)model->nodes);
     return out;
 }
 
-const char *report_load_states(const struct ml_net *net, char *out, size_t size)
+const char *report_load_states(const struct ml_model *model, char *out, size_t size)
 {
     static const char *const names[ML_LOAD_STATES] = { "unknown", "cold", "cached", "precompiled" };
     static const enum ml_load_state order[ML_LOAD_STATES] = { ML_COLD, ML_CACHED, ML_PRECOMPILED,
@@ -79,9 +79,9 @@ const char *report_load_states(const struct ml_net *net, char *out, size_t size)
 
     out[0] = '\0';
     for (int i = 0; i < ML_LOAD_STATES; i++)
-        kinds += net->loads[i] > 0;
+        kinds += model->loads[i] > 0;
     for (int i = 0; i < ML_LOAD_STATES; i++) {
-        uint64_t count = net->loads[order[i]];
+        uint64_t count = model->loads[order[i]];
 
         if (!count)
             continue;
@@ -89,17 +89,17 @@ const char *report_load_states(const struct ml_net *net, char *out, size_t size)
             append(out, size, "%s%llu ", *out ? ", " : "", (unsigned long long)count);
         append(out, size, "%s", names[order[i]]);
     }
-    if (kinds == 1 && net->loads[ML_UNKNOWN])
+    if (kinds == 1 && model->loads[ML_UNKNOWN])
         snprintf(out, size, "specialization unknown");
     return out;
 }
 
 /* ---- the sentences ---- */
 
-static bool as_asked(const struct ml_net *net)
+static bool as_asked(const struct ml_model *model)
 {
     const struct ml_ep *eps[ML_EPS_MAX];
-    size_t count = working(net, eps);
+    size_t count = working(model, eps);
 
     for (size_t i = 0; i < count; i++)
         if (!eps[i]->requested)
@@ -107,36 +107,36 @@ static bool as_asked(const struct ml_net *net)
     return count > 0;
 }
 
-static void say_placement_of_one(const struct report *report, const struct ml_net *net, char *out,
-                                 size_t size)
+static void say_placement_of_one(const struct report *report, const struct ml_model *model,
+                                 char *out, size_t size)
 {
     const struct ml_ep *eps[ML_EPS_MAX];
-    size_t count = working(net, eps);
+    size_t count = working(model, eps);
     char name[64];
 
     out[0] = '\0';
-    if (!count && strncmp(net->source, "unknown", 7) != 0)
+    if (!count && strncmp(model->source, "unknown", 7) != 0)
         return;
-    if (report->net_count > 1)
-        append(out, size, "%.60s: ", net->net->name);
+    if (report->model_count > 1)
+        append(out, size, "%.60s: ", model->model->name);
     if (!count) {
-        append(out, size, "Where the nodes run is not known%.160s.", net->source + 7);
+        append(out, size, "Where the nodes run is not known%.160s.", model->source + 7);
         return;
     }
     ml_ep_name(eps[0], name, sizeof name);
-    if (!net->nodes_known)
+    if (!model->nodes_known)
         append(out, size, "%s runs it", name);
     else if (count == 1)
-        append(out, size, "%s runs all %llu nodes", name, (unsigned long long)net->nodes);
+        append(out, size, "%s runs all %llu nodes", name, (unsigned long long)model->nodes);
     else
         append(out, size, "%s runs %llu of %llu nodes", name, (unsigned long long)eps[0]->nodes,
-               (unsigned long long)net->nodes);
+               (unsigned long long)model->nodes);
     for (size_t i = 1; i < count; i++) {
         append(out, size, ", %s", ml_ep_name(eps[i], name, sizeof name));
-        if (net->nodes_known)
+        if (model->nodes_known)
             append(out, size, " %llu", (unsigned long long)eps[i]->nodes);
     }
-    append(out, size, "%s.", as_asked(net) ? ", as asked" : "");
+    append(out, size, "%s.", as_asked(model) ? ", as asked" : "");
 }
 
 /* All models on one and the same provider: one sentence for all. */
@@ -146,20 +146,20 @@ static bool say_placement_of_all(const struct report *report, char *out, size_t 
     bool asked = true;
     char name[64];
 
-    for (size_t i = 0; i < report->net_count; i++) {
-        const struct ml_net *net = &report->input->nets[report->nets[i]];
+    for (size_t i = 0; i < report->model_count; i++) {
+        const struct ml_model *model = &report->input->models[report->models[i]];
         const struct ml_ep *eps[ML_EPS_MAX];
 
-        if (!net->loads[ML_COLD] && !net->loads[ML_CACHED] && !net->loads[ML_PRECOMPILED] &&
-            !net->loads[ML_UNKNOWN] && !net->placement_known)
+        if (!model->loads[ML_COLD] && !model->loads[ML_CACHED] && !model->loads[ML_PRECOMPILED] &&
+            !model->loads[ML_UNKNOWN] && !model->placement_known)
             continue; /* was never loaded: nothing to run */
-        if (working(net, eps) != 1)
+        if (working(model, eps) != 1)
             return false;
         if (common && (common->name_bytes != eps[0]->name_bytes ||
                        memcmp(common->name, eps[0]->name, common->name_bytes) != 0))
             return false;
         common = eps[0];
-        asked &= as_asked(net);
+        asked &= as_asked(model);
     }
     if (!common)
         return false;
@@ -184,15 +184,15 @@ static void say_placement(struct report *report)
 
         for (size_t i = 1; i < findings->count; i++)
             more += is_about_placement(&findings->items[i]) &&
-                    findings->items[i].net != findings->items[0].net;
+                    findings->items[i].model != findings->items[0].model;
         append(out, size, "%s", findings->items[0].sentence);
         if (more)
             append(out, size, " So it is for %zu more model%s.", more, more == 1 ? "" : "s");
-    } else if (report->net_count > 1 && say_placement_of_all(report, out, size)) {
+    } else if (report->model_count > 1 && say_placement_of_all(report, out, size)) {
         report->sentence_count = 1;
         return;
-    } else if (report->net_count) {
-        say_placement_of_one(report, &report->input->nets[report->nets[0]], out, size);
+    } else if (report->model_count) {
+        say_placement_of_one(report, &report->input->models[report->models[0]], out, size);
     }
     report->sentence_count = *out ? 1 : 0;
 }
@@ -211,7 +211,7 @@ static void say_what_matters(struct report *report)
                  finding->sentence);
         report->sentence_count++;
     }
-    if (!findings->count && report->net_count && report->sentence_count < REPORT_SENTENCES)
+    if (!findings->count && report->model_count && report->sentence_count < REPORT_SENTENCES)
         snprintf(report->sentences[report->sentence_count++], sizeof report->sentences[0],
                  "No rule found anything to improve.");
 }
@@ -220,20 +220,20 @@ static void say_what_matters(struct report *report)
 
 static int by_time(const void *a, const void *b, void *user)
 {
-    const struct ml_net *nets = user;
+    const struct ml_model *models = user;
     uint32_t left = *(const uint32_t *)a;
     uint32_t right = *(const uint32_t *)b;
 
-    if (nets[left].total_ns != nets[right].total_ns)
-        return nets[left].total_ns > nets[right].total_ns ? -1 : 1;
+    if (models[left].total_ns != models[right].total_ns)
+        return models[left].total_ns > models[right].total_ns ? -1 : 1;
     return left < right ? -1 : left > right;
 }
 
-static bool has_events(const struct ml_input *input, const struct ml_net *net)
+static bool has_events(const struct ml_input *input, const struct ml_model *model)
 {
-    for (size_t f = 0; f < net->function_count; f++)
+    for (size_t f = 0; f < model->function_count; f++)
         for (int c = 1; c < TRACE_CATEGORIES; c++) {
-            const struct ml_events *events = &input->functions[net->first_function + f].events[c];
+            const struct ml_events *events = &input->functions[model->first_function + f].events[c];
 
             if (events->count || events->timing.unfinished)
                 return true;
@@ -241,30 +241,31 @@ static bool has_events(const struct ml_input *input, const struct ml_net *net)
     return false;
 }
 
-static enum ifg_status order_nets(struct report *report)
+static enum ifg_status order_models(struct report *report)
 {
     struct ml_input *input = report->input;
 
-    report->nets = ifg_alloc(input->net_count, sizeof *report->nets);
-    if (!report->nets)
+    report->models = ifg_alloc(input->model_count, sizeof *report->models);
+    if (!report->models)
         return IFG_NO_MEMORY;
-    for (uint32_t i = 0; i < input->net_count; i++) {
-        if (!has_events(input, &input->nets[i]))
+    for (uint32_t i = 0; i < input->model_count; i++) {
+        if (!has_events(input, &input->models[i]))
             continue;
-        if (report->net_count &&
-            input->nets[i].net->process != input->nets[report->nets[0]].net->process)
+        if (report->model_count &&
+            input->models[i].model->process != input->models[report->models[0]].model->process)
             report->several_processes = true;
-        report->nets[report->net_count++] = i;
+        report->models[report->model_count++] = i;
     }
-    if (report->net_count)
-        qsort_r(report->nets, report->net_count, sizeof *report->nets, by_time, input->nets);
+    if (report->model_count)
+        qsort_r(report->models, report->model_count, sizeof *report->models, by_time,
+                input->models);
     return IFG_OK;
 }
 
 static void take_runtimes(struct report *report)
 {
-    for (size_t i = 0; i < report->net_count; i++) {
-        const char *runtime = report->input->nets[report->nets[i]].net->runtime;
+    for (size_t i = 0; i < report->model_count; i++) {
+        const char *runtime = report->input->models[report->models[i]].model->runtime;
         size_t at = 0;
 
         if (!*runtime)
@@ -302,9 +303,9 @@ static void take_title(struct report *report)
     const char *at;
 
     snprintf(report->title, sizeof report->title, "%s", report->program);
-    if (report->net_count &&
-        report->input->nets[report->nets[0]].net->process < timeline->process_count)
-        process = &timeline->processes[report->input->nets[report->nets[0]].net->process];
+    if (report->model_count &&
+        report->input->models[report->models[0]].model->process < timeline->process_count)
+        process = &timeline->processes[report->input->models[report->models[0]].model->process];
     if (!process || !*process->name)
         return;
     snprintf(report->title, sizeof report->title, "%s", process->name);
@@ -365,9 +366,9 @@ static enum ifg_status take_hot(struct report *report, struct ifg_error *err)
     if (!report->input->profile || !report->input->profile->sample_count)
         return IFG_OK;
     status = hot_create(timeline, &filter, &report->hot, err);
-    for (size_t i = 0; !status && i < report->net_count && i < REPORT_HOT_NETS; i++) {
-        filter.model = report->input->nets[report->nets[i]].net->name;
-        status = hot_create(timeline, &filter, &report->hot_nets[i], err);
+    for (size_t i = 0; !status && i < report->model_count && i < REPORT_HOT_MODELS; i++) {
+        filter.model = report->input->models[report->models[i]].model->name;
+        status = hot_create(timeline, &filter, &report->hot_models[i], err);
     }
     return status;
 }
@@ -384,7 +385,7 @@ enum ifg_status report_create(const struct timeline *timeline, struct report **o
     status = ml_input_create(timeline, &report->input, err);
     if (!status)
         status = findings_create(report->input, &report->findings, err);
-    if (!status && order_nets(report))
+    if (!status && order_models(report))
         status = ifg_fail_no_memory(err, "for a report");
     if (!status)
         status = take_hot(report, err);
@@ -400,18 +401,20 @@ enum ifg_status report_create(const struct timeline *timeline, struct report **o
     return IFG_OK;
 }
 
-const struct hot *report_hot(const struct report *report, const struct ml_net *net)
+const struct hot *report_hot(const struct report *report, const struct ml_model *model)
 {
-    for (size_t i = 0; i < report->net_count && i < REPORT_HOT_NETS; i++)
-        if (&report->input->nets[report->nets[i]] == net)
-            return report->hot_nets[i];
+    for (size_t i = 0; i < report->model_count && i < REPORT_HOT_MODELS; i++)
+        if (&report->input->models[report->models[i]] == model)
+            return report->hot_models[i];
     return NULL;
 }
 
-const struct waiting_net *report_waiting(const struct report *report, const struct ml_net *net)
+const struct waiting_model *report_waiting(const struct report *report,
+                                           const struct ml_model *model)
 {
     const struct waiting *waiting = report->input->waiting;
-    const struct waiting_net *found = waiting ? &waiting->nets[net - report->input->nets] : NULL;
+    const struct waiting_model *found =
+        waiting ? &waiting->models[model - report->input->models] : NULL;
 
     return found && found->inferences ? found : NULL;
 }
@@ -420,11 +423,11 @@ void report_destroy(struct report *report)
 {
     if (!report)
         return;
-    for (size_t i = 0; i < REPORT_HOT_NETS; i++)
-        hot_destroy(report->hot_nets[i]);
+    for (size_t i = 0; i < REPORT_HOT_MODELS; i++)
+        hot_destroy(report->hot_models[i]);
     hot_destroy(report->hot);
     findings_destroy(report->findings);
     ml_input_destroy(report->input);
-    ifg_free(report->nets);
+    ifg_free(report->models);
     ifg_free(report);
 }

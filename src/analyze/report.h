@@ -16,16 +16,16 @@
 #include "base/status.h"
 #include "timeline/timeline.h"
 
-#define REPORT_SENTENCES 3u
-#define REPORT_RUNTIMES  4u
-#define REPORT_HOT_NETS  16u /* models whose functions are counted apart */
+#define REPORT_SENTENCES  3u
+#define REPORT_RUNTIMES   4u
+#define REPORT_HOT_MODELS 16u /* models whose functions are counted apart */
 
 struct report {
     struct ml_input *input;
     struct findings *findings;
 
-    uint32_t *nets; /* models with events, indices into input->nets, most time first */
-    size_t net_count;
+    uint32_t *models; /* models with events, indices into input->models, most time first */
+    size_t model_count;
     bool several_processes; /* models belong to more than one */
 
     const char *program; /* "" */
@@ -38,8 +38,8 @@ struct report {
     char sentences[REPORT_SENTENCES][360]; /* where it runs first */
     size_t sentence_count;
 
-    struct hot *hot;                       /* of all samples; NULL: there are none */
-    struct hot *hot_nets[REPORT_HOT_NETS]; /* of the first ones in nets */
+    struct hot *hot;                           /* of all samples; NULL: there are none */
+    struct hot *hot_models[REPORT_HOT_MODELS]; /* of the first ones in models */
 
     double recorder_cpu_s;    /* NAN: not known */
     double recorder_share;    /* of one CPU */
@@ -52,14 +52,15 @@ enum ifg_status report_create(const struct timeline *timeline, struct report **o
 void report_destroy(struct report *report);
 
 /* The functions that work for one model, and how long its inferences waited; NULL: not known. */
-const struct hot *report_hot(const struct report *report, const struct ml_net *net);
-const struct waiting_net *report_waiting(const struct report *report, const struct ml_net *net);
+const struct hot *report_hot(const struct report *report, const struct ml_model *model);
+const struct waiting_model *report_waiting(const struct report *report,
+                                           const struct ml_model *model);
 
 /* Where one model runs, in a few words: "CPU 400/400 nodes", "CUDA 3, CPU 409 of 412 nodes"; "" if
  * that is not known. */
-const char *report_placement(const struct ml_net *net, char *out, size_t size);
+const char *report_placement(const struct ml_model *model, char *out, size_t size);
 
 /* "cold", "1 cold, 13 cached", "" */
-const char *report_load_states(const struct ml_net *net, char *out, size_t size);
+const char *report_load_states(const struct ml_model *model, char *out, size_t size);
 
 #endif

@@ -42,7 +42,7 @@ static void timings(void)
     for (int i = 0; i < 9; i++)
         ml_trace_event(&trace, 0, model, TRACE_CATEGORY_LOAD, ML_MS);
     report = make();
-    REQUIRE(report->net_count == 1);
+    REQUIRE(report->model_count == 1);
     timing = &report->input->functions[0].events[TRACE_CATEGORY_INFERENCE].timing;
     CHECK_UINT(timing->count, 100);
     CHECK(timing->first_ns == 100e6);
@@ -138,11 +138,11 @@ static void operators(void)
     CHECK_STR(items[2].type, "If");
     CHECK_UINT(items[2].total_ns, 520 * ML_US);
     CHECK_UINT(items[2].self_ns, 40 * ML_US);
-    CHECK_UINT(report->input->nets[0].operator_self_ns, 640 * ML_US);
-    CHECK_UINT(report->input->nets[0].profiled, 4); /* without being told */
-    CHECK_UINT(report->input->nets[0].operator_events, 16);
-    CHECK(!report->input->nets[0].whole_microseconds); /* too few to say */
-    CHECK(fabs(report->input->nets[0].operator_median_ns - 60e3) < 2e3);
+    CHECK_UINT(report->input->models[0].operator_self_ns, 640 * ML_US);
+    CHECK_UINT(report->input->models[0].profiled, 4); /* without being told */
+    CHECK_UINT(report->input->models[0].operator_events, 16);
+    CHECK(!report->input->models[0].whole_microseconds); /* too few to say */
+    CHECK(fabs(report->input->models[0].operator_median_ns - 60e3) < 2e3);
     done(report);
 }
 
@@ -176,9 +176,9 @@ static void order_and_sentences(void)
     ml_trace_begin(&trace, NULL);
     ml_trace_showcase(&trace);
     report = make();
-    REQUIRE(report->net_count == 3);
-    CHECK_STR(report->input->nets[report->nets[0]].net->name, "det");
-    CHECK_STR(report->input->nets[report->nets[1]].net->name, "cls");
+    REQUIRE(report->model_count == 3);
+    CHECK_STR(report->input->models[report->models[0]].model->name, "det");
+    CHECK_STR(report->input->models[report->models[1]].model->name, "cls");
     CHECK(report->several_processes);
     CHECK_UINT(report->runtime_count, 1);
     REQUIRE(report->sentence_count == REPORT_SENTENCES);
@@ -186,9 +186,9 @@ static void order_and_sentences(void)
               "det: CUDA was asked for and refused (CUDA execution provider is not enabled in this "
               "build); CPU runs all 400 nodes.");
     CHECK_STR(report->findings->items[0].id, "ep-fallback");
-    CHECK_STR(report_placement(&report->input->nets[0], text, sizeof text), "CPU 400/400 nodes");
-    CHECK_STR(report_load_states(&report->input->nets[0], text, sizeof text), "cold");
-    CHECK_STR(report_load_states(&report->input->nets[1], text, sizeof text),
+    CHECK_STR(report_placement(&report->input->models[0], text, sizeof text), "CPU 400/400 nodes");
+    CHECK_STR(report_load_states(&report->input->models[0], text, sizeof text), "cold");
+    CHECK_STR(report_load_states(&report->input->models[1], text, sizeof text),
               "specialization unknown");
     CHECK_UINT(report->input->stage_count, 3);
     CHECK_STR(report->input->stages[0].name, "pre");
@@ -235,10 +235,10 @@ static void models_of_one_name(void)
         ml_trace_event(&trace, 0, model, TRACE_CATEGORY_INFERENCE, (i + 1) * ML_MS);
     }
     report = make();
-    REQUIRE(trace.timeline->net_count == 5);
+    REQUIRE(trace.timeline->model_count == 5);
     for (size_t i = 0; i < 5; i++) {
-        CHECK_STR(trace.timeline->nets[i].name, names[i]);
-        CHECK_STR(trace.timeline->nets[i].given_name, "model");
+        CHECK_STR(trace.timeline->models[i].name, names[i]);
+        CHECK_STR(trace.timeline->models[i].given_name, "model");
     }
     REQUIRE(stats_create(trace.timeline, &options, &stats, NULL) == IFG_OK);
     REQUIRE(stats->row_count == 4);
@@ -311,7 +311,7 @@ static void nothing_there(void)
 
     ml_trace_begin(&trace, NULL);
     report = make();
-    CHECK_UINT(report->net_count, 0);
+    CHECK_UINT(report->model_count, 0);
     CHECK_UINT(report->findings->count, 0);
     CHECK_UINT(report->sentence_count, 0);
     done(report);
@@ -339,12 +339,12 @@ static void odd_properties(void)
     trace_writer_fact(trace.writer, "record.cpu_seconds", "nan");
     ml_trace_event(&trace, 0, model, TRACE_CATEGORY_INFERENCE, 0);
     report = make();
-    CHECK_UINT(report->input->nets[0].ep_count, ML_EPS_MAX);
-    CHECK_STR(report->input->nets[0].eps[0].name, "A,A,,B ,");
-    CHECK_UINT(report->input->nets[0].eps[0].name_bytes, 1);
-    CHECK_UINT(report->input->nets[0].eps[1].name_bytes, 1);
-    CHECK(!report->input->nets[0].eps[0].nodes_known);
-    CHECK_UINT(report->input->nets[0].intra_threads, 0);
+    CHECK_UINT(report->input->models[0].ep_count, ML_EPS_MAX);
+    CHECK_STR(report->input->models[0].eps[0].name, "A,A,,B ,");
+    CHECK_UINT(report->input->models[0].eps[0].name_bytes, 1);
+    CHECK_UINT(report->input->models[0].eps[1].name_bytes, 1);
+    CHECK(!report->input->models[0].eps[0].nodes_known);
+    CHECK_UINT(report->input->models[0].intra_threads, 0);
     CHECK_UINT(report->input->cpus, 0);
     CHECK(isnan(report->input->load_average));
     CHECK(isnan(report->recorder_cpu_s));

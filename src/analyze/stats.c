@@ -104,15 +104,15 @@ static bool place_counts(const struct gathering *gathering, const struct timelin
         break;
     }
     if (filter->model &&
-        (place->net == TIMELINE_NONE ||
-         !timeline_net_is_called(&gathering->timeline->nets[place->net], filter->model)))
+        (place->model == TIMELINE_NONE ||
+         !timeline_model_is_called(&gathering->timeline->models[place->model], filter->model)))
         return false;
     return !filter->name_matches || filter->name_matches(place->name, filter->user);
 }
 
-static const char *net_name(const struct timeline *timeline, const struct timeline_place *place)
+static const char *model_name(const struct timeline *timeline, const struct timeline_place *place)
 {
-    return place->net == TIMELINE_NONE ? "" : timeline->nets[place->net].name;
+    return place->model == TIMELINE_NONE ? "" : timeline->models[place->model].name;
 }
 
 /* What makes two places one group; the same in two processes is the same for people. */
@@ -124,18 +124,18 @@ static int compare_keys(const struct gathering *gathering, const struct timeline
 
     switch (gathering->options->by) {
     case STATS_BY_MODEL:
-        return strcmp(net_name(timeline, a), net_name(timeline, b));
+        return strcmp(model_name(timeline, a), model_name(timeline, b));
     case STATS_BY_CATEGORY:
         return (int)a->category - (int)b->category;
     case STATS_BY_FUNCTION:
-        order = strcmp(net_name(timeline, a), net_name(timeline, b));
+        order = strcmp(model_name(timeline, a), model_name(timeline, b));
         return order ? order : strcmp(a->function, b->function);
     case STATS_BY_ZONE:
     case STATS_BY_OP:
     case STATS_BY_THREAD:
         order = (int)a->kind - (int)b->kind;
         if (!order)
-            order = strcmp(net_name(timeline, a), net_name(timeline, b));
+            order = strcmp(model_name(timeline, a), model_name(timeline, b));
         if (!order)
             order = (int)a->category - (int)b->category;
         if (!order && a->kind == TRACE_LOCATION_ML)
@@ -555,14 +555,14 @@ static char *row_name(const struct gathering *gathering, const struct group_rest
 
         snprintf(name, sizeof name, "%u %.1000s", thread->tid, thread->name);
     } else if (gathering->options->by == STATS_BY_MODEL) {
-        snprintf(name, sizeof name, "%.1200s", net_name(timeline, place));
+        snprintf(name, sizeof name, "%.1200s", model_name(timeline, place));
     } else if (gathering->options->by == STATS_BY_CATEGORY) {
         snprintf(name, sizeof name, "%s", timeline_category_name(place->category));
     } else if (gathering->options->by == STATS_BY_FUNCTION) {
-        snprintf(name, sizeof name, "%.1200s · %.1200s", net_name(timeline, place),
+        snprintf(name, sizeof name, "%.1200s · %.1200s", model_name(timeline, place),
                  place->function);
     } else if (place->kind == TRACE_LOCATION_ML) {
-        snprintf(name, sizeof name, "%.800s · %.800s · %.800s", net_name(timeline, place),
+        snprintf(name, sizeof name, "%.800s · %.800s · %.800s", model_name(timeline, place),
                  place->function, place->name);
     } else {
         snprintf(name, sizeof name, "%.1200s", place->name);
@@ -580,7 +580,7 @@ static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range
     row->name = row_name(gathering, rest);
     row->kind = place->kind;
     row->category = place->category;
-    row->model = gathering->by_thread ? "" : net_name(gathering->timeline, place);
+    row->model = gathering->by_thread ? "" : model_name(gathering->timeline, place);
     row->place = place->name;
     row->first_place = gathering->by_thread ? TIMELINE_NONE : rest->first_place;
     row->function = place->function;

@@ -118,11 +118,11 @@ static void ask_report(const struct timeline *timeline)
 
     if (report_create(timeline, &report, NULL) != IFG_OK)
         return;
-    for (size_t i = 0; i < report->net_count; i++) {
-        const struct ml_net *net = &report->input->nets[report->nets[i]];
+    for (size_t i = 0; i < report->model_count; i++) {
+        const struct ml_model *model = &report->input->models[report->models[i]];
 
-        report_placement(net, text, sizeof text);
-        report_load_states(net, text, sizeof text);
+        report_placement(model, text, sizeof text);
+        report_load_states(model, text, sizeof text);
     }
     for (size_t i = 0; i < report->findings->count; i++) {
         const struct finding *finding = &report->findings->items[i];

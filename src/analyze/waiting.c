@@ -73,8 +73,9 @@ static void add_thread(struct waiting *waiting, const struct timeline_profile *p
 }
 
 /* One inference: `first` is the first state that may reach into it. */
-static void add_inference(struct waiting_net *net, const struct timeline *timeline, size_t slice,
-                          const struct timeline_thread_state *states, size_t first, size_t count)
+static void add_inference(struct waiting_model *model, const struct timeline *timeline,
+                          size_t slice, const struct timeline_thread_state *states, size_t first,
+                          size_t count)
 {
     uint64_t start = timeline->start_ns[slice];
     uint64_t end = timeline_end_ns(timeline, slice);
@@ -86,15 +87,15 @@ static void add_inference(struct waiting_net *net, const struct timeline *timeli
 
         if (to <= from)
             continue;
-        net->ns[states[i].state] += to - from;
+        model->ns[states[i].state] += to - from;
         if (states[i].state == TIMELINE_RUNNABLE)
             waited += to - from;
     }
-    net->inferences++;
-    net->total_ns += end - start;
-    if (waited > net->longest_wait_ns) {
-        net->longest_wait_ns = waited;
-        net->longest = slice;
+    model->inferences++;
+    model->total_ns += end - start;
+    if (waited > model->longest_wait_ns) {
+        model->longest_wait_ns = waited;
+        model->longest = slice;
     }
 }
 
@@ -115,7 +116,7 @@ static void add_inferences(struct waiting *waiting, const struct timeline *timel
         uint64_t end;
 
         if (place->kind != TRACE_LOCATION_ML || place->category != TRACE_CATEGORY_INFERENCE ||
-            place->net >= timeline->net_count || start < covered)
+            place->model >= timeline->model_count || start < covered)
             continue;
         end = timeline_end_ns(timeline, i);
         if (start < known_from || end > known_to || end < start)
@@ -123,7 +124,7 @@ static void add_inferences(struct waiting *waiting, const struct timeline *timel
         covered = end;
         while (at < from->state_count && states[at].end_ns <= start)
             at++;
-        add_inference(&waiting->nets[place->net], timeline, i, states, at, from->state_count);
+        add_inference(&waiting->models[place->model], timeline, i, states, at, from->state_count);
     }
 }
 
@@ -142,16 +143,16 @@ enum ifg_status waiting_create(const struct timeline *timeline, struct waiting *
     wakers = ifg_alloc(profile->state_count, sizeof *wakers);
     if (waiting) {
         waiting->threads = ifg_alloc(profile->thread_count, sizeof *waiting->threads);
-        waiting->nets = ifg_alloc(timeline->net_count, sizeof *waiting->nets);
+        waiting->models = ifg_alloc(timeline->model_count, sizeof *waiting->models);
     }
-    if (!waiting || !waiting->threads || !waiting->nets || !wakers) {
+    if (!waiting || !waiting->threads || !waiting->models || !wakers) {
         ifg_free(wakers);
         waiting_destroy(waiting);
         return ifg_fail_no_memory(err, "for context switches");
     }
     waiting->has_wakers = profile->has_wakers;
-    for (size_t i = 0; i < timeline->net_count; i++)
-        waiting->nets[i].longest = SIZE_MAX;
+    for (size_t i = 0; i < timeline->model_count; i++)
+        waiting->models[i].longest = SIZE_MAX;
     for (uint32_t t = 0; t < profile->thread_count; t++) {
         add_thread(waiting, profile, t, wakers);
         if (profile->threads[t].thread != TIMELINE_NONE)
@@ -169,11 +170,11 @@ void waiting_destroy(struct waiting *waiting)
     if (!waiting)
         return;
     ifg_free(waiting->threads);
-    ifg_free(waiting->nets);
+    ifg_free(waiting->models);
     ifg_free(waiting);
 }
 
-double waiting_share(const struct waiting_net *net)
+double waiting_share(const struct waiting_model *model)
 {
-    return net->total_ns ? (double)net->ns[TIMELINE_RUNNABLE] / (double)net->total_ns : 0;
+    return model->total_ns ? (double)model->ns[TIMELINE_RUNNABLE] / (double)model->total_ns : 0;
 }

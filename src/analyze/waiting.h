@@ -26,7 +26,7 @@ struct waiting_thread {
     uint64_t untold;      /* wake-ups that the kernel did not tell; not among the others */
 };
 
-struct waiting_net {
+struct waiting_model {
     uint64_t inferences; /* outermost ones on threads whose switches are known */
     uint64_t total_ns;   /* of these */
     uint64_t ns[TIMELINE_STATES];
@@ -37,7 +37,7 @@ struct waiting_net {
 struct waiting {
     struct waiting_thread *threads; /* those with switches, most runnable time first */
     size_t thread_count;
-    struct waiting_net *nets; /* by index of model->nets */
+    struct waiting_model *models; /* by index of timeline->models */
     uint64_t ns[TIMELINE_STATES];
     bool has_wakers; /* see timeline/samples.h */
     uint64_t wakes;  /* of all threads */
@@ -50,6 +50,6 @@ enum ifg_status waiting_create(const struct timeline *timeline, struct waiting *
 void waiting_destroy(struct waiting *waiting);
 
 /* The part of a model's inferences that was spent on the run queue; 0 if nothing is known. */
-double waiting_share(const struct waiting_net *net);
+double waiting_share(const struct waiting_model *model);
 
 #endif

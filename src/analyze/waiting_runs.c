@@ -70,7 +70,7 @@ static void add_states(struct waiting_run *run, uint64_t start, uint64_t end,
 /* Outermost inferences, as waiting.c counts them. */
 static void add_thread(struct waiting_runs *runs, const struct timeline *timeline,
                        const struct timeline_profile *profile,
-                       const struct timeline_sampled_thread *from, uint32_t net, size_t most)
+                       const struct timeline_sampled_thread *from, uint32_t model, size_t most)
 {
     const struct timeline_thread *thread = &timeline->threads[from->thread];
     const struct timeline_thread_state *states = profile->states + from->first_state;
@@ -84,7 +84,7 @@ static void add_thread(struct waiting_runs *runs, const struct timeline *timelin
         struct waiting_run run = { .slice = i };
 
         if (place->kind != TRACE_LOCATION_ML || place->category != TRACE_CATEGORY_INFERENCE ||
-            place->net >= timeline->net_count || start < covered)
+            place->model >= timeline->model_count || start < covered)
             continue;
         end = timeline_end_ns(timeline, i);
         if (start < states[0].start_ns || end > states[from->state_count - 1].end_ns || end < start)
@@ -92,7 +92,7 @@ static void add_thread(struct waiting_runs *runs, const struct timeline *timelin
         covered = end;
         while (at < from->state_count && states[at].end_ns <= start)
             at++;
-        if (place->net != net)
+        if (place->model != model)
             continue;
         run.duration_ns = end - start;
         add_states(&run, start, end, states, at, from->state_count);
@@ -101,7 +101,7 @@ static void add_thread(struct waiting_runs *runs, const struct timeline *timelin
     }
 }
 
-enum ifg_status waiting_runs_create(const struct timeline *timeline, uint32_t net, size_t most,
+enum ifg_status waiting_runs_create(const struct timeline *timeline, uint32_t model, size_t most,
                                     struct waiting_runs **out_runs, struct ifg_error *err)
 {
     const struct timeline_profile *profile;
@@ -120,7 +120,7 @@ enum ifg_status waiting_runs_create(const struct timeline *timeline, uint32_t ne
     }
     for (size_t t = 0; profile && t < profile->thread_count; t++)
         if (profile->threads[t].thread != TIMELINE_NONE && profile->threads[t].state_count)
-            add_thread(runs, timeline, profile, &profile->threads[t], net, most);
+            add_thread(runs, timeline, profile, &profile->threads[t], model, most);
     if (runs->count)
         qsort(runs->items, runs->count, sizeof *runs->items, longest_first);
     *out_runs = runs;

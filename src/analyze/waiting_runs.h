@@ -18,7 +18,7 @@ struct waiting_runs {
 };
 
 /* Of the model with this index. A trace without switches gives none. */
-enum ifg_status waiting_runs_create(const struct timeline *timeline, uint32_t net, size_t most,
+enum ifg_status waiting_runs_create(const struct timeline *timeline, uint32_t model, size_t most,
                                     struct waiting_runs **out_runs,
                                     struct ifg_error *err) IFG_MUST_CHECK;
 void waiting_runs_destroy(struct waiting_runs *runs); /* accepts NULL */

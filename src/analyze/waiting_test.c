@@ -95,10 +95,10 @@ static void with_wakers(void)
     const struct waiting_thread *thread = find(&trace, waiting, MAIN, &profile);
 
     CHECK(waiting->has_wakers);
-    CHECK_UINT(waiting->nets[0].inferences, 2);
-    CHECK_UINT(waiting->nets[0].ns[TIMELINE_RUNNABLE], 2 * ML_MS); /* from wake-up to running */
-    CHECK_UINT(waiting->nets[0].ns[TIMELINE_BLOCKED], 4 * ML_MS);
-    CHECK_UINT(waiting->nets[0].longest_wait_ns, ML_MS);
+    CHECK_UINT(waiting->models[0].inferences, 2);
+    CHECK_UINT(waiting->models[0].ns[TIMELINE_RUNNABLE], 2 * ML_MS); /* from wake-up to running */
+    CHECK_UINT(waiting->models[0].ns[TIMELINE_BLOCKED], 4 * ML_MS);
+    CHECK_UINT(waiting->models[0].longest_wait_ns, ML_MS);
     REQUIRE(thread);
     CHECK_UINT(thread->wakes, 3);
     CHECK_UINT(thread->wake_ns, 2 * ML_MS + 500 * ML_US);
@@ -121,8 +121,8 @@ static void without_wakers(void)
     struct waiting *waiting = begin(&trace, false);
 
     CHECK(!waiting->has_wakers);
-    CHECK_UINT(waiting->nets[0].ns[TIMELINE_RUNNABLE], 0);
-    CHECK_UINT(waiting->nets[0].ns[TIMELINE_BLOCKED], 6 * ML_MS);
+    CHECK_UINT(waiting->models[0].ns[TIMELINE_RUNNABLE], 0);
+    CHECK_UINT(waiting->models[0].ns[TIMELINE_BLOCKED], 6 * ML_MS);
     waiting_destroy(waiting);
     ml_trace_end(&trace);
 }

@@ -193,18 +193,18 @@ static void write_models(struct cat *cat)
     const struct timeline *timeline = cat->timeline;
     const struct trace_tables *tables = cat->tables;
 
-    for (size_t i = 0; i < timeline->net_count; i++) {
-        const struct timeline_net *net = &timeline->nets[i];
+    for (size_t i = 0; i < timeline->model_count; i++) {
+        const struct timeline_model *model = &timeline->models[i];
 
         if (!begin(cat, TYPE_MODEL))
             break;
         ifg_json_put_uint(&cat->json, "id", i);
-        ifg_json_put_string(&cat->json, "name", net->name);
-        ifg_json_put_string(&cat->json, "path", net->path);
-        ifg_json_put_string(&cat->json, "content_id", net->content_id);
-        ifg_json_put_string(&cat->json, "runtime", net->runtime);
-        ifg_json_put_string(&cat->json, "requested_devices", net->requested_devices);
-        ifg_json_put_string(&cat->json, "actual_devices", net->actual_devices);
+        ifg_json_put_string(&cat->json, "name", model->name);
+        ifg_json_put_string(&cat->json, "path", model->path);
+        ifg_json_put_string(&cat->json, "content_id", model->content_id);
+        ifg_json_put_string(&cat->json, "runtime", model->runtime);
+        ifg_json_put_string(&cat->json, "requested_devices", model->requested_devices);
+        ifg_json_put_string(&cat->json, "actual_devices", model->actual_devices);
         end(cat);
     }
     for (size_t i = 0; i < tables->property_count; i++) {
@@ -229,8 +229,8 @@ static void put_place(struct cat *cat, uint32_t index)
     ifg_json_put_string(&cat->json, "kind", timeline_kind_name(place->kind));
     if (place->kind == TRACE_LOCATION_ML)
         ifg_json_put_string(&cat->json, "category", timeline_category_name(place->category));
-    if (place->net < cat->timeline->net_count)
-        ifg_json_put_string(&cat->json, "model", cat->timeline->nets[place->net].name);
+    if (place->model < cat->timeline->model_count)
+        ifg_json_put_string(&cat->json, "model", cat->timeline->models[place->model].name);
 }
 
 static void write_places(struct cat *cat)

@@ -58,7 +58,7 @@ static int print_report(struct report_request *request, const struct timeline *t
 
     ifg_bytes_init(&out, OUTPUT_MAX);
     status = report_create(timeline, &report, &err);
-    if (!status && !report->net_count)
+    if (!status && !report->model_count)
         status = stats_create(timeline, &by_zone, &zones, &err);
     if (status) {
         cli_say("%s", err.message);

@@ -357,7 +357,7 @@ static int print_memory(const struct request *request, const struct timeline *ti
         .path = request->path,
         .timeline = timeline,
         .allocations = request->allocations,
-        .net = from->model,
+        .model = from->model,
         .name_matches = from->name_matches,
         .user = from->user,
         .form = request->json  ? MEMORY_JSON

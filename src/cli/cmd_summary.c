@@ -5,22 +5,22 @@
 #include "cli/commands.h"
 #include "cli/report_output.h"
 
-static void summarize_net(const struct report *report, const struct ml_net *net, bool as_json,
-                          struct ifg_bytes *out)
+static void summarize_model(const struct report *report, const struct ml_model *model, bool as_json,
+                            struct ifg_bytes *out)
 {
     char placement[200];
     char clean[200];
     char name[80];
 
-    report_placement(net, placement, sizeof placement);
-    for (size_t f = 0; f < net->function_count; f++) {
-        const struct ml_function *function = &report->input->functions[net->first_function + f];
+    report_placement(model, placement, sizeof placement);
+    for (size_t f = 0; f < model->function_count; f++) {
+        const struct ml_function *function = &report->input->functions[model->first_function + f];
         const struct ml_timing *runs = &function->events[TRACE_CATEGORY_INFERENCE].timing;
         struct ifg_json json;
 
         if (!as_json) {
             cli_print(out, "  %s: %s%s%llu inferences",
-                      cli_clean(net->net->name, name, sizeof name),
+                      cli_clean(model->model->name, name, sizeof name),
                       cli_clean(placement, clean, sizeof clean), *placement ? ", " : "",
                       (unsigned long long)runs->count);
             if (runs->count)
@@ -30,7 +30,7 @@ static void summarize_net(const struct report *report, const struct ml_net *net,
             continue;
         }
         report_line_begin(&json, out, "model");
-        ifg_json_put_string(&json, "name", net->net->name);
+        ifg_json_put_string(&json, "name", model->model->name);
         ifg_json_put_string(&json, "function", function->name);
         ifg_json_put_string(&json, "placement", placement);
         ifg_json_put_uint(&json, "inferences", runs->count);
@@ -68,8 +68,8 @@ static void summarize(const struct report *report, const struct report_part *wan
             report_wrap(out, 2, "", report->sentences[i]);
         }
     }
-    for (size_t i = 0; i < report->net_count; i++)
-        summarize_net(report, &report->input->nets[report->nets[i]], wanted->json, out);
+    for (size_t i = 0; i < report->model_count; i++)
+        summarize_model(report, &report->input->models[report->models[i]], wanted->json, out);
     for (size_t i = 0; i < report->findings->count; i++) {
         const struct finding *finding = &report->findings->items[i];
 

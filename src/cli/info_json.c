@@ -239,8 +239,9 @@ static void write_unfinished(struct ifg_json *json, const struct timeline *timel
         ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
         ifg_json_put_string(json, "name", ml ? place->function : place->name);
         if (ml) {
-            ifg_json_put_string(json, "model",
-                                place->net == TIMELINE_NONE ? "" : timeline->nets[place->net].name);
+            ifg_json_put_string(
+                json, "model",
+                place->model == TIMELINE_NONE ? "" : timeline->models[place->model].name);
             ifg_json_put_string(json, "category", timeline_category_name(place->category));
         }
         ifg_json_put_uint(json, "tid", timeline->threads[timeline_thread_of(timeline, slice)].tid);

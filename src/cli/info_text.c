@@ -507,11 +507,11 @@ static void write_open(const struct info_request *request, struct ifg_bytes *out
     cli_print(out, "\nUnfinished\n");
     for (size_t i = 0; i < timeline->unfinished_count; i++) {
         size_t slice = timeline->unfinished[i];
-        const struct timeline_place *place = &timeline->places[timeline->place[slice]];
+        const struct timeline_location *location = &timeline->locations[timeline->location[slice]];
         const struct timeline_thread *thread =
             &timeline->threads[timeline_thread_of(timeline, slice)];
         char name[120];
-        char net[120];
+        char model[120];
         char thread_name[64];
         char lasted[32];
 
@@ -519,10 +519,10 @@ static void write_open(const struct info_request *request, struct ifg_bytes *out
             cli_print(out, "  and %zu more (all with --json)\n", timeline->unfinished_count - i);
             break;
         }
-        cli_clean(place->net == TIMELINE_NONE ? "" : timeline->nets[place->net].name, net,
-                  sizeof net);
-        cli_print(out, "  %s%s%s, on thread %u %s, open for %s when last seen\n", net,
-                  *net ? " · " : "", cli_clean(place->name, name, sizeof name), thread->tid,
+        cli_clean(location->model == TIMELINE_NONE ? "" : timeline->models[location->model].name,
+                  model, sizeof model);
+        cli_print(out, "  %s%s%s, on thread %u %s, open for %s when last seen\n", model,
+                  *model ? " · " : "", cli_clean(location->name, name, sizeof name), thread->tid,
                   cli_clean(thread->name, thread_name, sizeof thread_name),
                   cli_duration((double)timeline_duration_ns(timeline, slice), lasted));
     }

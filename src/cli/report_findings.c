@@ -72,10 +72,10 @@ static void write_finding(const struct report *report, const struct finding *fin
     size_t columns;
 
     snprintf(title, sizeof title, "%.60s%s%s",
-             report->net_count > 1 && finding->net < report->input->net_count
-                 ? report->input->nets[finding->net].net->name
+             report->model_count > 1 && finding->model < report->input->model_count
+                 ? report->input->models[finding->model].model->name
                  : "",
-             report->net_count > 1 && finding->net < report->input->net_count ? ": " : "",
+             report->model_count > 1 && finding->model < report->input->model_count ? ": " : "",
              finding->title);
     list_events(finding, events, sizeof events);
     cli_clean(title, clean, sizeof clean);
@@ -217,8 +217,8 @@ static void write_deaths(const struct report *report, struct ifg_bytes *out)
 
 static bool any_profiled(const struct ml_input *input)
 {
-    for (size_t i = 0; i < input->net_count; i++)
-        if (input->nets[i].profiled)
+    for (size_t i = 0; i < input->model_count; i++)
+        if (input->models[i].profiled)
             return true;
     return false;
 }
@@ -241,7 +241,7 @@ static void write_next(const struct report_request *request, struct ifg_bytes *o
     }
     if (report->input->operator_count)
         cli_print(out, "%-*sinferogram stats %s --by op\n", RECORDING, label, path);
-    else if (report->net_count && !any_profiled(report->input))
+    else if (report->model_count && !any_profiled(report->input))
         cli_print(out, "%-*sinferogram record --ops -- PROGRAM    to see operators\n", RECORDING,
                   label);
     else if (report->hot && report->hot->samples)

@@ -21,9 +21,9 @@ static const char *size_of(double bytes, char *out)
     return cli_size(bytes >= 0 && bytes < 1e18 ? (uint64_t)bytes : 0, out);
 }
 
-static const char *net_name(const struct ml_input *input, uint32_t net)
+static const char *model_name(const struct ml_input *input, uint32_t model)
 {
-    const char *name = net < input->net_count ? input->nets[net].net->name : "";
+    const char *name = model < input->model_count ? input->models[model].model->name : "";
 
     return *name ? name : "(no name)";
 }
@@ -32,7 +32,7 @@ static const char *net_name(const struct ml_input *input, uint32_t net)
 static void say_scene(const struct ml_input *input, const struct memory_scene *scene, char *line,
                       size_t size)
 {
-    if (scene->net == TIMELINE_NONE) {
+    if (scene->model == TIMELINE_NONE) {
         if (*scene->zone)
             report_append(line, size, " (in %.80s)", scene->zone);
         return;
@@ -40,7 +40,7 @@ static void say_scene(const struct ml_input *input, const struct memory_scene *s
     report_append(line, size, " (%s", timeline_category_name(scene->category));
     if (scene->number)
         report_append(line, size, " #%llu", (unsigned long long)scene->number);
-    report_append(line, size, " of %.80s", net_name(input, scene->net));
+    report_append(line, size, " of %.80s", model_name(input, scene->model));
     if (*scene->op)
         report_append(line, size, ", %.80s", scene->op);
     report_append(line, size, ")");
@@ -97,11 +97,11 @@ static void write_holders(const struct ml_input *input, struct ifg_bytes *out)
 
         if (row->peak.bytes < LEAST_SHARE * heap->peak.bytes)
             break;
-        if (row->net == TIMELINE_NONE)
+        if (row->model == TIMELINE_NONE)
             report_append(line, sizeof line, "%soutside of models", i ? " · " : ": ");
         else
             report_append(line, sizeof line, "%s%s of %.60s", i ? " · " : ": ",
-                          timeline_category_name(row->category), net_name(input, row->net));
+                          timeline_category_name(row->category), model_name(input, row->model));
         say_share(row, heap, line, sizeof line);
     }
     if (heap->kept.bytes > 0)

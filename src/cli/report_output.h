@@ -31,7 +31,7 @@ void report_write_machine(const struct report_request *request, struct ifg_bytes
 void report_write_memory(const struct report_request *request, struct ifg_bytes *out);
 
 /* report_samples.c: what samples and context switches say of one model (its position in
- * report->nets), and of all. Nothing where there are none. */
+ * report->models), and of all. Nothing where there are none. */
 void report_write_samples_of(const struct report_request *request, size_t position,
                              struct ifg_bytes *out);
 void report_write_samples(const struct report_request *request, struct ifg_bytes *out);

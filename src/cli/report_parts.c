@@ -34,8 +34,8 @@ void report_finding_line(const struct report *report, const struct finding *find
     report_line_begin(&json, out, "finding");
     ifg_json_put_string(&json, "id", finding->id);
     ifg_json_put_string(&json, "severity", finding_severity_name(finding->severity));
-    if (finding->net < report->input->net_count)
-        ifg_json_put_string(&json, "model", report->input->nets[finding->net].net->name);
+    if (finding->model < report->input->model_count)
+        ifg_json_put_string(&json, "model", report->input->models[finding->model].model->name);
     ifg_json_put_string(&json, "title", finding->title);
     ifg_json_put_string(&json, "evidence", finding->evidence);
     ifg_json_put_string(&json, "fix", finding->fix);

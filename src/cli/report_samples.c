@@ -53,8 +53,8 @@ void report_write_samples_of(const struct report_request *request, size_t positi
                              struct ifg_bytes *out)
 {
     const struct report *report = request->report;
-    const struct ml_net *net = &report->input->nets[report->nets[position]];
-    const struct waiting_net *waiting = report_waiting(report, net);
+    const struct ml_model *model = &report->input->models[report->models[position]];
+    const struct waiting_model *waiting = report_waiting(report, model);
     char wait[32];
     char length[32];
 
@@ -68,7 +68,7 @@ void report_write_samples_of(const struct report_request *request, size_t positi
                   report->input->waiting->has_wakers ? "" : "; waits after wake-ups not recorded");
     }
     if (report->hot)
-        write_functions(report_hot(report, net), out, 4);
+        write_functions(report_hot(report, model), out, 4);
 }
 
 void report_write_samples(const struct report_request *request, struct ifg_bytes *out)
@@ -80,7 +80,7 @@ void report_write_samples(const struct report_request *request, struct ifg_bytes
 
     if (!hot || !hot->samples)
         return;
-    if (!request->report->net_count) {
+    if (!request->report->model_count) {
         cli_print(out, "\n");
         write_functions(hot, out, 2);
     }

@@ -127,7 +127,7 @@ static void write_table(const struct ml_function *function, struct ifg_bytes *ou
     }
 }
 
-static void write_header(const struct report *report, const struct ml_net *net,
+static void write_header(const struct report *report, const struct ml_model *model,
                          const struct ml_function *function, struct ifg_bytes *out)
 {
     char title[200];
@@ -137,33 +137,33 @@ static void write_header(const struct report *report, const struct ml_net *net,
     char clean[200];
     char size[32];
     const char *separator = "";
-    int used =
-        snprintf(title, sizeof title, "%s · %s",
-                 *net->net->name ? cli_clean(net->net->name, model, sizeof model) : "(no name)",
-                 cli_clean(function->name, name, sizeof name));
+    int used = snprintf(title, sizeof title, "%s · %s",
+                        *model->model->name ? cli_clean(model->model->name, model, sizeof model)
+                                            : "(no name)",
+                        cli_clean(function->name, name, sizeof name));
 
     if (report->several_processes && used > 0 && (size_t)used < sizeof title &&
-        net->net->process < report->input->timeline->process_count)
+        model->model->process < report->input->timeline->process_count)
         snprintf(title + used, sizeof title - (size_t)used, " (pid %u)",
-                 report->input->timeline->processes[net->net->process].pid);
+                 report->input->timeline->processes[model->model->process].pid);
     cli_print(out, "  ");
     cli_put_name(out, title, NAME_COLUMNS);
-    if (*report_placement(net, text, sizeof text)) {
+    if (*report_placement(model, text, sizeof text)) {
         cli_print(out, "  %s", cli_clean(text, clean, sizeof clean));
         separator = " ·";
-    } else if (*net->source) {
-        cli_print(out, "  placement %s", cli_clean(net->source, clean, sizeof clean));
+    } else if (*model->source) {
+        cli_print(out, "  placement %s", cli_clean(model->source, clean, sizeof clean));
         separator = " ·";
     }
-    if (*report_load_states(net, text, sizeof text)) {
+    if (*report_load_states(model, text, sizeof text)) {
         cli_print(out, "%s %s", *separator ? separator : " ", text);
         separator = " ·";
     }
-    if (net->file_bytes)
-        cli_print(out, "%s %s", *separator ? separator : " ", cli_size(net->file_bytes, size));
-    if (*net->inferred)
+    if (model->file_bytes)
+        cli_print(out, "%s %s", *separator ? separator : " ", cli_size(model->file_bytes, size));
+    if (*model->inferred)
         cli_print(out, "\n    (name inferred from: %s)",
-                  cli_clean(net->inferred, clean, sizeof clean));
+                  cli_clean(model->inferred, clean, sizeof clean));
     cli_print(out, "\n");
 }
 
@@ -187,34 +187,34 @@ static void write_request(const struct ml_function *function, struct ifg_bytes *
     cli_print(out, "\n");
 }
 
-static void write_operators(const struct report_request *request, const struct ml_net *net,
+static void write_operators(const struct report_request *request, const struct ml_model *model,
                             struct ifg_bytes *out)
 {
-    const struct ml_operator *operators = ml_operators_of(request->report->input, net);
+    const struct ml_operator *operators = ml_operators_of(request->report->input, model);
     size_t limit = request->limit_given ? request->limit : OPERATORS_SHOWN;
     char line[2000] = "";
     char lead[80];
     char number[32];
 
-    if (!net->operator_count || !net->operator_self_ns)
+    if (!model->operator_count || !model->operator_self_ns)
         return;
-    for (size_t i = 0; i < net->operator_count && i < limit && strlen(line) + 200 < sizeof line;
+    for (size_t i = 0; i < model->operator_count && i < limit && strlen(line) + 200 < sizeof line;
          i++)
         report_append(line, sizeof line, "%s%.80s %.*f %%", i ? " · " : "", operators[i].type,
-                      operators[i].self_ns * 10 < net->operator_self_ns ? 1 : 0,
-                      100 * (double)operators[i].self_ns / (double)net->operator_self_ns);
-    if (net->operator_count > limit)
-        report_append(line, sizeof line, " · %zu more", net->operator_count - limit);
-    if (net->whole_microseconds)
+                      operators[i].self_ns * 10 < model->operator_self_ns ? 1 : 0,
+                      100 * (double)operators[i].self_ns / (double)model->operator_self_ns);
+    if (model->operator_count > limit)
+        report_append(line, sizeof line, " · %zu more", model->operator_count - limit);
+    if (model->whole_microseconds)
         report_append(line, sizeof line, " (resolution 1 us)");
     snprintf(lead, sizeof lead, "Top operators (%s inference%s)  ",
-             cli_count(net->profiled, number), net->profiled == 1 ? "" : "s");
+             cli_count(model->profiled, number), model->profiled == 1 ? "" : "s");
     report_wrap(out, 4, lead, line);
-    if (net->operator_median_ns < TINY_OPERATOR_NS) {
+    if (model->operator_median_ns < TINY_OPERATOR_NS) {
         snprintf(line, sizeof line,
                  "half of the operators take less than %s: recording them costs more than they do, "
                  "so take shares with care",
-                 cli_duration(net->operator_median_ns, number));
+                 cli_duration(model->operator_median_ns, number));
         report_wrap(out, 6, "", line);
     }
 }
@@ -227,16 +227,17 @@ static void write_more_models(const struct report *report, size_t first, struct 
     char number[32];
     char text[32];
 
-    for (size_t i = first; i < report->net_count; i++) {
-        const struct ml_net *net = &input->nets[report->nets[i]];
+    for (size_t i = first; i < report->model_count; i++) {
+        const struct ml_model *model = &input->models[report->models[i]];
 
-        total += (double)net->total_ns;
-        for (size_t f = 0; f < net->function_count; f++)
+        total += (double)model->total_ns;
+        for (size_t f = 0; f < model->function_count; f++)
             inferences +=
-                input->functions[net->first_function + f].events[TRACE_CATEGORY_INFERENCE].count;
+                input->functions[model->first_function + f].events[TRACE_CATEGORY_INFERENCE].count;
     }
     cli_print(out, "  and %zu more: %s inferences, %s in all; --limit 0 shows them\n",
-              report->net_count - first, cli_count(inferences, number), cli_duration(total, text));
+              report->model_count - first, cli_count(inferences, number),
+              cli_duration(total, text));
 }
 
 static void write_models(const struct report_request *request, struct ifg_bytes *out)
@@ -246,27 +247,27 @@ static void write_models(const struct report_request *request, struct ifg_bytes 
     size_t limit = request->limit_given ? request->limit : MODELS_SHOWN;
 
     cli_print(out, "\nModels\n");
-    for (size_t i = 0; i < report->net_count; i++) {
-        const struct ml_net *net = &input->nets[report->nets[i]];
+    for (size_t i = 0; i < report->model_count; i++) {
+        const struct ml_model *model = &input->models[report->models[i]];
 
         if (i == limit) {
             write_more_models(report, i, out);
             break;
         }
-        for (size_t f = 0; f < net->function_count; f++) {
-            const struct ml_function *function = &input->functions[net->first_function + f];
+        for (size_t f = 0; f < model->function_count; f++) {
+            const struct ml_function *function = &input->functions[model->first_function + f];
             bool any = false;
 
             for (int c = 1; c < TRACE_CATEGORIES; c++)
                 any |= function->events[c].count || function->events[c].timing.unfinished;
             if (!any)
                 continue;
-            write_header(report, net, function, out);
+            write_header(report, model, function, out);
             write_table(function, out);
             if (!input->stage_count)
                 write_request(function, out);
         }
-        write_operators(request, net, out);
+        write_operators(request, model, out);
         report_write_samples_of(request, i, out);
     }
 }

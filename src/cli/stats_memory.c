@@ -69,10 +69,11 @@ static size_t choose_phases(const struct memory_request *request, const struct m
 
     for (size_t i = 0; memory && i < memory->phase_count; i++) {
         const struct memory_phase *phase = &memory->phases[i];
-        const char *net = phase->net < input->net_count ? input->nets[phase->net].net->name : NULL;
+        const char *model =
+            phase->model < input->model_count ? input->models[phase->model].model->name : NULL;
         char label[300];
 
-        if (request->net && (!net || strcmp(net, request->net) != 0))
+        if (request->model && (!model || strcmp(model, request->model) != 0))
             continue;
         if (request->name_matches &&
             !request->name_matches(memory_phase_label(input, phase, label, sizeof label),

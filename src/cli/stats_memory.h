@@ -11,8 +11,8 @@ enum memory_form { MEMORY_TABLE, MEMORY_JSON, MEMORY_CSV };
 struct memory_request {
     const char *path;
     const struct timeline *timeline;
-    bool allocations; /* else phases */
-    const char *net;  /* only phases of the model of this name; NULL: all */
+    bool allocations;  /* else phases */
+    const char *model; /* only phases of the model of this name; NULL: all */
     bool (*name_matches)(const char *name, void *user); /* NULL: all */
     void *user;
     enum memory_sort sort;

@@ -59,7 +59,7 @@ struct request_stage {
 struct latency {
     struct export_job *job;
     const struct timeline *timeline;
-    uint32_t net;
+    uint32_t model;
     const char *name;
     struct export_flows flows;
     struct request_stage *stages;
@@ -77,21 +77,21 @@ size_t export_programs(const struct timeline *timeline, uint32_t *out, size_t si
 {
     size_t count = 0;
 
-    for (uint32_t net = 0; net < timeline->net_count; net++) {
+    for (uint32_t model = 0; model < timeline->model_count; model++) {
         uint64_t inferences = 0;
 
         for (size_t i = 0; i < timeline->function_count; i++)
-            if (timeline->functions[i].net == net)
+            if (timeline->functions[i].model == model)
                 inferences += timeline->functions[i].events[TRACE_CATEGORY_INFERENCE];
         for (size_t i = 0; i < timeline->async_count && !inferences; i++) {
             const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
 
-            inferences += place->net == net && place->category == TRACE_CATEGORY_INFERENCE;
+            inferences += place->model == model && place->category == TRACE_CATEGORY_INFERENCE;
         }
         if (!inferences)
             continue;
         if (count < size)
-            out[count] = net;
+            out[count] = model;
         count++;
     }
     return count;
@@ -238,7 +238,7 @@ static bool take_thread(struct latency *l, uint32_t thread)
             before.request = flow ? flow->id : 0;
             before.stage_end_ns = slice.end_ns;
         }
-        if (place->kind != TRACE_LOCATION_ML || place->net != l->net)
+        if (place->kind != TRACE_LOCATION_ML || place->model != l->model)
             continue;
         if (place->category == TRACE_CATEGORY_SETUP)
             take_setup(l, &before, &slice);
@@ -254,7 +254,7 @@ static bool take_spans(struct latency *l)
         const struct timeline_async *span = &l->timeline->asyncs[i];
         const struct timeline_place *place = &l->timeline->places[span->place];
 
-        if (place->net != l->net || place->category != TRACE_CATEGORY_INFERENCE ||
+        if (place->model != l->model || place->category != TRACE_CATEGORY_INFERENCE ||
             !export_wants_span(l->job, span))
             continue;
         l->requested++;
@@ -400,20 +400,20 @@ static void explain(struct latency *l)
 enum ifg_status export_aic_latency(struct export_job *job)
 {
     struct latency l = { .job = job, .timeline = job->timeline, .every = 1 };
-    uint32_t *programs = ifg_alloc(job->timeline->net_count + 1, sizeof *programs);
+    uint32_t *programs = ifg_alloc(job->timeline->model_count + 1, sizeof *programs);
     size_t program_count = 0;
     enum ifg_status status = IFG_OK;
 
     if (programs)
-        program_count = export_programs(job->timeline, programs, job->timeline->net_count);
+        program_count = export_programs(job->timeline, programs, job->timeline->model_count);
     else
         status = export_no_memory(job);
     if (!status && job->options->program >= program_count)
         status = ifg_fail(job->err, IFG_NOT_FOUND,
                           "the trace has no inferences of a model, and the file is about those");
     if (!status) {
-        l.net = programs[job->options->program];
-        l.name = job->timeline->nets[l.net].name;
+        l.model = programs[job->options->program];
+        l.name = job->timeline->models[l.model].name;
         status = list_stages(&l);
     }
     for (uint32_t i = 0; i < job->timeline->thread_count && !status; i++)

@@ -64,8 +64,8 @@ static void put_key(struct ifg_bytes *out, const char *key, const char *text)
 static void put_place_args(struct ifg_bytes *out, const struct timeline *timeline,
                            const struct timeline_place *place)
 {
-    if (place->net != TIMELINE_NONE)
-        put_key(out, "model", timeline->nets[place->net].name);
+    if (place->model != TIMELINE_NONE)
+        put_key(out, "model", timeline->models[place->model].name);
     if (place->kind == TRACE_LOCATION_ML) {
         put_key(out, "function",
                 place->function_index != TIMELINE_NONE

@@ -50,7 +50,8 @@ static bool make_texts(struct csv *csv)
         export_texts_begin(&csv->fronts, i);
         put_field(csv, out, timeline_kind_name(place->kind));
         put_field(csv, out, ml ? timeline_category_name(place->category) : "");
-        put_field(csv, out, place->net != TIMELINE_NONE ? timeline->nets[place->net].name : "");
+        put_field(csv, out,
+                  place->model != TIMELINE_NONE ? timeline->models[place->model].name : "");
         put_field(csv, out,
                   place->function_index != TIMELINE_NONE
                       ? timeline->functions[place->function_index].name

@@ -116,16 +116,16 @@ static enum ifg_status filter_init(struct export_job *job)
     struct export_filter *filter = &job->filter;
     enum ifg_status status = IFG_OK;
 
-    filter->net = TIMELINE_NONE;
+    filter->model = TIMELINE_NONE;
     filter->from_ns = job->timeline->begin_ns + options->from_ns;
     filter->to_ns = options->to_ns ? job->timeline->begin_ns + options->to_ns : UINT64_MAX;
     filter->active = options->from_ns || options->to_ns || options->model || options->thread ||
                      options->name_matches;
-    for (size_t i = 0; options->model && i < job->timeline->net_count; i++)
-        if (filter->net == TIMELINE_NONE &&
-            timeline_net_is_called(&job->timeline->nets[i], options->model))
-            filter->net = (uint32_t)i;
-    if (options->model && filter->net == TIMELINE_NONE)
+    for (size_t i = 0; options->model && i < job->timeline->model_count; i++)
+        if (filter->model == TIMELINE_NONE &&
+            timeline_model_is_called(&job->timeline->models[i], options->model))
+            filter->model = (uint32_t)i;
+    if (options->model && filter->model == TIMELINE_NONE)
         return ifg_fail(job->err, IFG_NOT_FOUND, "no model is called '%s'", options->model);
     if (options->thread)
         status = filter_threads(job);
@@ -134,10 +134,10 @@ static enum ifg_status filter_init(struct export_job *job)
     return status;
 }
 
-static bool same_net(const struct export_job *job, uint32_t net)
+static bool same_model(const struct export_job *job, uint32_t model)
 {
-    return net != TIMELINE_NONE &&
-           timeline_net_is_called(&job->timeline->nets[net], job->options->model);
+    return model != TIMELINE_NONE &&
+           timeline_model_is_called(&job->timeline->models[model], job->options->model);
 }
 
 bool export_wants_slice(struct export_cursor *cursor, const struct export_slice *slice)
@@ -145,8 +145,8 @@ bool export_wants_slice(struct export_cursor *cursor, const struct export_slice 
     struct export_job *job = cursor->job;
     const struct export_filter *filter = &job->filter;
 
-    if (filter->net != TIMELINE_NONE) {
-        if (same_net(job, job->timeline->places[slice->place].net)) {
+    if (filter->model != TIMELINE_NONE) {
+        if (same_model(job, job->timeline->places[slice->place].model)) {
             if (slice->end_ns > cursor->model_until_ns)
                 cursor->model_until_ns = slice->end_ns;
         } else if (slice->start_ns >= cursor->model_until_ns) {
@@ -171,8 +171,8 @@ bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t 
     if (ns < filter->from_ns || ns >= filter->to_ns)
         return false;
     if (place == TIMELINE_NONE)
-        return !filter->places && filter->net == TIMELINE_NONE;
-    if (filter->net != TIMELINE_NONE && !same_net(job, job->timeline->places[place].net))
+        return !filter->places && filter->model == TIMELINE_NONE;
+    if (filter->model != TIMELINE_NONE && !same_model(job, job->timeline->places[place].model))
         return false;
     return !filter->places || filter->places[place];
 }

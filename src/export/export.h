@@ -121,7 +121,7 @@ enum ifg_status export_chrome_of(const struct export_inferences *inferences,
                                  struct export_sink *sink, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* The models that have inferences, each of them a program of its own in AIC100's terms: at most
- * size of their indexes in model->nets go to out; returns how many there are. */
+ * size of their indexes in timeline->models go to out; returns how many there are. */
 size_t export_programs(const struct timeline *timeline, uint32_t *out, size_t size);
 
 #endif

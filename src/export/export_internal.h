@@ -13,9 +13,9 @@
 
 struct export_filter {
     bool active;
-    bool *places;  /* NULL: all */
-    bool *threads; /* NULL: all */
-    uint32_t net;  /* TIMELINE_NONE, or only what belongs to it or lies inside its events */
+    bool *places;   /* NULL: all */
+    bool *threads;  /* NULL: all */
+    uint32_t model; /* TIMELINE_NONE, or only what belongs to it or lies inside its events */
     uint64_t from_ns;
     uint64_t to_ns;
 };

@@ -18,10 +18,10 @@ const char *memory_phase_label(const struct ml_input *input, const struct memory
 {
     if (phase->whole)
         snprintf(out, size, "process %.200s (%u)", phase->name, phase->pid);
-    else if (phase->net >= input->net_count)
+    else if (phase->model >= input->model_count)
         snprintf(out, size, "zone %.200s", phase->name);
     else
-        snprintf(out, size, "%.200s %s%s%s%s", input->nets[phase->net].net->name, phase->name,
+        snprintf(out, size, "%.200s %s%s%s%s", input->models[phase->model].model->name, phase->name,
                  phase->part ? " (" : "", parts[phase->part], phase->part ? ")" : "");
     return out;
 }
@@ -56,11 +56,12 @@ void memory_json_phase(struct ifg_json *json, const struct ml_input *input,
     ifg_json_put_string(json, "name", memory_phase_label(input, phase, label, sizeof label));
     ifg_json_put_uint(json, "pid", phase->pid);
     ifg_json_put_string(json, "model",
-                        phase->net < input->net_count ? input->nets[phase->net].net->name : "");
-    ifg_json_put_string(json, "category", phase->net < input->net_count ? phase->name : "");
+                        phase->model < input->model_count ? input->models[phase->model].model->name
+                                                          : "");
+    ifg_json_put_string(json, "category", phase->model < input->model_count ? phase->name : "");
     ifg_json_put_string(json, "part", parts[phase->part]);
     ifg_json_put_string(json, "zone",
-                        phase->net < input->net_count || phase->whole ? "" : phase->name);
+                        phase->model < input->model_count || phase->whole ? "" : phase->name);
     ifg_json_put_string(json, "process", phase->whole ? phase->name : "");
     ifg_json_put_uint(json, "count", phase->count);
     ifg_json_put_uint(json, "coarse_count", phase->coarse);
@@ -106,7 +107,8 @@ void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
         ifg_json_close(json, ']');
     } else {
         ifg_json_put_string(json, "model",
-                            row->net < input->net_count ? input->nets[row->net].net->name : "");
+                            row->model < input->model_count ? input->models[row->model].model->name
+                                                            : "");
         ifg_json_put_string(json, "category",
                             row->category ? timeline_category_name(row->category) : "");
         if (row->tid)
@@ -158,7 +160,7 @@ void memory_json_heap(struct ifg_json *json, const struct ml_input *input, size_
         double count = (double)churn->inferences;
 
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "model", input->nets[churn->net].net->name);
+        ifg_json_put_string(json, "model", input->models[churn->model].model->name);
         ifg_json_put_uint(json, "count", churn->inferences);
         ifg_json_put_double(json, "allocated_bytes_each", churn->allocated.bytes / count);
         ifg_json_put_double(json, "freed_bytes_each", churn->freed.bytes / count);
@@ -184,9 +186,11 @@ static void put_process(struct ifg_json *json, const struct ml_input *input,
     ifg_json_key(json, "peak_in");
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "model",
-                        scene->net == TIMELINE_NONE ? "" : input->nets[scene->net].net->name);
+                        scene->model == TIMELINE_NONE ? ""
+                                                      : input->models[scene->model].model->name);
     ifg_json_put_string(json, "category",
-                        scene->net == TIMELINE_NONE ? "" : timeline_category_name(scene->category));
+                        scene->model == TIMELINE_NONE ? ""
+                                                      : timeline_category_name(scene->category));
     ifg_json_put_uint(json, "number", scene->number);
     ifg_json_put_string(json, "op", scene->op);
     ifg_json_put_string(json, "zone", scene->zone);

@@ -86,8 +86,8 @@ static bool make_starts(struct perfetto *p)
         proto_uint(out, EVENT_CATEGORY_IIDS, category_of(place));
         if (place->file[0])
             proto_uint(out, EVENT_SOURCE_IID, i + 1);
-        if (place->net != TIMELINE_NONE)
-            annotate_text(p, out, KEY_MODEL, timeline->nets[place->net].name);
+        if (place->model != TIMELINE_NONE)
+            annotate_text(p, out, KEY_MODEL, timeline->models[place->model].name);
         if (place->function_index != TIMELINE_NONE)
             annotate_text(p, out, KEY_FUNCTION, timeline->functions[place->function_index].name);
         if (place->kind == TRACE_LOCATION_ML)
@@ -195,7 +195,7 @@ static void begin_slice(struct perfetto *p, uint32_t thread, const struct export
     if (p->function_seen[place->function_index] != p->generation) {
         p->function_seen[place->function_index] = p->generation;
         perfetto_track(p, function_track(p, slice->place, thread),
-                       track_uuid(TRACK_MODEL, place->net, 0),
+                       track_uuid(TRACK_MODEL, place->model, 0),
                        p->timeline->functions[place->function_index].name);
     }
     begin_event(p, slice->start_ns, slice->place, slice->name, EVENT_BEGIN,
@@ -280,8 +280,8 @@ static void write_span(struct perfetto *p, const struct timeline_async *span, st
     struct export_slice slice = { .unfinished = span->end_thread == TIMELINE_NONE };
     uint64_t parent = track_uuid(TRACK_PROCESS, place->process, 0);
 
-    if (place->net != TIMELINE_NONE)
-        parent = track_uuid(TRACK_MODEL, place->net, 0);
+    if (place->model != TIMELINE_NONE)
+        parent = track_uuid(TRACK_MODEL, place->model, 0);
     if (lane->generation != p->generation) {
         lane->generation = p->generation;
         perfetto_track(p, track, parent,

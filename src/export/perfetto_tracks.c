@@ -247,11 +247,11 @@ static void write_descriptors(struct perfetto *p)
         write_process(p, i);
     for (uint32_t i = 0; i < timeline->thread_count; i++)
         write_thread(p, i);
-    if (timeline->net_count)
+    if (timeline->model_count)
         perfetto_track(p, track_uuid(TRACK_ML, 0, 0), 0, "ML activity");
-    for (uint32_t i = 0; i < timeline->net_count; i++)
+    for (uint32_t i = 0; i < timeline->model_count; i++)
         perfetto_track(p, track_uuid(TRACK_MODEL, i, 0), track_uuid(TRACK_ML, 0, 0),
-                       timeline->nets[i].name);
+                       timeline->models[i].name);
 }
 
 void perfetto_sequence(struct perfetto *p, uint32_t sequence, uint64_t default_track)

@@ -52,14 +52,14 @@ void pprof_sample_type(struct pprof *p, uint64_t type, uint64_t unit)
     pprof_message(p, PROFILE_SAMPLE_TYPE);
 }
 
-static uint64_t net_string(const struct timeline *timeline, uint32_t net)
+static uint64_t model_string(const struct timeline *timeline, uint32_t model)
 {
-    return S_FIXED + PLACE_STRINGS * timeline->place_count + net;
+    return S_FIXED + PLACE_STRINGS * timeline->place_count + model;
 }
 
 static uint64_t category_string(const struct timeline *timeline, enum trace_category category)
 {
-    return net_string(timeline, (uint32_t)timeline->net_count) + category;
+    return model_string(timeline, (uint32_t)timeline->model_count) + category;
 }
 
 void pprof_label(struct pprof *p, uint64_t key, uint64_t text)
@@ -86,8 +86,8 @@ static void put_sample(struct pprof *p, const struct stack_node *node)
     ifg_bytes_put_varint(&p->inner, node->self_ns);
     proto_message(&p->message, 2, &p->inner);
     if (node->ml != TIMELINE_NONE) {
-        if (timeline->places[node->ml].net != TIMELINE_NONE)
-            pprof_label(p, S_MODEL, net_string(timeline, timeline->places[node->ml].net));
+        if (timeline->places[node->ml].model != TIMELINE_NONE)
+            pprof_label(p, S_MODEL, model_string(timeline, timeline->places[node->ml].model));
         pprof_label(p, S_CATEGORY, category_string(timeline, timeline->places[node->ml].category));
     }
     pprof_message(p, PROFILE_SAMPLE);
@@ -129,8 +129,8 @@ static void put_strings(struct pprof *p)
         pprof_string(p, timeline->places[i].function);
         pprof_string(p, timeline->places[i].file);
     }
-    for (size_t i = 0; i < timeline->net_count; i++)
-        pprof_string(p, timeline->nets[i].name);
+    for (size_t i = 0; i < timeline->model_count; i++)
+        pprof_string(p, timeline->models[i].name);
     for (int i = 0; i < TRACE_CATEGORIES; i++)
         pprof_string(p, timeline_category_name((enum trace_category)i));
 }

@@ -27,7 +27,7 @@ enum {
 struct places {
     uint64_t modules; /* path and build-id of each, number 0 too */
     uint64_t entries; /* name and file of each */
-    uint64_t nets;
+    uint64_t models;
     uint64_t categories;
     uint64_t operators; /* names of places */
     uint64_t threads;
@@ -39,8 +39,8 @@ static struct places places_of(const struct pprof *p)
     struct places places = { .modules = S_FIXED };
 
     places.entries = places.modules + 2 * (p->sampled->profile->trace->module_count + 1);
-    places.nets = places.entries + 2 * p->sampled->entry_count;
-    places.categories = places.nets + timeline->net_count;
+    places.models = places.entries + 2 * p->sampled->entry_count;
+    places.categories = places.models + timeline->model_count;
     places.operators = places.categories + TRACE_CATEGORIES;
     places.threads = places.operators + timeline->place_count;
     return places;
@@ -77,8 +77,8 @@ static void put_sample(struct pprof *p, const struct places *places,
     ifg_bytes_put_varint(&p->inner, count * p->sampled->period_ns);
     proto_message(&p->message, 2, &p->inner);
     if (sample->ml != TIMELINE_NONE) {
-        if (timeline->places[sample->ml].net < timeline->net_count)
-            pprof_label(p, S_MODEL, places->nets + timeline->places[sample->ml].net);
+        if (timeline->places[sample->ml].model < timeline->model_count)
+            pprof_label(p, S_MODEL, places->models + timeline->places[sample->ml].model);
         pprof_label(p, S_CATEGORY, places->categories + timeline->places[sample->ml].category);
     }
     if (sample->op != TIMELINE_NONE)
@@ -168,8 +168,8 @@ static void put_strings(struct pprof *p)
             pprof_message(p, PROFILE_STRING);
             pprof_string(p, symbol ? symbol->file : "");
         }
-    for (size_t i = 0; i < timeline->net_count; i++)
-        pprof_string(p, timeline->nets[i].name);
+    for (size_t i = 0; i < timeline->model_count; i++)
+        pprof_string(p, timeline->models[i].name);
     for (int i = 0; i < TRACE_CATEGORIES; i++)
         pprof_string(p, timeline_category_name((enum trace_category)i));
     for (size_t i = 0; i < timeline->place_count; i++)

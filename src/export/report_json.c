@@ -70,62 +70,62 @@ static void put_ep(struct ifg_json *json, const struct ml_ep *ep)
     ifg_json_string_n(json, ep->name, ep->name_bytes);
 }
 
-static void write_placement(struct ifg_json *json, const struct ml_net *net)
+static void write_placement(struct ifg_json *json, const struct ml_model *model)
 {
     ifg_json_key(json, "placement");
     ifg_json_open(json, '{');
     for (int actual = 0; actual < 2; actual++) {
         ifg_json_key(json, actual ? "actual" : "requested");
         ifg_json_open(json, '[');
-        for (size_t i = 0; i < net->ep_count; i++)
-            if (actual ? net->eps[i].actual : net->eps[i].requested)
-                put_ep(json, &net->eps[i]);
+        for (size_t i = 0; i < model->ep_count; i++)
+            if (actual ? model->eps[i].actual : model->eps[i].requested)
+                put_ep(json, &model->eps[i]);
         ifg_json_close(json, ']');
     }
     ifg_json_key(json, "nodes");
     ifg_json_open(json, '{');
-    for (size_t i = 0; i < net->ep_count; i++) {
-        if (!net->eps[i].nodes_known)
+    for (size_t i = 0; i < model->ep_count; i++) {
+        if (!model->eps[i].nodes_known)
             continue;
-        put_ep(json, &net->eps[i]);
+        put_ep(json, &model->eps[i]);
         ifg_bytes_put(json->out, ":", 1);
         json->need_comma = false;
-        ifg_json_uint(json, net->eps[i].nodes);
+        ifg_json_uint(json, model->eps[i].nodes);
     }
     ifg_json_close(json, '}');
-    ifg_json_put_string(json, "source", net->source);
-    ifg_json_put_string(json, "policy", net->policy);
+    ifg_json_put_string(json, "source", model->source);
+    ifg_json_put_string(json, "policy", model->policy);
     ifg_json_close(json, '}');
 }
 
-static void write_loads(struct ifg_json *json, const struct ml_net *net)
+static void write_loads(struct ifg_json *json, const struct ml_model *model)
 {
     static const char *const names[ML_LOAD_STATES] = { "unknown", "cold", "cached", "precompiled" };
     const char *state = "";
     unsigned kinds = 0;
 
     for (int i = 0; i < ML_LOAD_STATES; i++) {
-        if (net->loads[i])
+        if (model->loads[i])
             state = names[i];
-        kinds += net->loads[i] > 0;
+        kinds += model->loads[i] > 0;
     }
     ifg_json_put_string(json, "specialization", kinds > 1 ? "mixed" : state);
     ifg_json_key(json, "loads");
     ifg_json_open(json, '{');
     for (int i = 0; i < ML_LOAD_STATES; i++)
-        ifg_json_put_uint(json, names[i], net->loads[i]);
+        ifg_json_put_uint(json, names[i], model->loads[i]);
     ifg_json_close(json, '}');
 }
 
 static void write_operators(struct ifg_json *json, const struct report *report, size_t limit,
-                            const struct ml_net *net)
+                            const struct ml_model *model)
 {
-    const struct ml_operator *operators = ml_operators_of(report->input, net);
-    double all = (double)net->operator_self_ns;
+    const struct ml_operator *operators = ml_operators_of(report->input, model);
+    double all = (double)model->operator_self_ns;
 
     ifg_json_key(json, "operators");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < net->operator_count && i < limit; i++) {
+    for (size_t i = 0; i < model->operator_count && i < limit; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "type", operators[i].type);
         ifg_json_put_uint(json, "count", operators[i].count);
@@ -138,42 +138,42 @@ static void write_operators(struct ifg_json *json, const struct report *report, 
     ifg_json_close(json, ']');
     ifg_json_key(json, "profiling");
     ifg_json_open(json, '{');
-    ifg_json_put_uint(json, "inferences", net->profiled);
-    ifg_json_put_uint(json, "operators", net->operator_events);
-    ifg_json_put_double(json, "median_us", net->operator_median_ns / 1e3);
-    ifg_json_put_double(json, "resolution_us", net->whole_microseconds ? 1 : (double)NAN);
+    ifg_json_put_uint(json, "inferences", model->profiled);
+    ifg_json_put_uint(json, "operators", model->operator_events);
+    ifg_json_put_double(json, "median_us", model->operator_median_ns / 1e3);
+    ifg_json_put_double(json, "resolution_us", model->whole_microseconds ? 1 : (double)NAN);
     ifg_json_close(json, '}');
 }
 
 static void write_model(struct ifg_json *json, const struct report *report, size_t limit,
-                        const struct ml_net *net)
+                        const struct ml_model *model)
 {
     const struct ml_input *input = report->input;
 
     ifg_json_open(json, '{');
-    ifg_json_put_string(json, "name", net->net->name);
-    ifg_json_put_string(json, "path", net->net->path);
-    ifg_json_put_string(json, "content_id", net->net->content_id);
-    ifg_json_put_string(json, "runtime", net->net->runtime);
-    if (net->net->process < input->timeline->process_count)
-        ifg_json_put_uint(json, "pid", input->timeline->processes[net->net->process].pid);
+    ifg_json_put_string(json, "name", model->model->name);
+    ifg_json_put_string(json, "path", model->model->path);
+    ifg_json_put_string(json, "content_id", model->model->content_id);
+    ifg_json_put_string(json, "runtime", model->model->runtime);
+    if (model->model->process < input->timeline->process_count)
+        ifg_json_put_uint(json, "pid", input->timeline->processes[model->model->process].pid);
     else
         put_null(json, "pid");
-    ifg_json_put_string(json, "inferred", net->inferred);
-    if (net->file_bytes)
-        ifg_json_put_uint(json, "file_bytes", net->file_bytes);
+    ifg_json_put_string(json, "inferred", model->inferred);
+    if (model->file_bytes)
+        ifg_json_put_uint(json, "file_bytes", model->file_bytes);
     else
         put_null(json, "file_bytes");
-    ifg_json_put_string(json, "options", net->options);
-    write_loads(json, net);
-    write_placement(json, net);
+    ifg_json_put_string(json, "options", model->options);
+    write_loads(json, model);
+    write_placement(json, model);
     ifg_json_key(json, "functions");
     ifg_json_open(json, '[');
-    for (size_t f = 0; f < net->function_count; f++)
-        write_function(json, &input->functions[net->first_function + f]);
+    for (size_t f = 0; f < model->function_count; f++)
+        write_function(json, &input->functions[model->first_function + f]);
     ifg_json_close(json, ']');
-    write_operators(json, report, limit, net);
-    document_samples_of(json, report, net);
+    write_operators(json, report, limit, model);
+    document_samples_of(json, report, model);
     ifg_json_close(json, '}');
 }
 
@@ -190,8 +190,8 @@ static void write_findings(struct ifg_json *json, const struct report *report)
         ifg_json_put_string(json, "id", finding->id);
         ifg_json_put_string(json, "severity", finding_severity_name(finding->severity));
         ifg_json_put_string(json, "model",
-                            finding->net < report->input->net_count
-                                ? report->input->nets[finding->net].net->name
+                            finding->model < report->input->model_count
+                                ? report->input->models[finding->model].model->name
                                 : "");
         ifg_json_put_string(json, "title", finding->title);
         ifg_json_key(json, "evidence");
@@ -304,8 +304,8 @@ void document_report(const struct report *report, size_t limit, struct ifg_bytes
     ifg_json_close(&json, ']');
     ifg_json_key(&json, "models");
     ifg_json_open(&json, '[');
-    for (size_t i = 0; i < report->net_count && i < limit; i++)
-        write_model(&json, report, limit, &report->input->nets[report->nets[i]]);
+    for (size_t i = 0; i < report->model_count && i < limit; i++)
+        write_model(&json, report, limit, &report->input->models[report->models[i]]);
     ifg_json_close(&json, ']');
     write_stages(&json, report->input);
     document_samples(&json, report);

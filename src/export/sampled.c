@@ -47,15 +47,15 @@ static bool wants(const struct sampled *sampled, const struct timeline_sample *s
 {
     const struct export_job *job = sampled->job;
     const struct export_filter *filter = &job->filter;
-    const struct timeline_net *net;
+    const struct timeline_model *model;
 
     if (sample->ns < filter->from_ns || sample->ns >= filter->to_ns)
         return false;
     if (job->options->thread && !sampled_is_thread(job, &sampled->profile->threads[sample->thread]))
         return false;
     if (job->options->model) {
-        net = timeline_sample_of(job->timeline, sample);
-        if (!net || !timeline_net_is_called(net, job->options->model))
+        model = timeline_sample_of(job->timeline, sample);
+        if (!model || !timeline_model_is_called(model, job->options->model))
             return false;
     }
     return !filter->places ||

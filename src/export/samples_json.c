@@ -83,26 +83,26 @@ static void json_functions(struct ifg_json *json, const struct hot *hot)
     ifg_json_close(json, ']');
 }
 
-static void json_waiting(struct ifg_json *json, const struct waiting_net *net)
+static void json_waiting(struct ifg_json *json, const struct waiting_model *model)
 {
-    double count = (double)net->inferences;
+    double count = (double)model->inferences;
 
     ifg_json_key(json, "waiting");
     ifg_json_open(json, '{');
-    ifg_json_put_uint(json, "inferences", net->inferences);
-    ifg_json_put_double(json, "mean_ms", (double)net->total_ns / count / MS);
-    ifg_json_put_double(json, "run_queue_ms", (double)net->ns[TIMELINE_RUNNABLE] / count / MS);
-    ifg_json_put_double(json, "run_queue_share", waiting_share(net));
-    ifg_json_put_double(json, "blocked_ms", (double)net->ns[TIMELINE_BLOCKED] / count / MS);
-    ifg_json_put_double(json, "longest_run_queue_ms", (double)net->longest_wait_ns / MS);
+    ifg_json_put_uint(json, "inferences", model->inferences);
+    ifg_json_put_double(json, "mean_ms", (double)model->total_ns / count / MS);
+    ifg_json_put_double(json, "run_queue_ms", (double)model->ns[TIMELINE_RUNNABLE] / count / MS);
+    ifg_json_put_double(json, "run_queue_share", waiting_share(model));
+    ifg_json_put_double(json, "blocked_ms", (double)model->ns[TIMELINE_BLOCKED] / count / MS);
+    ifg_json_put_double(json, "longest_run_queue_ms", (double)model->longest_wait_ns / MS);
     ifg_json_close(json, '}');
 }
 
 void document_samples_of(struct ifg_json *json, const struct report *report,
-                         const struct ml_net *net)
+                         const struct ml_model *model)
 {
-    const struct hot *hot = report_hot(report, net);
-    const struct waiting_net *waiting = report_waiting(report, net);
+    const struct hot *hot = report_hot(report, model);
+    const struct waiting_model *waiting = report_waiting(report, model);
 
     if (waiting)
         json_waiting(json, waiting);

@@ -82,10 +82,10 @@ void export_frame_name(const struct timeline *timeline, uint32_t place, struct i
     const struct timeline_place *what = &timeline->places[place];
 
     export_bytes_text(out, what->name);
-    if (what->kind != TRACE_LOCATION_ML || what->net == TIMELINE_NONE)
+    if (what->kind != TRACE_LOCATION_ML || what->model == TIMELINE_NONE)
         return;
     export_bytes_text(out, " ");
-    export_bytes_text(out, timeline->nets[what->net].name);
+    export_bytes_text(out, timeline->models[what->model].name);
     if (what->function_index != TIMELINE_NONE) {
         export_bytes_text(out, "/");
         export_bytes_text(out, timeline->functions[what->function_index].name);

@@ -58,8 +58,8 @@ static void put_name(const struct tracy *tracy, uint32_t index, struct ifg_bytes
     const struct timeline_place *place = &timeline->places[index];
 
     ifg_bytes_clear(out);
-    if (place->kind == TRACE_LOCATION_ML && place->net != TIMELINE_NONE) {
-        export_bytes_text(out, timeline->nets[place->net].name);
+    if (place->kind == TRACE_LOCATION_ML && place->model != TIMELINE_NONE) {
+        export_bytes_text(out, timeline->models[place->model].name);
         export_bytes_text(out, " ");
     }
     export_bytes_text(out, place->name[0] ? place->name : place->function);

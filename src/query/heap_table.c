@@ -92,7 +92,7 @@ static void heap_module(struct query *query, const void *row, sqlite3_context *o
 
 static void heap_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, timeline_allocation_net(query->timeline, row));
+    result_text(out, timeline_allocation_model(query->timeline, row));
 }
 
 static void heap_category(struct query *query, const void *row, sqlite3_context *out)

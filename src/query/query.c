@@ -11,7 +11,7 @@
 #define STUCK_NS       1000000000u
 
 static const struct row_table *const row_tables[] = {
-    &info_table,         &process_table,         &thread_table,  &net_table,
+    &info_table,         &process_table,         &thread_table,  &model_table,
     &property_table,     &function_table,        &place_table,   &ml_table,
     &attribute_table,    &async_table,           &message_table, &counter_table,
     &allocation_table,   &frame_table,           &fact_table,    &instrument_table,

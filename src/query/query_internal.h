@@ -75,7 +75,7 @@ struct row_table {
     .items = offsetof(struct structure, array), .number = offsetof(struct structure, how_many),    \
     .bytes = sizeof(*((struct structure *)0)->array)
 
-extern const struct row_table process_table, thread_table, net_table, property_table,
+extern const struct row_table process_table, thread_table, model_table, property_table,
     function_table, place_table, ml_table, attribute_table;
 extern const struct row_table async_table, message_table, counter_table, allocation_table,
     frame_table, flow_table;

@@ -166,7 +166,7 @@ static void sample_module(struct query *query, const void *row, sqlite3_context 
 
 static void sample_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, timeline_sample_net(query->timeline, row));
+    result_text(out, timeline_sample_model(query->timeline, row));
 }
 
 static void sample_exact(struct query *query, const void *row, sqlite3_context *out)

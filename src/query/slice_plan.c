@@ -82,7 +82,7 @@ static double share_left(const struct timeline *timeline, int column, char op)
     case SLICE_LINE:
         return 1 / places;
     case SLICE_MODEL:
-        return 1 / ((double)timeline->net_count + 1);
+        return 1 / ((double)timeline->model_count + 1);
     case SLICE_START:
         return 1e-6;
     case SLICE_PARENT:

@@ -63,30 +63,30 @@ const struct row_table thread_table = {
 
 /* ---- model, model_property, function, place ---------------------------------------------- */
 
-static const struct query_column net_columns[] = {
+static const struct query_column model_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
-    { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_net, process) },
-    { "name", "TEXT", "name; column model of other tables", OF(GET_TEXT, timeline_net, name) },
-    { "path", "TEXT", "file it came from", OF(GET_TEXT, timeline_net, path) },
-    { "content_id", "TEXT", "what identifies its bytes", OF(GET_TEXT, timeline_net, content_id) },
-    { "runtime", "TEXT", "what runs it", OF(GET_TEXT, timeline_net, runtime) },
+    { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_model, process) },
+    { "name", "TEXT", "name; column model of other tables", OF(GET_TEXT, timeline_model, name) },
+    { "path", "TEXT", "file it came from", OF(GET_TEXT, timeline_model, path) },
+    { "content_id", "TEXT", "what identifies its bytes", OF(GET_TEXT, timeline_model, content_id) },
+    { "runtime", "TEXT", "what runs it", OF(GET_TEXT, timeline_model, runtime) },
     { "requested_devices", "TEXT", "asked for, comma between",
-      OF(GET_TEXT, timeline_net, requested_devices) },
-    { "actual_devices", "TEXT", "what it got", OF(GET_TEXT, timeline_net, actual_devices) },
+      OF(GET_TEXT, timeline_model, requested_devices) },
+    { "actual_devices", "TEXT", "what it got", OF(GET_TEXT, timeline_model, actual_devices) },
 };
 
-const struct row_table net_table = {
-    .table = { "model", "machine-learning models", COLUMNS(net_columns) },
-    ROWS_OF(timeline, nets, net_count),
+const struct row_table model_table = {
+    .table = { "model", "machine-learning models", COLUMNS(model_columns) },
+    ROWS_OF(timeline, models, model_count),
 };
 
 static void property_model(struct query *query, const void *row, sqlite3_context *out)
 {
     const struct trace_property_entry *property = row;
-    const struct trace_model *net =
+    const struct trace_model *model =
         trace_find_model(query_trace(query), property->process, property->model);
 
-    result_text(out, net ? net->name : NULL);
+    result_text(out, model ? model->name : NULL);
 }
 
 static const struct query_column property_columns[] = {
@@ -102,26 +102,26 @@ const struct row_table property_table = {
     ROWS_OF(trace_tables, properties, property_count),
 };
 
-static const struct timeline_net *function_net(const struct query *query, const void *row)
+static const struct timeline_model *function_model(const struct query *query, const void *row)
 {
-    uint32_t net = ((const struct timeline_function *)row)->net;
+    uint32_t model = ((const struct timeline_function *)row)->model;
 
-    return net < query->timeline->net_count ? &query->timeline->nets[net] : NULL;
+    return model < query->timeline->model_count ? &query->timeline->models[model] : NULL;
 }
 
 static void function_process(struct query *query, const void *row, sqlite3_context *out)
 {
-    const struct timeline_net *net = function_net(query, row);
+    const struct timeline_model *model = function_model(query, row);
 
-    if (net)
-        result_uint(out, query_pid(query, net->process));
+    if (model)
+        result_uint(out, query_pid(query, model->process));
 }
 
 static void function_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    const struct timeline_net *net = function_net(query, row);
+    const struct timeline_model *model = function_model(query, row);
 
-    result_text(out, net ? net->name : NULL);
+    result_text(out, model ? model->name : NULL);
 }
 
 #define EVENTS(category) OF(GET_UINT, timeline_function, events[TRACE_CATEGORY_##category])
@@ -144,68 +144,68 @@ const struct row_table function_table = {
     ROWS_OF(timeline, functions, function_count),
 };
 
-static uint32_t place_index(const struct query *query, const void *row)
+static uint32_t location_index(const struct query *query, const void *row)
 {
-    return (uint32_t)((const struct timeline_place *)row - query->timeline->places);
+    return (uint32_t)((const struct timeline_location *)row - query->timeline->locations);
 }
 
-static void place_kind(struct query *query, const void *row, sqlite3_context *out)
+static void location_kind(struct query *query, const void *row, sqlite3_context *out)
 {
     (void)query;
-    result_text(out, timeline_kind_name(((const struct timeline_place *)row)->kind));
+    result_text(out, timeline_kind_name(((const struct timeline_location *)row)->kind));
 }
 
-static void place_category(struct query *query, const void *row, sqlite3_context *out)
+static void location_category(struct query *query, const void *row, sqlite3_context *out)
 {
     (void)query;
-    result_text(out, timeline_category_name(((const struct timeline_place *)row)->category));
+    result_text(out, timeline_category_name(((const struct timeline_location *)row)->category));
 }
 
-static void place_model(struct query *query, const void *row, sqlite3_context *out)
+static void location_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, query_place_model(query, place_index(query, row)));
+    result_text(out, query_location_model(query, location_index(query, row)));
 }
 
-static void place_color(struct query *query, const void *row, sqlite3_context *out)
+static void location_color(struct query *query, const void *row, sqlite3_context *out)
 {
-    uint32_t color = ((const struct timeline_place *)row)->color;
+    uint32_t color = ((const struct timeline_location *)row)->color;
 
     (void)query;
     if (color)
         result_uint(out, color & 0xffffff);
 }
 
-static void place_slices(struct query *query, const void *row, sqlite3_context *out)
+static void location_slices(struct query *query, const void *row, sqlite3_context *out)
 {
-    uint32_t place = place_index(query, row);
+    uint32_t location = location_index(query, row);
 
-    if (query_need_places(query))
-        result_uint(out, query->place_first[place + 1] - query->place_first[place]);
+    if (query_need_locations(query))
+        result_uint(out, query->location_first[location + 1] - query->location_first[location]);
     else
         sqlite3_result_error_nomem(out);
 }
 
-static const struct query_column place_columns[] = {
+static const struct query_column location_columns[] = {
     { "id", "INTEGER", "row number; column place of other tables", ROW_NUMBER },
-    { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_place, process) },
-    { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async, flow", BY(place_kind) },
-    { "name", "TEXT", "name", OF(GET_STRING, timeline_place, name) },
+    { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_location, process) },
+    { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async, flow", BY(location_kind) },
+    { "name", "TEXT", "name", OF(GET_STRING, timeline_location, name) },
     { "category", "TEXT", "of ML events: prepare-ep, specialization, load, setup, inference",
-      BY(place_category) },
-    { "model", "TEXT", "name of the model, or NULL", BY(place_model) },
+      BY(location_category) },
+    { "model", "TEXT", "name of the model, or NULL", BY(location_model) },
     { "function", "TEXT", "function of the model, or of the program",
-      OF(GET_TEXT, timeline_place, function) },
-    { "file", "TEXT", "source file, or NULL", OF(GET_TEXT, timeline_place, file) },
+      OF(GET_TEXT, timeline_location, function) },
+    { "file", "TEXT", "source file, or NULL", OF(GET_TEXT, timeline_location, file) },
     { "line", "INTEGER", "line in it, or NULL",
-      OF_OR_NULL(GET_UINT, timeline_place, line, NULL_ZERO) },
-    { "color", "INTEGER", "0xRRGGBB, or NULL", BY(place_color) },
-    { "slices", "INTEGER", "how many slices it has", BY(place_slices) },
+      OF_OR_NULL(GET_UINT, timeline_location, line, NULL_ZERO) },
+    { "color", "INTEGER", "0xRRGGBB, or NULL", BY(location_color) },
+    { "slices", "INTEGER", "how many slices it has", BY(location_slices) },
 };
 
-const struct row_table place_table = {
+const struct row_table location_table = {
     .table = { "place", "what slices, counters and spans are instances of",
-               COLUMNS(place_columns) },
-    ROWS_OF(timeline, places, place_count),
+               COLUMNS(location_columns) },
+    ROWS_OF(timeline, locations, location_count),
 };
 
 /* ---- ml_event, attribute ----------------------------------------------------------------- */
@@ -292,9 +292,9 @@ static size_t ml_slice(const void *row)
     return *(const uint32_t *)row;
 }
 
-static const struct timeline_place *ml_place(const struct query *query, const void *row)
+static const struct timeline_location *ml_location(const struct query *query, const void *row)
 {
-    return &query->timeline->places[query->timeline->place[ml_slice(row)]];
+    return &query->timeline->locations[query->timeline->location[ml_slice(row)]];
 }
 
 static int64_t ml_id(struct query *query, const void *row)
@@ -320,17 +320,17 @@ static void ml_thread(struct query *query, const void *row, sqlite3_context *out
 
 static void ml_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, query_place_model(query, query->timeline->place[ml_slice(row)]));
+    result_text(out, query_location_model(query, query->timeline->location[ml_slice(row)]));
 }
 
 static void ml_function(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, ml_place(query, row)->function);
+    result_text(out, ml_location(query, row)->function);
 }
 
 static void ml_category(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, timeline_category_name(ml_place(query, row)->category));
+    result_text(out, timeline_category_name(ml_location(query, row)->category));
 }
 
 static void ml_start(struct query *query, const void *row, sqlite3_context *out)
@@ -354,7 +354,7 @@ static void ml_specialization(struct query *query, const void *row, sqlite3_cont
 {
     const char *text = text_attribute(query, ml_slice(row), "specialization");
 
-    if (!text && ml_place(query, row)->category == TRACE_CATEGORY_LOAD)
+    if (!text && ml_location(query, row)->category == TRACE_CATEGORY_LOAD)
         text = "unknown";
     result_text(out, text);
 }
@@ -362,10 +362,10 @@ static void ml_specialization(struct query *query, const void *row, sqlite3_cont
 static void ml_device(struct query *query, const void *row, sqlite3_context *out)
 {
     const char *text = text_attribute(query, ml_slice(row), "device");
-    uint32_t net = ml_place(query, row)->net;
+    uint32_t model = ml_location(query, row)->model;
 
-    if (!text && net < query->timeline->net_count)
-        text = query->timeline->nets[net].actual_devices;
+    if (!text && model < query->timeline->model_count)
+        text = query->timeline->models[model].actual_devices;
     result_text(out, text);
 }
 

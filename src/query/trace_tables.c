@@ -41,9 +41,9 @@ const char *query_place_name(const struct query *query, uint32_t place)
 
 const char *query_place_model(const struct query *query, uint32_t place)
 {
-    uint32_t net = query->timeline->places[place].net;
+    uint32_t model = query->timeline->places[place].model;
 
-    return net < query->timeline->net_count ? query->timeline->nets[net].name : NULL;
+    return model < query->timeline->model_count ? query->timeline->models[model].name : NULL;
 }
 
 const struct trace_tables *query_trace(const struct query *query)

@@ -49,7 +49,7 @@ static void put_hits(struct ifg_json *json, const struct timeline *timeline,
         ifg_json_put_string(json, "name", place->name);
         ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
         ifg_json_put_int(json, "model",
-                         place->net < timeline->net_count ? (int64_t)place->net : -1);
+                         place->model < timeline->model_count ? (int64_t)place->model : -1);
         ifg_json_put_uint(json, "count", index->sums[p].count);
         ifg_json_put_uint(json, "total_ns", index->sums[p].total_ns);
         ifg_json_put_uint(json, "first", index->sums[p].first);
@@ -67,13 +67,13 @@ static void put_models(struct ifg_json *json, const struct timeline *timeline, c
 
     ifg_json_key(json, "models");
     ifg_json_open(json, '[');
-    for (size_t n = 0; n < timeline->net_count && count < limit; n++) {
-        if (!contains(timeline->nets[n].name, text))
+    for (size_t n = 0; n < timeline->model_count && count < limit; n++) {
+        if (!contains(timeline->models[n].name, text))
             continue;
         count++;
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "id", n);
-        ifg_json_put_string(json, "name", timeline->nets[n].name);
+        ifg_json_put_string(json, "name", timeline->models[n].name);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');

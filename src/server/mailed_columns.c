@@ -28,10 +28,11 @@
 static struct ifg_bytes *all_of(struct mailed_columns *columns, size_t i)
 {
     struct ifg_bytes *const all[] = {
-        &columns->gap,        &columns->duration,   &columns->place,         &columns->depth,
-        &columns->ids,        &columns->item_start, &columns->item_duration, &columns->item_place,
-        &columns->item_count, &columns->item_id,    &columns->item_flags,    &columns->value_time,
-        &columns->value,      &columns->index,
+        &columns->gap,           &columns->duration,      &columns->location,
+        &columns->depth,         &columns->ids,           &columns->item_start,
+        &columns->item_duration, &columns->item_location, &columns->item_count,
+        &columns->item_id,       &columns->item_flags,    &columns->value_time,
+        &columns->value,         &columns->index,
     };
 
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
@@ -74,14 +75,14 @@ static int longest_first(const void *a, const void *b)
 
 static bool is_candidate(const struct timeline *timeline, size_t slice, bool by_model)
 {
-    const struct timeline_place *place = &timeline->places[timeline->place[slice]];
+    const struct timeline_location *location = &timeline->locations[timeline->location[slice]];
 
     if (timeline_duration_ns(timeline, slice) >
         (timeline->end_ns - timeline->begin_ns) / PART_OF_TRACE)
         return false;
-    return by_model
-               ? place->kind == TRACE_LOCATION_ML && place->category == TRACE_CATEGORY_INFERENCE
-               : timeline->depth[slice] == 0;
+    return by_model ? location->kind == TRACE_LOCATION_ML &&
+                          location->category == TRACE_CATEGORY_INFERENCE
+                    : timeline->depth[slice] == 0;
 }
 
 enum ifg_status mailed_slowest(const struct server_trace *trace, size_t most, uint32_t **out_ids,
@@ -157,7 +158,7 @@ static void put_set(struct filling *f, const char *layer, const char *track,
 
             put_signed(&out->item_start, (int64_t)(item->start_ns - edge));
             ifg_bytes_put_varint(&out->item_duration, item->duration_ns);
-            ifg_bytes_put_varint(&out->item_place, item->place);
+            ifg_bytes_put_varint(&out->item_location, item->location);
             ifg_bytes_put_varint(&out->item_count, item->count);
             put_signed(&out->item_id, (int64_t)item->id - id);
             ifg_bytes_put_varint(&out->item_flags, item->flags);
@@ -259,7 +260,7 @@ static enum ifg_status merge_states(const struct filling *f,
         status = lod_items_add(out, &(struct lod_item){
                                         .start_ns = from[first].start_ns,
                                         .duration_ns = from[i - 1].end_ns - from[first].start_ns,
-                                        .place = (uint32_t)most,
+                                        .location = (uint32_t)most,
                                         .count = (uint32_t)(i - first),
                                         .id = from[first].cpu,
                                         .flags = i - first > 1 ? LOD_MERGED : 0,
@@ -284,15 +285,15 @@ static enum ifg_status put_states(struct filling *f, const struct track *track)
 }
 
 /* The inferences of a model, as the server thins them. */
-static enum ifg_status put_runs(struct filling *f, uint32_t net)
+static enum ifg_status put_runs(struct filling *f, uint32_t model)
 {
     struct lod_items items;
     enum ifg_status status;
     char number[16];
 
     lod_items_init(&items, SIZE_MAX);
-    status = runs_of_model(f->trace, net, &items);
-    snprintf(number, sizeof number, "%u", net);
+    status = runs_of_model(f->trace, model, &items);
+    snprintf(number, sizeof number, "%u", model);
     if (!status)
         put_set(f, "runs", number, &items, 1);
     lod_items_fini(&items);
@@ -312,7 +313,7 @@ static enum ifg_status put_extras(struct filling *f)
         status = lod_items_add(&items, &(struct lod_item){
                                            .start_ns = span->start_ns,
                                            .duration_ns = span->duration_ns,
-                                           .place = span->place,
+                                           .location = span->location,
                                            .count = span->count,
                                            .id = (uint32_t)(f->timeline->slice_count + i),
                                            .flags = span->flags,
@@ -349,7 +350,7 @@ static enum ifg_status put_sets(struct filling *f, struct ifg_error *err)
         if (!status && track->has_states)
             status = put_states(f, track);
     }
-    for (uint32_t m = 0; !status && m < f->timeline->net_count; m++)
+    for (uint32_t m = 0; !status && m < f->timeline->model_count; m++)
         status = put_runs(f, m);
     ifg_json_close(&f->json, ']');
     return status;
@@ -374,7 +375,7 @@ static enum ifg_status put_slices(struct filling *f)
 
             put_signed(&out->gap, (int64_t)(timeline->start_ns[i] - edges[depth]));
             ifg_bytes_put_varint(&out->duration, timeline_duration_ns(timeline, i));
-            ifg_bytes_put_varint(&out->place, timeline->place[i]);
+            ifg_bytes_put_varint(&out->location, timeline->location[i]);
             ifg_bytes_put_varint(&out->depth, depth);
             edges[depth] = timeline_end_ns(timeline, i);
             edges[depth + 1] = timeline->start_ns[i];
@@ -513,16 +514,16 @@ static void put_threads(struct filling *f)
 
 static enum ifg_status put_sums(struct filling *f, struct ifg_error *err)
 {
-    const struct place_index *index = NULL;
-    enum ifg_status status = trace_places(f->trace, &index, err);
+    const struct location_index *index = NULL;
+    enum ifg_status status = trace_locations(f->trace, &index, err);
 
     ifg_json_key(&f->json, "sums"); /* of each place: count, total, first slice */
     ifg_json_open(&f->json, '[');
-    for (size_t p = 0; !status && p < f->timeline->place_count; p++) {
+    for (size_t p = 0; !status && p < f->timeline->location_count; p++) {
         ifg_json_open(&f->json, '[');
         ifg_json_uint(&f->json, index->sums[p].count);
         ifg_json_uint(&f->json, index->sums[p].total_ns);
-        if (index->sums[p].first != PLACE_SUM_NONE)
+        if (index->sums[p].first != LOCATION_SUM_NONE)
             ifg_json_uint(&f->json, index->sums[p].first);
         else
             ifg_json_int(&f->json, -1);
@@ -596,7 +597,7 @@ static enum ifg_status put_arguments(struct filling *f)
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < f->trace->ml.count && count < ARGUMENTS_MOST / 2; i++) {
         uint32_t id = f->trace->ml.ids[i];
-        enum trace_category category = timeline->places[timeline->place[id]].category;
+        enum trace_category category = timeline->locations[timeline->location[id]].category;
 
         if (category != TRACE_CATEGORY_INFERENCE && category != TRACE_CATEGORY_SETUP)
             ids[count++] = id;

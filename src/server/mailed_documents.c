@@ -121,7 +121,7 @@ enum ifg_status mailed_documents(struct server_trace *trace, struct traces *trac
     static const char *const groups[] = { "zone", "model", "category", "op", "function", "thread" };
     struct documents documents = { .traces = traces, .trace = trace, .out = out };
     size_t models =
-        trace->timeline->net_count < MODELS_MOST ? trace->timeline->net_count : MODELS_MOST;
+        trace->timeline->model_count < MODELS_MOST ? trace->timeline->model_count : MODELS_MOST;
     bool samples = trace->profile && trace->profile->sample_count;
 
     documents.json.out = out;

@@ -96,13 +96,13 @@ static void put_runtimes(struct ifg_json *json, const struct timeline *timeline)
 {
     ifg_json_key(json, "runtimes");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < timeline->net_count; i++) {
-        bool seen = !*timeline->nets[i].runtime;
+    for (size_t i = 0; i < timeline->model_count; i++) {
+        bool seen = !*timeline->models[i].runtime;
 
         for (size_t k = 0; k < i && !seen; k++)
-            seen = strcmp(timeline->nets[i].runtime, timeline->nets[k].runtime) == 0;
+            seen = strcmp(timeline->models[i].runtime, timeline->models[k].runtime) == 0;
         if (!seen)
-            ifg_json_string(json, timeline->nets[i].runtime);
+            ifg_json_string(json, timeline->models[i].runtime);
     }
     ifg_json_close(json, ']');
 }
@@ -167,13 +167,13 @@ static void put_tables(struct ifg_json *json, const struct timeline *timeline)
     ifg_json_close(json, ']');
     ifg_json_key(json, "models");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < timeline->net_count; i++) {
+    for (size_t i = 0; i < timeline->model_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "id", i);
-        ifg_json_put_string(json, "name", timeline->nets[i].name);
-        ifg_json_put_string(json, "path", timeline->nets[i].path);
-        ifg_json_put_string(json, "runtime", timeline->nets[i].runtime);
-        ifg_json_put_uint(json, "process", timeline->nets[i].process);
+        ifg_json_put_string(json, "name", timeline->models[i].name);
+        ifg_json_put_string(json, "path", timeline->models[i].path);
+        ifg_json_put_string(json, "runtime", timeline->models[i].runtime);
+        ifg_json_put_uint(json, "process", timeline->models[i].process);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -191,7 +191,7 @@ static void put_places(struct ifg_json *json, const struct timeline *timeline)
         ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
         ifg_json_put_string(json, "category", timeline_category_name(place->category));
         ifg_json_put_int(json, "model",
-                         place->net < timeline->net_count ? (int64_t)place->net : -1);
+                         place->model < timeline->model_count ? (int64_t)place->model : -1);
         ifg_json_put_string(json, "function", place->function);
         ifg_json_put_uint(json, "color", place->color);
         ifg_json_close(json, '}');
@@ -222,7 +222,7 @@ static void put_track(struct ifg_json *json, const struct server_trace *trace,
     ifg_json_put_uint(json, "samples", samples);
     ifg_json_put_bool(json, "states", track->has_states);
     ifg_json_put_uint(json, "count", track->count);
-    ifg_json_put_int(json, "model", track->net == TIMELINE_NONE ? -1 : (int64_t)track->net);
+    ifg_json_put_int(json, "model", track->model == TIMELINE_NONE ? -1 : (int64_t)track->model);
     ifg_json_put_bool(json, "open", track->open);
     ifg_json_close(json, '}');
 }

@@ -188,7 +188,7 @@ static void put_rows(struct ifg_json *json, const struct range *range, size_t co
         ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
         ifg_json_put_string(json, "category", timeline_category_name(place->category));
         ifg_json_put_int(json, "model",
-                         place->net < timeline->net_count ? (int64_t)place->net : -1);
+                         place->model < timeline->model_count ? (int64_t)place->model : -1);
         ifg_json_put_uint(json, "count", row->count);
         ifg_json_put_uint(json, "total_ns", row->total_ns);
         ifg_json_put_double(
@@ -303,7 +303,7 @@ static bool *choose_places(const struct timeline *timeline, const struct views_f
     bool *passes = ifg_alloc(timeline->place_count + 1, sizeof *passes);
 
     for (size_t i = 0; passes && i < timeline->place_count; i++)
-        passes[i] = (part->net == UINT32_MAX || timeline->places[i].net == part->net) &&
+        passes[i] = (part->model == UINT32_MAX || timeline->places[i].model == part->model) &&
                     (!part->text || strcasestr(timeline->places[i].name, part->text));
     return passes;
 }

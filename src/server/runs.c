@@ -9,14 +9,14 @@
 
 #define POINTS_MOST 4000u
 
-static bool is_run(const struct timeline *timeline, uint32_t place, uint32_t net)
+static bool is_run(const struct timeline *timeline, uint32_t location, uint32_t model)
 {
-    return timeline->places[place].kind == TRACE_LOCATION_ML &&
-           timeline->places[place].net == net &&
-           timeline->places[place].category == TRACE_CATEGORY_INFERENCE;
+    return timeline->locations[location].kind == TRACE_LOCATION_ML &&
+           timeline->locations[location].model == model &&
+           timeline->locations[location].category == TRACE_CATEGORY_INFERENCE;
 }
 
-static enum ifg_status find_runs(const struct server_trace *trace, uint32_t net,
+static enum ifg_status find_runs(const struct server_trace *trace, uint32_t model,
                                  struct lod_items *out)
 {
     const struct timeline *timeline = trace->timeline;
@@ -25,7 +25,8 @@ static enum ifg_status find_runs(const struct server_trace *trace, uint32_t net,
     for (size_t i = 0; !status && i < trace->ml.count; i++) {
         uint32_t id = trace->ml.ids[i];
 
-        if (is_run(timeline, timeline->place[id], net) && !timeline_is_unfinished(timeline, id))
+        if (is_run(timeline, timeline->location[id], model) &&
+            !timeline_is_unfinished(timeline, id))
             status = lod_items_add(
                 out, &(struct lod_item){ .start_ns = timeline->start_ns[id],
                                          .duration_ns = timeline_duration_ns(timeline, id),
@@ -33,7 +34,7 @@ static enum ifg_status find_runs(const struct server_trace *trace, uint32_t net,
                                          .id = id });
     }
     for (size_t i = 0; !status && i < timeline->async_count; i++)
-        if (is_run(timeline, timeline->asyncs[i].place, net) &&
+        if (is_run(timeline, timeline->asyncs[i].location, model) &&
             timeline->asyncs[i].end_thread != TIMELINE_NONE)
             status = lod_items_add(
                 out, &(struct lod_item){ .start_ns = trace->extras[i].start_ns,
@@ -70,9 +71,10 @@ static void thin(struct lod_items *runs)
     runs->count = kept;
 }
 
-enum ifg_status runs_of_model(const struct server_trace *trace, uint32_t net, struct lod_items *out)
+enum ifg_status runs_of_model(const struct server_trace *trace, uint32_t model,
+                              struct lod_items *out)
 {
-    enum ifg_status status = find_runs(trace, net, out);
+    enum ifg_status status = find_runs(trace, model, out);
 
     thin(out);
     return status;
@@ -86,12 +88,12 @@ void serve_runs(const struct server_request *request, struct server_answer *answ
     double *starts = NULL;
     float *durations = NULL;
     uint32_t *ids = NULL;
-    uint32_t net;
+    uint32_t model;
 
-    if (!request_index(request, "model", false, timeline->net_count, &net, answer))
+    if (!request_index(request, "model", false, timeline->model_count, &model, answer))
         return;
     lod_items_init(&runs, SIZE_MAX);
-    if (runs_of_model(request->trace, net, &runs) == IFG_OK) {
+    if (runs_of_model(request->trace, model, &runs) == IFG_OK) {
         starts = ifg_alloc(runs.count + 1, sizeof *starts);
         durations = ifg_alloc(runs.count + 1, sizeof *durations);
         ids = ifg_alloc(runs.count + 1, sizeof *ids);

@@ -42,7 +42,8 @@ static void put_place(struct ifg_json *json, const struct timeline *timeline, ui
     ifg_json_put_uint(json, "place", number);
     ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
     ifg_json_put_string(json, "category", timeline_category_name(place->category));
-    ifg_json_put_int(json, "model", place->net < timeline->net_count ? (int64_t)place->net : -1);
+    ifg_json_put_int(json, "model",
+                     place->model < timeline->model_count ? (int64_t)place->model : -1);
     ifg_json_put_string(json, "function", place->function);
     ifg_json_put_string(json, "file", place->file);
     ifg_json_put_uint(json, "line", place->line);
@@ -299,7 +300,7 @@ static void put_slice(const struct server_request *request, size_t slice,
                       timeline_end_ns(timeline, slice));
     slices_put_samples(json, request->trace, thread, timeline->start_ns[slice],
                        timeline_end_ns(timeline, slice));
-    slices_put_placement(json, request->trace, timeline->places[timeline->place[slice]].net);
+    slices_put_placement(json, request->trace, timeline->places[timeline->place[slice]].model);
 }
 
 /* A span that begins on one thread may end on another: that is where its result came. */
@@ -374,7 +375,7 @@ static void put_extra(const struct server_request *request, size_t number, struc
     put_neighbour(json, "states", SIZE_MAX);
     put_neighbour(json, "samples", SIZE_MAX);
     if (number < timeline->async_count)
-        slices_put_placement(json, request->trace, timeline->places[span->place].net);
+        slices_put_placement(json, request->trace, timeline->places[span->place].model);
     else
         put_neighbour(json, "placement", SIZE_MAX);
 }

@@ -36,6 +36,6 @@ void slices_put_samples(struct ifg_json *json, const struct server_trace *trace,
                         uint64_t t0_ns, uint64_t t1_ns);
 
 /* "placement": where the model's nodes run; or null. */
-void slices_put_placement(struct ifg_json *json, struct server_trace *trace, uint32_t net);
+void slices_put_placement(struct ifg_json *json, struct server_trace *trace, uint32_t model);
 
 #endif

@@ -162,19 +162,20 @@ void slices_put_samples(struct ifg_json *json, const struct server_trace *trace,
     ifg_free(sums);
 }
 
-void slices_put_placement(struct ifg_json *json, struct server_trace *trace, uint32_t net)
+void slices_put_placement(struct ifg_json *json, struct server_trace *trace, uint32_t model)
 {
     const struct report *report = trace_report_if_ready(trace);
-    const struct ml_net *of;
+    const struct ml_model *of;
 
-    if (!report || net >= report->input->net_count || !report->input->nets[net].placement_known) {
+    if (!report || model >= report->input->model_count ||
+        !report->input->models[model].placement_known) {
         put_null(json, "placement");
         return;
     }
-    of = &report->input->nets[net];
+    of = &report->input->models[model];
     ifg_json_key(json, "placement");
     ifg_json_open(json, '{');
-    ifg_json_put_string(json, "asked", of->net->requested_devices);
+    ifg_json_put_string(json, "asked", of->model->requested_devices);
     ifg_json_key(json, "nodes");
     ifg_json_open(json, '[');
     for (size_t i = 0; i < of->ep_count; i++) {

@@ -57,7 +57,7 @@ struct track {
     uint32_t process;  /* index in the timeline, or TIMELINE_NONE; likewise these */
     uint32_t thread;   /* of model->threads */
     uint32_t sampled;  /* of the profile's threads */
-    uint32_t net;      /* of model->nets */
+    uint32_t model;    /* of model->nets */
     uint32_t function; /* of model->functions */
     uint32_t place;    /* counters, frames */
     uint32_t lane;     /* bits of the categories that belong to it */

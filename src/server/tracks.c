@@ -50,7 +50,7 @@ struct track *tracks_add(struct tracks *out, enum track_kind kind, const char *p
         snprintf(track->id, sizeof track->id, "%s%u", prefix, (unsigned)number);
     track->parent = parent;
     track->process = track->thread = track->sampled = TIMELINE_NONE;
-    track->net = track->function = track->place = TIMELINE_NONE;
+    track->model = track->function = track->place = TIMELINE_NONE;
     track->unit = "";
     track->stack = "";
     track->min = track->max = track->scale = NAN;
@@ -130,48 +130,49 @@ static enum ifg_status list_ids(const struct timeline *timeline, bool ops, struc
 }
 
 /* Counts and depths of what each model has. */
-struct net_sum {
+struct model_sum {
     size_t ml;
     size_t ops;
     uint16_t op_min_depth;
     uint16_t op_max_depth;
 };
 
-static void sum_nets(const struct server_trace *trace, struct net_sum *nets, size_t *functions)
+static void sum_models(const struct server_trace *trace, struct model_sum *models,
+                       size_t *functions)
 {
     const struct timeline *timeline = trace->timeline;
 
     for (size_t i = 0; i < trace->models.count; i++) {
         uint32_t id = trace->models.ids[i];
         const struct timeline_place *place = &timeline->places[timeline->place[id]];
-        struct net_sum *net =
-            &nets[place->net < timeline->net_count ? place->net : timeline->net_count];
+        struct model_sum *model =
+            &models[place->model < timeline->model_count ? place->model : timeline->model_count];
         uint16_t depth = timeline->depth[id];
 
         if (place->kind == TRACE_LOCATION_ML) {
-            net->ml++;
+            model->ml++;
             if (place->function_index < timeline->function_count)
                 functions[place->function_index]++;
             continue;
         }
-        if (!net->ops || depth < net->op_min_depth)
-            net->op_min_depth = depth;
-        if (!net->ops || depth > net->op_max_depth)
-            net->op_max_depth = depth;
-        net->ops++;
+        if (!model->ops || depth < model->op_min_depth)
+            model->op_min_depth = depth;
+        if (!model->ops || depth > model->op_max_depth)
+            model->op_max_depth = depth;
+        model->ops++;
     }
     for (size_t i = 0; i < timeline->async_count; i++) {
         const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
 
         if (place->kind != TRACE_LOCATION_ML)
             continue;
-        nets[place->net < timeline->net_count ? place->net : timeline->net_count].ml++;
+        models[place->model < timeline->model_count ? place->model : timeline->model_count].ml++;
         if (place->function_index < timeline->function_count)
             functions[place->function_index]++;
     }
 }
 
-static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t net,
+static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t model,
                      uint32_t function, uint32_t parent, const char *name, uint32_t categories)
 {
     const struct timeline_function *of = &trace->timeline->functions[function];
@@ -185,8 +186,8 @@ static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t ne
     track = tracks_add(out, TRACK_LANE, name, function, parent);
     if (!track)
         return false;
-    track->net = net;
-    track->process = trace->timeline->nets[net].process;
+    track->model = model;
+    track->process = trace->timeline->models[model].process;
     track->function = function;
     track->lane = categories;
     track->count = count;
@@ -194,60 +195,60 @@ static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t ne
     track->open = true; /* several runs at once are several rows */
     snprintf(track->label, sizeof track->label, "%s", name);
     snprintf(track->sub, sizeof track->sub, "%s",
-             strcmp(name, "compute") == 0 ? trace->timeline->nets[net].actual_devices : "");
+             strcmp(name, "compute") == 0 ? trace->timeline->models[model].actual_devices : "");
     return true;
 }
 
 /* Below the calls of a function: moving its data, and computing, which is where the device is. */
-static bool add_lanes(struct server_trace *trace, struct tracks *out, uint32_t net,
+static bool add_lanes(struct server_trace *trace, struct tracks *out, uint32_t model,
                       uint32_t function)
 {
     uint32_t parent = (uint32_t)out->count - 1;
 
-    return add_lane(trace, out, net, function, parent, "data", 1u << TRACE_CATEGORY_SETUP) &&
-           add_lane(trace, out, net, function, parent, "compute",
+    return add_lane(trace, out, model, function, parent, "data", 1u << TRACE_CATEGORY_SETUP) &&
+           add_lane(trace, out, model, function, parent, "compute",
                     1u << TRACE_CATEGORY_INFERENCE | 1u << TRACE_CATEGORY_SPECIALIZATION);
 }
 
-static bool add_net(struct server_trace *trace, struct tracks *out, uint32_t net,
-                    const struct net_sum *sum, const size_t *functions)
+static bool add_model(struct server_trace *trace, struct tracks *out, uint32_t model,
+                      const struct model_sum *sum, const size_t *functions)
 {
     const struct timeline *timeline = trace->timeline;
     uint32_t parent = (uint32_t)out->count;
-    struct track *track = tracks_add(out, TRACK_MODEL, "m", net, TRACK_NONE);
+    struct track *track = tracks_add(out, TRACK_MODEL, "m", model, TRACK_NONE);
 
     if (!track)
         return false;
-    track->net = net;
-    track->process = timeline->nets[net].process;
+    track->model = model;
+    track->process = timeline->models[model].process;
     track->count = sum->ml;
     track->open = true;
     track->rows = 1;
-    snprintf(track->label, sizeof track->label, "%s", timeline->nets[net].name);
-    snprintf(track->sub, sizeof track->sub, "%s", timeline->nets[net].actual_devices);
+    snprintf(track->label, sizeof track->label, "%s", timeline->models[model].name);
+    snprintf(track->sub, sizeof track->sub, "%s", timeline->models[model].actual_devices);
     for (size_t f = 0; f < timeline->function_count; f++) {
-        if (timeline->functions[f].net != net || !functions[f])
+        if (timeline->functions[f].model != model || !functions[f])
             continue;
         track = tracks_add(out, TRACK_FUNCTION, "f", f, parent);
         if (!track)
             return false;
-        track->net = net;
-        track->process = timeline->nets[net].process;
+        track->model = model;
+        track->process = timeline->models[model].process;
         track->function = (uint32_t)f;
         track->count = functions[f];
         track->rows = 1;
         track->open = true;
         snprintf(track->label, sizeof track->label, "%s", timeline->functions[f].name);
-        if (!add_lanes(trace, out, net, (uint32_t)f))
+        if (!add_lanes(trace, out, model, (uint32_t)f))
             return false;
     }
     if (!sum->ops)
         return true;
-    track = tracks_add(out, TRACK_OPS, "o", net, parent);
+    track = tracks_add(out, TRACK_OPS, "o", model, parent);
     if (!track)
         return false;
-    track->net = net;
-    track->process = timeline->nets[net].process;
+    track->model = model;
+    track->process = timeline->models[model].process;
     track->count = sum->ops;
     track->rows = (size_t)(sum->op_max_depth - sum->op_min_depth) + 1;
     track->open = true;
@@ -258,16 +259,16 @@ static bool add_net(struct server_trace *trace, struct tracks *out, uint32_t net
 static enum ifg_status add_models(struct server_trace *trace, struct tracks *out)
 {
     const struct timeline *timeline = trace->timeline;
-    struct net_sum *nets = ifg_alloc(timeline->net_count + 1, sizeof *nets);
+    struct model_sum *models = ifg_alloc(timeline->model_count + 1, sizeof *models);
     size_t *functions = ifg_alloc(timeline->function_count + 1, sizeof *functions);
     enum ifg_status status = IFG_NO_MEMORY;
     size_t total = 0;
 
-    if (!nets || !functions)
+    if (!models || !functions)
         goto out;
-    sum_nets(trace, nets, functions);
-    for (size_t n = 0; n <= timeline->net_count; n++)
-        total += nets[n].ml;
+    sum_models(trace, models, functions);
+    for (size_t n = 0; n <= timeline->model_count; n++)
+        total += models[n].ml;
     if (total) {
         struct track *track = tracks_add(out, TRACK_ML, "ml", SIZE_MAX, TRACK_NONE);
 
@@ -279,13 +280,14 @@ static enum ifg_status add_models(struct server_trace *trace, struct tracks *out
         snprintf(track->label, sizeof track->label, "ML activity");
         snprintf(track->sub, sizeof track->sub, "all models");
     }
-    for (size_t n = 0; n < timeline->net_count; n++)
-        if ((nets[n].ml || nets[n].ops) && !add_net(trace, out, (uint32_t)n, &nets[n], functions))
+    for (size_t n = 0; n < timeline->model_count; n++)
+        if ((models[n].ml || models[n].ops) &&
+            !add_model(trace, out, (uint32_t)n, &models[n], functions))
             goto out;
     status = IFG_OK;
 out:
     ifg_free(functions);
-    ifg_free(nets);
+    ifg_free(models);
     return status;
 }
 
@@ -299,7 +301,7 @@ static void pick_places(const struct timeline *timeline, const struct track *tra
         if (track->kind == TRACK_ML)
             picks[p] = ml ? ROWS_YES : ROWS_NO;
         else if (track->kind == TRACK_MODEL)
-            picks[p] = ml && place->net == track->net ? ROWS_YES : ROWS_NO;
+            picks[p] = ml && place->model == track->model ? ROWS_YES : ROWS_NO;
         else if (track->kind == TRACK_FUNCTION)
             picks[p] = ml && place->function_index == track->function ? ROWS_YES : ROWS_NO;
         else if (track->kind == TRACK_LANE)
@@ -307,9 +309,9 @@ static void pick_places(const struct timeline *timeline, const struct track *tra
                 ml && place->function_index == track->function && track->lane >> place->category & 1
                     ? ROWS_YES
                     : ROWS_NO;
-        else if (place->net == track->net && place->kind == TRACE_LOCATION_OP)
+        else if (place->model == track->model && place->kind == TRACE_LOCATION_OP)
             picks[p] = ROWS_YES;
-        else if (place->net == track->net && ml && place->category == TRACE_CATEGORY_INFERENCE)
+        else if (place->model == track->model && ml && place->category == TRACE_CATEGORY_INFERENCE)
             picks[p] = ROWS_OUTLINE;
     }
 }

@@ -43,9 +43,10 @@ bool views_filter(const struct server_request *request, struct views_filter *out
 {
     uint64_t t0_ns, t1_ns;
 
-    *out = (struct views_filter){ .net = UINT32_MAX };
+    *out = (struct views_filter){ .model = UINT32_MAX };
     if (!request_range(request, &t0_ns, &t1_ns, answer) ||
-        !request_index(request, "model", true, request->timeline->net_count, &out->net, answer) ||
+        !request_index(request, "model", true, request->timeline->model_count, &out->model,
+                       answer) ||
         !take_text(request, "op", &out->op, answer) ||
         !take_text(request, "thread", &out->thread, answer) ||
         !take_text(request, "q", &out->text, answer))
@@ -66,7 +67,7 @@ struct hot_filter views_hot_filter(const struct views_filter *filter, bool rows)
     return (struct hot_filter){
         .from_ns = filter->from_ns,
         .to_ns = filter->to_ns,
-        .net = filter->net == UINT32_MAX ? 0 : filter->net + 1,
+        .model_number = filter->model == UINT32_MAX ? 0 : filter->model + 1,
         .op = filter->op,
         .thread = filter->thread,
         .name_matches = rows && filter->text ? views_name_matches : NULL,

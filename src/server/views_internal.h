@@ -10,7 +10,7 @@
 
 struct views_filter {
     uint64_t from_ns, to_ns; /* since the trace's begin, as the analysis has them */
-    uint32_t net;            /* index, or UINT32_MAX */
+    uint32_t model;          /* index, or UINT32_MAX */
     const char *op;          /* NULL: any; likewise these */
     const char *thread;
     const char *text; /* part of a name, in any case */

@@ -75,11 +75,11 @@ void serve_ops(const struct server_request *request, struct server_answer *answe
     struct ifg_error err = { 0 };
     struct ifg_json json;
     enum ifg_status status;
-    uint32_t net;
+    uint32_t model;
 
-    if (!request_index(request, "model", false, request->timeline->net_count, &net, answer))
+    if (!request_index(request, "model", false, request->timeline->model_count, &model, answer))
         return;
-    status = operator_use_create(request->timeline, net, &use, &err);
+    status = operator_use_create(request->timeline, model, &use, &err);
     if (status) {
         answer_status(answer, status, &err);
         return;
@@ -112,11 +112,11 @@ void serve_switches(const struct server_request *request, struct server_answer *
     struct ifg_error err = { 0 };
     struct ifg_json json;
     enum ifg_status status;
-    uint32_t net;
+    uint32_t model;
 
-    if (!request_index(request, "model", false, timeline->net_count, &net, answer))
+    if (!request_index(request, "model", false, timeline->model_count, &model, answer))
         return;
-    status = waiting_runs_create(timeline, net, RUNS_SHOWN, &runs, &err);
+    status = waiting_runs_create(timeline, model, RUNS_SHOWN, &runs, &err);
     if (status) {
         answer_status(answer, status, &err);
         return;

@@ -41,7 +41,7 @@ static void serve_slices(const struct server_request *request, const struct view
         .filter = {
             .from_ns = filter->from_ns,
             .to_ns = filter->to_ns,
-            .model = filter->net == UINT32_MAX ? NULL : request->timeline->nets[filter->net].name,
+            .model = filter->model == UINT32_MAX ? NULL : request->timeline->models[filter->model].name,
             .thread = filter->thread,
             .name_matches = filter->text ? views_name_matches : NULL,
             .user = (void *)(uintptr_t)filter->text,

@@ -180,10 +180,10 @@ enum ifg_status timeline_allocations_get(const struct timeline *timeline,
     return status;
 }
 
-const char *timeline_allocation_net(const struct timeline *timeline,
-                                    const struct timeline_heap_allocation *allocation)
+const char *timeline_allocation_model(const struct timeline *timeline,
+                                      const struct timeline_heap_allocation *allocation)
 {
     const struct timeline_sample like = { .ml = allocation->ml, .op = allocation->op };
 
-    return timeline_sample_net(timeline, &like);
+    return timeline_sample_model(timeline, &like);
 }

@@ -44,7 +44,7 @@ enum ifg_status timeline_allocations_get(const struct timeline *timeline,
                                          struct ifg_error *err) IFG_MUST_CHECK;
 
 /* The name of the model whose work an allocation was, or NULL. */
-const char *timeline_allocation_net(const struct timeline *timeline,
-                                    const struct timeline_heap_allocation *allocation);
+const char *timeline_allocation_model(const struct timeline *timeline,
+                                      const struct timeline_heap_allocation *allocation);
 
 #endif

@@ -77,7 +77,7 @@ static void ends_and_joins(void)
     CHECK_UINT(item[0].freed_ns, at(3000)); /* and another one at the same place, at once */
     CHECK_UINT(item[0].bytes, 100);
     CHECK_UINT(item[0].weight, 200);
-    CHECK_STR(timeline_allocation_net(trace.timeline, &item[0]), "ocr");
+    CHECK_STR(timeline_allocation_model(trace.timeline, &item[0]), "ocr");
     CHECK(item[0].op == TIMELINE_NONE && item[0].join == TIMELINE_JOIN_OWN && item[0].stack == 2);
     CHECK(item[0].process == 0 && item[0].thread == 0);
 
@@ -95,7 +95,7 @@ static void ends_and_joins(void)
     CHECK_UINT(item[4].freed_ns, UINT64_MAX);
 
     CHECK(item[5].join == TIMELINE_JOIN_NONE && item[5].slice == SIZE_MAX);
-    CHECK(!timeline_allocation_net(trace.timeline, &item[5]));
+    CHECK(!timeline_allocation_model(trace.timeline, &item[5]));
     ml_trace_end(&trace);
 }
 

@@ -387,7 +387,7 @@ static bool runs_models(const struct timeline *timeline, uint32_t t)
 static void lend(const struct timeline *timeline, struct timeline_sample *sample,
                  const struct open_slice *top)
 {
-    uint32_t net = top->ml != TIMELINE_NONE ? timeline->places[top->ml].net : TIMELINE_NONE;
+    uint32_t model = top->ml != TIMELINE_NONE ? timeline->places[top->ml].model : TIMELINE_NONE;
 
     if (sample->join == TIMELINE_JOIN_NONE) {
         sample->slice = top->slice;
@@ -399,7 +399,7 @@ static void lend(const struct timeline *timeline, struct timeline_sample *sample
     sample->slice = SIZE_MAX; /* two at a time */
     if (sample->op != top->op)
         sample->op = TIMELINE_NONE;
-    if (sample->ml == TIMELINE_NONE || timeline->places[sample->ml].net != net) {
+    if (sample->ml == TIMELINE_NONE || timeline->places[sample->ml].model != model) {
         sample->ml = TIMELINE_NONE;
         sample->op = TIMELINE_NONE;
         sample->join = TIMELINE_JOIN_SEVERAL;
@@ -632,24 +632,24 @@ enum ifg_status timeline_profile_get(const struct timeline *timeline,
     return status;
 }
 
-const struct timeline_net *timeline_sample_of(const struct timeline *timeline,
-                                              const struct timeline_sample *sample)
+const struct timeline_model *timeline_sample_of(const struct timeline *timeline,
+                                                const struct timeline_sample *sample)
 {
-    uint32_t net = TIMELINE_NONE;
+    uint32_t model = TIMELINE_NONE;
 
     if (sample->ml != TIMELINE_NONE)
-        net = timeline->places[sample->ml].net;
+        model = timeline->places[sample->ml].model;
     else if (sample->op != TIMELINE_NONE)
-        net = timeline->places[sample->op].net;
-    return net < timeline->net_count ? &timeline->nets[net] : NULL;
+        model = timeline->places[sample->op].model;
+    return model < timeline->model_count ? &timeline->models[model] : NULL;
 }
 
-const char *timeline_sample_net(const struct timeline *timeline,
-                                const struct timeline_sample *sample)
+const char *timeline_sample_model(const struct timeline *timeline,
+                                  const struct timeline_sample *sample)
 {
-    const struct timeline_net *net = timeline_sample_of(timeline, sample);
+    const struct timeline_model *model = timeline_sample_of(timeline, sample);
 
-    return net ? net->name : NULL;
+    return model ? model->name : NULL;
 }
 
 const char *timeline_state_name(enum timeline_state state)

@@ -123,10 +123,10 @@ const uint8_t *timeline_code_at(const struct timeline_profile *profile, uint32_t
                                 uint64_t address, size_t *out_size);
 
 /* The name of the model whose work a sample is, or NULL. */
-const struct timeline_net *timeline_sample_of(const struct timeline *timeline,
-                                              const struct timeline_sample *sample);
-const char *timeline_sample_net(const struct timeline *timeline,
-                                const struct timeline_sample *sample);
+const struct timeline_model *timeline_sample_of(const struct timeline *timeline,
+                                                const struct timeline_sample *sample);
+const char *timeline_sample_model(const struct timeline *timeline,
+                                  const struct timeline_sample *sample);
 
 const char *timeline_state_name(enum timeline_state state);
 

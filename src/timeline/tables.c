@@ -65,29 +65,29 @@ static enum ifg_status build_threads(struct timeline_builder *builder)
     return IFG_OK;
 }
 
-static const char *late_property(const struct trace_tables *tables, const struct trace_model *net,
+static const char *late_property(const struct trace_tables *tables, const struct trace_model *model,
                                  const char *key, const char *otherwise)
 {
     for (size_t i = tables->property_count; i-- > 0;)
-        if (tables->properties[i].process == net->process &&
-            tables->properties[i].model == net->id && strcmp(tables->properties[i].key, key) == 0)
+        if (tables->properties[i].process == model->process &&
+            tables->properties[i].model == model->id && strcmp(tables->properties[i].key, key) == 0)
             return tables->properties[i].value;
     return otherwise;
 }
 
-static enum ifg_status build_nets(struct timeline_builder *builder)
+static enum ifg_status build_models(struct timeline_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
-    struct timeline_net *nets = ifg_alloc(tables->model_count, sizeof *nets);
+    struct timeline_model *models = ifg_alloc(tables->model_count, sizeof *models);
 
-    if (!nets)
+    if (!models)
         return IFG_NO_MEMORY;
-    builder->timeline.nets = nets;
-    builder->timeline.net_count = tables->model_count;
+    builder->timeline.models = models;
+    builder->timeline.model_count = tables->model_count;
     for (size_t i = 0; i < tables->model_count; i++) {
         const struct trace_model *from = &tables->models[i];
 
-        nets[i] = (struct timeline_net){
+        models[i] = (struct timeline_model){
             .process = from->process,
             .id = from->id,
             .name = from->name,
@@ -101,60 +101,60 @@ static enum ifg_status build_nets(struct timeline_builder *builder)
                 late_property(tables, from, TRACE_PROPERTY_ACTUAL_DEVICES, from->actual_devices),
         };
     }
-    return name_nets(builder, nets, tables->model_count);
+    return name_models(builder, models, tables->model_count);
 }
 
 /* The function (net, name), added if it is new. */
-static uint32_t function_index(struct timeline_builder *builder, uint32_t net, const char *name)
+static uint32_t function_index(struct timeline_builder *builder, uint32_t model, const char *name)
 {
     for (size_t i = 0; i < builder->timeline.function_count; i++)
-        if (builder->functions[i].net == net && strcmp(builder->functions[i].name, name) == 0)
+        if (builder->functions[i].model == model && strcmp(builder->functions[i].name, name) == 0)
             return (uint32_t)i;
     builder->functions[builder->timeline.function_count] =
-        (struct timeline_function){ .net = net, .name = name };
+        (struct timeline_function){ .model = model, .name = name };
     return (uint32_t)builder->timeline.function_count++;
 }
 
-static enum ifg_status build_places(struct timeline_builder *builder)
+static enum ifg_status build_locations(struct timeline_builder *builder)
 {
     const struct trace_tables *tables = builder->tables;
     size_t count = tables->location_count + 1;
-    struct timeline_place *places = ifg_alloc(count, sizeof *places);
+    struct timeline_location *locations = ifg_alloc(count, sizeof *locations);
 
     builder->functions = ifg_alloc(count, sizeof *builder->functions);
     builder->timeline.functions = builder->functions;
-    builder->timeline.places = places;
-    builder->timeline.place_count = count;
-    if (!places || !builder->functions)
+    builder->timeline.locations = locations;
+    builder->timeline.location_count = count;
+    if (!locations || !builder->functions)
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < tables->location_count; i++) {
         const struct trace_location *from = &tables->locations[i];
-        const struct trace_model *net = trace_find_model(tables, from->process, from->model);
-        struct timeline_place *place = &places[i];
+        const struct trace_model *model = trace_find_model(tables, from->process, from->model);
+        struct timeline_location *location = &locations[i];
 
-        *place = (struct timeline_place){
+        *location = (struct timeline_location){
             .process = from->process < tables->process_count ? from->process : 0,
             .kind = from->kind,
             .category = from->category,
             .color = from->color,
             .line = from->line,
-            .net = net ? (uint32_t)(net - tables->models) : TIMELINE_NONE,
+            .model = model ? (uint32_t)(model - tables->models) : TIMELINE_NONE,
             .function_index = TIMELINE_NONE,
             .name = from->name,
             .function = from->function,
             .file = from->file,
         };
-        if ((unsigned)place->category >= TRACE_CATEGORIES)
-            place->category = TRACE_CATEGORY_NONE;
-        if (place->kind == TRACE_LOCATION_ML && !*place->name)
-            place->name = timeline_category_name(place->category);
-        if (place->kind == TRACE_LOCATION_ML && place->net != TIMELINE_NONE)
-            place->function_index = function_index(builder, place->net, place->function);
+        if ((unsigned)location->category >= TRACE_CATEGORIES)
+            location->category = TRACE_CATEGORY_NONE;
+        if (location->kind == TRACE_LOCATION_ML && !*location->name)
+            location->name = timeline_category_name(location->category);
+        if (location->kind == TRACE_LOCATION_ML && location->model != TIMELINE_NONE)
+            location->function_index = function_index(builder, location->model, location->function);
     }
     /* The last place stands for locations that the trace does not define. */
-    places[tables->location_count] = (struct timeline_place){
+    locations[tables->location_count] = (struct timeline_location){
         .kind = TRACE_LOCATION_ZONE,
-        .net = TIMELINE_NONE,
+        .model = TIMELINE_NONE,
         .function_index = TIMELINE_NONE,
         .name = "(not defined in this trace)",
         .function = "",
@@ -178,7 +178,7 @@ static enum ifg_status build_maps(struct timeline_builder *builder)
         uint32_t process = tables->locations[i].process;
         size_t first = i;
         uint64_t largest;
-        struct place_map *map;
+        struct location_map *map;
 
         while (i < tables->location_count && tables->locations[i].process == process)
             i++;
@@ -200,7 +200,8 @@ static enum ifg_status build_maps(struct timeline_builder *builder)
     return IFG_OK;
 }
 
-uint32_t builder_place(const struct timeline_builder *builder, uint32_t process, uint32_t location)
+uint32_t builder_location(const struct timeline_builder *builder, uint32_t process,
+                          uint32_t location)
 {
     const struct trace_tables *tables = builder->tables;
     const struct trace_location *found;
@@ -224,9 +225,9 @@ enum ifg_status build_tables(struct timeline_builder *builder)
     if (!status)
         status = build_threads(builder);
     if (!status)
-        status = build_nets(builder);
+        status = build_models(builder);
     if (!status)
-        status = build_places(builder);
+        status = build_locations(builder);
     if (!status)
         status = build_maps(builder);
     return status;

@@ -169,7 +169,7 @@ void timeline_destroy(const struct timeline *timeline)
     ifg_free(builder->threads);
     ifg_free(builder->functions);
     ifg_free((void *)(uintptr_t)timeline->processes);
-    ifg_free((void *)(uintptr_t)timeline->nets);
+    ifg_free((void *)(uintptr_t)timeline->models);
     ifg_free((void *)(uintptr_t)timeline->places);
     ifg_free((void *)(uintptr_t)timeline->longs);
     ifg_free((void *)(uintptr_t)timeline->unfinished);

@@ -43,7 +43,7 @@ struct timeline_thread {
 };
 
 /* A machine-learning model of one process. */
-struct timeline_net {
+struct timeline_model {
     uint32_t process;
     uint32_t id;
     const char *name;       /* tells it from models of other files: "en/model" */
@@ -57,7 +57,7 @@ struct timeline_net {
 
 /* A function of a model: the leaves of the tree all activity → model → function. */
 struct timeline_function {
-    uint32_t net;
+    uint32_t model;
     const char *name;
     uint64_t events[TRACE_CATEGORIES];
 };
@@ -69,7 +69,7 @@ struct timeline_place {
     enum trace_category category; /* ML events */
     uint32_t color;               /* 0, or 0x1RRGGBB */
     uint32_t line;
-    uint32_t net;            /* index of its model, or TIMELINE_NONE */
+    uint32_t model;          /* index of its model, or TIMELINE_NONE */
     uint32_t function_index; /* ML events: index into functions, else TIMELINE_NONE */
     const char *name;        /* ML events: the category's name if the location has none */
     const char *function;
@@ -165,8 +165,8 @@ struct timeline {
     size_t process_count;
     const struct timeline_thread *threads;
     size_t thread_count;
-    const struct timeline_net *nets;
-    size_t net_count;
+    const struct timeline_model *models;
+    size_t model_count;
     const struct timeline_function *functions;
     size_t function_count;
     const struct timeline_place *places;
@@ -258,7 +258,7 @@ const struct timeline_attribute *timeline_find_attribute(const struct timeline *
 
 /* Is this what somebody may mean by a name: the one shown, the one given (several may have it), or
  * the path? */
-bool timeline_net_is_called(const struct timeline_net *net, const char *name);
+bool timeline_model_is_called(const struct timeline_model *model, const char *name);
 
 /* A name for people: the attribute "name" if there is one, else the place's name. */
 const char *timeline_slice_name(const struct timeline *timeline, size_t slice);

@@ -54,8 +54,8 @@ enum ifg_status build_tables(struct timeline_builder *builder);
 enum ifg_status build_slices(struct timeline_builder *builder);
 
 /* Gives models of the same name and of different files names that tell them apart. */
-enum ifg_status name_nets(struct timeline_builder *builder, struct timeline_net *nets,
-                          size_t count);
+enum ifg_status name_models(struct timeline_builder *builder, struct timeline_model *models,
+                            size_t count);
 
 /* Sorts the slices of one block by start, the longer ones first. False: no memory. */
 bool order_slices(struct timeline_builder *builder, size_t first, size_t end);

@@ -347,7 +347,7 @@ static void everything_else(void)
 {
     struct trace_writer *writer = begin_trace();
     struct trace_stream *stream = trace_stream_create(writer, 0);
-    struct trace_model net = { .id = 2, .name = "ocr", .actual_devices = "?" };
+    struct trace_model model = { .id = 2, .name = "ocr", .actual_devices = "?" };
     struct trace_location ml = {
         .id = 20, .kind = TRACE_LOCATION_ML, .category = 5, .model = 2, .function = "main"
     };
@@ -358,7 +358,7 @@ static void everything_else(void)
     struct trace_reader *reader;
     const struct timeline *timeline;
 
-    trace_writer_model(writer, &net);
+    trace_writer_model(writer, &model);
     trace_writer_model_property(writer, 0, 2, "actual_devices", "CPU");
     trace_writer_location(writer, &ml);
     trace_writer_location(writer, &span);
@@ -381,7 +381,7 @@ static void everything_else(void)
     REQUIRE(timeline->slice_count == 1 && timeline->function_count == 1);
     CHECK_STR(timeline->functions[0].name, "main");
     CHECK_UINT(timeline->functions[0].events[TRACE_CATEGORY_INFERENCE], 1);
-    CHECK_STR(timeline->nets[0].actual_devices, "CPU");
+    CHECK_STR(timeline->models[0].actual_devices, "CPU");
     CHECK_STR(timeline_slice_name(timeline, 0), "run 1");
     REQUIRE(timeline_find_attribute(timeline, 0, "batch") != NULL);
     CHECK_UINT(timeline_find_attribute(timeline, 0, "batch")->unsigned_value, 7);

@@ -116,7 +116,7 @@ struct input {
     int64_t dims[RANK_MAX];
 };
 
-struct net {
+struct network {
     struct ort *ort;
     const char *file;
     void *session;
@@ -143,7 +143,7 @@ struct result {
 };
 
 struct worker {
-    struct net *net;
+    struct network *network;
     long first;
     long count;
     struct result result;
@@ -331,23 +331,23 @@ static void *read_whole(const char *file, size_t *out_bytes)
 }
 
 /* False: ORT refused the model, and its words are printed. */
-static bool create_session(struct net *net)
+static bool create_session(struct network *network)
 {
-    const struct ort *ort = net->ort;
+    const struct ort *ort = network->ort;
     void *options = session_options(ort);
     void *status;
     size_t bytes;
 
     if (opt.array) {
-        void *model = read_whole(net->file, &bytes);
+        void *model = read_whole(network->file, &bytes);
 
         status = ORT(ort->api, ORT_CreateSessionFromArray, void *,
                      (void *, const void *, size_t, void *, void **))(ort->env, model, bytes,
-                                                                      options, &net->session);
+                                                                      options, &network->session);
         free(model);
     } else {
         status = ORT(ort->api, ORT_CreateSession, void *, (void *, const char *, void *, void **))(
-            ort->env, net->file, options, &net->session);
+            ort->env, network->file, options, &network->session);
     }
     if (options)
         RELEASE(ort, ORT_ReleaseSessionOptions, options);
@@ -360,17 +360,17 @@ static bool create_session(struct net *net)
     return !status;
 }
 
-static void describe_input(struct net *net, size_t i)
+static void describe_input(struct network *network, size_t i)
 {
-    const struct ort *ort = net->ort;
-    struct input *input = &net->inputs[i];
+    const struct ort *ort = network->ort;
+    struct input *input = &network->inputs[i];
     void *type;
     const void *tensor;
 
-    OK(ort, ORT_SessionGetInputName, (void *, size_t, void *, char **), net->session, i,
+    OK(ort, ORT_SessionGetInputName, (void *, size_t, void *, char **), network->session, i,
        ort->allocator, &input->name);
-    net->input_names[i] = input->name;
-    OK(ort, ORT_SessionGetInputTypeInfo, (void *, size_t, void **), net->session, i, &type);
+    network->input_names[i] = input->name;
+    OK(ort, ORT_SessionGetInputTypeInfo, (void *, size_t, void **), network->session, i, &type);
     OK(ort, ORT_CastTypeInfoToTensorInfo, (void *, const void **), type, &tensor);
     OK(ort, ORT_GetTensorElementType, (const void *, int *), tensor, &input->type);
     OK(ort, ORT_GetDimensionsCount, (const void *, size_t *), tensor, &input->rank);
@@ -383,57 +383,58 @@ static void describe_input(struct net *net, size_t i)
     RELEASE(ort, ORT_ReleaseTypeInfo, type);
 }
 
-static bool net_open(struct net *net)
+static bool network_open(struct network *network)
 {
-    const struct ort *ort = net->ort;
+    const struct ort *ort = network->ort;
 
-    if (!create_session(net))
+    if (!create_session(network))
         return false;
-    OK(ort, ORT_SessionGetInputCount, (void *, size_t *), net->session, &net->input_count);
-    OK(ort, ORT_SessionGetOutputCount, (void *, size_t *), net->session, &net->output_count);
-    if (net->input_count > VALUES_MAX || net->output_count > VALUES_MAX)
+    OK(ort, ORT_SessionGetInputCount, (void *, size_t *), network->session, &network->input_count);
+    OK(ort, ORT_SessionGetOutputCount, (void *, size_t *), network->session,
+       &network->output_count);
+    if (network->input_count > VALUES_MAX || network->output_count > VALUES_MAX)
         exit(3);
-    for (size_t i = 0; i < net->input_count; i++)
-        describe_input(net, i);
-    for (size_t i = 0; i < net->output_count; i++)
-        OK(ort, ORT_SessionGetOutputName, (void *, size_t, void *, char **), net->session, i,
-           ort->allocator, &net->output_names[i]);
+    for (size_t i = 0; i < network->input_count; i++)
+        describe_input(network, i);
+    for (size_t i = 0; i < network->output_count; i++)
+        OK(ort, ORT_SessionGetOutputName, (void *, size_t, void *, char **), network->session, i,
+           ort->allocator, &network->output_names[i]);
     if (opt.own_run_options)
-        OK(ort, ORT_CreateRunOptions, (void **), &net->run_options);
+        OK(ort, ORT_CreateRunOptions, (void **), &network->run_options);
     return true;
 }
 
-static void net_close(struct net *net)
+static void network_close(struct network *network)
 {
-    const struct ort *ort = net->ort;
+    const struct ort *ort = network->ort;
 
     if (opt.profile) {
         char *file = NULL;
 
-        OK(ort, ORT_SessionEndProfiling, (void *, void *, char **), net->session, ort->allocator,
-           &file);
+        OK(ort, ORT_SessionEndProfiling, (void *, void *, char **), network->session,
+           ort->allocator, &file);
         printf("profile %s\n", file);
         OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, file);
     }
     if (opt.keep)
         return;
-    for (size_t i = 0; i < net->input_count; i++)
-        OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, net->inputs[i].name);
-    for (size_t i = 0; i < net->output_count; i++)
-        OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, net->output_names[i]);
-    if (net->run_options)
-        RELEASE(ort, ORT_ReleaseRunOptions, net->run_options);
-    RELEASE(ort, ORT_ReleaseSession, net->session);
-    net->run_options = NULL;
-    net->session = NULL;
+    for (size_t i = 0; i < network->input_count; i++)
+        OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, network->inputs[i].name);
+    for (size_t i = 0; i < network->output_count; i++)
+        OK(ort, ORT_AllocatorFree, (void *, void *), ort->allocator, network->output_names[i]);
+    if (network->run_options)
+        RELEASE(ort, ORT_ReleaseRunOptions, network->run_options);
+    RELEASE(ort, ORT_ReleaseSession, network->session);
+    network->run_options = NULL;
+    network->session = NULL;
 }
 
 /* ---- inputs ---- */
 
 /* The input as run number r wants it: one of the shapes in turn, or a wrong one. */
-static struct input wanted_input(const struct net *net, size_t i, long r)
+static struct input wanted_input(const struct network *network, size_t i, long r)
 {
-    struct input input = net->inputs[i];
+    struct input input = network->inputs[i];
     const struct shape *candidates[LIST_MAX];
     size_t count = 0;
 
@@ -468,12 +469,12 @@ static void fill(const struct input *input, void *data, long r)
     }
 }
 
-static void make_tensors(const struct net *net, struct tensors *tensors, long r)
+static void make_tensors(const struct network *network, struct tensors *tensors, long r)
 {
-    const struct ort *ort = net->ort;
+    const struct ort *ort = network->ort;
 
-    for (size_t i = 0; i < net->input_count; i++) {
-        struct input input = wanted_input(net, i, r);
+    for (size_t i = 0; i < network->input_count; i++) {
+        struct input input = wanted_input(network, i, r);
         size_t bytes = count_of(&input) * size_of(input.type);
 
         if (opt.allocated) {
@@ -490,26 +491,26 @@ static void make_tensors(const struct net *net, struct tensors *tensors, long r)
     }
 }
 
-static void drop_tensors(const struct net *net, struct tensors *tensors)
+static void drop_tensors(const struct network *network, struct tensors *tensors)
 {
-    for (size_t i = 0; i < net->input_count; i++) {
+    for (size_t i = 0; i < network->input_count; i++) {
         if (!tensors->values[i])
             continue;
-        RELEASE(net->ort, ORT_ReleaseValue, tensors->values[i]);
+        RELEASE(network->ort, ORT_ReleaseValue, tensors->values[i]);
         if (!opt.allocated)
             free(tensors->data[i]);
         tensors->values[i] = NULL;
     }
 }
 
-static void prepare_tensors(const struct net *net, struct tensors *tensors, long r)
+static void prepare_tensors(const struct network *network, struct tensors *tensors, long r)
 {
     if (opt.fresh || opt.changing || opt.wrong_every)
-        drop_tensors(net, tensors);
-    if (net->input_count && !tensors->values[0])
-        make_tensors(net, tensors, r);
-    for (size_t i = 0; i < net->input_count; i++) {
-        struct input input = wanted_input(net, i, r);
+        drop_tensors(network, tensors);
+    if (network->input_count && !tensors->values[0])
+        make_tensors(network, tensors, r);
+    for (size_t i = 0; i < network->input_count; i++) {
+        struct input input = wanted_input(network, i, r);
 
         fill(&input, tensors->data[i], r);
     }
@@ -535,13 +536,14 @@ static uint64_t checksum_of(const struct ort *ort, void *value)
     return hash;
 }
 
-static void *run_plain(struct net *net, struct tensors *tensors, void **outputs)
+static void *run_plain(struct network *network, struct tensors *tensors, void **outputs)
 {
-    return ORT(net->ort->api, ORT_Run, void *,
+    return ORT(network->ort->api, ORT_Run, void *,
                (void *, const void *, const char *const *, void *const *, size_t,
                 const char *const *, size_t, void **))(
-        net->session, net->run_options, net->input_names, tensors->values, net->input_count,
-        (const char *const *)net->output_names, net->output_count, outputs);
+        network->session, network->run_options, network->input_names, tensors->values,
+        network->input_count, (const char *const *)network->output_names, network->output_count,
+        outputs);
 }
 
 struct completion {
@@ -559,18 +561,19 @@ static void on_done(void *user, void **outputs, size_t count, void *status)
     sem_post(&completion->done);
 }
 
-static void *run_async(struct net *net, struct tensors *tensors, void **outputs)
+static void *run_async(struct network *network, struct tensors *tensors, void **outputs)
 {
     struct completion completion = { .status = NULL };
     void *status;
 
     sem_init(&completion.done, 0, 0);
-    status = ORT(net->ort->api, ORT_RunAsync, void *,
-                 (void *, const void *, const char *const *, void *const *, size_t,
-                  const char *const *, size_t, void **, void (*)(void *, void **, size_t, void *),
-                  void *))(net->session, net->run_options, net->input_names, tensors->values,
-                           net->input_count, (const char *const *)net->output_names,
-                           net->output_count, outputs, on_done, &completion);
+    status =
+        ORT(network->ort->api, ORT_RunAsync, void *,
+            (void *, const void *, const char *const *, void *const *, size_t, const char *const *,
+             size_t, void **, void (*)(void *, void **, size_t, void *),
+             void *))(network->session, network->run_options, network->input_names, tensors->values,
+                      network->input_count, (const char *const *)network->output_names,
+                      network->output_count, outputs, on_done, &completion);
     if (!status) {
         while (sem_wait(&completion.done) && errno == EINTR)
             continue;
@@ -580,23 +583,23 @@ static void *run_async(struct net *net, struct tensors *tensors, void **outputs)
     return status;
 }
 
-static void *run_bound(struct net *net, struct tensors *tensors, void **outputs)
+static void *run_bound(struct network *network, struct tensors *tensors, void **outputs)
 {
-    const struct ort *ort = net->ort;
+    const struct ort *ort = network->ort;
     void *binding = NULL;
     void **values = NULL;
     size_t count = 0;
     void *status;
 
-    OK(ort, ORT_CreateIoBinding, (void *, void **), net->session, &binding);
-    for (size_t i = 0; i < net->input_count; i++)
-        OK(ort, ORT_BindInput, (void *, const char *, void *), binding, net->input_names[i],
+    OK(ort, ORT_CreateIoBinding, (void *, void **), network->session, &binding);
+    for (size_t i = 0; i < network->input_count; i++)
+        OK(ort, ORT_BindInput, (void *, const char *, void *), binding, network->input_names[i],
            tensors->values[i]);
-    for (size_t i = 0; i < net->output_count; i++)
+    for (size_t i = 0; i < network->output_count; i++)
         OK(ort, ORT_BindOutputToDevice, (void *, const char *, void *), binding,
-           net->output_names[i], ort->memory);
-    status = ORT(ort->api, ORT_RunWithBinding, void *,
-                 (void *, const void *, const void *))(net->session, net->run_options, binding);
+           network->output_names[i], ort->memory);
+    status = ORT(ort->api, ORT_RunWithBinding, void *, (void *, const void *, const void *))(
+        network->session, network->run_options, binding);
     if (!status) {
         OK(ort, ORT_GetBoundOutputValues, (void *, void *, void ***, size_t *), binding,
            ort->allocator, &values, &count);
@@ -608,16 +611,17 @@ static void *run_bound(struct net *net, struct tensors *tensors, void **outputs)
     return status;
 }
 
-static void run_once(struct net *net, struct tensors *tensors, long r, struct result *result)
+static void run_once(struct network *network, struct tensors *tensors, long r,
+                     struct result *result)
 {
-    const struct ort *ort = net->ort;
+    const struct ort *ort = network->ort;
     void *outputs[VALUES_MAX] = { NULL };
     void *status;
 
-    prepare_tensors(net, tensors, r);
-    status = opt.async     ? run_async(net, tensors, outputs)
-             : opt.binding ? run_bound(net, tensors, outputs)
-                           : run_plain(net, tensors, outputs);
+    prepare_tensors(network, tensors, r);
+    status = opt.async     ? run_async(network, tensors, outputs)
+             : opt.binding ? run_bound(network, tensors, outputs)
+                           : run_plain(network, tensors, outputs);
     if (status) {
         if (!result->failed++)
             snprintf(result->message, sizeof result->message, "code %d: %s",
@@ -627,7 +631,7 @@ static void run_once(struct net *net, struct tensors *tensors, long r, struct re
         return;
     }
     result->ok++;
-    for (size_t i = 0; i < net->output_count; i++) {
+    for (size_t i = 0; i < network->output_count; i++) {
         result->checksum += checksum_of(ort, outputs[i]) * (i + 1);
         RELEASE(ort, ORT_ReleaseValue, outputs[i]);
     }
@@ -647,11 +651,11 @@ static void *work(void *argument)
     struct tensors tensors = { .data = { NULL } };
 
     for (long r = worker->first; r < worker->first + worker->count; r++) {
-        run_once(worker->net, &tensors, r, &worker->result);
+        run_once(worker->network, &tensors, r, &worker->result);
         pause_after_run();
     }
     if (!opt.keep)
-        drop_tensors(worker->net, &tensors);
+        drop_tensors(worker->network, &tensors);
     return NULL;
 }
 
@@ -659,19 +663,19 @@ static void *work(void *argument)
 static void *work_alone(void *argument)
 {
     struct worker *worker = argument;
-    struct net own = { .ort = worker->net->ort, .file = worker->net->file };
-    struct net *shared = worker->net;
+    struct network own = { .ort = worker->network->ort, .file = worker->network->file };
+    struct network *shared = worker->network;
 
-    worker->net = &own;
-    for (long load = 0; load < opt.loads && net_open(&own); load++) {
+    worker->network = &own;
+    for (long load = 0; load < opt.loads && network_open(&own); load++) {
         work(worker);
-        net_close(&own);
+        network_close(&own);
     }
-    worker->net = shared;
+    worker->network = shared;
     return NULL;
 }
 
-static void net_run(struct net *net)
+static void network_run(struct network *network)
 {
     static struct worker workers[THREADS_MAX];
     pthread_t threads[THREADS_MAX];
@@ -679,7 +683,7 @@ static void net_run(struct net *net)
 
     memset(workers, 0, sizeof workers);
     for (long t = 0; t < opt.threads; t++) {
-        workers[t].net = net;
+        workers[t].network = network;
         workers[t].first = t * opt.runs / opt.threads;
         workers[t].count = (t + 1) * opt.runs / opt.threads - workers[t].first;
         if (opt.threads == 1)
@@ -826,7 +830,7 @@ static bool text(const char *word, char *value)
 }
 
 /* Returns the number of models. */
-static size_t parse(char **argv, struct ort *orts, size_t *out_orts, struct net *nets)
+static size_t parse(char **argv, struct ort *orts, size_t *out_orts, struct network *networks)
 {
     size_t count = 0;
 
@@ -838,8 +842,8 @@ static size_t parse(char **argv, struct ort *orts, size_t *out_orts, struct net 
             orts[(*out_orts)++].library = argv[++i];
         } else if (strcmp(argv[i], "--model") == 0 && argv[i + 1] && *out_orts &&
                    count < MODELS_MAX) {
-            nets[count].ort = &orts[*out_orts - 1];
-            nets[count++].file = argv[++i];
+            networks[count].ort = &orts[*out_orts - 1];
+            networks[count++].file = argv[++i];
         } else if (numeric(argv[i], argv[i + 1]) || text(argv[i], argv[i + 1])) {
             i++;
         } else {
@@ -858,9 +862,9 @@ static size_t parse(char **argv, struct ort *orts, size_t *out_orts, struct net 
 int main(int argc, char **argv)
 {
     static struct ort orts[MODELS_MAX];
-    static struct net nets[MODELS_MAX];
+    static struct network networks[MODELS_MAX];
     size_t ort_count;
-    size_t count = parse(argv, orts, &ort_count, nets);
+    size_t count = parse(argv, orts, &ort_count, networks);
 
     (void)argc;
     for (size_t i = 0; i < ort_count; i++)
@@ -869,13 +873,13 @@ int main(int argc, char **argv)
         bool opened[MODELS_MAX];
 
         for (size_t i = 0; i < count; i++)
-            opened[i] = net_open(&nets[i]);
+            opened[i] = network_open(&networks[i]);
         for (size_t i = 0; i < count; i++)
             if (opened[i])
-                net_run(&nets[i]);
+                network_run(&networks[i]);
         for (size_t i = 0; i < count; i++)
             if (opened[i])
-                net_close(&nets[i]);
+                network_close(&networks[i]);
     }
     for (size_t i = 0; i < ort_count && !opt.keep; i++) {
         RELEASE(&orts[i], ORT_ReleaseMemoryInfo, orts[i].memory);

@@ -29,7 +29,7 @@ struct run {
     uint64_t start, end;
 };
 
-struct net {
+struct network {
     ort_table api;
     void *session;
     void *input;
@@ -38,8 +38,8 @@ struct net {
 static volatile sig_atomic_t asked_load, asked_fork, asked_exec, asked_end;
 static struct run *runs;
 static size_t run_count;
-static struct net nets[PAIRS_MAX];
-static size_t net_count;
+static struct network networks[PAIRS_MAX];
+static size_t network_count;
 static bool in_memory;
 
 static void on_signal(int number)
@@ -110,39 +110,41 @@ static void *create(ort_table api, void *env, void *options, const char *model)
 static void load(const char *library, const char *model)
 {
     const struct ort_base *base = ort_get_base(library);
-    struct net *net = &nets[net_count];
+    struct network *network = &networks[network_count];
     void *env = NULL;
     void *options = NULL;
 
-    if (!base || net_count == PAIRS_MAX)
+    if (!base || network_count == PAIRS_MAX)
         exit(3);
-    net->api = base->get_api((uint32_t)strtoul(strchr(base->get_version(), '.') + 1, NULL, 10));
-    check(net->api, ORT(net->api, ORT_CreateEnv, void *,
-                        (int, const char *, void **))(LOG_FATAL, "steady", &env));
-    check(net->api, ORT(net->api, ORT_CreateSessionOptions, void *, (void **))(&options));
-    check(net->api, ORT(net->api, ORT_SetIntraOpNumThreads, void *, (void *, int))(options, 1));
-    net->session = create(net->api, env, options, model);
-    ORT(net->api, ORT_ReleaseSessionOptions, void, (void *))(options);
-    net->input = make_input(net->api);
-    net_count++;
+    network->api = base->get_api((uint32_t)strtoul(strchr(base->get_version(), '.') + 1, NULL, 10));
+    check(network->api, ORT(network->api, ORT_CreateEnv, void *,
+                            (int, const char *, void **))(LOG_FATAL, "steady", &env));
+    check(network->api, ORT(network->api, ORT_CreateSessionOptions, void *, (void **))(&options));
+    check(network->api,
+          ORT(network->api, ORT_SetIntraOpNumThreads, void *, (void *, int))(options, 1));
+    network->session = create(network->api, env, options, model);
+    ORT(network->api, ORT_ReleaseSessionOptions, void, (void *))(options);
+    network->input = make_input(network->api);
+    network_count++;
 }
 
 static void run(size_t index)
 {
     static const char *const input_names[] = { "x" };
     static const char *const output_names[] = { "y" };
-    const struct net *net = &nets[index];
+    const struct network *network = &networks[index];
     struct run *entry = &runs[run_count < RUNS_MAX ? run_count : RUNS_MAX - 1];
     void *output = NULL;
 
     entry->index = (uint32_t)index;
     entry->start = now_ns();
-    check(net->api, ORT(net->api, ORT_Run, void *,
-                        (void *, const void *, const char *const *, void *const *, size_t,
-                         const char *const *, size_t, void **))(
-                        net->session, NULL, input_names, &net->input, 1, output_names, 1, &output));
+    check(network->api, ORT(network->api, ORT_Run, void *,
+                            (void *, const void *, const char *const *, void *const *, size_t,
+                             const char *const *, size_t, void **))(network->session, NULL,
+                                                                    input_names, &network->input, 1,
+                                                                    output_names, 1, &output));
     entry->end = now_ns();
-    ORT(net->api, ORT_ReleaseValue, void, (void *))(output);
+    ORT(network->api, ORT_ReleaseValue, void, (void *))(output);
     if (run_count < RUNS_MAX)
         run_count++;
 }
@@ -174,7 +176,7 @@ static int work(char **argv, char **later)
     uint64_t until = UINT64_MAX;
 
     for (size_t i = 0; !asked_end && now_ns() < until; i++) {
-        run(i % net_count);
+        run(i % network_count);
         if (pause_us)
             usleep(pause_us);
         if (asked_load && *later) {

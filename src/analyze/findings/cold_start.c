@@ -29,7 +29,7 @@ static uint64_t startup_of(const struct ml_input *input, uint32_t process)
     for (size_t f = 0; f < input->function_count; f++) {
         const struct ml_events *runs = &input->functions[f].events[TRACE_CATEGORY_INFERENCE];
 
-        if (input->nets[input->functions[f].net].net->process == process && runs->count &&
+        if (input->models[input->functions[f].model].model->process == process && runs->count &&
             runs->items[0].start_ns + runs->items[0].duration_ns < first)
             first = runs->items[0].start_ns + runs->items[0].duration_ns;
     }
@@ -39,33 +39,33 @@ static uint64_t startup_of(const struct ml_input *input, uint32_t process)
     return start && start < first ? first - start : 0;
 }
 
-static bool runs_on(const struct ml_net *net, const char *part)
+static bool runs_on(const struct ml_model *model, const char *part)
 {
-    for (size_t i = 0; i < net->ep_count; i++) {
+    for (size_t i = 0; i < model->ep_count; i++) {
         char name[64];
 
-        if (net->eps[i].actual && strstr(ml_ep_name(&net->eps[i], name, sizeof name), part))
+        if (model->eps[i].actual && strstr(ml_ep_name(&model->eps[i], name, sizeof name), part))
             return true;
     }
     return false;
 }
 
 /* What keeps the specialized model, by provider. */
-static const char *fix_for(const struct ml_net *net)
+static const char *fix_for(const struct ml_model *model)
 {
-    if (!finding_is_ort(net))
+    if (!finding_is_ort(model))
         return "specialize it once, ahead of time, and load the result";
-    if (runs_on(net, "NvTensorR"))
+    if (runs_on(model, "NvTensorR"))
         return "keep the compiled model: session option ep.context_enable=1 writes a model with "
                "the "
                "engine inside; load that one";
-    if (runs_on(net, "Tensorrt"))
+    if (runs_on(model, "Tensorrt"))
         return "keep the engines: provider options trt_engine_cache_enable=1, "
                "trt_engine_cache_path=DIR and trt_timing_cache_enable=1, or ep.context_enable=1";
-    if (runs_on(net, "OpenVINO"))
+    if (runs_on(model, "OpenVINO"))
         return "keep the compiled model: provider option cache_dir=DIR, or session option "
                "ep.context_enable=1";
-    if (runs_on(net, "QNN") || runs_on(net, "VitisAI"))
+    if (runs_on(model, "QNN") || runs_on(model, "VitisAI"))
         return "keep the compiled model: session option ep.context_enable=1 writes a model with "
                "the "
                "binary inside; load that one";
@@ -77,7 +77,7 @@ static const char *fix_for(const struct ml_net *net)
 static void report(const struct ml_input *input, uint32_t index, const struct ml_event *load,
                    uint64_t startup, struct findings *out)
 {
-    const struct ml_net *net = &input->nets[index];
+    const struct ml_model *model = &input->models[index];
     struct finding *finding =
         finding_add(out, load->duration_ns >= HIGH_NS ? FINDING_HIGH : FINDING_MEDIUM, index);
     double duration = (double)load->duration_ns;
@@ -102,7 +102,7 @@ static void report(const struct ml_input *input, uint32_t index, const struct ml
                      *ml_event_text(input, load, TRACE_KEY_WHY)
                          ? ml_event_text(input, load, TRACE_KEY_WHY)
                          : "the program says so");
-    finding_fix(finding, "%s", fix_for(net));
+    finding_fix(finding, "%s", fix_for(model));
     finding_event(finding, load);
     finding_number(finding, "load_ms", duration / MS);
     if (load->specialization_ns)
@@ -113,9 +113,9 @@ static void report(const struct ml_input *input, uint32_t index, const struct ml
 
 void rule_cold_start(const struct ml_input *input, struct findings *out)
 {
-    for (uint32_t i = 0; i < input->net_count; i++) {
+    for (uint32_t i = 0; i < input->model_count; i++) {
         const struct ml_event **loads;
-        size_t count = finding_loads(input, &input->nets[i], out, &loads);
+        size_t count = finding_loads(input, &input->models[i], out, &loads);
         const struct ml_event *first = NULL;
         uint64_t startup = 0;
 
@@ -123,7 +123,7 @@ void rule_cold_start(const struct ml_input *input, struct findings *out)
             if (strcmp(loads[l]->detail, "cold") == 0)
                 first = loads[l];
         if (first && first->duration_ns >= LEAST_NS)
-            startup = startup_of(input, input->nets[i].net->process);
+            startup = startup_of(input, input->models[i].model->process);
         if (first &&
             (first->duration_ns >= NOTICED_NS ||
              (first->duration_ns >= LEAST_NS && startup &&

@@ -16,7 +16,7 @@
 #define REASON_MAX     120u
 
 struct fallback {
-    const struct ml_net *net;
+    const struct ml_model *model;
     const struct ml_ep *ep;
     const struct ml_ep *worker; /* who has most nodes instead, or NULL */
     bool missing;               /* it does nothing at all */
@@ -36,13 +36,13 @@ static bool takes_single_nodes(const struct ml_ep *ep)
     return false;
 }
 
-static const struct ml_ep *worker_of(const struct ml_net *net)
+static const struct ml_ep *worker_of(const struct ml_model *model)
 {
     const struct ml_ep *worker = NULL;
 
-    for (size_t i = 0; i < net->ep_count; i++)
-        if (net->eps[i].actual && (!worker || net->eps[i].nodes > worker->nodes))
-            worker = &net->eps[i];
+    for (size_t i = 0; i < model->ep_count; i++)
+        if (model->eps[i].actual && (!worker || model->eps[i].nodes > worker->nodes))
+            worker = &model->eps[i];
     return worker;
 }
 
@@ -64,10 +64,10 @@ static bool not_in_build(const char *failed)
 static void name_events(const struct ml_input *input, const struct fallback *fallback,
                         struct finding *finding)
 {
-    const struct ml_net *net = fallback->net;
+    const struct ml_model *model = fallback->model;
 
-    for (size_t f = 0; f < net->function_count; f++) {
-        const struct ml_function *function = &input->functions[net->first_function + f];
+    for (size_t f = 0; f < model->function_count; f++) {
+        const struct ml_function *function = &input->functions[model->first_function + f];
         const struct ml_events *prepare = &function->events[TRACE_CATEGORY_PREPARE_EP];
         const struct ml_events *loads = &function->events[TRACE_CATEGORY_LOAD];
 
@@ -82,7 +82,7 @@ static void name_events(const struct ml_input *input, const struct fallback *fal
 
 static void say_fix(struct finding *finding, const struct fallback *fallback, const char *full)
 {
-    if (!finding_is_ort(fallback->net))
+    if (!finding_is_ort(fallback->model))
         finding_fix(finding, "make %s usable, or stop asking for it", full);
     else if (fallback->ep->failed && not_in_build(fallback->ep->failed))
         finding_fix(finding,
@@ -105,7 +105,7 @@ static void say_fix(struct finding *finding, const struct fallback *fallback, co
 static void say_refused(struct finding *finding, const struct fallback *fallback, const char *about,
                         const char *provider, const char *worker)
 {
-    const struct ml_net *net = fallback->net;
+    const struct ml_model *model = fallback->model;
     const char *reason = fallback->ep->failed;
     size_t length = strcspn(reason, "\n");
     char nodes[64] = "all nodes";
@@ -113,11 +113,11 @@ static void say_refused(struct finding *finding, const struct fallback *fallback
     length = length < REASON_MAX ? length : REASON_MAX;
     while (length && (reason[length - 1] == '.' || reason[length - 1] == ' '))
         length--;
-    if (net->nodes_known && fallback->worker->nodes == net->nodes)
-        snprintf(nodes, sizeof nodes, "all %llu nodes", (unsigned long long)net->nodes);
-    else if (net->nodes_known)
+    if (model->nodes_known && fallback->worker->nodes == model->nodes)
+        snprintf(nodes, sizeof nodes, "all %llu nodes", (unsigned long long)model->nodes);
+    else if (model->nodes_known)
         snprintf(nodes, sizeof nodes, "%llu of %llu nodes",
-                 (unsigned long long)fallback->worker->nodes, (unsigned long long)net->nodes);
+                 (unsigned long long)fallback->worker->nodes, (unsigned long long)model->nodes);
     finding_sentence(finding, "%s%s was asked for and refused (%.*s); %s runs %s.", about, provider,
                      (int)length, reason, worker, nodes);
 }
@@ -125,7 +125,7 @@ static void say_refused(struct finding *finding, const struct fallback *fallback
 static void report(const struct ml_input *input, struct findings *out,
                    const struct fallback *fallback, enum finding_severity severity)
 {
-    const struct ml_net *net = fallback->net;
+    const struct ml_model *model = fallback->model;
     const struct ml_ep *ep = fallback->ep;
     struct finding *finding = finding_add(out, severity, fallback->index);
     struct words_name about = words_about(input, fallback->index);
@@ -137,15 +137,15 @@ static void report(const struct ml_input *input, struct findings *out,
     ml_ep_name(ep, brief, sizeof brief);
     if (fallback->worker)
         ml_ep_name(fallback->worker, worker, sizeof worker);
-    if (net->nodes_known)
+    if (model->nodes_known)
         snprintf(nodes, sizeof nodes, "%llu of %llu nodes", (unsigned long long)ep->nodes,
-                 (unsigned long long)net->nodes);
-    finding->weight_ns = (double)net->total_ns;
+                 (unsigned long long)model->nodes);
+    finding->weight_ns = (double)model->total_ns;
     if (ep->failed && not_in_build(ep->failed))
         finding_title(finding, "%s was requested, is not in this build", full);
     else if (ep->failed)
         finding_title(finding, "%s was requested, could not be added", full);
-    else if (net->nodes_known)
+    else if (model->nodes_known)
         finding_title(finding, "%s was requested, %s run there", full, nodes);
     else
         finding_title(finding, "%s was requested, nothing runs there", full);
@@ -153,7 +153,7 @@ static void report(const struct ml_input *input, struct findings *out,
         say_refused(finding, fallback, about.text, brief, worker);
     else if (!fallback->worker)
         finding_sentence(finding, "%s%s was asked for and could not be used.", about.text, brief);
-    else if (net->nodes_known)
+    else if (model->nodes_known)
         finding_sentence(finding, "%s%s was asked for, %s does %s the work: %s run on %s.",
                          about.text, brief, worker, fallback->missing ? "all" : "most of", nodes,
                          full);
@@ -161,46 +161,46 @@ static void report(const struct ml_input *input, struct findings *out,
         finding_sentence(finding, "%s%s was asked for, %s does all the work.", about.text, brief,
                          worker);
     finding_evidence(finding, "asked for: %.120s; runs on: %.120s%s%s%s%.200s",
-                     net->net->requested_devices,
-                     *net->net->actual_devices ? net->net->actual_devices : "not known",
-                     *net->source ? ", by " : "", net->source, ep->failed ? "; error: " : "",
+                     model->model->requested_devices,
+                     *model->model->actual_devices ? model->model->actual_devices : "not known",
+                     *model->source ? ", by " : "", model->source, ep->failed ? "; error: " : "",
                      ep->failed ? ep->failed : "");
     say_fix(finding, fallback, full);
     name_events(input, fallback, finding);
-    if (net->nodes_known) {
+    if (model->nodes_known) {
         finding_number(finding, "nodes_there", (double)ep->nodes);
-        finding_number(finding, "nodes", (double)net->nodes);
+        finding_number(finding, "nodes", (double)model->nodes);
     }
 }
 
 static void look_at(const struct ml_input *input, uint32_t index, struct findings *out)
 {
-    const struct ml_net *net = &input->nets[index];
-    const struct ml_ep *worker = worker_of(net);
+    const struct ml_model *model = &input->models[index];
+    const struct ml_ep *worker = worker_of(model);
     bool accelerated = false;
 
-    for (size_t i = 0; i < net->ep_count; i++)
-        accelerated |= net->eps[i].actual && !ml_is_cpu(&net->eps[i]);
-    for (size_t i = 0; i < net->ep_count; i++) {
-        const struct ml_ep *ep = &net->eps[i];
-        struct fallback fallback = { net, ep, worker, true, index };
+    for (size_t i = 0; i < model->ep_count; i++)
+        accelerated |= model->eps[i].actual && !ml_is_cpu(&model->eps[i]);
+    for (size_t i = 0; i < model->ep_count; i++) {
+        const struct ml_ep *ep = &model->eps[i];
+        struct fallback fallback = { model, ep, worker, true, index };
 
         if (!ep->requested || ml_is_cpu(ep) || (is_remote(ep) && !ep->failed))
             continue;
-        if (!ep->actual && (ep->failed || (net->placement_known && !accelerated))) {
+        if (!ep->actual && (ep->failed || (model->placement_known && !accelerated))) {
             report(input, out, &fallback, accelerated ? FINDING_MEDIUM : FINDING_HIGH);
         } else if (ep->actual && ep->nodes_known && takes_single_nodes(ep) && worker &&
-                   ml_is_cpu(worker) && (double)ep->nodes < FEW_NODES * (double)net->nodes) {
+                   ml_is_cpu(worker) && (double)ep->nodes < FEW_NODES * (double)model->nodes) {
             fallback.missing = false;
             report(input, out, &fallback,
-                   (double)ep->nodes < VERY_FEW_NODES * (double)net->nodes ? FINDING_HIGH
-                                                                           : FINDING_MEDIUM);
+                   (double)ep->nodes < VERY_FEW_NODES * (double)model->nodes ? FINDING_HIGH
+                                                                             : FINDING_MEDIUM);
         }
     }
 }
 
 void rule_ep_fallback(const struct ml_input *input, struct findings *out)
 {
-    for (uint32_t i = 0; i < input->net_count; i++)
+    for (uint32_t i = 0; i < input->model_count; i++)
         look_at(input, i, out);
 }

@@ -14,7 +14,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
     const struct ml_events *events = &function->events[category];
     uint64_t failed = events->timing.failed;
     const char *what = category == TRACE_CATEGORY_LOAD ? "load" : "inference";
-    struct words_name model = words_model(input, function->net);
+    struct words_name model = words_model(input, function->model);
     struct finding *finding;
     const char *message = "";
     uint64_t time = 0;
@@ -26,7 +26,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
                                   (double)failed >= HIGH_SHARE * (double)events->count
                               ? FINDING_HIGH
                               : FINDING_MEDIUM,
-                          function->net);
+                          function->model);
     if (!finding)
         return;
     for (size_t i = 0; i < events->count; i++) {

@@ -55,7 +55,7 @@ const char *finding_severity_name(enum finding_severity severity)
     return (unsigned)severity < 3 ? names[severity] : "";
 }
 
-struct finding *finding_add(struct findings *out, enum finding_severity severity, uint32_t net)
+struct finding *finding_add(struct findings *out, enum finding_severity severity, uint32_t model)
 {
     struct finding *finding;
 
@@ -70,7 +70,7 @@ struct finding *finding_add(struct findings *out, enum finding_severity severity
     finding = &out->items[out->count++];
     memset(finding, 0, sizeof *finding);
     finding->severity = severity;
-    finding->net = net;
+    finding->model = model;
     return finding;
 }
 
@@ -138,41 +138,41 @@ struct words words_share(double share)
     return words;
 }
 
-struct words_name words_model(const struct ml_input *input, uint32_t net)
+struct words_name words_model(const struct ml_input *input, uint32_t model)
 {
     struct words_name words = { "the model" };
-    const char *name = net < input->net_count ? input->nets[net].net->name : "";
+    const char *name = model < input->model_count ? input->models[model].model->name : "";
 
     if (*name)
         snprintf(words.text, sizeof words.text, "%s", name);
     return words;
 }
 
-struct words_name words_about(const struct ml_input *input, uint32_t net)
+struct words_name words_about(const struct ml_input *input, uint32_t model)
 {
     struct words_name words = { "" };
 
-    if (input->net_count > 1 && net < input->net_count && *input->nets[net].net->name)
-        snprintf(words.text, sizeof words.text, "%.56s: ", input->nets[net].net->name);
+    if (input->model_count > 1 && model < input->model_count && *input->models[model].model->name)
+        snprintf(words.text, sizeof words.text, "%.56s: ", input->models[model].model->name);
     return words;
 }
 
-size_t finding_loads(const struct ml_input *input, const struct ml_net *net, struct findings *out,
-                     const struct ml_event ***out_events)
+size_t finding_loads(const struct ml_input *input, const struct ml_model *model,
+                     struct findings *out, const struct ml_event ***out_events)
 {
     size_t most = 0;
     size_t count = 0;
 
-    for (size_t f = 0; f < net->function_count; f++)
-        most += input->functions[net->first_function + f].events[TRACE_CATEGORY_LOAD].count;
+    for (size_t f = 0; f < model->function_count; f++)
+        most += input->functions[model->first_function + f].events[TRACE_CATEGORY_LOAD].count;
     *out_events = most ? ifg_alloc(most, sizeof **out_events) : NULL;
     if (!*out_events) {
         out->status = most ? IFG_NO_MEMORY : out->status;
         return 0;
     }
-    for (size_t f = 0; f < net->function_count; f++) {
+    for (size_t f = 0; f < model->function_count; f++) {
         const struct ml_events *loads =
-            &input->functions[net->first_function + f].events[TRACE_CATEGORY_LOAD];
+            &input->functions[model->first_function + f].events[TRACE_CATEGORY_LOAD];
 
         for (size_t i = 0; i < loads->count; i++)
             if (!(loads->items[i].flags & (ML_FAILED | ML_NESTED)))
@@ -181,9 +181,9 @@ size_t finding_loads(const struct ml_input *input, const struct ml_net *net, str
     return count;
 }
 
-bool finding_is_ort(const struct ml_net *net)
+bool finding_is_ort(const struct ml_model *model)
 {
-    return runtime_called(net->net->runtime) == runtime_ort;
+    return runtime_called(model->model->runtime) == runtime_ort;
 }
 
 static size_t rule_number(const struct finding *finding)
@@ -214,7 +214,7 @@ static int by_importance(const void *a, const void *b)
         return left->weight_ns > right->weight_ns ? -1 : 1;
     if (l != r)
         return l < r ? -1 : 1;
-    return left->net < right->net ? -1 : left->net > right->net;
+    return left->model < right->model ? -1 : left->model > right->model;
 }
 
 enum ifg_status findings_create(const struct ml_input *input, struct findings **out_findings,

@@ -26,7 +26,7 @@ struct finding_number {
 struct finding {
     const char *id;
     enum finding_severity severity;
-    uint32_t net;       /* TIMELINE_NONE: not about one model */
+    uint32_t model;     /* TIMELINE_NONE: not about one model */
     double weight_ns;   /* how much time it is about; orders findings of one severity */
     char title[240];    /* what, in one line, small first letter, no full stop */
     char sentence[320]; /* the same as a whole sentence with its model, for the head of a report */

@@ -15,7 +15,7 @@ struct finding_rule {
 /* Where a model runs comes first, whatever else there is. */
 #define FINDING_PLACEMENT_RULES 2u
 
-struct finding *finding_add(struct findings *out, enum finding_severity severity, uint32_t net);
+struct finding *finding_add(struct findings *out, enum finding_severity severity, uint32_t model);
 void finding_title(struct finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void finding_sentence(struct finding *finding, const char *format, ...)
@@ -38,18 +38,18 @@ struct words words_share(double share);
 struct words_name {
     char text[64];
 };
-struct words_name words_model(const struct ml_input *input, uint32_t net);
+struct words_name words_model(const struct ml_input *input, uint32_t model);
 
 /* "ocr: " if there are several models, else "": the begin of a sentence about one. */
-struct words_name words_about(const struct ml_input *input, uint32_t net);
+struct words_name words_about(const struct ml_input *input, uint32_t model);
 
 /* The loads of a model that went well and are not part of another one: *out_events is the caller's
  * to free. IFG_NO_MEMORY goes into out->status. */
-size_t finding_loads(const struct ml_input *input, const struct ml_net *net, struct findings *out,
-                     const struct ml_event ***out_events);
+size_t finding_loads(const struct ml_input *input, const struct ml_model *model,
+                     struct findings *out, const struct ml_event ***out_events);
 
 /* Whether the runtime of a model is ONNX Runtime: only then may a fix name its options. */
-bool finding_is_ort(const struct ml_net *net);
+bool finding_is_ort(const struct ml_model *model);
 
 /* The rules, in the order in which they run. */
 void rule_ep_fallback(const struct ml_input *input, struct findings *out);

@@ -16,14 +16,14 @@
 #define FAULT_NS    500.0
 #define MB          1e6
 
-static double inference_ns(const struct ml_input *input, uint32_t net, uint64_t *out_count)
+static double inference_ns(const struct ml_input *input, uint32_t model, uint64_t *out_count)
 {
     double total = 0;
 
     *out_count = 0;
-    for (size_t f = 0; f < input->nets[net].function_count; f++) {
-        const struct ml_events *runs =
-            &input->functions[input->nets[net].first_function + f].events[TRACE_CATEGORY_INFERENCE];
+    for (size_t f = 0; f < input->models[model].function_count; f++) {
+        const struct ml_events *runs = &input->functions[input->models[model].first_function + f]
+                                            .events[TRACE_CATEGORY_INFERENCE];
 
         for (size_t i = 0; i < runs->count; i++) {
             if (runs->items[i].flags & ML_NESTED)
@@ -40,18 +40,18 @@ static void report(const struct ml_input *input, const struct heap_churn *churn,
 {
     double runs = (double)churn->inferences, each = churn->freed.bytes / runs;
     uint64_t count;
-    double total_ns = inference_ns(input, churn->net, &count);
+    double total_ns = inference_ns(input, churn->model, &count);
     double cost_ns = each / PAGE_BYTES * FAULT_NS;
     double mean_ns = count ? total_ns / (double)count : 0;
-    struct finding *finding =
-        finding_add(out, cost_ns > HIGH_SHARE * mean_ns ? FINDING_MEDIUM : FINDING_LOW, churn->net);
+    struct finding *finding = finding_add(
+        out, cost_ns > HIGH_SHARE * mean_ns ? FINDING_MEDIUM : FINDING_LOW, churn->model);
 
     if (!finding)
         return;
     finding->weight_ns = fmin(cost_ns * runs, (double)input->duration_ns);
     finding_title(finding, "each inference allocates %.0f MB and frees it again", each / MB);
     finding_sentence(finding, "Each inference of %s allocates %.0f MB and frees it again.",
-                     words_model(input, churn->net).text, each / MB);
+                     words_model(input, churn->model).text, each / MB);
     finding_evidence(finding,
                      "%.1f ± %.1f MB for each of %llu inferences after the first, estimated from "
                      "%llu allocations; of %.1f MB allocated in an inference. If the pages come "
@@ -60,7 +60,7 @@ static void report(const struct ml_input *input, const struct heap_churn *churn,
                      (unsigned long long)churn->inferences, (unsigned long long)churn->freed.count,
                      churn->allocated.bytes / runs / MB, words_time(cost_ns).text);
     finding_fix(finding, "%s",
-                finding_is_ort(&input->nets[churn->net])
+                finding_is_ort(&input->models[churn->model])
                     ? "leave the arena on (enable_cpu_mem_arena), bind inputs and outputs once "
                       "(IoBinding) and reuse the buffers; inferogram stats --by allocation --sort "
                       "total names who allocates"

@@ -32,7 +32,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
     if (count < COUNT_LEAST || count * 2 < events->count || !(gap > TIMES_INFERENCE * inference) ||
         total < SHARE_OF_RUN * (double)input->duration_ns)
         return;
-    finding = finding_add(out, FINDING_LOW, function->net);
+    finding = finding_add(out, FINDING_LOW, function->model);
     if (!finding)
         return;
     finding->weight_ns = total;
@@ -40,7 +40,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
                   words_time(inference).text);
     finding_sentence(
         finding, "%sBetween two inferences of %s lie %s in which the model does nothing.",
-        words_about(input, function->net).text, words_time(inference).text, words_time(gap).text);
+        words_about(input, function->model).text, words_time(inference).text, words_time(gap).text);
     finding_evidence(finding,
                      "%zu gaps of at most 100 ms between inferences on a thread, without setup: "
                      "median %s, %s in all (%s of the recording); work or waiting, this trace does "

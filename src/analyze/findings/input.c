@@ -62,19 +62,19 @@ static enum ifg_status make_functions(struct building *building)
     if (!input->functions || !building->function_of || !building->next_event)
         return IFG_NO_MEMORY;
     for (size_t i = 0; i < timeline->function_count; i++)
-        input->nets[timeline->functions[i].net].function_count++;
-    for (size_t i = 0; i < input->net_count; i++) {
-        input->nets[i].first_function = at;
-        at += input->nets[i].function_count;
-        input->nets[i].function_count = 0; /* counted again below */
+        input->models[timeline->functions[i].model].function_count++;
+    for (size_t i = 0; i < input->model_count; i++) {
+        input->models[i].first_function = at;
+        at += input->models[i].function_count;
+        input->models[i].function_count = 0; /* counted again below */
     }
     for (size_t i = 0; i < timeline->function_count; i++) {
         const struct timeline_function *from = &timeline->functions[i];
-        struct ml_net *net = &input->nets[from->net];
+        struct ml_model *model = &input->models[from->model];
 
-        at = net->first_function + net->function_count++;
+        at = model->first_function + model->function_count++;
         input->functions[at].name = from->name;
-        input->functions[at].net = from->net;
+        input->functions[at].model = from->model;
         building->function_of[i] = (uint32_t)at;
     }
     input->function_count = timeline->function_count;
@@ -129,15 +129,15 @@ static enum ifg_status make_tables(struct building *building)
     input->tables = trace_reader_tables(timeline->reader);
     read_lengths(input);
     read_host(input);
-    input->nets = ifg_alloc(timeline->net_count, sizeof *input->nets);
+    input->models = ifg_alloc(timeline->model_count, sizeof *input->models);
     building->operator_of_place = ifg_alloc(timeline->place_count, sizeof(uint32_t));
-    building->operator_times = ifg_alloc(timeline->net_count, sizeof *building->operator_times);
-    if (!input->nets || !building->operator_of_place || !building->operator_times)
+    building->operator_times = ifg_alloc(timeline->model_count, sizeof *building->operator_times);
+    if (!input->models || !building->operator_of_place || !building->operator_times)
         return IFG_NO_MEMORY;
-    input->net_count = timeline->net_count;
-    for (size_t i = 0; i < timeline->net_count; i++) {
-        input->nets[i].net = &timeline->nets[i];
-        input->nets[i].operator_median_ns = NAN;
+    input->model_count = timeline->model_count;
+    for (size_t i = 0; i < timeline->model_count; i++) {
+        input->models[i].model = &timeline->models[i];
+        input->models[i].operator_median_ns = NAN;
     }
     ml_read_properties(input);
     status = make_functions(building);
@@ -185,24 +185,24 @@ static enum ml_load_state state_named(const char *name)
     return ML_UNKNOWN;
 }
 
-static void finish_nets(struct ml_input *input)
+static void finish_models(struct ml_input *input)
 {
     for (size_t f = 0; f < input->function_count; f++) {
-        struct ml_net *net = &input->nets[input->functions[f].net];
+        struct ml_model *model = &input->models[input->functions[f].model];
         const struct ml_events *loads = &input->functions[f].events[TRACE_CATEGORY_LOAD];
         const struct ml_events *runs = &input->functions[f].events[TRACE_CATEGORY_INFERENCE];
 
         for (size_t i = 0; i < loads->count; i++)
             if (!(loads->items[i].flags & ML_FAILED))
-                net->loads[state_named(loads->items[i].detail)]++;
+                model->loads[state_named(loads->items[i].detail)]++;
         for (size_t i = 0; i < runs->count; i++)
-            net->profiled += (runs->items[i].flags & ML_HAS_OPS) != 0;
+            model->profiled += (runs->items[i].flags & ML_HAS_OPS) != 0;
     }
 }
 
 static void destroy_building(struct building *building)
 {
-    for (size_t i = 0; building->operator_times && i < building->timeline->net_count; i++)
+    for (size_t i = 0; building->operator_times && i < building->timeline->model_count; i++)
         ifg_free(building->operator_times[i].cells);
     ifg_free(building->operator_times);
     ifg_free(building->operators.items);
@@ -243,11 +243,11 @@ enum ifg_status ml_input_create(const struct timeline *timeline, struct ml_input
         status = heap_use_create(building.input, &building.input->heap, err);
     if (!status) {
         finish_stages(&building);
-        finish_nets(building.input);
+        finish_models(building.input);
         *out_input = building.input;
     } else {
         ml_input_destroy(building.input);
-        ifg_fail_no_memory(err, "for the events of %zu models", timeline->net_count);
+        ifg_fail_no_memory(err, "for the events of %zu models", timeline->model_count);
     }
     destroy_building(&building);
     return status;
@@ -258,7 +258,7 @@ void ml_input_destroy(struct ml_input *input)
     if (!input)
         return;
     resources_destroy(input->resources);
-    ifg_free(input->nets);
+    ifg_free(input->models);
     ifg_free(input->functions);
     ifg_free(input->operators);
     ifg_free(input->stages);

@@ -95,7 +95,7 @@ struct ml_request {
 
 struct ml_function {
     const char *name;
-    uint32_t net; /* index into ml_input.nets, the same as model->nets */
+    uint32_t model; /* index into ml_input.models, the same as timeline->models */
     struct ml_events events[TRACE_CATEGORIES];
     struct ml_request request;
 };
@@ -112,7 +112,7 @@ struct ml_ep {
 
 struct ml_operator {
     const char *type;
-    uint32_t net;
+    uint32_t model;
     uint64_t count;
     uint64_t total_ns;
     uint64_t self_ns; /* without operators inside */
@@ -120,8 +120,8 @@ struct ml_operator {
 
 enum ml_load_state { ML_UNKNOWN, ML_COLD, ML_CACHED, ML_PRECOMPILED, ML_LOAD_STATES };
 
-struct ml_net {
-    const struct timeline_net *net;
+struct ml_model {
+    const struct timeline_model *model;
     size_t first_function; /* of ml_input.functions */
     size_t function_count;
 
@@ -166,11 +166,11 @@ struct ml_input {
     double load_average;         /* when the recording began; NAN */
     struct resources *resources; /* NULL: not recorded */
 
-    struct ml_net *nets;
-    size_t net_count;
-    struct ml_function *functions; /* by net */
+    struct ml_model *models;
+    size_t model_count;
+    struct ml_function *functions; /* by model */
     size_t function_count;
-    struct ml_operator *operators; /* by net */
+    struct ml_operator *operators; /* by model */
     size_t operator_count;
     struct ml_stage *stages; /* by first start */
     size_t stage_count;
@@ -191,9 +191,9 @@ void ml_input_destroy(struct ml_input *input);
 
 /* The operators of a model; NULL if it has none. */
 static inline const struct ml_operator *ml_operators_of(const struct ml_input *input,
-                                                        const struct ml_net *net)
+                                                        const struct ml_model *model)
 {
-    return net->operator_count ? &input->operators[net->first_operator] : NULL;
+    return model->operator_count ? &input->operators[model->first_operator] : NULL;
 }
 
 /* The value of an attribute of an event, or "" */

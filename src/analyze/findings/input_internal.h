@@ -50,7 +50,7 @@ void ml_read_properties(struct ml_input *input);
 enum ifg_status ml_walk(struct building *building);
 
 /* operators.c */
-enum ifg_status ml_operator_find(struct operator_table *table, uint32_t net, const char *type,
+enum ifg_status ml_operator_find(struct operator_table *table, uint32_t model, const char *type,
                                  uint32_t *out_index);
 uint32_t ml_cell_of(uint64_t value);
 double ml_cells_median(const uint32_t *cells, uint64_t count);

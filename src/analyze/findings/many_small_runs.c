@@ -50,14 +50,14 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
         gap_count * 2 < events->count || !(gap <= timing->median_ns) ||
         carries_state(events->items[0].detail))
         return;
-    finding = finding_add(out, FINDING_LOW, function->net);
+    finding = finding_add(out, FINDING_LOW, function->model);
     if (!finding)
         return;
     finding->weight_ns = (double)timing->total_ns;
     finding_title(finding, "%llu inferences of %s with batch 1, one right after the other",
                   (unsigned long long)timing->count, words_time(timing->median_ns).text);
     finding_sentence(finding, "%s%llu inferences of %s come one right after the other, each alone.",
-                     words_about(input, function->net).text, (unsigned long long)timing->count,
+                     words_about(input, function->model).text, (unsigned long long)timing->count,
                      words_time(timing->median_ns).text);
     finding_evidence(finding, "median %s, median gap %s, batch 1 in %zu of %zu; shapes %.160s",
                      words_time(timing->median_ns).text, words_time(gap).text, ones, known,

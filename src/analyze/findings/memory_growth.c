@@ -117,7 +117,7 @@ static double count_runs(const struct ml_input *input, uint32_t pid, const struc
 
     for (size_t f = 0; f < input->function_count; f++) {
         const struct ml_events *runs = &input->functions[f].events[TRACE_CATEGORY_INFERENCE];
-        uint32_t process = input->nets[input->functions[f].net].net->process;
+        uint32_t process = input->models[input->functions[f].model].model->process;
 
         if (process >= input->timeline->process_count ||
             input->timeline->processes[process].pid != pid)

@@ -14,31 +14,31 @@
 static void report(const struct ml_input *input, const struct memory_phase *load,
                    struct findings *out)
 {
-    const struct ml_net *net = &input->nets[load->net];
+    const struct ml_model *model = &input->models[load->model];
     double delta = memory_delta(&load->most), stays = load->most.after - load->most.before;
     struct finding *finding =
-        finding_add(out, delta >= HIGH_BYTES ? FINDING_MEDIUM : FINDING_LOW, load->net);
+        finding_add(out, delta >= HIGH_BYTES ? FINDING_MEDIUM : FINDING_LOW, load->model);
 
     if (!finding)
         return;
     finding_title(finding, "loading takes %.0f MB at its peak, of which %.0f MB stay", delta / MB,
                   stays / MB);
     finding_sentence(finding, "Loading %s takes %.0f MB at its peak, of which %.0f MB stay.",
-                     words_model(input, load->net).text, delta / MB, stays / MB);
-    if (net->file_bytes)
+                     words_model(input, load->model).text, delta / MB, stays / MB);
+    if (model->file_bytes)
         finding_evidence(
             finding,
             "resident memory of pid %u: %.0f MB before, %.0f MB at most, %.0f MB after "
             "the load; the file of the model has %.0f MB",
             load->pid, load->most.before / MB, load->most.peak / MB, load->most.after / MB,
-            (double)net->file_bytes / MB);
+            (double)model->file_bytes / MB);
     else
         finding_evidence(
             finding,
             "resident memory of pid %u: %.0f MB before, %.0f MB at most, %.0f MB after "
             "the load",
             load->pid, load->most.before / MB, load->most.peak / MB, load->most.after / MB);
-    if (finding_is_ort(net))
+    if (finding_is_ort(model))
         finding_fix(finding,
                     "load from a path and not from bytes; keep weights in external data, which are "
                     "mapped (onnx.save_model(..., save_as_external_data=True)); or save the "
@@ -51,8 +51,8 @@ static void report(const struct ml_input *input, const struct memory_phase *load
         finding_event(finding, &(struct ml_event){ .slice = load->most_slice });
     finding_number(finding, "peak_mb", delta / MB);
     finding_number(finding, "stays_mb", stays / MB);
-    if (net->file_bytes)
-        finding_number(finding, "file_mb", (double)net->file_bytes / MB);
+    if (model->file_bytes)
+        finding_number(finding, "file_mb", (double)model->file_bytes / MB);
 }
 
 void rule_memory_peak_in_load(const struct ml_input *input, struct findings *out)
@@ -63,9 +63,9 @@ void rule_memory_peak_in_load(const struct ml_input *input, struct findings *out
         const struct memory_phase *phase = &memory->phases[i];
         double delta = memory_delta(&phase->most);
 
-        if (phase->net >= input->net_count || phase->category != TRACE_CATEGORY_LOAD ||
+        if (phase->model >= input->model_count || phase->category != TRACE_CATEGORY_LOAD ||
             phase->most.coarse || delta < LEAST_BYTES ||
-            delta < LEAST_FILES * (double)input->nets[phase->net].file_bytes ||
+            delta < LEAST_FILES * (double)input->models[phase->model].file_bytes ||
             phase->most.peak - phase->most.after < LEAST_RETURNS * delta)
             continue;
         report(input, phase, out);

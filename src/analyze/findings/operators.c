@@ -14,23 +14,23 @@
 #define WHOLE_LEAST 20u
 #define WHOLE_SHARE 0.9
 
-static uint64_t hash_of(uint32_t net, const char *type)
+static uint64_t hash_of(uint32_t model, const char *type)
 {
-    uint64_t hash = 1469598103934665603u ^ net;
+    uint64_t hash = 1469598103934665603u ^ model;
 
     for (; *type; type++)
         hash = (hash ^ (unsigned char)*type) * 1099511628211u;
     return hash ^ hash >> 29;
 }
 
-static uint32_t *slot_of(const struct operator_table *table, uint32_t net, const char *type)
+static uint32_t *slot_of(const struct operator_table *table, uint32_t model, const char *type)
 {
-    size_t at = hash_of(net, type) & (table->slot_count - 1);
+    size_t at = hash_of(model, type) & (table->slot_count - 1);
 
     while (table->slots[at]) {
         const struct ml_operator *item = &table->items[table->slots[at] - 1];
 
-        if (item->net == net && strcmp(item->type, type) == 0)
+        if (item->model == model && strcmp(item->type, type) == 0)
             break;
         at = (at + 1) & (table->slot_count - 1);
     }
@@ -54,11 +54,11 @@ static enum ifg_status make_room(struct operator_table *table)
     table->slots = slots;
     table->slot_count = capacity;
     for (size_t i = 0; i < table->count; i++)
-        *slot_of(table, items[i].net, items[i].type) = (uint32_t)i + 1;
+        *slot_of(table, items[i].model, items[i].type) = (uint32_t)i + 1;
     return IFG_OK;
 }
 
-enum ifg_status ml_operator_find(struct operator_table *table, uint32_t net, const char *type,
+enum ifg_status ml_operator_find(struct operator_table *table, uint32_t model, const char *type,
                                  uint32_t *out_index)
 {
     uint32_t *slot;
@@ -70,11 +70,11 @@ enum ifg_status ml_operator_find(struct operator_table *table, uint32_t net, con
         if (status)
             return status;
     }
-    slot = slot_of(table, net, type);
+    slot = slot_of(table, model, type);
     if (!*slot) {
         if (table->count == OPERATORS_MAX)
             return IFG_OK; /* in no row, but in the counts */
-        table->items[table->count] = (struct ml_operator){ .type = type, .net = net };
+        table->items[table->count] = (struct ml_operator){ .type = type, .model = model };
         *slot = (uint32_t)++table->count;
     }
     *out_index = *slot - 1;
@@ -112,13 +112,13 @@ double ml_cells_median(const uint32_t *cells, uint64_t count)
     return NAN;
 }
 
-static int by_net_and_time(const void *a, const void *b)
+static int by_model_and_time(const void *a, const void *b)
 {
     const struct ml_operator *left = a;
     const struct ml_operator *right = b;
 
-    if (left->net != right->net)
-        return left->net < right->net ? -1 : 1;
+    if (left->model != right->model)
+        return left->model < right->model ? -1 : 1;
     if (left->self_ns != right->self_ns)
         return left->self_ns > right->self_ns ? -1 : 1;
     return strcmp(left->type, right->type);
@@ -136,26 +136,26 @@ enum ifg_status ml_finish_operators(struct building *building)
             table->items[i].total_ns > inside ? table->items[i].total_ns - inside : 0;
     }
     if (table->count)
-        qsort(table->items, table->count, sizeof *table->items, by_net_and_time);
+        qsort(table->items, table->count, sizeof *table->items, by_model_and_time);
     input->operators = table->items;
     input->operator_count = table->count;
     table->items = NULL;
     for (size_t i = 0; i < input->operator_count; i++) {
-        struct ml_net *net = &input->nets[input->operators[i].net];
+        struct ml_model *model = &input->models[input->operators[i].model];
 
-        if (!net->operator_count++)
-            net->first_operator = i;
-        net->operator_self_ns += input->operators[i].self_ns;
+        if (!model->operator_count++)
+            model->first_operator = i;
+        model->operator_self_ns += input->operators[i].self_ns;
     }
-    for (size_t i = 0; i < input->net_count; i++) {
+    for (size_t i = 0; i < input->model_count; i++) {
         const struct operator_times *times = &building->operator_times[i];
-        struct ml_net *net = &input->nets[i];
+        struct ml_model *model = &input->models[i];
 
-        net->operator_events = times->count;
-        net->operator_median_ns =
+        model->operator_events = times->count;
+        model->operator_median_ns =
             times->cells ? ml_cells_median(times->cells, times->count) : (double)NAN;
-        net->whole_microseconds = times->count >= WHOLE_LEAST &&
-                                  (double)times->whole_us >= WHOLE_SHARE * (double)times->count;
+        model->whole_microseconds = times->count >= WHOLE_LEAST &&
+                                    (double)times->whole_us >= WHOLE_SHARE * (double)times->count;
     }
     return IFG_OK;
 }

@@ -25,11 +25,11 @@
 
 struct run {
     const struct ml_event *event;
-    uint32_t net;
+    uint32_t model;
 };
 
 struct active {
-    uint32_t net;
+    uint32_t model;
     uint32_t session;
     uint32_t runs;
     uint32_t threads;
@@ -53,11 +53,11 @@ struct sweep {
 
 /* How many threads one session computes with, at least. A runtime's default is one for each core;
  * with two threads to a core that is half of the CPUs. */
-static uint32_t threads_of(const struct ml_input *input, const struct ml_net *net)
+static uint32_t threads_of(const struct ml_input *input, const struct ml_model *model)
 {
-    if (net->intra_threads)
-        return net->intra_threads;
-    if (finding_is_ort(net) && *net->options)
+    if (model->intra_threads)
+        return model->intra_threads;
+    if (finding_is_ort(model) && *model->options)
         return (input->cpus + 1) / 2;
     return 1;
 }
@@ -117,7 +117,7 @@ static struct run pop(struct sweep *sweep)
 static struct active *find_active(struct sweep *sweep, const struct run *run)
 {
     for (size_t i = 0; i < sweep->count; i++)
-        if (sweep->active[i].net == run->net && sweep->active[i].session == run->event->session)
+        if (sweep->active[i].model == run->model && sweep->active[i].session == run->event->session)
             return &sweep->active[i];
     return NULL;
 }
@@ -158,8 +158,8 @@ static void begin(struct sweep *sweep, const struct ml_input *input, struct run 
     advance(sweep, run.event->start_ns, input->cpus);
     if (!active) {
         active = &sweep->active[sweep->count++];
-        *active = (struct active){ run.net, run.event->session, 0,
-                                   threads_of(input, &input->nets[run.net]) };
+        *active = (struct active){ run.model, run.event->session, 0,
+                                   threads_of(input, &input->models[run.model]) };
         sweep->demand += active->threads - 1;
     }
     active->runs++;
@@ -245,7 +245,8 @@ static bool may_exceed(const struct ml_input *input, size_t *out_runs)
         const struct ml_events *runs = &input->functions[f].events[TRACE_CATEGORY_INFERENCE];
 
         *out_runs += runs->count;
-        if (runs->count && threads_of(input, &input->nets[input->functions[f].net]) > input->cpus)
+        if (runs->count &&
+            threads_of(input, &input->models[input->functions[f].model]) > input->cpus)
             may = true;
         for (size_t i = 0; i < runs->count && !may; i++) {
             if (thread == UINT32_MAX)
@@ -271,7 +272,7 @@ static size_t gather(const struct ml_input *input, struct run *out)
                 run->start_ns + run->duration_ns < run->start_ns)
                 continue;
             sorted &= !count || out[count - 1].event->start_ns <= run->start_ns;
-            out[count++] = (struct run){ run, input->functions[f].net };
+            out[count++] = (struct run){ run, input->functions[f].model };
         }
     }
     if (!sorted)

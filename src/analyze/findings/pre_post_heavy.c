@@ -70,7 +70,7 @@ static void look_at_zones(const struct ml_input *input, const struct ml_function
 
     if (request->count < REQUESTS_LEAST || outside <= SHARE_OUTSIDE * (inside + outside))
         return;
-    finding = finding_add(out, FINDING_MEDIUM, function->net);
+    finding = finding_add(out, FINDING_MEDIUM, function->model);
     if (!finding)
         return;
     finding->weight_ns = outside;
@@ -79,13 +79,13 @@ static void look_at_zones(const struct ml_input *input, const struct ml_function
                   words_time((double)request->before_ns / count).text,
                   words_time((double)request->after_ns / count).text);
     finding_sentence(finding, "%s%s of each request is spent outside the model.",
-                     words_about(input, function->net).text,
+                     words_about(input, function->model).text,
                      words_share(outside / (inside + outside)).text);
     finding_evidence(
         finding,
         "%llu zones with one inference of %s inside; means: %s before it, %s in it, %s "
         "after it",
-        (unsigned long long)request->count, words_model(input, function->net).text,
+        (unsigned long long)request->count, words_model(input, function->model).text,
         words_time((double)request->before_ns / count).text, words_time(inside / count).text,
         words_time((double)request->after_ns / count).text);
     finding_fix(finding, "%s",

@@ -25,19 +25,19 @@ static bool parse_number(const char *text, uint64_t limit, uint64_t *out_value)
     return true;
 }
 
-static struct ml_ep *find_ep(struct ml_net *net, const char *name, size_t bytes)
+static struct ml_ep *find_ep(struct ml_model *model, const char *name, size_t bytes)
 {
-    for (size_t i = 0; i < net->ep_count; i++)
-        if (net->eps[i].name_bytes == bytes && memcmp(net->eps[i].name, name, bytes) == 0)
-            return &net->eps[i];
-    if (!bytes || net->ep_count == ML_EPS_MAX)
+    for (size_t i = 0; i < model->ep_count; i++)
+        if (model->eps[i].name_bytes == bytes && memcmp(model->eps[i].name, name, bytes) == 0)
+            return &model->eps[i];
+    if (!bytes || model->ep_count == ML_EPS_MAX)
         return NULL;
-    net->eps[net->ep_count] = (struct ml_ep){ .name = name, .name_bytes = bytes };
-    return &net->eps[net->ep_count++];
+    model->eps[model->ep_count] = (struct ml_ep){ .name = name, .name_bytes = bytes };
+    return &model->eps[model->ep_count++];
 }
 
 /* The providers of a list with commas between them. */
-static void take_list(struct ml_net *net, const char *list, bool requested)
+static void take_list(struct ml_model *model, const char *list, bool requested)
 {
     while (*list) {
         size_t blanks = strspn(list, " ,");
@@ -48,7 +48,7 @@ static void take_list(struct ml_net *net, const char *list, bool requested)
         bytes = strcspn(list, ",");
         while (bytes && list[bytes - 1] == ' ')
             bytes--;
-        ep = find_ep(net, list, bytes);
+        ep = find_ep(model, list, bytes);
         if (ep && requested)
             ep->requested = true;
         else if (ep)
@@ -71,7 +71,7 @@ static uint32_t option_threads(const char *options)
     return 0;
 }
 
-static void take_property(struct ml_net *net, const char *key, const char *value)
+static void take_property(struct ml_model *model, const char *key, const char *value)
 {
     static const char nodes[] = "nodes.";
     static const char failed[] = "requested_failed.";
@@ -81,31 +81,31 @@ static void take_property(struct ml_net *net, const char *key, const char *value
     if (strncmp(key, nodes, sizeof nodes - 1) == 0) {
         key += sizeof nodes - 1;
         if (parse_number(value, NODES_MAX, &number))
-            ep = find_ep(net, key, strlen(key));
+            ep = find_ep(model, key, strlen(key));
         if (ep) {
             ep->nodes = number;
             ep->nodes_known = true;
         }
     } else if (strncmp(key, failed, sizeof failed - 1) == 0) {
         key += sizeof failed - 1;
-        ep = find_ep(net, key, strlen(key));
+        ep = find_ep(model, key, strlen(key));
         if (ep) {
             ep->failed = strncmp(value, "error: ", 7) == 0 ? value + 7 : value;
             ep->requested = true;
         }
     } else if (strcmp(key, "placement.source") == 0) {
-        net->source = value;
+        model->source = value;
     } else if (strcmp(key, "policy") == 0) {
-        net->policy = value;
+        model->policy = value;
     } else if (strcmp(key, "options") == 0) {
-        net->options = value;
-        net->intra_threads = option_threads(value);
+        model->options = value;
+        model->intra_threads = option_threads(value);
     } else if (strcmp(key, "source") == 0) {
-        net->origin = value;
+        model->origin = value;
     } else if (strcmp(key, "inferred") == 0) {
-        net->inferred = value;
+        model->inferred = value;
     } else if (strcmp(key, "file_bytes") == 0 && parse_number(value, UINT64_MAX, &number)) {
-        net->file_bytes = number;
+        model->file_bytes = number;
     }
 }
 
@@ -113,12 +113,12 @@ void ml_read_properties(struct ml_input *input)
 {
     const struct trace_tables *tables = input->tables;
 
-    for (size_t i = 0; i < input->net_count; i++) {
-        struct ml_net *net = &input->nets[i];
+    for (size_t i = 0; i < input->model_count; i++) {
+        struct ml_model *model = &input->models[i];
 
-        net->source = net->policy = net->options = net->origin = net->inferred = "";
-        take_list(net, net->net->requested_devices, true);
-        take_list(net, net->net->actual_devices, false);
+        model->source = model->policy = model->options = model->origin = model->inferred = "";
+        take_list(model, model->model->requested_devices, true);
+        take_list(model, model->model->actual_devices, false);
     }
     for (size_t i = 0; i < tables->property_count; i++) {
         const struct trace_property_entry *property = &tables->properties[i];
@@ -126,16 +126,16 @@ void ml_read_properties(struct ml_input *input)
             trace_find_model(tables, property->process, property->model);
 
         if (model)
-            take_property(&input->nets[model - tables->models], property->key, property->value);
+            take_property(&input->models[model - tables->models], property->key, property->value);
     }
-    for (size_t i = 0; i < input->net_count; i++) {
-        struct ml_net *net = &input->nets[i];
+    for (size_t i = 0; i < input->model_count; i++) {
+        struct ml_model *model = &input->models[i];
 
-        for (size_t e = 0; e < net->ep_count; e++) {
-            net->nodes_known |= net->eps[e].nodes_known;
-            net->nodes += net->eps[e].nodes;
-            net->eps[e].actual |= net->eps[e].nodes > 0;
-            net->placement_known |= net->eps[e].actual;
+        for (size_t e = 0; e < model->ep_count; e++) {
+            model->nodes_known |= model->eps[e].nodes_known;
+            model->nodes += model->eps[e].nodes;
+            model->eps[e].actual |= model->eps[e].nodes > 0;
+            model->placement_known |= model->eps[e].actual;
         }
     }
 }

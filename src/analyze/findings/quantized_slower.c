@@ -21,14 +21,14 @@
  * shapes. */
 #define TIMES_SLOWER 1.1
 #define COUNT_LEAST  20u
-#define NETS_MAX     1000u
+#define MODELS_MAX   1000u
 
 #define BASE_BYTES 64u
 
 struct named {
     char base[BASE_BYTES]; /* the name without words that tell the kind of numbers */
     bool quantized;
-    uint32_t net;
+    uint32_t model;
     const struct ml_events *runs;
 };
 
@@ -70,7 +70,7 @@ static void report_twins(const struct ml_input *input, const struct named *slow,
 {
     double a = slow->runs->timing.median_ns;
     double b = plain->runs->timing.median_ns;
-    struct finding *finding = finding_add(out, FINDING_MEDIUM, slow->net);
+    struct finding *finding = finding_add(out, FINDING_MEDIUM, slow->model);
 
     if (!finding)
         return;
@@ -78,12 +78,12 @@ static void report_twins(const struct ml_input *input, const struct named *slow,
     finding_title(finding, "the quantized model takes %s, the float one %s", words_time(a).text,
                   words_time(b).text);
     finding_sentence(finding, "The quantized model %s is slower than %s: %s against %s.",
-                     words_model(input, slow->net).text, words_model(input, plain->net).text,
+                     words_model(input, slow->model).text, words_model(input, plain->model).text,
                      words_time(a).text, words_time(b).text);
     finding_evidence(
         finding, "medians of %llu and %llu inferences with the same shapes, by name: %s and %s",
         (unsigned long long)slow->runs->timing.count, (unsigned long long)plain->runs->timing.count,
-        words_model(input, slow->net).text, words_model(input, plain->net).text);
+        words_model(input, slow->model).text, words_model(input, plain->model).text);
     finding_fix(finding,
                 "use the float model here, or quantize in a way that this CPU is fast at (static "
                 "QDQ with U8S8 weights and reduce_range on CPUs without VNNI); see its operators "
@@ -95,7 +95,7 @@ static void report_twins(const struct ml_input *input, const struct named *slow,
 
 static void compare_twins(const struct ml_input *input, struct findings *out)
 {
-    size_t most = input->function_count < NETS_MAX ? input->function_count : NETS_MAX;
+    size_t most = input->function_count < MODELS_MAX ? input->function_count : MODELS_MAX;
     struct named *names = ifg_alloc(most, sizeof *names);
     size_t count = 0;
 
@@ -109,8 +109,8 @@ static void compare_twins(const struct ml_input *input, struct findings *out)
 
         if (runs->timing.count < COUNT_LEAST)
             continue;
-        split_name(input->nets[function->net].net->name, &names[count]);
-        names[count].net = function->net;
+        split_name(input->models[function->model].model->name, &names[count]);
+        names[count].model = function->model;
         names[count].runs = runs;
         count++;
     }
@@ -135,27 +135,27 @@ static bool is_conversion(const char *type)
 
 static void look_at_operators(const struct ml_input *input, uint32_t index, struct findings *out)
 {
-    const struct ml_net *net = &input->nets[index];
+    const struct ml_model *model = &input->models[index];
     double self = 0;
     uint64_t count = 0;
     double share;
     struct finding *finding;
 
-    for (size_t i = 0; i < net->operator_count; i++) {
-        const struct ml_operator *item = &input->operators[net->first_operator + i];
+    for (size_t i = 0; i < model->operator_count; i++) {
+        const struct ml_operator *item = &input->operators[model->first_operator + i];
 
         if (!is_conversion(item->type))
             continue;
         self += (double)item->self_ns;
         count += item->count;
     }
-    share = net->operator_self_ns ? self / (double)net->operator_self_ns : 0;
-    if (net->operator_events < OPERATORS_LEAST || share < CONVERSION_SHARE)
+    share = model->operator_self_ns ? self / (double)model->operator_self_ns : 0;
+    if (model->operator_events < OPERATORS_LEAST || share < CONVERSION_SHARE)
         return;
     finding = finding_add(out, FINDING_MEDIUM, index);
     if (!finding)
         return;
-    finding->weight_ns = share * (double)net->total_ns;
+    finding->weight_ns = share * (double)model->total_ns;
     finding_title(finding, "%s of the operators' time converts between float and integer",
                   words_share(share).text);
     finding_sentence(finding, "%s%s of the operators' time converts between float and integer.",
@@ -164,7 +164,7 @@ static void look_at_operators(const struct ml_input *input, uint32_t index, stru
                      "QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: %llu executions, "
                      "%s of %s self time",
                      (unsigned long long)count, words_time(self).text,
-                     words_time((double)net->operator_self_ns).text);
+                     words_time((double)model->operator_self_ns).text);
     finding_fix(
         finding,
         "quantize the operators between them too, or leave those that convert most in float "
@@ -175,8 +175,8 @@ static void look_at_operators(const struct ml_input *input, uint32_t index, stru
 
 void rule_quantized_slower(const struct ml_input *input, struct findings *out)
 {
-    for (uint32_t i = 0; i < input->net_count; i++)
+    for (uint32_t i = 0; i < input->model_count; i++)
         look_at_operators(input, i, out);
-    if (input->net_count > 1)
+    if (input->model_count > 1)
         compare_twins(input, out);
 }

@@ -14,9 +14,9 @@
 
 static void look_at(const struct ml_input *input, uint32_t index, struct findings *out)
 {
-    const struct ml_net *net = &input->nets[index];
+    const struct ml_model *model = &input->models[index];
     const struct ml_event **loads;
-    size_t count = finding_loads(input, net, out, &loads);
+    size_t count = finding_loads(input, model, out, &loads);
     uint64_t *values = count > 1 ? ifg_alloc(count, sizeof *values) : NULL;
     struct finding *finding = NULL;
     uint64_t total = 0;
@@ -40,16 +40,16 @@ static void look_at(const struct ml_input *input, uint32_t index, struct finding
         finding_title(finding, "the same model is loaded %zu times, %s each", count,
                       words_time(median).text);
         finding_sentence(finding, "%s is loaded %zu times: %s of %s (%s) goes into reloading it.",
-                         input->net_count > 1 ? words_model(input, index).text : "The model", count,
-                         words_time((double)saved).text,
+                         input->model_count > 1 ? words_model(input, index).text : "The model",
+                         count, words_time((double)saved).text,
                          words_time((double)input->duration_ns).text, words_share(share).text);
         finding_evidence(
             finding, "%zu loads of %s (%s) in process %u: %s in all, the first took %s", count,
             words_model(input, index).text,
-            *net->net->content_id ? "same content, providers and options"
-                                  : "same path; its content was not read",
-            net->net->process < input->timeline->process_count
-                ? input->timeline->processes[net->net->process].pid
+            *model->model->content_id ? "same content, providers and options"
+                                      : "same path; its content was not read",
+            model->model->process < input->timeline->process_count
+                ? input->timeline->processes[model->model->process].pid
                 : 0,
             words_time((double)total).text, words_time((double)loads[0]->duration_ns).text);
         finding_fix(finding,
@@ -73,6 +73,6 @@ static void look_at(const struct ml_input *input, uint32_t index, struct finding
 
 void rule_repeated_load(const struct ml_input *input, struct findings *out)
 {
-    for (uint32_t i = 0; i < input->net_count; i++)
+    for (uint32_t i = 0; i < input->model_count; i++)
         look_at(input, i, out);
 }

@@ -60,7 +60,7 @@ static void report(const struct ml_input *input, const struct ml_function *funct
                    const struct shapes *shapes, double ratio, struct findings *out)
 {
     const struct ml_timing *timing = &function->events[TRACE_CATEGORY_INFERENCE].timing;
-    struct finding *finding = finding_add(out, FINDING_MEDIUM, function->net);
+    struct finding *finding = finding_add(out, FINDING_MEDIUM, function->model);
 
     if (!finding)
         return;
@@ -68,9 +68,10 @@ static void report(const struct ml_input *input, const struct ml_function *funct
     finding_title(finding,
                   "%zu shapes of inputs, the first inference of each takes %.1f times as long",
                   shapes->distinct, ratio);
-    finding_sentence(
-        finding, "%s%zu different shapes of inputs: each new one costs extra, %s in all.",
-        words_about(input, function->net).text, shapes->distinct, words_time(shapes->lost_ns).text);
+    finding_sentence(finding,
+                     "%s%zu different shapes of inputs: each new one costs extra, %s in all.",
+                     words_about(input, function->model).text, shapes->distinct,
+                     words_time(shapes->lost_ns).text);
     finding_evidence(finding,
                      "%zu shapes in %llu inferences; %zu of them could be compared with later "
                      "inferences of the same shape: %.2f times as long (median), %s more in all",
@@ -86,7 +87,7 @@ static void report_specializations(const struct ml_input *input, const struct ml
                                    size_t count, struct findings *out)
 {
     const struct ml_events *runs = &function->events[TRACE_CATEGORY_INFERENCE];
-    struct finding *finding = finding_add(out, FINDING_HIGH, function->net);
+    struct finding *finding = finding_add(out, FINDING_HIGH, function->model);
     double time = 0;
 
     for (size_t i = 0; i < runs->count; i++) {
@@ -98,9 +99,9 @@ static void report_specializations(const struct ml_input *input, const struct ml
     finding_title(finding, "the model is specialized again inside %zu inferences, %s in all", count,
                   words_time(time).text);
     finding_sentence(finding, "%sThe model is specialized again inside %zu inferences: %s.",
-                     words_about(input, function->net).text, count, words_time(time).text);
+                     words_about(input, function->model).text, count, words_time(time).text);
     finding_evidence(finding, "%zu inferences of %s have a specialization inside", count,
-                     words_model(input, function->net).text);
+                     words_model(input, function->model).text);
     finding_fix(finding, "give the provider the range of shapes beforehand (TensorRT: "
                          "trt_profile_min_shapes, _opt_shapes, _max_shapes) and keep its engines "
                          "(trt_engine_cache_enable=1), or pad inputs to fixed sizes");

@@ -23,11 +23,11 @@ void rule_setup_heavy(const struct ml_input *input, struct findings *out)
             !(setup->median_ns >= SHARE_OF_INFERENCE * runs->median_ns))
             continue;
         finding =
-            finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM, function->net);
+            finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM, function->model);
         finding_title(finding, "setup takes %s per inference of %s",
                       words_time(setup->median_ns).text, words_time(runs->median_ns).text);
         finding_sentence(finding, "%sPreparing inputs takes %s, inferences %s.",
-                         words_about(input, function->net).text,
+                         words_about(input, function->model).text,
                          words_time((double)setup->total_ns).text,
                          words_time((double)runs->total_ns).text);
         finding_evidence(finding, "%llu setups, %s in all: %s of the time of %llu inferences (%s)",
@@ -35,7 +35,7 @@ void rule_setup_heavy(const struct ml_input *input, struct findings *out)
                          words_share(share).text, (unsigned long long)runs->count,
                          words_time((double)runs->total_ns).text);
         finding_fix(finding,
-                    finding_is_ort(&input->nets[function->net])
+                    finding_is_ort(&input->models[function->model])
                         ? "create tensors once over your own buffers "
                           "(CreateTensorWithDataAsOrtValue) and reuse them; bind them once with "
                           "IoBinding and call RunWithBinding"

@@ -92,7 +92,7 @@ static void report(const struct ml_input *input, const struct ml_function *funct
     double lost = first - slow->steady_ns;
     bool builds = slow->first->flags & ML_SPECIALIZES;
     struct finding *finding =
-        finding_add(out, lost >= MEDIUM_NS ? FINDING_MEDIUM : FINDING_LOW, function->net);
+        finding_add(out, lost >= MEDIUM_NS ? FINDING_MEDIUM : FINDING_LOW, function->model);
     char sessions[64] = "";
 
     if (!finding)
@@ -104,12 +104,12 @@ static void report(const struct ml_input *input, const struct ml_function *funct
     finding_title(finding, "first inference %s, steady %s%s", words_time(first).text,
                   words_time(slow->steady_ns).text, sessions);
     finding_sentence(finding, "%sThe first inference takes %s, later ones %s.",
-                     words_about(input, function->net).text, words_time(first).text,
+                     words_about(input, function->model).text, words_time(first).text,
                      words_time(slow->steady_ns).text);
     finding_evidence(finding,
                      "%s: %s more than the median of later inferences of the session with the same "
                      "shapes%s%s",
-                     words_model(input, function->net).text, words_time(lost).text, sessions,
+                     words_model(input, function->model).text, words_time(lost).text, sessions,
                      builds ? "; a specialization lies inside it" : "");
     finding_fix(finding, builds
                              ? "run one warm-up inference with the real shapes after loading, and "
@@ -130,7 +130,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
     const struct ml_event **runs = ifg_alloc(events->count, sizeof *runs);
     uint64_t *values = ifg_alloc(events->count, sizeof *values);
     const struct ml_event **loads;
-    size_t load_count = finding_loads(input, &input->nets[function->net], out, &loads);
+    size_t load_count = finding_loads(input, &input->models[function->model], out, &loads);
     uint32_t *loaded = ifg_alloc(load_count, sizeof *loaded);
     struct slow slow = { 0 };
 

@@ -154,9 +154,9 @@ static double worst_wait(const struct ml_input *input)
 {
     double worst = 0;
 
-    for (size_t i = 0; input->waiting && i < input->net_count; i++)
-        if (waiting_share(&input->waiting->nets[i]) > worst)
-            worst = waiting_share(&input->waiting->nets[i]);
+    for (size_t i = 0; input->waiting && i < input->model_count; i++)
+        if (waiting_share(&input->waiting->models[i]) > worst)
+            worst = waiting_share(&input->waiting->models[i]);
     return worst;
 }
 
@@ -198,7 +198,7 @@ void rule_spinning(const struct ml_input *input, struct findings *out)
     const struct timeline_profile *profile = input->profile;
     struct spinning s = { .profile = profile };
 
-    if (!profile || profile->sample_count < SAMPLES_LEAST || !input->net_count)
+    if (!profile || profile->sample_count < SAMPLES_LEAST || !input->model_count)
         return;
     s.at_pause = ifg_alloc(profile->trace->frame_count + 1, sizeof *s.at_pause);
     s.self = ifg_alloc(profile->routine_count, sizeof *s.self);

@@ -46,7 +46,7 @@ static void report(const struct ml_input *input, const struct ml_function *funct
     const struct ml_events *events = &function->events[TRACE_CATEGORY_INFERENCE];
     double times = percentiles[1] / percentiles[0];
     struct finding *finding =
-        finding_add(out, times >= MEDIUM_TIMES ? FINDING_MEDIUM : FINDING_LOW, function->net);
+        finding_add(out, times >= MEDIUM_TIMES ? FINDING_MEDIUM : FINDING_LOW, function->model);
     double lost = 0;
 
     if (!finding)
@@ -65,7 +65,7 @@ static void report(const struct ml_input *input, const struct ml_function *funct
                   words_time(percentiles[1]).text, words_time(percentiles[0]).text);
     finding_sentence(finding,
                      "%sOne inference in a hundred takes %s or more, half of them %s or less.",
-                     words_about(input, function->net).text, words_time(percentiles[1]).text,
+                     words_about(input, function->model).text, words_time(percentiles[1]).text,
                      words_time(percentiles[0]).text);
     finding_evidence(finding, "%zu inferences%s%.120s, without the first", count,
                      *shapes ? " with shapes " : "", shapes);

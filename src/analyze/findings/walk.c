@@ -385,34 +385,35 @@ static void take_ml(struct walking *walking, struct frame *frame, size_t slice, 
         if (place->category == TRACE_CATEGORY_INFERENCE)
             event->gap_ns = gap;
         if (!walking->ml_open)
-            input->nets[input->functions[function].net].total_ns += event->duration_ns;
+            input->models[input->functions[function].model].total_ns += event->duration_ns;
     }
     note_nesting(walking, frame, event, place->category);
     walking->ml_open++;
 }
 
 /* The model of an operator: its own, or that of the inference around it. */
-static uint32_t net_of_operator(const struct walking *walking, const struct timeline_place *place)
+static uint32_t model_of_operator(const struct walking *walking, const struct timeline_place *place)
 {
     const struct ml_input *input = walking->building->input;
     const struct frame *inference;
 
-    if (place->net != TIMELINE_NONE)
-        return place->net;
+    if (place->model != TIMELINE_NONE)
+        return place->model;
     if (walking->inference == NONE)
         return TIMELINE_NONE;
     inference = &walking->frames[walking->inference];
-    return inference->owner == NO_FUNCTION ? TIMELINE_NONE : input->functions[inference->owner].net;
+    return inference->owner == NO_FUNCTION ? TIMELINE_NONE
+                                           : input->functions[inference->owner].model;
 }
 
-static enum ifg_status group_operator(struct walking *walking, size_t slice, uint32_t net,
+static enum ifg_status group_operator(struct walking *walking, size_t slice, uint32_t model,
                                       uint32_t *out_index)
 {
     struct building *building = walking->building;
     uint32_t place_index = building->timeline->place[slice];
     const struct timeline_place *place = &building->timeline->places[place_index];
     const char *type = place->function;
-    bool of_place = *type && place->net != TIMELINE_NONE;
+    bool of_place = *type && place->model != TIMELINE_NONE;
     enum ifg_status status;
 
     if (of_place && building->operator_of_place[place_index]) {
@@ -422,7 +423,7 @@ static enum ifg_status group_operator(struct walking *walking, size_t slice, uin
     if (!*type)
         type = read_attributes(walking, slice).operator_type;
     status =
-        ml_operator_find(&building->operators, net, *type ? type : "(type not known)", out_index);
+        ml_operator_find(&building->operators, model, *type ? type : "(type not known)", out_index);
     if (!status && of_place && *out_index != UINT32_MAX)
         building->operator_of_place[place_index] = *out_index + 1;
     return status;
@@ -434,7 +435,7 @@ static enum ifg_status take_operator(struct walking *walking, struct frame *fram
     const struct timeline_place *place =
         &building->timeline->places[building->timeline->place[slice]];
     uint64_t duration = frame->end_ns - frame->start_ns;
-    uint32_t net = net_of_operator(walking, place);
+    uint32_t model = model_of_operator(walking, place);
     struct operator_times *times;
     uint32_t group;
     enum ifg_status status;
@@ -442,12 +443,12 @@ static enum ifg_status take_operator(struct walking *walking, struct frame *fram
     if (walking->inference != NONE && walking->frames[walking->inference].event != NONE)
         building->input->events[walking->frames[walking->inference].event].flags |=
             ML_WITH_OPS | ML_HAS_OPS;
-    if (net == TIMELINE_NONE)
+    if (model == TIMELINE_NONE)
         return IFG_OK;
-    status = group_operator(walking, slice, net, &group);
+    status = group_operator(walking, slice, model, &group);
     if (status)
         return status;
-    times = &building->operator_times[net];
+    times = &building->operator_times[model];
     if (!times->cells)
         times->cells = ifg_alloc(CELLS, sizeof *times->cells);
     if (!times->cells)
@@ -558,7 +559,7 @@ static void take_spans(struct building *building)
         };
         if (category == TRACE_CATEGORY_INFERENCE)
             event->gap_ns = UINT64_MAX;
-        input->nets[input->functions[function].net].total_ns += event->duration_ns;
+        input->models[input->functions[function].model].total_ns += event->duration_ns;
     }
 }
 

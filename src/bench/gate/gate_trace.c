@@ -96,8 +96,9 @@ static bool matches(const struct gate_budget *budget, const struct timeline *tim
     case GATE_IN_CATEGORY:
         if (place->kind != TRACE_LOCATION_ML || place->category != budget->category)
             return false;
-        return !budget->model[0] || (place->net != TIMELINE_NONE &&
-                                     strcmp(timeline->nets[place->net].name, budget->model) == 0);
+        return !budget->model[0] ||
+               (place->model != TIMELINE_NONE &&
+                strcmp(timeline->models[place->model].name, budget->model) == 0);
     case GATE_IN_ZONE:
         return (place->kind == TRACE_LOCATION_ZONE || place->kind == TRACE_LOCATION_STAGE) &&
                strcmp(place->name, budget->name) == 0;
@@ -156,8 +157,9 @@ static enum ifg_status not_there(const struct gate_budget *budget, const struct 
         if (!counts[i])
             continue;
         if (budget->place == GATE_IN_CATEGORY && place->kind == TRACE_LOCATION_ML) {
-            if (place->net != TIMELINE_NONE)
-                snprintf(model_name, sizeof model_name, "%.100s/", timeline->nets[place->net].name);
+            if (place->model != TIMELINE_NONE)
+                snprintf(model_name, sizeof model_name, "%.100s/",
+                         timeline->models[place->model].name);
             list_add(&list, model_name, timeline_category_name(place->category), "");
         } else if (budget->place == GATE_IN_ZONE &&
                    (place->kind == TRACE_LOCATION_ZONE || place->kind == TRACE_LOCATION_STAGE)) {

@@ -195,7 +195,7 @@ static void operators_lie_in_the_middle_of_their_run(void)
     CHECK_UINT(timeline_parent(timeline, b), 0);
     CHECK_STR(timeline->places[timeline->place[a]].function, "Conv");
     CHECK_UINT(timeline->places[timeline->place[a]].kind, TRACE_LOCATION_OP);
-    CHECK_STR(timeline->nets[timeline->places[timeline->place[a]].net].name, "net");
+    CHECK_STR(timeline->models[timeline->places[timeline->place[a]].model].name, "net");
     attribute = timeline_find_attribute(timeline, a, "node_index");
     REQUIRE(attribute != NULL);
     CHECK_UINT(attribute->type, TRACE_VALUE_SIGNED);

@@ -19,9 +19,9 @@
 
 static int by_name_and_path(const void *a, const void *b, void *user)
 {
-    const struct timeline_net *nets = user;
-    const struct timeline_net *left = &nets[*(const uint32_t *)a];
-    const struct timeline_net *right = &nets[*(const uint32_t *)b];
+    const struct timeline_model *models = user;
+    const struct timeline_model *left = &models[*(const uint32_t *)a];
+    const struct timeline_model *right = &models[*(const uint32_t *)b];
     int order = strcmp(left->given_name, right->given_name);
 
     return order ? order : strcmp(left->path, right->path);
@@ -87,31 +87,32 @@ static const char *make_label(struct timeline_builder *builder, const char *name
 }
 
 /* Models of one name, by path: order[0 .. count). */
-static bool name_alike(struct timeline_builder *builder, struct timeline_net *nets,
+static bool name_alike(struct timeline_builder *builder, struct timeline_model *models,
                        const uint32_t *order, size_t count, const char **paths)
 {
     size_t path_count = 0;
 
     for (size_t i = 0; i < count; i++)
-        if (*nets[order[i]].path &&
-            (!path_count || strcmp(paths[path_count - 1], nets[order[i]].path) != 0))
-            paths[path_count++] = nets[order[i]].path;
+        if (*models[order[i]].path &&
+            (!path_count || strcmp(paths[path_count - 1], models[order[i]].path) != 0))
+            paths[path_count++] = models[order[i]].path;
     if (path_count < 2)
         return true;
     for (size_t i = 0; i < count; i++) {
-        struct timeline_net *net = &nets[order[i]];
+        struct timeline_model *model = &models[order[i]];
 
-        if (!*net->path)
+        if (!*model->path)
             continue;
-        net->name =
-            make_label(builder, net->given_name, distinct_part(net->path, paths, path_count));
-        if (!net->name)
+        model->name =
+            make_label(builder, model->given_name, distinct_part(model->path, paths, path_count));
+        if (!model->name)
             return false;
     }
     return true;
 }
 
-enum ifg_status name_nets(struct timeline_builder *builder, struct timeline_net *nets, size_t count)
+enum ifg_status name_models(struct timeline_builder *builder, struct timeline_model *models,
+                            size_t count)
 {
     uint32_t *order = ifg_alloc(count, sizeof *order);
     const char **paths = ifg_alloc(count, sizeof *paths);
@@ -121,20 +122,20 @@ enum ifg_status name_nets(struct timeline_builder *builder, struct timeline_net 
     for (size_t i = 0; memory && i < count; i++)
         order[i] = (uint32_t)i;
     if (memory && count)
-        qsort_r(order, count, sizeof *order, by_name_and_path, nets);
+        qsort_r(order, count, sizeof *order, by_name_and_path, models);
     for (size_t i = 0; memory && i < count; i = end) {
-        for (end = i;
-             end < count && strcmp(nets[order[end]].given_name, nets[order[i]].given_name) == 0;)
+        for (end = i; end < count &&
+                      strcmp(models[order[end]].given_name, models[order[i]].given_name) == 0;)
             end++;
-        memory = name_alike(builder, nets, order + i, end - i, paths);
+        memory = name_alike(builder, models, order + i, end - i, paths);
     }
     ifg_free(order);
     ifg_free(paths);
     return memory ? IFG_OK : IFG_NO_MEMORY;
 }
 
-bool timeline_net_is_called(const struct timeline_net *net, const char *name)
+bool timeline_model_is_called(const struct timeline_model *model, const char *name)
 {
-    return strcmp(net->name, name) == 0 || strcmp(net->given_name, name) == 0 ||
-           (*net->path && strcmp(net->path, name) == 0);
+    return strcmp(model->name, name) == 0 || strcmp(model->given_name, name) == 0 ||
+           (*model->path && strcmp(model->path, name) == 0);
 }
