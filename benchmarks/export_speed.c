@@ -23,7 +23,7 @@
 #define MODEL_BYTES 24.0 /* per slice: what a loaded trace may take */
 #define EXTRA_MB    64.0
 
-enum { PLACE_INFERENCE = 1, PLACE_SETUP, PLACE_INNER, PLACE_OPERATOR = 16 };
+enum { LOCATION_INFERENCE = 1, LOCATION_SETUP, LOCATION_INNER, LOCATION_OPERATOR = 16 };
 
 static uint64_t random_state = 88172645463325252u;
 
@@ -52,21 +52,22 @@ static void define(struct trace_writer *writer)
     trace_writer_model(writer, &model);
     for (uint32_t i = 0; i < THREADS; i++)
         trace_writer_thread(writer, i, 0, 4242 + i, "worker");
-    for (uint32_t i = 1; i < PLACE_OPERATOR + OPERATORS; i++) {
-        struct trace_location place = { .id = i, .kind = TRACE_LOCATION_ZONE, .line = 10 * i };
+    for (uint32_t i = 1; i < LOCATION_OPERATOR + OPERATORS; i++) {
+        struct trace_location location = { .id = i, .kind = TRACE_LOCATION_ZONE, .line = 10 * i };
 
-        snprintf(name, sizeof name, i < PLACE_OPERATOR ? "zone %u" : "/layer%u/Conv", i);
-        place.name = name;
-        place.function = "run";
-        place.file = "engine.c";
-        if (i <= PLACE_SETUP) {
-            place.kind = TRACE_LOCATION_ML;
-            place.category = i == PLACE_SETUP ? TRACE_CATEGORY_SETUP : TRACE_CATEGORY_INFERENCE;
-            place.model = 1;
-        } else if (i >= PLACE_OPERATOR) {
-            place.kind = TRACE_LOCATION_OP;
+        snprintf(name, sizeof name, i < LOCATION_OPERATOR ? "zone %u" : "/layer%u/Conv", i);
+        location.name = name;
+        location.function = "run";
+        location.file = "engine.c";
+        if (i <= LOCATION_SETUP) {
+            location.kind = TRACE_LOCATION_ML;
+            location.category =
+                i == LOCATION_SETUP ? TRACE_CATEGORY_SETUP : TRACE_CATEGORY_INFERENCE;
+            location.model = 1;
+        } else if (i >= LOCATION_OPERATOR) {
+            location.kind = TRACE_LOCATION_OP;
         }
-        trace_writer_location(writer, &place);
+        trace_writer_location(writer, &location);
     }
 }
 
@@ -79,21 +80,21 @@ static void write_thread(struct trace_stream *stream, size_t slices)
         uint64_t begin = at += vary(300);
 
         at += vary(4000);
-        trace_stream_zone(stream, begin, at - begin, PLACE_SETUP);
+        trace_stream_zone(stream, begin, at - begin, LOCATION_SETUP);
         for (uint32_t i = 0; i < OPERATORS; i++) {
             uint64_t operator_begin = at += vary(110);
 
             for (uint32_t k = 0; k < i % 4; k++) {
                 begin = at += vary(90);
                 at += vary(500 + 100 * i);
-                trace_stream_zone(stream, begin, at - begin, PLACE_INNER + k);
+                trace_stream_zone(stream, begin, at - begin, LOCATION_INNER + k);
                 count++;
             }
             at += vary(800);
-            trace_stream_zone(stream, operator_begin, at - operator_begin, PLACE_OPERATOR + i);
+            trace_stream_zone(stream, operator_begin, at - operator_begin, LOCATION_OPERATOR + i);
             count++;
         }
-        trace_stream_zone(stream, inference, at - inference, PLACE_INFERENCE);
+        trace_stream_zone(stream, inference, at - inference, LOCATION_INFERENCE);
         count += 2;
         at += vary(200000);
     }

@@ -77,7 +77,7 @@ enum ifg_level {
     IFG_LEVEL_ERROR = 4
 };
 
-/** A place in a program; made by the macros, one static object each. Fields are the library's. */
+/** A location in a program; made by the macros, one static object each. Fields are the library's. */
 typedef struct ifg_location {
     const char *name;
     const char *function;
@@ -112,8 +112,8 @@ typedef struct ifg_model_options {
     const char *actual_devices;    /**< "CPU": what it got */
 } ifg_model_options;
 
-/** A place whose name is known only at run time: an operator of a graph, a line of a script. */
-typedef struct ifg_place_options {
+/** A location whose name is known only at run time: an operator of a graph, a line of a script. */
+typedef struct ifg_location_options {
     size_t struct_size;   /**< sizeof(ifg_place_options) */
     const char *name;     /**< "conv1", "infer" */
     const char *function; /**< operator type, or the function around the line */
@@ -122,7 +122,7 @@ typedef struct ifg_place_options {
     uint32_t kind;        /**< IFG_LOCATION_ZONE or IFG_LOCATION_OPERATOR; 0: a zone */
     uint32_t line;
     uint32_t color; /**< 0, or 0x1000000 + 0xRRGGBB */
-} ifg_place_options;
+} ifg_location_options;
 
 /** Whether a source of events works in this process; shown by `inferogram info`. */
 enum ifg_instrument_state {
@@ -240,26 +240,26 @@ IFG_API ifg_zone ifg_stage_begin(ifg_location *location, uint64_t request);
 /** The clock of every event: raw ticks, comparable within this machine. */
 IFG_API uint64_t ifg_ticks(void);
 
-/** Makes a place known, for good: keep its number and use it again. Never 0. Cost: microseconds. */
-IFG_API uint32_t ifg_place_create(const ifg_place_options *options);
+/** Makes a location known, for good: keep its number and use it again. Never 0. Cost: microseconds. */
+IFG_API uint32_t ifg_location_create(const ifg_location_options *options);
 
-/** The place of a model's events of one category; 0 for a NULL model. Keep it for speed. */
-IFG_API uint32_t ifg_event_place(ifg_model *model, const char *function,
-                                 enum ifg_category category);
+/** The location of a model's events of one category; 0 for a NULL model. Keep it for speed. */
+IFG_API uint32_t ifg_event_location(ifg_model *model, const char *function,
+                                    enum ifg_category category);
 
-/** Begins a zone at a place (not 0). It ends like any other. Call only while recording. */
-IFG_API ifg_zone ifg_place_begin(uint32_t place);
+/** Begins a zone at a location (not 0). It ends like any other. Call only while recording. */
+IFG_API ifg_zone ifg_location_begin(uint32_t location);
 
 /** For what is known only afterwards: a zone that began at `start`. It is not among the open zones,
  *  takes details like them, and is written by ifg_zone_end_at, on the thread that calls it. It
  *  should lie inside or outside of the thread's other zones, not across their ends.
  *  ifg_zone_end_at also ends an ordinary zone of this thread, with a time that was read earlier. */
-IFG_API ifg_zone ifg_place_begin_at(uint32_t place, uint64_t start);
+IFG_API ifg_zone ifg_location_begin_at(uint32_t location, uint64_t start);
 IFG_API void ifg_zone_end_at(ifg_zone zone, uint64_t end);
 
-/** The same for what took place on another thread: a span of the place, with an id as for
+/** The same for what took place on another thread: a span of the location, with an id as for
  *  ifg_async_begin. */
-IFG_API void ifg_place_async(uint32_t place, uint64_t id, uint64_t start, uint64_t end);
+IFG_API void ifg_location_async(uint32_t location, uint64_t id, uint64_t start, uint64_t end);
 
 /** Says whether a source of events works here, and why (not): at most 1,024 bytes of reason. The
  *  last word about a name counts. */
@@ -315,7 +315,7 @@ static inline uint64_t ifg_ticks(void)
 {
     return 0;
 }
-static inline uint32_t ifg_place_create(const ifg_place_options *options)
+static inline uint32_t ifg_location_create(const ifg_location_options *options)
 {
     (void)options;
     return 0;

@@ -80,22 +80,22 @@ static bool is_slice_kind(enum trace_location_kind kind)
            kind == TRACE_LOCATION_STAGE;
 }
 
-static struct diff_row row_of_place(const struct comparing *comparing, int side, size_t index)
+static struct diff_row row_of_location(const struct comparing *comparing, int side, size_t index)
 {
     const struct timeline *timeline = comparing->timelines[side];
-    const struct timeline_place *place = &timeline->places[index];
+    const struct timeline_location *location = &timeline->locations[index];
     struct diff_row row = {
-        .kind = place->kind,
-        .category = place->category,
-        .name = place->name,
-        .model = place->model != TIMELINE_NONE ? comparing->names[side][place->model] : "",
+        .kind = location->kind,
+        .category = location->category,
+        .name = location->name,
+        .model = location->model != TIMELINE_NONE ? comparing->names[side][location->model] : "",
         .function = "",
     };
 
-    if (place->kind == TRACE_LOCATION_ML)
-        row.function = place->function_index != TIMELINE_NONE
-                           ? timeline->functions[place->function_index].name
-                           : place->function;
+    if (location->kind == TRACE_LOCATION_ML)
+        row.function = location->function_index != TIMELINE_NONE
+                           ? timeline->functions[location->function_index].name
+                           : location->function;
     return row;
 }
 
@@ -115,19 +115,19 @@ static bool name_models(struct comparing *comparing)
 static bool make_rows(struct comparing *comparing)
 {
     struct diff *diff = comparing->diff;
-    size_t places =
-        comparing->timelines[DIFF_A]->place_count + comparing->timelines[DIFF_B]->place_count;
+    size_t locations =
+        comparing->timelines[DIFF_A]->location_count + comparing->timelines[DIFF_B]->location_count;
     size_t count = 0;
 
-    diff->rows = ifg_alloc(places, sizeof *diff->rows);
+    diff->rows = ifg_alloc(locations, sizeof *diff->rows);
     if (!diff->rows)
         return false;
     for (int side = 0; side < DIFF_SIDES; side++) {
         const struct timeline *timeline = comparing->timelines[side];
 
-        for (size_t i = 0; i < timeline->place_count; i++)
-            if (is_slice_kind(timeline->places[i].kind))
-                diff->rows[count++] = row_of_place(comparing, side, i);
+        for (size_t i = 0; i < timeline->location_count; i++)
+            if (is_slice_kind(timeline->locations[i].kind))
+                diff->rows[count++] = row_of_location(comparing, side, i);
     }
     qsort(diff->rows, count, sizeof *diff->rows, compare_identity);
     for (size_t i = 0; i < count; i++)
@@ -137,12 +137,12 @@ static bool make_rows(struct comparing *comparing)
     for (int side = 0; side < DIFF_SIDES; side++) {
         const struct timeline *timeline = comparing->timelines[side];
 
-        comparing->row_of[side] = ifg_alloc(timeline->place_count, sizeof(size_t));
+        comparing->row_of[side] = ifg_alloc(timeline->location_count, sizeof(size_t));
         comparing->blocks[side] = ifg_alloc(diff->row_count, sizeof *comparing->blocks[side]);
         if (!comparing->row_of[side] || !comparing->blocks[side])
             return false;
-        for (size_t i = 0; i < timeline->place_count; i++) {
-            struct diff_row key = row_of_place(comparing, side, i);
+        for (size_t i = 0; i < timeline->location_count; i++) {
+            struct diff_row key = row_of_location(comparing, side, i);
             const struct diff_row *found = is_slice_kind(key.kind)
                                                ? bsearch(&key, diff->rows, diff->row_count,
                                                          sizeof *diff->rows, compare_identity)
@@ -197,10 +197,10 @@ static void make_blocks(struct occurrence *occurrences, size_t count, uint64_t *
 
 static size_t row_of_slice(const struct comparing *comparing, int side, size_t slice)
 {
-    uint32_t place = comparing->timelines[side]->place[slice];
+    uint32_t location = comparing->timelines[side]->location[slice];
 
-    return place < comparing->timelines[side]->place_count ? comparing->row_of[side][place]
-                                                           : SIZE_MAX;
+    return location < comparing->timelines[side]->location_count ? comparing->row_of[side][location]
+                                                                 : SIZE_MAX;
 }
 
 /* Counts the slices of each row; *out_begins[row] is where the row begins if they lie row by row.

@@ -12,7 +12,7 @@
 #include "tap.h"
 #include "trace/writer.h"
 
-#define PLACES 12
+#define LOCATIONS 12
 
 struct made {
     char path[64];
@@ -49,7 +49,7 @@ static void make(struct made *made, size_t rounds, double base_ns, double factor
     trace_writer_clock(writer, 0, TRACE_CLOCK_MONOTONIC, 1000000000u, "test");
     trace_writer_process(writer, &(struct trace_process){ .pid = 1, .program = "test" });
     trace_writer_thread(writer, 0, 0, 1, "main");
-    for (uint32_t i = 0; i < PLACES; i++) {
+    for (uint32_t i = 0; i < LOCATIONS; i++) {
         char name[16];
 
         snprintf(name, sizeof name, "p%u", i);
@@ -62,7 +62,7 @@ static void make(struct made *made, size_t rounds, double base_ns, double factor
     REQUIRE(stream != NULL);
     for (size_t round = 0; round < rounds; round++) {
         drift = 0.99 * drift + 0.14 * drift_size * normal(); /* its own deviation is drift_size */
-        for (uint32_t i = 0; i < PLACES; i++) {
+        for (uint32_t i = 0; i < LOCATIONS; i++) {
             double ns = base_ns * exp(0.05 * normal() + drift) * (i == 0 ? factor : 1);
 
             if (uniform() < 0.01)
@@ -105,7 +105,7 @@ static size_t count_false(size_t runs, size_t rounds, double factor, double drif
         make(&a, rounds, 20000, 1, drift);
         make(&b, rounds, 20000, factor, drift);
         REQUIRE_INT(diff_create(a.timeline, b.timeline, DIFF_THRESHOLD, &diff, NULL), IFG_OK);
-        CHECK_UINT(diff->row_count, PLACES);
+        CHECK_UINT(diff->row_count, LOCATIONS);
         for (size_t i = 0; i < diff->row_count; i++) {
             const struct diff_row *row = &diff->rows[i];
             bool is_target = strcmp(row->name, "p0") == 0;
@@ -130,7 +130,7 @@ static void nothing_changed(void)
 
     random_state = 1;
     wrong = count_false(40, 1000, 1, 0.03, &found);
-    tap_diag("no change, drift of 3 %%: %zu of %d places called changed", wrong, 40 * PLACES);
+    tap_diag("no change, drift of 3 %%: %zu of %d places called changed", wrong, 40 * LOCATIONS);
     CHECK(wrong <= 4);
 }
 
@@ -144,7 +144,7 @@ static void something_changed(void)
         size_t wrong = count_false(20, 1000, factors[i], 0.01, &found);
 
         tap_diag("%+.0f %%: found in %zu of 20, wrong elsewhere %zu of %d", 100 * (factors[i] - 1),
-                 found, wrong, 20 * (PLACES - 1));
+                 found, wrong, 20 * (LOCATIONS - 1));
         CHECK_UINT(wrong, 0);
         if (factors[i] > 1.2)
             CHECK_UINT(found, 20);

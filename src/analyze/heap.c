@@ -307,8 +307,8 @@ static struct entry entry_for(struct building *building, enum table table,
                               const struct timeline_heap_allocation *item)
 {
     const struct timeline *timeline = building->timeline;
-    const struct timeline_place *ml =
-        item->ml < timeline->place_count ? &timeline->places[item->ml] : NULL;
+    const struct timeline_location *ml =
+        item->ml < timeline->location_count ? &timeline->locations[item->ml] : NULL;
     struct entry entry = { .row = {
                                .name = "", .module = "", .under = "", .model = TIMELINE_NONE } };
     uint32_t site;
@@ -330,13 +330,13 @@ static struct entry entry_for(struct building *building, enum table table,
         }
         break;
     case TABLE_OPERATORS:
-        if (item->op < timeline->place_count) {
+        if (item->op < timeline->location_count) {
             entry.key = (uint64_t)item->op + 1;
-            entry.row.model = timeline->places[item->op].model;
+            entry.row.model = timeline->locations[item->op].model;
             entry.row.name = item->slice != SIZE_MAX && item->slice < timeline->slice_count &&
-                                     timeline->place[item->slice] == item->op
+                                     timeline->location[item->slice] == item->op
                                  ? timeline_slice_name(timeline, item->slice)
-                                 : timeline->places[item->op].name;
+                                 : timeline->locations[item->op].name;
         }
         break;
     case TABLE_THREADS:
@@ -462,8 +462,8 @@ static bool add_churn(struct building *building, uint32_t index)
     for (size_t i = 0; churn.inferences && i < allocations->count; i++) {
         const struct timeline_heap_allocation *item = &allocations->items[i];
 
-        if (item->ml >= timeline->place_count || timeline->places[item->ml].model != index ||
-            timeline->places[item->ml].category != TRACE_CATEGORY_INFERENCE)
+        if (item->ml >= timeline->location_count || timeline->locations[item->ml].model != index ||
+            timeline->locations[item->ml].category != TRACE_CATEGORY_INFERENCE)
             continue;
         while (at + 1 < count && runs[at + 1].start_ns <= item->ns)
             at++;

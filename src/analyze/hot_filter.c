@@ -21,24 +21,24 @@ static bool choose_threads(struct hot_wanted *wanted, const struct timeline_prof
     return wanted->threads != NULL;
 }
 
-static bool choose_places(struct hot_wanted *wanted, const struct hot_filter *filter)
+static bool choose_locations(struct hot_wanted *wanted, const struct hot_filter *filter)
 {
     const struct timeline *timeline = wanted->timeline;
 
-    wanted->ml = ifg_alloc(timeline->place_count + 1, sizeof *wanted->ml);
-    wanted->op = ifg_alloc(timeline->place_count + 1, sizeof *wanted->op);
+    wanted->ml = ifg_alloc(timeline->location_count + 1, sizeof *wanted->ml);
+    wanted->op = ifg_alloc(timeline->location_count + 1, sizeof *wanted->op);
     if (!wanted->ml || !wanted->op)
         return false;
-    for (size_t i = 0; i < timeline->place_count; i++) {
-        const struct timeline_place *place = &timeline->places[i];
+    for (size_t i = 0; i < timeline->location_count; i++) {
+        const struct timeline_location *location = &timeline->locations[i];
         bool of_model =
-            (!filter->model_number || place->model == filter->model_number - 1) &&
+            (!filter->model_number || location->model == filter->model_number - 1) &&
             (!filter->model ||
-             (place->model < timeline->model_count &&
-              timeline_model_is_called(&timeline->models[place->model], filter->model)));
+             (location->model < timeline->model_count &&
+              timeline_model_is_called(&timeline->models[location->model], filter->model)));
 
-        wanted->ml[i] = of_model && (!filter->category || place->category == filter->category);
-        wanted->op[i] = filter->op ? strcmp(place->name, filter->op) == 0 : of_model;
+        wanted->ml[i] = of_model && (!filter->category || location->category == filter->category);
+        wanted->op[i] = filter->op ? strcmp(location->name, filter->op) == 0 : of_model;
     }
     return true;
 }
@@ -61,20 +61,20 @@ static bool add_span(struct hot_wanted *wanted, uint64_t start, uint64_t end, si
 static bool choose_spans(struct hot_wanted *wanted, const char *zone)
 {
     const struct timeline *timeline = wanted->timeline;
-    bool *named = ifg_alloc(timeline->place_count + 1, sizeof *named);
+    bool *named = ifg_alloc(timeline->location_count + 1, sizeof *named);
     bool good;
 
     wanted->first_span = ifg_alloc(timeline->thread_count + 1, sizeof *wanted->first_span);
     good = named && wanted->first_span;
-    for (size_t i = 0; good && i < timeline->place_count; i++)
-        named[i] = strcmp(timeline->places[i].name, zone) == 0;
+    for (size_t i = 0; good && i < timeline->location_count; i++)
+        named[i] = strcmp(timeline->locations[i].name, zone) == 0;
     for (size_t t = 0; good && t < timeline->thread_count; t++) {
         const struct timeline_thread *thread = &timeline->threads[t];
         size_t end = thread->first_slice + thread->slice_count;
 
         wanted->first_span[t] = wanted->span_count;
         for (size_t i = thread->first_slice; good && i < end; i++)
-            if (named[timeline->place[i]])
+            if (named[timeline->location[i]])
                 good = add_span(wanted, timeline->start_ns[i], timeline_end_ns(timeline, i),
                                 wanted->first_span[t]);
     }
@@ -96,7 +96,7 @@ bool hot_wanted_init(struct hot_wanted *wanted, const struct timeline *timeline,
     if (filter->thread && !choose_threads(wanted, profile, filter->thread))
         return false;
     if ((filter->model || filter->model_number || filter->op || filter->category) &&
-        !choose_places(wanted, filter))
+        !choose_locations(wanted, filter))
         return false;
     return !filter->zone || choose_spans(wanted, filter->zone);
 }

@@ -16,8 +16,8 @@ struct hot_wanted {
     uint64_t from_ns;
     uint64_t to_ns;
     bool *threads; /* of the profile */
-    bool *ml;      /* by place */
-    bool *op;      /* by place */
+    bool *ml;      /* by location */
+    bool *op;      /* by location */
     bool by_op;
     struct hot_span *spans; /* thread by thread */
     size_t span_count;

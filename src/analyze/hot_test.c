@@ -58,7 +58,7 @@ static void the_join(void)
         CHECK((sample->op != TIMELINE_NONE) == (i % 10 < 5));
         CHECK((sample->slice != SIZE_MAX) == inside);
         if (inside)
-            CHECK_STR(trace.timeline->places[trace.timeline->place[sample->slice]].name,
+            CHECK_STR(trace.timeline->locations[trace.timeline->location[sample->slice]].name,
                       i % 10 < 5 ? "Conv" : "inference");
     }
     CHECK_UINT(joins[TIMELINE_JOIN_OWN], 40);

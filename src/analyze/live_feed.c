@@ -13,15 +13,15 @@
 #include "trace/follow.h"
 #include "trace/keys.h"
 
-#define NS_PER_S        UINT64_C(1000000000)
-#define BLOCKS_AT_ONCE  64
-#define PLACES_CACHED   4096u
-#define SILENT_AFTER_NS (3 * NS_PER_S)
-#define LOOK_AFTER_NS   NS_PER_S       /* whether the recorder is still there */
-#define AHEAD_NS        (5 * NS_PER_S) /* later than that is no time of this recording */
+#define NS_PER_S         UINT64_C(1000000000)
+#define BLOCKS_AT_ONCE   64
+#define LOCATIONS_CACHED 4096u
+#define SILENT_AFTER_NS  (3 * NS_PER_S)
+#define LOOK_AFTER_NS    NS_PER_S       /* whether the recorder is still there */
+#define AHEAD_NS         (5 * NS_PER_S) /* later than that is no time of this recording */
 
 /* What a place is to a gauge, so that it need not be looked up for each zone. */
-struct cached_place {
+struct cached_location {
     uint32_t process;
     uint32_t id;
     bool known;
@@ -32,7 +32,7 @@ struct cached_place {
 
 struct live_feed_own {
     struct trace_follow *follow;
-    struct cached_place places[PLACES_CACHED];
+    struct cached_location locations[LOCATIONS_CACHED];
     struct live_spans spans;
     uint64_t *dropped; /* by thread */
     size_t dropped_count;
@@ -115,7 +115,7 @@ static enum ifg_status restart(struct live_feed *feed, struct ifg_error *err)
     feed->dropped = 0;
     feed->damaged = 0;
     memset(&feed->info, 0, sizeof feed->info);
-    memset(feed->own->places, 0, sizeof feed->own->places);
+    memset(feed->own->locations, 0, sizeof feed->own->locations);
     memset(&feed->own->spans, 0, sizeof feed->own->spans);
     for (size_t i = 0; i < feed->own->dropped_count; i++)
         feed->own->dropped[i] = 0;
@@ -168,7 +168,7 @@ static void take_definitions(struct live_feed *feed)
     struct live *live = feed->live;
     uint64_t losses = 0;
 
-    memset(feed->own->places, 0, sizeof feed->own->places);
+    memset(feed->own->locations, 0, sizeof feed->own->locations);
     set_text(feed, feed->info.program, sizeof feed->info.program,
              trace_find_fact(tables, TRACE_FACT_RECORD_PROGRAM));
     set_text(feed, feed->info.host, sizeof feed->info.host,
@@ -211,23 +211,24 @@ _Static_assert(LIVE_PREPARE_EP + 1 == (int)TRACE_CATEGORY_PREPARE_EP &&
                    LIVE_CATEGORIES + 1 == (int)TRACE_CATEGORIES,
                "one order of categories");
 
-static const struct cached_place *place_of(struct live_feed *feed, uint32_t process, uint32_t id)
+static const struct cached_location *location_of(struct live_feed *feed, uint32_t process,
+                                                 uint32_t id)
 {
-    struct cached_place *place =
-        &feed->own->places[(id * 2654435761u ^ process * 40503u) % PLACES_CACHED];
+    struct cached_location *location =
+        &feed->own->locations[(id * 2654435761u ^ process * 40503u) % LOCATIONS_CACHED];
     const struct trace_location *location;
 
-    if (place->known && place->process == process && place->id == id)
-        return place;
+    if (location->known && location->process == process && location->id == id)
+        return location;
     location = trace_find_location(trace_follow_tables(feed->own->follow), process, id);
-    *place = (struct cached_place){ .process = process, .id = id, .known = true };
+    *location = (struct cached_location){ .process = process, .id = id, .known = true };
     if (location && location->kind == TRACE_LOCATION_ML &&
         location->category != TRACE_CATEGORY_NONE) {
-        place->counts = true;
-        place->category = (enum live_category)(location->category - TRACE_CATEGORY_PREPARE_EP);
-        place->model = model_of(feed, process, location->model);
+        location->counts = true;
+        location->category = (enum live_category)(location->category - TRACE_CATEGORY_PREPARE_EP);
+        location->model = model_of(feed, process, location->model);
     }
-    return place;
+    return location;
 }
 
 /* ---- zones ---- */
@@ -269,7 +270,7 @@ static const char *innermost(struct live_feed *feed, uint32_t process,
     const struct trace_location *location;
     uint32_t last = zones->open_locations[zones->open_count - 1];
 
-    if (place_of(feed, process, last)->counts)
+    if (location_of(feed, process, last)->counts)
         return "";
     location = trace_find_location(trace_follow_tables(feed->own->follow), process, last);
     if (!location)
@@ -285,16 +286,17 @@ static void take_open(struct live_feed *feed, const struct trace_news *news, uin
     size_t count = 0;
 
     for (size_t i = 0; i < zones->open_count && count < LIVE_OPEN_MOST; i++) {
-        const struct cached_place *place = place_of(feed, process, zones->open_locations[i]);
+        const struct cached_location *location =
+            location_of(feed, process, zones->open_locations[i]);
         const struct trace_location *location;
 
-        if (!place->counts)
+        if (!location->counts)
             continue;
         location = trace_find_location(tables, process, zones->open_locations[i]);
         open[count] = (struct live_open){
             .thread = news->thread,
-            .category = place->category,
-            .model = place->model,
+            .category = location->category,
+            .model = location->model,
             .start_ns = trace_follow_ns(feed->own->follow, news->thread, zones->open_starts[i]),
         };
         snprintf(open[count].inside, sizeof open[count].inside, "%.95s",
@@ -315,11 +317,11 @@ static void find_first(struct live_feed *feed, const struct trace_news *news, ui
     uint64_t earliest = UINT64_MAX;
 
     for (size_t i = 0; i < zones->count; i++)
-        if (zones->starts[i] < earliest && place_of(feed, process, zones->locations[i])->counts)
+        if (zones->starts[i] < earliest && location_of(feed, process, zones->locations[i])->counts)
             earliest = zones->starts[i];
     for (size_t i = 0; i < zones->open_count; i++)
         if (zones->open_starts[i] < earliest &&
-            place_of(feed, process, zones->open_locations[i])->counts)
+            location_of(feed, process, zones->open_locations[i])->counts)
             earliest = zones->open_starts[i];
     if (earliest != UINT64_MAX)
         live_set_first(feed->live, trace_follow_ns(feed->own->follow, news->thread, earliest));
@@ -339,17 +341,17 @@ static enum ifg_status take_zones(struct live_feed *feed, const struct trace_new
     if (!feed->live->first_ns)
         find_first(feed, news, process);
     for (size_t i = 0; i < zones->count; i++) {
-        const struct cached_place *place = place_of(feed, process, zones->locations[i]);
+        const struct cached_location *location = location_of(feed, process, zones->locations[i]);
         struct live_event event;
 
-        if (!place->counts)
+        if (!location->counts)
             continue;
         event = (struct live_event){
             .start_ns = trace_follow_ns(feed->own->follow, news->thread, zones->starts[i]),
             .end_ns = trace_follow_ns(feed->own->follow, news->thread,
                                       zones->starts[i] + zones->durations[i]),
-            .category = place->category,
-            .model = place->model,
+            .category = location->category,
+            .model = location->model,
             .thread = news->thread,
             .zone = zones->first_zone + i,
         };
@@ -382,7 +384,7 @@ static void find_first_async(struct live_feed *feed, const struct trace_news *ne
         const struct trace_event *event = &news->events->events[i];
 
         if (event->kind == TRACE_EVENT_ASYNC_BEGIN && event->ticks < earliest &&
-            place_of(feed, process, event->reference)->counts)
+            location_of(feed, process, event->reference)->counts)
             earliest = event->ticks;
     }
     if (earliest != UINT64_MAX)
@@ -392,7 +394,7 @@ static void find_first_async(struct live_feed *feed, const struct trace_news *ne
 /* False: no memory. */
 static bool take_async(struct live_feed *feed, const struct live_span_end *end, bool is_begin)
 {
-    const struct cached_place *place = place_of(feed, end->process, end->place);
+    const struct cached_location *location = location_of(feed, end->process, end->location);
     struct live_spans *spans = &feed->own->spans;
     struct live_span_end other;
     bool complete =
@@ -405,8 +407,8 @@ static bool take_async(struct live_feed *feed, const struct live_span_end *end, 
     return live_add(feed->live, &(struct live_event){
                                     .start_ns = begin->ns,
                                     .end_ns = is_begin ? other.ns : end->ns,
-                                    .category = place->category,
-                                    .model = place->model,
+                                    .category = location->category,
+                                    .model = location->model,
                                     .thread = begin->thread,
                                     .zone = LIVE_NO_ZONE,
                                 });
@@ -425,11 +427,11 @@ static enum ifg_status take_asyncs(struct live_feed *feed, const struct trace_ne
         struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
         struct live_span_end end = {
             .process = process,
-            .place = event->reference,
+            .location = event->reference,
             .thread = news->thread,
         };
 
-        if (!is_async(event) || !place_of(feed, process, event->reference)->counts)
+        if (!is_async(event) || !location_of(feed, process, event->reference)->counts)
             continue;
         end.id = ifg_cursor_varint(&cursor);
         end.ns = trace_follow_ns(feed->own->follow, news->thread, event->ticks);
@@ -451,15 +453,15 @@ static void show_open_asyncs(struct live_feed *feed)
     feed->own->spans.changed = false;
     for (size_t i = 0; i < count; i++) {
         const struct live_span_end *begin = &begun->ends[i];
-        const struct cached_place *place = place_of(feed, begin->process, begin->place);
+        const struct cached_location *location = location_of(feed, begin->process, begin->location);
         const struct trace_location *location =
-            trace_find_location(tables, begin->process, begin->place);
+            trace_find_location(tables, begin->process, begin->location);
 
         know_thread(feed, begin->thread);
         open[i] = (struct live_open){
             .thread = begin->thread,
-            .category = place->category,
-            .model = place->model,
+            .category = location->category,
+            .model = location->model,
             .start_ns = begin->ns,
             .async = true,
         };

@@ -77,15 +77,15 @@ static void put_label(char *out, size_t size, const char *label, const char *dig
         snprintf(out, size, "%s", label);
 }
 
-struct live_series *live_find_series(struct live *live, uint32_t process, uint32_t place)
+struct live_series *live_find_series(struct live *live, uint32_t process, uint32_t location)
 {
     for (size_t i = 0; i < live->series_count; i++)
-        if (live->series[i]->process == process && live->series[i]->place == place)
+        if (live->series[i]->process == process && live->series[i]->location == location)
             return live->series[i];
     return NULL;
 }
 
-struct live_series *live_add_series(struct live *live, uint32_t process, uint32_t place,
+struct live_series *live_add_series(struct live *live, uint32_t process, uint32_t location,
                                     uint32_t pid, const char *name)
 {
     struct live_series *series;
@@ -101,7 +101,7 @@ struct live_series *live_add_series(struct live *live, uint32_t process, uint32_
     if (!series)
         return NULL;
     series->process = process;
-    series->place = place;
+    series->location = location;
     series->pid = pid;
     series->kind = known[i].kind;
     series->unit = known[i].unit;

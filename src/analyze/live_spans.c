@@ -6,7 +6,7 @@
 
 static bool is_same(const struct live_span_end *a, const struct live_span_end *b)
 {
-    return a->id == b->id && a->process == b->process && a->place == b->place;
+    return a->id == b->id && a->process == b->process && a->location == b->location;
 }
 
 static void take_out(struct live_span_ends *list, size_t at)

@@ -18,7 +18,7 @@ struct live_span_end {
     uint64_t ns;
     uint64_t id;
     uint32_t process;
-    uint32_t place;
+    uint32_t location;
     uint32_t thread;
 };
 

@@ -6,7 +6,7 @@
 
 static struct live_span_end at(uint64_t ns, uint64_t id)
 {
-    return (struct live_span_end){ .ns = ns, .id = id, .process = 1, .place = 7, .thread = 3 };
+    return (struct live_span_end){ .ns = ns, .id = id, .process = 1, .location = 7, .thread = 3 };
 }
 
 static bool begin(struct live_spans *spans, uint64_t ns, uint64_t id, uint64_t *out_ns)
@@ -77,15 +77,15 @@ static void others_have_the_same_id(void)
 {
     static struct live_spans spans;
     struct live_span_end other_process = at(150, 1);
-    struct live_span_end other_place = at(150, 1);
+    struct live_span_end other_location = at(150, 1);
     struct live_span_end other;
     uint64_t ns;
 
     other_process.process = 2;
-    other_place.place = 8;
+    other_location.location = 8;
     CHECK(!begin(&spans, 100, 1, &ns));
     CHECK(!live_spans_end(&spans, &other_process, &other));
-    CHECK(!live_spans_end(&spans, &other_place, &other));
+    CHECK(!live_spans_end(&spans, &other_location, &other));
     CHECK_UINT(spans.ended.count, 2);
     spans.changed = false;
     live_spans_forget(&spans, 2);

@@ -129,8 +129,8 @@ static bool add_models(struct building *building)
 static int by_process_and_name(const void *a, const void *b, void *user)
 {
     const struct timeline *timeline = user;
-    const struct timeline_place *left = &timeline->places[*(const uint32_t *)a];
-    const struct timeline_place *right = &timeline->places[*(const uint32_t *)b];
+    const struct timeline_location *left = &timeline->locations[*(const uint32_t *)a];
+    const struct timeline_location *right = &timeline->locations[*(const uint32_t *)b];
     uint32_t left_pid = pid_of(timeline, left->process),
              right_pid = pid_of(timeline, right->process);
 
@@ -145,16 +145,16 @@ static bool make_zone_phases(struct building *building, uint32_t *phase_of, uint
     const struct timeline *timeline = building->timeline;
     size_t count = 0;
 
-    for (size_t i = 0; i < timeline->place_count; i++) {
+    for (size_t i = 0; i < timeline->location_count; i++) {
         phase_of[i] = TIMELINE_NONE;
-        if (timeline->places[i].kind == TRACE_LOCATION_ZONE ||
-            timeline->places[i].kind == TRACE_LOCATION_STAGE)
+        if (timeline->locations[i].kind == TRACE_LOCATION_ZONE ||
+            timeline->locations[i].kind == TRACE_LOCATION_STAGE)
             order[count++] = (uint32_t)i;
     }
     qsort_r(order, count, sizeof *order, by_process_and_name, (void *)(uintptr_t)timeline);
     for (size_t i = 0; i < count; i++) {
-        const struct timeline_place *place = &timeline->places[order[i]];
-        uint32_t pid = pid_of(timeline, place->process);
+        const struct timeline_location *location = &timeline->locations[order[i]];
+        uint32_t pid = pid_of(timeline, location->process);
 
         if (!memory_line_of(&building->lines, pid))
             continue;
@@ -162,7 +162,7 @@ static bool make_zone_phases(struct building *building, uint32_t *phase_of, uint
              by_process_and_name(&order[i - 1], &order[i], (void *)(uintptr_t)timeline) != 0) &&
             !add_phase(building, &(struct memory_phase){ .pid = pid,
                                                          .model = TIMELINE_NONE,
-                                                         .name = place->name,
+                                                         .name = location->name,
                                                          .most_slice = SIZE_MAX }))
             return false;
         phase_of[order[i]] = (uint32_t)building->memory->phase_count - 1;
@@ -173,14 +173,14 @@ static bool make_zone_phases(struct building *building, uint32_t *phase_of, uint
 static bool add_zones(struct building *building)
 {
     const struct timeline *timeline = building->timeline;
-    uint32_t *phase_of = ifg_alloc(timeline->place_count + 1, sizeof *phase_of);
-    uint32_t *order = ifg_alloc(timeline->place_count + 1, sizeof *order);
+    uint32_t *phase_of = ifg_alloc(timeline->location_count + 1, sizeof *phase_of);
+    uint32_t *order = ifg_alloc(timeline->location_count + 1, sizeof *order);
     struct memory *memory = building->memory;
     bool good = phase_of && order && make_zone_phases(building, phase_of, order);
     size_t unfinished = 0, kept = 0;
 
     for (size_t i = 0; good && i < timeline->slice_count; i++) {
-        uint32_t at = phase_of[timeline->place[i]];
+        uint32_t at = phase_of[timeline->location[i]];
 
         while (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] < i)
             unfinished++;
@@ -269,7 +269,7 @@ static void find_slices(const struct building *building, uint32_t pid, const str
         if (pid_of(timeline, thread->process) != pid)
             continue;
         for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-            enum trace_location_kind kind = timeline->places[timeline->place[i]].kind;
+            enum trace_location_kind kind = timeline->locations[timeline->location[i]].kind;
             uint64_t covered;
 
             if (timeline->start_ns[i] > window->to_ns)

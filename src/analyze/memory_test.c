@@ -50,9 +50,9 @@ static const struct memory_phase *find(const struct memory *memory, const char *
 static uint32_t begin(struct rules_test *test)
 {
     uint32_t model = rules_begin(test, "det");
-    uint32_t conv = ml_trace_place(&test->trace, TRACE_LOCATION_OP, model, "Conv", "");
+    uint32_t conv = ml_trace_location(&test->trace, TRACE_LOCATION_OP, model, "Conv", "");
     uint32_t run = ml_trace_category(&test->trace, model, TRACE_CATEGORY_INFERENCE);
-    uint32_t zone = ml_trace_place(&test->trace, TRACE_LOCATION_ZONE, 0, "resize", "");
+    uint32_t zone = ml_trace_location(&test->trace, TRACE_LOCATION_ZONE, 0, "resize", "");
 
     ml_trace_event(&test->trace, 0, model, TRACE_CATEGORY_LOAD, 100 * ML_MS);
     for (int i = 0; i < 3; i++) {

@@ -21,7 +21,7 @@ struct gathering {
     const struct timeline *timeline;
     uint32_t model;
     struct operator_use *use;
-    struct operator_node *by_place;
+    struct operator_node *by_location;
     size_t *inference; /* by depth: the inference of this model around, or NO_SLICE */
     uint32_t *around;  /* by depth: place + 1 of the nearest operator of this model, or 0 */
 };
@@ -38,23 +38,23 @@ static const char *text_of(const struct timeline *timeline, size_t slice, const 
 static void take_operator(struct gathering *gathering, size_t slice, uint32_t around)
 {
     const struct timeline *timeline = gathering->timeline;
-    uint32_t number = timeline->place[slice];
-    struct operator_node *node = &gathering->by_place[number];
+    uint32_t number = timeline->location[slice];
+    struct operator_node *node = &gathering->by_location[number];
     uint64_t duration = timeline_duration_ns(timeline, slice);
 
     if (!node->count) {
-        const char *type = timeline->places[number].function;
+        const char *type = timeline->locations[number].function;
 
-        node->name = timeline->places[number].name;
+        node->name = timeline->locations[number].name;
         node->type = *type ? type : text_of(timeline, slice, TRACE_KEY_OP_NAME);
         node->provider = text_of(timeline, slice, TRACE_KEY_PROVIDER);
-        node->place = number;
+        node->location = number;
     }
     node->count++;
     node->total_ns += duration;
     node->self_ns += duration;
     if (around) {
-        struct operator_node *outer = &gathering->by_place[around - 1];
+        struct operator_node *outer = &gathering->by_location[around - 1];
 
         outer->self_ns -= duration < outer->self_ns ? duration : outer->self_ns;
     }
@@ -67,20 +67,20 @@ static void take_thread(struct gathering *gathering, const struct timeline_threa
     size_t deep = 0;           /* so many entries of the arrays are those of open slices */
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        const struct timeline_place *place = &timeline->places[timeline->place[i]];
+        const struct timeline_location *location = &timeline->locations[timeline->location[i]];
         size_t depth = timeline->depth[i];
         size_t outer = depth < deep ? depth : deep;
         size_t inference = outer ? gathering->inference[outer - 1] : NO_SLICE;
         uint32_t around = outer ? gathering->around[outer - 1] : 0;
 
-        if (place->kind == TRACE_LOCATION_ML && place->category == TRACE_CATEGORY_INFERENCE) {
-            inference = place->model == gathering->model ? i : NO_SLICE;
+        if (location->kind == TRACE_LOCATION_ML && location->category == TRACE_CATEGORY_INFERENCE) {
+            inference = location->model == gathering->model ? i : NO_SLICE;
             around = 0;
-        } else if (place->kind == TRACE_LOCATION_OP && !timeline_is_unfinished(timeline, i) &&
-                   (place->model == gathering->model ||
-                    (place->model == TIMELINE_NONE && inference != NO_SLICE))) {
+        } else if (location->kind == TRACE_LOCATION_OP && !timeline_is_unfinished(timeline, i) &&
+                   (location->model == gathering->model ||
+                    (location->model == TIMELINE_NONE && inference != NO_SLICE))) {
             take_operator(gathering, i, around);
-            around = timeline->place[i] + 1;
+            around = timeline->location[i] + 1;
             if (inference != NO_SLICE && inference != counted)
                 gathering->use->runs++;
             counted = inference != NO_SLICE ? inference : counted;
@@ -108,7 +108,7 @@ static int by_key(const void *a, const void *b)
     const struct operator_node *right = b;
     int order = compare_nodes(left, right);
 
-    return order ? order : left->place < right->place ? -1 : left->place > right->place;
+    return order ? order : left->location < right->location ? -1 : left->location > right->location;
 }
 
 static int longest_node(const void *a, const void *b)
@@ -145,9 +145,9 @@ static void merge_nodes(struct gathering *gathering)
 {
     struct operator_use *use = gathering->use;
 
-    for (size_t p = 0; p < gathering->timeline->place_count; p++)
-        if (gathering->by_place[p].count)
-            use->nodes[use->node_count++] = gathering->by_place[p];
+    for (size_t p = 0; p < gathering->timeline->location_count; p++)
+        if (gathering->by_location[p].count)
+            use->nodes[use->node_count++] = gathering->by_location[p];
     if (use->node_count)
         qsort(use->nodes, use->node_count, sizeof *use->nodes, by_key);
     for (size_t i = 0, count = use->node_count; i < count; i++) {
@@ -209,14 +209,14 @@ enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t mo
 
     *out_use = NULL;
     gathering.use = use;
-    gathering.by_place = ifg_alloc(timeline->place_count + 1, sizeof *gathering.by_place);
+    gathering.by_location = ifg_alloc(timeline->location_count + 1, sizeof *gathering.by_location);
     gathering.inference = ifg_alloc(DEPTH_MAX + 1, sizeof *gathering.inference);
     gathering.around = ifg_alloc(DEPTH_MAX + 1, sizeof *gathering.around);
-    good = use && gathering.by_place && gathering.inference && gathering.around;
+    good = use && gathering.by_location && gathering.inference && gathering.around;
     for (size_t t = 0; good && t < timeline->thread_count; t++)
         take_thread(&gathering, &timeline->threads[t]);
-    for (size_t p = 0; good && p < timeline->place_count; p++)
-        kinds += gathering.by_place[p].count > 0;
+    for (size_t p = 0; good && p < timeline->location_count; p++)
+        kinds += gathering.by_location[p].count > 0;
     if (good) {
         use->nodes = ifg_alloc(kinds + 1, sizeof *use->nodes);
         use->types = ifg_alloc(kinds + 1, sizeof *use->types);
@@ -226,7 +226,7 @@ enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t mo
         merge_nodes(&gathering);
         sum_types(use);
     }
-    ifg_free(gathering.by_place);
+    ifg_free(gathering.by_location);
     ifg_free(gathering.inference);
     ifg_free(gathering.around);
     if (!good) {

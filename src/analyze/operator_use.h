@@ -20,7 +20,7 @@ struct operator_node {
     const char *name;
     const char *type;
     const char *provider; /* as the runtime says it: "CPUExecutionProvider" */
-    uint32_t place;       /* the first one of this name, type and provider */
+    uint32_t location;    /* the first one of this name, type and provider */
     uint64_t count;       /* executions */
     uint64_t total_ns;
     uint64_t self_ns;

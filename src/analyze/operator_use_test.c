@@ -9,10 +9,10 @@
 #include "profile_trace.h"
 #include "tap.h"
 
-static void op(struct ml_trace *trace, uint32_t place, uint64_t ns, const char *type,
+static void op(struct ml_trace *trace, uint32_t location, uint64_t ns, const char *type,
                const char *provider)
 {
-    struct ml_trace_open open = ml_trace_enter(trace, 0, place);
+    struct ml_trace_open open = ml_trace_enter(trace, 0, location);
 
     ml_trace_text(trace, 0, open, "op_name", type);
     ml_trace_text(trace, 0, open, "provider", provider);
@@ -26,11 +26,11 @@ static void write_model(struct ml_trace *trace)
     uint32_t model = ml_trace_model(trace, &(struct ml_trace_model){ .name = "ocr" });
     uint32_t other = ml_trace_model(trace, &(struct ml_trace_model){ .name = "other" });
     uint32_t run = ml_trace_category(trace, model, TRACE_CATEGORY_INFERENCE);
-    uint32_t conv = ml_trace_place(trace, TRACE_LOCATION_OP, model, "conv_1", "");
-    uint32_t far = ml_trace_place(trace, TRACE_LOCATION_OP, model, "conv_2", "");
-    uint32_t test = ml_trace_place(trace, TRACE_LOCATION_OP, model, "if_1", "");
-    uint32_t add = ml_trace_place(trace, TRACE_LOCATION_OP, model, "add_1", "Add");
-    uint32_t foreign = ml_trace_place(trace, TRACE_LOCATION_OP, other, "conv_1", "");
+    uint32_t conv = ml_trace_location(trace, TRACE_LOCATION_OP, model, "conv_1", "");
+    uint32_t far = ml_trace_location(trace, TRACE_LOCATION_OP, model, "conv_2", "");
+    uint32_t test = ml_trace_location(trace, TRACE_LOCATION_OP, model, "if_1", "");
+    uint32_t add = ml_trace_location(trace, TRACE_LOCATION_OP, model, "add_1", "Add");
+    uint32_t foreign = ml_trace_location(trace, TRACE_LOCATION_OP, other, "conv_1", "");
 
     for (int i = 0; i < 2; i++) {
         struct ml_trace_open inference = ml_trace_enter(trace, 0, run);

@@ -17,14 +17,14 @@ void perturbed_fini(struct perturbed *perturbed)
 
 static bool is_inference(const struct timeline *timeline, size_t slice)
 {
-    const struct timeline_place *place = &timeline->places[timeline->place[slice]];
+    const struct timeline_location *location = &timeline->locations[timeline->location[slice]];
 
-    return place->kind == TRACE_LOCATION_ML && place->category == TRACE_CATEGORY_INFERENCE;
+    return location->kind == TRACE_LOCATION_ML && location->category == TRACE_CATEGORY_INFERENCE;
 }
 
 static bool is_operator(const struct timeline *timeline, size_t slice)
 {
-    return timeline->places[timeline->place[slice]].kind == TRACE_LOCATION_OP;
+    return timeline->locations[timeline->location[slice]].kind == TRACE_LOCATION_OP;
 }
 
 static bool says_ops(const struct timeline_attribute *attribute)

@@ -17,9 +17,9 @@ static void make(struct ml_trace *trace, unsigned every)
 
     ml_trace_begin(trace, NULL);
     model = ml_trace_model(trace, &(struct ml_trace_model){ .name = "ocr" });
-    frame = ml_trace_place(trace, TRACE_LOCATION_ZONE, 0, "frame", "main");
-    step = ml_trace_place(trace, TRACE_LOCATION_ZONE, 0, "step", "main");
-    op = ml_trace_place(trace, TRACE_LOCATION_OP, model, "conv_1", "Conv");
+    frame = ml_trace_location(trace, TRACE_LOCATION_ZONE, 0, "frame", "main");
+    step = ml_trace_location(trace, TRACE_LOCATION_ZONE, 0, "step", "main");
+    op = ml_trace_location(trace, TRACE_LOCATION_OP, model, "conv_1", "Conv");
     for (unsigned i = 0; i < 400; i++) {
         bool with_ops = every && i % every == 0;
         struct ml_trace_open around = ml_trace_enter(trace, 0, frame);
@@ -61,10 +61,11 @@ static void they_are_marked(void)
     CHECK_UINT(perturbed.inferences, 400);
     CHECK_UINT(perturbed.with_ops, 100);
     for (size_t i = 0; i < trace.timeline->slice_count; i++) {
-        const struct timeline_place *place = &trace.timeline->places[trace.timeline->place[i]];
+        const struct timeline_location *location =
+            &trace.timeline->locations[trace.timeline->location[i]];
 
         marked += perturbed.marks[i];
-        CHECK(place->kind != TRACE_LOCATION_OP || !perturbed.marks[i]);
+        CHECK(location->kind != TRACE_LOCATION_OP || !perturbed.marks[i]);
     }
     CHECK_UINT(marked, 300); /* the inference, the frame around it, the step in it */
     perturbed_fini(&perturbed);

@@ -109,9 +109,9 @@ static void operators(void)
 
     ml_trace_begin(&trace, NULL);
     model = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "ocr" });
-    outer = ml_trace_place(&trace, TRACE_LOCATION_OP, model, "if_1", "If");
-    conv = ml_trace_place(&trace, TRACE_LOCATION_OP, model, "conv_1", "Conv");
-    add = ml_trace_place(&trace, TRACE_LOCATION_OP, 0, "add_1", ""); /* of whatever runs */
+    outer = ml_trace_location(&trace, TRACE_LOCATION_OP, model, "if_1", "If");
+    conv = ml_trace_location(&trace, TRACE_LOCATION_OP, model, "conv_1", "Conv");
+    add = ml_trace_location(&trace, TRACE_LOCATION_OP, 0, "add_1", ""); /* of whatever runs */
     for (int i = 0; i < 4; i++) {
         run = ml_trace_enter(&trace, 0, ml_trace_category(&trace, model, TRACE_CATEGORY_INFERENCE));
         around = ml_trace_enter(&trace, 0, outer);
@@ -363,11 +363,11 @@ static void random_traces(void)
         REQUIRE(sample_trace_init(&sample, seed, 400));
         REQUIRE(report_create(sample.timeline, &report, NULL) == IFG_OK);
         for (size_t i = 0; i < sample.timeline->slice_count; i++) {
-            const struct timeline_place *place =
-                &sample.timeline->places[sample.timeline->place[i]];
+            const struct timeline_location *location =
+                &sample.timeline->locations[sample.timeline->location[i]];
 
             expected +=
-                place->kind == TRACE_LOCATION_ML && !timeline_is_unfinished(sample.timeline, i);
+                location->kind == TRACE_LOCATION_ML && !timeline_is_unfinished(sample.timeline, i);
         }
         for (size_t f = 0; f < report->input->function_count; f++) {
             for (int c = 1; c < TRACE_CATEGORIES; c++) {

@@ -23,15 +23,15 @@ static bool is_resource(const struct timeline *timeline, const struct timeline_c
 /* Each place is a series; a process that replaced itself has several of one name. */
 static enum ifg_status gather(const struct timeline *timeline, struct resources *out)
 {
-    size_t *next = ifg_alloc(timeline->place_count + 1, sizeof *next);
+    size_t *next = ifg_alloc(timeline->location_count + 1, sizeof *next);
     size_t at = 0, total = 0;
 
     for (size_t i = 0; next && i < timeline->counter_count; i++)
         if (is_resource(timeline, &timeline->counters[i])) {
-            next[timeline->counters[i].place]++;
+            next[timeline->counters[i].location]++;
             total++;
         }
-    for (size_t i = 0; next && i < timeline->place_count; i++)
+    for (size_t i = 0; next && i < timeline->location_count; i++)
         out->series_count += next[i] > 0;
     out->series = ifg_alloc(out->series_count, sizeof *out->series);
     out->points = ifg_alloc(total, sizeof *out->points);
@@ -40,18 +40,18 @@ static enum ifg_status gather(const struct timeline *timeline, struct resources 
         return IFG_NO_MEMORY;
     }
     out->series_count = 0;
-    for (size_t i = 0; i < timeline->place_count; i++) {
+    for (size_t i = 0; i < timeline->location_count; i++) {
         size_t count = next[i];
-        const struct timeline_place *place = &timeline->places[i];
+        const struct timeline_location *location = &timeline->locations[i];
 
         next[i] = at;
         if (count)
             out->series[out->series_count++] = (struct resource_series){
-                .process = place->process,
-                .pid = place->process < timeline->process_count
-                           ? timeline->processes[place->process].pid
+                .process = location->process,
+                .pid = location->process < timeline->process_count
+                           ? timeline->processes[location->process].pid
                            : 0,
-                .name = place->name,
+                .name = location->name,
                 .points = out->points + at,
                 .count = count,
             };
@@ -61,7 +61,7 @@ static enum ifg_status gather(const struct timeline *timeline, struct resources 
         const struct timeline_counter *counter = &timeline->counters[i];
 
         if (is_resource(timeline, counter))
-            out->points[next[counter->place]++] =
+            out->points[next[counter->location]++] =
                 (struct resource_point){ counter->ns, counter->value };
     }
     ifg_free(next);

@@ -47,7 +47,7 @@ struct group_rest {
     size_t value_count;
     uint64_t *cell_bits; /* one bit per wanted cell, or NULL */
     uint64_t unfinished;
-    uint32_t first_place;
+    uint32_t first_location;
     uint32_t thread;
 };
 
@@ -57,7 +57,7 @@ struct gathering {
     const struct stats_options *options;
     uint64_t from_ns;
     uint64_t to_ns;
-    uint32_t *group_of_place;
+    uint32_t *group_of_location;
     bool *thread_wanted;
     struct group *groups;
     struct group_rest *rest;
@@ -83,10 +83,11 @@ static double between(uint64_t low, uint64_t high, double part)
 
 /* ---- groups ---- */
 
-static bool place_counts(const struct gathering *gathering, const struct timeline_place *place)
+static bool location_counts(const struct gathering *gathering,
+                            const struct timeline_location *location)
 {
     const struct stats_filter *filter = &gathering->options->filter;
-    bool ml = place->kind == TRACE_LOCATION_ML;
+    bool ml = location->kind == TRACE_LOCATION_ML;
 
     switch (gathering->options->by) {
     case STATS_BY_MODEL:
@@ -96,7 +97,7 @@ static bool place_counts(const struct gathering *gathering, const struct timelin
             return false;
         break;
     case STATS_BY_OP:
-        if (place->kind != TRACE_LOCATION_OP)
+        if (location->kind != TRACE_LOCATION_OP)
             return false;
         break;
     case STATS_BY_ZONE:
@@ -104,20 +105,21 @@ static bool place_counts(const struct gathering *gathering, const struct timelin
         break;
     }
     if (filter->model &&
-        (place->model == TIMELINE_NONE ||
-         !timeline_model_is_called(&gathering->timeline->models[place->model], filter->model)))
+        (location->model == TIMELINE_NONE ||
+         !timeline_model_is_called(&gathering->timeline->models[location->model], filter->model)))
         return false;
-    return !filter->name_matches || filter->name_matches(place->name, filter->user);
+    return !filter->name_matches || filter->name_matches(location->name, filter->user);
 }
 
-static const char *model_name(const struct timeline *timeline, const struct timeline_place *place)
+static const char *model_name(const struct timeline *timeline,
+                              const struct timeline_location *location)
 {
-    return place->model == TIMELINE_NONE ? "" : timeline->models[place->model].name;
+    return location->model == TIMELINE_NONE ? "" : timeline->models[location->model].name;
 }
 
 /* What makes two places one group; the same in two processes is the same for people. */
-static int compare_keys(const struct gathering *gathering, const struct timeline_place *a,
-                        const struct timeline_place *b)
+static int compare_keys(const struct gathering *gathering, const struct timeline_location *a,
+                        const struct timeline_location *b)
 {
     const struct timeline *timeline = gathering->timeline;
     int order = 0;
@@ -148,44 +150,45 @@ static int compare_keys(const struct gathering *gathering, const struct timeline
 static int by_key(const void *a, const void *b, void *user)
 {
     const struct gathering *gathering = user;
-    const struct timeline_place *places = gathering->timeline->places;
+    const struct timeline_location *locations = gathering->timeline->locations;
 
-    return compare_keys(gathering, &places[*(const uint32_t *)a], &places[*(const uint32_t *)b]);
+    return compare_keys(gathering, &locations[*(const uint32_t *)a],
+                        &locations[*(const uint32_t *)b]);
 }
 
-static enum ifg_status group_places(struct gathering *gathering)
+static enum ifg_status group_locations(struct gathering *gathering)
 {
     const struct timeline *timeline = gathering->timeline;
-    uint32_t *order = ifg_alloc(timeline->place_count, sizeof *order);
+    uint32_t *order = ifg_alloc(timeline->location_count, sizeof *order);
     size_t used = 0;
 
-    gathering->group_of_place = ifg_alloc(timeline->place_count, sizeof(uint32_t));
-    if (!order || !gathering->group_of_place) {
+    gathering->group_of_location = ifg_alloc(timeline->location_count, sizeof(uint32_t));
+    if (!order || !gathering->group_of_location) {
         ifg_free(order);
         return IFG_NO_MEMORY;
     }
-    for (uint32_t i = 0; i < timeline->place_count; i++) {
-        gathering->group_of_place[i] = NO_GROUP;
-        if (place_counts(gathering, &timeline->places[i]))
+    for (uint32_t i = 0; i < timeline->location_count; i++) {
+        gathering->group_of_location[i] = NO_GROUP;
+        if (location_counts(gathering, &timeline->locations[i]))
             order[used++] = i;
     }
     if (gathering->by_thread) {
         for (size_t i = 0; i < used; i++)
-            gathering->group_of_place[order[i]] = 0; /* wanted; the thread decides which group */
+            gathering->group_of_location[order[i]] = 0; /* wanted; the thread decides which group */
         gathering->group_count = timeline->thread_count;
     } else {
         qsort_r(order, used, sizeof *order, by_key, gathering);
         for (size_t i = 0; i < used; i++) {
             if (!i || by_key(&order[i - 1], &order[i], gathering) != 0)
                 gathering->group_count++;
-            gathering->group_of_place[order[i]] = (uint32_t)gathering->group_count - 1;
+            gathering->group_of_location[order[i]] = (uint32_t)gathering->group_count - 1;
         }
     }
     gathering->groups = ifg_alloc(gathering->group_count, sizeof *gathering->groups);
     gathering->rest = ifg_alloc(gathering->group_count, sizeof *gathering->rest);
     if (gathering->rest && !gathering->by_thread)
         for (size_t i = used; i-- > 0;)
-            gathering->rest[gathering->group_of_place[order[i]]].first_place = order[i];
+            gathering->rest[gathering->group_of_location[order[i]]].first_location = order[i];
     ifg_free(order);
     return gathering->groups && gathering->rest ? IFG_OK : IFG_NO_MEMORY;
 }
@@ -238,8 +241,8 @@ static void range_of(const struct gathering *gathering, const struct timeline_th
 /* What the loops over slices read, in variables of their own: the compiler cannot know that
  * counting does not change the pointers. */
 struct columns {
-    const uint32_t *group_of_place;
-    const uint32_t *place;
+    const uint32_t *group_of_location;
+    const uint32_t *location;
     const uint32_t *duration_ns;
     const uint16_t *depth;
     uint32_t thread_group; /* by thread: the group of outermost slices; else NO_GROUP */
@@ -250,8 +253,8 @@ static struct columns columns_of(const struct gathering *gathering, uint32_t thr
 {
     const struct timeline *timeline = gathering->timeline;
 
-    return (struct columns){ gathering->group_of_place,
-                             timeline->place,
+    return (struct columns){ gathering->group_of_location,
+                             timeline->location,
                              timeline->duration_ns,
                              timeline->depth,
                              gathering->by_thread ? thread : NO_GROUP,
@@ -262,7 +265,7 @@ static struct columns columns_of(const struct gathering *gathering, uint32_t thr
  */
 static inline uint32_t group_of(const struct columns *columns, size_t slice)
 {
-    uint32_t group = columns->group_of_place[columns->place[slice]];
+    uint32_t group = columns->group_of_location[columns->location[slice]];
 
     if (LIKELY(columns->thread_group == NO_GROUP) || group == NO_GROUP)
         return group;
@@ -490,17 +493,17 @@ static bool radix_sort(uint64_t *values, size_t count)
     for (size_t i = 1; i < count; i++)
         any |= values[i] ^ values[0];
     for (unsigned shift = 0; shift < 64; shift += 8) {
-        size_t places[257] = { 0 };
+        size_t locations[257] = { 0 };
         uint64_t *swap = from;
 
         if (!(any >> shift & 0xff))
             continue;
         for (size_t i = 0; i < count; i++)
-            places[(from[i] >> shift & 0xff) + 1]++;
+            locations[(from[i] >> shift & 0xff) + 1]++;
         for (int i = 0; i < 256; i++)
-            places[i + 1] += places[i];
+            locations[i + 1] += locations[i];
         for (size_t i = 0; i < count; i++)
-            to[places[from[i] >> shift & 0xff]++] = from[i];
+            to[locations[from[i] >> shift & 0xff]++] = from[i];
         from = to;
         to = swap;
     }
@@ -547,7 +550,7 @@ static double deviation_of(const struct group *group)
 static char *row_name(const struct gathering *gathering, const struct group_rest *rest)
 {
     const struct timeline *timeline = gathering->timeline;
-    const struct timeline_place *place = &timeline->places[rest->first_place];
+    const struct timeline_location *location = &timeline->locations[rest->first_location];
     char name[2600];
 
     if (gathering->by_thread) {
@@ -555,17 +558,17 @@ static char *row_name(const struct gathering *gathering, const struct group_rest
 
         snprintf(name, sizeof name, "%u %.1000s", thread->tid, thread->name);
     } else if (gathering->options->by == STATS_BY_MODEL) {
-        snprintf(name, sizeof name, "%.1200s", model_name(timeline, place));
+        snprintf(name, sizeof name, "%.1200s", model_name(timeline, location));
     } else if (gathering->options->by == STATS_BY_CATEGORY) {
-        snprintf(name, sizeof name, "%s", timeline_category_name(place->category));
+        snprintf(name, sizeof name, "%s", timeline_category_name(location->category));
     } else if (gathering->options->by == STATS_BY_FUNCTION) {
-        snprintf(name, sizeof name, "%.1200s · %.1200s", model_name(timeline, place),
-                 place->function);
-    } else if (place->kind == TRACE_LOCATION_ML) {
-        snprintf(name, sizeof name, "%.800s · %.800s · %.800s", model_name(timeline, place),
-                 place->function, place->name);
+        snprintf(name, sizeof name, "%.1200s · %.1200s", model_name(timeline, location),
+                 location->function);
+    } else if (location->kind == TRACE_LOCATION_ML) {
+        snprintf(name, sizeof name, "%.800s · %.800s · %.800s", model_name(timeline, location),
+                 location->function, location->name);
     } else {
-        snprintf(name, sizeof name, "%.1200s", place->name);
+        snprintf(name, sizeof name, "%.1200s", location->name);
     }
     return ifg_strdup(name);
 }
@@ -575,15 +578,16 @@ static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range
 {
     const struct group *group = &gathering->groups[g];
     const struct group_rest *rest = &gathering->rest[g];
-    const struct timeline_place *place = &gathering->timeline->places[rest->first_place];
+    const struct timeline_location *location =
+        &gathering->timeline->locations[rest->first_location];
 
     row->name = row_name(gathering, rest);
-    row->kind = place->kind;
-    row->category = place->category;
-    row->model = gathering->by_thread ? "" : model_name(gathering->timeline, place);
-    row->place = place->name;
-    row->first_place = gathering->by_thread ? TIMELINE_NONE : rest->first_place;
-    row->function = place->function;
+    row->kind = location->kind;
+    row->category = location->category;
+    row->model = gathering->by_thread ? "" : model_name(gathering->timeline, location);
+    row->location = location->name;
+    row->first_location = gathering->by_thread ? TIMELINE_NONE : rest->first_location;
+    row->function = location->function;
     row->count = group->count;
     row->unfinished = rest->unfinished;
     row->total_ns = group->total;
@@ -655,7 +659,7 @@ static void finish(struct gathering *gathering)
     }
     ifg_free(gathering->groups);
     ifg_free(gathering->rest);
-    ifg_free(gathering->group_of_place);
+    ifg_free(gathering->group_of_location);
     ifg_free(gathering->thread_wanted);
 }
 
@@ -677,7 +681,7 @@ enum ifg_status stats_create(const struct timeline *timeline, const struct stats
     if (stats && range_end > gathering.from_ns)
         stats->range_ns = range_end - gathering.from_ns;
     if (!status)
-        status = group_places(&gathering);
+        status = group_locations(&gathering);
     if (!status)
         status = choose_threads(&gathering);
     if (!status && gathering.group_count) {

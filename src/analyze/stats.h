@@ -56,10 +56,10 @@ struct stats_row {
     const char *name;
     enum trace_location_kind kind; /* of the group's first place */
     enum trace_category category;
-    const char *model;    /* "" if none */
-    const char *place;    /* the name of the group's first place alone */
-    uint32_t first_place; /* its number; TIMELINE_NONE by thread */
-    const char *function; /* ML events: the model's function */
+    const char *model;       /* "" if none */
+    const char *location;    /* the name of the group's first place alone */
+    uint32_t first_location; /* its number; TIMELINE_NONE by thread */
+    const char *function;    /* ML events: the model's function */
     uint64_t count;
     uint64_t unfinished;
     uint64_t total_ns;

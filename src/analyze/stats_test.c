@@ -13,11 +13,11 @@
 #include "tap.h"
 #include "trace/writer.h"
 
-#define PLACES 5u
+#define LOCATIONS 5u
 
 static char path[64];
-static uint64_t *durations[PLACES];
-static size_t counts[PLACES];
+static uint64_t *durations[LOCATIONS];
+static size_t counts[LOCATIONS];
 static uint32_t seed = 99;
 
 static uint32_t dice(uint32_t sides)
@@ -26,7 +26,7 @@ static uint32_t dice(uint32_t sides)
     return (seed >> 8) % sides;
 }
 
-static struct trace_writer *begin_trace(uint32_t places)
+static struct trace_writer *begin_trace(uint32_t locations)
 {
     struct trace_writer *writer = NULL;
     struct trace_process process = { .pid = 42, .program = "/bin/tested" };
@@ -40,7 +40,7 @@ static struct trace_writer *begin_trace(uint32_t places)
     trace_writer_clock(writer, 0, TRACE_CLOCK_MONOTONIC, 1000000000u, "ns");
     trace_writer_process(writer, &process);
     trace_writer_thread(writer, 0, 0, 100, "main");
-    for (uint32_t i = 0; i < places; i++) {
+    for (uint32_t i = 0; i < locations; i++) {
         char name[16];
         struct trace_location location = { .id = i + 2, .kind = TRACE_LOCATION_ZONE, .name = name };
 
@@ -114,8 +114,8 @@ static void check_row(const struct stats_row *row, uint64_t *values, size_t coun
 /* Groups of very different sizes and spreads, one far beyond what is sorted as a whole. */
 static void random_groups(void)
 {
-    static const size_t sizes[PLACES] = { 1, 2, 1000, 5000, 90000 };
-    struct trace_writer *writer = begin_trace(PLACES);
+    static const size_t sizes[LOCATIONS] = { 1, 2, 1000, 5000, 90000 };
+    struct trace_writer *writer = begin_trace(LOCATIONS);
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct stats_options options = { .by = STATS_BY_ZONE };
     struct trace_reader *reader;
@@ -123,7 +123,7 @@ static void random_groups(void)
     struct stats *stats;
     uint64_t at = 1000;
 
-    for (uint32_t p = 0; p < PLACES; p++) {
+    for (uint32_t p = 0; p < LOCATIONS; p++) {
         durations[p] = calloc(sizes[p], sizeof(uint64_t));
         REQUIRE(durations[p] != NULL);
         for (size_t i = 0; i < sizes[p]; i++) {
@@ -138,8 +138,8 @@ static void random_groups(void)
     }
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
     stats = compute(&options, &reader, &timeline);
-    CHECK_UINT(stats->row_count, PLACES);
-    for (uint32_t p = 0; p < PLACES; p++) {
+    CHECK_UINT(stats->row_count, LOCATIONS);
+    for (uint32_t p = 0; p < LOCATIONS; p++) {
         char name[16];
         const struct stats_row *row;
 
@@ -236,8 +236,8 @@ static void self_time_and_filters(void)
 /* So many groups that there are no histograms: the other way to the same numbers. */
 static void very_many_groups(void)
 {
-    const uint32_t places = 6000;
-    struct trace_writer *writer = begin_trace(places);
+    const uint32_t locations = 6000;
+    struct trace_writer *writer = begin_trace(locations);
     struct trace_stream *stream = trace_stream_create(writer, 0);
     struct stats_options options = { .by = STATS_BY_ZONE };
     struct trace_reader *reader;
@@ -246,14 +246,14 @@ static void very_many_groups(void)
     uint64_t at = 1000;
 
     for (uint32_t round = 1; round <= 3; round++) {
-        for (uint32_t p = 0; p < places; p++) {
+        for (uint32_t p = 0; p < locations; p++) {
             trace_stream_zone(stream, at, round * 100 + p, p + 2);
             at += 10000;
         }
     }
     REQUIRE(trace_writer_close(writer, NULL) == IFG_OK);
     stats = compute(&options, &reader, &timeline);
-    CHECK_UINT(stats->row_count, places);
+    CHECK_UINT(stats->row_count, locations);
     REQUIRE(row_named(stats, "p77") != NULL);
     CHECK_UINT(row_named(stats, "p77")->count, 3);
     CHECK_UINT(row_named(stats, "p77")->min_ns, 177);

@@ -29,7 +29,7 @@ static void ask_everything(const struct timeline *timeline)
         sum += timeline_end_ns(timeline, i) + timeline->depth[i] + timeline_parent(timeline, i);
         sum += timeline_is_unfinished(timeline, i) + timeline_thread_of(timeline, i);
         sum += (uint64_t)(unsigned char)timeline_slice_name(timeline, i)[0];
-        if (timeline->place[i] >= timeline->place_count)
+        if (timeline->location[i] >= timeline->location_count)
             abort();
     }
     for (size_t i = 0; i < timeline->attribute_count; i++)
@@ -46,8 +46,8 @@ static void check_profile(const struct timeline *timeline, const struct timeline
 
         if (sample->thread >= profile->thread_count || sample->stack > profile->trace->node_count ||
             (sample->slice != SIZE_MAX && sample->slice >= timeline->slice_count) ||
-            (sample->ml != TIMELINE_NONE && sample->ml >= timeline->place_count) ||
-            (sample->op != TIMELINE_NONE && sample->op >= timeline->place_count))
+            (sample->ml != TIMELINE_NONE && sample->ml >= timeline->location_count) ||
+            (sample->op != TIMELINE_NONE && sample->op >= timeline->location_count))
             abort();
     }
     for (size_t i = 0; i < profile->state_count; i++)
@@ -67,8 +67,8 @@ static void ask_allocations(const struct timeline *timeline)
 
         if (one->freed_ns < one->ns || (i && one->ns < heap->items[i - 1].ns) ||
             (one->slice != SIZE_MAX && one->slice >= timeline->slice_count) ||
-            (one->ml != TIMELINE_NONE && one->ml >= timeline->place_count) ||
-            (one->op != TIMELINE_NONE && one->op >= timeline->place_count) ||
+            (one->ml != TIMELINE_NONE && one->ml >= timeline->location_count) ||
+            (one->op != TIMELINE_NONE && one->op >= timeline->location_count) ||
             (one->process != TIMELINE_NONE && one->process >= timeline->process_count) ||
             (one->thread != TIMELINE_NONE && one->thread >= timeline->thread_count))
             abort();

@@ -111,12 +111,12 @@ static void add_inferences(struct waiting *waiting, const struct timeline *timel
     size_t at = 0;
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        const struct timeline_place *place = &timeline->places[timeline->place[i]];
+        const struct timeline_location *location = &timeline->locations[timeline->location[i]];
         uint64_t start = timeline->start_ns[i];
         uint64_t end;
 
-        if (place->kind != TRACE_LOCATION_ML || place->category != TRACE_CATEGORY_INFERENCE ||
-            place->model >= timeline->model_count || start < covered)
+        if (location->kind != TRACE_LOCATION_ML || location->category != TRACE_CATEGORY_INFERENCE ||
+            location->model >= timeline->model_count || start < covered)
             continue;
         end = timeline_end_ns(timeline, i);
         if (start < known_from || end > known_to || end < start)
@@ -124,7 +124,8 @@ static void add_inferences(struct waiting *waiting, const struct timeline *timel
         covered = end;
         while (at < from->state_count && states[at].end_ns <= start)
             at++;
-        add_inference(&waiting->models[place->model], timeline, i, states, at, from->state_count);
+        add_inference(&waiting->models[location->model], timeline, i, states, at,
+                      from->state_count);
     }
 }
 

@@ -78,13 +78,13 @@ static void add_thread(struct waiting_runs *runs, const struct timeline *timelin
     size_t at = 0;
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        const struct timeline_place *place = &timeline->places[timeline->place[i]];
+        const struct timeline_location *location = &timeline->locations[timeline->location[i]];
         uint64_t start = timeline->start_ns[i];
         uint64_t end;
         struct waiting_run run = { .slice = i };
 
-        if (place->kind != TRACE_LOCATION_ML || place->category != TRACE_CATEGORY_INFERENCE ||
-            place->model >= timeline->model_count || start < covered)
+        if (location->kind != TRACE_LOCATION_ML || location->category != TRACE_CATEGORY_INFERENCE ||
+            location->model >= timeline->model_count || start < covered)
             continue;
         end = timeline_end_ns(timeline, i);
         if (start < states[0].start_ns || end > states[from->state_count - 1].end_ns || end < start)
@@ -92,7 +92,7 @@ static void add_thread(struct waiting_runs *runs, const struct timeline *timelin
         covered = end;
         while (at < from->state_count && states[at].end_ns <= start)
             at++;
-        if (place->model != model)
+        if (location->model != model)
             continue;
         run.duration_ns = end - start;
         add_states(&run, start, end, states, at, from->state_count);

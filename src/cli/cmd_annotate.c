@@ -167,7 +167,7 @@ static void write_lines(const struct request *request, struct ifg_bytes *out)
 }
 
 /* Which line an instruction is of, and whose function was inlined there. */
-static void write_place(const struct request *request, uint32_t frame, struct ifg_bytes *out)
+static void write_location(const struct request *request, uint32_t frame, struct ifg_bytes *out)
 {
     const struct trace_symbol *symbols;
     size_t count = timeline_frame_symbols(request->profile, frame, &symbols);
@@ -199,7 +199,7 @@ static void write_instruction(const struct request *request, const struct annota
     text_put_cell(out, at->what.text, CODE_COLUMNS, TEXT_LEFT);
     cli_print(out, " ");
     filled = out->size;
-    write_place(request, at->frame, out);
+    write_location(request, at->frame, out);
     if (out->size == filled) { /* no place is known: no blanks at the end */
         out->size = before;
         cli_print(out, "%s", at->what.text);
@@ -251,7 +251,7 @@ static void write_code(const struct request *request, struct ifg_bytes *out)
 
 /* ---- for scripts ---- */
 
-static void json_place(struct ifg_json *json, const struct request *request, uint32_t frame)
+static void json_location(struct ifg_json *json, const struct request *request, uint32_t frame)
 {
     const struct trace_symbol *symbols;
     size_t count = timeline_frame_symbols(request->profile, frame, &symbols);
@@ -297,7 +297,7 @@ static void json_code(struct ifg_json *json, const struct request *request)
         ifg_json_put_bool(json, "jump_target", at->is_target);
         if (at->what.has_target)
             json_address(json, at->what.jumps ? "jumps_to" : "calls", at->what.target);
-        json_place(json, request, at->frame);
+        json_location(json, request, at->frame);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');

@@ -23,7 +23,7 @@ enum type {
     TYPE_THREAD,
     TYPE_MODEL,
     TYPE_PROPERTY,
-    TYPE_PLACE,
+    TYPE_LOCATION,
     TYPE_SLICE,
     TYPE_MESSAGE,
     TYPE_COUNTER,
@@ -221,28 +221,28 @@ static void write_models(struct cat *cat)
     }
 }
 
-static void put_place(struct cat *cat, uint32_t index)
+static void put_location(struct cat *cat, uint32_t index)
 {
-    const struct timeline_place *place = &cat->timeline->places[index];
+    const struct timeline_location *location = &cat->timeline->locations[index];
 
-    ifg_json_put_string(&cat->json, "name", place->name);
-    ifg_json_put_string(&cat->json, "kind", timeline_kind_name(place->kind));
-    if (place->kind == TRACE_LOCATION_ML)
-        ifg_json_put_string(&cat->json, "category", timeline_category_name(place->category));
-    if (place->model < cat->timeline->model_count)
-        ifg_json_put_string(&cat->json, "model", cat->timeline->models[place->model].name);
+    ifg_json_put_string(&cat->json, "name", location->name);
+    ifg_json_put_string(&cat->json, "kind", timeline_kind_name(location->kind));
+    if (location->kind == TRACE_LOCATION_ML)
+        ifg_json_put_string(&cat->json, "category", timeline_category_name(location->category));
+    if (location->model < cat->timeline->model_count)
+        ifg_json_put_string(&cat->json, "model", cat->timeline->models[location->model].name);
 }
 
-static void write_places(struct cat *cat)
+static void write_locations(struct cat *cat)
 {
-    for (uint32_t i = 0; i < cat->timeline->place_count && begin(cat, TYPE_PLACE); i++) {
-        const struct timeline_place *place = &cat->timeline->places[i];
+    for (uint32_t i = 0; i < cat->timeline->location_count && begin(cat, TYPE_LOCATION); i++) {
+        const struct timeline_location *location = &cat->timeline->locations[i];
 
         ifg_json_put_uint(&cat->json, "id", i);
-        put_place(cat, i);
-        ifg_json_put_string(&cat->json, "function", place->function);
-        ifg_json_put_string(&cat->json, "file", place->file);
-        ifg_json_put_uint(&cat->json, "line", place->line);
+        put_location(cat, i);
+        ifg_json_put_string(&cat->json, "function", location->function);
+        ifg_json_put_string(&cat->json, "file", location->file);
+        ifg_json_put_uint(&cat->json, "line", location->line);
         end(cat);
     }
 }
@@ -256,8 +256,8 @@ static void write_slice(struct cat *cat, uint32_t thread, size_t slice)
     size_t attributes = timeline_attributes_of(timeline, slice, &first);
 
     ifg_json_put_uint(&cat->json, "id", slice);
-    put_place(cat, timeline->place[slice]);
-    ifg_json_put_uint(&cat->json, "place", timeline->place[slice]);
+    put_location(cat, timeline->location[slice]);
+    ifg_json_put_uint(&cat->json, "place", timeline->location[slice]);
     put_thread(cat, thread);
     put_time(cat, "start_ns", timeline->start_ns[slice]);
     ifg_json_put_uint(&cat->json, "dur_ns", timeline_duration_ns(timeline, slice));
@@ -300,7 +300,8 @@ static void write_events(struct cat *cat)
     }
     for (size_t i = 0; i < timeline->counter_count && begin(cat, TYPE_COUNTER); i++) {
         put_time(cat, "time_ns", timeline->counters[i].ns);
-        ifg_json_put_string(&cat->json, "name", timeline->places[timeline->counters[i].place].name);
+        ifg_json_put_string(&cat->json, "name",
+                            timeline->locations[timeline->counters[i].location].name);
         put_thread(cat, timeline->counters[i].thread);
         ifg_json_put_double(&cat->json, "value", timeline->counters[i].value);
         end(cat);
@@ -308,7 +309,7 @@ static void write_events(struct cat *cat)
     for (size_t i = 0; i < timeline->async_count && begin(cat, TYPE_ASYNC); i++) {
         const struct timeline_async *span = &timeline->asyncs[i];
 
-        put_place(cat, span->place);
+        put_location(cat, span->location);
         put_time(cat, "start_ns", span->start_ns);
         ifg_json_put_uint(&cat->json, "dur_ns", span->end_ns - span->start_ns);
         ifg_json_put_uint(&cat->json, "id", span->id);
@@ -321,7 +322,7 @@ static void write_events(struct cat *cat)
         const struct timeline_flow_point *point = &timeline->flow_points[i];
 
         put_time(cat, "time_ns", point->ns);
-        ifg_json_put_string(&cat->json, "name", timeline->places[point->place].name);
+        ifg_json_put_string(&cat->json, "name", timeline->locations[point->location].name);
         ifg_json_put_string(&cat->json, "kind", point->kind < 3 ? kinds[point->kind] : "");
         ifg_json_put_uint(&cat->json, "flow", point->flow);
         put_thread(cat, point->thread);
@@ -331,7 +332,8 @@ static void write_events(struct cat *cat)
     }
     for (size_t i = 0; i < timeline->frame_count && begin(cat, TYPE_FRAME); i++) {
         put_time(cat, "time_ns", timeline->frames[i].ns);
-        ifg_json_put_string(&cat->json, "name", timeline->places[timeline->frames[i].place].name);
+        ifg_json_put_string(&cat->json, "name",
+                            timeline->locations[timeline->frames[i].location].name);
         put_thread(cat, timeline->frames[i].thread);
         end(cat);
     }
@@ -385,7 +387,7 @@ static int write_all(struct cat *cat)
     write_clocks(cat);
     write_who(cat);
     write_models(cat);
-    write_places(cat);
+    write_locations(cat);
     write_slices(cat);
     write_events(cat);
     code = write_profile(cat);

@@ -78,7 +78,7 @@ static const char *name_of(const struct onnx_port *port, uint32_t axis, char *ou
 
 static bool has_dim(const struct onnx_model *model, const char *given)
 {
-    char place[512];
+    char location[512];
     char called[512];
 
     for (size_t i = 0; i < model->input_count; i++)
@@ -86,8 +86,8 @@ static bool has_dim(const struct onnx_model *model, const char *given)
             const char *name = name_of(&model->inputs[i], j, called, sizeof called);
 
             /* One with a name can be given by its place as well. */
-            snprintf(place, sizeof place, "%s:%u", model->inputs[i].name, j);
-            if (name && (strcmp(name, given) == 0 || strcmp(place, given) == 0))
+            snprintf(location, sizeof location, "%s:%u", model->inputs[i].name, j);
+            if (name && (strcmp(name, given) == 0 || strcmp(location, given) == 0))
                 return true;
         }
     return false;
@@ -98,12 +98,12 @@ static int check_dims(const struct inspect_request *request)
 {
     const struct onnx_model *model = request->model;
     char names[512] = "";
-    char place[512];
+    char location[512];
     size_t used = 0;
 
     for (size_t i = 0; i < model->input_count; i++)
         for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
-            const char *name = name_of(&model->inputs[i], j, place, sizeof place);
+            const char *name = name_of(&model->inputs[i], j, location, sizeof location);
             int length;
 
             if (!name || strstr(names, name))

@@ -26,7 +26,7 @@
 /* In a child: libdw reads files that are not ours, and may die of them. */
 static int find_own_name(char *out, size_t size)
 {
-    struct names_place places[NAMES_INLINED_MAX];
+    struct names_location locations[NAMES_INLINED_MAX];
     struct elf_file *elf = NULL;
     struct names *names = NULL;
     uint64_t start;
@@ -40,8 +40,9 @@ static int find_own_name(char *out, size_t size)
     if (!dladdr((void *)(uintptr_t)&doctor_disassembler, &here))
         return 0;
     if (names_find(names, (uint64_t)((uintptr_t)&doctor_disassembler - (uintptr_t)here.dli_fbase),
-                   &start, &length, places))
-        snprintf(out, size, "%s%s", places[0].function, *places[0].file ? " with its line" : "");
+                   &start, &length, locations))
+        snprintf(out, size, "%s%s", locations[0].function,
+                 *locations[0].file ? " with its line" : "");
     return 0;
 }
 

@@ -200,7 +200,7 @@ static void write_losses(struct ifg_json *json, const struct trace_tables *table
     ifg_json_close(json, ']');
 }
 
-static void write_places(struct ifg_json *json, const struct stats *stats)
+static void write_locations(struct ifg_json *json, const struct stats *stats)
 {
     ifg_json_key(json, "places");
     ifg_json_open(json, '[');
@@ -212,7 +212,7 @@ static void write_places(struct ifg_json *json, const struct stats *stats)
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "kind", timeline_kind_name(row->kind));
         ifg_json_put_string(json, "name",
-                            row->kind == TRACE_LOCATION_ML ? row->function : row->place);
+                            row->kind == TRACE_LOCATION_ML ? row->function : row->location);
         if (row->kind == TRACE_LOCATION_ML) {
             ifg_json_put_string(json, "model", row->model);
             ifg_json_put_string(json, "category", timeline_category_name(row->category));
@@ -232,17 +232,17 @@ static void write_unfinished(struct ifg_json *json, const struct timeline *timel
     ifg_json_open(json, '[');
     for (size_t i = 0; i < timeline->unfinished_count; i++) {
         size_t slice = timeline->unfinished[i];
-        const struct timeline_place *place = &timeline->places[timeline->place[slice]];
-        bool ml = place->kind == TRACE_LOCATION_ML;
+        const struct timeline_location *location = &timeline->locations[timeline->location[slice]];
+        bool ml = location->kind == TRACE_LOCATION_ML;
 
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
-        ifg_json_put_string(json, "name", ml ? place->function : place->name);
+        ifg_json_put_string(json, "kind", timeline_kind_name(location->kind));
+        ifg_json_put_string(json, "name", ml ? location->function : location->name);
         if (ml) {
             ifg_json_put_string(
                 json, "model",
-                place->model == TIMELINE_NONE ? "" : timeline->models[place->model].name);
-            ifg_json_put_string(json, "category", timeline_category_name(place->category));
+                location->model == TIMELINE_NONE ? "" : timeline->models[location->model].name);
+            ifg_json_put_string(json, "category", timeline_category_name(location->category));
         }
         ifg_json_put_uint(json, "tid", timeline->threads[timeline_thread_of(timeline, slice)].tid);
         ifg_json_put_uint(json, "start_ns", timeline->start_ns[slice]);
@@ -284,7 +284,7 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     write_file(&json, trace_reader_file(request->reader));
     write_processes(&json, tables);
     write_models(&json, tables);
-    write_places(&json, request->stats);
+    write_locations(&json, request->stats);
     write_unfinished(&json, request->timeline);
     ifg_json_key(&json, "facts");
     ifg_json_open(&json, '{');

@@ -324,7 +324,7 @@ static void write_assumptions(const struct inspect_request *request, struct ifg_
     uint64_t left_out = 0;
     char text[200];
     char clean[96];
-    char place[512];
+    char location[512];
     char example[96] = "";
     char flops[32];
     char bytes[32];
@@ -340,7 +340,7 @@ static void write_assumptions(const struct inspect_request *request, struct ifg_
     }
     for (size_t i = 0; i < model->input_count && i < PORTS_SHOWN; i++)
         for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
-            const char *name = name_of(&model->inputs[i], j, place, sizeof place);
+            const char *name = name_of(&model->inputs[i], j, location, sizeof location);
             int64_t size = given_size(request, name);
 
             if (model->inputs[i].dims[j] >= 0 || seen_before(model, i, j))

@@ -8,14 +8,15 @@
 
 static struct own_folder_kind live_folders(void)
 {
-    return (struct own_folder_kind){ live_folder_place(), "inferogram-live-", LIVE_FOLDER_TRACE };
+    return (struct own_folder_kind){ live_folder_location(), "inferogram-live-",
+                                     LIVE_FOLDER_TRACE };
 }
 
-const char *live_folder_place(void)
+const char *live_folder_location(void)
 {
-    const char *place = secure_getenv("TMPDIR");
+    const char *location = secure_getenv("TMPDIR");
 
-    return place && *place ? place : "/tmp";
+    return location && *location ? location : "/tmp";
 }
 
 bool live_folder_make(char *out_path, size_t size, int *out_lock)

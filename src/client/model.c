@@ -209,7 +209,7 @@ uint32_t client_model_id(const ifg_model *model)
     return model ? model->id : 0;
 }
 
-uint32_t ifg_event_place(ifg_model *model, const char *function, enum ifg_category category)
+uint32_t ifg_event_location(ifg_model *model, const char *function, enum ifg_category category)
 {
     return event_location(model, function, category);
 }

@@ -84,9 +84,11 @@ size_t export_programs(const struct timeline *timeline, uint32_t *out, size_t si
             if (timeline->functions[i].model == model)
                 inferences += timeline->functions[i].events[TRACE_CATEGORY_INFERENCE];
         for (size_t i = 0; i < timeline->async_count && !inferences; i++) {
-            const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
+            const struct timeline_location *location =
+                &timeline->locations[timeline->asyncs[i].location];
 
-            inferences += place->model == model && place->category == TRACE_CATEGORY_INFERENCE;
+            inferences +=
+                location->model == model && location->category == TRACE_CATEGORY_INFERENCE;
         }
         if (!inferences)
             continue;
@@ -230,19 +232,20 @@ static bool take_thread(struct latency *l, uint32_t thread)
     if (!export_cursor_init(&cursor, l->job, thread))
         return true;
     while (export_next(&cursor, &slice)) {
-        const struct timeline_place *place = &l->timeline->places[slice.place];
+        const struct timeline_location *location = &l->timeline->locations[slice.location];
 
-        if (place->kind == TRACE_LOCATION_STAGE) {
+        if (location->kind == TRACE_LOCATION_STAGE) {
             const struct export_flow *flow = export_flow_of(&l->flows, slice.index);
 
             before.request = flow ? flow->id : 0;
             before.stage_end_ns = slice.end_ns;
         }
-        if (place->kind != TRACE_LOCATION_ML || place->model != l->model)
+        if (location->kind != TRACE_LOCATION_ML || location->model != l->model)
             continue;
-        if (place->category == TRACE_CATEGORY_SETUP)
+        if (location->category == TRACE_CATEGORY_SETUP)
             take_setup(l, &before, &slice);
-        else if (place->category == TRACE_CATEGORY_INFERENCE && !take_inference(l, &before, &slice))
+        else if (location->category == TRACE_CATEGORY_INFERENCE &&
+                 !take_inference(l, &before, &slice))
             return false;
     }
     return true;
@@ -252,9 +255,9 @@ static bool take_spans(struct latency *l)
 {
     for (size_t i = 0; i < l->timeline->async_count; i++) {
         const struct timeline_async *span = &l->timeline->asyncs[i];
-        const struct timeline_place *place = &l->timeline->places[span->place];
+        const struct timeline_location *location = &l->timeline->locations[span->location];
 
-        if (place->model != l->model || place->category != TRACE_CATEGORY_INFERENCE ||
+        if (location->model != l->model || location->category != TRACE_CATEGORY_INFERENCE ||
             !export_wants_span(l->job, span))
             continue;
         l->requested++;

@@ -36,9 +36,9 @@ struct chrome {
 
 /* ---- parts of an event ------------------------------------------------------- */
 
-static const char *category_of(const struct timeline_place *place)
+static const char *category_of(const struct timeline_location *location)
 {
-    switch (place->kind) {
+    switch (location->kind) {
     case TRACE_LOCATION_ML:
         return "ml";
     case TRACE_LOCATION_OP:
@@ -61,21 +61,21 @@ static void put_key(struct ifg_bytes *out, const char *key, const char *text)
 }
 
 /* Each begins with a comma, which whoever opens the braces skips. */
-static void put_place_args(struct ifg_bytes *out, const struct timeline *timeline,
-                           const struct timeline_place *place)
+static void put_location_args(struct ifg_bytes *out, const struct timeline *timeline,
+                              const struct timeline_location *location)
 {
-    if (place->model != TIMELINE_NONE)
-        put_key(out, "model", timeline->models[place->model].name);
-    if (place->kind == TRACE_LOCATION_ML) {
+    if (location->model != TIMELINE_NONE)
+        put_key(out, "model", timeline->models[location->model].name);
+    if (location->kind == TRACE_LOCATION_ML) {
         put_key(out, "function",
-                place->function_index != TIMELINE_NONE
-                    ? timeline->functions[place->function_index].name
-                    : place->function);
-        put_key(out, "category", timeline_category_name(place->category));
-    } else if (place->file[0]) {
-        put_key(out, "file", place->file);
+                location->function_index != TIMELINE_NONE
+                    ? timeline->functions[location->function_index].name
+                    : location->function);
+        put_key(out, "category", timeline_category_name(location->category));
+    } else if (location->file[0]) {
+        put_key(out, "file", location->file);
         export_bytes_text(out, ",\"line\":");
-        export_bytes_uint(out, place->line);
+        export_bytes_uint(out, location->line);
     }
 }
 
@@ -127,7 +127,7 @@ static bool is_ours(const char *key)
 static const struct timeline_attribute *own_category(const struct timeline *timeline,
                                                      const struct export_slice *slice)
 {
-    if (timeline->places[slice->place].kind != TRACE_LOCATION_ZONE)
+    if (timeline->locations[slice->location].kind != TRACE_LOCATION_ZONE)
         return NULL;
     for (size_t i = 0; i < slice->attribute_count; i++)
         if (strcmp(slice->attributes[i].key, TRACE_KEY_CAT) == 0 &&
@@ -140,7 +140,7 @@ static const char *slice_category(const struct timeline *timeline, const struct 
 {
     const struct timeline_attribute *own = own_category(timeline, slice);
 
-    return own ? own->text : category_of(&timeline->places[slice->place]);
+    return own ? own->text : category_of(&timeline->locations[slice->location]);
 }
 
 static void put_attributes(struct ifg_bytes *out, const struct timeline *timeline,
@@ -179,10 +179,10 @@ static void put_attributes(struct ifg_bytes *out, const struct timeline *timelin
 
 /* ,"args":{...} for a slice or a span, from its place and its attributes; nothing if there are
  * none. */
-static void put_args(struct chrome *chrome, struct ifg_bytes *out, uint32_t place,
+static void put_args(struct chrome *chrome, struct ifg_bytes *out, uint32_t location,
                      const struct export_slice *slice)
 {
-    const struct export_text *text = &chrome->args.items[place];
+    const struct export_text *text = &chrome->args.items[location];
     size_t before = out->size;
     size_t at = before + strlen(",\"args\":{");
 
@@ -304,7 +304,7 @@ static void write_overlapping(struct chrome *chrome, uint32_t thread,
         put_thread(line, chrome, thread);
         put_ts(line, chrome, end ? slice->end_ns : slice->start_ns);
         if (!end)
-            put_args(chrome, line, slice->place, slice);
+            put_args(chrome, line, slice->location, slice);
         export_bytes_text(line, "}");
         put_line(chrome);
     }
@@ -325,7 +325,7 @@ static void write_special(struct chrome *chrome, uint32_t thread,
     export_bytes_text(line, ",\"dur\":");
     ifg_bytes_put(line, digits,
                   (size_t)(export_us(digits, slice->end_ns - slice->start_ns) - digits));
-    put_args(chrome, line, slice->place, slice);
+    put_args(chrome, line, slice->location, slice);
     export_bytes_text(line, "}");
     put_line(chrome);
 }
@@ -334,10 +334,10 @@ static void write_special(struct chrome *chrome, uint32_t thread,
 static void write_plain(struct chrome *chrome, uint32_t thread, const struct export_slice *slice)
 {
     struct export_sink *sink = chrome->sink;
-    const struct export_text *args = &chrome->args.items[slice->place];
+    const struct export_text *args = &chrome->args.items[slice->location];
     char *out;
 
-    export_put_cached(sink, &chrome->heads, slice->place);
+    export_put_cached(sink, &chrome->heads, slice->location);
     export_put_cached(sink, &chrome->threads, thread);
     out = export_room(sink, 2 * EXPORT_DIGITS + 64);
     memcpy(out, ",\"ts\":", 6);
@@ -395,20 +395,20 @@ static void write_spans(struct chrome *chrome)
 
     for (size_t i = 0; i < timeline->async_count; i++) {
         const struct timeline_async *span = &timeline->asyncs[i];
-        const struct timeline_place *place = &timeline->places[span->place];
+        const struct timeline_location *location = &timeline->locations[span->location];
         struct export_slice slice = { .unfinished = span->end_thread == TIMELINE_NONE };
 
         if (!export_wants_span(chrome->job, span))
             continue;
         for (int end = 0; end < 2; end++) {
             ifg_bytes_clear(line);
-            put_head(line, place->name, category_of(place));
+            put_head(line, location->name, category_of(location));
             put_async(line, end ? 'e' : 'b', span->id);
             put_thread(line, chrome,
                        end && !slice.unfinished ? span->end_thread : span->begin_thread);
             put_ts(line, chrome, end ? span->end_ns : span->start_ns);
             if (!end)
-                put_args(chrome, line, span->place, &slice);
+                put_args(chrome, line, span->location, &slice);
             export_bytes_text(line, "}");
             put_line(chrome);
         }
@@ -427,7 +427,7 @@ static void put_flow_head(struct chrome *chrome, struct ifg_bytes *line,
 
     if (process && process < timeline->process_count && !(point->flags & TRACE_FLOW_WORLD))
         snprintf(category, sizeof category, "flow %u", chrome->ids.pids[process]);
-    put_head(line, timeline->places[point->place].name, category);
+    put_head(line, timeline->locations[point->location].name, category);
 }
 
 static void write_flow_points(struct chrome *chrome)
@@ -441,7 +441,7 @@ static void write_flow_points(struct chrome *chrome)
         const struct timeline_flow_point *point = &timeline->flow_points[i];
         bool around = point->kind == TIMELINE_FLOW_END && !(point->flags & TRACE_FLOW_NEXT);
 
-        if (!export_wants_event(chrome->job, point->thread, point->place, point->ns))
+        if (!export_wants_event(chrome->job, point->thread, point->location, point->ns))
             continue;
         ifg_bytes_clear(line);
         put_flow_head(chrome, line, point);
@@ -488,10 +488,11 @@ static enum ifg_status write_counters(struct chrome *chrome)
 
     for (size_t i = 0; i < timeline->counter_count; i++) {
         const struct timeline_counter *counter = &timeline->counters[i];
-        const struct timeline_place *place = &timeline->places[counter->place];
+        const struct timeline_location *location = &timeline->locations[counter->location];
 
-        if (export_wants_event(chrome->job, counter->thread, counter->place, counter->ns))
-            write_value(chrome, place->process, place->name, "value", counter->ns, counter->value);
+        if (export_wants_event(chrome->job, counter->thread, counter->location, counter->ns))
+            write_value(chrome, location->process, location->name, "value", counter->ns,
+                        counter->value);
     }
     if (timeline->allocation_count == 0)
         return IFG_OK;
@@ -501,11 +502,12 @@ static enum ifg_status write_counters(struct chrome *chrome)
         status = export_no_memory(chrome->job);
     for (size_t i = 0; memory && i < timeline->allocation_count; i++) {
         const struct timeline_allocation *event = &timeline->allocations[i];
-        const struct timeline_place *place = &timeline->places[event->place];
+        const struct timeline_location *location = &timeline->locations[event->location];
         uint64_t bytes = export_memory_next(memory, event);
 
-        if (export_wants_event(chrome->job, event->thread, event->place, event->ns))
-            write_value(chrome, place->process, place->name, "bytes", event->ns, (double)bytes);
+        if (export_wants_event(chrome->job, event->thread, event->location, event->ns))
+            write_value(chrome, location->process, location->name, "bytes", event->ns,
+                        (double)bytes);
     }
     export_memory_destroy(memory);
     ifg_free(same_names);
@@ -547,8 +549,8 @@ static void write_marks(struct chrome *chrome)
     for (size_t i = 0; i < timeline->frame_count; i++) {
         const struct timeline_frame *frame = &timeline->frames[i];
 
-        if (export_wants_event(chrome->job, frame->thread, frame->place, frame->ns))
-            write_mark(chrome, timeline->places[frame->place].name, "frame", frame->thread,
+        if (export_wants_event(chrome->job, frame->thread, frame->location, frame->ns))
+            write_mark(chrome, timeline->locations[frame->location].name, "frame", frame->thread,
                        frame->ns, NULL);
     }
 }
@@ -606,19 +608,19 @@ static bool make_texts(struct chrome *chrome)
 {
     const struct timeline *timeline = chrome->timeline;
 
-    if (!export_texts_init(&chrome->heads, timeline->place_count) ||
-        !export_texts_init(&chrome->args, timeline->place_count) ||
+    if (!export_texts_init(&chrome->heads, timeline->location_count) ||
+        !export_texts_init(&chrome->args, timeline->location_count) ||
         !export_texts_init(&chrome->threads, timeline->thread_count))
         return false;
-    for (size_t i = 0; i < timeline->place_count; i++) {
-        const struct timeline_place *place = &timeline->places[i];
+    for (size_t i = 0; i < timeline->location_count; i++) {
+        const struct timeline_location *location = &timeline->locations[i];
 
         export_texts_begin(&chrome->heads, i);
-        put_head(&chrome->heads.bytes, place->name, category_of(place));
+        put_head(&chrome->heads.bytes, location->name, category_of(location));
         export_bytes_text(&chrome->heads.bytes, "\"ph\":\"X\",");
         export_texts_end(&chrome->heads, i);
         export_texts_begin(&chrome->args, i);
-        put_place_args(&chrome->args.bytes, timeline, place);
+        put_location_args(&chrome->args.bytes, timeline, location);
         export_texts_end(&chrome->args, i);
     }
     for (size_t i = 0; i < timeline->thread_count; i++) {

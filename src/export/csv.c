@@ -28,8 +28,8 @@ static bool make_texts(struct csv *csv)
     const struct timeline *timeline = csv->job->timeline;
 
     if (!export_texts_init(&csv->threads, timeline->thread_count) ||
-        !export_texts_init(&csv->fronts, timeline->place_count) ||
-        !export_texts_init(&csv->names, timeline->place_count))
+        !export_texts_init(&csv->fronts, timeline->location_count) ||
+        !export_texts_init(&csv->names, timeline->location_count))
         return false;
     for (size_t i = 0; i < timeline->thread_count; i++) {
         struct ifg_bytes *out = &csv->threads.bytes;
@@ -42,24 +42,24 @@ static bool make_texts(struct csv *csv)
         put_field(csv, out, timeline->threads[i].name);
         export_texts_end(&csv->threads, i);
     }
-    for (size_t i = 0; i < timeline->place_count; i++) {
-        const struct timeline_place *place = &timeline->places[i];
+    for (size_t i = 0; i < timeline->location_count; i++) {
+        const struct timeline_location *location = &timeline->locations[i];
         struct ifg_bytes *out = &csv->fronts.bytes;
-        bool ml = place->kind == TRACE_LOCATION_ML;
+        bool ml = location->kind == TRACE_LOCATION_ML;
 
         export_texts_begin(&csv->fronts, i);
-        put_field(csv, out, timeline_kind_name(place->kind));
-        put_field(csv, out, ml ? timeline_category_name(place->category) : "");
+        put_field(csv, out, timeline_kind_name(location->kind));
+        put_field(csv, out, ml ? timeline_category_name(location->category) : "");
         put_field(csv, out,
-                  place->model != TIMELINE_NONE ? timeline->models[place->model].name : "");
+                  location->model != TIMELINE_NONE ? timeline->models[location->model].name : "");
         put_field(csv, out,
-                  place->function_index != TIMELINE_NONE
-                      ? timeline->functions[place->function_index].name
-                  : ml ? place->function
+                  location->function_index != TIMELINE_NONE
+                      ? timeline->functions[location->function_index].name
+                  : ml ? location->function
                        : "");
         export_texts_end(&csv->fronts, i);
         export_texts_begin(&csv->names, i);
-        put_field(csv, &csv->names.bytes, place->name);
+        put_field(csv, &csv->names.bytes, location->name);
         export_texts_end(&csv->names, i);
     }
     return !csv->threads.bytes.failed && !csv->fronts.bytes.failed && !csv->names.bytes.failed;
@@ -72,7 +72,7 @@ static void write_row(struct csv *csv, uint32_t thread, const struct export_slic
     char *out;
 
     export_put_cached(sink, &csv->threads, thread);
-    export_put_cached(sink, &csv->fronts, slice->place);
+    export_put_cached(sink, &csv->fronts, slice->location);
     if (__builtin_expect(slice->name != NULL, 0)) {
         ifg_bytes_clear(&csv->name);
         put_field(csv, &csv->name, slice->name);
@@ -81,7 +81,7 @@ static void write_row(struct csv *csv, uint32_t thread, const struct export_slic
         else
             export_put(sink, csv->name.data, csv->name.size);
     } else {
-        export_put_cached(sink, &csv->names, slice->place);
+        export_put_cached(sink, &csv->names, slice->location);
     }
     out = export_room(sink, 3 * EXPORT_DIGITS + 16);
     out = export_uint(out, csv->job->timeline->depth[slice->index]);

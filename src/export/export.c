@@ -56,7 +56,7 @@ enum ifg_status export_no_memory(struct export_job *job)
 
 static void filter_fini(struct export_filter *filter)
 {
-    ifg_free(filter->places);
+    ifg_free(filter->locations);
     ifg_free(filter->threads);
 }
 
@@ -64,12 +64,12 @@ static enum ifg_status filter_names(struct export_job *job)
 {
     const struct timeline *timeline = job->timeline;
 
-    job->filter.places = ifg_alloc(timeline->place_count + 1, sizeof *job->filter.places);
-    if (!job->filter.places)
+    job->filter.locations = ifg_alloc(timeline->location_count + 1, sizeof *job->filter.locations);
+    if (!job->filter.locations)
         return export_no_memory(job);
-    for (size_t i = 0; i < timeline->place_count; i++)
-        job->filter.places[i] =
-            job->options->name_matches(timeline->places[i].name, job->options->user);
+    for (size_t i = 0; i < timeline->location_count; i++)
+        job->filter.locations[i] =
+            job->options->name_matches(timeline->locations[i].name, job->options->user);
     return IFG_OK;
 }
 
@@ -146,7 +146,7 @@ bool export_wants_slice(struct export_cursor *cursor, const struct export_slice 
     const struct export_filter *filter = &job->filter;
 
     if (filter->model != TIMELINE_NONE) {
-        if (same_model(job, job->timeline->places[slice->place].model)) {
+        if (same_model(job, job->timeline->locations[slice->location].model)) {
             if (slice->end_ns > cursor->model_until_ns)
                 cursor->model_until_ns = slice->end_ns;
         } else if (slice->start_ns >= cursor->model_until_ns) {
@@ -155,12 +155,13 @@ bool export_wants_slice(struct export_cursor *cursor, const struct export_slice 
     }
     if (slice->start_ns < filter->from_ns || slice->start_ns >= filter->to_ns)
         return false;
-    if (filter->places && slice->name)
+    if (filter->locations && slice->name)
         return job->options->name_matches(slice->name, job->options->user);
-    return !filter->places || filter->places[slice->place];
+    return !filter->locations || filter->locations[slice->location];
 }
 
-bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t place, uint64_t ns)
+bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t location,
+                        uint64_t ns)
 {
     const struct export_filter *filter = &job->filter;
 
@@ -170,16 +171,17 @@ bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t 
         return false;
     if (ns < filter->from_ns || ns >= filter->to_ns)
         return false;
-    if (place == TIMELINE_NONE)
-        return !filter->places && filter->model == TIMELINE_NONE;
-    if (filter->model != TIMELINE_NONE && !same_model(job, job->timeline->places[place].model))
+    if (location == TIMELINE_NONE)
+        return !filter->locations && filter->model == TIMELINE_NONE;
+    if (filter->model != TIMELINE_NONE &&
+        !same_model(job, job->timeline->locations[location].model))
         return false;
-    return !filter->places || filter->places[place];
+    return !filter->locations || filter->locations[location];
 }
 
 bool export_wants_span(const struct export_job *job, const struct timeline_async *span)
 {
-    return export_wants_event(job, span->begin_thread, span->place, span->start_ns);
+    return export_wants_event(job, span->begin_thread, span->location, span->start_ns);
 }
 
 /* ---- slices ------------------------------------------------------------------ */

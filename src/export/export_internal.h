@@ -13,9 +13,9 @@
 
 struct export_filter {
     bool active;
-    bool *places;   /* NULL: all */
-    bool *threads;  /* NULL: all */
-    uint32_t model; /* TIMELINE_NONE, or only what belongs to it or lies inside its events */
+    bool *locations; /* NULL: all */
+    bool *threads;   /* NULL: all */
+    uint32_t model;  /* TIMELINE_NONE, or only what belongs to it or lies inside its events */
     uint64_t from_ns;
     uint64_t to_ns;
 };
@@ -40,7 +40,8 @@ void export_note(struct export_job *job, const char *format, ...)
 enum ifg_status export_no_memory(struct export_job *job);
 
 /* Whether events that belong to no slice pass the filter. */
-bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t place, uint64_t ns);
+bool export_wants_event(const struct export_job *job, uint32_t thread, uint32_t location,
+                        uint64_t ns);
 bool export_wants_span(const struct export_job *job, const struct timeline_async *span);
 
 /* ---- the slices of a thread -------------------------------------------------- */
@@ -49,7 +50,7 @@ struct export_slice {
     size_t index;
     uint64_t start_ns;
     uint64_t end_ns;
-    uint32_t place;
+    uint32_t location;
     bool unfinished;
     const char *name; /* a name of its own, or NULL */
     const struct timeline_attribute *attributes;
@@ -82,7 +83,7 @@ static inline bool export_next(struct export_cursor *cursor, struct export_slice
         out->index = i;
         out->start_ns = timeline->start_ns[i];
         out->end_ns = out->start_ns + timeline_duration_ns(timeline, i);
-        out->place = timeline->place[i];
+        out->location = timeline->location[i];
         out->unfinished = false;
         out->name = NULL;
         out->attribute_count = 0;
@@ -100,7 +101,7 @@ static inline bool export_next(struct export_cursor *cursor, struct export_slice
 static inline const char *export_name(const struct export_cursor *cursor,
                                       const struct export_slice *slice)
 {
-    return slice->name ? slice->name : cursor->timeline->places[slice->place].name;
+    return slice->name ? slice->name : cursor->timeline->locations[slice->location].name;
 }
 
 /* ---- nesting ----------------------------------------------------------------- */
@@ -112,7 +113,7 @@ struct export_open {
     uint64_t end_ns;
     uint64_t children_ns;
     size_t index;
-    uint32_t place;
+    uint32_t location;
     uint32_t node;
     bool flag; /* the format's own */
 };
@@ -147,7 +148,7 @@ static inline bool export_nest_push(struct export_nest *nest, const struct expor
         return false;
     nest->items[nest->count++] = (struct export_open){ .end_ns = slice->end_ns,
                                                        .index = slice->index,
-                                                       .place = slice->place };
+                                                       .location = slice->location };
     return true;
 }
 
@@ -196,7 +197,7 @@ void export_bytes_json_value(struct ifg_bytes *bytes, const struct timeline_attr
 bool export_attribute_repeats(const struct export_slice *slice, size_t index);
 
 /* A frame of a flame graph: the place's name; of ML events with model and function. */
-void export_frame_name(const struct timeline *timeline, uint32_t place, struct ifg_bytes *out);
+void export_frame_name(const struct timeline *timeline, uint32_t location, struct ifg_bytes *out);
 
 /* ---- numbers of processes and threads ---------------------------------------- */
 

@@ -34,10 +34,10 @@ static bool make_texts(struct folded *folded)
     const struct timeline *timeline = folded->job->timeline;
     struct ifg_bytes *out = &folded->frames.bytes;
 
-    if (!export_texts_init(&folded->frames, timeline->place_count) ||
+    if (!export_texts_init(&folded->frames, timeline->location_count) ||
         !export_texts_init(&folded->threads, timeline->thread_count))
         return false;
-    for (uint32_t i = 0; i < timeline->place_count; i++) {
+    for (uint32_t i = 0; i < timeline->location_count; i++) {
         export_texts_begin(&folded->frames, i);
         export_frame_name(timeline, i, out);
         clean(out, folded->frames.items[i].offset);
@@ -71,7 +71,7 @@ static bool write_stack(struct folded *folded, uint32_t node)
         const struct stack_node *frame = &nodes[folded->path[depth]];
 
         export_put_cached(sink, frame->is_thread ? &folded->threads : &folded->frames,
-                          frame->place);
+                          frame->location);
         export_put(sink, depth ? ";" : " ", 1);
     }
     out = export_room(sink, EXPORT_DIGITS + 1);

@@ -18,9 +18,9 @@
 #define FLOWS_FROM (UINT64_C(1) << 32)
 #define FLOWS_MOST 4096u /* points of one slice */
 
-static enum category_iid category_of(const struct timeline_place *place)
+static enum category_iid category_of(const struct timeline_location *location)
 {
-    switch (place->kind) {
+    switch (location->kind) {
     case TRACE_LOCATION_ML:
         return CAT_ML;
     case TRACE_LOCATION_OP:
@@ -76,22 +76,22 @@ static bool make_starts(struct perfetto *p)
 {
     const struct timeline *timeline = p->timeline;
 
-    if (!export_texts_init(&p->starts, timeline->place_count))
+    if (!export_texts_init(&p->starts, timeline->location_count))
         return false;
-    for (uint32_t i = 0; i < timeline->place_count; i++) {
-        const struct timeline_place *place = &timeline->places[i];
+    for (uint32_t i = 0; i < timeline->location_count; i++) {
+        const struct timeline_location *location = &timeline->locations[i];
         struct ifg_bytes *out = &p->starts.bytes;
 
         export_texts_begin(&p->starts, i);
-        proto_uint(out, EVENT_CATEGORY_IIDS, category_of(place));
-        if (place->file[0])
+        proto_uint(out, EVENT_CATEGORY_IIDS, category_of(location));
+        if (location->file[0])
             proto_uint(out, EVENT_SOURCE_IID, i + 1);
-        if (place->model != TIMELINE_NONE)
-            annotate_text(p, out, KEY_MODEL, timeline->models[place->model].name);
-        if (place->function_index != TIMELINE_NONE)
-            annotate_text(p, out, KEY_FUNCTION, timeline->functions[place->function_index].name);
-        if (place->kind == TRACE_LOCATION_ML)
-            annotate_text(p, out, KEY_CATEGORY, timeline_category_name(place->category));
+        if (location->model != TIMELINE_NONE)
+            annotate_text(p, out, KEY_MODEL, timeline->models[location->model].name);
+        if (location->function_index != TIMELINE_NONE)
+            annotate_text(p, out, KEY_FUNCTION, timeline->functions[location->function_index].name);
+        if (location->kind == TRACE_LOCATION_ML)
+            annotate_text(p, out, KEY_CATEGORY, timeline_category_name(location->category));
         export_texts_end(&p->starts, i);
     }
     return !p->starts.bytes.failed;
@@ -99,20 +99,20 @@ static bool make_starts(struct perfetto *p)
 
 /* A packet with a begin event of this place, up to what is special about it. track 0: the default.
  */
-static void begin_event(struct perfetto *p, uint64_t ns, uint32_t place, const char *name,
+static void begin_event(struct perfetto *p, uint64_t ns, uint32_t location, const char *name,
                         enum event_type type, uint64_t track)
 {
-    const struct export_text *start = &p->starts.items[place];
+    const struct export_text *start = &p->starts.items[location];
 
     perfetto_packet_begin(p, ns);
-    perfetto_intern_place(p, place);
+    perfetto_intern_location(p, location);
     proto_uint(&p->event, EVENT_TYPE, type);
     if (track)
         proto_uint(&p->event, EVENT_TRACK_UUID, track);
     if (name)
         proto_string(&p->event, EVENT_NAME, name);
     else
-        proto_uint(&p->event, EVENT_NAME_IID, place + 1);
+        proto_uint(&p->event, EVENT_NAME_IID, location + 1);
     ifg_bytes_put(&p->event, p->starts.bytes.data + start->offset, start->size);
 }
 
@@ -166,21 +166,21 @@ static void put_flows(struct perfetto *p, size_t slice)
     p->flows_left_out += count - most;
 }
 
-static uint64_t function_track(const struct perfetto *p, uint32_t place, uint32_t thread)
+static uint64_t function_track(const struct perfetto *p, uint32_t location, uint32_t thread)
 {
-    return track_uuid(TRACK_FUNCTION, p->timeline->places[place].function_index, thread);
+    return track_uuid(TRACK_FUNCTION, p->timeline->locations[location].function_index, thread);
 }
 
 static void begin_slice(struct perfetto *p, uint32_t thread, const struct export_slice *slice,
                         uint64_t track)
 {
-    const struct timeline_place *place = &p->timeline->places[slice->place];
+    const struct timeline_location *location = &p->timeline->locations[slice->location];
     const struct export_flow *flow = NULL;
 
     if (slice->attribute_count)
         flow = export_flow_of(&p->flows, slice->index);
-    begin_event(p, slice->start_ns, slice->place, slice->name, EVENT_BEGIN, track);
-    if (place->function_index != TIMELINE_NONE)
+    begin_event(p, slice->start_ns, slice->location, slice->name, EVENT_BEGIN, track);
+    if (location->function_index != TIMELINE_NONE)
         proto_uint(&p->event, EVENT_CORRELATION_ID, slice->index + 1);
     put_details(p, slice);
     if (flow)
@@ -190,27 +190,27 @@ static void begin_slice(struct perfetto *p, uint32_t thread, const struct export
     if (p->timeline->flow_point_count)
         put_flows(p, slice->index);
     perfetto_packet_end(p);
-    if (place->function_index == TIMELINE_NONE)
+    if (location->function_index == TIMELINE_NONE)
         return;
-    if (p->function_seen[place->function_index] != p->generation) {
-        p->function_seen[place->function_index] = p->generation;
-        perfetto_track(p, function_track(p, slice->place, thread),
-                       track_uuid(TRACK_MODEL, place->model, 0),
-                       p->timeline->functions[place->function_index].name);
+    if (p->function_seen[location->function_index] != p->generation) {
+        p->function_seen[location->function_index] = p->generation;
+        perfetto_track(p, function_track(p, slice->location, thread),
+                       track_uuid(TRACK_MODEL, location->model, 0),
+                       p->timeline->functions[location->function_index].name);
     }
-    begin_event(p, slice->start_ns, slice->place, slice->name, EVENT_BEGIN,
-                function_track(p, slice->place, thread));
+    begin_event(p, slice->start_ns, slice->location, slice->name, EVENT_BEGIN,
+                function_track(p, slice->location, thread));
     proto_uint(&p->event, EVENT_CORRELATION_ID, slice->index + 1);
     put_details(p, slice);
     perfetto_packet_end(p);
 }
 
-static void end_slice(struct perfetto *p, uint32_t thread, uint32_t place, uint64_t ns,
+static void end_slice(struct perfetto *p, uint32_t thread, uint32_t location, uint64_t ns,
                       uint64_t track)
 {
     end_event(p, ns, track);
-    if (p->timeline->places[place].function_index != TIMELINE_NONE)
-        end_event(p, ns, function_track(p, place, thread));
+    if (p->timeline->locations[location].function_index != TIMELINE_NONE)
+        end_event(p, ns, function_track(p, location, thread));
 }
 
 static bool write_overlapping(struct perfetto *p, uint32_t thread, struct lanes *lanes,
@@ -227,7 +227,7 @@ static bool write_overlapping(struct perfetto *p, uint32_t thread, struct lanes 
         lane->generation = p->generation;
         perfetto_track(p, track, track_uuid(TRACK_THREAD, thread, 0), "overlapping");
     }
-    begin_event(p, slice->start_ns, slice->place, slice->name, EVENT_BEGIN, track);
+    begin_event(p, slice->start_ns, slice->location, slice->name, EVENT_BEGIN, track);
     put_details(p, slice);
     if (p->timeline->flow_point_count)
         put_flows(p, slice->index);
@@ -240,7 +240,7 @@ static void close_ended(struct perfetto *p, uint32_t thread, struct export_nest 
 {
     const struct export_open *open = &nest->items[--nest->count];
 
-    end_slice(p, thread, open->place, open->end_ns, 0);
+    end_slice(p, thread, open->location, open->end_ns, 0);
 }
 
 static enum ifg_status write_thread(struct perfetto *p, uint32_t thread, struct export_nest *nest)
@@ -275,21 +275,21 @@ static enum ifg_status write_thread(struct perfetto *p, uint32_t thread, struct 
 
 static void write_span(struct perfetto *p, const struct timeline_async *span, struct lane *lane)
 {
-    const struct timeline_place *place = &p->timeline->places[span->place];
-    uint64_t track = track_uuid(TRACK_ASYNC, p->same_names[span->place], lane->number);
+    const struct timeline_location *location = &p->timeline->locations[span->location];
+    uint64_t track = track_uuid(TRACK_ASYNC, p->same_names[span->location], lane->number);
     struct export_slice slice = { .unfinished = span->end_thread == TIMELINE_NONE };
-    uint64_t parent = track_uuid(TRACK_PROCESS, place->process, 0);
+    uint64_t parent = track_uuid(TRACK_PROCESS, location->process, 0);
 
-    if (place->model != TIMELINE_NONE)
-        parent = track_uuid(TRACK_MODEL, place->model, 0);
+    if (location->model != TIMELINE_NONE)
+        parent = track_uuid(TRACK_MODEL, location->model, 0);
     if (lane->generation != p->generation) {
         lane->generation = p->generation;
         perfetto_track(p, track, parent,
-                       place->function_index != TIMELINE_NONE
-                           ? p->timeline->functions[place->function_index].name
-                           : place->name);
+                       location->function_index != TIMELINE_NONE
+                           ? p->timeline->functions[location->function_index].name
+                           : location->name);
     }
-    begin_event(p, span->start_ns, span->place, NULL, EVENT_BEGIN, track);
+    begin_event(p, span->start_ns, span->location, NULL, EVENT_BEGIN, track);
     ifg_bytes_clear(&p->part);
     proto_uint(&p->part, ANNOTATION_NAME_IID, KEY_ID);
     proto_uint(&p->part, ANNOTATION_UINT, span->id);
@@ -303,7 +303,7 @@ static void write_span(struct perfetto *p, const struct timeline_async *span, st
 static enum ifg_status write_spans(struct perfetto *p)
 {
     const struct timeline *timeline = p->timeline;
-    struct lanes *lanes = ifg_alloc(timeline->place_count + 1, sizeof *lanes);
+    struct lanes *lanes = ifg_alloc(timeline->location_count + 1, sizeof *lanes);
     enum ifg_status status = IFG_OK;
 
     if (!lanes)
@@ -315,21 +315,22 @@ static enum ifg_status write_spans(struct perfetto *p)
         if (!export_wants_span(p->job, span))
             continue;
         perfetto_refresh(p);
-        lane = perfetto_lane(&lanes[p->same_names[span->place]], span->start_ns, span->end_ns);
+        lane = perfetto_lane(&lanes[p->same_names[span->location]], span->start_ns, span->end_ns);
         if (lane)
             write_span(p, span, lane);
         else
             status = export_no_memory(p->job);
     }
-    for (size_t i = 0; i < timeline->place_count; i++)
+    for (size_t i = 0; i < timeline->location_count; i++)
         ifg_free(lanes[i].items);
     ifg_free(lanes);
     return status;
 }
 
-static void write_value(struct perfetto *p, uint32_t place, uint64_t ns, double value, bool bytes)
+static void write_value(struct perfetto *p, uint32_t location, uint64_t ns, double value,
+                        bool bytes)
 {
-    uint32_t counter = p->same_names[place];
+    uint32_t counter = p->same_names[location];
     uint64_t track = track_uuid(TRACK_COUNTER, counter, 0);
 
     if (!isfinite(value)) {
@@ -339,9 +340,9 @@ static void write_value(struct perfetto *p, uint32_t place, uint64_t ns, double 
     perfetto_refresh(p);
     if (p->counter_seen[counter] != p->generation) {
         p->counter_seen[counter] = p->generation;
-        perfetto_counter_track(p, track,
-                               track_uuid(TRACK_PROCESS, p->timeline->places[place].process, 0),
-                               p->timeline->places[place].name, bytes);
+        perfetto_counter_track(
+            p, track, track_uuid(TRACK_PROCESS, p->timeline->locations[location].process, 0),
+            p->timeline->locations[location].name, bytes);
     }
     perfetto_packet_begin(p, ns);
     proto_uint(&p->event, EVENT_TYPE, EVENT_COUNTER);
@@ -359,8 +360,8 @@ static enum ifg_status write_counters(struct perfetto *p)
     for (size_t i = 0; i < timeline->counter_count; i++) {
         const struct timeline_counter *counter = &timeline->counters[i];
 
-        if (export_wants_event(p->job, counter->thread, counter->place, counter->ns))
-            write_value(p, counter->place, counter->ns, counter->value, false);
+        if (export_wants_event(p->job, counter->thread, counter->location, counter->ns))
+            write_value(p, counter->location, counter->ns, counter->value, false);
     }
     if (timeline->allocation_count == 0)
         return IFG_OK;
@@ -371,8 +372,8 @@ static enum ifg_status write_counters(struct perfetto *p)
         const struct timeline_allocation *event = &timeline->allocations[i];
         uint64_t bytes = export_memory_next(memory, event);
 
-        if (export_wants_event(p->job, event->thread, event->place, event->ns))
-            write_value(p, event->place, event->ns, (double)bytes, true);
+        if (export_wants_event(p->job, event->thread, event->location, event->ns))
+            write_value(p, event->location, event->ns, (double)bytes, true);
     }
     export_memory_destroy(memory);
     return IFG_OK;
@@ -402,10 +403,10 @@ static void write_marks(struct perfetto *p)
     for (size_t i = 0; i < timeline->frame_count; i++) {
         const struct timeline_frame *frame = &timeline->frames[i];
 
-        if (!export_wants_event(p->job, frame->thread, frame->place, frame->ns))
+        if (!export_wants_event(p->job, frame->thread, frame->location, frame->ns))
             continue;
         perfetto_refresh(p);
-        begin_event(p, frame->ns, frame->place, NULL, EVENT_INSTANT,
+        begin_event(p, frame->ns, frame->location, NULL, EVENT_INSTANT,
                     track_uuid(TRACK_THREAD, frame->thread, 0));
         perfetto_packet_end(p);
         p->job->result->marks++;
@@ -423,8 +424,8 @@ static enum ifg_status prepare(struct perfetto *p)
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ifg_bytes_init(all[i], 64u << 20);
-    p->place_seen = ifg_alloc(timeline->place_count + 1, sizeof *p->place_seen);
-    p->counter_seen = ifg_alloc(timeline->place_count + 1, sizeof *p->counter_seen);
+    p->location_seen = ifg_alloc(timeline->location_count + 1, sizeof *p->location_seen);
+    p->counter_seen = ifg_alloc(timeline->location_count + 1, sizeof *p->counter_seen);
     p->function_seen = ifg_alloc(timeline->function_count + 1, sizeof *p->function_seen);
     p->keys = ifg_alloc(PERFETTO_KEYS, sizeof *p->keys);
     p->same_names = export_same_names(timeline);
@@ -435,7 +436,7 @@ static enum ifg_status prepare(struct perfetto *p)
         status = export_flows_init(&p->flows, p->job);
     if (status)
         return status;
-    if (!p->place_seen || !p->counter_seen || !p->function_seen || !p->same_names || !p->keys ||
+    if (!p->location_seen || !p->counter_seen || !p->function_seen || !p->same_names || !p->keys ||
         (p->job->options->compress && !p->zstd) || !make_starts(p))
         return export_no_memory(p->job);
     return IFG_OK;
@@ -448,7 +449,7 @@ static void release(struct perfetto *p)
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ifg_bytes_fini(all[i]);
-    ifg_free(p->place_seen);
+    ifg_free(p->location_seen);
     ifg_free(p->counter_seen);
     ifg_free(p->function_seen);
     ifg_free(p->same_names);

@@ -130,8 +130,8 @@ struct perfetto {
     uint32_t sequence;
     uint64_t default_track;
     uint32_t generation;
-    uint64_t since_reset; /* bytes */
-    uint32_t *place_seen; /* generation in which a place's name was interned, a function's... */
+    uint64_t since_reset;    /* bytes */
+    uint32_t *location_seen; /* generation in which a place's name was interned, a function's... */
     uint32_t *function_seen;
     uint32_t *counter_seen;
     struct interned_key *keys; /* a hash table of PERFETTO_KEYS */
@@ -163,7 +163,7 @@ void perfetto_counter_track(struct perfetto *p, uint64_t uuid, uint64_t parent, 
                             bool bytes);
 
 /* Between packet_begin and packet_end. */
-void perfetto_intern_place(struct perfetto *p, uint32_t place);
+void perfetto_intern_location(struct perfetto *p, uint32_t location);
 
 /* The same for an attribute's name; 0 if there are too many of them. */
 uint32_t perfetto_intern_key(struct perfetto *p, const char *name);

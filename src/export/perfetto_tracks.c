@@ -106,18 +106,18 @@ static void intern(struct perfetto *p, enum interned_field field, uint64_t iid, 
     proto_message(&p->interned, field, &p->part);
 }
 
-void perfetto_intern_place(struct perfetto *p, uint32_t place)
+void perfetto_intern_location(struct perfetto *p, uint32_t location)
 {
-    const struct timeline_place *what = &p->timeline->places[place];
+    const struct timeline_location *what = &p->timeline->locations[location];
 
-    if (p->place_seen[place] == p->generation)
+    if (p->location_seen[location] == p->generation)
         return;
-    p->place_seen[place] = p->generation;
-    intern(p, INTERNED_NAMES, place + 1, what->name);
+    p->location_seen[location] = p->generation;
+    intern(p, INTERNED_NAMES, location + 1, what->name);
     if (!what->file[0])
         return;
     ifg_bytes_clear(&p->part);
-    proto_uint(&p->part, 1, place + 1);
+    proto_uint(&p->part, 1, location + 1);
     proto_string(&p->part, 2, what->file);
     proto_string(&p->part, 3, what->function);
     proto_uint(&p->part, 4, what->line);

@@ -14,7 +14,7 @@ enum { S_NONE, S_ZONES, S_COUNT, S_WALL, S_NANOSECONDS, S_MODEL, S_CATEGORY, S_F
 
 /* From there on: a name, a function and a file for each place, a name for each model, the
  * categories. */
-#define PLACE_STRINGS 3
+#define LOCATION_STRINGS 3
 
 void pprof_compress(struct pprof *p, bool last)
 {
@@ -54,7 +54,7 @@ void pprof_sample_type(struct pprof *p, uint64_t type, uint64_t unit)
 
 static uint64_t model_string(const struct timeline *timeline, uint32_t model)
 {
-    return S_FIXED + PLACE_STRINGS * timeline->place_count + model;
+    return S_FIXED + LOCATION_STRINGS * timeline->location_count + model;
 }
 
 static uint64_t category_string(const struct timeline *timeline, enum trace_category category)
@@ -76,7 +76,7 @@ static void put_sample(struct pprof *p, const struct stack_node *node)
 
     ifg_bytes_clear(&p->inner);
     for (const struct stack_node *at = node;; at = &p->stacks.nodes[at->parent]) {
-        ifg_bytes_put_varint(&p->inner, at->place + 1);
+        ifg_bytes_put_varint(&p->inner, at->location + 1);
         if (at->parent == STACK_ROOT)
             break;
     }
@@ -86,21 +86,22 @@ static void put_sample(struct pprof *p, const struct stack_node *node)
     ifg_bytes_put_varint(&p->inner, node->self_ns);
     proto_message(&p->message, 2, &p->inner);
     if (node->ml != TIMELINE_NONE) {
-        if (timeline->places[node->ml].model != TIMELINE_NONE)
-            pprof_label(p, S_MODEL, model_string(timeline, timeline->places[node->ml].model));
-        pprof_label(p, S_CATEGORY, category_string(timeline, timeline->places[node->ml].category));
+        if (timeline->locations[node->ml].model != TIMELINE_NONE)
+            pprof_label(p, S_MODEL, model_string(timeline, timeline->locations[node->ml].model));
+        pprof_label(p, S_CATEGORY,
+                    category_string(timeline, timeline->locations[node->ml].category));
     }
     pprof_message(p, PROFILE_SAMPLE);
 }
 
-static void put_place(struct pprof *p, uint32_t index)
+static void put_location(struct pprof *p, uint32_t index)
 {
-    const struct timeline_place *place = &p->job->timeline->places[index];
-    uint64_t text = S_FIXED + PLACE_STRINGS * (uint64_t)index;
+    const struct timeline_location *location = &p->job->timeline->locations[index];
+    uint64_t text = S_FIXED + LOCATION_STRINGS * (uint64_t)index;
 
     ifg_bytes_clear(&p->inner);
     proto_uint(&p->inner, 1, index + 1);
-    proto_uint(&p->inner, 2, place->line);
+    proto_uint(&p->inner, 2, location->line);
     proto_uint(&p->message, 1, index + 1);
     proto_message(&p->message, 4, &p->inner);
     pprof_message(p, PROFILE_LOCATION);
@@ -123,11 +124,11 @@ static void put_strings(struct pprof *p)
 
     for (size_t i = 0; i < S_FIXED; i++)
         pprof_string(p, fixed_strings[i]);
-    for (uint32_t i = 0; i < timeline->place_count; i++) {
+    for (uint32_t i = 0; i < timeline->location_count; i++) {
         export_frame_name(timeline, i, &p->message);
         pprof_message(p, PROFILE_STRING);
-        pprof_string(p, timeline->places[i].function);
-        pprof_string(p, timeline->places[i].file);
+        pprof_string(p, timeline->locations[i].function);
+        pprof_string(p, timeline->locations[i].file);
     }
     for (size_t i = 0; i < timeline->model_count; i++)
         pprof_string(p, timeline->models[i].name);
@@ -144,8 +145,8 @@ static void write_profile(struct pprof *p)
     pprof_sample_type(p, S_WALL, S_NANOSECONDS);
     for (size_t i = 0; i < p->stacks.count; i++)
         put_sample(p, &p->stacks.nodes[i]);
-    for (uint32_t i = 0; i < timeline->place_count; i++)
-        put_place(p, i);
+    for (uint32_t i = 0; i < timeline->location_count; i++)
+        put_location(p, i);
     put_strings(p);
     if (timeline->realtime_offset_ns)
         proto_uint(&p->pending, PROFILE_TIME_NS, time_ns);

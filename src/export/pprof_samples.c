@@ -24,7 +24,7 @@ enum {
 };
 
 /* Where the strings of each kind begin; see put_strings. */
-struct places {
+struct locations {
     uint64_t modules; /* path and build-id of each, number 0 too */
     uint64_t entries; /* name and file of each */
     uint64_t models;
@@ -33,17 +33,17 @@ struct places {
     uint64_t threads;
 };
 
-static struct places places_of(const struct pprof *p)
+static struct locations locations_of(const struct pprof *p)
 {
     const struct timeline *timeline = p->job->timeline;
-    struct places places = { .modules = S_FIXED };
+    struct locations locations = { .modules = S_FIXED };
 
-    places.entries = places.modules + 2 * (p->sampled->profile->trace->module_count + 1);
-    places.models = places.entries + 2 * p->sampled->entry_count;
-    places.categories = places.models + timeline->model_count;
-    places.operators = places.categories + TRACE_CATEGORIES;
-    places.threads = places.operators + timeline->place_count;
-    return places;
+    locations.entries = locations.modules + 2 * (p->sampled->profile->trace->module_count + 1);
+    locations.models = locations.entries + 2 * p->sampled->entry_count;
+    locations.categories = locations.models + timeline->model_count;
+    locations.operators = locations.categories + TRACE_CATEGORIES;
+    locations.threads = locations.operators + timeline->location_count;
+    return locations;
 }
 
 /* What makes two samples one of the profile. */
@@ -62,7 +62,7 @@ static int compare(const void *a, const void *b, void *user)
     return left->thread < right->thread ? -1 : left->thread > right->thread;
 }
 
-static void put_sample(struct pprof *p, const struct places *places,
+static void put_sample(struct pprof *p, const struct locations *locations,
                        const struct timeline_sample *sample, uint64_t count)
 {
     const struct timeline *timeline = p->job->timeline;
@@ -77,17 +77,18 @@ static void put_sample(struct pprof *p, const struct places *places,
     ifg_bytes_put_varint(&p->inner, count * p->sampled->period_ns);
     proto_message(&p->message, 2, &p->inner);
     if (sample->ml != TIMELINE_NONE) {
-        if (timeline->places[sample->ml].model < timeline->model_count)
-            pprof_label(p, S_MODEL, places->models + timeline->places[sample->ml].model);
-        pprof_label(p, S_CATEGORY, places->categories + timeline->places[sample->ml].category);
+        if (timeline->locations[sample->ml].model < timeline->model_count)
+            pprof_label(p, S_MODEL, locations->models + timeline->locations[sample->ml].model);
+        pprof_label(p, S_CATEGORY,
+                    locations->categories + timeline->locations[sample->ml].category);
     }
     if (sample->op != TIMELINE_NONE)
-        pprof_label(p, S_OPERATOR, places->operators + sample->op);
-    pprof_label(p, S_THREAD, places->threads + sample->thread);
+        pprof_label(p, S_OPERATOR, locations->operators + sample->op);
+    pprof_label(p, S_THREAD, locations->threads + sample->thread);
     pprof_message(p, PROFILE_SAMPLE);
 }
 
-static void put_samples(struct pprof *p, const struct places *places)
+static void put_samples(struct pprof *p, const struct locations *locations)
 {
     struct sampled *sampled = p->sampled;
     size_t next;
@@ -99,11 +100,11 @@ static void put_samples(struct pprof *p, const struct places *places)
         while (next < sampled->count &&
                compare(&sampled->picked[i], &sampled->picked[next], sampled) == 0)
             next++;
-        put_sample(p, places, &sampled->profile->samples[sampled->picked[i]], next - i);
+        put_sample(p, locations, &sampled->profile->samples[sampled->picked[i]], next - i);
     }
 }
 
-static void put_frame(struct pprof *p, const struct places *places, uint32_t frame)
+static void put_frame(struct pprof *p, const struct locations *locations, uint32_t frame)
 {
     const struct trace_profile *trace = p->sampled->profile->trace;
     uint32_t first = p->sampled->first_entry[frame];
@@ -121,7 +122,7 @@ static void put_frame(struct pprof *p, const struct places *places, uint32_t fra
     }
     pprof_message(p, PROFILE_LOCATION);
     for (uint32_t e = first; e < p->sampled->first_entry[frame + 1]; e++) {
-        uint64_t text = places->entries + 2 * (uint64_t)e;
+        uint64_t text = locations->entries + 2 * (uint64_t)e;
 
         proto_uint(&p->message, 1, (uint64_t)e + 1);
         proto_uint(&p->message, 2, text);
@@ -131,7 +132,7 @@ static void put_frame(struct pprof *p, const struct places *places, uint32_t fra
     }
 }
 
-static void put_modules(struct pprof *p, const struct places *places)
+static void put_modules(struct pprof *p, const struct locations *locations)
 {
     size_t count = p->sampled->profile->trace->module_count + 1;
 
@@ -141,8 +142,8 @@ static void put_modules(struct pprof *p, const struct places *places)
 
         proto_uint(&p->message, 1, i + 1);
         proto_uint(&p->message, 3, UINT64_MAX);
-        proto_uint(&p->message, 5, places->modules + 2 * i);
-        proto_uint(&p->message, 6, places->modules + 2 * i + 1);
+        proto_uint(&p->message, 5, locations->modules + 2 * i);
+        proto_uint(&p->message, 6, locations->modules + 2 * i + 1);
         proto_uint(&p->message, 7, 1);
         pprof_message(p, PROFILE_MAPPING);
     }
@@ -172,8 +173,8 @@ static void put_strings(struct pprof *p)
         pprof_string(p, timeline->models[i].name);
     for (int i = 0; i < TRACE_CATEGORIES; i++)
         pprof_string(p, timeline_category_name((enum trace_category)i));
-    for (size_t i = 0; i < timeline->place_count; i++)
-        pprof_string(p, timeline->places[i].name);
+    for (size_t i = 0; i < timeline->location_count; i++)
+        pprof_string(p, timeline->locations[i].name);
     for (uint32_t i = 0; i < profile->thread_count; i++) {
         sampled_thread_name(p->sampled, i, &p->message);
         pprof_message(p, PROFILE_STRING);
@@ -183,14 +184,14 @@ static void put_strings(struct pprof *p)
 void pprof_samples(struct pprof *p)
 {
     const struct timeline *timeline = p->job->timeline;
-    struct places places = places_of(p);
+    struct locations locations = locations_of(p);
 
     pprof_sample_type(p, S_SAMPLES, S_COUNT);
     pprof_sample_type(p, S_CPU, S_NANOSECONDS);
-    put_samples(p, &places);
-    put_modules(p, &places);
+    put_samples(p, &locations);
+    put_modules(p, &locations);
     for (uint32_t f = 0; f <= p->sampled->profile->trace->frame_count; f++)
-        put_frame(p, &places, f);
+        put_frame(p, &locations, f);
     put_strings(p);
     if (timeline->realtime_offset_ns)
         proto_uint(&p->pending, PROFILE_TIME_NS,

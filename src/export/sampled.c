@@ -58,8 +58,8 @@ static bool wants(const struct sampled *sampled, const struct timeline_sample *s
         if (!model || !timeline_model_is_called(model, job->options->model))
             return false;
     }
-    return !filter->places ||
-           (sample->slice != SIZE_MAX && filter->places[job->timeline->place[sample->slice]]);
+    return !filter->locations ||
+           (sample->slice != SIZE_MAX && filter->locations[job->timeline->location[sample->slice]]);
 }
 
 enum ifg_status sampled_init(struct sampled *sampled, struct export_job *job)

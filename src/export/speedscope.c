@@ -12,7 +12,7 @@ struct speedscope {
     uint64_t cut;
 };
 
-static void put_event(struct speedscope *s, char type, uint32_t place, uint64_t ns)
+static void put_event(struct speedscope *s, char type, uint32_t location, uint64_t ns)
 {
     struct export_sink *sink = s->job->sink;
     char *out = export_room(sink, 2 * EXPORT_DIGITS + 64);
@@ -24,7 +24,7 @@ static void put_event(struct speedscope *s, char type, uint32_t place, uint64_t 
     s->first_event = false;
     memcpy(out + 2, "{\"type\":\"O\",\"frame\":", 20);
     out[11] = type;
-    out = export_uint(out + 22, place);
+    out = export_uint(out + 22, location);
     memcpy(out, ",\"at\":", 6);
     out = export_uint(out + 6, ns - s->job->timeline->begin_ns);
     *out++ = '}';
@@ -82,7 +82,7 @@ static enum ifg_status write_thread(struct speedscope *s, uint32_t thread, struc
         while (export_nest_ended(nest, slice.start_ns)) {
             const struct export_open *open = &nest->items[--nest->count];
 
-            put_event(s, 'C', open->place, open->end_ns);
+            put_event(s, 'C', open->location, open->end_ns);
         }
         if (export_nest_overlaps(nest, slice.end_ns)) {
             slice.end_ns = export_nest_top(nest)->end_ns;
@@ -90,12 +90,12 @@ static enum ifg_status write_thread(struct speedscope *s, uint32_t thread, struc
         }
         if (!export_nest_push(nest, &slice))
             return export_no_memory(s->job);
-        put_event(s, 'O', slice.place, slice.start_ns);
+        put_event(s, 'O', slice.location, slice.start_ns);
     }
     while (nest->count) {
         const struct export_open *open = &nest->items[--nest->count];
 
-        put_event(s, 'C', open->place, open->end_ns);
+        put_event(s, 'C', open->location, open->end_ns);
     }
     if (any)
         export_put_text(sink, "\n]}");
@@ -109,8 +109,8 @@ static bool write_frames(struct speedscope *s, struct ifg_bytes *text)
     bool good = true;
 
     ifg_bytes_init(&name, 1u << 20);
-    for (uint32_t i = 0; i < timeline->place_count && good; i++) {
-        const struct timeline_place *place = &timeline->places[i];
+    for (uint32_t i = 0; i < timeline->location_count && good; i++) {
+        const struct timeline_location *location = &timeline->locations[i];
 
         ifg_bytes_clear(&name);
         ifg_bytes_clear(text);
@@ -121,11 +121,11 @@ static bool write_frames(struct speedscope *s, struct ifg_bytes *text)
         export_bytes_text(text, i ? ",\n{\"name\":" : "\n{\"name\":");
         if (!name.failed)
             export_bytes_json(text, (const char *)name.data);
-        if (place->file[0]) {
+        if (location->file[0]) {
             export_bytes_text(text, ",\"file\":");
-            export_bytes_json(text, place->file);
+            export_bytes_json(text, location->file);
             export_bytes_text(text, ",\"line\":");
-            export_bytes_uint(text, place->line);
+            export_bytes_uint(text, location->line);
         }
         export_bytes_text(text, "}");
         good = !name.failed && !text->failed;

@@ -4,9 +4,9 @@
 
 #include "base/alloc.h"
 
-static size_t slot_of(const struct stacks *stacks, uint32_t parent, uint32_t place)
+static size_t slot_of(const struct stacks *stacks, uint32_t parent, uint32_t location)
 {
-    uint64_t key = ((uint64_t)parent << 32 | place) * 0x9e3779b97f4a7c15u;
+    uint64_t key = ((uint64_t)parent << 32 | location) * 0x9e3779b97f4a7c15u;
 
     return (size_t)(key >> 24) & (stacks->slot_count - 1);
 }
@@ -26,7 +26,7 @@ static bool grow_slots(struct stacks *stacks)
 
         if (stacks->nodes[i].is_thread)
             continue;
-        at = slot_of(stacks, stacks->nodes[i].parent, stacks->nodes[i].place);
+        at = slot_of(stacks, stacks->nodes[i].parent, stacks->nodes[i].location);
         while (slots[at])
             at = (at + 1) & (count - 1);
         slots[at] = (uint32_t)i + 1;
@@ -51,22 +51,22 @@ static uint32_t add_node(struct stacks *stacks, const struct stack_node *node)
 
 /* The node below parent for this place; STACK_ROOT if memory is short. */
 static uint32_t child(struct stacks *stacks, const struct timeline *timeline, uint32_t parent,
-                      uint32_t place)
+                      uint32_t location)
 {
-    struct stack_node node = { .parent = parent, .place = place, .ml = TIMELINE_NONE };
+    struct stack_node node = { .parent = parent, .location = location, .ml = TIMELINE_NONE };
     size_t at;
 
     if (stacks->count * 2 >= stacks->slot_count && !grow_slots(stacks))
         return STACK_ROOT;
-    at = slot_of(stacks, parent, place);
+    at = slot_of(stacks, parent, location);
     for (; stacks->slots[at]; at = (at + 1) & (stacks->slot_count - 1)) {
         const struct stack_node *found = &stacks->nodes[stacks->slots[at] - 1];
 
-        if (found->parent == parent && found->place == place)
+        if (found->parent == parent && found->location == location)
             return stacks->slots[at] - 1;
     }
-    if (timeline->places[place].kind == TRACE_LOCATION_ML)
-        node.ml = place;
+    if (timeline->locations[location].kind == TRACE_LOCATION_ML)
+        node.ml = location;
     else if (parent != STACK_ROOT)
         node.ml = stacks->nodes[parent].ml;
     stacks->slots[at] = (uint32_t)stacks->count + 1;
@@ -103,7 +103,7 @@ static bool take_thread(struct stacks *stacks, struct export_job *job, uint32_t 
         while (export_nest_ended(nest, slice.start_ns))
             close_slice(stacks, job->timeline, nest);
         parent = export_nest_top(nest);
-        node = child(stacks, job->timeline, parent ? parent->node : root, slice.place);
+        node = child(stacks, job->timeline, parent ? parent->node : root, slice.location);
         if (node == STACK_ROOT)
             return false;
         stacks->nodes[node].count++;

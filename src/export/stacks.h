@@ -11,9 +11,9 @@
 #define STACK_ROOT UINT32_MAX
 
 struct stack_node {
-    uint32_t parent; /* STACK_ROOT: none */
-    uint32_t place;  /* of a thread's node: the thread */
-    uint32_t ml;     /* place of the ML event around it (or itself), or TIMELINE_NONE */
+    uint32_t parent;   /* STACK_ROOT: none */
+    uint32_t location; /* of a thread's node: the thread */
+    uint32_t ml;       /* place of the ML event around it (or itself), or TIMELINE_NONE */
     bool is_thread;
     uint64_t count;
     uint64_t self_ns;

@@ -114,7 +114,7 @@ static bool is_request(const struct timeline *timeline, const struct timeline_at
                   (attribute->type == TRACE_VALUE_SIGNED && attribute->signed_value >= 0);
 
     return number && strcmp(attribute->key, TRACE_KEY_REQUEST) == 0 &&
-           timeline->places[timeline->place[attribute->slice]].kind == TRACE_LOCATION_STAGE;
+           timeline->locations[timeline->location[attribute->slice]].kind == TRACE_LOCATION_STAGE;
 }
 
 static size_t list_stages(const struct timeline *timeline, struct stage *out)
@@ -130,7 +130,7 @@ static size_t list_stages(const struct timeline *timeline, struct stage *out)
             out[count] =
                 (struct stage){ attribute->unsigned_value, timeline->start_ns[attribute->slice],
                                 attribute->slice,
-                                timeline->places[timeline->place[attribute->slice]].process };
+                                timeline->locations[timeline->location[attribute->slice]].process };
         count++;
     }
     return count;
@@ -192,16 +192,16 @@ const struct export_flow *export_flow_of(const struct export_flows *flows, size_
 
 static int by_name(const void *a, const void *b, void *context)
 {
-    const struct timeline_place *places = context;
+    const struct timeline_location *locations = context;
     const uint32_t *left = a;
     const uint32_t *right = b;
     int order;
 
-    if (places[*left].process != places[*right].process)
-        return places[*left].process < places[*right].process ? -1 : 1;
-    if (places[*left].kind != places[*right].kind)
-        return places[*left].kind < places[*right].kind ? -1 : 1;
-    order = strcmp(places[*left].name, places[*right].name);
+    if (locations[*left].process != locations[*right].process)
+        return locations[*left].process < locations[*right].process ? -1 : 1;
+    if (locations[*left].kind != locations[*right].kind)
+        return locations[*left].kind < locations[*right].kind ? -1 : 1;
+    order = strcmp(locations[*left].name, locations[*right].name);
     if (order)
         return order;
     return *left < *right ? -1 : *left > *right;
@@ -209,7 +209,7 @@ static int by_name(const void *a, const void *b, void *context)
 
 uint32_t *export_same_names(const struct timeline *timeline)
 {
-    size_t count = timeline->place_count;
+    size_t count = timeline->location_count;
     uint32_t *sorted = ifg_alloc(count + 1, sizeof *sorted);
     uint32_t *first = ifg_alloc(count + 1, sizeof *first);
 
@@ -220,12 +220,12 @@ uint32_t *export_same_names(const struct timeline *timeline)
     }
     for (size_t i = 0; i < count; i++)
         sorted[i] = (uint32_t)i;
-    qsort_r(sorted, count, sizeof *sorted, by_name, (void *)timeline->places);
+    qsort_r(sorted, count, sizeof *sorted, by_name, (void *)timeline->locations);
     for (size_t i = 0; i < count; i++) {
-        const struct timeline_place *place = &timeline->places[sorted[i]];
-        const struct timeline_place *before = i ? &timeline->places[sorted[i - 1]] : NULL;
-        bool same = before && before->process == place->process && before->kind == place->kind &&
-                    strcmp(before->name, place->name) == 0;
+        const struct timeline_location *location = &timeline->locations[sorted[i]];
+        const struct timeline_location *before = i ? &timeline->locations[sorted[i - 1]] : NULL;
+        bool same = before && before->process == location->process &&
+                    before->kind == location->kind && strcmp(before->name, location->name) == 0;
 
         first[sorted[i]] = same ? first[sorted[i - 1]] : sorted[i];
     }
@@ -236,7 +236,7 @@ uint32_t *export_same_names(const struct timeline *timeline)
 struct live {
     uint64_t address;
     uint64_t bytes;
-    uint32_t place;
+    uint32_t location;
     bool used;
 };
 
@@ -258,7 +258,7 @@ struct export_memory *export_memory_create(const struct timeline *timeline,
     memory->same_names = same_names;
     memory->capacity = 1024;
     memory->slots = ifg_alloc(memory->capacity, sizeof *memory->slots);
-    memory->in_use = ifg_alloc(timeline->place_count + 1, sizeof *memory->in_use);
+    memory->in_use = ifg_alloc(timeline->location_count + 1, sizeof *memory->in_use);
     if (!memory->slots || !memory->in_use) {
         export_memory_destroy(memory);
         return NULL;
@@ -275,18 +275,18 @@ void export_memory_destroy(struct export_memory *memory)
     ifg_free(memory);
 }
 
-static size_t home(const struct export_memory *memory, uint64_t address, uint32_t place)
+static size_t home(const struct export_memory *memory, uint64_t address, uint32_t location)
 {
-    return ((address ^ place) * 0x9e3779b97f4a7c15u >> 20) & (memory->capacity - 1);
+    return ((address ^ location) * 0x9e3779b97f4a7c15u >> 20) & (memory->capacity - 1);
 }
 
 /* The slot of this address, or the free one where it would be. */
-static size_t find(const struct export_memory *memory, uint64_t address, uint32_t place)
+static size_t find(const struct export_memory *memory, uint64_t address, uint32_t location)
 {
-    size_t at = home(memory, address, place);
+    size_t at = home(memory, address, location);
 
     while (memory->slots[at].used &&
-           (memory->slots[at].address != address || memory->slots[at].place != place))
+           (memory->slots[at].address != address || memory->slots[at].location != location))
         at = (at + 1) & (memory->capacity - 1);
     return at;
 }
@@ -303,7 +303,7 @@ static bool grow(struct export_memory *memory)
     memory->capacity = count * 2;
     for (size_t i = 0; i < count; i++)
         if (old[i].used)
-            slots[find(memory, old[i].address, old[i].place)] = old[i];
+            slots[find(memory, old[i].address, old[i].location)] = old[i];
     ifg_free(old);
     return true;
 }
@@ -316,7 +316,7 @@ static void take_out(struct export_memory *memory, size_t at)
     memory->slots[at].used = false;
     memory->count--;
     for (size_t next = (at + 1) & mask; memory->slots[next].used; next = (next + 1) & mask) {
-        size_t wanted = home(memory, memory->slots[next].address, memory->slots[next].place);
+        size_t wanted = home(memory, memory->slots[next].address, memory->slots[next].location);
 
         if (((next - wanted) & mask) < ((next - at) & mask))
             continue;
@@ -328,7 +328,7 @@ static void take_out(struct export_memory *memory, size_t at)
 
 uint64_t export_memory_next(struct export_memory *memory, const struct timeline_allocation *event)
 {
-    uint32_t pool = memory->same_names[event->place];
+    uint32_t pool = memory->same_names[event->location];
     uint64_t *in_use = &memory->in_use[pool];
     size_t at = find(memory, event->address, pool);
 

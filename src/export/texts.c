@@ -77,9 +77,9 @@ void export_bytes_json_value(struct ifg_bytes *bytes, const struct timeline_attr
     ifg_bytes_put(bytes, digits, (size_t)(end - digits));
 }
 
-void export_frame_name(const struct timeline *timeline, uint32_t place, struct ifg_bytes *out)
+void export_frame_name(const struct timeline *timeline, uint32_t location, struct ifg_bytes *out)
 {
-    const struct timeline_place *what = &timeline->places[place];
+    const struct timeline_location *what = &timeline->locations[location];
 
     export_bytes_text(out, what->name);
     if (what->kind != TRACE_LOCATION_ML || what->model == TIMELINE_NONE)

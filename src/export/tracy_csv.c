@@ -33,9 +33,9 @@ struct numbers {
 struct tracy {
     struct export_job *job;
     const char *separator;
-    struct export_texts places; /* name to src_line, with the separator after it */
-    bool *wanted;               /* per place */
-    struct numbers *numbers;    /* per place */
+    struct export_texts locations; /* name to src_line, with the separator after it */
+    bool *wanted;                  /* per place */
+    struct numbers *numbers;       /* per place */
     struct ifg_bytes row;
     uint64_t unfinished;
     bool failed;
@@ -55,26 +55,26 @@ static void put_columns(const struct tracy *tracy, const char *const *columns, s
 static void put_name(const struct tracy *tracy, uint32_t index, struct ifg_bytes *out)
 {
     const struct timeline *timeline = tracy->job->timeline;
-    const struct timeline_place *place = &timeline->places[index];
+    const struct timeline_location *location = &timeline->locations[index];
 
     ifg_bytes_clear(out);
-    if (place->kind == TRACE_LOCATION_ML && place->model != TIMELINE_NONE) {
-        export_bytes_text(out, timeline->models[place->model].name);
+    if (location->kind == TRACE_LOCATION_ML && location->model != TIMELINE_NONE) {
+        export_bytes_text(out, timeline->models[location->model].name);
         export_bytes_text(out, " ");
     }
-    export_bytes_text(out, place->name[0] ? place->name : place->function);
+    export_bytes_text(out, location->name[0] ? location->name : location->function);
     ifg_bytes_put(out, "", 1);
 }
 
 /* name, src_file, src_line and the separator after them */
-static void put_place(const struct tracy *tracy, struct ifg_bytes *out, const char *name,
-                      const struct timeline_place *place)
+static void put_location(const struct tracy *tracy, struct ifg_bytes *out, const char *name,
+                         const struct timeline_location *location)
 {
-    ifg_csv_put(out, name[0] ? name : place->function, tracy->separator);
+    ifg_csv_put(out, name[0] ? name : location->function, tracy->separator);
     export_bytes_text(out, tracy->separator);
-    ifg_csv_put(out, place->file, tracy->separator);
+    ifg_csv_put(out, location->file, tracy->separator);
     export_bytes_text(out, tracy->separator);
-    export_bytes_uint(out, place->line);
+    export_bytes_uint(out, location->line);
     export_bytes_text(out, tracy->separator);
 }
 
@@ -93,21 +93,22 @@ static bool prepare(struct tracy *tracy)
     const struct timeline *timeline = tracy->job->timeline;
 
     ifg_bytes_init(&tracy->row, 64u << 20);
-    tracy->wanted = ifg_alloc(timeline->place_count + 1, sizeof *tracy->wanted);
-    tracy->numbers = ifg_alloc(timeline->place_count + 1, sizeof *tracy->numbers);
+    tracy->wanted = ifg_alloc(timeline->location_count + 1, sizeof *tracy->wanted);
+    tracy->numbers = ifg_alloc(timeline->location_count + 1, sizeof *tracy->numbers);
     if (!tracy->wanted || !tracy->numbers ||
-        !export_texts_init(&tracy->places, timeline->place_count))
+        !export_texts_init(&tracy->locations, timeline->location_count))
         return false;
-    for (size_t i = 0; i < timeline->place_count; i++) {
+    for (size_t i = 0; i < timeline->location_count; i++) {
         put_name(tracy, (uint32_t)i, &tracy->row);
         if (tracy->row.failed)
             return false;
         tracy->wanted[i] = passes(tracy, (const char *)tracy->row.data);
-        export_texts_begin(&tracy->places, i);
-        put_place(tracy, &tracy->places.bytes, (const char *)tracy->row.data, &timeline->places[i]);
-        export_texts_end(&tracy->places, i);
+        export_texts_begin(&tracy->locations, i);
+        put_location(tracy, &tracy->locations.bytes, (const char *)tracy->row.data,
+                     &timeline->locations[i]);
+        export_texts_end(&tracy->locations, i);
     }
-    return !tracy->places.bytes.failed;
+    return !tracy->locations.bytes.failed;
 }
 
 static void count_slice(struct numbers *numbers, uint64_t ns)
@@ -161,7 +162,7 @@ static void write_zone(struct tracy *tracy, uint32_t thread, const struct export
 {
     struct export_sink *sink = tracy->job->sink;
     const struct timeline *timeline = tracy->job->timeline;
-    const struct timeline_place *place = &timeline->places[slice->place];
+    const struct timeline_location *location = &timeline->locations[slice->location];
     size_t length = strlen(tracy->separator);
     char *out;
 
@@ -169,12 +170,12 @@ static void write_zone(struct tracy *tracy, uint32_t thread, const struct export
         if (!passes(tracy, slice->name))
             return;
         ifg_bytes_clear(&tracy->row);
-        put_place(tracy, &tracy->row, slice->name, place);
+        put_location(tracy, &tracy->row, slice->name, location);
         put_row(tracy);
     } else {
-        if (!tracy->wanted[slice->place])
+        if (!tracy->wanted[slice->location])
             return;
-        export_put_cached(sink, &tracy->places, slice->place);
+        export_put_cached(sink, &tracy->locations, slice->location);
     }
     tracy->job->result->slices++;
     out = export_room(sink, 3 * EXPORT_DIGITS + 64);
@@ -203,7 +204,7 @@ static void take(struct tracy *tracy, uint32_t thread, const struct export_slice
         write_zone(tracy, thread, slice, ns);
     } else {
         tracy->job->result->slices++;
-        count_slice(&tracy->numbers[slice->place], ns);
+        count_slice(&tracy->numbers[slice->location], ns);
     }
 }
 
@@ -213,7 +214,7 @@ static void take_ended(struct tracy *tracy, uint32_t thread, struct export_nest 
     const struct export_open *open = &nest->items[--nest->count];
     const struct timeline *timeline = tracy->job->timeline;
     uint64_t ns = timeline_duration_ns(timeline, open->index);
-    struct export_slice slice = { .index = open->index, .place = open->place };
+    struct export_slice slice = { .index = open->index, .location = open->location };
 
     if (open->flag)
         return; /* it had not ended */
@@ -265,14 +266,14 @@ static void write_statistics(struct tracy *tracy)
     double whole = (double)(timeline->end_ns - timeline->begin_ns);
     char text[512];
 
-    for (size_t i = 0; i < timeline->place_count; i++) {
+    for (size_t i = 0; i < timeline->location_count; i++) {
         const struct numbers *n = &tracy->numbers[i];
         const char *s = tracy->separator;
         int length;
 
         if (n->count == 0 || !tracy->wanted[i])
             continue;
-        export_put_cached(tracy->job->sink, &tracy->places, i);
+        export_put_cached(tracy->job->sink, &tracy->locations, i);
         length = snprintf(
             text, sizeof text, "%llu%s%f%s%llu%s%llu%s%llu%s%llu%s%f\n",
             (unsigned long long)n->total_ns, s, whole > 0 ? 100 * (double)n->total_ns / whole : 0.0,
@@ -311,7 +312,7 @@ enum ifg_status export_tracy_csv(struct export_job *job)
     if (!status && tracy.failed)
         status = export_no_memory(job);
     export_nest_fini(&nest);
-    export_texts_fini(&tracy.places);
+    export_texts_fini(&tracy.locations);
     ifg_bytes_fini(&tracy.row);
     ifg_free(tracy.wanted);
     ifg_free(tracy.numbers);

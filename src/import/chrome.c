@@ -35,14 +35,14 @@ static bool take_time(struct importer *importer, const struct event *event, uint
 static enum ifg_status put_away(struct importer *importer, uint64_t *out_details)
 {
     enum ifg_status status = IFG_OK;
-    uint64_t place = 0;
+    uint64_t location = 0;
 
     if (importer->scratch.failed)
         return ifg_fail_no_memory(importer->err, "for an event");
     if (importer->scratch.size)
         status = store_put_details(importer->store, importer->scratch.data, importer->scratch.size,
-                                   &place, importer->err);
-    *out_details = place << 8;
+                                   &location, importer->err);
+    *out_details = location << 8;
     return status;
 }
 

@@ -12,7 +12,7 @@
 /* Cutting again inside a bad piece reads its text again: this much of that, then no more. */
 #define RESCUE_BYTES (256u << 20)
 
-enum place { BEFORE, IN_OBJECT, IN_EVENTS, AFTER };
+enum location { BEFORE, IN_OBJECT, IN_EVENTS, AFTER };
 
 struct splitter {
     struct source *source;
@@ -23,7 +23,7 @@ struct splitter {
     size_t keep;      /* text from here on must stay in memory */
     uint64_t dropped; /* bytes of text before data[0] */
     uint64_t rescued; /* see RESCUE_BYTES */
-    enum place place;
+    enum location location;
     bool in_object; /* the array of events is a member of an object */
     bool end;       /* the source has no more */
     bool closed;
@@ -390,7 +390,7 @@ static enum ifg_status next_in_events(struct splitter *splitter, struct piece *o
             if (status)
                 return status;
             if (ended) {
-                splitter->place = splitter->in_object ? IN_OBJECT : AFTER;
+                splitter->location = splitter->in_object ? IN_OBJECT : AFTER;
                 splitter->closed = true;
                 return IFG_OK;
             }
@@ -423,13 +423,13 @@ static enum ifg_status next_member(struct splitter *splitter, struct piece *out,
         return status;
     if (byte != '"') {
         splitter->closed = splitter->closed && byte == '}';
-        splitter->place = AFTER;
+        splitter->location = AFTER;
         return IFG_OK;
     }
     out->offset = splitter_offset(splitter);
     status = scan_value(splitter, &key, 0, SPLITTER_MEMBER_MAX, &over, err);
     if (status || !over || key.too_large) {
-        splitter->place = AFTER;
+        splitter->location = AFTER;
         splitter->closed = false;
         return status;
     }
@@ -453,7 +453,7 @@ static enum ifg_status next_member(struct splitter *splitter, struct piece *out,
     if (value_at < splitter->size && splitter->data[value_at] == '[' && out->key_bytes == 13 &&
         memcmp(splitter->data + key_at, "\"traceEvents\"", 13) == 0) {
         splitter->at = value_at + 1;
-        splitter->place = IN_EVENTS;
+        splitter->location = IN_EVENTS;
         splitter->closed = false;
         return IFG_OK;
     }
@@ -515,7 +515,7 @@ static enum ifg_status begin(struct splitter *splitter, struct ifg_error *err)
     if (byte != '{' && byte != '[')
         return refuse(splitter, byte, err);
     splitter->in_object = byte == '{';
-    splitter->place = byte == '{' ? IN_OBJECT : IN_EVENTS;
+    splitter->location = byte == '{' ? IN_OBJECT : IN_EVENTS;
     splitter->at++;
     return IFG_OK;
 }
@@ -523,21 +523,21 @@ static enum ifg_status begin(struct splitter *splitter, struct ifg_error *err)
 enum ifg_status splitter_next(struct splitter *splitter, struct piece *out, struct ifg_error *err)
 {
     memset(out, 0, sizeof *out);
-    if (splitter->place == BEFORE) {
+    if (splitter->location == BEFORE) {
         enum ifg_status status = begin(splitter, err);
 
         if (status)
             return status;
     }
     for (;;) {
-        enum place before = splitter->place;
+        enum location before = splitter->location;
         enum ifg_status status = IFG_OK;
 
         if (before == IN_EVENTS)
             status = next_in_events(splitter, out, err);
         else if (before == IN_OBJECT)
             status = next_member(splitter, out, err);
-        if (status || out->kind != PIECE_END || splitter->place == before)
+        if (status || out->kind != PIECE_END || splitter->location == before)
             return status;
     }
 }

@@ -202,33 +202,33 @@ static enum ifg_status put_bytes(struct store *store, const void *bytes, size_t 
 }
 
 enum ifg_status store_put_details(struct store *store, const void *bytes, size_t size,
-                                  uint64_t *out_place, struct ifg_error *err)
+                                  uint64_t *out_location, struct ifg_error *err)
 {
     uint32_t head = (uint32_t)size;
     enum ifg_status status = IFG_OK;
 
-    *out_place = 0;
+    *out_location = 0;
     if (store->fd < 0)
         status = open_details(store, err);
     if (status)
         return status;
-    *out_place = store->written + store->pending_size;
+    *out_location = store->written + store->pending_size;
     status = put_bytes(store, &head, sizeof head, err);
     return status ? status : put_bytes(store, bytes, size, err);
 }
 
 /* Makes sure that size bytes from place on are in the window. */
-static enum ifg_status look_at(struct store *store, uint64_t place, size_t size,
+static enum ifg_status look_at(struct store *store, uint64_t location, size_t size,
                                struct ifg_error *err)
 {
     uint64_t window_end = store->window_at + store->window_size;
     size_t capacity = WINDOW_FIRST;
     size_t done = 0;
 
-    if (place >= store->window_at && place - store->window_at <= store->window_size &&
-        size <= store->window_size - (size_t)(place - store->window_at))
+    if (location >= store->window_at && location - store->window_at <= store->window_size &&
+        size <= store->window_size - (size_t)(location - store->window_at))
         return IFG_OK;
-    if (place >= store->window_at && place <= window_end + WINDOW_FIRST)
+    if (location >= store->window_at && location <= window_end + WINDOW_FIRST)
         capacity = store->wanted < WINDOW_LAST ? store->wanted * 2 : WINDOW_LAST;
     capacity = capacity > WINDOW_FIRST ? capacity : WINDOW_FIRST;
     store->wanted = capacity;
@@ -243,7 +243,7 @@ static enum ifg_status look_at(struct store *store, uint64_t place, size_t size,
     }
     while (done < capacity) {
         ssize_t got =
-            pread(store->fd, store->window + done, capacity - done, (off_t)(place + done));
+            pread(store->fd, store->window + done, capacity - done, (off_t)(location + done));
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -253,7 +253,7 @@ static enum ifg_status look_at(struct store *store, uint64_t place, size_t size,
             break;
         done += (size_t)got;
     }
-    store->window_at = place;
+    store->window_at = location;
     store->window_size = done;
     if (done < size)
         return ifg_fail(err, IFG_INTERNAL, "a temporary file in %s became shorter",
@@ -261,7 +261,7 @@ static enum ifg_status look_at(struct store *store, uint64_t place, size_t size,
     return IFG_OK;
 }
 
-enum ifg_status store_get_details(struct store *store, uint64_t place, const uint8_t **out_bytes,
+enum ifg_status store_get_details(struct store *store, uint64_t location, const uint8_t **out_bytes,
                                   size_t *out_size, struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
@@ -274,14 +274,14 @@ enum ifg_status store_get_details(struct store *store, uint64_t place, const uin
         store->pending_size = 0;
     }
     if (!status)
-        status = look_at(store, place, sizeof size, err);
+        status = look_at(store, location, sizeof size, err);
     if (status)
         return status;
-    memcpy(&size, store->window + (place - store->window_at), sizeof size);
-    status = look_at(store, place, sizeof size + size, err);
+    memcpy(&size, store->window + (location - store->window_at), sizeof size);
+    status = look_at(store, location, sizeof size + size, err);
     if (status)
         return status;
-    *out_bytes = store->window + (place - store->window_at) + sizeof size;
+    *out_bytes = store->window + (location - store->window_at) + sizeof size;
     *out_size = size;
     return IFG_OK;
 }

@@ -194,7 +194,7 @@ static void define_losses(struct writing *writing)
 
 /* The details of a zone that is about to end. */
 static enum ifg_status write_details(struct writing *writing, struct trace_stream *stream,
-                                     uint64_t place, uint64_t start, uint32_t location)
+                                     uint64_t details, uint64_t start, uint32_t location)
 {
     struct importer *importer = writing->importer;
     const uint8_t *bytes;
@@ -202,9 +202,9 @@ static enum ifg_status write_details(struct writing *writing, struct trace_strea
     struct ifg_cursor cursor;
     enum ifg_status status;
 
-    if (!place)
+    if (!details)
         return IFG_OK;
-    status = store_get_details(importer->store, place, &bytes, &size, importer->err);
+    status = store_get_details(importer->store, details, &bytes, &size, importer->err);
     if (status)
         return status;
     cursor = ifg_cursor_over(bytes, size);

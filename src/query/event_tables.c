@@ -22,7 +22,7 @@ static const struct query_column async_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
     { "process", "INTEGER", "process number",
       OF(GET_THREAD_PROCESS, timeline_async, begin_thread) },
-    { "name", "TEXT", "name", OF(GET_PLACE_NAME, timeline_async, place) },
+    { "name", "TEXT", "name", OF(GET_LOCATION_NAME, timeline_async, location) },
     { "span", "INTEGER", "the number that its begin and its end have in common",
       OF(GET_UINT, timeline_async, id) },
     { "start_ns", "INTEGER", "when it began", OF_SORTED(GET_TIME, timeline_async, start_ns) },
@@ -33,7 +33,7 @@ static const struct query_column async_columns[] = {
     { "end_thread", "INTEGER", "thread number, or NULL",
       OF_OR_NULL(GET_THREAD, timeline_async, end_thread, NULL_NONE) },
     { "unfinished", "INTEGER", "1 if its end was not seen", BY(async_unfinished) },
-    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_async, place) },
+    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_async, location) },
 };
 
 const struct row_table async_table = {
@@ -71,7 +71,7 @@ static void flow_kind(struct query *query, const void *row, sqlite3_context *out
 
 static const struct query_column flow_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
-    { "name", "TEXT", "name of the flow", OF(GET_PLACE_NAME, timeline_flow_point, place) },
+    { "name", "TEXT", "name of the flow", OF(GET_LOCATION_NAME, timeline_flow_point, location) },
     { "span", "INTEGER", "the number that its points have in common",
       OF(GET_UINT, timeline_flow_point, id) },
     { "chain", "INTEGER", "the same for all arrows of one flow; a span may be used again",
@@ -89,7 +89,7 @@ static const struct query_column flow_columns[] = {
     { "to_slice", "INTEGER", "id of the slice, or NULL outside of any",
       OF_TO(GET_UINT, slice, NULL_NONE) },
     { "place", "INTEGER", "id of the place where it begins",
-      OF(GET_UINT, timeline_flow_point, place) },
+      OF(GET_UINT, timeline_flow_point, location) },
 };
 
 const struct row_table flow_table = {
@@ -121,10 +121,10 @@ static const struct query_column counter_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
     { "process", "INTEGER", "process number", OF(GET_THREAD_PROCESS, timeline_counter, thread) },
     { "thread", "INTEGER", "thread number", OF(GET_THREAD, timeline_counter, thread) },
-    { "name", "TEXT", "name", OF(GET_PLACE_NAME, timeline_counter, place) },
+    { "name", "TEXT", "name", OF(GET_LOCATION_NAME, timeline_counter, location) },
     { "time_ns", "INTEGER", "when", OF_SORTED(GET_TIME, timeline_counter, ns) },
     { "value", "REAL", "its value from then on", OF(GET_REAL, timeline_counter, value) },
-    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_counter, place) },
+    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_counter, location) },
 };
 
 const struct row_table counter_table = {
@@ -136,14 +136,14 @@ static const struct query_column allocation_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
     { "process", "INTEGER", "process number", OF(GET_THREAD_PROCESS, timeline_allocation, thread) },
     { "thread", "INTEGER", "thread number", OF(GET_THREAD, timeline_allocation, thread) },
-    { "pool", "TEXT", "name of the pool", OF(GET_PLACE_NAME, timeline_allocation, place) },
+    { "pool", "TEXT", "name of the pool", OF(GET_LOCATION_NAME, timeline_allocation, location) },
     { "time_ns", "INTEGER", "when", OF_SORTED(GET_TIME, timeline_allocation, ns) },
     { "is_free", "INTEGER", "1: memory was given back",
       OF(GET_UINT, timeline_allocation, is_free) },
     { "address", "INTEGER", "where it is", OF(GET_UINT, timeline_allocation, address) },
     { "bytes", "INTEGER", "how much was taken; 0 if given back",
       OF(GET_COUNT, timeline_allocation, bytes) },
-    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_allocation, place) },
+    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_allocation, location) },
 };
 
 const struct row_table allocation_table = {
@@ -156,9 +156,10 @@ static const struct query_column frame_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
     { "process", "INTEGER", "process number", OF(GET_THREAD_PROCESS, timeline_frame, thread) },
     { "thread", "INTEGER", "thread number", OF(GET_THREAD, timeline_frame, thread) },
-    { "name", "TEXT", "name of the sequence, or NULL", OF(GET_PLACE_NAME, timeline_frame, place) },
+    { "name", "TEXT", "name of the sequence, or NULL",
+      OF(GET_LOCATION_NAME, timeline_frame, location) },
     { "time_ns", "INTEGER", "when the frame ended", OF_SORTED(GET_TIME, timeline_frame, ns) },
-    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_frame, place) },
+    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_frame, location) },
 };
 
 const struct row_table frame_table = {

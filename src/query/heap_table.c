@@ -100,7 +100,7 @@ static void heap_category(struct query *query, const void *row, sqlite3_context 
     uint32_t ml = ((const struct timeline_heap_allocation *)row)->ml;
 
     if (ml != TIMELINE_NONE)
-        result_text(out, timeline_category_name(query->timeline->places[ml].category));
+        result_text(out, timeline_category_name(query->timeline->locations[ml].category));
 }
 
 static const char *const joins[] = { NULL, "own", "lent", "several" };
@@ -129,7 +129,7 @@ static const struct query_column heap_columns[] = {
     { "category", "TEXT", "what the model did: load, setup, inference ..., or NULL",
       BY(heap_category) },
     { "operator", "TEXT", "operator around, or NULL",
-      OF(GET_PLACE_NAME, timeline_heap_allocation, op) },
+      OF(GET_LOCATION_NAME, timeline_heap_allocation, op) },
     { "attribution", "TEXT", "as in sample", OF_NAMES(joins, timeline_heap_allocation, join) },
 };
 

@@ -12,19 +12,19 @@ bool query_can_index(const struct query *query)
     return query->timeline->slice_count < UINT32_MAX;
 }
 
-bool query_need_places(struct query *query)
+bool query_need_locations(struct query *query)
 {
     const struct timeline *timeline = query->timeline;
     size_t *next;
     size_t *first;
     uint32_t *order;
 
-    if (query->by_place)
+    if (query->by_location)
         return true;
     if (!query_can_index(query))
         return false;
-    next = ifg_alloc(timeline->place_count + 1, sizeof *next);
-    first = ifg_alloc(timeline->place_count + 1, sizeof *first);
+    next = ifg_alloc(timeline->location_count + 1, sizeof *next);
+    first = ifg_alloc(timeline->location_count + 1, sizeof *first);
     order = ifg_alloc(timeline->slice_count + 1, sizeof *order);
     if (!next || !first || !order) {
         ifg_free(next);
@@ -33,16 +33,16 @@ bool query_need_places(struct query *query)
         return false;
     }
     for (size_t i = 0; i < timeline->slice_count; i++)
-        first[timeline->place[i] + 1]++;
-    for (size_t i = 0; i < timeline->place_count; i++) {
+        first[timeline->location[i] + 1]++;
+    for (size_t i = 0; i < timeline->location_count; i++) {
         first[i + 1] += first[i];
         next[i] = first[i];
     }
     for (size_t i = 0; i < timeline->slice_count; i++)
-        order[next[timeline->place[i]]++] = (uint32_t)i;
+        order[next[timeline->location[i]]++] = (uint32_t)i;
     ifg_free(next);
-    query->by_place = order;
-    query->place_first = first;
+    query->by_location = order;
+    query->location_first = first;
     return true;
 }
 
@@ -135,22 +135,22 @@ bool query_need_ml(struct query *query)
     if (!query_can_index(query))
         return false;
     for (size_t i = 0; i < timeline->slice_count; i++)
-        count += timeline->places[timeline->place[i]].kind == TRACE_LOCATION_ML;
+        count += timeline->locations[timeline->location[i]].kind == TRACE_LOCATION_ML;
     query->ml = ifg_alloc(count + 1, sizeof *query->ml);
     if (!query->ml)
         return false;
     query->ml_count = count;
     count = 0;
     for (size_t i = 0; i < timeline->slice_count; i++)
-        if (timeline->places[timeline->place[i]].kind == TRACE_LOCATION_ML)
+        if (timeline->locations[timeline->location[i]].kind == TRACE_LOCATION_ML)
             query->ml[count++] = (uint32_t)i;
     return true;
 }
 
 void query_index_fini(struct query *query)
 {
-    ifg_free(query->by_place);
-    ifg_free(query->place_first);
+    ifg_free(query->by_location);
+    ifg_free(query->location_first);
     ifg_free(query->parents);
     ifg_free(query->self_ns);
     ifg_free(query->ml);

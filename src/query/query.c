@@ -11,11 +11,11 @@
 #define STUCK_NS       1000000000u
 
 static const struct row_table *const row_tables[] = {
-    &info_table,         &process_table,         &thread_table,  &model_table,
-    &property_table,     &function_table,        &place_table,   &ml_table,
-    &attribute_table,    &async_table,           &message_table, &counter_table,
-    &allocation_table,   &frame_table,           &fact_table,    &instrument_table,
-    &loss_table,         &clock_table,           &sample_table,  &stack_frame_table,
+    &info_table,         &process_table,         &thread_table,   &model_table,
+    &property_table,     &function_table,        &location_table, &ml_table,
+    &attribute_table,    &async_table,           &message_table,  &counter_table,
+    &allocation_table,   &frame_table,           &fact_table,     &instrument_table,
+    &loss_table,         &clock_table,           &sample_table,   &stack_frame_table,
     &thread_state_table, &heap_allocation_table, &flow_table,
 };
 

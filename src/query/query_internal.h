@@ -76,7 +76,7 @@ struct row_table {
     .bytes = sizeof(*((struct structure *)0)->array)
 
 extern const struct row_table process_table, thread_table, model_table, property_table,
-    function_table, place_table, ml_table, attribute_table;
+    function_table, location_table, ml_table, attribute_table;
 extern const struct row_table async_table, message_table, counter_table, allocation_table,
     frame_table, flow_table;
 extern const struct row_table info_table, fact_table, instrument_table, loss_table, clock_table;
@@ -112,11 +112,11 @@ struct query {
     bool declaring;
 
     /* made when first needed; see index.c */
-    uint32_t *by_place;  /* slices, place by place, ascending in each */
-    size_t *place_first; /* place_count + 1 positions in by_place */
-    uint32_t *parents;   /* of each slice; TIMELINE_NONE at the top */
-    uint32_t *self_ns;   /* of each slice; UINT32_MAX: query_self_ns counts */
-    uint32_t *ml;        /* slices that are ML events */
+    uint32_t *by_location;  /* slices, place by place, ascending in each */
+    size_t *location_first; /* place_count + 1 positions in by_place */
+    uint32_t *parents;      /* of each slice; TIMELINE_NONE at the top */
+    uint32_t *self_ns;      /* of each slice; UINT32_MAX: query_self_ns counts */
+    uint32_t *ml;           /* slices that are ML events */
     size_t ml_count;
     struct query_samples *samples; /* see sample_tables.c */
     const char *denied;            /* what the authorizer refused */
@@ -145,12 +145,12 @@ static inline int64_t query_time(const struct query *query, uint64_t ns)
 uint32_t query_pid(const struct query *query, uint32_t process);
 
 const struct timeline_thread *query_thread(const struct query *query, uint32_t thread);
-const char *query_place_name(const struct query *query, uint32_t place);
-const char *query_place_model(const struct query *query, uint32_t place); /* NULL: none */
+const char *query_location_name(const struct query *query, uint32_t location);
+const char *query_location_model(const struct query *query, uint32_t location); /* NULL: none */
 const struct trace_tables *query_trace(const struct query *query);
 
 /* Make an index if there is none yet; false when memory is short. */
-bool query_need_places(struct query *query);
+bool query_need_locations(struct query *query);
 bool query_need_parents(struct query *query);
 bool query_need_self(struct query *query);
 bool query_need_ml(struct query *query);

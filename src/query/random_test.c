@@ -508,7 +508,7 @@ static void slices_are_the_models(void)
         const struct timeline *timeline = sample.timeline;
         const struct timeline_thread *thread =
             &timeline->threads[timeline_thread_of(timeline, count)];
-        const struct timeline_place *place = &timeline->places[timeline->place[count]];
+        const struct timeline_location *location = &timeline->locations[timeline->location[count]];
         size_t parent = timeline_parent(timeline, count);
         int64_t self = (int64_t)timeline_duration_ns(timeline, count);
 
@@ -520,9 +520,9 @@ static void slices_are_the_models(void)
         CHECK_INT(query_column_value(query, 2).integer, thread->tid);
         if (*thread->name)
             CHECK_STR(query_column_value(query, 3).text, thread->name);
-        CHECK_STR(query_column_value(query, 4).text, place->name);
+        CHECK_STR(query_column_value(query, 4).text, location->name);
         CHECK_STR(query_column_value(query, 5).text, timeline_slice_name(timeline, count));
-        CHECK_STR(query_column_value(query, 6).text, timeline_kind_name(place->kind));
+        CHECK_STR(query_column_value(query, 6).text, timeline_kind_name(location->kind));
         CHECK_INT(query_column_value(query, 7).integer, timeline->depth[count]);
         CHECK_INT(query_column_value(query, 8).type,
                   parent == SIZE_MAX ? QUERY_NULL : QUERY_INTEGER);
@@ -536,8 +536,8 @@ static void slices_are_the_models(void)
                   (int64_t)(timeline_end_ns(timeline, count) - timeline->begin_ns));
         CHECK_INT(query_column_value(query, 12).integer, self);
         CHECK_INT(query_column_value(query, 13).integer, timeline_is_unfinished(timeline, count));
-        CHECK_INT(query_column_value(query, 14).integer, timeline->place[count]);
-        CHECK_INT(query_column_value(query, 15).type, place->line ? QUERY_INTEGER : QUERY_NULL);
+        CHECK_INT(query_column_value(query, 14).integer, timeline->location[count]);
+        CHECK_INT(query_column_value(query, 15).type, location->line ? QUERY_INTEGER : QUERY_NULL);
         count++;
     }
     CHECK_UINT(count, sample.timeline->slice_count);

@@ -196,7 +196,7 @@ static const struct query_column sample_columns[] = {
     { "slice", "INTEGER", "id of the innermost slice at that time, or NULL",
       OF_OR_NULL(GET_UINT, timeline_sample, slice, NULL_NONE) },
     { "model", "TEXT", "model whose work it is, or NULL", BY(sample_model) },
-    { "operator", "TEXT", "operator around, or NULL", OF(GET_PLACE_NAME, timeline_sample, op) },
+    { "operator", "TEXT", "operator around, or NULL", OF(GET_LOCATION_NAME, timeline_sample, op) },
     { "attribution", "TEXT",
       "own: the slice ran on this thread; lent: on another, this one has none; "
       "several: the same, but more than one model ran; NULL: nothing ran",

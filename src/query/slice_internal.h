@@ -29,7 +29,7 @@ enum slice_column {
     SLICE_END,
     SLICE_SELF,
     SLICE_UNFINISHED,
-    SLICE_PLACE,
+    SLICE_LOCATION,
     SLICE_FILE,
     SLICE_LINE,
     SLICE_COLUMNS,
@@ -43,14 +43,14 @@ enum slice_plan {
     SLICE_BY_TIME,
     SLICE_BY_TIME_DOWN,
     SLICE_BY_THREAD,
-    SLICE_BY_PLACE,
+    SLICE_BY_LOCATION,
 };
 
 #define SLICE_COLUMN_CODE 'A'
 
 /* What a column depends on besides the slice itself. */
 bool slice_is_of_thread(int column);
-bool slice_is_of_place(int column);
+bool slice_is_of_location(int column);
 
 int slice_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 

@@ -9,7 +9,7 @@ bool slice_is_of_thread(int column)
     return column == SLICE_PROCESS || column == SLICE_THREAD || column == SLICE_THREAD_NAME;
 }
 
-bool slice_is_of_place(int column)
+bool slice_is_of_location(int column)
 {
     switch (column) {
     case SLICE_NAME:
@@ -17,7 +17,7 @@ bool slice_is_of_place(int column)
     case SLICE_CATEGORY:
     case SLICE_MODEL:
     case SLICE_FUNCTION:
-    case SLICE_PLACE:
+    case SLICE_LOCATION:
     case SLICE_FILE:
     case SLICE_LINE:
         return true;
@@ -29,16 +29,16 @@ bool slice_is_of_place(int column)
 static bool is_text(int column)
 {
     return column == SLICE_THREAD_NAME ||
-           (slice_is_of_place(column) && column != SLICE_PLACE && column != SLICE_LINE);
+           (slice_is_of_location(column) && column != SLICE_LOCATION && column != SLICE_LINE);
 }
 
 /* How a plan can use a constraint, or 0. */
-static char usable_operator(const sqlite3_index_info *info, int i, bool by_place)
+static char usable_operator(const sqlite3_index_info *info, int i, bool by_location)
 {
     int column = info->aConstraint[i].iColumn;
     unsigned char given = info->aConstraint[i].op;
     char op = range_operator(given);
-    bool of_group = by_place ? slice_is_of_place(column) : slice_is_of_thread(column);
+    bool of_group = by_location ? slice_is_of_location(column) : slice_is_of_thread(column);
 
     if (!info->aConstraint[i].usable)
         return 0;
@@ -55,7 +55,7 @@ static char usable_operator(const sqlite3_index_info *info, int i, bool by_place
     }
     if (of_group)
         return op;
-    if (by_place || !op)
+    if (by_location || !op)
         return 0;
     if (column < 0 || column == SLICE_ID || column == SLICE_START)
         return op;
@@ -66,7 +66,7 @@ static char usable_operator(const sqlite3_index_info *info, int i, bool by_place
 static double share_left(const struct timeline *timeline, int column, char op)
 {
     double threads = (double)timeline->thread_count + 1;
-    double places = (double)timeline->place_count + 1;
+    double locations = (double)timeline->location_count + 1;
 
     if (op != '=')
         return 0.25;
@@ -77,10 +77,10 @@ static double share_left(const struct timeline *timeline, int column, char op)
     case SLICE_PROCESS:
         return 1 / ((double)timeline->process_count + 1);
     case SLICE_NAME:
-    case SLICE_PLACE:
+    case SLICE_LOCATION:
     case SLICE_FUNCTION:
     case SLICE_LINE:
-        return 1 / places;
+        return 1 / locations;
     case SLICE_MODEL:
         return 1 / ((double)timeline->model_count + 1);
     case SLICE_START:
@@ -106,8 +106,8 @@ static bool gives_order(const sqlite3_index_info *info, enum slice_plan plan)
         int column = order_column(info, i);
         bool good;
 
-        if (plan == SLICE_BY_PLACE)
-            good = slice_is_of_place(column);
+        if (plan == SLICE_BY_LOCATION)
+            good = slice_is_of_location(column);
         else if (plan == SLICE_BY_THREAD)
             good = slice_is_of_thread(column);
         else if (plan == SLICE_BY_TIME || plan == SLICE_BY_TIME_DOWN)
@@ -135,11 +135,11 @@ static struct estimate weigh(const struct query *query, const sqlite3_index_info
 {
     const struct timeline *timeline = query->timeline;
     struct estimate estimate = { .rows = (double)timeline->slice_count };
-    bool by_place = plan == SLICE_BY_PLACE;
+    bool by_location = plan == SLICE_BY_LOCATION;
 
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
-        char op = usable_operator(info, i, by_place);
+        char op = usable_operator(info, i, by_location);
 
         if (op == '=' && (column < 0 || column == SLICE_ID))
             estimate.unique = true;
@@ -150,8 +150,8 @@ static struct estimate weigh(const struct query *query, const sqlite3_index_info
         estimate.rows = 1;
     estimate.ordered = gives_order(info, plan);
     estimate.walk = estimate.rows + 1;
-    if (by_place)
-        estimate.walk = estimate.rows * 1.5 + (double)timeline->place_count;
+    if (by_location)
+        estimate.walk = estimate.rows * 1.5 + (double)timeline->location_count;
     else if (plan != SLICE_BY_ID && plan != SLICE_BY_ID_DOWN)
         estimate.walk = estimate.rows * 1.2 + (double)timeline->thread_count;
     estimate.cost = estimate.walk;
@@ -175,7 +175,7 @@ static int write_plan(sqlite3_index_info *info, enum slice_plan plan, bool order
     text[length++] = ':';
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
-        char op = usable_operator(info, i, plan == SLICE_BY_PLACE);
+        char op = usable_operator(info, i, plan == SLICE_BY_LOCATION);
 
         if (!op)
             continue;
@@ -197,12 +197,12 @@ int slice_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     enum slice_plan best = SLICE_BY_ID;
     struct estimate chosen = weigh(query, info, best);
 
-    for (enum slice_plan plan = SLICE_BY_ID + 1; plan <= SLICE_BY_PLACE; plan++) {
+    for (enum slice_plan plan = SLICE_BY_ID + 1; plan <= SLICE_BY_LOCATION; plan++) {
         struct estimate other = weigh(query, info, plan);
 
-        if (plan == SLICE_BY_PLACE && !query_can_index(query))
+        if (plan == SLICE_BY_LOCATION && !query_can_index(query))
             continue;
-        if (plan != SLICE_BY_PLACE && !other.ordered)
+        if (plan != SLICE_BY_LOCATION && !other.ordered)
             continue; /* no better than by id */
         if (other.cost < chosen.cost) {
             chosen = other;

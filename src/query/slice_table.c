@@ -28,7 +28,7 @@ static const struct query_column columns[SLICE_COLUMNS] = {
     [SLICE_END] = { "end_ns", "INTEGER", "start_ns + dur_ns", NULL },
     [SLICE_SELF] = { "self_ns", "INTEGER", "dur_ns without the slices directly inside", NULL },
     [SLICE_UNFINISHED] = { "unfinished", "INTEGER", "1 if it had not ended", NULL },
-    [SLICE_PLACE] = { "place", "INTEGER", "id of its place", NULL },
+    [SLICE_LOCATION] = { "place", "INTEGER", "id of its place", NULL },
     [SLICE_FILE] = { "file", "TEXT", "source file, or NULL", NULL },
     [SLICE_LINE] = { "line", "INTEGER", "line in it, or NULL", NULL },
 };
@@ -176,7 +176,7 @@ static int slice_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
         result_cell(out, slice_cell_of(query, column, thread_of(cursor, query)));
         return SQLITE_OK;
     default:
-        result_cell(out, slice_cell_of(query, column, timeline->place[slice]));
+        result_cell(out, slice_cell_of(query, column, timeline->location[slice]));
         return SQLITE_OK;
     }
 }

@@ -33,8 +33,8 @@ static struct slice_cell number_cell(int64_t number)
 struct slice_cell slice_cell_of(const struct query *query, int column, uint32_t group)
 {
     const struct timeline *timeline = query->timeline;
-    const struct timeline_place *place =
-        slice_is_of_place(column) ? &timeline->places[group] : NULL;
+    const struct timeline_location *location =
+        slice_is_of_location(column) ? &timeline->locations[group] : NULL;
 
     switch (column) {
     case SLICE_PROCESS:
@@ -44,21 +44,21 @@ struct slice_cell slice_cell_of(const struct query *query, int column, uint32_t 
     case SLICE_THREAD_NAME:
         return text_cell(query_thread(query, group)->name);
     case SLICE_NAME:
-        return (struct slice_cell){ .text = place->name };
+        return (struct slice_cell){ .text = location->name };
     case SLICE_KIND:
-        return text_cell(timeline_kind_name(place->kind));
+        return text_cell(timeline_kind_name(location->kind));
     case SLICE_CATEGORY:
-        return text_cell(timeline_category_name(place->category));
+        return text_cell(timeline_category_name(location->category));
     case SLICE_MODEL:
-        return text_cell(query_place_model(query, group));
+        return text_cell(query_location_model(query, group));
     case SLICE_FUNCTION:
-        return text_cell(place->function);
-    case SLICE_PLACE:
+        return text_cell(location->function);
+    case SLICE_LOCATION:
         return number_cell(group);
     case SLICE_FILE:
-        return text_cell(place->file);
+        return text_cell(location->file);
     case SLICE_LINE:
-        return (struct slice_cell){ .is_null = !place->line, .number = place->line };
+        return (struct slice_cell){ .is_null = !location->line, .number = location->line };
     default:
         return (struct slice_cell){ .is_null = true };
     }
@@ -204,13 +204,14 @@ static void find_threads(struct slice_cursor *cursor, const struct query *query,
     }
 }
 
-static void find_places(struct slice_cursor *cursor, const struct query *query,
-                        const struct wish *wish)
+static void find_locations(struct slice_cursor *cursor, const struct query *query,
+                           const struct wish *wish)
 {
-    for (size_t p = 0; p < query->timeline->place_count; p++)
-        if (query->place_first[p] < query->place_first[p + 1] &&
-            group_may_match(query, wish, (uint32_t)p, slice_is_of_place))
-            put_segment(cursor, query->place_first[p], query->place_first[p + 1], (uint32_t)p);
+    for (size_t p = 0; p < query->timeline->location_count; p++)
+        if (query->location_first[p] < query->location_first[p + 1] &&
+            group_may_match(query, wish, (uint32_t)p, slice_is_of_location))
+            put_segment(cursor, query->location_first[p], query->location_first[p + 1],
+                        (uint32_t)p);
 }
 
 struct sorting {
@@ -320,14 +321,14 @@ void slice_walk_next(struct slice_cursor *cursor, const struct query *query)
     }
     if (segment->at == segment->end)
         cursor->segment_count--;
-    cursor->slice = cursor->plan == SLICE_BY_PLACE ? query->by_place[position] : position;
+    cursor->slice = cursor->plan == SLICE_BY_LOCATION ? query->by_location[position] : position;
 }
 
 static bool reserve(struct slice_cursor *cursor, const struct query *query)
 {
-    size_t needed = query->timeline->thread_count > query->timeline->place_count
+    size_t needed = query->timeline->thread_count > query->timeline->location_count
                         ? query->timeline->thread_count
-                        : query->timeline->place_count;
+                        : query->timeline->location_count;
 
     if (cursor->segments)
         return true;
@@ -342,13 +343,14 @@ int slice_walk_start(struct slice_cursor *cursor, struct query *query, const cha
 {
     struct wish wish = read_plan(query, plan, argc, argv);
 
-    if (!reserve(cursor, query) || (cursor->plan == SLICE_BY_PLACE && !query_need_places(query)))
+    if (!reserve(cursor, query) ||
+        (cursor->plan == SLICE_BY_LOCATION && !query_need_locations(query)))
         return SQLITE_NOMEM;
     cursor->segment_count = 0;
     if (wish.id.low > wish.id.high || wish.start.low > wish.start.high)
         ; /* nothing */
-    else if (cursor->plan == SLICE_BY_PLACE)
-        find_places(cursor, query, &wish);
+    else if (cursor->plan == SLICE_BY_LOCATION)
+        find_locations(cursor, query, &wish);
     else if (cursor->plan <= SLICE_BY_ID_DOWN && !wish.narrows_threads)
         put_segment(cursor, (size_t)wish.id.low, (size_t)wish.id.high + 1, 0);
     else

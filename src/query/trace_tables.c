@@ -34,14 +34,15 @@ const struct timeline_thread *query_thread(const struct query *query, uint32_t t
     return thread < query->timeline->thread_count ? &query->timeline->threads[thread] : &none;
 }
 
-const char *query_place_name(const struct query *query, uint32_t place)
+const char *query_location_name(const struct query *query, uint32_t location)
 {
-    return place < query->timeline->place_count ? query->timeline->places[place].name : NULL;
+    return location < query->timeline->location_count ? query->timeline->locations[location].name
+                                                      : NULL;
 }
 
-const char *query_place_model(const struct query *query, uint32_t place)
+const char *query_location_model(const struct query *query, uint32_t location)
 {
-    uint32_t model = query->timeline->places[place].model;
+    uint32_t model = query->timeline->locations[location].model;
 
     return model < query->timeline->model_count ? query->timeline->models[model].name : NULL;
 }

@@ -95,7 +95,7 @@ static int stats_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
         info->aConstraintUsage[at[argument]].omit = 1;
         info->idxNum |= 1 << argument;
     }
-    info->estimatedRows = (sqlite3_int64)table->query->timeline->place_count + 1;
+    info->estimatedRows = (sqlite3_int64)table->query->timeline->location_count + 1;
     info->estimatedCost = (double)table->query->timeline->slice_count + 1;
     return SQLITE_OK;
 }

@@ -50,7 +50,7 @@ static bool is_there(const char *directory, const char *name)
 /* Beside the installed command, or in the build tree. */
 static bool find_beside_us(char out[PATH_MAX])
 {
-    static const char *const places[] = { IFG_HOOKS_FROM_BIN, "../../hooks" };
+    static const char *const locations[] = { IFG_HOOKS_FROM_BIN, "../../hooks" };
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash;
@@ -62,11 +62,11 @@ static bool find_beside_us(char out[PATH_MAX])
     if (!slash)
         return false;
     *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++) {
         char path[2 * PATH_MAX];
 
-        snprintf(path, sizeof path, "%s%s%s", places[i][0] == '/' ? "" : self,
-                 places[i][0] == '/' ? "" : "/", places[i]);
+        snprintf(path, sizeof path, "%s%s%s", locations[i][0] == '/' ? "" : self,
+                 locations[i][0] == '/' ? "" : "/", locations[i]);
         if (realpath(path, out))
             return true;
     }

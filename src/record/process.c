@@ -247,16 +247,16 @@ static bool is_region(int fd)
 /* Any process can have a file of that name: no device is opened, and nobody waits for a lease. */
 static int try_open(const char *path)
 {
-    int place = open(path, O_PATH | O_CLOEXEC);
+    int location = open(path, O_PATH | O_CLOEXEC);
     char again[32];
     int fd = -1;
 
-    if (place >= 0 && has_size_of_region(place)) {
-        snprintf(again, sizeof again, "/proc/self/fd/%d", place);
+    if (location >= 0 && has_size_of_region(location)) {
+        snprintf(again, sizeof again, "/proc/self/fd/%d", location);
         fd = open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     }
-    if (place >= 0)
-        close(place);
+    if (location >= 0)
+        close(location);
     if (fd >= 0 && !is_region(fd)) {
         close(fd);
         fd = -1;

@@ -9,14 +9,14 @@ static uint64_t duration_of(const struct timeline_async *async)
     return async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0;
 }
 
-size_t asyncs_neighbour(const struct timeline *timeline, uint32_t place, uint64_t ns, bool after)
+size_t asyncs_neighbour(const struct timeline *timeline, uint32_t location, uint64_t ns, bool after)
 {
     size_t best = SIZE_MAX;
 
     for (size_t i = 0; i < timeline->async_count; i++) {
         uint64_t start = timeline->asyncs[i].start_ns;
 
-        if (timeline->asyncs[i].place != place || (after ? start < ns : start >= ns))
+        if (timeline->asyncs[i].location != location || (after ? start < ns : start >= ns))
             continue;
         if (best == SIZE_MAX || (after ? start < timeline->asyncs[best].start_ns
                                        : start > timeline->asyncs[best].start_ns))
@@ -29,15 +29,15 @@ void asyncs_put_same(struct ifg_json *json, const struct timeline *timeline, siz
 {
     const struct timeline_async *own = &timeline->asyncs[span];
     struct same_sums sums = { .least_ns = UINT64_MAX };
-    size_t previous = asyncs_neighbour(timeline, own->place, own->start_ns, false);
-    size_t next = asyncs_neighbour(timeline, own->place, own->start_ns + 1, true);
+    size_t previous = asyncs_neighbour(timeline, own->location, own->start_ns, false);
+    size_t next = asyncs_neighbour(timeline, own->location, own->start_ns + 1, true);
     size_t slower = SIZE_MAX;
 
     sums.values = ifg_alloc(timeline->async_count + 1, sizeof *sums.values);
     for (size_t i = 0; sums.values && i < timeline->async_count; i++) {
         uint64_t ns = duration_of(&timeline->asyncs[i]);
 
-        if (timeline->asyncs[i].place != own->place)
+        if (timeline->asyncs[i].location != own->location)
             continue;
         sums.values[sums.kept++] = ns;
         sums.shorter += ns < duration_of(own);

@@ -38,15 +38,15 @@ static void put_categories(struct ifg_json *json, const struct server_trace *tra
     for (size_t i = 0; i < trace->ml.count; i++) {
         uint32_t id = trace->ml.ids[i];
 
-        cover(shares + timeline->places[timeline->place[id]].category, px, TRACE_CATEGORIES,
+        cover(shares + timeline->locations[timeline->location[id]].category, px, TRACE_CATEGORIES,
               answer_ns(timeline, timeline->start_ns[id]),
               answer_ns(timeline, timeline_end_ns(timeline, id)), ns_per_px);
     }
     for (size_t i = 0; i < timeline->async_count; i++) {
         const struct timeline_async *async = &timeline->asyncs[i];
 
-        if (timeline->places[async->place].kind == TRACE_LOCATION_ML)
-            cover(shares + timeline->places[async->place].category, px, TRACE_CATEGORIES,
+        if (timeline->locations[async->location].kind == TRACE_LOCATION_ML)
+            cover(shares + timeline->locations[async->location].category, px, TRACE_CATEGORIES,
                   answer_ns(timeline, async->start_ns), answer_ns(timeline, async->end_ns),
                   ns_per_px);
     }
@@ -74,7 +74,7 @@ static void put_cpu(struct ifg_json *json, const struct server_trace *trace, uns
 
     for (size_t i = 0; i < trace->track_count && !track; i++)
         if (trace->tracks[i].kind == TRACK_COUNTER &&
-            strcmp(timeline->places[trace->tracks[i].place].name, "cpu total %") == 0)
+            strcmp(timeline->locations[trace->tracks[i].location].name, "cpu total %") == 0)
             track = &trace->tracks[i];
     for (size_t i = 1; track && i < track->count; i++) {
         const struct timeline_counter *before =

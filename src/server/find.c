@@ -9,8 +9,8 @@
 #include "server/routes.h"
 #include "server/slices_internal.h"
 
-#define HITS_MOST   500u
-#define PLACES_MOST 1024u
+#define HITS_MOST      500u
+#define LOCATIONS_MOST 1024u
 
 static bool contains(const char *text, const char *part)
 {
@@ -26,15 +26,15 @@ static int by_count(const void *a, const void *b)
 }
 
 static void put_hits(struct ifg_json *json, const struct timeline *timeline,
-                     const struct place_index *index, const char *text, size_t limit)
+                     const struct location_index *index, const char *text, size_t limit)
 {
-    uint64_t(*hits)[2] = ifg_alloc(timeline->place_count + 1, sizeof *hits);
+    uint64_t(*hits)[2] = ifg_alloc(timeline->location_count + 1, sizeof *hits);
     size_t count = 0;
 
     ifg_json_key(json, "hits");
     ifg_json_open(json, '[');
-    for (size_t p = 0; hits && p < timeline->place_count; p++)
-        if (index->sums[p].count && contains(timeline->places[p].name, text)) {
+    for (size_t p = 0; hits && p < timeline->location_count; p++)
+        if (index->sums[p].count && contains(timeline->locations[p].name, text)) {
             hits[count][0] = index->sums[p].total_ns;
             hits[count++][1] = p;
         }
@@ -42,14 +42,14 @@ static void put_hits(struct ifg_json *json, const struct timeline *timeline,
         qsort(hits, count, sizeof *hits, by_count);
     for (size_t i = 0; i < count && i < limit; i++) {
         size_t p = (size_t)hits[i][1];
-        const struct timeline_place *place = &timeline->places[p];
+        const struct timeline_location *location = &timeline->locations[p];
 
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "place", p);
-        ifg_json_put_string(json, "name", place->name);
-        ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
+        ifg_json_put_string(json, "name", location->name);
+        ifg_json_put_string(json, "kind", timeline_kind_name(location->kind));
         ifg_json_put_int(json, "model",
-                         place->model < timeline->model_count ? (int64_t)place->model : -1);
+                         location->model < timeline->model_count ? (int64_t)location->model : -1);
         ifg_json_put_uint(json, "count", index->sums[p].count);
         ifg_json_put_uint(json, "total_ns", index->sums[p].total_ns);
         ifg_json_put_uint(json, "first", index->sums[p].first);
@@ -124,7 +124,7 @@ static void put_routines(struct ifg_json *json, const struct timeline_profile *p
 void serve_find(const struct server_request *request, struct server_answer *answer)
 {
     const char *text = request_text(request, "q");
-    const struct place_index *index = NULL;
+    const struct location_index *index = NULL;
     struct ifg_error err = { 0 };
     struct ifg_json json;
     uint32_t limit;
@@ -137,7 +137,7 @@ void serve_find(const struct server_request *request, struct server_answer *answ
     if (!request_index(request, "limit", true, HITS_MOST + 1, &limit, answer))
         return;
     limit = limit == UINT32_MAX ? 50 : limit;
-    status = trace_places(request->trace, &index, &err);
+    status = trace_locations(request->trace, &index, &err);
     if (status) {
         answer_status(answer, status, &err);
         return;
@@ -154,22 +154,23 @@ void serve_find(const struct server_request *request, struct server_answer *answ
 /* ---- from hit to hit ---- */
 
 /* "places" and the index of them; the count, or SIZE_MAX when the answer says what is wrong. */
-static size_t read_places(const struct server_request *request, uint32_t *places,
-                          const struct place_index **out_index, struct server_answer *answer)
+static size_t read_locations(const struct server_request *request, uint32_t *locations,
+                             const struct location_index **out_index, struct server_answer *answer)
 {
-    size_t count = request_parse_list(request_find(request->query, "places"), places, PLACES_MOST);
+    size_t count =
+        request_parse_list(request_find(request->query, "places"), locations, LOCATIONS_MOST);
     struct ifg_error err = { 0 };
     enum ifg_status status;
 
     for (size_t i = 0; count != SIZE_MAX && i < count; i++)
-        if (places[i] >= request->timeline->place_count)
+        if (locations[i] >= request->timeline->location_count)
             count = SIZE_MAX;
     if (count == SIZE_MAX) {
         answer_error(answer, 400, "places must be numbers of places as in meta: 1,2,3 (at most %u)",
-                     PLACES_MOST);
+                     LOCATIONS_MOST);
         return SIZE_MAX;
     }
-    status = trace_places(request->trace, out_index, &err);
+    status = trace_locations(request->trace, out_index, &err);
     if (status) {
         answer_status(answer, status, &err);
         return SIZE_MAX;
@@ -219,9 +220,9 @@ void serve_next(const struct server_request *request, struct server_answer *answ
 {
     const struct timeline *timeline = request->timeline;
     const char *direction = request_text(request, "dir");
-    const struct place_index *index = NULL;
-    uint32_t places[PLACES_MOST];
-    size_t count = read_places(request, places, &index, answer);
+    const struct location_index *index = NULL;
+    uint32_t locations[LOCATIONS_MOST];
+    size_t count = read_locations(request, locations, &index, answer);
     bool after = strcmp(direction, "-1") != 0;
     size_t best = SIZE_MAX;
     struct ifg_json json;
@@ -242,8 +243,8 @@ void serve_next(const struct server_request *request, struct server_answer *answ
     if (after && from >= 0)
         from_ns++; /* after it; what begins with the trace is after a time before it */
     for (size_t i = 0; i < count; i++) {
-        size_t found = slices_neighbour(timeline, index, places[i], from_ns, after);
-        size_t span = asyncs_neighbour(timeline, places[i], from_ns, after);
+        size_t found = slices_neighbour(timeline, index, locations[i], from_ns, after);
+        size_t span = asyncs_neighbour(timeline, locations[i], from_ns, after);
 
         best = nearer(timeline, best, found, after);
         best =
@@ -263,9 +264,9 @@ static void mark(uint8_t *marked, unsigned px, double part)
 void serve_marks(const struct server_request *request, struct server_answer *answer)
 {
     const struct timeline *timeline = request->timeline;
-    const struct place_index *index = NULL;
-    uint32_t places[PLACES_MOST];
-    size_t count = read_places(request, places, &index, answer);
+    const struct location_index *index = NULL;
+    uint32_t locations[LOCATIONS_MOST];
+    size_t count = read_locations(request, locations, &index, answer);
     double length = (double)(timeline->end_ns - timeline->begin_ns) + 1;
     struct ifg_json json;
     uint8_t *marked;
@@ -279,10 +280,11 @@ void serve_marks(const struct server_request *request, struct server_answer *ans
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        for (size_t k = index->first[places[i]]; k < index->first[places[i] + 1]; k++)
-            mark(marked, px, answer_ns(timeline, timeline->start_ns[index->by_place[k]]) / length);
+        for (size_t k = index->first[locations[i]]; k < index->first[locations[i] + 1]; k++)
+            mark(marked, px,
+                 answer_ns(timeline, timeline->start_ns[index->by_location[k]]) / length);
         for (size_t k = 0; k < timeline->async_count; k++)
-            if (timeline->asyncs[k].place == places[i])
+            if (timeline->asyncs[k].location == locations[i])
                 mark(marked, px, answer_ns(timeline, timeline->asyncs[k].start_ns) / length);
     }
     json = answer_json(answer);

@@ -32,7 +32,7 @@ static struct arrow flow_arrow(const struct timeline *timeline, size_t point)
         .kind = ARROW_FLOW,
         .id = from->id,
         .flow = from->flow,
-        .name = timeline->places[from->place].name,
+        .name = timeline->locations[from->location].name,
         .from = point_end(&from[0]),
         .to = point_end(&from[1]),
     };

@@ -10,7 +10,7 @@ enum arrow_kind { ARROW_FLOW, ARROW_WAKE, ARROW_ASYNC, ARROW_KINDS };
 struct arrow_end {
     uint64_t ns;
     size_t slice;     /* SIZE_MAX: none */
-    uint32_t thread;  /* of model->threads, or TIMELINE_NONE */
+    uint32_t thread;  /* of timeline->threads, or TIMELINE_NONE */
     uint32_t sampled; /* of the profile's threads, where that is all that is known */
 };
 
@@ -25,7 +25,7 @@ struct arrow {
 
 /* An async span that ends on another thread than it began on. */
 struct crossing {
-    size_t span; /* of model->asyncs */
+    size_t span; /* of timeline->asyncs */
     size_t from_slice;
     size_t to_slice;
 };

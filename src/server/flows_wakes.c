@@ -244,7 +244,7 @@ struct arrow crossing_arrow(const struct timeline *timeline, const struct crossi
         .kind = ARROW_ASYNC,
         .id = span->id,
         .flow = TIMELINE_NONE,
-        .name = timeline->places[span->place].name,
+        .name = timeline->locations[span->location].name,
         .from = { span->start_ns, crossing->from_slice, span->begin_thread, TIMELINE_NONE },
         .to = { span->end_ns, crossing->to_slice, span->end_thread, TIMELINE_NONE },
     };

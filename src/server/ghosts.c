@@ -74,7 +74,8 @@ static void add_sample(struct ghosts *ghosts, const struct timeline_profile *pro
 
     if (ghosts->depth > 0 && sample->ns <= ghosts->open[0].start_ns + ghosts->open[0].duration_ns +
                                                ifg_u64_of(PERIODS_BETWEEN * (double)period_ns))
-        while (same < count && same < ghosts->depth && ghosts->open[same].place == routines[same])
+        while (same < count && same < ghosts->depth &&
+               ghosts->open[same].location == routines[same])
             same++;
     close_from(ghosts, same);
     for (size_t i = 0; i < same; i++) {
@@ -86,7 +87,7 @@ static void add_sample(struct ghosts *ghosts, const struct timeline_profile *pro
         ghosts->open[i] = (struct lod_span){
             .start_ns = sample->ns,
             .duration_ns = period_ns,
-            .place = routines[i],
+            .location = routines[i],
             .count = 1,
             .flags = inferred[i] ? LOD_INFERRED : 0,
         };

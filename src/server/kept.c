@@ -3,49 +3,49 @@
 #include "base/alloc.h"
 #include "server/trace.h"
 
-static struct place_index *make_index(const struct timeline *timeline)
+static struct location_index *make_index(const struct timeline *timeline)
 {
-    struct place_index *index = ifg_alloc(1, sizeof *index);
-    size_t *next = ifg_alloc(timeline->place_count + 1, sizeof *next);
+    struct location_index *index = ifg_alloc(1, sizeof *index);
+    size_t *next = ifg_alloc(timeline->location_count + 1, sizeof *next);
     size_t at = 0;
 
     if (!index || !next)
         goto fail;
-    index->by_place = ifg_alloc(timeline->slice_count + 1, sizeof *index->by_place);
-    index->first = ifg_alloc(timeline->place_count + 1, sizeof *index->first);
-    index->sums = ifg_alloc(timeline->place_count + 1, sizeof *index->sums);
-    if (!index->by_place || !index->first || !index->sums)
+    index->by_location = ifg_alloc(timeline->slice_count + 1, sizeof *index->by_location);
+    index->first = ifg_alloc(timeline->location_count + 1, sizeof *index->first);
+    index->sums = ifg_alloc(timeline->location_count + 1, sizeof *index->sums);
+    if (!index->by_location || !index->first || !index->sums)
         goto fail;
     for (size_t i = 0; i < timeline->slice_count; i++) {
-        struct place_sum *sum = &index->sums[timeline->place[i]];
+        struct location_sum *sum = &index->sums[timeline->location[i]];
 
         sum->count++;
         sum->total_ns += timeline_duration_ns(timeline, i);
     }
-    for (size_t p = 0; p < timeline->place_count; p++) {
+    for (size_t p = 0; p < timeline->location_count; p++) {
         index->first[p] = next[p] = at;
         at += index->sums[p].count;
     }
-    index->first[timeline->place_count] = at;
+    index->first[timeline->location_count] = at;
     for (size_t i = 0; i < timeline->slice_count; i++)
-        index->by_place[next[timeline->place[i]]++] = (uint32_t)i;
-    for (size_t p = 0; p < timeline->place_count; p++)
+        index->by_location[next[timeline->location[i]]++] = (uint32_t)i;
+    for (size_t p = 0; p < timeline->location_count; p++)
         index->sums[p].first =
-            index->sums[p].count ? index->by_place[index->first[p]] : PLACE_SUM_NONE;
+            index->sums[p].count ? index->by_location[index->first[p]] : LOCATION_SUM_NONE;
     for (size_t i = 0; i < timeline->async_count; i++) {
         const struct timeline_async *async = &timeline->asyncs[i];
-        struct place_sum *sum = &index->sums[async->place];
+        struct location_sum *sum = &index->sums[async->location];
 
         sum->count++;
         sum->total_ns += async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0;
-        if (sum->first == PLACE_SUM_NONE)
+        if (sum->first == LOCATION_SUM_NONE)
             sum->first = timeline->slice_count + i;
     }
     ifg_free(next);
     return index;
 fail:
     if (index) {
-        ifg_free(index->by_place);
+        ifg_free(index->by_location);
         ifg_free(index->first);
         ifg_free(index->sums);
     }
@@ -54,8 +54,8 @@ fail:
     return NULL;
 }
 
-enum ifg_status trace_places(struct server_trace *trace, const struct place_index **out_index,
-                             struct ifg_error *err)
+enum ifg_status trace_locations(struct server_trace *trace, const struct location_index **out_index,
+                                struct ifg_error *err)
 {
     pthread_mutex_lock(&trace->index_lock);
     if (!trace->index)

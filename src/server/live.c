@@ -170,16 +170,16 @@ bool live_server_is_to_be_kept(struct live_server *live)
 
 /* ---- telling ---- */
 
-static struct live_place place_of(const struct live_server *live)
+static struct live_location location_of(const struct live_server *live)
 {
-    return (struct live_place){ live->path, live->temporary };
+    return (struct live_location){ live->path, live->temporary };
 }
 
 /* The next message; false: there will be none. */
 static bool make_message(struct listener *listener)
 {
     struct live_server *live = listener->live;
-    struct live_place place = place_of(live);
+    struct live_location location = location_of(live);
 
     pthread_mutex_lock(&live->lock);
     for (;;) {
@@ -198,7 +198,7 @@ static bool make_message(struct listener *listener)
     }
     ifg_bytes_clear(&listener->message);
     listener->sent = 0;
-    live_message_put(live->feed, &place, &listener->cursor, &listener->message);
+    live_message_put(live->feed, &location, &listener->cursor, &listener->message);
     listener->last = live->feed->state == LIVE_ENDED;
     pthread_mutex_unlock(&live->lock);
     listener->told_ns = now_ns();
@@ -259,14 +259,14 @@ static bool is_readable(struct live_server *live, struct server_answer *answer)
 void serve_live_state(const struct server_request *request, struct server_answer *answer)
 {
     struct live_cursor cursor = { 0 };
-    struct live_place place;
+    struct live_location location;
 
     if (!is_live(request, answer) || !is_readable(request->live, answer))
         return;
-    place = place_of(request->live);
+    location = location_of(request->live);
     answer_json(answer);
     pthread_mutex_lock(&request->live->lock);
-    live_message_put(request->live->feed, &place, &cursor, &answer->body);
+    live_message_put(request->live->feed, &location, &cursor, &answer->body);
     pthread_mutex_unlock(&request->live->lock);
 }
 

@@ -23,7 +23,7 @@ static void put_ns(struct ifg_json *json, const char *key, double ns)
         ifg_json_uint(json, (uint64_t)(ns + 0.5));
 }
 
-static void put_info(const struct live_feed *feed, const struct live_place *place,
+static void put_info(const struct live_feed *feed, const struct live_location *location,
                      struct ifg_json *json)
 {
     const struct live *live = feed->live;
@@ -41,8 +41,8 @@ static void put_info(const struct live_feed *feed, const struct live_place *plac
     ifg_json_put_uint(json, "cpus", feed->info.cpus);
     ifg_json_put_uint(json, "begin", live->begin_ns);
     ifg_json_put_string(json, "created", created);
-    ifg_json_put_string(json, "path", place->path);
-    ifg_json_put_bool(json, "temporary", place->temporary);
+    ifg_json_put_string(json, "path", location->path);
+    ifg_json_put_bool(json, "temporary", location->temporary);
     ifg_json_key(json, "runtimes");
     ifg_json_open(json, '[');
     for (size_t i = 0; i < live->model_count; i++) {
@@ -327,7 +327,7 @@ bool live_message_is_due(const struct live_feed *feed, const struct live_cursor 
     return false;
 }
 
-void live_message_put(const struct live_feed *feed, const struct live_place *place,
+void live_message_put(const struct live_feed *feed, const struct live_location *location,
                       struct live_cursor *cursor, struct ifg_bytes *out)
 {
     const struct live *live = feed->live;
@@ -352,7 +352,7 @@ void live_message_put(const struct live_feed *feed, const struct live_place *pla
         ifg_json_double(&json, NAN);
     put_totals(feed, &json);
     if (full || feed->info.changed > cursor->version)
-        put_info(feed, place, &json);
+        put_info(feed, location, &json);
     if (full || due || live->open_count)
         put_categories(live, &json);
     put_names(live, cursor->version, &json);

@@ -17,7 +17,7 @@ struct live_cursor {
 };
 
 /* Where the file is, for the page. */
-struct live_place {
+struct live_location {
     const char *path;
     bool temporary;
 };
@@ -26,7 +26,7 @@ struct live_place {
 bool live_message_is_due(const struct live_feed *feed, const struct live_cursor *cursor);
 
 /* Appends one line, and moves the cursor. */
-void live_message_put(const struct live_feed *feed, const struct live_place *place,
+void live_message_put(const struct live_feed *feed, const struct live_location *location,
                       struct live_cursor *cursor, struct ifg_bytes *out);
 
 #endif

@@ -115,7 +115,7 @@ static enum ifg_status build_pyramids(struct lod *lod)
 
 /* Room for rows of these sizes; places[r] is where the items of row r begin. */
 static enum ifg_status make_rows(struct lod *lod, const size_t *sizes, size_t row_count,
-                                 size_t item_count, uint32_t **places)
+                                 size_t item_count, uint32_t **locations)
 {
     size_t at = 0;
 
@@ -127,7 +127,7 @@ static enum ifg_status make_rows(struct lod *lod, const size_t *sizes, size_t ro
     for (size_t r = 0; r < row_count; r++) {
         lod->rows[r].items = lod->items + at;
         lod->rows[r].count = sizes[r];
-        places[r] = lod->items + at;
+        locations[r] = lod->items + at;
         at += sizes[r];
     }
     return IFG_OK;
@@ -152,27 +152,27 @@ static enum ifg_status split_rows(struct lod *lod, const uint32_t *ids, size_t f
 {
     enum ifg_status status = IFG_NO_MEMORY;
     size_t *sizes = ifg_alloc((size_t)UINT16_MAX + 1, sizeof *sizes);
-    uint32_t **places = ifg_alloc((size_t)UINT16_MAX + 1, sizeof *places);
+    uint32_t **locations = ifg_alloc((size_t)UINT16_MAX + 1, sizeof *locations);
     size_t rows = 0;
 
-    if (!sizes || !places)
+    if (!sizes || !locations)
         goto out;
     for (size_t i = 0; i < count; i++) {
         sizes[row_of[i]]++;
         rows = row_of[i] >= rows ? (size_t)row_of[i] + 1 : rows;
     }
-    status = make_rows(lod, sizes, rows, count, places);
+    status = make_rows(lod, sizes, rows, count, locations);
     if (status)
         goto out;
     if (ids)
         for (size_t i = 0; i < count; i++)
-            *places[row_of[i]]++ = ids[i];
+            *locations[row_of[i]]++ = ids[i];
     else
         for (size_t i = 0; i < count; i++)
-            *places[row_of[i]]++ = (uint32_t)(first + i);
+            *locations[row_of[i]]++ = (uint32_t)(first + i);
     status = build_pyramids(lod);
 out:
-    ifg_free(places);
+    ifg_free(locations);
     ifg_free(sizes);
     return status;
 }
@@ -369,7 +369,7 @@ static enum ifg_status add_range(const struct lod *lod, size_t r, size_t from, s
     const struct lod_span *span = slice ? NULL : &lod->spans[id - lod->slice_count];
     struct lod_item item = {
         .start_ns = row_start(lod, row, from),
-        .place = slice ? lod->timeline->place[id] : span->place,
+        .location = slice ? lod->timeline->location[id] : span->location,
         .count = (uint32_t)(to - from),
         .id = id,
         .row = (uint16_t)r,
@@ -378,7 +378,7 @@ static enum ifg_status add_range(const struct lod *lod, size_t r, size_t from, s
     uint64_t end = row_end(lod, row, to - 1);
 
     item.duration_ns = end > item.start_ns ? end - item.start_ns : 0;
-    if (slice && lod->outlines && lod->timeline->places[item.place].kind == TRACE_LOCATION_ML)
+    if (slice && lod->outlines && lod->timeline->locations[item.location].kind == TRACE_LOCATION_ML)
         item.flags |= LOD_OUTLINE;
     if (to - from > 1) {
         item.flags |= LOD_MERGED;
@@ -525,7 +525,7 @@ void lod_write(const struct timeline *timeline, const struct lod_items *items, s
         duration[i] = (float)items->items[i].duration_ns;
     columns_put(out, duration, n, sizeof *duration);
     for (size_t i = 0; i < n; i++)
-        words[i] = items->items[i].place;
+        words[i] = items->items[i].location;
     columns_put(out, words, n, sizeof *words);
     for (size_t i = 0; i < n; i++)
         words[i] = items->items[i].count;

@@ -38,7 +38,7 @@ enum lod_flag {
 struct lod_span {
     uint64_t start_ns;
     uint64_t duration_ns;
-    uint32_t place;
+    uint32_t location;
     uint32_t count; /* what it is made of; 1 */
     uint32_t row;   /* for those who build; the lod does not look at it */
     uint8_t flags;
@@ -66,7 +66,7 @@ struct lod {
 struct lod_item {
     uint64_t start_ns;
     uint64_t duration_ns;
-    uint32_t place;
+    uint32_t location;
     uint32_t count;
     uint32_t id; /* of it, or of the longest */
     uint16_t row;

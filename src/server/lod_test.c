@@ -37,7 +37,7 @@ static void check_row(const struct timeline *timeline, const struct timeline_thr
         counted += item->count;
         CHECK(item->start_ns >= before);
         before = item->start_ns;
-        CHECK_UINT(item->place, timeline->place[item->id]);
+        CHECK_UINT(item->location, timeline->location[item->id]);
         CHECK_UINT(timeline->depth[item->id], row);
         CHECK((item->count > 1) == ((item->flags & LOD_MERGED) != 0));
         if (item->count == 1) {

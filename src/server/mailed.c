@@ -67,13 +67,20 @@ static enum ifg_status put_columns(const struct mailed_columns *columns, struct 
         const char *name;
         const struct ifg_bytes *bytes;
     } sections[] = {
-        { "index", &columns->index },           { "gap", &columns->gap },
-        { "duration", &columns->duration },     { "place", &columns->place },
-        { "depth", &columns->depth },           { "ids", &columns->ids },
-        { "item-start", &columns->item_start }, { "item-duration", &columns->item_duration },
-        { "item-place", &columns->item_place }, { "item-count", &columns->item_count },
-        { "item-id", &columns->item_id },       { "item-flags", &columns->item_flags },
-        { "value-time", &columns->value_time }, { "value", &columns->value },
+        { "index", &columns->index },
+        { "gap", &columns->gap },
+        { "duration", &columns->duration },
+        { "place", &columns->location },
+        { "depth", &columns->depth },
+        { "ids", &columns->ids },
+        { "item-start", &columns->item_start },
+        { "item-duration", &columns->item_duration },
+        { "item-place", &columns->item_location },
+        { "item-count", &columns->item_count },
+        { "item-id", &columns->item_id },
+        { "item-flags", &columns->item_flags },
+        { "value-time", &columns->value_time },
+        { "value", &columns->value },
     };
 
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {

@@ -18,9 +18,9 @@ struct mailed_detail {
 
 /* The columns of a page, one section each, and the document that tells what is where. */
 struct mailed_columns {
-    struct ifg_bytes gap, duration, place, depth; /* exact: slices, thread by thread */
-    struct ifg_bytes ids;                         /* exact: those of the other tracks */
-    struct ifg_bytes item_start, item_duration, item_place, item_count, item_id, item_flags;
+    struct ifg_bytes gap, duration, location, depth; /* exact: slices, thread by thread */
+    struct ifg_bytes ids;                            /* exact: those of the other tracks */
+    struct ifg_bytes item_start, item_duration, item_location, item_count, item_id, item_flags;
     struct ifg_bytes value_time, value; /* counters */
     struct ifg_bytes index;             /* JSON */
     uint64_t slices_kept;

@@ -179,21 +179,21 @@ static void put_tables(struct ifg_json *json, const struct timeline *timeline)
     ifg_json_close(json, ']');
 }
 
-static void put_places(struct ifg_json *json, const struct timeline *timeline)
+static void put_locations(struct ifg_json *json, const struct timeline *timeline)
 {
     ifg_json_key(json, "places");
     ifg_json_open(json, '[');
-    for (size_t i = 0; i < timeline->place_count; i++) {
-        const struct timeline_place *place = &timeline->places[i];
+    for (size_t i = 0; i < timeline->location_count; i++) {
+        const struct timeline_location *location = &timeline->locations[i];
 
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "name", place->name);
-        ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
-        ifg_json_put_string(json, "category", timeline_category_name(place->category));
+        ifg_json_put_string(json, "name", location->name);
+        ifg_json_put_string(json, "kind", timeline_kind_name(location->kind));
+        ifg_json_put_string(json, "category", timeline_category_name(location->category));
         ifg_json_put_int(json, "model",
-                         place->model < timeline->model_count ? (int64_t)place->model : -1);
-        ifg_json_put_string(json, "function", place->function);
-        ifg_json_put_uint(json, "color", place->color);
+                         location->model < timeline->model_count ? (int64_t)location->model : -1);
+        ifg_json_put_string(json, "function", location->function);
+        ifg_json_put_uint(json, "color", location->color);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -237,7 +237,7 @@ void serve_meta(const struct server_request *request, struct server_answer *answ
     put_runtimes(&json, request->timeline);
     put_has(&json, trace);
     put_tables(&json, request->timeline);
-    put_places(&json, request->timeline);
+    put_locations(&json, request->timeline);
     ifg_json_key(&json, "tracks");
     ifg_json_open(&json, '[');
     for (size_t i = 0; i < trace->track_count; i++)

@@ -18,8 +18,8 @@
 #define FUNCTIONS_SHOWN 10u
 #define VALUES_MOST     65536u /* a median of so many is as good as of all */
 
-struct place_row {
-    uint32_t place;
+struct location_row {
+    uint32_t location;
     uint64_t count;
     uint64_t total_ns; /* inside the range */
     uint64_t max_ns;   /* of whole durations */
@@ -39,9 +39,9 @@ struct range {
     const struct timeline *timeline;
     uint64_t t0_ns;
     uint64_t t1_ns;
-    const bool *passes;     /* by place: whether the filter lets it through */
-    struct place_row *rows; /* by place */
-    uint32_t *wanted;       /* by place: number of durations + 1, or 0 */
+    const bool *passes;        /* by place: whether the filter lets it through */
+    struct location_row *rows; /* by location */
+    uint32_t *wanted;          /* by place: number of durations + 1, or 0 */
     struct durations *durations;
     struct durations inferences;
     struct durations events; /* all that pass */
@@ -71,10 +71,10 @@ static void add_duration(struct range *range, struct durations *to, uint64_t ns)
     to->values[to->count++] = ns;
 }
 
-static bool is_inference(const struct timeline *timeline, uint32_t place)
+static bool is_inference(const struct timeline *timeline, uint32_t location)
 {
-    return timeline->places[place].category == TRACE_CATEGORY_INFERENCE &&
-           timeline->places[place].kind == TRACE_LOCATION_ML;
+    return timeline->locations[location].category == TRACE_CATEGORY_INFERENCE &&
+           timeline->locations[location].kind == TRACE_LOCATION_ML;
 }
 
 /* A slice or an async span. */
@@ -83,7 +83,7 @@ static void see_event(struct range *range, uint32_t number, uint64_t start, uint
 {
     const struct timeline *timeline = range->timeline;
     uint64_t end = start + duration;
-    struct place_row *row = &range->rows[number];
+    struct location_row *row = &range->rows[number];
     uint64_t from = start > range->t0_ns ? start : range->t0_ns;
     uint64_t to = end < range->t1_ns ? end : range->t1_ns;
 
@@ -95,7 +95,7 @@ static void see_event(struct range *range, uint32_t number, uint64_t start, uint
             add_duration(range, &range->durations[range->wanted[number] - 1], duration);
         return;
     }
-    row->place = number;
+    row->location = number;
     row->count++;
     row->total_ns += to > from ? to - from : 0;
     row->max_ns = duration > row->max_ns ? duration : row->max_ns;
@@ -116,9 +116,9 @@ static void see_slice(struct range *range, size_t slice)
 {
     const struct timeline *timeline = range->timeline;
 
-    see_event(range, timeline->place[slice], timeline->start_ns[slice],
+    see_event(range, timeline->location[slice], timeline->start_ns[slice],
               timeline_duration_ns(timeline, slice),
-              is_inference(timeline, timeline->place[slice]) &&
+              is_inference(timeline, timeline->location[slice]) &&
                   timeline_is_unfinished(timeline, slice));
 }
 
@@ -158,7 +158,7 @@ static void walk(struct range *range)
     for (size_t i = 0; i < timeline->async_count && !range->no_memory; i++) {
         const struct timeline_async *async = &timeline->asyncs[i];
 
-        see_event(range, async->place, async->start_ns,
+        see_event(range, async->location, async->start_ns,
                   async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0,
                   async->end_thread == TIMELINE_NONE);
     }
@@ -166,8 +166,8 @@ static void walk(struct range *range)
 
 static int by_total(const void *a, const void *b)
 {
-    const struct place_row *left = a;
-    const struct place_row *right = b;
+    const struct location_row *left = a;
+    const struct location_row *right = b;
 
     return left->total_ns > right->total_ns ? -1 : left->total_ns < right->total_ns;
 }
@@ -179,16 +179,16 @@ static void put_rows(struct ifg_json *json, const struct range *range, size_t co
     ifg_json_key(json, "rows");
     ifg_json_open(json, '[');
     for (size_t i = 0; i < count; i++) {
-        const struct place_row *row = &range->rows[i];
-        const struct timeline_place *place = &timeline->places[row->place];
+        const struct location_row *row = &range->rows[i];
+        const struct timeline_location *location = &timeline->locations[row->location];
 
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "name", place->name);
-        ifg_json_put_uint(json, "place", row->place);
-        ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
-        ifg_json_put_string(json, "category", timeline_category_name(place->category));
+        ifg_json_put_string(json, "name", location->name);
+        ifg_json_put_uint(json, "place", row->location);
+        ifg_json_put_string(json, "kind", timeline_kind_name(location->kind));
+        ifg_json_put_string(json, "category", timeline_category_name(location->category));
         ifg_json_put_int(json, "model",
-                         place->model < timeline->model_count ? (int64_t)place->model : -1);
+                         location->model < timeline->model_count ? (int64_t)location->model : -1);
         ifg_json_put_uint(json, "count", row->count);
         ifg_json_put_uint(json, "total_ns", row->total_ns);
         ifg_json_put_double(
@@ -238,7 +238,7 @@ static void put_cpu(struct ifg_json *json, const struct server_trace *trace,
         double time = 0;
 
         if (track->kind != TRACK_COUNTER ||
-            strcmp(trace->timeline->places[track->place].name, "cpu %") != 0)
+            strcmp(trace->timeline->locations[track->location].name, "cpu %") != 0)
             continue;
         for (size_t k = 0; k < track->count; k++) {
             const struct timeline_counter *counter =
@@ -298,13 +298,13 @@ static void range_fini(struct range *range)
 }
 
 /* By place; NULL: no memory. */
-static bool *choose_places(const struct timeline *timeline, const struct views_filter *part)
+static bool *choose_locations(const struct timeline *timeline, const struct views_filter *part)
 {
-    bool *passes = ifg_alloc(timeline->place_count + 1, sizeof *passes);
+    bool *passes = ifg_alloc(timeline->location_count + 1, sizeof *passes);
 
-    for (size_t i = 0; passes && i < timeline->place_count; i++)
-        passes[i] = (part->model == UINT32_MAX || timeline->places[i].model == part->model) &&
-                    (!part->text || strcasestr(timeline->places[i].name, part->text));
+    for (size_t i = 0; passes && i < timeline->location_count; i++)
+        passes[i] = (part->model == UINT32_MAX || timeline->locations[i].model == part->model) &&
+                    (!part->text || strcasestr(timeline->locations[i].name, part->text));
     return passes;
 }
 
@@ -334,24 +334,24 @@ void serve_range(const struct server_request *request, struct server_answer *ans
         return;
     range.t0_ns = timeline->begin_ns + part.from_ns;
     range.t1_ns = timeline->begin_ns + part.to_ns;
-    range.passes = passes = choose_places(timeline, &part);
-    range.rows = ifg_alloc(timeline->place_count + 1, sizeof *range.rows);
+    range.passes = passes = choose_locations(timeline, &part);
+    range.rows = ifg_alloc(timeline->location_count + 1, sizeof *range.rows);
     range.durations = ifg_alloc(ROWS_SHOWN, sizeof *range.durations);
     range.no_memory = !range.rows || !range.durations || !passes;
     walk(&range);
     if (!range.no_memory) {
-        for (size_t p = 0; p < timeline->place_count; p++)
+        for (size_t p = 0; p < timeline->location_count; p++)
             if (range.rows[p].count)
                 range.rows[count++] = range.rows[p];
         if (count)
             qsort(range.rows, count, sizeof *range.rows, by_total);
         count = count > ROWS_SHOWN ? ROWS_SHOWN : count;
-        range.wanted = ifg_alloc(timeline->place_count + 1, sizeof *range.wanted);
+        range.wanted = ifg_alloc(timeline->location_count + 1, sizeof *range.wanted);
         range.no_memory = !range.wanted;
     }
     if (!range.no_memory) {
         for (size_t i = 0; i < count; i++)
-            range.wanted[range.rows[i].place] = (uint32_t)i + 1;
+            range.wanted[range.rows[i].location] = (uint32_t)i + 1;
         walk(&range); /* again, for the medians of those that are shown */
     }
     if (range.no_memory) {

@@ -77,7 +77,7 @@ static void gather_thread(struct gathering *g, const uint32_t *ids, size_t count
 
     for (size_t i = 0; i < count; i++) {
         uint32_t id = ids[i];
-        uint8_t pick = g->picks[timeline->place[id]];
+        uint8_t pick = g->picks[timeline->location[id]];
         struct around self = { timeline_end_ns(timeline, id), timeline->depth[id] };
         bool in_outline;
 
@@ -249,9 +249,9 @@ enum ifg_status rows_create(struct server_trace *trace, const struct id_list *fr
 
     *out_lod = NULL;
     for (size_t i = 0; i < from->count; i++)
-        members += picks[timeline->place[from->ids[i]]] != ROWS_NO;
+        members += picks[timeline->location[from->ids[i]]] != ROWS_NO;
     for (size_t i = 0; i < timeline->async_count; i++)
-        members += picks[timeline->asyncs[i].place] == ROWS_YES;
+        members += picks[timeline->asyncs[i].location] == ROWS_YES;
     status = make_room(&g, members);
     if (status)
         goto out;
@@ -267,7 +267,7 @@ enum ifg_status rows_create(struct server_trace *trace, const struct id_list *fr
     }
     begin = g.block_count;
     for (size_t i = 0; i < timeline->async_count; i++)
-        if (picks[timeline->asyncs[i].place] == ROWS_YES)
+        if (picks[timeline->asyncs[i].location] == ROWS_YES)
             add_span(&g, (uint32_t)(timeline->slice_count + i));
     close_run(&g, begin);
     status = sort_blocks(&g);

@@ -35,18 +35,18 @@ static void put_thread(struct ifg_json *json, const struct server_trace *trace, 
         of->process < timeline->process_count ? timeline->processes[of->process].name : "");
 }
 
-static void put_place(struct ifg_json *json, const struct timeline *timeline, uint32_t number)
+static void put_location(struct ifg_json *json, const struct timeline *timeline, uint32_t number)
 {
-    const struct timeline_place *place = &timeline->places[number];
+    const struct timeline_location *location = &timeline->locations[number];
 
     ifg_json_put_uint(json, "place", number);
-    ifg_json_put_string(json, "kind", timeline_kind_name(place->kind));
-    ifg_json_put_string(json, "category", timeline_category_name(place->category));
+    ifg_json_put_string(json, "kind", timeline_kind_name(location->kind));
+    ifg_json_put_string(json, "category", timeline_category_name(location->category));
     ifg_json_put_int(json, "model",
-                     place->model < timeline->model_count ? (int64_t)place->model : -1);
-    ifg_json_put_string(json, "function", place->function);
-    ifg_json_put_string(json, "file", place->file);
-    ifg_json_put_uint(json, "line", place->line);
+                     location->model < timeline->model_count ? (int64_t)location->model : -1);
+    ifg_json_put_string(json, "function", location->function);
+    ifg_json_put_string(json, "file", location->file);
+    ifg_json_put_uint(json, "line", location->line);
 }
 
 static void put_arguments(struct ifg_json *json, const struct timeline *timeline, size_t slice)
@@ -82,7 +82,7 @@ static void put_arguments(struct ifg_json *json, const struct timeline *timeline
 /* ---- what is in it ---- */
 
 struct child {
-    uint32_t place;
+    uint32_t location;
     uint64_t count;
     uint64_t total_ns;
 };
@@ -100,22 +100,22 @@ static void put_children(struct ifg_json *json, const struct timeline *timeline,
     const struct timeline_thread *thread = &timeline->threads[timeline_thread_of(timeline, slice)];
     size_t end = thread->first_slice + thread->slice_count;
     uint16_t depth = timeline->depth[slice];
-    struct child *children = ifg_alloc(timeline->place_count + 1, sizeof *children);
+    struct child *children = ifg_alloc(timeline->location_count + 1, sizeof *children);
     size_t kinds = 0;
     struct child other = { 0 };
 
     ifg_json_key(json, "children");
     ifg_json_open(json, '[');
     for (size_t i = slice + 1; children && i < end && timeline->depth[i] > depth; i++) {
-        struct child *child = &children[timeline->place[i]];
+        struct child *child = &children[timeline->location[i]];
 
         if (timeline->depth[i] != depth + 1)
             continue;
-        child->place = timeline->place[i];
+        child->location = timeline->location[i];
         child->count++;
         child->total_ns += timeline_duration_ns(timeline, i);
     }
-    for (size_t p = 0; children && p < timeline->place_count; p++)
+    for (size_t p = 0; children && p < timeline->location_count; p++)
         if (children[p].count)
             children[kinds++] = children[p];
     if (kinds)
@@ -127,8 +127,8 @@ static void put_children(struct ifg_json *json, const struct timeline *timeline,
             continue;
         }
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "name", timeline->places[children[i].place].name);
-        ifg_json_put_uint(json, "place", children[i].place);
+        ifg_json_put_string(json, "name", timeline->locations[children[i].location].name);
+        ifg_json_put_uint(json, "place", children[i].location);
         ifg_json_put_uint(json, "count", children[i].count);
         ifg_json_put_uint(json, "total_ns", children[i].total_ns);
         ifg_json_close(json, '}');
@@ -155,11 +155,11 @@ static void put_neighbour(struct ifg_json *json, const char *key, size_t slice)
         ifg_json_uint(json, slice);
 }
 
-size_t slices_neighbour(const struct timeline *timeline, const struct place_index *index,
-                        uint32_t place, uint64_t ns, bool after)
+size_t slices_neighbour(const struct timeline *timeline, const struct location_index *index,
+                        uint32_t location, uint64_t ns, bool after)
 {
-    const uint32_t *ids = index->by_place + index->first[place];
-    size_t count = index->first[place + 1] - index->first[place];
+    const uint32_t *ids = index->by_location + index->first[location];
+    size_t count = index->first[location + 1] - index->first[location];
     size_t best = SIZE_MAX;
     size_t from = 0;
 
@@ -244,11 +244,11 @@ void slices_put_same(struct ifg_json *json, const struct same_sums *sums)
 }
 
 static void put_same(struct ifg_json *json, const struct timeline *timeline,
-                     const struct place_index *index, size_t slice)
+                     const struct location_index *index, size_t slice)
 {
-    uint32_t place = timeline->place[slice];
-    const uint32_t *ids = index->by_place + index->first[place];
-    size_t count = index->first[place + 1] - index->first[place];
+    uint32_t location = timeline->location[slice];
+    const uint32_t *ids = index->by_location + index->first[location];
+    size_t count = index->first[location + 1] - index->first[location];
     uint64_t own = timeline_duration_ns(timeline, slice);
     size_t step = count / VALUES_MOST + 1;
     uint64_t slower_ns = UINT64_MAX;
@@ -269,8 +269,8 @@ static void put_same(struct ifg_json *json, const struct timeline *timeline,
         }
     }
     sums.count = sums.values ? count : 0;
-    sums.previous = slices_neighbour(timeline, index, place, timeline->start_ns[slice], false);
-    sums.next = slices_neighbour(timeline, index, place, timeline->start_ns[slice] + 1, true);
+    sums.previous = slices_neighbour(timeline, index, location, timeline->start_ns[slice], false);
+    sums.next = slices_neighbour(timeline, index, location, timeline->start_ns[slice] + 1, true);
     slices_put_same(json, &sums);
     ifg_free(sums.values);
 }
@@ -278,7 +278,7 @@ static void put_same(struct ifg_json *json, const struct timeline *timeline,
 /* ---- the answer ---- */
 
 static void put_slice(const struct server_request *request, size_t slice,
-                      const struct place_index *index, struct ifg_json *json)
+                      const struct location_index *index, struct ifg_json *json)
 {
     const struct timeline *timeline = request->timeline;
     uint32_t thread = timeline_thread_of(timeline, slice);
@@ -286,7 +286,7 @@ static void put_slice(const struct server_request *request, size_t slice,
 
     ifg_json_put_uint(json, "id", slice);
     ifg_json_put_string(json, "name", timeline_slice_name(timeline, slice));
-    put_place(json, timeline, timeline->place[slice]);
+    put_location(json, timeline, timeline->location[slice]);
     ifg_json_put_double(json, "start", answer_ns(timeline, timeline->start_ns[slice]));
     ifg_json_put_uint(json, "duration", timeline_duration_ns(timeline, slice));
     ifg_json_put_bool(json, "unfinished", timeline_is_unfinished(timeline, slice));
@@ -300,7 +300,8 @@ static void put_slice(const struct server_request *request, size_t slice,
                       timeline_end_ns(timeline, slice));
     slices_put_samples(json, request->trace, thread, timeline->start_ns[slice],
                        timeline_end_ns(timeline, slice));
-    slices_put_placement(json, request->trace, timeline->places[timeline->place[slice]].model);
+    slices_put_placement(json, request->trace,
+                         timeline->locations[timeline->location[slice]].model);
 }
 
 /* A span that begins on one thread may end on another: that is where its result came. */
@@ -331,20 +332,20 @@ static void put_extra(const struct server_request *request, size_t number, struc
     ifg_json_put_uint(json, "id", timeline->slice_count + number);
     if (number < timeline->async_count) {
         thread = timeline->asyncs[number].begin_thread;
-        ifg_json_put_string(json, "name", timeline->places[span->place].name);
-        put_place(json, timeline, span->place);
+        ifg_json_put_string(json, "name", timeline->locations[span->location].name);
+        put_location(json, timeline, span->location);
     } else if (message < timeline->message_count) {
         thread = timeline->messages[message].thread;
         ifg_json_put_string(json, "name", timeline->messages[message].text);
-        ifg_json_put_uint(json, "place", span->place);
+        ifg_json_put_uint(json, "place", span->location);
         ifg_json_put_string(json, "kind", "message");
         ifg_json_put_string(json, "category", "");
         ifg_json_put_int(json, "model", -1);
         ifg_json_put_string(json, "function", "");
     } else {
         thread = timeline->frames[frame].thread;
-        ifg_json_put_string(json, "name", timeline->places[span->place].name);
-        put_place(json, timeline, span->place);
+        ifg_json_put_string(json, "name", timeline->locations[span->location].name);
+        put_location(json, timeline, span->location);
     }
     ifg_json_put_double(json, "start", answer_ns(timeline, span->start_ns));
     ifg_json_put_uint(json, "duration", span->duration_ns);
@@ -375,14 +376,14 @@ static void put_extra(const struct server_request *request, size_t number, struc
     put_neighbour(json, "states", SIZE_MAX);
     put_neighbour(json, "samples", SIZE_MAX);
     if (number < timeline->async_count)
-        slices_put_placement(json, request->trace, timeline->places[span->place].model);
+        slices_put_placement(json, request->trace, timeline->locations[span->location].model);
     else
         put_neighbour(json, "placement", SIZE_MAX);
 }
 
 void serve_slice(const struct server_request *request, struct server_answer *answer)
 {
-    const struct place_index *index = NULL;
+    const struct location_index *index = NULL;
     struct ifg_error err = { 0 };
     struct ifg_json json;
     enum ifg_status status;
@@ -391,7 +392,7 @@ void serve_slice(const struct server_request *request, struct server_answer *ans
     if (!request_index(request, "id", false,
                        request->timeline->slice_count + request->trace->extra_count, &id, answer))
         return;
-    status = trace_places(request->trace, &index, &err);
+    status = trace_locations(request->trace, &index, &err);
     if (status) {
         answer_status(answer, status, &err);
         return;

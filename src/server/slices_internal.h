@@ -6,11 +6,12 @@
 #include "server/handler.h"
 
 /* The slice of a place that begins last before a time, or first at it or after; SIZE_MAX: none. */
-size_t slices_neighbour(const struct timeline *timeline, const struct place_index *index,
-                        uint32_t place, uint64_t ns, bool after);
+size_t slices_neighbour(const struct timeline *timeline, const struct location_index *index,
+                        uint32_t location, uint64_t ns, bool after);
 
 /* The same of async spans, by their index in the timeline. */
-size_t asyncs_neighbour(const struct timeline *timeline, uint32_t place, uint64_t ns, bool after);
+size_t asyncs_neighbour(const struct timeline *timeline, uint32_t location, uint64_t ns,
+                        bool after);
 
 /* "histogram" and "same" of an async span: among those of its place. */
 void asyncs_put_same(struct ifg_json *json, const struct timeline *timeline, size_t span);

@@ -48,7 +48,7 @@ static enum ifg_status merge_states(const struct timeline_thread_state *states, 
         for (size_t k = 0; k < TIMELINE_STATES; k++)
             state = time[k] > time[state] ? k : state;
         item.duration_ns = states[i - 1].end_ns - item.start_ns;
-        item.place = (uint32_t)state;
+        item.location = (uint32_t)state;
         item.count = (uint32_t)(i - from);
         item.flags = i - from > 1 ? LOD_MERGED : 0;
         for (size_t k = from; k < i; k++)

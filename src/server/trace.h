@@ -55,11 +55,11 @@ struct track {
     bool open;
 
     uint32_t process;  /* index in the timeline, or TIMELINE_NONE; likewise these */
-    uint32_t thread;   /* of model->threads */
+    uint32_t thread;   /* of timeline->threads */
     uint32_t sampled;  /* of the profile's threads */
-    uint32_t model;    /* of model->nets */
-    uint32_t function; /* of model->functions */
-    uint32_t place;    /* counters, frames */
+    uint32_t model;    /* of timeline->models */
+    uint32_t function; /* of timeline->functions */
+    uint32_t location; /* counters, frames */
     uint32_t lane;     /* bits of the categories that belong to it */
 
     size_t rows;
@@ -85,20 +85,20 @@ struct id_list {
     size_t count;
 };
 
-#define PLACE_SUM_NONE UINT64_MAX
+#define LOCATION_SUM_NONE UINT64_MAX
 
 /* What a place amounts to, over the whole trace: its slices and its async spans. */
-struct place_sum {
+struct location_sum {
     uint64_t count;
     uint64_t total_ns;
     uint64_t first; /* the first of its slices, else of its spans, as numbered; or NONE */
 };
 
 /* The slices of each place: by_place[first[p]] to by_place[first[p + 1]], ascending. */
-struct place_index {
-    uint32_t *by_place;
+struct location_index {
+    uint32_t *by_location;
     size_t *first;
-    struct place_sum *sums;
+    struct location_sum *sums;
 };
 
 struct server_trace {
@@ -131,7 +131,7 @@ struct server_trace {
     struct id_list models; /* the same and operators */
 
     pthread_mutex_t index_lock;
-    struct place_index *index;
+    struct location_index *index;
     struct crossing_index *crossings; /* async spans that change threads (flows_internal.h) */
     pthread_mutex_t report_lock;
     _Atomic(struct report *) report;
@@ -150,8 +150,8 @@ enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
                              const struct lod **out_lod, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Slices by place, made on first use. */
-enum ifg_status trace_places(struct server_trace *trace, const struct place_index **out_index,
-                             struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status trace_locations(struct server_trace *trace, const struct location_index **out_index,
+                                struct ifg_error *err) IFG_MUST_CHECK;
 
 /* The report, made on first use: takes seconds for a large trace. */
 enum ifg_status trace_report(struct server_trace *trace, const struct report **out_report,

@@ -24,7 +24,7 @@ static void require(bool condition)
         abort();
 }
 
-static void look_at(const struct lod *lod, uint64_t t0, uint64_t t1, unsigned px, size_t places)
+static void look_at(const struct lod *lod, uint64_t t0, uint64_t t1, unsigned px, size_t locations)
 {
     struct lod_items items = { 0 };
 
@@ -32,7 +32,7 @@ static void look_at(const struct lod *lod, uint64_t t0, uint64_t t1, unsigned px
         require(items.count <= LOD_ITEMS_MOST);
         for (size_t i = 0; i < items.count; i++) {
             require(items.items[i].row < lod->row_count && items.items[i].count > 0);
-            require(!places || items.items[i].place < places);
+            require(!locations || items.items[i].location < locations);
         }
     }
     lod_items_fini(&items);
@@ -46,11 +46,11 @@ static void look_at_track(struct server_trace *trace, struct track *track)
     const struct lod *lod = NULL;
 
     if (track_lod(trace, track, &lod, NULL) == IFG_OK) {
-        size_t places = track->kind == TRACK_MESSAGES ? 0 : timeline->place_count;
+        size_t locations = track->kind == TRACK_MESSAGES ? 0 : timeline->location_count;
 
-        look_at(lod, begin, end, 1600, places);
-        look_at(lod, begin, end, 1, places);
-        look_at(lod, begin + (end - begin) / 2, begin + (end - begin) / 2 + 1, 16384, places);
+        look_at(lod, begin, end, 1600, locations);
+        look_at(lod, begin, end, 1, locations);
+        look_at(lod, begin + (end - begin) / 2, begin + (end - begin) / 2 + 1, 16384, locations);
     }
     if (track_ghosts(trace, track, &lod, NULL) == IFG_OK && lod)
         look_at(lod, begin, end, 1600, trace->profile->routine_count);
@@ -59,16 +59,16 @@ static void look_at_track(struct server_trace *trace, struct track *track)
 static void look(const struct timeline *timeline)
 {
     struct server_trace trace = { .name = "fuzz", .timeline = timeline };
-    const struct place_index *index = NULL;
+    const struct location_index *index = NULL;
 
     pthread_mutex_init(&trace.index_lock, NULL);
     if (timeline_profile_get(timeline, &trace.profile, NULL) == IFG_OK &&
         trace_build_tracks(&trace, NULL) == IFG_OK)
         for (size_t i = 0; i < trace.track_count && i < 64; i++)
             look_at_track(&trace, &trace.tracks[i]);
-    if (trace_places(&trace, &index, NULL) == IFG_OK) {
-        require(index->first[timeline->place_count] == timeline->slice_count);
-        ifg_free(index->by_place);
+    if (trace_locations(&trace, &index, NULL) == IFG_OK) {
+        require(index->first[timeline->location_count] == timeline->slice_count);
+        ifg_free(index->by_location);
         ifg_free(index->first);
         ifg_free(index->sums);
         ifg_free((void *)(uintptr_t)index);

@@ -272,7 +272,7 @@ static void trace_fini(struct server_trace *trace)
     trace_destroy_tracks(trace);
     trace_destroy_crossings(trace);
     if (trace->index) {
-        ifg_free(trace->index->by_place);
+        ifg_free(trace->index->by_location);
         ifg_free(trace->index->first);
         ifg_free(trace->index->sums);
         ifg_free(trace->index);

@@ -50,7 +50,7 @@ struct track *tracks_add(struct tracks *out, enum track_kind kind, const char *p
         snprintf(track->id, sizeof track->id, "%s%u", prefix, (unsigned)number);
     track->parent = parent;
     track->process = track->thread = track->sampled = TIMELINE_NONE;
-    track->model = track->function = track->place = TIMELINE_NONE;
+    track->model = track->function = track->location = TIMELINE_NONE;
     track->unit = "";
     track->stack = "";
     track->min = track->max = track->scale = NAN;
@@ -63,7 +63,7 @@ static enum ifg_status make_extras(struct server_trace *trace)
 {
     const struct timeline *timeline = trace->timeline;
     size_t total = timeline->async_count + timeline->message_count + timeline->frame_count;
-    uint64_t *next = ifg_alloc(timeline->place_count + 1, sizeof *next);
+    uint64_t *next = ifg_alloc(timeline->location_count + 1, sizeof *next);
     struct lod_span *span = ifg_alloc(total + 1, sizeof *span);
 
     trace->extras = span;
@@ -78,14 +78,14 @@ static enum ifg_status make_extras(struct server_trace *trace)
         *span = (struct lod_span){
             .start_ns = async->start_ns,
             .duration_ns = async->end_ns > async->start_ns ? async->end_ns - async->start_ns : 0,
-            .place = async->place,
+            .location = async->location,
             .count = 1,
             .flags = async->end_thread == TIMELINE_NONE ? LOD_UNFINISHED : 0,
         };
     }
     for (size_t i = 0; i < timeline->message_count; i++, span++)
         *span = (struct lod_span){ .start_ns = timeline->messages[i].ns,
-                                   .place = timeline->messages[i].level,
+                                   .location = timeline->messages[i].level,
                                    .count = 1 };
     /* A frame lasts until the next one of its kind. */
     for (size_t i = timeline->frame_count; i-- > 0;) {
@@ -93,11 +93,12 @@ static enum ifg_status make_extras(struct server_trace *trace)
 
         span[i] = (struct lod_span){
             .start_ns = frame->ns,
-            .duration_ns = next[frame->place] > frame->ns ? next[frame->place] - frame->ns : 0,
-            .place = frame->place,
+            .duration_ns =
+                next[frame->location] > frame->ns ? next[frame->location] - frame->ns : 0,
+            .location = frame->location,
             .count = 1,
         };
-        next[frame->place] = frame->ns;
+        next[frame->location] = frame->ns;
     }
     ifg_free(next);
     return IFG_OK;
@@ -107,23 +108,23 @@ static enum ifg_status make_extras(struct server_trace *trace)
 
 static enum ifg_status list_ids(const struct timeline *timeline, bool ops, struct id_list *out)
 {
-    uint8_t *wanted = ifg_alloc(timeline->place_count + 1, 1);
+    uint8_t *wanted = ifg_alloc(timeline->location_count + 1, 1);
     size_t count = 0;
 
     if (!wanted)
         return IFG_NO_MEMORY;
-    for (size_t p = 0; p < timeline->place_count; p++)
-        wanted[p] = timeline->places[p].kind == TRACE_LOCATION_ML ||
-                    (ops && timeline->places[p].kind == TRACE_LOCATION_OP);
+    for (size_t p = 0; p < timeline->location_count; p++)
+        wanted[p] = timeline->locations[p].kind == TRACE_LOCATION_ML ||
+                    (ops && timeline->locations[p].kind == TRACE_LOCATION_OP);
     for (size_t i = 0; i < timeline->slice_count; i++)
-        count += wanted[timeline->place[i]];
+        count += wanted[timeline->location[i]];
     out->ids = ifg_alloc(count + 1, sizeof *out->ids);
     if (!out->ids) {
         ifg_free(wanted);
         return IFG_NO_MEMORY;
     }
     for (size_t i = 0; i < timeline->slice_count; i++)
-        if (wanted[timeline->place[i]])
+        if (wanted[timeline->location[i]])
             out->ids[out->count++] = (uint32_t)i;
     ifg_free(wanted);
     return IFG_OK;
@@ -144,15 +145,16 @@ static void sum_models(const struct server_trace *trace, struct model_sum *model
 
     for (size_t i = 0; i < trace->models.count; i++) {
         uint32_t id = trace->models.ids[i];
-        const struct timeline_place *place = &timeline->places[timeline->place[id]];
+        const struct timeline_location *location = &timeline->locations[timeline->location[id]];
         struct model_sum *model =
-            &models[place->model < timeline->model_count ? place->model : timeline->model_count];
+            &models[location->model < timeline->model_count ? location->model
+                                                            : timeline->model_count];
         uint16_t depth = timeline->depth[id];
 
-        if (place->kind == TRACE_LOCATION_ML) {
+        if (location->kind == TRACE_LOCATION_ML) {
             model->ml++;
-            if (place->function_index < timeline->function_count)
-                functions[place->function_index]++;
+            if (location->function_index < timeline->function_count)
+                functions[location->function_index]++;
             continue;
         }
         if (!model->ops || depth < model->op_min_depth)
@@ -162,13 +164,15 @@ static void sum_models(const struct server_trace *trace, struct model_sum *model
         model->ops++;
     }
     for (size_t i = 0; i < timeline->async_count; i++) {
-        const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
+        const struct timeline_location *location =
+            &timeline->locations[timeline->asyncs[i].location];
 
-        if (place->kind != TRACE_LOCATION_ML)
+        if (location->kind != TRACE_LOCATION_ML)
             continue;
-        models[place->model < timeline->model_count ? place->model : timeline->model_count].ml++;
-        if (place->function_index < timeline->function_count)
-            functions[place->function_index]++;
+        models[location->model < timeline->model_count ? location->model : timeline->model_count]
+            .ml++;
+        if (location->function_index < timeline->function_count)
+            functions[location->function_index]++;
     }
 }
 
@@ -291,39 +295,41 @@ out:
     return status;
 }
 
-static void pick_places(const struct timeline *timeline, const struct track *track, uint8_t *picks)
+static void pick_locations(const struct timeline *timeline, const struct track *track,
+                           uint8_t *picks)
 {
-    for (size_t p = 0; p < timeline->place_count; p++) {
-        const struct timeline_place *place = &timeline->places[p];
-        bool ml = place->kind == TRACE_LOCATION_ML;
+    for (size_t p = 0; p < timeline->location_count; p++) {
+        const struct timeline_location *location = &timeline->locations[p];
+        bool ml = location->kind == TRACE_LOCATION_ML;
 
         picks[p] = ROWS_NO;
         if (track->kind == TRACK_ML)
             picks[p] = ml ? ROWS_YES : ROWS_NO;
         else if (track->kind == TRACK_MODEL)
-            picks[p] = ml && place->model == track->model ? ROWS_YES : ROWS_NO;
+            picks[p] = ml && location->model == track->model ? ROWS_YES : ROWS_NO;
         else if (track->kind == TRACK_FUNCTION)
-            picks[p] = ml && place->function_index == track->function ? ROWS_YES : ROWS_NO;
+            picks[p] = ml && location->function_index == track->function ? ROWS_YES : ROWS_NO;
         else if (track->kind == TRACK_LANE)
-            picks[p] =
-                ml && place->function_index == track->function && track->lane >> place->category & 1
-                    ? ROWS_YES
-                    : ROWS_NO;
-        else if (place->model == track->model && place->kind == TRACE_LOCATION_OP)
+            picks[p] = ml && location->function_index == track->function &&
+                               track->lane >> location->category & 1
+                           ? ROWS_YES
+                           : ROWS_NO;
+        else if (location->model == track->model && location->kind == TRACE_LOCATION_OP)
             picks[p] = ROWS_YES;
-        else if (place->model == track->model && ml && place->category == TRACE_CATEGORY_INFERENCE)
+        else if (location->model == track->model && ml &&
+                 location->category == TRACE_CATEGORY_INFERENCE)
             picks[p] = ROWS_OUTLINE;
     }
 }
 
 static enum ifg_status make_model_lod(struct server_trace *trace, struct track *track)
 {
-    uint8_t *picks = ifg_alloc(trace->timeline->place_count + 1, 1);
+    uint8_t *picks = ifg_alloc(trace->timeline->location_count + 1, 1);
     enum ifg_status status;
 
     if (!picks)
         return IFG_NO_MEMORY;
-    pick_places(trace->timeline, track, picks);
+    pick_locations(trace->timeline, track, picks);
     status = rows_create(trace, track->kind == TRACK_OPS ? &trace->models : &trace->ml, picks,
                          &track->lod);
     if (!status)

@@ -31,7 +31,7 @@ static const struct {
 #define KNOWN (sizeof known / sizeof known[0])
 
 struct counter_track {
-    uint32_t place;
+    uint32_t location;
     unsigned rank;
     size_t count;
 };
@@ -49,9 +49,9 @@ static bool ends(const char *text, const char *with)
     return length >= end && strcmp(text + length - end, with) == 0;
 }
 
-static bool is_machine(const struct timeline *timeline, uint32_t place)
+static bool is_machine(const struct timeline *timeline, uint32_t location)
 {
-    uint32_t process = timeline->places[place].process;
+    uint32_t process = timeline->locations[location].process;
 
     return process < timeline->process_count && timeline->processes[process].pid == 0;
 }
@@ -62,10 +62,10 @@ static bool is_core(const char *name)
     return begins(name, "cpu ") && name[4] >= '0' && name[4] <= '9' && ends(name, " %");
 }
 
-static unsigned rank_of(const struct timeline *timeline, uint32_t place)
+static unsigned rank_of(const struct timeline *timeline, uint32_t location)
 {
-    const char *name = timeline->places[place].name;
-    bool machine = is_machine(timeline, place);
+    const char *name = timeline->locations[location].name;
+    bool machine = is_machine(timeline, location);
 
     for (unsigned i = 0; i < KNOWN; i++) {
         if (machine != known[i].machine)
@@ -85,7 +85,7 @@ static int by_rank(const void *a, const void *b)
 
     if (left->rank != right->rank)
         return left->rank < right->rank ? -1 : 1;
-    return left->place < right->place ? -1 : left->place > right->place;
+    return left->location < right->location ? -1 : left->location > right->location;
 }
 
 static const char *unit_of(const char *name)
@@ -127,34 +127,35 @@ static bool is_growing(const char *name)
 static void describe(const struct server_trace *trace, struct track *track, unsigned rank)
 {
     const struct timeline *timeline = trace->timeline;
-    const struct timeline_place *place = &timeline->places[track->place];
-    const struct timeline_process *process =
-        place->process < timeline->process_count ? &timeline->processes[place->process] : NULL;
-    bool machine = is_machine(timeline, track->place);
+    const struct timeline_location *location = &timeline->locations[track->location];
+    const struct timeline_process *process = location->process < timeline->process_count
+                                                 ? &timeline->processes[location->process]
+                                                 : NULL;
+    bool machine = is_machine(timeline, track->location);
     uint32_t thread = timeline->counters[trace->counter_order[track->first]].thread;
-    size_t length = strlen(place->name);
+    size_t length = strlen(location->name);
     size_t unit;
 
-    track->process = place->process;
-    track->unit = unit_of(place->name);
+    track->process = location->process;
+    track->unit = unit_of(location->name);
     unit = strlen(track->unit);
     if (unit)
         length -= unit + 1;
     snprintf(track->label, sizeof track->label, "%.*s", (int)(length < 90 ? length : 90),
-             place->name);
+             location->name);
     if (process && !machine)
         snprintf(track->sub, sizeof track->sub, "%.40s (%u)", process->name, process->pid);
     /* Of what the recorder looked at the best known; what a program told of itself always. */
     track->open = rank < KNOWN
                       ? known[rank].open
                       : thread >= timeline->thread_count || timeline->threads[thread].tid != 0;
-    if (machine && strcmp(track->unit, "%") == 0 && !begins(place->name, "other"))
+    if (machine && strcmp(track->unit, "%") == 0 && !begins(location->name, "other"))
         track->scale = 100;
-    if (!machine && strcmp(place->name, "cpu %") == 0)
+    if (!machine && strcmp(location->name, "cpu %") == 0)
         track->scale = 100 * cpus_of(timeline);
-    if (machine && is_core(place->name))
+    if (machine && is_core(location->name))
         track->stack = "CPU cores";
-    track->grows = is_growing(place->name);
+    track->grows = is_growing(location->name);
 }
 
 static void sum_values(const struct server_trace *trace, struct track *track)
@@ -173,16 +174,16 @@ static void sum_values(const struct server_trace *trace, struct track *track)
 static enum ifg_status sort_values(struct server_trace *trace, const size_t *first_of)
 {
     const struct timeline *timeline = trace->timeline;
-    size_t *next = ifg_alloc(timeline->place_count + 1, sizeof *next);
+    size_t *next = ifg_alloc(timeline->location_count + 1, sizeof *next);
 
     trace->counter_order = ifg_alloc(timeline->counter_count + 1, sizeof *trace->counter_order);
     if (!next || !trace->counter_order) {
         ifg_free(next);
         return IFG_NO_MEMORY;
     }
-    memcpy(next, first_of, timeline->place_count * sizeof *next);
+    memcpy(next, first_of, timeline->location_count * sizeof *next);
     for (size_t i = 0; i < timeline->counter_count; i++)
-        trace->counter_order[next[timeline->counters[i].place]++] = (uint32_t)i;
+        trace->counter_order[next[timeline->counters[i].location]++] = (uint32_t)i;
     ifg_free(next);
     return IFG_OK;
 }
@@ -190,8 +191,8 @@ static enum ifg_status sort_values(struct server_trace *trace, const size_t *fir
 enum ifg_status tracks_add_counters(struct server_trace *trace, struct tracks *out)
 {
     const struct timeline *timeline = trace->timeline;
-    struct counter_track *found = ifg_alloc(timeline->place_count + 1, sizeof *found);
-    size_t *first_of = ifg_alloc(timeline->place_count + 1, sizeof *first_of);
+    struct counter_track *found = ifg_alloc(timeline->location_count + 1, sizeof *found);
+    size_t *first_of = ifg_alloc(timeline->location_count + 1, sizeof *first_of);
     enum ifg_status status = IFG_NO_MEMORY;
     size_t count = 0;
     size_t at = 0;
@@ -199,8 +200,8 @@ enum ifg_status tracks_add_counters(struct server_trace *trace, struct tracks *o
     if (!found || !first_of)
         goto out;
     for (size_t i = 0; i < timeline->counter_count; i++)
-        first_of[timeline->counters[i].place]++;
-    for (size_t p = 0; p < timeline->place_count; p++) {
+        first_of[timeline->counters[i].location]++;
+    for (size_t p = 0; p < timeline->location_count; p++) {
         size_t values = first_of[p];
 
         first_of[p] = at;
@@ -212,14 +213,14 @@ enum ifg_status tracks_add_counters(struct server_trace *trace, struct tracks *o
     qsort(found, count, sizeof *found, by_rank);
     status = sort_values(trace, first_of);
     for (size_t i = 0; !status && i < count; i++) {
-        struct track *track = tracks_add(out, TRACK_COUNTER, "c", found[i].place, TRACK_NONE);
+        struct track *track = tracks_add(out, TRACK_COUNTER, "c", found[i].location, TRACK_NONE);
 
         if (!track) {
             status = IFG_NO_MEMORY;
             break;
         }
-        track->place = found[i].place;
-        track->first = first_of[found[i].place];
+        track->location = found[i].location;
+        track->first = first_of[found[i].location];
         track->count = found[i].count;
         describe(trace, track, found[i].rank);
         sum_values(trace, track);

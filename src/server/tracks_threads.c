@@ -164,10 +164,10 @@ static bool add_groups(struct server_trace *trace, struct tracks *out, enum trac
             track->rows = 1;
             track->open = true;
             snprintf(track->label, sizeof track->label, "%s",
-                     kind == TRACK_FRAMES ? trace->timeline->places[extras[i].group].name
+                     kind == TRACK_FRAMES ? trace->timeline->locations[extras[i].group].name
                                           : labels[kind]);
             if (kind == TRACK_FRAMES)
-                track->place = extras[i].group;
+                track->location = extras[i].group;
             else
                 track->process = extras[i].group;
             if (kind != TRACK_FRAMES)
@@ -193,10 +193,11 @@ enum ifg_status tracks_add_extras(struct server_trace *trace, struct tracks *out
     if (!extras || !trace->extra_order)
         goto out;
     for (size_t i = 0; i < timeline->async_count; i++, id++) {
-        const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
+        const struct timeline_location *location =
+            &timeline->locations[timeline->asyncs[i].location];
 
-        if (place->kind != TRACE_LOCATION_ML) /* those are in the tracks of models */
-            extras[count++] = (struct extra){ place->process, id };
+        if (location->kind != TRACE_LOCATION_ML) /* those are in the tracks of models */
+            extras[count++] = (struct extra){ location->process, id };
     }
     if (!add_groups(trace, out, TRACK_ASYNC, extras, count, &ordered))
         goto out;
@@ -212,7 +213,7 @@ enum ifg_status tracks_add_extras(struct server_trace *trace, struct tracks *out
         goto out;
     count = 0;
     for (size_t i = 0; i < timeline->frame_count; i++, id++)
-        extras[count++] = (struct extra){ timeline->frames[i].place, id };
+        extras[count++] = (struct extra){ timeline->frames[i].location, id };
     if (add_groups(trace, out, TRACK_FRAMES, extras, count, &ordered))
         status = IFG_OK;
 out:

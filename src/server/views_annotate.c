@@ -179,7 +179,7 @@ static void put_file(struct ifg_json *json, struct view *view, const struct file
 
 /* ---- instructions ---- */
 
-static void put_place(struct ifg_json *json, const struct view *view, uint32_t frame)
+static void put_location(struct ifg_json *json, const struct view *view, uint32_t frame)
 {
     const struct trace_symbol *symbols;
     size_t count = frame ? timeline_frame_symbols(view->profile, frame, &symbols) : 0;
@@ -237,7 +237,7 @@ static void put_instruction(struct ifg_json *json, const struct view *view,
     ifg_json_put_string(json, "t", instruction->what.text);
     ifg_json_put_uint(json, "s", instruction->self);
     ifg_json_put_uint(json, "v", instruction->total);
-    put_place(json, view, instruction->frame);
+    put_location(json, view, instruction->frame);
     ifg_json_put_bool(json, "j", instruction->is_target);
     ifg_json_close(json, '}');
 }

@@ -104,15 +104,16 @@ static void put_counter(struct ifg_json *json, const struct server_trace *trace,
                         const struct track *track)
 {
     const struct timeline *timeline = trace->timeline;
-    const struct timeline_place *place = &timeline->places[track->place];
+    const struct timeline_location *location = &timeline->locations[track->location];
     struct thinning thinning = { .json = json,
                                  .timeline = timeline,
                                  .all = track->count <= 2 * PARTS };
 
     open_series(json, track->id,
-                place->process < timeline->process_count ? timeline->processes[place->process].pid
-                                                         : 0,
-                place->name);
+                location->process < timeline->process_count
+                    ? timeline->processes[location->process].pid
+                    : 0,
+                location->name);
     for (size_t i = 0; i < track->count; i++) {
         const struct timeline_counter *counter =
             &timeline->counters[trace->counter_order[track->first + i]];
@@ -198,7 +199,8 @@ void serve_memory(const struct server_request *request, struct server_answer *an
     for (size_t i = 0; i < trace->track_count && shown < SERIES_MOST; i++) {
         const struct track *track = &trace->tracks[i];
 
-        if (track->kind != TRACK_COUNTER || !is_memory(trace->timeline->places[track->place].name))
+        if (track->kind != TRACK_COUNTER ||
+            !is_memory(trace->timeline->locations[track->location].name))
             continue;
         put_counter(&json, trace, track);
         shown++;

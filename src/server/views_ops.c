@@ -63,7 +63,7 @@ static void put_node(struct ifg_json *json, const struct operator_use *use,
     ifg_json_put_string(json, "type", node->type);
     ifg_json_key(json, "provider");
     ifg_json_string_n(json, node->provider, short_name(node->provider));
-    ifg_json_put_uint(json, "place", node->place);
+    ifg_json_put_uint(json, "place", node->location);
     ifg_json_put_uint(json, "executions", node->count);
     put_times(json, use, node->self_ns, node->total_ns);
     ifg_json_close(json, '}');

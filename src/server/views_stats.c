@@ -18,7 +18,7 @@ static void put_row(struct ifg_json *json, const struct stats_row *row)
     ifg_json_put_string(json, "category", timeline_category_name(row->category));
     ifg_json_put_string(json, "model", row->model);
     ifg_json_put_int(json, "place",
-                     row->first_place == TIMELINE_NONE ? -1 : (int64_t)row->first_place);
+                     row->first_location == TIMELINE_NONE ? -1 : (int64_t)row->first_location);
     ifg_json_put_uint(json, "count", row->count);
     ifg_json_put_uint(json, "unfinished", row->unfinished);
     ifg_json_put_uint(json, "total_ns", row->total_ns);

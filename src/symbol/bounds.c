@@ -87,11 +87,11 @@ static void sort_starts(struct bounds *bounds)
     if (elf_file_relocations(bounds->elf, &relocations, &count, NULL) != IFG_OK)
         count = 0;
     for (size_t i = 0; i < count; i++) {
-        struct elf_place place;
+        struct elf_location location;
         uint64_t target;
 
         if (elf_file_relocation_target(bounds->elf, &relocations[i], &target) &&
-            elf_file_locate(bounds->elf, target, &place) && place.executable)
+            elf_file_locate(bounds->elf, target, &location) && location.executable)
             bounds_add_start(bounds, target);
     }
     if (bounds->start_count)

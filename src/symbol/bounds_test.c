@@ -144,15 +144,15 @@ static void a_start_that_is_told(void)
 /* names: without a name, but with bounds that are called a guess. */
 static void names_of_such_code(void)
 {
-    struct names_place places[NAMES_INLINED_MAX];
+    struct names_location locations[NAMES_INLINED_MAX];
     struct names *names;
     uint64_t start, size;
 
     open_file();
     REQUIRE(names_open(elf_file_descriptor(elf), elf, table, &names, NULL) == IFG_OK);
-    REQUIRE(names_find(names, first + 2, &start, &size, places) == 1);
-    CHECK_STR(places[0].function, "");
-    CHECK(places[0].guessed);
+    REQUIRE(names_find(names, first + 2, &start, &size, locations) == 1);
+    CHECK_STR(locations[0].function, "");
+    CHECK(locations[0].guessed);
     CHECK_UINT(start, first);
     CHECK_UINT(size, 10);
     names_close(names);

@@ -179,7 +179,7 @@ static void find_bounds(const struct names *names, uint64_t address, uint64_t *o
 /* From a symbol table. A symbol that does not reach so far, or lies in another function, is the
  * name of something else: stripped files have few, and the nearest is far away. */
 static bool find_symbol(struct names *names, uint64_t address, uint64_t *start, uint64_t *size,
-                        struct names_place *place)
+                        struct names_location *location)
 {
     const struct listed_symbol *symbol;
 
@@ -196,7 +196,7 @@ static bool find_symbol(struct names *names, uint64_t address, uint64_t *start, 
         *start = symbol->start;
         *size = symbol->size;
     }
-    place->function = keep_readable(names, symbol->name);
+    location->function = keep_readable(names, symbol->name);
     return true;
 }
 
@@ -225,7 +225,7 @@ static bool infer_bounds(struct names *names, uint64_t address, uint64_t *out_st
 }
 
 /* "onnxruntime::Conv<float>::Compute", or "Class::virtual function 5". */
-static bool find_virtual(struct names *names, uint64_t start, struct names_place *place)
+static bool find_virtual(struct names *names, uint64_t start, struct names_location *location)
 {
     const char *class, *root;
     char mangled[TEXT_MAX];
@@ -250,8 +250,8 @@ static bool find_virtual(struct names *names, uint64_t start, struct names_place
     else
         snprintf(name, sizeof name, "%.4000s::(virtual %u)", plain, position);
     ifg_free(readable);
-    place->function = keep(names, name);
-    place->guessed = true;
+    location->function = keep(names, name);
+    location->guessed = true;
     return true;
 }
 
@@ -444,7 +444,7 @@ static const char *keep_path(struct names *names, const char *folder, const char
     return keep(names, path);
 }
 
-static void find_line(struct names *names, uint64_t address, struct names_place *place)
+static void find_line(struct names *names, uint64_t address, struct names_location *location)
 {
     Dwarf_Addr bias;
     Dwarf_Die *unit = find_unit(names, address, &bias);
@@ -459,13 +459,14 @@ static void find_line(struct names *names, uint64_t address, struct names_place 
     file = dwarf_linesrc(line, NULL, NULL);
     if (!file)
         return;
-    place->file =
+    location->file =
         keep_path(names, text_of(names, dwarf_attr(unit, DW_AT_comp_dir, &attribute)), file);
-    place->line = (uint32_t)number;
+    location->line = (uint32_t)number;
 }
 
 /* Where an inlined function was called from: the line of the next one outwards. */
-static void find_call(struct names *names, Dwarf_Die *cu, Dwarf_Die *die, struct names_place *place)
+static void find_call(struct names *names, Dwarf_Die *cu, Dwarf_Die *die,
+                      struct names_location *location)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word number = 0, file = 0;
@@ -473,8 +474,8 @@ static void find_call(struct names *names, Dwarf_Die *cu, Dwarf_Die *die, struct
     size_t count;
     const char *path, *folder;
 
-    place->file = "";
-    place->line = 0;
+    location->file = "";
+    location->line = 0;
     if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) ||
         dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &number) ||
         !has_sound_folder(names, cu) || dwarf_getsrcfiles(cu, &files, &count) || file >= count)
@@ -482,20 +483,20 @@ static void find_call(struct names *names, Dwarf_Die *cu, Dwarf_Die *die, struct
     path = dwarf_filesrc(files, (size_t)file, NULL, NULL);
     folder = text_of(names, dwarf_attr(cu, DW_AT_comp_dir, &attribute));
     if (path && number <= UINT32_MAX) {
-        place->file = keep_path(names, folder, path);
-        place->line = (uint32_t)number;
+        location->file = keep_path(names, folder, path);
+        location->line = (uint32_t)number;
     }
 }
 
 /* Puts inlined functions before the one that has the code, whose place is given. */
-static size_t find_inlined(struct names *names, uint64_t address, struct names_place own,
-                           struct names_place out[NAMES_INLINED_MAX])
+static size_t find_inlined(struct names *names, uint64_t address, struct names_location own,
+                           struct names_location out[NAMES_INLINED_MAX])
 {
     Dwarf_Addr bias = 0;
     Dwarf_Die *scopes = NULL;
     Dwarf_Die *cu = find_unit(names, address, &bias);
     int scope_count = cu ? dwarf_getscopes(cu, address - bias, &scopes) : 0;
-    struct names_place next = own; /* the line belongs to the innermost function */
+    struct names_location next = own; /* the line belongs to the innermost function */
     size_t count = 0;
 
     for (int i = 0; i < scope_count && count < NAMES_INLINED_MAX - 1; i++) {
@@ -524,9 +525,9 @@ static size_t find_inlined(struct names *names, uint64_t address, struct names_p
 }
 
 size_t names_find(struct names *names, uint64_t address, uint64_t *out_start, uint64_t *out_size,
-                  struct names_place out_places[NAMES_INLINED_MAX])
+                  struct names_location out_locations[NAMES_INLINED_MAX])
 {
-    struct names_place own = { .function = "", .file = "" };
+    struct names_location own = { .function = "", .file = "" };
 
     find_bounds(names, address, out_start, out_size);
     if (!find_symbol(names, address, out_start, out_size, &own)) {
@@ -537,5 +538,5 @@ size_t names_find(struct names *names, uint64_t address, uint64_t *out_start, ui
             own.guessed = true;
     }
     find_line(names, address, &own);
-    return find_inlined(names, address, own, out_places);
+    return find_inlined(names, address, own, out_locations);
 }

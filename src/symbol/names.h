@@ -22,7 +22,7 @@
 struct names;
 
 /* Texts belong to names and live as long as it does. */
-struct names_place {
+struct names_location {
     const char *function; /* demangled; "" unknown */
     const char *file;     /* "" unknown */
     uint32_t line;
@@ -39,7 +39,7 @@ void names_close(struct names *names);
 /* The functions at an address of the file, inlined ones first, at least one (maybe without a name).
  * start and size are those of the function that has the code; size 0: not known. */
 size_t names_find(struct names *names, uint64_t address, uint64_t *out_start, uint64_t *out_size,
-                  struct names_place out_places[NAMES_INLINED_MAX]);
+                  struct names_location out_locations[NAMES_INLINED_MAX]);
 
 /* A C++ name for people, or the name itself. Free with ifg_free. NULL: no memory. */
 char *names_demangle(const char *name);

@@ -24,17 +24,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void ask(struct names *names, uint64_t address)
 {
-    struct names_place places[NAMES_INLINED_MAX];
+    struct names_location locations[NAMES_INLINED_MAX];
     uint64_t start, length;
-    size_t count = names_find(names, address, &start, &length, places);
+    size_t count = names_find(names, address, &start, &length, locations);
 
     if (!count || count > NAMES_INLINED_MAX)
         abort();
     if (length && (address < start || address - start >= length))
         abort();
     for (size_t i = 0; i < count; i++)
-        if (!places[i].function || !places[i].file ||
-            strlen(places[i].function) + strlen(places[i].file) > SIZE_MAX / 2)
+        if (!locations[i].function || !locations[i].file ||
+            strlen(locations[i].function) + strlen(locations[i].file) > SIZE_MAX / 2)
             abort();
 }
 

@@ -62,41 +62,41 @@ __attribute__((noinline)) static void around(void)
 
 static void functions_and_lines(void)
 {
-    struct names_place places[NAMES_INLINED_MAX];
+    struct names_location locations[NAMES_INLINED_MAX];
     uint64_t start, size, function = (uint64_t)(uintptr_t)around;
     size_t count;
     uint64_t base = base_of((void *)around);
 
     open_file("/proc/self/exe");
-    count = names_find(names, function - base, &start, &size, places);
+    count = names_find(names, function - base, &start, &size, locations);
     REQUIRE(count >= 1);
-    CHECK_STR(places[count - 1].function, "around");
-    CHECK(!places[count - 1].inlined && !places[count - 1].guessed);
+    CHECK_STR(locations[count - 1].function, "around");
+    CHECK(!locations[count - 1].inlined && !locations[count - 1].guessed);
     CHECK_UINT(start, function - base);
     CHECK(size > 4 && size < 500);
-    CHECK_CONTAINS(places[count - 1].file, "src/symbol/names_test.c");
-    CHECK(places[count - 1].file[0] == '/' && places[count - 1].line > 0);
+    CHECK_CONTAINS(locations[count - 1].file, "src/symbol/names_test.c");
+    CHECK(locations[count - 1].file[0] == '/' && locations[count - 1].line > 0);
     close_file();
 }
 
 static void inlined_functions(void)
 {
-    struct names_place places[NAMES_INLINED_MAX];
+    struct names_location locations[NAMES_INLINED_MAX];
     uint64_t start, size, base = base_of((void *)around);
     bool seen = false;
 
     around();
     open_file("/proc/self/exe");
-    names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, places);
+    names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, locations);
     for (uint64_t at = start; at < start + size; at++) {
-        size_t count = names_find(names, at, &start, &size, places);
+        size_t count = names_find(names, at, &start, &size, locations);
 
-        if (count < 2 || strcmp(places[0].function, "inside") != 0)
+        if (count < 2 || strcmp(locations[0].function, "inside") != 0)
             continue;
         seen = true;
-        CHECK(places[0].inlined && !places[count - 1].inlined);
-        CHECK_STR(places[count - 1].function, "around");
-        CHECK(places[count - 1].line > 0); /* where it was called */
+        CHECK(locations[0].inlined && !locations[count - 1].inlined);
+        CHECK_STR(locations[count - 1].function, "around");
+        CHECK(locations[count - 1].line > 0); /* where it was called */
         break;
     }
 #if defined(__OPTIMIZE__)
@@ -131,7 +131,7 @@ static bool change_last_byte(int copy, const char *section, char byte)
 /* libdw would read on behind them. */
 static void texts_without_an_end(void)
 {
-    struct names_place places[NAMES_INLINED_MAX];
+    struct names_location locations[NAMES_INLINED_MAX];
     uint64_t start, size, base = base_of((void *)around);
     int own = open("/proc/self/exe", O_RDONLY);
     int copy = memfd_create("texts", MFD_CLOEXEC);
@@ -148,15 +148,15 @@ static void texts_without_an_end(void)
     if (!change_last_byte(copy, ".debug_str", 'x'))
         SKIP("this program has no debug information of that kind");
     open_file(path);
-    count = names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, places);
+    count = names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, locations);
     REQUIRE(count >= 1);
-    CHECK_STR(places[count - 1].function, "around"); /* from the symbols */
-    CHECK_STR(places[count - 1].file, "");
+    CHECK_STR(locations[count - 1].function, "around"); /* from the symbols */
+    CHECK_STR(locations[count - 1].file, "");
     close_file();
     REQUIRE(change_last_byte(copy, ".debug_str", '\0'));
     open_file(path);
-    count = names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, places);
-    CHECK_CONTAINS(places[count - 1].file, "src/symbol/names_test.c");
+    count = names_find(names, (uint64_t)(uintptr_t)around - base, &start, &size, locations);
+    CHECK_CONTAINS(locations[count - 1].file, "src/symbol/names_test.c");
     close_file();
     close(copy);
 }
@@ -164,7 +164,7 @@ static void texts_without_an_end(void)
 /* Exported functions have names; what lies between them must not get that of a neighbour. */
 static void a_stripped_library(void)
 {
-    struct names_place places[NAMES_INLINED_MAX];
+    struct names_location locations[NAMES_INLINED_MAX];
     uint64_t start, size, base = base_of((void *)gnu_get_libc_version);
     const char *path = NULL;
     Dl_info info;
@@ -174,13 +174,13 @@ static void a_stripped_library(void)
     path = info.dli_fname;
     open_file(path);
     REQUIRE(names_find(names, (uint64_t)(uintptr_t)gnu_get_libc_version - base, &start, &size,
-                       places) == 1);
-    CHECK_CONTAINS(places[0].function, "gnu_get_libc_version");
+                       locations) == 1);
+    CHECK_CONTAINS(locations[0].function, "gnu_get_libc_version");
     for (size_t i = 0; i < table->function_count; i++) {
         uint64_t at = table->first + table->functions[i].at;
 
-        names_find(names, at + table->functions[i].size / 2, &start, &size, places);
-        named += *places[0].function != '\0';
+        names_find(names, at + table->functions[i].size / 2, &start, &size, locations);
+        named += *locations[0].function != '\0';
         wrong += start != at;
     }
     CHECK(named > 500);

@@ -24,9 +24,9 @@ struct search {
 
 static bool is_code(const struct elf_file *elf, uint64_t vaddr)
 {
-    struct elf_place place;
+    struct elf_location location;
 
-    return elf_file_locate(elf, vaddr, &place) && place.executable &&
+    return elf_file_locate(elf, vaddr, &location) && location.executable &&
            (elf_file_machine(elf) == ELF_X86_64 || !(vaddr & 3));
 }
 
@@ -52,11 +52,11 @@ static bool read_version_text(struct elf_file *elf, uint64_t vaddr, char *out, s
 
 static void find_version_text(struct search *search, uint64_t get_version)
 {
-    uint64_t places[CANDIDATES];
-    size_t count = code_addresses(search->elf, get_version, BASE_WINDOW, places, CANDIDATES);
+    uint64_t locations[CANDIDATES];
+    size_t count = code_addresses(search->elf, get_version, BASE_WINDOW, locations, CANDIDATES);
 
     for (size_t i = 0; i < count; i++)
-        if (read_version_text(search->elf, places[i], search->text, sizeof search->text))
+        if (read_version_text(search->elf, locations[i], search->text, sizeof search->text))
             return;
     search->text[0] = '\0';
 }
@@ -65,14 +65,14 @@ static void find_version_text(struct search *search, uint64_t get_version)
 static void find_base(struct search *search, const struct elf_symbol *entry)
 {
     size_t window = entry->size && entry->size < BASE_WINDOW ? (size_t)entry->size : BASE_WINDOW;
-    uint64_t places[CANDIDATES];
-    size_t count = code_addresses(search->elf, entry->value, window, places, CANDIDATES);
+    uint64_t locations[CANDIDATES];
+    size_t count = code_addresses(search->elf, entry->value, window, locations, CANDIDATES);
 
     for (size_t i = 0; i < count; i++) {
         uint64_t get_api, get_version;
 
-        if (!code_pointer(search->elf, places[i], &get_api) ||
-            !code_pointer(search->elf, places[i] + 8, &get_version))
+        if (!code_pointer(search->elf, locations[i], &get_api) ||
+            !code_pointer(search->elf, locations[i] + 8, &get_version))
             continue;
         if (!search->get_api)
             search->get_api = get_api;
@@ -123,22 +123,23 @@ static enum ifg_status find_version(struct search *search, const struct elf_symb
 
 static bool find_by_code(struct search *search, struct ort_table *out)
 {
-    uint64_t places[CANDIDATES];
+    uint64_t locations[CANDIDATES];
     size_t count;
 
     if (!search->get_api)
         return false;
-    count = code_addresses(search->elf, search->get_api, CODE_WINDOW_MAX, places, CANDIDATES);
+    count = code_addresses(search->elf, search->get_api, CODE_WINDOW_MAX, locations, CANDIDATES);
     for (size_t i = 0; i < count; i++) {
         uint64_t function;
         size_t run = 0;
 
-        while (run < out->slot_count && code_pointer(search->elf, places[i] + 8 * run, &function))
+        while (run < out->slot_count &&
+               code_pointer(search->elf, locations[i] + 8 * run, &function))
             run++;
         if (run > search->best_run)
             search->best_run = run;
         if (run == out->slot_count) {
-            out->vaddr = places[i];
+            out->vaddr = locations[i];
             out->method = ORT_TABLE_DECODED;
             return true;
         }
@@ -204,16 +205,16 @@ static enum ifg_status fill_slots(struct elf_file *elf, struct ort_table *out,
 {
     for (unsigned i = 0; i < out->slot_count; i++) {
         struct ort_table_slot *slot = &out->slots[i];
-        struct elf_place place;
+        struct elf_location location;
 
         if (!elf_file_pointer(elf, out->vaddr + 8 * (uint64_t)i, &slot->vaddr) ||
-            !elf_file_locate(elf, slot->vaddr, &place) ||
+            !elf_file_locate(elf, slot->vaddr, &location) ||
             !code_probe_offset(elf, slot->vaddr, &slot->probe_offset))
             return ifg_fail(err, IFG_UNSUPPORTED,
                             "%s (ONNX Runtime %s): function %u of its table is not code in the "
                             "file",
                             elf_file_name(elf), out->version, i);
-        slot->file_offset = place.file_offset;
+        slot->file_offset = location.file_offset;
     }
     return IFG_OK;
 }

@@ -84,11 +84,11 @@ static void *open_in_thread(void *user)
 /* Files that the kernel makes up as they are read tell about the one who reads, or about itself. */
 static bool is_made_up(int fd)
 {
-    struct statfs place;
+    struct statfs location;
 
-    return fstatfs(fd, &place) < 0 || place.f_type == PROC_SUPER_MAGIC ||
-           place.f_type == SYSFS_MAGIC || place.f_type == DEBUGFS_MAGIC ||
-           place.f_type == TRACEFS_MAGIC || place.f_type == SECURITYFS_MAGIC;
+    return fstatfs(fd, &location) < 0 || location.f_type == PROC_SUPER_MAGIC ||
+           location.f_type == SYSFS_MAGIC || location.f_type == DEBUGFS_MAGIC ||
+           location.f_type == TRACEFS_MAGIC || location.f_type == SECURITYFS_MAGIC;
 }
 
 static enum ifg_status check_file(int fd, const char *path, uint64_t max_bytes,

@@ -22,7 +22,7 @@ struct async_end {
     uint64_t id;
     const char *name; /* interned: the same name is the same pointer */
     uint32_t process;
-    uint32_t place;
+    uint32_t location;
     uint32_t thread;
     bool is_begin;
 };
@@ -49,7 +49,7 @@ static void *grow(struct growing *list, size_t size)
 
 /* The slice of this thread that has this start and place. */
 static size_t slice_at(const struct timeline_builder *builder, uint32_t thread, uint64_t start_ns,
-                       uint32_t place)
+                       uint32_t location)
 {
     const struct timeline_thread *range = &builder->threads[thread];
     size_t low = range->first_slice;
@@ -65,7 +65,7 @@ static size_t slice_at(const struct timeline_builder *builder, uint32_t thread, 
             high = middle;
     }
     for (; low < end && builder->start_ns[low] == start_ns; low++)
-        if (builder->place[low] == place)
+        if (builder->location[low] == location)
             return low;
     return SIZE_MAX;
 }
@@ -76,8 +76,9 @@ static bool take_attribute(struct collecting *collecting, uint32_t thread, uint6
     struct timeline_builder *builder = collecting->builder;
     struct trace_attribute from;
     struct timeline_attribute *to;
-    uint32_t place = builder_place(builder, builder->threads[thread].process, event->reference);
-    size_t slice = slice_at(builder, thread, start_ns, place);
+    uint32_t location =
+        builder_location(builder, builder->threads[thread].process, event->reference);
+    size_t slice = slice_at(builder, thread, start_ns, location);
 
     if (slice == SIZE_MAX || trace_parse_attribute(event, &from)) {
         builder->timeline.attributes_without_slice++;
@@ -119,23 +120,23 @@ static bool take_message(struct collecting *collecting, uint32_t thread, uint64_
 }
 
 static bool take_counter(struct collecting *collecting, uint32_t thread, uint64_t ns,
-                         uint32_t place, const struct trace_event *event)
+                         uint32_t location, const struct trace_event *event)
 {
     struct timeline_counter *counter = grow(&collecting->counters, sizeof *counter);
 
     if (!counter)
         return false;
-    *counter = (struct timeline_counter){ .ns = ns, .thread = thread, .place = place };
+    *counter = (struct timeline_counter){ .ns = ns, .thread = thread, .location = location };
     if (event->payload_bytes >= sizeof counter->value)
         memcpy(&counter->value, event->payload, sizeof counter->value);
     return true;
 }
 
-static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t ns, uint32_t place,
-                       const struct trace_event *event)
+static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t ns,
+                       uint32_t location, const struct trace_event *event)
 {
     struct timeline_builder *builder = collecting->builder;
-    const char *name = builder->timeline.places[place].name;
+    const char *name = builder->timeline.locations[location].name;
     struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
     struct async_end *end = grow(&collecting->ends, sizeof *end);
 
@@ -146,7 +147,7 @@ static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t 
         .id = ifg_cursor_varint(&cursor),
         .name = ifg_strings_keep(&builder->strings, name, strlen(name)),
         .process = builder->threads[thread].process,
-        .place = place,
+        .location = location,
         .thread = thread,
         .is_begin = event->kind == TRACE_EVENT_ASYNC_BEGIN,
     };
@@ -154,10 +155,10 @@ static bool take_async(struct collecting *collecting, uint32_t thread, uint64_t 
 }
 
 static bool take_flow_point(struct collecting *collecting, uint32_t thread, uint64_t ns,
-                            uint32_t place, const struct trace_event *event)
+                            uint32_t location, const struct trace_event *event)
 {
     struct timeline_builder *builder = collecting->builder;
-    const char *name = builder->timeline.places[place].name;
+    const char *name = builder->timeline.locations[location].name;
     struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
     struct taken_flow_point *taken = grow(&collecting->flow_points, sizeof *taken);
     struct timeline_flow_point *point;
@@ -175,7 +176,7 @@ static bool take_flow_point(struct collecting *collecting, uint32_t thread, uint
         point->flags = (uint8_t)(ifg_cursor_varint(&cursor) & (TRACE_FLOW_NEXT | TRACE_FLOW_WORLD));
     point->slice = SIZE_MAX;
     point->thread = thread;
-    point->place = place;
+    point->location = location;
     point->kind = event->kind == TRACE_EVENT_FLOW_BEGIN  ? TIMELINE_FLOW_BEGIN
                   : event->kind == TRACE_EVENT_FLOW_STEP ? TIMELINE_FLOW_STEP
                                                          : TIMELINE_FLOW_END;
@@ -185,7 +186,7 @@ static bool take_flow_point(struct collecting *collecting, uint32_t thread, uint
 }
 
 static bool take_allocation(struct collecting *collecting, uint32_t thread, uint64_t ns,
-                            uint32_t place, const struct trace_event *event)
+                            uint32_t location, const struct trace_event *event)
 {
     struct ifg_cursor cursor = ifg_cursor_over(event->payload, event->payload_bytes);
     struct timeline_allocation *allocation = grow(&collecting->allocations, sizeof *allocation);
@@ -196,7 +197,7 @@ static bool take_allocation(struct collecting *collecting, uint32_t thread, uint
         .ns = ns,
         .address = ifg_cursor_varint(&cursor),
         .thread = thread,
-        .place = place,
+        .location = location,
         .is_free = event->kind == TRACE_EVENT_FREE,
     };
     if (!allocation->is_free)
@@ -208,28 +209,29 @@ static bool take_event(struct collecting *collecting, uint32_t thread, uint64_t 
                        const struct trace_event *event)
 {
     struct timeline_builder *builder = collecting->builder;
-    uint32_t place = builder_place(builder, builder->threads[thread].process, event->reference);
+    uint32_t location =
+        builder_location(builder, builder->threads[thread].process, event->reference);
     struct timeline_frame *frame;
 
     switch (event->kind) {
     case TRACE_EVENT_MESSAGE:
         return take_message(collecting, thread, ns, event);
     case TRACE_EVENT_COUNTER:
-        return take_counter(collecting, thread, ns, place, event);
+        return take_counter(collecting, thread, ns, location, event);
     case TRACE_EVENT_ASYNC_BEGIN:
     case TRACE_EVENT_ASYNC_END:
-        return take_async(collecting, thread, ns, place, event);
+        return take_async(collecting, thread, ns, location, event);
     case TRACE_EVENT_FLOW_BEGIN:
     case TRACE_EVENT_FLOW_STEP:
     case TRACE_EVENT_FLOW_END:
-        return take_flow_point(collecting, thread, ns, place, event);
+        return take_flow_point(collecting, thread, ns, location, event);
     case TRACE_EVENT_ALLOC:
     case TRACE_EVENT_FREE:
-        return take_allocation(collecting, thread, ns, place, event);
+        return take_allocation(collecting, thread, ns, location, event);
     case TRACE_EVENT_FRAME:
         frame = grow(&collecting->frames, sizeof *frame);
         if (frame)
-            *frame = (struct timeline_frame){ ns, thread, place };
+            *frame = (struct timeline_frame){ ns, thread, location };
         return frame != NULL;
     case TRACE_EVENT_ATTRIBUTE:
         return take_attribute(collecting, thread, ns, event);
@@ -344,7 +346,7 @@ static enum ifg_status match_spans(struct collecting *collecting)
             .start_ns = ends[i].ns,
             .end_ns = ended ? ends[i + 1].ns : timeline->end_ns,
             .id = ends[i].id,
-            .place = ends[i].place,
+            .location = ends[i].location,
             .begin_thread = ends[i].thread,
             .end_thread = ended ? ends[i + 1].thread : TIMELINE_NONE,
         };

@@ -314,7 +314,8 @@ static void sweep_begin(struct sweep *sweep, const struct timeline *timeline, ui
 
 static void sweep_push(struct sweep *sweep, size_t slice)
 {
-    const struct timeline_place *place = &sweep->timeline->places[sweep->timeline->place[slice]];
+    const struct timeline_location *location =
+        &sweep->timeline->locations[sweep->timeline->location[slice]];
     struct open_slice open = { timeline_end_ns(sweep->timeline, slice), slice, TIMELINE_NONE,
                                TIMELINE_NONE };
 
@@ -326,10 +327,10 @@ static void sweep_push(struct sweep *sweep, size_t slice)
         open.ml = sweep->open[sweep->count - 1].ml;
         open.op = sweep->open[sweep->count - 1].op;
     }
-    if (place->kind == TRACE_LOCATION_ML)
-        open.ml = sweep->timeline->place[slice];
-    else if (place->kind == TRACE_LOCATION_OP)
-        open.op = sweep->timeline->place[slice];
+    if (location->kind == TRACE_LOCATION_ML)
+        open.ml = sweep->timeline->location[slice];
+    else if (location->kind == TRACE_LOCATION_OP)
+        open.op = sweep->timeline->location[slice];
     sweep->open[sweep->count++] = open;
 }
 
@@ -376,7 +377,7 @@ static bool runs_models(const struct timeline *timeline, uint32_t t)
     const struct timeline_thread *thread = &timeline->threads[t];
 
     for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-        enum trace_location_kind kind = timeline->places[timeline->place[i]].kind;
+        enum trace_location_kind kind = timeline->locations[timeline->location[i]].kind;
 
         if (kind == TRACE_LOCATION_ML || kind == TRACE_LOCATION_OP)
             return true;
@@ -387,7 +388,7 @@ static bool runs_models(const struct timeline *timeline, uint32_t t)
 static void lend(const struct timeline *timeline, struct timeline_sample *sample,
                  const struct open_slice *top)
 {
-    uint32_t model = top->ml != TIMELINE_NONE ? timeline->places[top->ml].model : TIMELINE_NONE;
+    uint32_t model = top->ml != TIMELINE_NONE ? timeline->locations[top->ml].model : TIMELINE_NONE;
 
     if (sample->join == TIMELINE_JOIN_NONE) {
         sample->slice = top->slice;
@@ -399,7 +400,7 @@ static void lend(const struct timeline *timeline, struct timeline_sample *sample
     sample->slice = SIZE_MAX; /* two at a time */
     if (sample->op != top->op)
         sample->op = TIMELINE_NONE;
-    if (sample->ml == TIMELINE_NONE || timeline->places[sample->ml].model != model) {
+    if (sample->ml == TIMELINE_NONE || timeline->locations[sample->ml].model != model) {
         sample->ml = TIMELINE_NONE;
         sample->op = TIMELINE_NONE;
         sample->join = TIMELINE_JOIN_SEVERAL;
@@ -638,9 +639,9 @@ const struct timeline_model *timeline_sample_of(const struct timeline *timeline,
     uint32_t model = TIMELINE_NONE;
 
     if (sample->ml != TIMELINE_NONE)
-        model = timeline->places[sample->ml].model;
+        model = timeline->locations[sample->ml].model;
     else if (sample->op != TIMELINE_NONE)
-        model = timeline->places[sample->op].model;
+        model = timeline->locations[sample->op].model;
     return model < timeline->model_count ? &timeline->models[model] : NULL;
 }
 

@@ -16,7 +16,7 @@
 struct ordered {
     uint64_t start_ns;
     uint32_t duration_ns;
-    uint32_t place;
+    uint32_t location;
     size_t before; /* where it was: parents come before what lies inside them */
 };
 
@@ -39,13 +39,13 @@ bool order_slices(struct timeline_builder *builder, size_t first, size_t end)
     if (!slices)
         return false;
     for (size_t i = first; i < end; i++)
-        slices[i - first] =
-            (struct ordered){ builder->start_ns[i], builder->duration_ns[i], builder->place[i], i };
+        slices[i - first] = (struct ordered){ builder->start_ns[i], builder->duration_ns[i],
+                                              builder->location[i], i };
     qsort(slices, end - first, sizeof *slices, by_start);
     for (size_t i = first; i < end; i++) {
         builder->start_ns[i] = slices[i - first].start_ns;
         builder->duration_ns[i] = slices[i - first].duration_ns;
-        builder->place[i] = slices[i - first].place;
+        builder->location[i] = slices[i - first].location;
     }
     ifg_free(slices);
     return true;

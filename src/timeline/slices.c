@@ -27,7 +27,7 @@
 struct loose_slice {
     uint64_t start_ns;
     uint64_t duration_ns;
-    uint32_t place;
+    uint32_t location;
     uint32_t thread;
     size_t block; /* position in the list of blocks; later ones end later */
     size_t slice; /* where it was put */
@@ -107,7 +107,7 @@ static size_t set_early_aside(struct worker *worker, const struct slice_block *b
             struct loose_slice slice = {
                 .start_ns = zones->starts[i],
                 .duration_ns = zones->durations[i] - zones->starts[i],
-                .place = builder_place(worker->work->builder, process, zones->locations[i]),
+                .location = builder_location(worker->work->builder, process, zones->locations[i]),
                 .thread = block->thread,
                 .block = (size_t)(block - worker->work->blocks),
                 .late = zones->durations[i] <= earlier_ns,
@@ -138,13 +138,13 @@ static bool scatter(struct worker *worker, const struct slice_block *block, size
     uint32_t *bounds = worker->bounds; /* the first zone inside each zone around this one */
     size_t depth = 0;
     bool nested = true;
-    const struct place_map *map = &builder->maps[process];
+    const struct location_map *map = &builder->maps[process];
 
     for (size_t i = count; i-- > 0;) {
-        uint32_t location = zones->locations[i];
-        uint32_t place = __builtin_expect(location < map->limit, 1)
-                             ? map->by_id[location]
-                             : builder_place(builder, process, location);
+        uint32_t id = zones->locations[i];
+        uint32_t location = __builtin_expect(id < map->limit, 1)
+                                ? map->by_id[id]
+                                : builder_location(builder, process, id);
         uint32_t inside = zones->inside[i];
         uint64_t duration = zones->durations[i] - zones->starts[i];
         size_t depth_here;
@@ -167,13 +167,13 @@ static bool scatter(struct worker *worker, const struct slice_block *block, size
             bounds[depth++] = (uint32_t)i - inside;
         builder->start_ns[to] = zones->starts[i];
         builder->duration_ns[to] = duration < UINT32_MAX ? (uint32_t)duration : UINT32_MAX;
-        builder->place[to] = place;
+        builder->location[to] = location;
         builder->depth[to] = (uint16_t)(depth_here < UINT16_MAX ? depth_here : UINT16_MAX);
         if (__builtin_expect(duration >= UINT32_MAX, 0)) {
             struct loose_slice slice = {
                 .start_ns = zones->starts[i],
                 .duration_ns = duration,
-                .place = place,
+                .location = location,
                 .thread = block->thread,
             };
 
@@ -205,8 +205,8 @@ static bool note_open(struct worker *worker, struct slice_block *block, uint32_t
         block->open[i] = (struct loose_slice){
             .start_ns = start,
             .duration_ns = seen > start ? seen - start : 0,
-            .place = builder_place(builder, builder->threads[block->thread].process,
-                                   zones->open_locations[i]),
+            .location = builder_location(builder, builder->threads[block->thread].process,
+                                         zones->open_locations[i]),
             .thread = block->thread,
             .block = SIZE_MAX,
             .unfinished = true,
@@ -372,7 +372,7 @@ static void move_slices(struct timeline_builder *builder, size_t from, size_t to
     memmove(builder->start_ns + to, builder->start_ns + from, count * sizeof *builder->start_ns);
     memmove(builder->duration_ns + to, builder->duration_ns + from,
             count * sizeof *builder->duration_ns);
-    memmove(builder->place + to, builder->place + from, count * sizeof *builder->place);
+    memmove(builder->location + to, builder->location + from, count * sizeof *builder->location);
     memmove(builder->depth + to, builder->depth + from, count * sizeof *builder->depth);
 }
 
@@ -391,8 +391,8 @@ static size_t lower_bound(const uint64_t *starts, size_t low, size_t high, uint6
 
 /* Where a loose slice goes: before all that begin with it or after it, except that a late one is
  * no parent of what has been there. */
-static size_t find_place(const struct timeline_builder *builder, const struct loose_slice *slice,
-                         size_t low, size_t high)
+static size_t find_location(const struct timeline_builder *builder, const struct loose_slice *slice,
+                            size_t low, size_t high)
 {
     size_t at = lower_bound(builder->start_ns, low, high, slice->start_ns);
 
@@ -420,7 +420,7 @@ static void put_slice(struct timeline_builder *builder, size_t at, struct loose_
     builder->start_ns[at] = slice->start_ns;
     builder->duration_ns[at] =
         slice->duration_ns < UINT32_MAX ? (uint32_t)slice->duration_ns : UINT32_MAX;
-    builder->place[at] = slice->place;
+    builder->location[at] = slice->location;
     builder->depth[at] = 0;
 }
 
@@ -441,7 +441,7 @@ static void merge_thread(struct slice_work *work, uint32_t t, struct loose_slice
                (loose[loose_count - 1].start_ns > builder->start_ns[low] ||
                 (loose[loose_count - 1].late &&
                  loose[loose_count - 1].start_ns == builder->start_ns[low]))) {
-            size_t at = find_place(builder, &loose[loose_count - 1], low, high);
+            size_t at = find_location(builder, &loose[loose_count - 1], low, high);
 
             to -= high - at;
             move_slices(builder, at, to, high - at);
@@ -479,9 +479,9 @@ static enum ifg_status allocate_columns(struct slice_work *work, size_t *region_
     builder->column_slots = at;
     builder->start_ns = column_alloc(at, sizeof *builder->start_ns);
     builder->duration_ns = column_alloc(at, sizeof *builder->duration_ns);
-    builder->place = column_alloc(at, sizeof *builder->place);
+    builder->location = column_alloc(at, sizeof *builder->location);
     builder->depth = column_alloc(at, sizeof *builder->depth);
-    if (!builder->start_ns || !builder->duration_ns || !builder->place || !builder->depth)
+    if (!builder->start_ns || !builder->duration_ns || !builder->location || !builder->depth)
         return IFG_NO_MEMORY;
     return IFG_OK;
 }
@@ -532,7 +532,7 @@ static size_t find_slice(const struct timeline_builder *builder, const struct lo
     if (at < not_before)
         at = not_before;
     for (; at < end && builder->start_ns[at] == wanted->start_ns; at++)
-        if (builder->place[at] == wanted->place && builder->duration_ns[at] == column)
+        if (builder->location[at] == wanted->location && builder->duration_ns[at] == column)
             return at;
     return SIZE_MAX;
 }
@@ -681,10 +681,11 @@ static void count_function_events(struct timeline_builder *builder)
         const struct timeline_thread *thread = &builder->threads[t];
 
         for (size_t i = thread->first_slice; i < thread->first_slice + thread->slice_count; i++) {
-            const struct timeline_place *place = &builder->timeline.places[builder->place[i]];
+            const struct timeline_location *location =
+                &builder->timeline.locations[builder->location[i]];
 
-            if (__builtin_expect(place->function_index != TIMELINE_NONE, 0))
-                builder->functions[place->function_index].events[place->category]++;
+            if (__builtin_expect(location->function_index != TIMELINE_NONE, 0))
+                builder->functions[location->function_index].events[location->category]++;
         }
     }
 }
@@ -739,7 +740,7 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
             return IFG_NO_MEMORY;
     builder->timeline.start_ns = builder->start_ns;
     builder->timeline.duration_ns = builder->duration_ns;
-    builder->timeline.place = builder->place;
+    builder->timeline.location = builder->location;
     builder->timeline.depth = builder->depth;
     status = find_longs(builder, longs);
     if (!status)

@@ -161,7 +161,7 @@ void timeline_destroy(const struct timeline *timeline)
         return;
     column_free(builder->start_ns, builder->column_slots, sizeof *builder->start_ns);
     column_free(builder->duration_ns, builder->column_slots, sizeof *builder->duration_ns);
-    column_free(builder->place, builder->column_slots, sizeof *builder->place);
+    column_free(builder->location, builder->column_slots, sizeof *builder->location);
     column_free(builder->depth, builder->column_slots, sizeof *builder->depth);
     for (size_t i = 0; builder->maps && i < builder->tables->process_count; i++)
         ifg_free(builder->maps[i].by_id);
@@ -170,7 +170,7 @@ void timeline_destroy(const struct timeline *timeline)
     ifg_free(builder->functions);
     ifg_free((void *)(uintptr_t)timeline->processes);
     ifg_free((void *)(uintptr_t)timeline->models);
-    ifg_free((void *)(uintptr_t)timeline->places);
+    ifg_free((void *)(uintptr_t)timeline->locations);
     ifg_free((void *)(uintptr_t)timeline->longs);
     ifg_free((void *)(uintptr_t)timeline->unfinished);
     ifg_free((void *)(uintptr_t)timeline->messages);
@@ -296,7 +296,7 @@ const char *timeline_slice_name(const struct timeline *timeline, size_t slice)
         if (name && name->type == TRACE_VALUE_STRING)
             return name->text;
     }
-    return timeline->places[timeline->place[slice]].name;
+    return timeline->locations[timeline->location[slice]].name;
 }
 
 const char *timeline_category_name(enum trace_category category)

@@ -63,7 +63,7 @@ struct timeline_function {
 };
 
 /* What a slice, counter or span is an instance of. */
-struct timeline_place {
+struct timeline_location {
     uint32_t process;
     enum trace_location_kind kind;
     enum trace_category category; /* ML events */
@@ -87,7 +87,7 @@ struct timeline_counter {
     uint64_t ns;
     double value;
     uint32_t thread;
-    uint32_t place;
+    uint32_t location;
 };
 
 /* Begin and end matched by (process, name, id). An end without a begin is not here but counted. */
@@ -95,7 +95,7 @@ struct timeline_async {
     uint64_t start_ns;
     uint64_t end_ns; /* the end of the trace if unfinished */
     uint64_t id;
-    uint32_t place;
+    uint32_t location;
     uint32_t begin_thread;
     uint32_t end_thread; /* TIMELINE_NONE if unfinished */
 };
@@ -105,7 +105,7 @@ struct timeline_allocation {
     uint64_t address;
     uint64_t bytes; /* 0 for a free */
     uint32_t thread;
-    uint32_t place; /* the pool */
+    uint32_t location; /* the pool */
     bool is_free;
 };
 
@@ -118,7 +118,7 @@ struct timeline_flow_point {
     uint64_t id;
     size_t slice; /* SIZE_MAX: outside of any */
     uint32_t thread;
-    uint32_t place;
+    uint32_t location;
     uint32_t flow; /* its number; the same id after an end is another flow */
     uint8_t kind;  /* enum timeline_flow_kind */
     uint8_t flags; /* enum trace_flow_flag */
@@ -127,7 +127,7 @@ struct timeline_flow_point {
 struct timeline_frame {
     uint64_t ns;
     uint32_t thread;
-    uint32_t place;
+    uint32_t location;
 };
 
 /* A fact about one slice. */
@@ -154,7 +154,7 @@ struct timeline {
     size_t slice_count;
     const uint64_t *start_ns;
     const uint32_t *duration_ns; /* UINT32_MAX: see timeline_duration_ns */
-    const uint32_t *place;
+    const uint32_t *location;
     const uint16_t *depth;
     const struct timeline_long *longs; /* by slice */
     size_t long_count;
@@ -169,8 +169,8 @@ struct timeline {
     size_t model_count;
     const struct timeline_function *functions;
     size_t function_count;
-    const struct timeline_place *places;
-    size_t place_count;
+    const struct timeline_location *locations;
+    size_t location_count;
 
     /* each sorted by time (attributes by slice) */
     const struct timeline_message *messages;

@@ -13,7 +13,7 @@ struct timeline_profile;
 struct trace_sample;
 
 /* From a process's location ids to positions in the place table. */
-struct place_map {
+struct location_map {
     uint32_t *by_id; /* NULL: ids are too far apart; search instead */
     uint32_t limit;
 };
@@ -23,12 +23,12 @@ struct timeline_builder {
     const struct trace_tables *tables;
     unsigned workers;
     struct ifg_strings strings; /* live as long as the timeline */
-    struct place_map *maps;     /* per process */
+    struct location_map *maps;  /* per process */
 
     /* the columns, writable */
     uint64_t *start_ns;
     uint32_t *duration_ns;
-    uint32_t *place;
+    uint32_t *location;
     uint16_t *depth;
     size_t column_slots; /* allocated */
     struct timeline_thread *threads;
@@ -46,7 +46,8 @@ struct taken_flow_point {
     uint32_t process; /* TIMELINE_NONE: any */
 };
 
-uint32_t builder_place(const struct timeline_builder *builder, uint32_t process, uint32_t location);
+uint32_t builder_location(const struct timeline_builder *builder, uint32_t process,
+                          uint32_t location);
 uint32_t builder_clock(const struct timeline_builder *builder, uint32_t thread);
 
 /* Each does one part and returns IFG_NO_MEMORY if it cannot. */

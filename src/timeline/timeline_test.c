@@ -151,13 +151,13 @@ static void check_tree(unsigned threads)
     timeline = load(&reader, threads);
     REQUIRE(timeline->slice_count == zone_count);
     for (size_t i = 0; i < zone_count; i++) {
-        const struct timeline_place *place = &timeline->places[timeline->place[i]];
+        const struct timeline_location *location = &timeline->locations[timeline->location[i]];
         char name[16];
 
         snprintf(name, sizeof name, "place %u", zones[i].location);
         wrong += timeline->start_ns[i] != zones[i].start ||
                  timeline_end_ns(timeline, i) != zones[i].end ||
-                 timeline->depth[i] != zones[i].depth || strcmp(place->name, name) != 0 ||
+                 timeline->depth[i] != zones[i].depth || strcmp(location->name, name) != 0 ||
                  (timeline_find_attribute(timeline, i, "number") != NULL) != zones[i].late;
     }
     CHECK_UINT(wrong, 0);

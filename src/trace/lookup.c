@@ -109,13 +109,14 @@ static enum ifg_status keep_latest(void *data, size_t *count, size_t entry_bytes
         positions[i] = i;
     qsort_r(positions, *count, sizeof *positions, compare_positions, &entries);
     for (size_t first = 0; first < *count;) {
-        char *place = entries.data + positions[first] * entry_bytes;
+        char *location = entries.data + positions[first] * entry_bytes;
         size_t next = first + 1;
 
-        while (next < *count && compare(place, entries.data + positions[next] * entry_bytes) == 0)
+        while (next < *count &&
+               compare(location, entries.data + positions[next] * entry_bytes) == 0)
             replaced[positions[next++]] = true;
         if (next - first > 1)
-            memcpy(place, entries.data + positions[next - 1] * entry_bytes, entry_bytes);
+            memcpy(location, entries.data + positions[next - 1] * entry_bytes, entry_bytes);
         first = next;
     }
     for (size_t i = 0; i < *count; i++) {

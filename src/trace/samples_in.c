@@ -243,21 +243,21 @@ static void read_source(struct decoder *decoder)
 static bool sort_symbols(struct trace_profile *profile)
 {
     struct trace_symbol *sorted = ifg_alloc(profile->symbol_count + 1, sizeof *sorted);
-    size_t *place = ifg_alloc(profile->frame_count + 2, sizeof *place);
+    size_t *location = ifg_alloc(profile->frame_count + 2, sizeof *location);
 
-    if (!sorted || !place) {
+    if (!sorted || !location) {
         ifg_free(sorted);
-        ifg_free(place);
+        ifg_free(location);
         return false;
     }
     for (size_t i = 0; i < profile->symbol_count; i++)
-        place[profile->symbols[i].frame + 1]++;
+        location[profile->symbols[i].frame + 1]++;
     for (size_t i = 1; i < profile->frame_count + 2; i++)
-        place[i] += place[i - 1];
+        location[i] += location[i - 1];
     for (size_t i = 0; i < profile->symbol_count; i++)
-        sorted[place[profile->symbols[i].frame]++] = profile->symbols[i];
+        sorted[location[profile->symbols[i].frame]++] = profile->symbols[i];
     ifg_free(profile->symbols);
-    ifg_free(place);
+    ifg_free(location);
     profile->symbols = sorted;
     return true;
 }

@@ -11,7 +11,7 @@
 
 #define CATEGORY_LOCATIONS 8u /* model m, category c is location 8 m + c */
 #define FIRST_RESOURCE     100000u
-#define FIRST_PLACE        (CATEGORY_LOCATIONS * (ML_TRACE_MODELS + 1))
+#define FIRST_LOCATION     (CATEGORY_LOCATIONS * (ML_TRACE_MODELS + 1))
 
 static uint32_t process_of(uint32_t thread)
 {
@@ -49,7 +49,7 @@ void ml_trace_begin(struct ml_trace *trace, const char *path)
     trace_writer_fact(trace->writer, "host.cpus", "4");
     trace_writer_fact(trace->writer, "host.cpu", "Test CPU");
     trace_writer_fact(trace->writer, "host.load", "0.10 0.10 0.10 1/99 100");
-    trace->locations = FIRST_PLACE;
+    trace->locations = FIRST_LOCATION;
 }
 
 bool ml_trace_load(struct ml_trace *trace)
@@ -116,8 +116,8 @@ uint32_t ml_trace_category(const struct ml_trace *trace, uint32_t model,
     return CATEGORY_LOCATIONS * model + (uint32_t)category;
 }
 
-uint32_t ml_trace_place(struct ml_trace *trace, enum trace_location_kind kind, uint32_t model,
-                        const char *name, const char *function)
+uint32_t ml_trace_location(struct ml_trace *trace, enum trace_location_kind kind, uint32_t model,
+                           const char *name, const char *function)
 {
     uint32_t id = trace->locations++;
 
@@ -291,12 +291,12 @@ void ml_trace_showcase(struct ml_trace *trace)
                                          .actual = "CPUExecutionProvider" });
     uint32_t cls = ml_trace_model(trace, &(struct ml_trace_model){ .name = "cls" });
     uint32_t other = ml_trace_model(trace, &(struct ml_trace_model){ .name = "rec", .process = 1 });
-    uint32_t stages[3] = { ml_trace_place(trace, TRACE_LOCATION_STAGE, 0, "pre", ""),
-                           ml_trace_place(trace, TRACE_LOCATION_STAGE, 0, "inference", ""),
-                           ml_trace_place(trace, TRACE_LOCATION_STAGE, 0, "post", "") };
-    uint32_t operators[3] = { ml_trace_place(trace, TRACE_LOCATION_OP, cls, "conv1", "Conv"),
-                              ml_trace_place(trace, TRACE_LOCATION_OP, cls, "add1", "Add"),
-                              ml_trace_place(trace, TRACE_LOCATION_OP, cls, "relu1", "Relu") };
+    uint32_t stages[3] = { ml_trace_location(trace, TRACE_LOCATION_STAGE, 0, "pre", ""),
+                           ml_trace_location(trace, TRACE_LOCATION_STAGE, 0, "inference", ""),
+                           ml_trace_location(trace, TRACE_LOCATION_STAGE, 0, "post", "") };
+    uint32_t operators[3] = { ml_trace_location(trace, TRACE_LOCATION_OP, cls, "conv1", "Conv"),
+                              ml_trace_location(trace, TRACE_LOCATION_OP, cls, "add1", "Add"),
+                              ml_trace_location(trace, TRACE_LOCATION_OP, cls, "relu1", "Relu") };
 
     ml_trace_property(trace, det, "nodes.CUDAExecutionProvider", "0");
     ml_trace_property(trace, det, "nodes.CPUExecutionProvider", "400");

@@ -83,8 +83,8 @@ struct ml_trace_open {
     uint64_t start;
     uint32_t location;
 };
-uint32_t ml_trace_place(struct ml_trace *trace, enum trace_location_kind kind, uint32_t model,
-                        const char *name, const char *function);
+uint32_t ml_trace_location(struct ml_trace *trace, enum trace_location_kind kind, uint32_t model,
+                           const char *name, const char *function);
 uint32_t ml_trace_category(const struct ml_trace *trace, uint32_t model,
                            enum trace_category category);
 struct ml_trace_open ml_trace_enter(struct ml_trace *trace, uint32_t thread, uint32_t location);

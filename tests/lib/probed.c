@@ -54,7 +54,7 @@ bool probed_await_ready(struct probed *target)
 {
     char line[256];
 
-    target->place_count = 0;
+    target->location_count = 0;
     while (fgets(line, sizeof line, target->out)) {
         char *save = NULL;
         char *word = strtok_r(line, " \n", &save);
@@ -62,19 +62,19 @@ bool probed_await_ready(struct probed *target)
         char *offset = strtok_r(NULL, " \n", &save);
         char *address = strtok_r(NULL, " \n", &save);
         char *range = strtok_r(NULL, " \n", &save);
-        size_t i = target->place_count;
+        size_t i = target->location_count;
 
         if (word && name && strcmp(word, "ready") == 0) {
             target->own_pid = (pid_t)strtol(name, NULL, 10);
             return true;
         }
-        if (!range || i == sizeof target->places / sizeof target->places[0])
+        if (!range || i == sizeof target->locations / sizeof target->locations[0])
             continue;
-        snprintf(target->places[i].name, sizeof target->places[i].name, "%s", name);
-        snprintf(target->places[i].range, sizeof target->places[i].range, "%s", range);
-        target->places[i].offset = strtoull(offset, NULL, 10);
-        target->places[i].address = strtoull(address, NULL, 10);
-        target->place_count++;
+        snprintf(target->locations[i].name, sizeof target->locations[i].name, "%s", name);
+        snprintf(target->locations[i].range, sizeof target->locations[i].range, "%s", range);
+        target->locations[i].offset = strtoull(offset, NULL, 10);
+        target->locations[i].address = strtoull(address, NULL, 10);
+        target->location_count++;
     }
     fprintf(stderr, "probe_target did not start\n");
     return false;
@@ -148,10 +148,10 @@ int probed_end(struct probed *target)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static int place_of(const struct probed *target, const char *name)
+static int location_of(const struct probed *target, const char *name)
 {
-    for (size_t i = 0; i < target->place_count; i++)
-        if (strcmp(target->places[i].name, name) == 0)
+    for (size_t i = 0; i < target->location_count; i++)
+        if (strcmp(target->locations[i].name, name) == 0)
             return (int)i;
     fprintf(stderr, "no function %s\n", name);
     exit(1);
@@ -159,7 +159,7 @@ static int place_of(const struct probed *target, const char *name)
 
 uint64_t probed_offset(const struct probed *target, const char *name)
 {
-    return target->places[place_of(target, name)].offset;
+    return target->locations[location_of(target, name)].offset;
 }
 
 const char *probed_file(const struct probed *target)
@@ -175,7 +175,7 @@ const char *probed_map_file(const struct probed *target, const char *name)
     static char path[96];
 
     snprintf(path, sizeof path, "/proc/%d/map_files/%s", (int)target->pid,
-             target->places[place_of(target, name)].range);
+             target->locations[location_of(target, name)].range);
     return path;
 }
 
@@ -191,7 +191,7 @@ bool probed_code(const struct probed *target, pid_t pid, const char *name,
     if (fd < 0)
         return false;
     got = pread(fd, out_bytes, PROBED_CODE_BYTES,
-                (off_t)target->places[place_of(target, name)].address);
+                (off_t)target->locations[location_of(target, name)].address);
     close(fd);
     return got == PROBED_CODE_BYTES;
 }

@@ -29,8 +29,8 @@ struct probed {
         uint64_t offset;
         uint64_t address;
         char range[40]; /* of the mapping, as in map_files */
-    } places[16];
-    size_t place_count;
+    } locations[16];
+    size_t location_count;
     pid_t own_pid; /* as the program itself sees it */
 };
 

@@ -137,7 +137,7 @@ static void write_switches(struct trace_writer *writer)
 uint32_t profile_trace_write(struct ml_trace *trace)
 {
     uint32_t model = ml_trace_model(trace, &(struct ml_trace_model){ .name = "ocr" });
-    uint32_t conv = ml_trace_place(trace, TRACE_LOCATION_OP, model, "Conv", "");
+    uint32_t conv = ml_trace_location(trace, TRACE_LOCATION_OP, model, "Conv", "");
     uint32_t run = ml_trace_category(trace, model, TRACE_CATEGORY_INFERENCE);
 
     for (unsigned i = 0; i < PROFILE_TRACE_RUNS; i++) {

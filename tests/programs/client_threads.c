@@ -141,7 +141,7 @@ static int mode_vanish(int count)
     _exit(0);
 }
 
-static void shared_place(void)
+static void shared_location(void)
 {
     IFG_ZONE("shared");
 }
@@ -151,7 +151,7 @@ static void *race(void *unused)
     (void)unused;
     pthread_barrier_wait(&all_have_emitted);
     for (int i = 0; i < 100; i++)
-        shared_place();
+        shared_location();
     return NULL;
 }
 

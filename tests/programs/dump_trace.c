@@ -87,7 +87,7 @@ static void print_definitions(void)
     }
 }
 
-static const char *place(uint32_t thread, uint32_t id)
+static const char *location_name(uint32_t thread, uint32_t id)
 {
     const struct trace_location *location =
         trace_find_location(tables, tables->threads[thread].process, id);
@@ -169,14 +169,16 @@ static void print_zones(uint32_t thread)
         if (zones[i].start < process_start)
             totals.bad++;
         if (!quiet)
-            printf("zone thread=%u name=%s in=%s\n", thread, place(thread, zones[i].location),
-                   zones[i].parent ? place(thread, zones[zones[i].parent - 1].location) : "-");
+            printf(
+                "zone thread=%u name=%s in=%s\n", thread, location_name(thread, zones[i].location),
+                zones[i].parent ? location_name(thread, zones[zones[i].parent - 1].location) : "-");
     }
     /* What the last word on open zones was. */
     if (block.has_open) {
         totals.open += block.open_count;
         for (size_t i = 0; i < block.open_count && !quiet; i++)
-            printf("open thread=%u name=%s\n", thread, place(thread, block.open_locations[i]));
+            printf("open thread=%u name=%s\n", thread,
+                   location_name(thread, block.open_locations[i]));
     }
     trace_zones_fini(&block);
     free(zones);
@@ -184,7 +186,7 @@ static void print_zones(uint32_t thread)
 
 static void print_attribute(uint32_t thread, const struct trace_attribute *a)
 {
-    printf("detail thread=%u zone=%s %.*s=", thread, place(thread, a->zone_location),
+    printf("detail thread=%u zone=%s %.*s=", thread, location_name(thread, a->zone_location),
            (int)a->key_bytes, a->key);
     if (a->type == TRACE_VALUE_STRING)
         printf("\"%.*s\"\n", (int)a->text_bytes, a->text);
@@ -218,7 +220,7 @@ static void print_event(uint32_t thread, const struct trace_event *e)
                (const char *)e->payload);
         return;
     }
-    printf("%s thread=%u name=%s", names[e->kind], thread, place(thread, e->reference));
+    printf("%s thread=%u name=%s", names[e->kind], thread, location_name(thread, e->reference));
     if (e->kind == TRACE_EVENT_COUNTER) {
         double value = 0;
 

@@ -17,9 +17,9 @@
 #define AT(ns) (BEGIN + (ns))
 
 static struct trace_writer *writer;
-static const char *place_names[4096];
+static const char *location_names[4096];
 static const char *const kinds[] = { "", "zone", "ml", "op", "stage" };
-static uint32_t place_kinds[4096];
+static uint32_t location_kinds[4096];
 
 static void die(const char *what)
 {
@@ -58,13 +58,14 @@ static void thread(uint32_t index, uint32_t in_process, uint32_t tid, const char
     puts("}");
 }
 
-static void place(uint32_t in_process, uint32_t id, enum trace_location_kind kind, const char *name)
+static void location(uint32_t in_process, uint32_t id, enum trace_location_kind kind,
+                     const char *name)
 {
     const struct trace_location what = { in_process, id,   kind,   TRACE_CATEGORY_NONE, 0, id * 10,
                                          0,          name, "work", "a,b \"c\".c" };
 
-    place_names[id] = name;
-    place_kinds[id] = kind;
+    location_names[id] = name;
+    location_kinds[id] = kind;
     trace_writer_location(writer, &what);
 }
 
@@ -76,8 +77,8 @@ static void ml(uint32_t in_process, uint32_t id, uint32_t model, const char *fun
     static const char *const names[] = { "",     "prepare-ep", "specialization",
                                          "load", "setup",      "inference" };
 
-    place_names[id] = names[category];
-    place_kinds[id] = TRACE_LOCATION_ML;
+    location_names[id] = names[category];
+    location_kinds[id] = TRACE_LOCATION_ML;
     trace_writer_location(writer, &what);
 }
 
@@ -99,7 +100,7 @@ struct attribute {
 struct zone {
     uint64_t start;
     uint64_t end;
-    uint32_t place;
+    uint32_t location;
     struct attribute attributes[3];
 };
 
@@ -108,7 +109,7 @@ static void say_slice(uint32_t index, uint64_t start, uint64_t ns, uint32_t wher
 {
     printf("{\"slice\":1,\"on\":%u,\"start\":%llu,\"dur\":%llu,\"kind\":\"%s\",\"unfinished\":%d,"
            "\"name\":",
-           index, (unsigned long long)start, (unsigned long long)ns, kinds[place_kinds[where]],
+           index, (unsigned long long)start, (unsigned long long)ns, kinds[location_kinds[where]],
            unfinished);
     put_hex(name);
     puts("}");
@@ -116,7 +117,7 @@ static void say_slice(uint32_t index, uint64_t start, uint64_t ns, uint32_t wher
 
 static void zone(struct trace_stream *stream, uint32_t index, const struct zone *what)
 {
-    const char *name = place_names[what->place];
+    const char *name = location_names[what->location];
 
     for (size_t i = 0; i < 3 && what->attributes[i].key; i++) {
         const struct attribute *a = &what->attributes[i];
@@ -124,14 +125,14 @@ static void zone(struct trace_stream *stream, uint32_t index, const struct zone 
         if (a->text && strcmp(a->key, "name") == 0)
             name = a->text;
         if (a->text)
-            trace_stream_attribute(stream, what->start, what->place, TRACE_VALUE_STRING, a->key,
+            trace_stream_attribute(stream, what->start, what->location, TRACE_VALUE_STRING, a->key,
                                    strlen(a->key), a->text, strlen(a->text));
         else
-            trace_stream_attribute(stream, what->start, what->place, TRACE_VALUE_UNSIGNED, a->key,
-                                   strlen(a->key), &a->number, sizeof a->number);
+            trace_stream_attribute(stream, what->start, what->location, TRACE_VALUE_UNSIGNED,
+                                   a->key, strlen(a->key), &a->number, sizeof a->number);
     }
-    trace_stream_zone(stream, what->start, what->end - what->start, what->place);
-    say_slice(index, what->start, what->end - what->start, what->place, name, 0);
+    trace_stream_zone(stream, what->start, what->end - what->start, what->location);
+    say_slice(index, what->start, what->end - what->start, what->location, name, 0);
 }
 
 static void zones(struct trace_stream *stream, uint32_t index, const struct zone *items,
@@ -174,7 +175,7 @@ static void counter(struct trace_stream *stream, uint64_t ns, uint32_t where, do
     trace_stream_event(stream, TRACE_EVENT_COUNTER, ns, where, payload, sizeof payload);
     if (isfinite(value)) {
         printf("{\"value\":%.17g,\"at\":%llu,\"name\":", value, (unsigned long long)ns);
-        put_hex(place_names[where]);
+        put_hex(location_names[where]);
         puts("}");
     }
 }
@@ -187,7 +188,7 @@ static void span(struct trace_stream *stream, uint64_t start, uint64_t end, uint
         number_event(stream, TRACE_EVENT_ASYNC_END, end, where, id, 0);
     printf("{\"span\":%llu,\"start\":%llu,\"end\":%llu,\"name\":", (unsigned long long)id,
            (unsigned long long)start, (unsigned long long)end);
-    put_hex(place_names[where]);
+    put_hex(location_names[where]);
     puts("}");
 }
 
@@ -203,7 +204,7 @@ static void frame(struct trace_stream *stream, uint64_t ns, uint32_t where)
 {
     trace_stream_event(stream, TRACE_EVENT_FRAME, ns, where, NULL, 0);
     printf("{\"mark\":%llu,\"name\":", (unsigned long long)ns);
-    put_hex(place_names[where]);
+    put_hex(location_names[where]);
     puts("}");
 }
 
@@ -238,31 +239,31 @@ enum {
     P_END
 };
 
-static void define_places(uint32_t in_process)
+static void define_locations(uint32_t in_process)
 {
     static char long_name[1025];
 
     memset(long_name, 'x', sizeof long_name - 1);
-    place(in_process, P_PLAIN, TRACE_LOCATION_ZONE, "plain");
-    place(in_process, P_COMMA, TRACE_LOCATION_ZONE, "a,b");
-    place(in_process, P_QUOTE, TRACE_LOCATION_ZONE, "say \"hi\" \\ there");
-    place(in_process, P_LINES, TRACE_LOCATION_ZONE, "two\nlines\r\nor three");
-    place(in_process, P_CONTROL, TRACE_LOCATION_ZONE, "bell\x07 escape\x1b delete\x7f tab\t");
-    place(in_process, P_INVALID, TRACE_LOCATION_ZONE, "not \xff utf-8");
-    place(in_process, P_LONG, TRACE_LOCATION_ZONE, long_name);
-    place(in_process, P_EMOJI, TRACE_LOCATION_ZONE, "\xf0\x9f\x94\xa5 \xc3\xa4\xe2\x82\xac");
-    place(in_process, P_SEMICOLON, TRACE_LOCATION_ZONE, "semi;colon");
-    place(in_process, P_SPACE, TRACE_LOCATION_ZONE, " space ");
-    place(in_process, P_EMPTY, TRACE_LOCATION_ZONE, "");
-    place(in_process, P_OP, TRACE_LOCATION_OP, "/layer1/Conv");
-    place(in_process, P_PRE, TRACE_LOCATION_STAGE, "pre");
-    place(in_process, P_STAGE, TRACE_LOCATION_STAGE, "inference");
-    place(in_process, P_POST, TRACE_LOCATION_STAGE, "post");
-    place(in_process, P_QUEUE, TRACE_LOCATION_COUNTER, "queue");
-    place(in_process, P_POOL_A, TRACE_LOCATION_POOL, "arena");
-    place(in_process, P_POOL_B, TRACE_LOCATION_POOL, "arena");
-    place(in_process, P_FRAME, TRACE_LOCATION_FRAME, "frame");
-    place(in_process, P_SPAN, TRACE_LOCATION_ASYNC, "download");
+    location(in_process, P_PLAIN, TRACE_LOCATION_ZONE, "plain");
+    location(in_process, P_COMMA, TRACE_LOCATION_ZONE, "a,b");
+    location(in_process, P_QUOTE, TRACE_LOCATION_ZONE, "say \"hi\" \\ there");
+    location(in_process, P_LINES, TRACE_LOCATION_ZONE, "two\nlines\r\nor three");
+    location(in_process, P_CONTROL, TRACE_LOCATION_ZONE, "bell\x07 escape\x1b delete\x7f tab\t");
+    location(in_process, P_INVALID, TRACE_LOCATION_ZONE, "not \xff utf-8");
+    location(in_process, P_LONG, TRACE_LOCATION_ZONE, long_name);
+    location(in_process, P_EMOJI, TRACE_LOCATION_ZONE, "\xf0\x9f\x94\xa5 \xc3\xa4\xe2\x82\xac");
+    location(in_process, P_SEMICOLON, TRACE_LOCATION_ZONE, "semi;colon");
+    location(in_process, P_SPACE, TRACE_LOCATION_ZONE, " space ");
+    location(in_process, P_EMPTY, TRACE_LOCATION_ZONE, "");
+    location(in_process, P_OP, TRACE_LOCATION_OP, "/layer1/Conv");
+    location(in_process, P_PRE, TRACE_LOCATION_STAGE, "pre");
+    location(in_process, P_STAGE, TRACE_LOCATION_STAGE, "inference");
+    location(in_process, P_POST, TRACE_LOCATION_STAGE, "post");
+    location(in_process, P_QUEUE, TRACE_LOCATION_COUNTER, "queue");
+    location(in_process, P_POOL_A, TRACE_LOCATION_POOL, "arena");
+    location(in_process, P_POOL_B, TRACE_LOCATION_POOL, "arena");
+    location(in_process, P_FRAME, TRACE_LOCATION_FRAME, "frame");
+    location(in_process, P_SPAN, TRACE_LOCATION_ASYNC, "download");
     model(in_process, 1, "ocr, \"v2\"");
     model(in_process, 2, "llm");
     ml(in_process, P_LOAD, 1, "main", TRACE_CATEGORY_LOAD);
@@ -319,8 +320,8 @@ static void write_main(uint32_t index)
     span(stream, AT(66), AT(500), P_ML_SPAN, 4);
     zones(stream, index, items, sizeof items / sizeof items[0]);
     trace_stream_flush(stream, open, 2, AT(UINT64_C(5000003000)));
-    say_slice(index, open[0].start, 1000, P_INFERENCE, place_names[P_INFERENCE], 1);
-    say_slice(index, open[1].start, 900, P_OP, place_names[P_OP], 1);
+    say_slice(index, open[0].start, 1000, P_INFERENCE, location_names[P_INFERENCE], 1);
+    say_slice(index, open[1].start, 900, P_OP, location_names[P_OP], 1);
 }
 
 /* Two requests through three threads; the second has only one stage. */
@@ -352,7 +353,7 @@ static void write_everything(void)
     process(1, 200, "/usr/bin/child");
     process(2, 100, "/usr/bin/after-exec");
     for (uint32_t i = 0; i < 3; i++)
-        define_places(i);
+        define_locations(i);
     thread(0, 0, 100, "main, \"first\"");
     thread(1, 0, 101, "");
     thread(2, 0, 102, "worker");
@@ -370,7 +371,7 @@ static void write_everything(void)
 static void write_large(void)
 {
     process(0, 100, "/usr/bin/large");
-    define_places(0);
+    define_locations(0);
     for (uint32_t t = 0; t < 3; t++) {
         struct trace_stream *stream;
 
@@ -403,7 +404,7 @@ int main(int argc, char **argv)
         write_everything();
     } else if (strcmp(argv[1], "async") == 0) {
         process(0, 100, "/usr/bin/async");
-        define_places(0);
+        define_locations(0);
         thread(0, 0, 100, "main");
         span(stream_of(0), AT(10), AT(20), P_SPAN, 1);
     } else if (strcmp(argv[1], "large") == 0) {

@@ -36,8 +36,8 @@ static bool map_dump(int count, char **arguments)
 
 int main(int count, char **arguments)
 {
-    void *place = (void *)0x10000000000; /* for lists that are written before */
-    void *memory = mmap(place, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+    void *location = (void *)0x10000000000; /* for lists that are written before */
+    void *memory = mmap(location, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     void (*run)(void);
     char line[8];

@@ -63,7 +63,7 @@ static struct job long_job;
 static pid_t held = -1;
 static int held_pipe[2];
 
-static void tell_place(const char *name, uintptr_t address)
+static void tell_location(const char *name, uintptr_t address)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[4400];
@@ -93,7 +93,7 @@ static void load(const char *library)
     }
 #define FIND(name)                                                                                 \
     work.name##_function = (__typeof__(&work_##name))(uintptr_t)dlsym(handle, "work_" #name);      \
-    tell_place("work_" #name, (uintptr_t)work.name##_function);
+    tell_location("work_" #name, (uintptr_t)work.name##_function);
     WORK_FUNCTIONS(FIND)
     printf("ready %d\n", (int)getpid());
     fflush(stdout);

@@ -52,8 +52,8 @@ static void make_odd(struct ml_trace *trace, const char *pattern)
     ml_trace_property(trace, model, "options", text);
     ml_trace_property(trace, model, "requested_failed.\033[31m", text);
     ml_trace_property(trace, model, "nodes.\033[32m", "3");
-    op = ml_trace_place(trace, TRACE_LOCATION_OP, model, text, text);
-    stage = ml_trace_place(trace, TRACE_LOCATION_STAGE, 0, text, text);
+    op = ml_trace_location(trace, TRACE_LOCATION_OP, model, text, text);
+    stage = ml_trace_location(trace, TRACE_LOCATION_STAGE, 0, text, text);
     for (int i = 0; i < 20; i++) {
         open = ml_trace_enter(trace, 0, ml_trace_category(trace, model, TRACE_CATEGORY_INFERENCE));
         ml_trace_slice(trace, 0, op, ML_US);
@@ -72,7 +72,7 @@ static void make_odd(struct ml_trace *trace, const char *pattern)
 
 static void make_plain(struct ml_trace *trace)
 {
-    uint32_t zone = ml_trace_place(trace, TRACE_LOCATION_ZONE, 0, "decode", "main");
+    uint32_t zone = ml_trace_location(trace, TRACE_LOCATION_ZONE, 0, "decode", "main");
 
     for (int i = 0; i < 120; i++)
         ml_trace_slice(trace, 0, zone, ML_MS);
@@ -82,7 +82,7 @@ static void make_plain(struct ml_trace *trace)
 static void make_large(struct ml_trace *trace, uint64_t slices)
 {
     uint32_t model = ml_trace_model(trace, &(struct ml_trace_model){ .name = "large" });
-    uint32_t conv = ml_trace_place(trace, TRACE_LOCATION_OP, model, "conv", "Conv");
+    uint32_t conv = ml_trace_location(trace, TRACE_LOCATION_OP, model, "conv", "Conv");
 
     for (uint64_t i = 0; i < slices; i += 10) {
         struct ml_trace_open run =

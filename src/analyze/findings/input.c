@@ -85,8 +85,8 @@ static int by_name(const void *a, const void *b, void *user)
 {
     const struct timeline *timeline = user;
 
-    return strcmp(timeline->places[*(const uint32_t *)a].name,
-                  timeline->places[*(const uint32_t *)b].name);
+    return strcmp(timeline->locations[*(const uint32_t *)a].name,
+                  timeline->locations[*(const uint32_t *)b].name);
 }
 
 /* Stages of the same name are one, wherever they are written. */
@@ -94,26 +94,26 @@ static enum ifg_status make_stages(struct building *building)
 {
     const struct timeline *timeline = building->timeline;
     struct ml_input *input = building->input;
-    uint32_t *order = ifg_alloc(timeline->place_count, sizeof *order);
+    uint32_t *order = ifg_alloc(timeline->location_count, sizeof *order);
     size_t count = 0;
 
-    building->stage_of_place = ifg_alloc(timeline->place_count, sizeof(uint32_t));
-    for (uint32_t i = 0; order && i < timeline->place_count; i++)
-        if (timeline->places[i].kind == TRACE_LOCATION_STAGE)
+    building->stage_of_location = ifg_alloc(timeline->location_count, sizeof(uint32_t));
+    for (uint32_t i = 0; order && i < timeline->location_count; i++)
+        if (timeline->locations[i].kind == TRACE_LOCATION_STAGE)
             order[count++] = i;
     input->stages = ifg_alloc(count, sizeof *input->stages);
-    if (!order || !building->stage_of_place || !input->stages) {
+    if (!order || !building->stage_of_location || !input->stages) {
         ifg_free(order);
         return IFG_NO_MEMORY;
     }
     qsort_r(order, count, sizeof *order, by_name, (void *)(uintptr_t)timeline);
     for (size_t i = 0; i < count; i++) {
-        const char *name = timeline->places[order[i]].name;
+        const char *name = timeline->locations[order[i]].name;
 
         if (!i || strcmp(input->stages[input->stage_count - 1].name, name) != 0)
             input->stages[input->stage_count++] =
                 (struct ml_stage){ .name = name, .first_ns = UINT64_MAX };
-        building->stage_of_place[order[i]] = (uint32_t)input->stage_count;
+        building->stage_of_location[order[i]] = (uint32_t)input->stage_count;
     }
     ifg_free(order);
     return IFG_OK;
@@ -130,9 +130,9 @@ static enum ifg_status make_tables(struct building *building)
     read_lengths(input);
     read_host(input);
     input->models = ifg_alloc(timeline->model_count, sizeof *input->models);
-    building->operator_of_place = ifg_alloc(timeline->place_count, sizeof(uint32_t));
+    building->operator_of_location = ifg_alloc(timeline->location_count, sizeof(uint32_t));
     building->operator_times = ifg_alloc(timeline->model_count, sizeof *building->operator_times);
-    if (!input->models || !building->operator_of_place || !building->operator_times)
+    if (!input->models || !building->operator_of_location || !building->operator_times)
         return IFG_NO_MEMORY;
     input->model_count = timeline->model_count;
     for (size_t i = 0; i < timeline->model_count; i++) {
@@ -207,8 +207,8 @@ static void destroy_building(struct building *building)
     ifg_free(building->operator_times);
     ifg_free(building->operators.items);
     ifg_free(building->operators.slots);
-    ifg_free(building->operator_of_place);
-    ifg_free(building->stage_of_place);
+    ifg_free(building->operator_of_location);
+    ifg_free(building->stage_of_location);
     ifg_free(building->requests);
     ifg_free(building->next_event);
     ifg_free(building->function_of);

@@ -35,9 +35,9 @@ struct building {
     uint32_t *function_of; /* model function to ml function */
     size_t *next_event;    /* by ml function and category: where the next one goes */
     struct operator_table operators;
-    uint32_t *operator_of_place; /* index + 1; 0: look at the slice */
+    uint32_t *operator_of_location; /* index + 1; 0: look at the slice */
     struct operator_times *operator_times;
-    uint32_t *stage_of_place; /* index + 1 */
+    uint32_t *stage_of_location; /* index + 1 */
     uint64_t *requests;
     size_t request_count;
     size_t request_capacity;

@@ -156,13 +156,13 @@ static void run_stages(struct rules_test *test, uint64_t pre_ns)
 {
     uint32_t model = rules_begin(test, "ocr");
     const char *const names[] = { "pre", "inference", "post" };
-    uint32_t places[3];
+    uint32_t locations[3];
 
     for (int i = 0; i < 3; i++)
-        places[i] = ml_trace_place(&test->trace, TRACE_LOCATION_STAGE, 0, names[i], "");
+        locations[i] = ml_trace_location(&test->trace, TRACE_LOCATION_STAGE, 0, names[i], "");
     for (uint64_t r = 1; r <= 20; r++) {
         for (int i = 0; i < 3; i++) {
-            struct ml_trace_open stage = ml_trace_enter(&test->trace, 0, places[i]);
+            struct ml_trace_open stage = ml_trace_enter(&test->trace, 0, locations[i]);
 
             ml_trace_number(&test->trace, 0, stage, "request", r);
             if (i == 1)
@@ -191,9 +191,9 @@ static void zones_are_requests(void)
 {
     struct rules_test test;
     uint32_t model = rules_begin(&test, "ocr");
-    uint32_t outer = ml_trace_place(&test.trace, TRACE_LOCATION_ZONE, 0, "serve", "f");
-    uint32_t middle = ml_trace_place(&test.trace, TRACE_LOCATION_ZONE, 0, "request", "f");
-    uint32_t inner = ml_trace_place(&test.trace, TRACE_LOCATION_ZONE, 0, "call", "f");
+    uint32_t outer = ml_trace_location(&test.trace, TRACE_LOCATION_ZONE, 0, "serve", "f");
+    uint32_t middle = ml_trace_location(&test.trace, TRACE_LOCATION_ZONE, 0, "request", "f");
+    uint32_t inner = ml_trace_location(&test.trace, TRACE_LOCATION_ZONE, 0, "call", "f");
     struct ml_trace_open all = ml_trace_enter(&test.trace, 0, outer);
 
     for (int i = 0; i < 12; i++) {
@@ -394,8 +394,8 @@ static void run_converting(struct rules_test *test, uint64_t convert_us)
 {
     uint32_t model = rules_begin(test, "det");
     uint32_t convert =
-        ml_trace_place(&test->trace, TRACE_LOCATION_OP, model, "q", "QuantizeLinear");
-    uint32_t conv = ml_trace_place(&test->trace, TRACE_LOCATION_OP, model, "c", "QLinearConv");
+        ml_trace_location(&test->trace, TRACE_LOCATION_OP, model, "q", "QuantizeLinear");
+    uint32_t conv = ml_trace_location(&test->trace, TRACE_LOCATION_OP, model, "c", "QLinearConv");
 
     for (int i = 0; i < 10; i++) {
         struct ml_trace_open run = ml_trace_enter(

@@ -33,22 +33,22 @@ static void sort_by_digits(uint64_t *values, uint64_t *other, size_t count)
     for (size_t i = 1; i < count; i++)
         varies |= values[i] ^ values[0];
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-        size_t places[DIGITS] = { 0 };
+        size_t locations[DIGITS] = { 0 };
         size_t at = 0;
         uint64_t *swap = from;
 
         if (!(varies >> shift & (DIGITS - 1)))
             continue;
         for (size_t i = 0; i < count; i++)
-            places[from[i] >> shift & (DIGITS - 1)]++;
+            locations[from[i] >> shift & (DIGITS - 1)]++;
         for (size_t d = 0; d < DIGITS; d++) {
-            size_t here = places[d];
+            size_t here = locations[d];
 
-            places[d] = at;
+            locations[d] = at;
             at += here;
         }
         for (size_t i = 0; i < count; i++)
-            to[places[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+            to[locations[from[i] >> shift & (DIGITS - 1)]++] = from[i];
         from = to;
         to = swap;
     }

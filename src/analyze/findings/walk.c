@@ -77,10 +77,11 @@ static size_t group_at(uint32_t function, uint32_t category)
     return (size_t)function * TRACE_CATEGORIES + category;
 }
 
-static uint32_t function_of(const struct building *building, const struct timeline_place *place)
+static uint32_t function_of(const struct building *building,
+                            const struct timeline_location *location)
 {
-    return place->kind == TRACE_LOCATION_ML && place->function_index != TIMELINE_NONE
-               ? building->function_of[place->function_index]
+    return location->kind == TRACE_LOCATION_ML && location->function_index != TIMELINE_NONE
+               ? building->function_of[location->function_index]
                : NO_FUNCTION;
 }
 
@@ -95,21 +96,21 @@ static void count_slices(struct building *building, bool *out_wanted)
         size_t end = timeline->threads[t].first_slice + timeline->threads[t].slice_count;
 
         for (size_t i = timeline->threads[t].first_slice; i < end; i++) {
-            const struct timeline_place *place = &timeline->places[timeline->place[i]];
+            const struct timeline_location *location = &timeline->locations[timeline->location[i]];
             uint32_t function;
 
-            if (place->kind == TRACE_LOCATION_ZONE)
+            if (location->kind == TRACE_LOCATION_ZONE)
                 continue;
             out_wanted[t] = true;
-            function = function_of(building, place);
+            function = function_of(building, location);
             if (function == NO_FUNCTION)
                 continue;
             while (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] < i)
                 unfinished++;
             if (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] == i)
-                building->input->functions[function].events[place->category].timing.unfinished++;
+                building->input->functions[function].events[location->category].timing.unfinished++;
             else
-                building->next_event[group_at(function, place->category)]++;
+                building->next_event[group_at(function, location->category)]++;
         }
     }
 }
@@ -119,15 +120,16 @@ static void count_spans(struct building *building)
     const struct timeline *timeline = building->timeline;
 
     for (size_t i = 0; i < timeline->async_count; i++) {
-        const struct timeline_place *place = &timeline->places[timeline->asyncs[i].place];
-        uint32_t function = function_of(building, place);
+        const struct timeline_location *location =
+            &timeline->locations[timeline->asyncs[i].location];
+        uint32_t function = function_of(building, location);
 
         if (function == NO_FUNCTION)
             continue;
         if (timeline->asyncs[i].end_thread == TIMELINE_NONE)
-            building->input->functions[function].events[place->category].timing.unfinished++;
+            building->input->functions[function].events[location->category].timing.unfinished++;
         else
-            building->next_event[group_at(function, place->category)]++;
+            building->next_event[group_at(function, location->category)]++;
     }
 }
 
@@ -290,7 +292,7 @@ static struct frame *open_frame(struct walking *walking, size_t slice, bool fini
     frame->stage_inside = parent ? parent->stage_inside : UINT32_MAX;
     frame->inferences = 0;
     frame->is_zone =
-        finished && timeline->places[timeline->place[slice]].kind == TRACE_LOCATION_ZONE;
+        finished && timeline->locations[timeline->location[slice]].kind == TRACE_LOCATION_ZONE;
     frame->is_ml = false;
     frame->request.function = NO_FUNCTION;
     return frame;
@@ -356,21 +358,21 @@ static void take_ml(struct walking *walking, struct frame *frame, size_t slice, 
 {
     struct building *building = walking->building;
     struct ml_input *input = building->input;
-    const struct timeline_place *place =
-        &building->timeline->places[building->timeline->place[slice]];
-    uint32_t function = function_of(building, place);
+    const struct timeline_location *location =
+        &building->timeline->locations[building->timeline->location[slice]];
+    uint32_t function = function_of(building, location);
     struct told told = read_attributes(walking, slice);
-    uint64_t gap = take_gap(walking, frame, place->category, finished);
+    uint64_t gap = take_gap(walking, frame, location->category, finished);
     struct ml_event *event = NULL;
 
     frame->is_ml = true;
-    frame->category = place->category;
+    frame->category = location->category;
     frame->owner = function;
     frame->function = told.flags ? NO_FUNCTION : function; /* perturbed and failed ones */
     frame->inference_start_ns = frame->start_ns;
     frame->inference_end_ns = frame->end_ns;
     if (finished && function != NO_FUNCTION) {
-        frame->event = building->next_event[group_at(function, place->category)]++;
+        frame->event = building->next_event[group_at(function, location->category)]++;
         event = &input->events[frame->event];
         *event = (struct ml_event){
             .start_ns = frame->start_ns,
@@ -382,23 +384,24 @@ static void take_ml(struct walking *walking, struct frame *frame, size_t slice, 
             .batch = told.batch,
             .flags = told.flags,
         };
-        if (place->category == TRACE_CATEGORY_INFERENCE)
+        if (location->category == TRACE_CATEGORY_INFERENCE)
             event->gap_ns = gap;
         if (!walking->ml_open)
             input->models[input->functions[function].model].total_ns += event->duration_ns;
     }
-    note_nesting(walking, frame, event, place->category);
+    note_nesting(walking, frame, event, location->category);
     walking->ml_open++;
 }
 
 /* The model of an operator: its own, or that of the inference around it. */
-static uint32_t model_of_operator(const struct walking *walking, const struct timeline_place *place)
+static uint32_t model_of_operator(const struct walking *walking,
+                                  const struct timeline_location *location)
 {
     const struct ml_input *input = walking->building->input;
     const struct frame *inference;
 
-    if (place->model != TIMELINE_NONE)
-        return place->model;
+    if (location->model != TIMELINE_NONE)
+        return location->model;
     if (walking->inference == NONE)
         return TIMELINE_NONE;
     inference = &walking->frames[walking->inference];
@@ -410,32 +413,32 @@ static enum ifg_status group_operator(struct walking *walking, size_t slice, uin
                                       uint32_t *out_index)
 {
     struct building *building = walking->building;
-    uint32_t place_index = building->timeline->place[slice];
-    const struct timeline_place *place = &building->timeline->places[place_index];
-    const char *type = place->function;
-    bool of_place = *type && place->model != TIMELINE_NONE;
+    uint32_t location_index = building->timeline->location[slice];
+    const struct timeline_location *location = &building->timeline->locations[location_index];
+    const char *type = location->function;
+    bool of_location = *type && location->model != TIMELINE_NONE;
     enum ifg_status status;
 
-    if (of_place && building->operator_of_place[place_index]) {
-        *out_index = building->operator_of_place[place_index] - 1;
+    if (of_location && building->operator_of_location[location_index]) {
+        *out_index = building->operator_of_location[location_index] - 1;
         return IFG_OK;
     }
     if (!*type)
         type = read_attributes(walking, slice).operator_type;
     status =
         ml_operator_find(&building->operators, model, *type ? type : "(type not known)", out_index);
-    if (!status && of_place && *out_index != UINT32_MAX)
-        building->operator_of_place[place_index] = *out_index + 1;
+    if (!status && of_location && *out_index != UINT32_MAX)
+        building->operator_of_location[location_index] = *out_index + 1;
     return status;
 }
 
 static enum ifg_status take_operator(struct walking *walking, struct frame *frame, size_t slice)
 {
     struct building *building = walking->building;
-    const struct timeline_place *place =
-        &building->timeline->places[building->timeline->place[slice]];
+    const struct timeline_location *location =
+        &building->timeline->locations[building->timeline->location[slice]];
     uint64_t duration = frame->end_ns - frame->start_ns;
-    uint32_t model = model_of_operator(walking, place);
+    uint32_t model = model_of_operator(walking, location);
     struct operator_times *times;
     uint32_t group;
     enum ifg_status status;
@@ -479,7 +482,7 @@ static enum ifg_status take_request(struct building *building, uint64_t request)
 static enum ifg_status take_stage(struct walking *walking, struct frame *frame, size_t slice)
 {
     struct building *building = walking->building;
-    uint32_t index = building->stage_of_place[building->timeline->place[slice]] - 1;
+    uint32_t index = building->stage_of_location[building->timeline->location[slice]] - 1;
     struct ml_stage *stages = building->input->stages;
     struct told told = read_attributes(walking, slice);
     uint64_t duration = frame->end_ns - frame->start_ns;
@@ -510,7 +513,7 @@ static enum ifg_status walk_thread(struct walking *walking, const struct timelin
     walking->has_last = false;
     walking->setup_ns = 0;
     for (size_t i = thread->first_slice; i < end && !status; i++) {
-        enum trace_location_kind kind = timeline->places[timeline->place[i]].kind;
+        enum trace_location_kind kind = timeline->locations[timeline->location[i]].kind;
         size_t unfinished = walking->next_unfinished;
         struct frame *frame;
         bool finished;
@@ -542,8 +545,8 @@ static void take_spans(struct building *building)
 
     for (size_t i = 0; i < timeline->async_count; i++) {
         const struct timeline_async *span = &timeline->asyncs[i];
-        uint32_t category = timeline->places[span->place].category;
-        uint32_t function = function_of(building, &timeline->places[span->place]);
+        uint32_t category = timeline->locations[span->location].category;
+        uint32_t function = function_of(building, &timeline->locations[span->location]);
         struct ml_event *event;
 
         if (function == NO_FUNCTION || span->end_thread == TIMELINE_NONE)

@@ -78,7 +78,7 @@ static enum ifg_status contender_init(struct model_job *job, size_t i, bool turn
         status = describe_model(contender, err);
     if (status)
         return status;
-    status = measure_find_place(&bench, &contender->place, err);
+    status = measure_find_location(&bench, &contender->location, err);
     if (status == IFG_UNSUPPORTED && i > 0 && turns) {
         compare_drop(contender->row, err ? err->message : "it is not there");
         return IFG_OK;
@@ -479,7 +479,7 @@ static enum ifg_status finish(struct model_job *job, struct ifg_error *err)
     for (size_t i = 0; i < compare->row_count && !status; i++)
         status = finish_row(&job->contenders[i], compare->seed, err);
     if (!status && (!compare_set(&compare->runtime, job->contenders[0].version) ||
-                    !compare_set(&compare->library, job->contenders[0].place.ort.path)))
+                    !compare_set(&compare->library, job->contenders[0].location.ort.path)))
         status = ifg_fail_no_memory(err, NULL);
     if (!status && job->out_of_time &&
         !compare_warn(compare, "stopped after %.0f s (--max-time)",

@@ -8,7 +8,7 @@
 
 struct contender {
     struct measure_row base; /* its model and settings */
-    struct measure_place place;
+    struct measure_location location;
     const char *runtime; /* plugin, or NULL */
     struct compare_row *row;
     char version[160];  /* "ONNX Runtime 1.20.1" */

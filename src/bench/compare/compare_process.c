@@ -35,9 +35,9 @@ enum ifg_status process_start(struct model_job *job, const struct contender *con
 {
     const struct bench_options *bench = &job->options->bench;
     const struct runner_options how = {
-        .program = contender->place.runner,
+        .program = contender->location.runner,
         .runtime = contender->runtime,
-        .library = *contender->place.ort.path ? contender->place.ort.path : NULL,
+        .library = *contender->location.ort.path ? contender->location.ort.path : NULL,
         .stop = bench->stop,
         .pin_cpu = bench->pin_cpu,
         .patience_s = bench->patience_s,

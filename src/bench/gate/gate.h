@@ -75,7 +75,7 @@ struct gate_estimate {
 
 struct gate_metric;
 
-enum gate_place { GATE_IN_CATEGORY, GATE_IN_ZONE, GATE_IN_OP };
+enum gate_location { GATE_IN_CATEGORY, GATE_IN_ZONE, GATE_IN_OP };
 enum gate_stat {
     GATE_COUNT,
     GATE_TOTAL,
@@ -97,7 +97,7 @@ struct gate_budget {
     double limit;
     enum gate_unit unit;
     const struct gate_metric *of; /* of a result; NULL: of a trace, and the rest counts */
-    enum gate_place place;
+    enum gate_location location;
     enum trace_category category;
     char model[GATE_TEXT]; /* "" for all */
     char name[GATE_TEXT];  /* of a zone or operator */

@@ -155,7 +155,7 @@ enum ifg_status gate_budget_parse(const char *text, bool at_least, bool on_trace
     memcpy(out_budget->metric, text, length);
     out_budget->at_least = at_least;
     if (on_trace) {
-        status = gate_parse_place(out_budget, err);
+        status = gate_parse_location(out_budget, err);
     } else {
         out_budget->of = find_metric(out_budget->metric);
         if (!out_budget->of) {

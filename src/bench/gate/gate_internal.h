@@ -42,7 +42,8 @@ struct gate_metric {
 
 /* budget->metric as a place in a trace: "[model/]category.stat", "zone:NAME.stat" or
  * "op:NAME.stat". */
-enum ifg_status gate_parse_place(struct gate_budget *budget, struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status gate_parse_location(struct gate_budget *budget,
+                                    struct ifg_error *err) IFG_MUST_CHECK;
 
 /* A quantile from sorted values, which are turned upside down on the way. Fills all but value. */
 void gate_by_order(double *sorted, size_t count, double q, bool at_least, double limit,

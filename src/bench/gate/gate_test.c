@@ -103,13 +103,13 @@ static void budgets(void)
     CHECK_CONTAINS(err.message, "for --trace");
 }
 
-static void places(void)
+static void locations(void)
 {
     struct gate_budget budget;
     struct ifg_error err = { 0 };
 
     REQUIRE_INT(gate_budget_parse("inference.p99=50ms", false, true, &budget, &err), IFG_OK);
-    CHECK(budget.place == GATE_IN_CATEGORY && budget.category == TRACE_CATEGORY_INFERENCE);
+    CHECK(budget.location == GATE_IN_CATEGORY && budget.category == TRACE_CATEGORY_INFERENCE);
     CHECK(budget.stat == GATE_P99 && !budget.model[0] && !budget.of);
     REQUIRE_INT(gate_budget_parse("a/b.c/load.max=1s", false, true, &budget, &err), IFG_OK);
     CHECK_STR(budget.model, "a/b.c");
@@ -121,7 +121,7 @@ static void places(void)
     CHECK(budget.unit == GATE_NUMBER && budget.limit == 3);
     REQUIRE_INT(gate_budget_parse("op:conv.1.p99.9=3ms", false, true, &budget, &err), IFG_OK);
     CHECK_STR(budget.name, "conv.1");
-    CHECK(budget.stat == GATE_P999 && budget.place == GATE_IN_OP);
+    CHECK(budget.stat == GATE_P999 && budget.location == GATE_IN_OP);
 
     CHECK_INT(gate_budget_parse("p99=50ms", false, true, &budget, &err), IFG_INVALID);
     CHECK_CONTAINS(err.message, "[MODEL/]CATEGORY.STAT");
@@ -668,8 +668,8 @@ static void on_trace(void)
     ml_trace_begin(&trace, NULL);
     ocr = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "ocr" });
     vad = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "vad" });
-    zone = ml_trace_place(&trace, TRACE_LOCATION_ZONE, 0, "decode", "main");
-    op = ml_trace_place(&trace, TRACE_LOCATION_OP, ocr, "conv_1", "Conv");
+    zone = ml_trace_location(&trace, TRACE_LOCATION_ZONE, 0, "decode", "main");
+    op = ml_trace_location(&trace, TRACE_LOCATION_OP, ocr, "conv_1", "Conv");
     ml_trace_event(&trace, 0, ocr, TRACE_CATEGORY_LOAD, 70 * ML_MS);
     for (unsigned i = 1; i <= 300; i++) {
         ml_trace_event(&trace, 0, ocr, TRACE_CATEGORY_INFERENCE, i * ML_MS);
@@ -788,7 +788,7 @@ static void perturbed_ones_do_not_count(void)
     ml_trace_end(&trace);
 }
 
-TAP_MAIN(TAP_CASE(units), TAP_CASE(budgets), TAP_CASE(places), TAP_CASE(ends_decide),
+TAP_MAIN(TAP_CASE(units), TAP_CASE(budgets), TAP_CASE(locations), TAP_CASE(ends_decide),
          TAP_CASE(the_rest), TAP_CASE(ranks), TAP_CASE(one_process), TAP_CASE(pooling),
          TAP_CASE(plan_rules), TAP_CASE(together), TAP_CASE(beyond_noise),
          TAP_CASE_TIMEOUT(false_alarms_p50, 120), TAP_CASE_TIMEOUT(false_alarms_p99, 120),

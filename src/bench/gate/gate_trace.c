@@ -53,7 +53,7 @@ static bool parse_category(struct gate_budget *budget, const char *text, size_t 
     return false;
 }
 
-enum ifg_status gate_parse_place(struct gate_budget *budget, struct ifg_error *err)
+enum ifg_status gate_parse_location(struct gate_budget *budget, struct ifg_error *err)
 {
     const char *text = budget->metric;
     const char *dot = strrchr(text, '.');
@@ -74,13 +74,13 @@ enum ifg_status gate_parse_place(struct gate_budget *budget, struct ifg_error *e
     budget->stat = (enum gate_stat)stat;
     budget->unit = stat == GATE_COUNT ? GATE_NUMBER : GATE_MS;
     if (length > 5 && memcmp(text, "zone:", 5) == 0) {
-        budget->place = GATE_IN_ZONE;
+        budget->location = GATE_IN_ZONE;
         copy_part(budget->name, text + 5, length - 5);
     } else if (length > 3 && memcmp(text, "op:", 3) == 0) {
-        budget->place = GATE_IN_OP;
+        budget->location = GATE_IN_OP;
         copy_part(budget->name, text + 3, length - 3);
     } else {
-        budget->place = GATE_IN_CATEGORY;
+        budget->location = GATE_IN_CATEGORY;
         if (!parse_category(budget, text, length))
             return wrong_place(budget, err);
     }
@@ -90,20 +90,20 @@ enum ifg_status gate_parse_place(struct gate_budget *budget, struct ifg_error *e
 /* ---- finding them ---- */
 
 static bool matches(const struct gate_budget *budget, const struct timeline *timeline,
-                    const struct timeline_place *place)
+                    const struct timeline_location *location)
 {
-    switch (budget->place) {
+    switch (budget->location) {
     case GATE_IN_CATEGORY:
-        if (place->kind != TRACE_LOCATION_ML || place->category != budget->category)
+        if (location->kind != TRACE_LOCATION_ML || location->category != budget->category)
             return false;
         return !budget->model[0] ||
-               (place->model != TIMELINE_NONE &&
-                strcmp(timeline->models[place->model].name, budget->model) == 0);
+               (location->model != TIMELINE_NONE &&
+                strcmp(timeline->models[location->model].name, budget->model) == 0);
     case GATE_IN_ZONE:
-        return (place->kind == TRACE_LOCATION_ZONE || place->kind == TRACE_LOCATION_STAGE) &&
-               strcmp(place->name, budget->name) == 0;
+        return (location->kind == TRACE_LOCATION_ZONE || location->kind == TRACE_LOCATION_STAGE) &&
+               strcmp(location->name, budget->name) == 0;
     case GATE_IN_OP:
-        return place->kind == TRACE_LOCATION_OP && strcmp(place->name, budget->name) == 0;
+        return location->kind == TRACE_LOCATION_OP && strcmp(location->name, budget->name) == 0;
     }
     return false;
 }
@@ -150,22 +150,22 @@ static enum ifg_status not_there(const struct gate_budget *budget, const struct 
 {
     struct list list = { 0 };
 
-    for (size_t i = 0; i < timeline->place_count; i++) {
-        const struct timeline_place *place = &timeline->places[i];
+    for (size_t i = 0; i < timeline->location_count; i++) {
+        const struct timeline_location *location = &timeline->locations[i];
         char model_name[140] = "";
 
         if (!counts[i])
             continue;
-        if (budget->place == GATE_IN_CATEGORY && place->kind == TRACE_LOCATION_ML) {
-            if (place->model != TIMELINE_NONE)
+        if (budget->location == GATE_IN_CATEGORY && location->kind == TRACE_LOCATION_ML) {
+            if (location->model != TIMELINE_NONE)
                 snprintf(model_name, sizeof model_name, "%.100s/",
-                         timeline->models[place->model].name);
-            list_add(&list, model_name, timeline_category_name(place->category), "");
-        } else if (budget->place == GATE_IN_ZONE &&
-                   (place->kind == TRACE_LOCATION_ZONE || place->kind == TRACE_LOCATION_STAGE)) {
-            list_add(&list, "zone:", place->name, "");
-        } else if (budget->place == GATE_IN_OP && place->kind == TRACE_LOCATION_OP) {
-            list_add(&list, "op:", place->name, "");
+                         timeline->models[location->model].name);
+            list_add(&list, model_name, timeline_category_name(location->category), "");
+        } else if (budget->location == GATE_IN_ZONE && (location->kind == TRACE_LOCATION_ZONE ||
+                                                        location->kind == TRACE_LOCATION_STAGE)) {
+            list_add(&list, "zone:", location->name, "");
+        } else if (budget->location == GATE_IN_OP && location->kind == TRACE_LOCATION_OP) {
+            list_add(&list, "op:", location->name, "");
         }
     }
     return ifg_fail(err, IFG_NOT_FOUND, "nothing in this trace is %.100s; there %s%s",
@@ -179,8 +179,10 @@ static enum ifg_status collect(const struct gate_budget *budget, const struct ti
                                struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
-    bool *wanted = ifg_alloc(timeline->place_count ? timeline->place_count : 1, sizeof *wanted);
-    uint64_t *counts = ifg_alloc(timeline->place_count ? timeline->place_count : 1, sizeof *counts);
+    bool *wanted =
+        ifg_alloc(timeline->location_count ? timeline->location_count : 1, sizeof *wanted);
+    uint64_t *counts =
+        ifg_alloc(timeline->location_count ? timeline->location_count : 1, sizeof *counts);
     size_t total = 0;
     size_t open = 0; /* of model->unfinished, which is ascending too */
     bool zero_counts = budget->stat == GATE_COUNT || budget->stat == GATE_TOTAL;
@@ -190,11 +192,11 @@ static enum ifg_status collect(const struct gate_budget *budget, const struct ti
     memset(out_left, 0, sizeof *out_left);
     if (!wanted || !counts)
         goto no_memory;
-    for (size_t i = 0; i < timeline->place_count; i++)
-        wanted[i] = matches(budget, timeline, &timeline->places[i]);
+    for (size_t i = 0; i < timeline->location_count; i++)
+        wanted[i] = matches(budget, timeline, &timeline->locations[i]);
     for (size_t i = 0; i < timeline->slice_count; i++) {
-        counts[timeline->place[i]]++;
-        total += wanted[timeline->place[i]];
+        counts[timeline->location[i]]++;
+        total += wanted[timeline->location[i]];
     }
     if (!total && !zero_counts) {
         status = not_there(budget, timeline, counts, err);
@@ -207,7 +209,7 @@ static enum ifg_status collect(const struct gate_budget *budget, const struct ti
         bool unfinished = open < timeline->unfinished_count && timeline->unfinished[open] == i;
 
         open += unfinished;
-        if (!wanted[timeline->place[i]])
+        if (!wanted[timeline->location[i]])
             continue;
         if (unfinished)
             out_left->unfinished++;

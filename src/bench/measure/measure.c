@@ -147,28 +147,28 @@ void measure_show_live(struct measurement *all, const double *times_ms, size_t c
 
 /* ---- rows ---- */
 
-enum ifg_status measure_find_place(const struct bench_options *options,
-                                   struct measure_place *out_place, struct ifg_error *err)
+enum ifg_status measure_find_location(const struct bench_options *options,
+                                      struct measure_location *out_location, struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
 
-    memset(out_place, 0, sizeof *out_place);
+    memset(out_location, 0, sizeof *out_location);
     if (options->runner)
-        snprintf(out_place->runner, sizeof out_place->runner, "%s", options->runner);
+        snprintf(out_location->runner, sizeof out_location->runner, "%s", options->runner);
     else
-        status = find_runner(out_place->runner, err);
+        status = find_runner(out_location->runner, err);
     if (status)
         return status;
     if (options->runtime) {
         if (access(options->runtime, R_OK) != 0)
             return ifg_fail(err, IFG_INVALID, "the plugin %s cannot be read: %m", options->runtime);
         if (options->library)
-            snprintf(out_place->ort.path, sizeof out_place->ort.path, "%s", options->library);
-        snprintf(out_place->ort.from, sizeof out_place->ort.from, "%s",
+            snprintf(out_location->ort.path, sizeof out_location->ort.path, "%s", options->library);
+        snprintf(out_location->ort.from, sizeof out_location->ort.from, "%s",
                  options->library ? "--ort" : "");
         return IFG_OK;
     }
-    status = find_ort(options->library, &out_place->ort, err);
+    status = find_ort(options->library, &out_location->ort, err);
     return status ? IFG_UNSUPPORTED : IFG_OK; /* whatever it was, this machine lacks it */
 }
 
@@ -302,8 +302,8 @@ static enum ifg_status describe_context(struct measurement *all, struct ifg_erro
         set_text(&result->options, options->command_line) &&
         set_text(&result->tool_version, options->tool_version) &&
         set_text(&result->scenario, scenarios[options->scenario]) &&
-        set_text(&result->library, all->place.ort.path) &&
-        set_text(&result->library_from, all->place.ort.from) && set_text(&result->inputs, "") &&
+        set_text(&result->library, all->location.ort.path) &&
+        set_text(&result->library_from, all->location.ort.from) && set_text(&result->inputs, "") &&
         set_text(&result->inputs_shape, "") && set_text(&result->runtime, "") &&
         set_text(&result->runtime_version, "") && set_text(&result->trace, ""))
         return IFG_OK;
@@ -469,8 +469,8 @@ static enum ifg_status record_trace(struct measurement *all, struct ifg_error *e
 
     if (!options->trace)
         return IFG_OK;
-    status = measure_recorded(options, &all->place, all->rows, all->row_count, inferences, with_ops,
-                              options->trace, err);
+    status = measure_recorded(options, &all->location, all->rows, all->row_count, inferences,
+                              with_ops, options->trace, err);
     if (!status && !set_text(&all->result->trace, options->trace))
         status = ifg_fail_no_memory(err, NULL);
     return status;
@@ -545,9 +545,9 @@ enum ifg_status bench_measure(const struct bench_options *options, struct bench_
     if (!status)
         status = describe_context(&all, err);
     if (!status)
-        status = measure_find_place(options, &all.place, err);
-    if (!status && (!set_text(&all.result->library, all.place.ort.path) ||
-                    !set_text(&all.result->library_from, all.place.ort.from)))
+        status = measure_find_location(options, &all.location, err);
+    if (!status && (!set_text(&all.result->library, all.location.ort.path) ||
+                    !set_text(&all.result->library_from, all.location.ort.from)))
         status = ifg_fail_no_memory(err, NULL);
     if (!status)
         status = make_rows(&all, err);

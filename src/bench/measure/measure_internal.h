@@ -10,7 +10,7 @@
 #define MEASURE_BOUNDS_MAX 64
 
 /* What is needed to start the process that runs a model. */
-struct measure_place {
+struct measure_location {
     char runner[PATH_MAX];
     struct found_ort ort; /* empty path for plugins */
 };
@@ -49,7 +49,7 @@ struct measure_row {
 struct measurement {
     const struct bench_options *options;
     struct bench_result *result;
-    struct measure_place place;
+    struct measure_location location;
     struct measure_row *rows;
     size_t row_count;
     struct energy *energy;
@@ -77,8 +77,8 @@ enum ifg_status measure_open_model(const char *path, bool plugin, struct bench_r
                                    struct onnx_model **out_model, struct ifg_error *err);
 
 /* measure.c */
-enum ifg_status measure_find_place(const struct bench_options *options,
-                                   struct measure_place *out_place, struct ifg_error *err);
+enum ifg_status measure_find_location(const struct bench_options *options,
+                                      struct measure_location *out_location, struct ifg_error *err);
 enum ifg_status measure_row_init(const struct bench_options *options,
                                  const struct bench_variant *variant, struct measure_row *row,
                                  struct ifg_error *err);
@@ -119,7 +119,7 @@ enum ifg_status measure_finish_open(struct measure_row *row, struct ifg_error *e
 /* measure_ops.c: runs rows one after the other in one more process under `record`, with a trace in
  * trace_path. Of several rows, those that cannot be loaded are left out. */
 enum ifg_status measure_recorded(const struct bench_options *options,
-                                 const struct measure_place *place, struct measure_row *rows,
+                                 const struct measure_location *location, struct measure_row *rows,
                                  size_t row_count, uint32_t inferences, bool with_ops,
                                  const char *trace_path, struct ifg_error *err);
 enum ifg_status measure_read_ops(const char *trace_path, struct bench_row *row,

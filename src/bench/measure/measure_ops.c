@@ -76,16 +76,16 @@ static enum ifg_status run_row(const struct bench_options *options, struct runne
 }
 
 enum ifg_status measure_recorded(const struct bench_options *options,
-                                 const struct measure_place *place, struct measure_row *rows,
+                                 const struct measure_location *location, struct measure_row *rows,
                                  size_t row_count, uint32_t inferences, bool with_ops,
                                  const char *trace_path, struct ifg_error *err)
 {
     const char *words[PREFIX_WORDS] = { options->tool, "record", "-q", "-f", "-o", trace_path };
     size_t count = 6;
     struct runner_options how = {
-        .program = place->runner,
+        .program = location->runner,
         .runtime = options->runtime,
-        .library = *place->ort.path ? place->ort.path : NULL,
+        .library = *location->ort.path ? location->ort.path : NULL,
         .stop = options->stop,
         .pin_cpu = options->pin_cpu,
         .patience_s = options->patience_s,
@@ -132,7 +132,7 @@ struct reading {
 
 static bool is_op(const struct timeline *timeline, size_t slice)
 {
-    return timeline->places[timeline->place[slice]].kind == TRACE_LOCATION_OP;
+    return timeline->locations[timeline->location[slice]].kind == TRACE_LOCATION_OP;
 }
 
 static const char *attribute_text(const struct timeline *timeline, size_t slice, const char *key)
@@ -169,11 +169,11 @@ static void find_selves(struct reading *reading)
 static void describe_node(struct reading *reading, struct node *node, size_t slice)
 {
     const struct timeline *timeline = reading->timeline;
-    const struct timeline_place *place = &timeline->places[timeline->place[slice]];
+    const struct timeline_location *location = &timeline->locations[timeline->location[slice]];
 
-    node->name = place->name;
-    node->op_type =
-        *place->function ? place->function : attribute_text(timeline, slice, TRACE_KEY_OP_NAME);
+    node->name = location->name;
+    node->op_type = *location->function ? location->function
+                                        : attribute_text(timeline, slice, TRACE_KEY_OP_NAME);
     node->provider = attribute_text(timeline, slice, TRACE_KEY_PROVIDER);
 }
 
@@ -183,13 +183,13 @@ static bool gather(struct reading *reading)
     const struct timeline *timeline = reading->timeline;
     size_t ops = 0, at = 0;
 
-    reading->nodes = ifg_alloc(timeline->place_count + 1, sizeof *reading->nodes);
+    reading->nodes = ifg_alloc(timeline->location_count + 1, sizeof *reading->nodes);
     reading->self_ns = ifg_alloc(timeline->slice_count + 1, sizeof *reading->self_ns);
     if (!reading->nodes || !reading->self_ns)
         return false;
     find_selves(reading);
     for (size_t i = 0; i < timeline->slice_count; i++) {
-        struct node *node = &reading->nodes[timeline->place[i]];
+        struct node *node = &reading->nodes[timeline->location[i]];
 
         if (!is_op(timeline, i) || timeline_is_unfinished(timeline, i))
             continue;
@@ -201,13 +201,13 @@ static bool gather(struct reading *reading)
     reading->selves_ms = ifg_alloc(ops + 1, sizeof *reading->selves_ms);
     if (!reading->times_ms || !reading->selves_ms)
         return false;
-    for (size_t i = 0; i < timeline->place_count; i++) {
+    for (size_t i = 0; i < timeline->location_count; i++) {
         reading->nodes[i].first = at;
         at += reading->nodes[i].count;
         reading->nodes[i].count = 0;
     }
     for (size_t i = 0; i < timeline->slice_count; i++) {
-        struct node *node = &reading->nodes[timeline->place[i]];
+        struct node *node = &reading->nodes[timeline->location[i]];
         double ms = MS * (double)timeline_duration_ns(timeline, i);
 
         if (!is_op(timeline, i) || timeline_is_unfinished(timeline, i))
@@ -216,7 +216,7 @@ static bool gather(struct reading *reading)
         reading->selves_ms[node->first + node->count++] = MS * (double)reading->self_ns[i];
         node->total_ms += ms;
     }
-    reading->node_count = timeline->place_count;
+    reading->node_count = timeline->location_count;
     return true;
 }
 
@@ -310,7 +310,7 @@ enum ifg_status bench_measure_ops(const struct bench_options *options,
                                   struct bench_row *row, struct ifg_error *err)
 {
     struct measure_row from = { 0 };
-    struct measure_place place;
+    struct measure_location location;
     char folder[PATH_MAX];
     char trace[PATH_MAX + 16];
     enum ifg_status status = measure_make_folder(folder, err);
@@ -318,11 +318,11 @@ enum ifg_status bench_measure_ops(const struct bench_options *options,
     if (status)
         return status;
     snprintf(trace, sizeof trace, "%s/ops.ifg", folder);
-    status = measure_find_place(options, &place, err);
+    status = measure_find_location(options, &location, err);
     if (!status)
         status = measure_row_init(options, variant, &from, err);
     if (!status)
-        status = measure_recorded(options, &place, &from, 1, inferences, true, trace, err);
+        status = measure_recorded(options, &location, &from, 1, inferences, true, trace, err);
     if (!status)
         status = measure_read_ops(trace, row, err);
     measure_row_fini(&from);

@@ -94,9 +94,9 @@ static enum ifg_status start(struct measure_process *process, struct ifg_error *
     const struct bench_options *options = all->options;
     struct measure_row *row = process->row;
     const struct runner_options how = {
-        .program = all->place.runner,
+        .program = all->location.runner,
         .runtime = options->runtime,
-        .library = *all->place.ort.path ? all->place.ort.path : NULL,
+        .library = *all->location.ort.path ? all->location.ort.path : NULL,
         .stop = options->stop,
         .pin_cpu = options->pin_cpu,
         .patience_s = options->patience_s,

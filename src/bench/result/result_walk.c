@@ -24,7 +24,7 @@
  */
 
 /* "rows[1].blocks[3].count" */
-static void describe_place(const struct reading *reading, char *out, size_t size)
+static void describe_location(const struct reading *reading, char *out, size_t size)
 {
     size_t used = 0;
 
@@ -50,15 +50,15 @@ static void describe_place(const struct reading *reading, char *out, size_t size
 
 int reading_refuse(struct reading *reading, const char *format, ...)
 {
-    char place[160], reason[256];
+    char location[160], reason[256];
     va_list args;
 
     va_start(args, format);
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
-    describe_place(reading, place, sizeof place);
+    describe_location(reading, location, sizeof location);
     reading->status = ifg_fail(reading->err, IFG_CORRUPT, "%.200s: %s%s%s; " READING_WAY_OUT,
-                               reading->name, place, *place ? " " : "", reason);
+                               reading->name, location, *location ? " " : "", reason);
     return 0;
 }
 

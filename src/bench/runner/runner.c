@@ -373,22 +373,22 @@ static uint64_t since(uint64_t value, uint64_t start)
 /* Each word is read once: what is in shared memory may change at any time. */
 static bool take(struct runner *runner, uint64_t query)
 {
-    struct shared_sample *place = &runner->shared->samples[query % SHARED_SAMPLES];
+    struct shared_sample *location = &runner->shared->samples[query % SHARED_SAMPLES];
     struct runner_taken *taken;
 
-    if (atomic_load_explicit(&place->full, memory_order_acquire) != query + 1)
+    if (atomic_load_explicit(&location->full, memory_order_acquire) != query + 1)
         return false;
     if (!IFG_ARRAY_ROOM(runner->taken, runner->taken_room, runner->taken_count + 1,
                         IFG_ARRAY_ANY)) {
         runner->out_of_memory = true;
-        atomic_store_explicit(&place->full, 0, memory_order_relaxed);
+        atomic_store_explicit(&location->full, 0, memory_order_relaxed);
         return true;
     }
     taken = &runner->taken[runner->taken_count];
-    taken->due_ns = atomic_load_explicit(&place->due_ns, memory_order_relaxed);
-    taken->start_ns = atomic_load_explicit(&place->start_ns, memory_order_relaxed);
-    taken->end_ns = atomic_load_explicit(&place->end_ns, memory_order_relaxed);
-    atomic_store_explicit(&place->full, 0, memory_order_relaxed);
+    taken->due_ns = atomic_load_explicit(&location->due_ns, memory_order_relaxed);
+    taken->start_ns = atomic_load_explicit(&location->start_ns, memory_order_relaxed);
+    taken->end_ns = atomic_load_explicit(&location->end_ns, memory_order_relaxed);
+    atomic_store_explicit(&location->full, 0, memory_order_relaxed);
     if (taken->due_ns > taken->start_ns || taken->start_ns > taken->end_ns ||
         taken->end_ns > INT64_MAX || runner->taken_count >= SAMPLES_MAX)
         runner->nonsense = true;

@@ -63,8 +63,8 @@ struct attach_model {
     char *content; /* the hash of a model from memory; "" if it was not read */
     char *runtime;
     char *devices;
-    uint32_t places[TRACE_CATEGORIES]; /* 0: not defined yet */
-    uint32_t async_place;
+    uint32_t locations[TRACE_CATEGORIES]; /* 0: not defined yet */
+    uint32_t async_location;
 };
 
 struct attach_session {
@@ -89,7 +89,7 @@ struct attach_node {
     char *name;
     char *type;
     uint32_t model; /* 0: none yet */
-    uint32_t place;
+    uint32_t location;
     uint32_t next; /* with the same hash; 0: none */
 };
 
@@ -137,7 +137,7 @@ struct attach_load {
     uint64_t start_ns;
     uint32_t probe;
     uint32_t library;
-    uint32_t place;    /* 0: its model is not known yet */
+    uint32_t location; /* 0: its model is not known yet */
     uint64_t named_ns; /* when the name of a model in memory was read */
     struct attach_model *model;
     char text[PATH_MAX]; /* its path, or the name of its graph */
@@ -211,8 +211,8 @@ struct attach_process {
     uint32_t next_session;
     struct attach_model **models;
     size_t model_count, model_capacity;
-    uint32_t release_place;
-    uint32_t read_place, initialize_place;
+    uint32_t release_location;
+    uint32_t read_location, initialize_location;
     struct streams threads;
     struct attach_prepare prepares[ATTACH_PREPARES];
     size_t prepare_count;
@@ -319,9 +319,9 @@ void attach_python_event(struct attach_process *process, struct attach_thread *t
                          const struct uprobe_event *event);
 
 /* models.c */
-uint32_t attach_node_place(struct attach_process *process, const struct attach_model *model,
-                           const char *name, const char *type);
-uint32_t attach_zone_place(struct attach_process *process, uint32_t *place, const char *name);
+uint32_t attach_node_location(struct attach_process *process, const struct attach_model *model,
+                              const char *name, const char *type);
+uint32_t attach_zone_location(struct attach_process *process, uint32_t *location, const char *name);
 /* A path as the process would find it, also if it has ended meanwhile. */
 bool attach_absolute(const struct attach_process *process, const char *path, char *out,
                      size_t size);
@@ -334,10 +334,10 @@ bool attach_absolute(const struct attach_process *process, const char *path, cha
                             .devices = (char *)(uintptr_t)(devices_) })
 struct attach_model *attach_model_of(struct attach_process *process,
                                      const struct attach_model *wanted, const char *inferred);
-uint32_t attach_model_place(struct attach_process *process, struct attach_model *model,
-                            enum trace_category category);
-uint32_t attach_async_place(struct attach_process *process, struct attach_model *model);
-uint32_t attach_release_place(struct attach_process *process);
+uint32_t attach_model_location(struct attach_process *process, struct attach_model *model,
+                               enum trace_category category);
+uint32_t attach_async_location(struct attach_process *process, struct attach_model *model);
+uint32_t attach_release_location(struct attach_process *process);
 struct attach_session *attach_session_find(struct attach_process *process, uint64_t address);
 struct attach_session *attach_session_add(struct attach_process *process, uint64_t address,
                                           struct attach_model *model);
@@ -348,12 +348,12 @@ struct attach_session *attach_session_infer(struct attach_process *process, uint
 void attach_models_free(struct attach_process *process);
 
 /* events.c */
-void attach_put_text(struct attach_thread *thread, uint64_t start, uint32_t place, const char *key,
-                     const char *value);
-void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t place,
+void attach_put_text(struct attach_thread *thread, uint64_t start, uint32_t location,
+                     const char *key, const char *value);
+void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t location,
                        const char *key, uint32_t number);
 void attach_put_zone(struct attach_process *process, struct attach_thread *thread,
-                     uint64_t start_ns, uint64_t end_ns, uint32_t place);
+                     uint64_t start_ns, uint64_t end_ns, uint32_t location);
 /* A run of the session in the first argument; a result that is not 0 is a failure. */
 void attach_run_ended(struct attach_process *process, struct attach_thread *thread,
                       const struct uprobe_event *event, bool is_async);

@@ -65,40 +65,40 @@ static const char *runtime_of(const struct attach_process *process, uint32_t lib
     return process->runtimes[library];
 }
 
-void attach_put_text(struct attach_thread *thread, uint64_t start, uint32_t place, const char *key,
-                     const char *value)
+void attach_put_text(struct attach_thread *thread, uint64_t start, uint32_t location,
+                     const char *key, const char *value)
 {
     if (thread->attach->muted)
         return;
-    trace_stream_attribute(thread->base.stream, start, place, TRACE_VALUE_STRING, key, strlen(key),
-                           value, strlen(value));
+    trace_stream_attribute(thread->base.stream, start, location, TRACE_VALUE_STRING, key,
+                           strlen(key), value, strlen(value));
 }
 
-void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t place,
+void attach_put_number(struct attach_thread *thread, uint64_t start, uint32_t location,
                        const char *key, uint32_t number)
 {
     int64_t value = number;
 
     if (thread->attach->muted)
         return;
-    trace_stream_attribute(thread->base.stream, start, place, TRACE_VALUE_SIGNED, key, strlen(key),
-                           &value, sizeof value);
+    trace_stream_attribute(thread->base.stream, start, location, TRACE_VALUE_SIGNED, key,
+                           strlen(key), &value, sizeof value);
 }
 
 void attach_put_zone(struct attach_process *process, struct attach_thread *thread,
-                     uint64_t start_ns, uint64_t end_ns, uint32_t place)
+                     uint64_t start_ns, uint64_t end_ns, uint32_t location)
 {
     if (process->attach->muted)
         return;
-    trace_stream_zone(thread->base.stream, start_ns, end_ns - start_ns, place);
+    trace_stream_zone(thread->base.stream, start_ns, end_ns - start_ns, location);
     thread_stream_wait(&thread->base, process->attach->now_ns);
     process->attach->counts.events++;
 }
 
 static void put_zone(struct attach_process *process, struct attach_thread *thread,
-                     const struct uprobe_event *event, uint32_t place)
+                     const struct uprobe_event *event, uint32_t location)
 {
-    attach_put_zone(process, thread, event->start_ns, event->end_ns, place);
+    attach_put_zone(process, thread, event->start_ns, event->end_ns, location);
 }
 
 /* ---- steps before there is a session ---- */
@@ -128,7 +128,7 @@ static void write_prepares(struct attach_process *process, struct attach_model *
 {
     for (size_t i = 0; i < process->prepare_count; i++) {
         const struct attach_prepare *prepare = &process->prepares[i];
-        uint32_t place = attach_model_place(process, model, TRACE_CATEGORY_PREPARE_EP);
+        uint32_t location = attach_model_location(process, model, TRACE_CATEGORY_PREPARE_EP);
         struct attach_thread *thread = attach_thread_of(process, prepare->tid, prepare->own_tid);
         const struct uprobe_event span = { .start_ns = prepare->start_ns,
                                            .end_ns = prepare->end_ns };
@@ -137,10 +137,10 @@ static void write_prepares(struct attach_process *process, struct attach_model *
             process->lost++;
             continue;
         }
-        attach_put_text(thread, span.start_ns, place, TRACE_KEY_PROVIDER, prepare->provider);
+        attach_put_text(thread, span.start_ns, location, TRACE_KEY_PROVIDER, prepare->provider);
         if (prepare->failed)
-            attach_put_text(thread, span.start_ns, place, TRACE_KEY_STATUS, "error");
-        put_zone(process, thread, &span, place);
+            attach_put_text(thread, span.start_ns, location, TRACE_KEY_STATUS, "error");
+        put_zone(process, thread, &span, location);
     }
     process->prepare_count = 0;
 }
@@ -240,7 +240,7 @@ static void settle(struct attach_process *process, struct attach_load *load, con
     bool is_file = !is_memory || load->is_mapped;
     char name[256];
 
-    if (load->place)
+    if (load->location)
         return;
     if (is_file && load->text[0])
         model_name_of(load->text, name, sizeof name);
@@ -255,7 +255,7 @@ static void settle(struct attach_process *process, struct attach_load *load, con
     if (is_memory)
         trace_writer_model_property(process->attach->sink->writer, process->index, load->model->id,
                                     "source", "memory");
-    load->place = attach_model_place(process, load->model, TRACE_CATEGORY_LOAD);
+    load->location = attach_model_location(process, load->model, TRACE_CATEGORY_LOAD);
 }
 
 void attach_load_settle(struct attach_process *process, struct attach_load *load)
@@ -329,7 +329,7 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
         begin_load(process, thread, event, number);
     load = &thread->open[--thread->base.open_count];
     thread->base.open_changed = true;
-    if (!load->place) {
+    if (!load->location) {
         /* The model lay there for as long as the call lasted; what was read later may be another.
          */
         if (load->named_ns && load->named_ns >= event->end_ns)
@@ -342,20 +342,20 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
         snprintf(nameless, sizeof nameless, "session@%" PRIx64, address);
         settle(process, load, address ? nameless : "(a model that could not be loaded)");
     }
-    if (!load->place) {
+    if (!load->location) {
         process->lost++;
         return;
     }
     write_prepares(process, load->model);
     if (!event->result && address)
         session = attach_session_add(process, address, load->model);
-    attach_put_number(thread, event->start_ns, load->place, TRACE_KEY_SESSION,
+    attach_put_number(thread, event->start_ns, load->location, TRACE_KEY_SESSION,
                       session ? session->number : ++process->next_session);
-    attach_put_text(thread, event->start_ns, load->place, TRACE_KEY_SPECIALIZATION, "unknown");
-    attach_put_text(thread, event->start_ns, load->place, TRACE_KEY_WHY, why_unknown);
+    attach_put_text(thread, event->start_ns, load->location, TRACE_KEY_SPECIALIZATION, "unknown");
+    attach_put_text(thread, event->start_ns, load->location, TRACE_KEY_WHY, why_unknown);
     if (event->result)
-        attach_put_text(thread, event->start_ns, load->place, TRACE_KEY_STATUS, "error");
-    put_zone(process, thread, event, load->place);
+        attach_put_text(thread, event->start_ns, load->location, TRACE_KEY_STATUS, "error");
+    put_zone(process, thread, event, load->location);
 }
 
 void attach_run_ended(struct attach_process *process, struct attach_thread *thread,
@@ -363,7 +363,7 @@ void attach_run_ended(struct attach_process *process, struct attach_thread *thre
 {
     const struct sink *sink = process->attach->sink;
     struct attach_session *session = attach_session_find(process, event->arguments[0]);
-    uint32_t place;
+    uint32_t location;
 
     if (!session)
         session = attach_session_infer(process, event->arguments[0],
@@ -372,19 +372,19 @@ void attach_run_ended(struct attach_process *process, struct attach_thread *thre
         process->lost++;
         return;
     }
-    place = is_async ? attach_async_place(process, session->model)
-                     : attach_model_place(process, session->model, TRACE_CATEGORY_INFERENCE);
-    attach_put_number(thread, event->start_ns, place, TRACE_KEY_SESSION, session->number);
+    location = is_async ? attach_async_location(process, session->model)
+                        : attach_model_location(process, session->model, TRACE_CATEGORY_INFERENCE);
+    attach_put_number(thread, event->start_ns, location, TRACE_KEY_SESSION, session->number);
     if (attach_ops_write(process, thread, event, session) && !is_async)
-        attach_put_number(thread, event->start_ns, place, TRACE_KEY_OPS, 1);
+        attach_put_number(thread, event->start_ns, location, TRACE_KEY_OPS, 1);
     if (is_async)
-        attach_put_text(thread, event->start_ns, place, TRACE_KEY_WHY, why_async);
+        attach_put_text(thread, event->start_ns, location, TRACE_KEY_WHY, why_async);
     if (event->result)
-        attach_put_text(thread, event->start_ns, place, TRACE_KEY_STATUS, "error");
-    put_zone(process, thread, event, place);
+        attach_put_text(thread, event->start_ns, location, TRACE_KEY_STATUS, "error");
+    put_zone(process, thread, event, location);
     process->attach->counts.inferences += !is_async;
     if (sink->inference && !is_async)
-        sink->inference(sink->inference_user, place, event->start_ns, event->end_ns);
+        sink->inference(sink->inference_user, location, event->start_ns, event->end_ns);
 }
 
 /* The linker may have folded other functions into this one: only sessions that we know. */
@@ -392,13 +392,13 @@ static void released(struct attach_process *process, struct attach_thread *threa
                      const struct uprobe_event *event)
 {
     const struct attach_session *session = attach_session_find(process, event->arguments[0]);
-    uint32_t place;
+    uint32_t location;
 
     if (!session)
         return;
-    place = attach_release_place(process);
-    attach_put_number(thread, event->start_ns, place, TRACE_KEY_SESSION, session->number);
-    put_zone(process, thread, event, place);
+    location = attach_release_location(process);
+    attach_put_number(thread, event->start_ns, location, TRACE_KEY_SESSION, session->number);
+    put_zone(process, thread, event, location);
     attach_session_remove(process, event->arguments[0]);
 }
 

@@ -140,56 +140,56 @@ struct attach_model *attach_model_of(struct attach_process *process,
     return model;
 }
 
-static uint32_t new_place(struct attach_process *process, struct trace_location location)
+static uint32_t new_location(struct attach_process *process, struct trace_location location)
 {
     location.process = process->index;
     return sink_location(process->attach->sink, location);
 }
 
-uint32_t attach_model_place(struct attach_process *process, struct attach_model *model,
-                            enum trace_category category)
+uint32_t attach_model_location(struct attach_process *process, struct attach_model *model,
+                               enum trace_category category)
 {
-    if (!model->places[category])
-        model->places[category] = new_place(process, (struct trace_location){
-                                                         .kind = TRACE_LOCATION_ML,
-                                                         .category = category,
-                                                         .model = model->id,
-                                                         .function = FUNCTION,
-                                                     });
-    return model->places[category];
+    if (!model->locations[category])
+        model->locations[category] = new_location(process, (struct trace_location){
+                                                               .kind = TRACE_LOCATION_ML,
+                                                               .category = category,
+                                                               .model = model->id,
+                                                               .function = FUNCTION,
+                                                           });
+    return model->locations[category];
 }
 
-uint32_t attach_async_place(struct attach_process *process, struct attach_model *model)
+uint32_t attach_async_location(struct attach_process *process, struct attach_model *model)
 {
-    if (!model->async_place)
-        model->async_place = new_place(process, (struct trace_location){
-                                                    .kind = TRACE_LOCATION_ZONE,
-                                                    .model = model->id,
-                                                    .name = "RunAsync (the call only)",
-                                                });
-    return model->async_place;
+    if (!model->async_location)
+        model->async_location = new_location(process, (struct trace_location){
+                                                          .kind = TRACE_LOCATION_ZONE,
+                                                          .model = model->id,
+                                                          .name = "RunAsync (the call only)",
+                                                      });
+    return model->async_location;
 }
 
-uint32_t attach_zone_place(struct attach_process *process, uint32_t *place, const char *name)
+uint32_t attach_zone_location(struct attach_process *process, uint32_t *location, const char *name)
 {
-    if (!*place)
-        *place = new_place(process,
-                           (struct trace_location){ .kind = TRACE_LOCATION_ZONE, .name = name });
-    return *place;
+    if (!*location)
+        *location = new_location(
+            process, (struct trace_location){ .kind = TRACE_LOCATION_ZONE, .name = name });
+    return *location;
 }
 
-uint32_t attach_release_place(struct attach_process *process)
+uint32_t attach_release_location(struct attach_process *process)
 {
-    return attach_zone_place(process, &process->release_place, "release session");
+    return attach_zone_location(process, &process->release_location, "release session");
 }
 
-uint32_t attach_node_place(struct attach_process *process, const struct attach_model *model,
-                           const char *name, const char *type)
+uint32_t attach_node_location(struct attach_process *process, const struct attach_model *model,
+                              const char *name, const char *type)
 {
-    return new_place(process, (struct trace_location){ .kind = TRACE_LOCATION_OP,
-                                                       .model = model->id,
-                                                       .name = name,
-                                                       .function = type });
+    return new_location(process, (struct trace_location){ .kind = TRACE_LOCATION_OP,
+                                                          .model = model->id,
+                                                          .name = name,
+                                                          .function = type });
 }
 
 /* ---- sessions ---- */

@@ -91,7 +91,7 @@ uint32_t attach_node_named(struct attach_process *process, uint32_t node, uint32
     item = &nodes->items[node];
     if (!item->model) {
         item->model = model->id;
-        item->place = attach_node_place(process, model, item->name, item->type);
+        item->location = attach_node_location(process, model, item->name, item->type);
     }
     return node;
 }

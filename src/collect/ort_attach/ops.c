@@ -245,9 +245,9 @@ static void write_op(struct attach_process *process, struct attach_thread *threa
     }
     item = &process->nodes.items[node];
     if (item->type[0])
-        attach_put_text(thread, op->start_ns, item->place, TRACE_KEY_OP_NAME, item->type);
-    attach_put_number(thread, op->start_ns, item->place, TRACE_KEY_NODE_INDEX, op->index);
-    attach_put_zone(process, thread, op->start_ns, op->end_ns, item->place);
+        attach_put_text(thread, op->start_ns, item->location, TRACE_KEY_OP_NAME, item->type);
+    attach_put_number(thread, op->start_ns, item->location, TRACE_KEY_NODE_INDEX, op->index);
+    attach_put_zone(process, thread, op->start_ns, op->end_ns, item->location);
 }
 
 static void forget_until(struct attach_thread *thread, size_t count)

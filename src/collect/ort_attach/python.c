@@ -169,22 +169,22 @@ static void write_load(struct attach_process *process, struct attach_thread *thr
     struct attach_python_load *load = &thread->python;
     struct attach_model *model = model_of(process, load, event, failed);
     const struct attach_session *session = NULL;
-    uint32_t place;
+    uint32_t location;
 
     if (!model) {
         process->lost++;
         return;
     }
-    place = attach_model_place(process, model, TRACE_CATEGORY_LOAD);
+    location = attach_model_location(process, model, TRACE_CATEGORY_LOAD);
     if (!failed)
         session = attach_session_add(process, load->session, model);
-    attach_put_number(thread, load->start_ns, place, TRACE_KEY_SESSION,
+    attach_put_number(thread, load->start_ns, location, TRACE_KEY_SESSION,
                       session ? session->number : ++process->next_session);
-    attach_put_text(thread, load->start_ns, place, TRACE_KEY_SPECIALIZATION, "unknown");
-    attach_put_text(thread, load->start_ns, place, TRACE_KEY_WHY, why_unknown);
+    attach_put_text(thread, load->start_ns, location, TRACE_KEY_SPECIALIZATION, "unknown");
+    attach_put_text(thread, load->start_ns, location, TRACE_KEY_WHY, why_unknown);
     if (failed)
-        attach_put_text(thread, load->start_ns, place, TRACE_KEY_STATUS, "error");
-    attach_put_zone(process, thread, load->start_ns, event->end_ns, place);
+        attach_put_text(thread, load->start_ns, location, TRACE_KEY_STATUS, "error");
+    attach_put_zone(process, thread, load->start_ns, event->end_ns, location);
     *load = (struct attach_python_load){ 0 };
 }
 
@@ -198,7 +198,7 @@ static void loaded(struct attach_process *process, struct attach_thread *thread,
         *load = (struct attach_python_load){ .session = event->arguments[1] };
     load->start_ns = event->start_ns;
     attach_put_zone(process, thread, event->start_ns, event->end_ns,
-                    attach_zone_place(process, &process->read_place, "read model"));
+                    attach_zone_location(process, &process->read_location, "read model"));
     if (has_failed(event))
         write_load(process, thread, event, true);
 }
@@ -207,7 +207,7 @@ static void initialized(struct attach_process *process, struct attach_thread *th
                         const struct uprobe_event *event)
 {
     attach_put_zone(process, thread, event->start_ns, event->end_ns,
-                    attach_zone_place(process, &process->initialize_place, "initialize"));
+                    attach_zone_location(process, &process->initialize_location, "initialize"));
     if (thread->python.session == event->arguments[1] && thread->python.start_ns)
         write_load(process, thread, event, has_failed(event));
 }

@@ -12,7 +12,7 @@ static bool open_zone(void *user, struct thread_stream *stream, size_t number,
     struct attach_load *load = &((struct attach_thread *)stream)->open[number];
 
     attach_load_settle(user, load);
-    *out_zone = (struct trace_open_zone){ .start = load->start_ns, .location = load->place };
+    *out_zone = (struct trace_open_zone){ .start = load->start_ns, .location = load->location };
     return true;
 }
 

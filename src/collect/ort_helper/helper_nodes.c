@@ -263,7 +263,7 @@ static enum ifg_status put_nodes(const struct profile *profile, struct ifg_bytes
         answer_put(&lines, "%s %08" PRId64, is_in_last_run(profile, i) ? "node" : "other",
                    nodes[i].index);
         put_parent(&lines, nodes, i);
-        answer_put_text(&lines, ifg_strings_get(&profile->places, profile->ops[i].place));
+        answer_put_text(&lines, ifg_strings_get(&profile->locations, profile->ops[i].location));
         answer_put_text(&lines, nodes[i].type);
         answer_put_text(&lines, nodes[i].provider);
         answer_put(&lines, "\n");

@@ -104,17 +104,17 @@ static enum ifg_status open_library(const char *library, int given, int *out_fd,
 /* Beside the installed command, or in the build tree. */
 static enum ifg_status find_folder(char out[PATH_MAX], struct ifg_error *err)
 {
-    static const char *const places[] = { IFG_HELPER_FROM_BIN, "../collect/ort_helper" };
+    static const char *const locations[] = { IFG_HELPER_FROM_BIN, "../collect/ort_helper" };
     char self[PATH_MAX], folder[PATH_MAX], named[PATH_MAX + 32];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash;
 
     self[length > 0 ? length : 0] = '\0';
     slash = strrchr(self, '/');
-    for (size_t i = 0; slash && i < sizeof places / sizeof places[0]; i++) {
-        bool whole = places[i][0] == '/';
+    for (size_t i = 0; slash && i < sizeof locations / sizeof locations[0]; i++) {
+        bool whole = locations[i][0] == '/';
         int needed = snprintf(folder, sizeof folder, "%.*s/%s", whole ? 0 : (int)(slash - self),
-                              self, places[i] + whole);
+                              self, locations[i] + whole);
 
         if (needed >= PATH_MAX || !realpath(folder, out))
             continue;

@@ -13,16 +13,16 @@
 #include "import/splitter.h"
 #include "trace/keys.h"
 
-#define EVENTS_MAX   4000000u
-#define OPS_MAX      500000u
-#define RUNS_MAX     65536u
-#define PLACES_MAX   65536u
-#define NAME_BYTES   1000u
-#define VALUE_BYTES  4096u
-#define DETAILS_MAX  (256u << 20)
-#define REPAIRED_MAX (32u << 20)
-#define TEXT_MAX     (2ull << 30) /* a packed file may unpack to more than anybody meant */
-#define TIME_MAX_US  1e15
+#define EVENTS_MAX    4000000u
+#define OPS_MAX       500000u
+#define RUNS_MAX      65536u
+#define LOCATIONS_MAX 65536u
+#define NAME_BYTES    1000u
+#define VALUE_BYTES   4096u
+#define DETAILS_MAX   (256u << 20)
+#define REPAIRED_MAX  (32u << 20)
+#define TEXT_MAX      (2ull << 30) /* a packed file may unpack to more than anybody meant */
+#define TIME_MAX_US   1e15
 
 /* What is taken over of a node, and whether it is a number. */
 static const struct {
@@ -141,7 +141,7 @@ struct profile_attribute profile_attribute_at(const struct profile *profile, siz
 }
 
 /* The node's name and type, as one key. */
-static uint32_t place_of(struct profile *profile, const struct event *event, size_t name_bytes)
+static uint32_t location_of(struct profile *profile, const struct event *event, size_t name_bytes)
 {
     const struct event_arg *type = event_find_arg(event, TRACE_KEY_OP_NAME);
     char key[2 * NAME_BYTES + 1];
@@ -157,7 +157,7 @@ static uint32_t place_of(struct profile *profile, const struct event *event, siz
         type_bytes = NAME_BYTES;
     if (type_bytes)
         memcpy(key + used, type->value.text, type_bytes);
-    return ifg_strings_add(&profile->places, key, used + type_bytes);
+    return ifg_strings_add(&profile->locations, key, used + type_bytes);
 }
 
 static bool ends_with(const struct value *value, const char *end, size_t *out_before)
@@ -186,8 +186,8 @@ static void take_node(struct reading *reading, const struct event *event, uint32
         return;
     }
     op.end_ns = op.start_ns + duration_ns;
-    op.place = place_of(profile, event, name_bytes);
-    if (op.place == IFG_STRINGS_NONE) {
+    op.location = location_of(profile, event, name_bytes);
+    if (op.location == IFG_STRINGS_NONE) {
         profile->refused++;
         return;
     }
@@ -352,7 +352,7 @@ enum ifg_status profile_read(const char *json, size_t bytes, struct profile *out
     enum ifg_status status;
 
     memset(out_profile, 0, sizeof *out_profile);
-    out_profile->places.limit = PLACES_MAX;
+    out_profile->locations.limit = LOCATIONS_MAX;
     ifg_bytes_init(&out_profile->details, DETAILS_MAX);
     ifg_bytes_init(&reading.repaired, REPAIRED_MAX);
     status = source_open_memory(marked ? marked : json, bytes, 0, &reading.source, err);
@@ -368,7 +368,7 @@ enum ifg_status profile_read(const char *json, size_t bytes, struct profile *out
     }
     if (status == IFG_CORRUPT)
         status = IFG_OK; /* not a profile: there is nothing in it */
-    if (!status && (reading.no_memory || out_profile->places.no_memory))
+    if (!status && (reading.no_memory || out_profile->locations.no_memory))
         status = ifg_fail_no_memory(err, "to read a profile");
     event_parser_destroy(reading.parser);
     splitter_destroy(reading.splitter);
@@ -382,7 +382,7 @@ void profile_fini(struct profile *profile)
 {
     ifg_free(profile->runs);
     ifg_free(profile->ops);
-    ifg_strings_fini(&profile->places);
+    ifg_strings_fini(&profile->locations);
     ifg_bytes_fini(&profile->details);
     memset(profile, 0, sizeof *profile);
 }

@@ -75,19 +75,19 @@ static bool take_run(struct text *text, struct ort_run *out_run)
 static void take_load(struct text *text, struct ort_load *out_load)
 {
     struct text line = *text;
-    uint64_t read_place;
-    uint64_t initialize_place;
+    uint64_t read_location;
+    uint64_t initialize_location;
     uint64_t is_cold;
     struct ort_load load;
 
     if (!take_span(&line, "load ", &load.span) || !take_word(&line, " ") ||
-        !take_number(&line, &read_place) || !take_word(&line, " ") ||
-        !take_number(&line, &initialize_place) || !take_word(&line, " ") ||
-        !take_number(&line, &is_cold) || !take_word(&line, "\n") || read_place > UINT32_MAX ||
-        initialize_place > UINT32_MAX || is_cold > 1)
+        !take_number(&line, &read_location) || !take_word(&line, " ") ||
+        !take_number(&line, &initialize_location) || !take_word(&line, " ") ||
+        !take_number(&line, &is_cold) || !take_word(&line, "\n") || read_location > UINT32_MAX ||
+        initialize_location > UINT32_MAX || is_cold > 1)
         return;
-    load.read_place = (uint32_t)read_place;
-    load.initialize_place = (uint32_t)initialize_place;
+    load.read_location = (uint32_t)read_location;
+    load.initialize_location = (uint32_t)initialize_location;
     load.is_cold = is_cold;
     *out_load = load;
     *text = line;

@@ -30,8 +30,8 @@ struct ort_run {
 /* The creation of the session. */
 struct ort_load {
     struct ort_run span; /* end 0: not told */
-    uint32_t read_place;
-    uint32_t initialize_place;
+    uint32_t read_location;
+    uint32_t initialize_location;
     bool is_cold;
 };
 

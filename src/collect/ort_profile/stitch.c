@@ -136,7 +136,7 @@ static uint64_t clamp(double ticks, const struct ort_run *run)
     return run->start + (uint64_t)ticks;
 }
 
-static void place_op(const struct pair *pair, double ticks_per_ns, struct placed *placed)
+static void location_op(const struct pair *pair, double ticks_per_ns, struct placed *placed)
 {
     const struct profile_op *op = placed->op;
     double ours = (double)(pair->run->end - pair->run->start);
@@ -211,15 +211,15 @@ static void write_op(struct trace_stream *stream, const struct profile *profile,
 
 /* The location of a place, made when it is first used. 0: none. */
 static uint32_t location_of(const struct profile *profile, const struct stitch_sink *sink,
-                            uint32_t *locations, uint32_t place)
+                            uint32_t *locations, uint32_t location)
 {
     const char *name;
 
-    if (!locations[place]) {
-        name = ifg_strings_get(&profile->places, place);
-        locations[place] = sink->place(sink->user, name, name + strlen(name) + 1);
+    if (!locations[location]) {
+        name = ifg_strings_get(&profile->locations, location);
+        locations[location] = sink->location(sink->user, name, name + strlen(name) + 1);
     }
-    return locations[place];
+    return locations[location];
 }
 
 /* Sorted by thread and end. */
@@ -227,7 +227,7 @@ static enum ifg_status write_all(const struct profile *profile, const struct pla
                                  size_t count, const struct stitch_sink *sink,
                                  struct stitch_result *result, struct ifg_error *err)
 {
-    uint32_t *locations = ifg_alloc(profile->places.count + 1, sizeof *locations);
+    uint32_t *locations = ifg_alloc(profile->locations.count + 1, sizeof *locations);
     struct trace_stream *stream = NULL;
 
     if (!locations)
@@ -240,7 +240,7 @@ static enum ifg_status write_all(const struct profile *profile, const struct pla
                 trace_stream_flush(stream, NULL, 0, 0);
             stream = sink->stream(sink->user, items[i].op->tid);
         }
-        location = stream ? location_of(profile, sink, locations, items[i].op->place) : 0;
+        location = stream ? location_of(profile, sink, locations, items[i].op->location) : 0;
         if (location) {
             write_op(stream, profile, &items[i], location);
             result->written++;
@@ -276,7 +276,7 @@ static enum ifg_status place_all(const struct profile *profile, const struct ort
             continue;
         }
         items[count].op = &profile->ops[i];
-        place_op(pair, ticks_per_ns, &items[count++]);
+        location_op(pair, ticks_per_ns, &items[count++]);
     }
     if (count) {
         qsort(items, count, sizeof *items, by_thread_and_start);
@@ -306,7 +306,7 @@ static void write_parts(const struct profile *profile, const struct ort_runs *ru
     int64_t session = (int64_t)runs->session;
     struct trace_stream *stream;
 
-    if (!span->end || !initializing->end_ns || !load->read_place || !load->initialize_place)
+    if (!span->end || !initializing->end_ns || !load->read_location || !load->initialize_location)
         return;
     stream = sink->stream(sink->user, span->tid);
     if (!stream)
@@ -317,14 +317,14 @@ static void write_parts(const struct profile *profile, const struct ort_runs *ru
 
         end = end < first ? end : first;
         trace_stream_zone(stream, start < end ? start : end, start < end ? end - start : 0,
-                          load->read_place);
+                          load->read_location);
         result->written++;
     }
     if (load->is_cold)
-        trace_stream_attribute(stream, first, load->initialize_place, TRACE_VALUE_SIGNED,
+        trace_stream_attribute(stream, first, load->initialize_location, TRACE_VALUE_SIGNED,
                                TRACE_KEY_SESSION, strlen(TRACE_KEY_SESSION), &session,
                                sizeof session);
-    trace_stream_zone(stream, first, span->end - first, load->initialize_place);
+    trace_stream_zone(stream, first, span->end - first, load->initialize_location);
     result->written++;
     trace_stream_flush(stream, NULL, 0, 0);
 }

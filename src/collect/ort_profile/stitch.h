@@ -20,7 +20,7 @@ struct stitch_sink {
      * there is none. */
     struct trace_stream *(*stream)(void *user, uint32_t tid);
     /* The number of a place for an operator; 0: there can be no more. */
-    uint32_t (*place)(void *user, const char *name, const char *type);
+    uint32_t (*location)(void *user, const char *name, const char *type);
 };
 
 struct stitch_result {

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct trace_writer *writer;
 static struct trace_stream *stream;
-static uint32_t places;
+static uint32_t locations;
 
 static struct trace_stream *give_stream(void *user, uint32_t tid)
 {
@@ -31,11 +31,11 @@ static struct trace_stream *give_stream(void *user, uint32_t tid)
 static uint32_t give_place(void *user, const char *name, const char *type)
 {
     struct trace_location location = {
-        .id = ++places, .kind = TRACE_LOCATION_OP, .name = name, .function = type
+        .id = ++locations, .kind = TRACE_LOCATION_OP, .name = name, .function = type
     };
 
     (void)user;
-    if (places > 1000)
+    if (locations > 1000)
         return 0;
     trace_writer_location(writer, &location);
     return location.id;
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
     if (trace_writer_create(path, true, &writer, NULL))
         abort();
-    places = 0;
+    locations = 0;
     trace_writer_process(writer, &process);
     trace_writer_thread(writer, 0, 0, 1, "");
     stream = trace_stream_create(writer, 0);

@@ -19,7 +19,7 @@
 static char path[64];
 static struct trace_writer *writer;
 static struct trace_stream *streams[THREADS];
-static uint32_t next_place;
+static uint32_t next_location;
 static char json[8u << 20];
 static size_t json_bytes;
 static char list[1u << 16];
@@ -79,7 +79,7 @@ static struct trace_stream *give_stream(void *user, uint32_t tid)
 static uint32_t give_place(void *user, const char *name, const char *type)
 {
     struct trace_location location = {
-        .id = next_place++, .kind = TRACE_LOCATION_OP, .model = 1, .name = name, .function = type
+        .id = next_location++, .kind = TRACE_LOCATION_OP, .model = 1, .name = name, .function = type
     };
 
     (void)user;
@@ -113,7 +113,7 @@ static void begin(void)
         trace_writer_thread(writer, i, 0, FIRST_TID + i, "");
         streams[i] = trace_stream_create(writer, i);
     }
-    next_place = 10;
+    next_location = 10;
     json_bytes = 0;
     list_bytes = 0;
     add_json("[\n");
@@ -161,7 +161,7 @@ static void unload(const struct timeline *timeline, struct trace_reader *reader)
 static size_t find(const struct timeline *timeline, const char *name)
 {
     for (size_t i = 0; i < timeline->slice_count; i++)
-        if (strcmp(timeline->places[timeline->place[i]].name, name) == 0)
+        if (strcmp(timeline->locations[timeline->location[i]].name, name) == 0)
             return i;
     return SIZE_MAX;
 }
@@ -193,9 +193,9 @@ static void operators_lie_in_the_middle_of_their_run(void)
     CHECK_UINT(timeline->depth[a], 1);
     CHECK_UINT(timeline->depth[b], 1);
     CHECK_UINT(timeline_parent(timeline, b), 0);
-    CHECK_STR(timeline->places[timeline->place[a]].function, "Conv");
-    CHECK_UINT(timeline->places[timeline->place[a]].kind, TRACE_LOCATION_OP);
-    CHECK_STR(timeline->models[timeline->places[timeline->place[a]].model].name, "net");
+    CHECK_STR(timeline->locations[timeline->location[a]].function, "Conv");
+    CHECK_UINT(timeline->locations[timeline->location[a]].kind, TRACE_LOCATION_OP);
+    CHECK_STR(timeline->models[timeline->locations[timeline->location[a]].model].name, "net");
     attribute = timeline_find_attribute(timeline, a, "node_index");
     REQUIRE(attribute != NULL);
     CHECK_UINT(attribute->type, TRACE_VALUE_SIGNED);
@@ -345,7 +345,7 @@ static void twenty_thousand(void)
     }
     result = stitch();
     CHECK_UINT(result.written, 64 * 310);
-    CHECK_UINT(next_place - 10, 310); /* one place for each node */
+    CHECK_UINT(next_location - 10, 310); /* one place for each node */
     timeline = load(&reader);
     for (size_t i = 0; i < timeline->slice_count; i++)
         inside += timeline->depth[i] == 1 && timeline_parent(timeline, i) == i - i % 311;
@@ -386,7 +386,7 @@ static void parts_of_a_load(void)
     CHECK_UINT(result.lost, 0);
     timeline = load(&reader);
     for (size_t i = 0; i < timeline->slice_count; i++)
-        if (timeline->places[timeline->place[i]].category == TRACE_CATEGORY_SPECIALIZATION)
+        if (timeline->locations[timeline->location[i]].category == TRACE_CATEGORY_SPECIALIZATION)
             part = i;
     REQUIRE(part != SIZE_MAX);
     CHECK_UINT(timeline->start_ns[part], 1200000);

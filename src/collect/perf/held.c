@@ -11,7 +11,7 @@
 
 #define RECORDS_MAX ((size_t)256 << 20)
 
-struct held_place {
+struct held_location {
     uint64_t time_ns;
     size_t at; /* byte of records */
 };
@@ -25,26 +25,26 @@ void held_init(struct held *held)
 void held_fini(struct held *held)
 {
     ifg_bytes_fini(&held->records);
-    ifg_free(held->places);
+    ifg_free(held->locations);
     memset(held, 0, sizeof *held);
 }
 
-static int by_place(const void *left, const void *right)
+static int by_location(const void *left, const void *right)
 {
-    const struct held_place *a = left;
-    const struct held_place *b = right;
+    const struct held_location *a = left;
+    const struct held_location *b = right;
 
     return (a->at > b->at) - (a->at < b->at);
 }
 
 static int by_time(const void *left, const void *right)
 {
-    const struct held_place *a = left;
-    const struct held_place *b = right;
+    const struct held_location *a = left;
+    const struct held_location *b = right;
 
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
-    return by_place(left, right);
+    return by_location(left, right);
 }
 
 static const struct perf_event_header *record_at(const struct held *held, size_t at)
@@ -59,13 +59,13 @@ void held_forget_told(struct held *held)
 
     if (!held->told)
         return;
-    memmove(held->places, held->places + held->told, left * sizeof *held->places);
-    qsort(held->places, left, sizeof *held->places, by_place);
+    memmove(held->locations, held->locations + held->told, left * sizeof *held->locations);
+    qsort(held->locations, left, sizeof *held->locations, by_location);
     for (size_t i = 0; i < left; i++) {
-        size_t size = record_at(held, held->places[i].at)->size;
+        size_t size = record_at(held, held->locations[i].at)->size;
 
-        memmove(held->records.data + end, held->records.data + held->places[i].at, size);
-        held->places[i].at = end;
+        memmove(held->records.data + end, held->records.data + held->locations[i].at, size);
+        held->locations[i].at = end;
         end += size;
     }
     held->records.size = end;
@@ -79,11 +79,11 @@ bool held_note(struct held *held, size_t from)
     while (from < held->records.size) {
         const struct perf_event_header *record = record_at(held, from);
 
-        if (!IFG_ARRAY_ROOM(held->places, held->room, held->count + 1, IFG_ARRAY_ANY)) {
+        if (!IFG_ARRAY_ROOM(held->locations, held->room, held->count + 1, IFG_ARRAY_ANY)) {
             held->records.size = from;
             return false;
         }
-        held->places[held->count++] = (struct held_place){ record_time(record), from };
+        held->locations[held->count++] = (struct held_location){ record_time(record), from };
         held->sorted = false;
         from += record->size;
     }
@@ -100,9 +100,10 @@ const struct perf_event_header *held_next(struct held *held, uint64_t before)
     if (held->told == held->count)
         return NULL;
     if (!held->sorted)
-        qsort(held->places + held->told, held->count - held->told, sizeof *held->places, by_time);
+        qsort(held->locations + held->told, held->count - held->told, sizeof *held->locations,
+              by_time);
     held->sorted = true;
-    if (held->places[held->told].time_ns >= before)
+    if (held->locations[held->told].time_ns >= before)
         return NULL;
-    return record_at(held, held->places[held->told++].at);
+    return record_at(held, held->locations[held->told++].at);
 }

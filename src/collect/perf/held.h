@@ -13,11 +13,11 @@
 
 #include "base/bytes.h"
 
-struct held_place;
+struct held_location;
 
 struct held {
     struct ifg_bytes records; /* whole ones, as the kernel wrote them */
-    struct held_place *places;
+    struct held_location *locations;
     size_t count, room;
     size_t told; /* the first ones of them */
     bool sorted;

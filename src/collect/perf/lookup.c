@@ -78,21 +78,22 @@ static void flush(struct teller *teller)
     ifg_bytes_clear(&teller->bytes);
 }
 
-static void tell_place(struct teller *teller, const struct names_place *place)
+static void tell_location(struct teller *teller, const struct names_location *location)
 {
-    ifg_bytes_put_varint(&teller->bytes, (uint64_t)place->guessed | (uint64_t)place->inlined << 1);
-    ifg_bytes_put_varint(&teller->bytes, place->line);
-    ifg_bytes_put_string(&teller->bytes, place->function, strlen(place->function));
-    ifg_bytes_put_string(&teller->bytes, place->file, strlen(place->file));
+    ifg_bytes_put_varint(&teller->bytes,
+                         (uint64_t)location->guessed | (uint64_t)location->inlined << 1);
+    ifg_bytes_put_varint(&teller->bytes, location->line);
+    ifg_bytes_put_string(&teller->bytes, location->function, strlen(location->function));
+    ifg_bytes_put_string(&teller->bytes, location->file, strlen(location->file));
 }
 
 static void tell_head(struct teller *teller, size_t frame, uint64_t start, uint64_t size,
-                      size_t places)
+                      size_t locations)
 {
     ifg_bytes_put_varint(&teller->bytes, frame + 1);
     ifg_bytes_put_varint(&teller->bytes, start);
     ifg_bytes_put_varint(&teller->bytes, size);
-    ifg_bytes_put_varint(&teller->bytes, places);
+    ifg_bytes_put_varint(&teller->bytes, locations);
 }
 
 static void tell_file(struct teller *teller, const struct module *module,
@@ -106,16 +107,16 @@ static void tell_file(struct teller *teller, const struct module *module,
                                    &names, NULL) != IFG_OK)
         return;
     for (size_t i = 0; i < count; i++) {
-        struct names_place places[NAMES_INLINED_MAX];
+        struct names_location locations[NAMES_INLINED_MAX];
         uint64_t start, size;
         size_t found;
 
         if (frames[i].module != module->number)
             continue;
-        found = names_find(names, frames[i].address, &start, &size, places);
+        found = names_find(names, frames[i].address, &start, &size, locations);
         tell_head(teller, i, start, size, found);
-        for (size_t place = 0; place < found; place++)
-            tell_place(teller, &places[place]);
+        for (size_t location = 0; location < found; location++)
+            tell_location(teller, &locations[location]);
         if (teller->bytes.size > TELL_BYTES)
             flush(teller);
     }
@@ -127,17 +128,17 @@ static void tell_made(struct teller *teller, const struct module *module,
 {
     made_load_names(module->made);
     for (size_t i = 0; i < count; i++) {
-        struct names_place place = { .function = "" };
-        struct made_place found;
+        struct names_location location = { .function = "" };
+        struct made_location found;
 
         if (frames[i].module != module->number ||
             !made_find(module->made, frames[i].address, &found))
             continue;
-        place.function = found.name;
-        place.file = found.file;
-        place.line = found.line;
+        location.function = found.name;
+        location.file = found.file;
+        location.line = found.line;
         tell_head(teller, i, found.start, found.size, 1);
-        tell_place(teller, &place);
+        tell_location(teller, &location);
         if (teller->bytes.size > TELL_BYTES)
             flush(teller);
     }
@@ -152,14 +153,14 @@ static void tell_kernel(struct teller *teller, const struct module *module,
     list = name_list_read("/proc/kallsyms", NAME_LIST_KALLSYMS);
     rights_lower();
     for (size_t i = 0; list && i < count; i++) {
-        struct names_place place = { .file = "" };
+        struct names_location location = { .file = "" };
         uint64_t start, size;
 
         if (frames[i].module != module->number ||
-            !name_list_find(list, frames[i].address, &place.function, &start, &size))
+            !name_list_find(list, frames[i].address, &location.function, &start, &size))
             continue;
         tell_head(teller, i, start, size, 1);
-        tell_place(teller, &place);
+        tell_location(teller, &location);
         if (teller->bytes.size > TELL_BYTES)
             flush(teller);
     }
@@ -372,17 +373,17 @@ static void understand(struct lookup *lookup, const struct task *task, struct an
     while (ifg_cursor_left(&cursor) && !cursor.failed) {
         uint64_t frame = ifg_cursor_varint(&cursor);
         uint64_t start = ifg_cursor_varint(&cursor);
-        uint64_t size, places;
+        uint64_t size, locations;
 
         if (!frame && start && start <= modules_count(task->modules) && !cursor.failed) {
             answer->module = (uint32_t)start;
             continue;
         }
         size = ifg_cursor_varint(&cursor);
-        places = ifg_cursor_varint(&cursor);
-        if (!may_name(task, frame) || places > NAMES_INLINED_MAX)
+        locations = ifg_cursor_varint(&cursor);
+        if (!may_name(task, frame) || locations > NAMES_INLINED_MAX)
             break;
-        for (uint64_t i = 0; i < places; i++) {
+        for (uint64_t i = 0; i < locations; i++) {
             struct trace_symbol symbol = { .frame = (uint32_t)frame, .start = start, .size = size };
             uint64_t flags = ifg_cursor_varint(&cursor);
 

@@ -21,7 +21,7 @@
 
 #define PAGE            4096u
 #define PAGES_MAX       4096u /* 16 MiB, of all processes */
-#define PLACES_MAX      (1u << 20)
+#define LOCATIONS_MAX   (1u << 20)
 #define DESCRIPTORS_MAX 64u
 #define DUMP_BYTES_MAX  ((uint64_t)512 << 20) /* of all processes */
 #define READS_MAX       400u                  /* in a tenth of a second */
@@ -33,15 +33,15 @@
 #define BEFORE_START_S  2 /* clocks of files are coarse */
 
 /* Where samples were, or a page of memory, by address. */
-struct place {
+struct location {
     uint64_t address;
     uint64_t time_ns; /* of the last sample; of the copy */
     uint8_t *bytes;   /* of a page */
 };
 
 /* Open addressing, at most half full; time 0 is free. */
-struct places {
-    struct place *slots;
+struct locations {
+    struct location *slots;
     size_t size, count;
 };
 
@@ -54,8 +54,8 @@ struct made {
     char refused[200]; /* why one of its files is not read; "" */
     struct owners *owners;
     struct made_budget *budget;
-    struct places seen;
-    struct places pages;
+    struct locations seen;
+    struct locations pages;
     int dump_fd, list_fd; /* -1: none */
     uint64_t next_try_ns;
     struct jitdump *dump;
@@ -64,48 +64,48 @@ struct made {
 
 /* ---- tables ---- */
 
-static struct place *slot_of(const struct places *places, uint64_t address)
+static struct location *slot_of(const struct locations *locations, uint64_t address)
 {
     uint64_t hash = address * 0x9e3779b97f4a7c15ull;
-    size_t at = (size_t)(hash >> 32) & (places->size - 1);
+    size_t at = (size_t)(hash >> 32) & (locations->size - 1);
 
-    while (places->slots[at].time_ns && places->slots[at].address != address)
-        at = (at + 1) & (places->size - 1);
-    return &places->slots[at];
+    while (locations->slots[at].time_ns && locations->slots[at].address != address)
+        at = (at + 1) & (locations->size - 1);
+    return &locations->slots[at];
 }
 
-static struct place *find_place(const struct places *places, uint64_t address)
+static struct location *find_location(const struct locations *locations, uint64_t address)
 {
-    struct place *found = places->size ? slot_of(places, address) : NULL;
+    struct location *found = locations->size ? slot_of(locations, address) : NULL;
 
     return found && found->time_ns ? found : NULL;
 }
 
 /* The place of an address, new or known; NULL: no memory, or too many. */
-static struct place *take_place(struct places *places, uint64_t address)
+static struct location *take_place(struct locations *locations, uint64_t address)
 {
-    struct place *place;
+    struct location *location;
 
-    if (places->count * 2 >= places->size) {
-        struct places bigger = { .size = places->size ? places->size * 2 : 256 };
+    if (locations->count * 2 >= locations->size) {
+        struct locations bigger = { .size = locations->size ? locations->size * 2 : 256 };
 
-        if (bigger.size <= 2u * PLACES_MAX)
+        if (bigger.size <= 2u * LOCATIONS_MAX)
             bigger.slots = ifg_alloc(bigger.size, sizeof *bigger.slots);
         if (!bigger.slots)
-            return find_place(places, address);
-        for (size_t i = 0; i < places->size; i++)
-            if (places->slots[i].time_ns)
-                *slot_of(&bigger, places->slots[i].address) = places->slots[i];
-        bigger.count = places->count;
-        ifg_free(places->slots);
-        *places = bigger;
+            return find_location(locations, address);
+        for (size_t i = 0; i < locations->size; i++)
+            if (locations->slots[i].time_ns)
+                *slot_of(&bigger, locations->slots[i].address) = locations->slots[i];
+        bigger.count = locations->count;
+        ifg_free(locations->slots);
+        *locations = bigger;
     }
-    place = slot_of(places, address);
-    if (!place->time_ns) {
-        place->address = address;
-        places->count++;
+    location = slot_of(locations, address);
+    if (!location->time_ns) {
+        location->address = address;
+        locations->count++;
     }
-    return place;
+    return location;
 }
 
 /* ---- what is known of the process ---- */
@@ -333,7 +333,7 @@ static size_t read_memory(uint32_t pid, uint64_t address, void *out, size_t size
 
 static void copy_page(struct made *made, uint64_t address, uint64_t now_ns)
 {
-    struct place *page = find_place(&made->pages, address);
+    struct location *page = find_location(&made->pages, address);
     uint8_t bytes[PAGE];
 
     if ((page && now_ns - page->time_ns < STALE_NS) ||
@@ -357,24 +357,24 @@ static void copy_page(struct made *made, uint64_t address, uint64_t now_ns)
 
 bool made_knows(const struct made *made, uint64_t address)
 {
-    return find_place(&made->seen, address) != NULL;
+    return find_location(&made->seen, address) != NULL;
 }
 
 bool made_saw(struct made *made, uint64_t address, uint64_t time_ns)
 {
-    struct place *place = find_place(&made->seen, address);
+    struct location *location = find_location(&made->seen, address);
     uint64_t page = address & ~(uint64_t)(PAGE - 1);
     uint64_t now_ns;
 
-    if (place) {
-        if (time_ns > place->time_ns)
-            place->time_ns = time_ns;
+    if (location) {
+        if (time_ns > location->time_ns)
+            location->time_ns = time_ns;
         return false;
     }
-    place = take_place(&made->seen, address);
-    if (!place)
+    location = take_place(&made->seen, address);
+    if (!location)
         return false;
-    place->time_ns = time_ns ? time_ns : 1;
+    location->time_ns = time_ns ? time_ns : 1;
     now_ns = ifg_monotonic_ns();
     look_for_list(made, now_ns);
     if (made->dump_fd >= 0)
@@ -428,34 +428,34 @@ void made_load_names(struct made *made)
 
 static const struct jitdump_entry *find_entry(const struct made *made, uint64_t address)
 {
-    const struct place *place = find_place(&made->seen, address);
+    const struct location *location = find_location(&made->seen, address);
 
-    return made->dump ? jitdump_find(made->dump, address, place ? place->time_ns : UINT64_MAX)
+    return made->dump ? jitdump_find(made->dump, address, location ? location->time_ns : UINT64_MAX)
                       : NULL;
 }
 
-bool made_find(const struct made *made, uint64_t address, struct made_place *out_place)
+bool made_find(const struct made *made, uint64_t address, struct made_location *out_location)
 {
     const struct jitdump_entry *entry = find_entry(made, address);
 
-    *out_place = (struct made_place){ .name = "", .file = "" };
+    *out_location = (struct made_location){ .name = "", .file = "" };
     if (entry) {
-        out_place->name = entry->name;
-        out_place->start = entry->start;
-        out_place->size = entry->size;
-        if (jitdump_line(made->dump, entry, address, &out_place->file, &out_place->line) &&
-            strncmp(out_place->file, "file://", 7) == 0)
-            out_place->file += 7;
+        out_location->name = entry->name;
+        out_location->start = entry->start;
+        out_location->size = entry->size;
+        if (jitdump_line(made->dump, entry, address, &out_location->file, &out_location->line) &&
+            strncmp(out_location->file, "file://", 7) == 0)
+            out_location->file += 7;
         return true;
     }
-    return made->list && name_list_find(made->list, address, &out_place->name, &out_place->start,
-                                        &out_place->size);
+    return made->list && name_list_find(made->list, address, &out_location->name,
+                                        &out_location->start, &out_location->size);
 }
 
 /* As much of a page as is known; 0: nothing. */
 static bool get_page(const struct made *made, uint64_t address, uint8_t out[PAGE])
 {
-    const struct place *page = find_place(&made->pages, address);
+    const struct location *page = find_location(&made->pages, address);
 
     /* Another process may have its number by now, and its memory is nobody's business. */
     if (!page && start_ticks(made->pid) != made->start_ticks)

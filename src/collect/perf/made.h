@@ -29,7 +29,7 @@ struct made_budget {
     uint64_t dump_bytes; /* of dumps that were read */
 };
 
-struct made_place {
+struct made_location {
     const char *name; /* "" not known; lives as long as the names are loaded */
     const char *file;
     uint32_t line;
@@ -54,7 +54,7 @@ void made_load(struct made *made);
 int made_list(const struct made *made); /* the list's descriptor; -1: none */
 /* Reads the list. In a process that may die. */
 void made_load_names(struct made *made);
-bool made_find(const struct made *made, uint64_t address, struct made_place *out_place);
+bool made_find(const struct made *made, uint64_t address, struct made_location *out_location);
 
 /* The bytes of a function that has been found for an address: from `from` on as many as are known
  * without a gap, at most size; out_next is where to ask next. 0: there are no more. */

@@ -48,18 +48,18 @@ static void put_file(const char *path, const uint8_t *data, size_t size)
 static void look_at(const struct made *made, uint64_t address)
 {
     static uint8_t bytes[FUNCTION_MAX];
-    struct made_place place;
+    struct made_location location;
     uint64_t at;
     size_t got;
 
-    if (!made_find(made, address, &place))
+    if (!made_find(made, address, &location))
         return;
-    if (!place.name || address < place.start || address - place.start >= place.size)
+    if (!location.name || address < location.start || address - location.start >= location.size)
         abort();
-    if (place.size > FUNCTION_MAX || place.start + place.size < place.start)
+    if (location.size > FUNCTION_MAX || location.start + location.size < location.start)
         return; /* nobody asks for that */
-    got = made_code(made, address, place.start, place.start + place.size, bytes, &at);
-    if (got > place.size || at < place.start || at - place.start > place.size)
+    got = made_code(made, address, location.start, location.start + location.size, bytes, &at);
+    if (got > location.size || at < location.start || at - location.start > location.size)
         abort();
 }
 
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct owners *owners;
     struct made_budget budget = { 0 };
     struct made *made;
-    const uint64_t places[] = {
+    const uint64_t locations[] = {
         0x1000,         0x400000,          (uintptr_t)memory, (uintptr_t)memory + 4100,
         0x7fffffffe000, UINT64_MAX - 4095, UINT64_MAX
     };
@@ -93,12 +93,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (data[0] & BIT_DUMP && made_is_dump(dump))
         made_take_dump(made, dump);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        made_saw(made, places[i], i);
+    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++)
+        made_saw(made, locations[i], i);
     made_load(made);
     made_load_names(made);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-        look_at(made, places[i]);
+    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++)
+        look_at(made, locations[i]);
     for (uint64_t address = 1; address; address <<= 1)
         look_at(made, address);
     made_destroy(made);

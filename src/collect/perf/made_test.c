@@ -92,7 +92,7 @@ static void list_and_code_of_a_program_that_ended(void)
     pid_t child = start(write_list);
     uint64_t base = (uint64_t)(uintptr_t)memory;
     struct made *made = made_create((uint32_t)child, owners, &budget);
-    struct made_place place;
+    struct made_location location;
     uint8_t bytes[PAGE];
     uint64_t at;
 
@@ -104,12 +104,12 @@ static void list_and_code_of_a_program_that_ended(void)
     unlink(list);
     made_load(made);
     made_load_names(made);
-    REQUIRE(made_find(made, base + PAGE + 8, &place));
-    CHECK_STR(place.name, "made in the child");
-    CHECK_UINT(place.start, base + 4000);
-    CHECK_UINT(place.size, 0x800);
-    CHECK_UINT(place.line, 0);
-    CHECK(!made_find(made, base, &place));
+    REQUIRE(made_find(made, base + PAGE + 8, &location));
+    CHECK_STR(location.name, "made in the child");
+    CHECK_UINT(location.start, base + 4000);
+    CHECK_UINT(location.size, 0x800);
+    CHECK_UINT(location.line, 0);
+    CHECK(!made_find(made, base, &location));
     CHECK_UINT(made_code(made, base + PAGE + 8, base + 4000, base + 4000 + 0x800, bytes, &at),
                0x800);
     CHECK_UINT(at, base + 4000);
@@ -159,7 +159,7 @@ static void a_list_of_another_process(void)
     pid_t child = start(write_list);
     uint64_t base = (uint64_t)(uintptr_t)memory;
     struct timespec old[2] = { { .tv_sec = time(NULL) - 3600 }, { .tv_sec = time(NULL) - 3600 } };
-    struct made_place place;
+    struct made_location location;
     struct made *made;
 
     REQUIRE(utimensat(AT_FDCWD, list, old, 0) == 0);
@@ -169,7 +169,7 @@ static void a_list_of_another_process(void)
     end(child);
     made_load(made);
     made_load_names(made);
-    CHECK(!made_find(made, base + 4000, &place));
+    CHECK(!made_find(made, base + 4000, &location));
     clean_up(made);
 }
 

@@ -140,8 +140,8 @@ void processes_fork(struct processes *processes, uint32_t parent, uint32_t pid)
 bool processes_map(struct processes *processes, const struct sampler_mapping *mapping)
 {
     struct process *process = find(processes, mapping->pid);
-    struct unwind_mapping place = { .start = mapping->start,
-                                    .end = mapping->start + mapping->size };
+    struct unwind_mapping location = { .start = mapping->start,
+                                       .end = mapping->start + mapping->size };
     const struct module *module;
     uint64_t address;
 
@@ -150,14 +150,14 @@ bool processes_map(struct processes *processes, const struct sampler_mapping *ma
     module = process ? modules_take(processes->modules, mapping) : NULL;
     if (!module)
         return false;
-    place.number = module->number;
-    place.probes = strcmp(mapping->path, "[uprobes]") == 0;
+    location.number = module->number;
+    location.probes = strcmp(mapping->path, "[uprobes]") == 0;
     if (module->elf && elf_file_address_at(module->elf, mapping->file_offset, &address)) {
-        place.elf = module->elf;
-        place.table = module->table;
-        place.bias = mapping->start - address;
+        location.elf = module->elf;
+        location.table = module->table;
+        location.bias = mapping->start - address;
     }
-    return unwind_space_map(process->space, &place, NULL) == IFG_OK;
+    return unwind_space_map(process->space, &location, NULL) == IFG_OK;
 }
 
 void processes_read_maps(struct processes *processes, uint32_t pid)

@@ -81,7 +81,7 @@ bool record_changes_code(const struct perf_event_header *record)
     }
 }
 
-bool record_place(const struct perf_event_header *record, uint32_t *out_pid, uint64_t *out_ip)
+bool record_location(const struct perf_event_header *record, uint32_t *out_pid, uint64_t *out_ip)
 {
     struct ifg_cursor cursor = body_of(record);
 

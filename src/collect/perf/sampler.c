@@ -388,7 +388,7 @@ static void ask(struct sampler *sampler, size_t from, const struct sampler_event
         uint32_t pid;
         uint64_t ip;
 
-        if (record_place(record, &pid, &ip) && events->hurries(pid, ip, events->user)) {
+        if (record_location(record, &pid, &ip) && events->hurries(pid, ip, events->user)) {
             uint64_t time_ns = record_time(record);
 
             if (time_ns < sampler->hurry_from_ns)

@@ -20,7 +20,7 @@
 
 #define PROGRAM "inferogram-privileged"
 
-_Static_assert(PRIVILEGED_PLACES == PRIVILEGED_PLACES_MAX, "one number for both sides");
+_Static_assert(PRIVILEGED_LOCATIONS == PRIVILEGED_LOCATIONS_MAX, "one number for both sides");
 
 struct privileged {
     int socket;
@@ -33,8 +33,8 @@ struct privileged {
 /* Beside this very program, installed, or in the build tree. Never from the environment. */
 static bool find(char out[PATH_MAX], bool *out_exists)
 {
-    static const char *const places[] = { ".", IFG_HELPER_FROM_BIN,
-                                          "../collect/privileged/helper" };
+    static const char *const locations[] = { ".", IFG_HELPER_FROM_BIN,
+                                             "../collect/privileged/helper" };
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash;
@@ -45,10 +45,10 @@ static bool find(char out[PATH_MAX], bool *out_exists)
     if (!slash)
         return false;
     *slash = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        bool whole = places[i][0] == '/';
+    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++) {
+        bool whole = locations[i][0] == '/';
         int needed = snprintf(out, PATH_MAX, "%s%s%s/" PROGRAM, whole ? "" : self, whole ? "" : "/",
-                              places[i]);
+                              locations[i]);
 
         if (needed >= PATH_MAX || access(out, F_OK) < 0)
             continue;
@@ -283,7 +283,7 @@ int privileged_load(struct privileged *helper, size_t ring_bytes, size_t wake_by
     struct privileged_answer answer;
     int error = ask(helper, &request, -1, &answer, out_fds, PRIVILEGED_MAPS);
 
-    *out_many = answer.value > PRIVILEGED_PLACES || !answer.value ? 1 : answer.value;
+    *out_many = answer.value > PRIVILEGED_LOCATIONS || !answer.value ? 1 : answer.value;
     return error;
 }
 
@@ -306,7 +306,7 @@ int privileged_link(struct privileged *helper, pid_t pid, unsigned step, int fil
     };
     struct privileged_answer answer;
 
-    if (count > PRIVILEGED_PLACES)
+    if (count > PRIVILEGED_LOCATIONS)
         return E2BIG;
     memcpy(request.offsets, offsets, count * sizeof *offsets);
     memcpy(request.cookies, cookies, count * sizeof *cookies);

@@ -149,7 +149,7 @@ static void load(struct helper *helper, const struct privileged_request *request
     give(reply, helper->program.events, true);
     give(reply, helper->program.counts, true);
     give(reply, helper->program.stacks, true);
-    reply->answer.value = helper->program.many ? PRIVILEGED_PLACES : 1;
+    reply->answer.value = helper->program.many ? PRIVILEGED_LOCATIONS : 1;
 }
 
 static bool put(int map, uint32_t key, const void *value, uint64_t flags)
@@ -202,7 +202,7 @@ static void link_probes(struct helper *helper, const struct privileged_request *
 {
     struct ifg_error err = { .message = "" };
     struct traced traced = TRACED_INIT;
-    uint64_t cookies[PRIVILEGED_PLACES];
+    uint64_t cookies[PRIVILEGED_LOCATIONS];
     uint64_t space;
     char path[32];
     int fd;

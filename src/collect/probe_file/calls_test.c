@@ -133,14 +133,15 @@ static void finish(void)
             continue;
         REQUIRE(trace_decode_zones(reader, i, &zones, NULL) == IFG_OK);
         for (size_t k = 0; k < zones.count; k++) {
-            const struct trace_location *place = trace_find_location(tables, 0, zones.locations[k]);
+            const struct trace_location *location =
+                trace_find_location(tables, 0, zones.locations[k]);
             const struct trace_model *model =
-                place ? trace_find_model(tables, 0, place->model) : NULL;
+                location ? trace_find_model(tables, 0, location->model) : NULL;
             size_t used = strlen(told);
 
-            REQUIRE(place);
-            snprintf(told + used, sizeof told - used, "%s%s %s", categories[place->category],
-                     place->name, model ? model->name : "-");
+            REQUIRE(location);
+            snprintf(told + used, sizeof told - used, "%s%s %s", categories[location->category],
+                     location->name, model ? model->name : "-");
             tell_attributes(used, zones.starts[k], zones.locations[k]);
             used = strlen(told);
             snprintf(told + used, sizeof told - used, "\n");

@@ -199,7 +199,7 @@ static size_t home_of(const struct watched_names *names, uint64_t address)
     return (size_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 32) & (names->object_capacity - 1);
 }
 
-static size_t place_of(const struct watched_names *names, uint64_t address)
+static size_t location_of(const struct watched_names *names, uint64_t address)
 {
     size_t at = home_of(names, address);
 
@@ -214,7 +214,7 @@ struct watched_object *watch_object(struct watched_names *names, uint64_t addres
 
     if (!address || !names->object_count)
         return NULL;
-    at = place_of(names, address);
+    at = location_of(names, address);
     return names->objects[at].address ? &names->objects[at] : NULL;
 }
 
@@ -229,7 +229,7 @@ static bool grow_objects(struct watched_names *names)
         return false;
     for (size_t i = 0; i < names->object_capacity; i++)
         if (names->objects[i].address)
-            larger.objects[place_of(&larger, names->objects[i].address)] = names->objects[i];
+            larger.objects[location_of(&larger, names->objects[i].address)] = names->objects[i];
     ifg_free(names->objects);
     *names = larger;
     return true;
@@ -246,7 +246,7 @@ bool watch_learn(struct watched_names *names, uint64_t address, uint32_t model, 
             return false;
         if (names->object_count * 2 >= names->object_capacity && !grow_objects(names))
             return false;
-        object = &names->objects[place_of(names, address)];
+        object = &names->objects[location_of(names, address)];
         names->object_count++;
     }
     *object = (struct watched_object){ address, model, session };

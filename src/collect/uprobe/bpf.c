@@ -175,9 +175,9 @@ enum step {
     STEPS,
 };
 
-static bool takes_part(const struct uprobe_place *place, enum step step)
+static bool takes_part(const struct uprobe_location *location, enum step step)
 {
-    return (step != STEP_POINT) == ((place->cookie & COOKIE_RETURN) != 0);
+    return (step != STEP_POINT) == ((location->cookie & COOKIE_RETURN) != 0);
 }
 
 static struct bpf_program *program_of(const struct bpf_state *state, enum step step)
@@ -360,40 +360,42 @@ static void drop(struct attachment *attachment)
         close(attachment->fd);
 }
 
-static enum ifg_status not_set(const struct uprobe_place *place, int error, struct ifg_error *err)
+static enum ifg_status not_set(const struct uprobe_location *location, int error,
+                               struct ifg_error *err)
 {
     char what[400];
 
-    snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", place->file,
-             (unsigned long long)place->offset);
+    snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", location->file,
+             (unsigned long long)location->offset);
     return uprobe_refused(err, UPROBE_ATTACH, error, what);
 }
 
-static enum ifg_status add_one(struct bpf_state *state, pid_t pid, const struct uprobe_place *place,
-                               uint64_t space, enum step step, struct ifg_error *err)
+static enum ifg_status add_one(struct bpf_state *state, pid_t pid,
+                               const struct uprobe_location *location, uint64_t space,
+                               enum step step, struct ifg_error *err)
 {
-    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = place->cookie | space << 40,
+    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = location->cookie | space << 40,
                 .retprobe = step == STEP_LEAVE);
-    struct bpf_link *link = bpf_program__attach_uprobe_opts(program_of(state, step), pid,
-                                                            place->path, place->offset, &options);
+    struct bpf_link *link = bpf_program__attach_uprobe_opts(
+        program_of(state, step), pid, location->path, location->offset, &options);
 
     if (!link)
-        return not_set(place, errno, err);
+        return not_set(location, errno, err);
     state->attachments[state->count++] = (struct attachment){ .pid = pid, .link = link, .fd = -1 };
     return IFG_OK;
 }
 
 /* All places of the file of the first one that take part in this step. */
 static enum ifg_status add_many(struct bpf_state *state, pid_t pid,
-                                const struct uprobe_place *places, size_t count, uint64_t space,
-                                enum step step, struct ifg_error *err)
+                                const struct uprobe_location *locations, size_t count,
+                                uint64_t space, enum step step, struct ifg_error *err)
 {
     uint64_t *offsets = ifg_alloc(2 * count, sizeof *offsets);
     uint64_t *cookies = offsets ? offsets + count : NULL;
     struct many_probes request = {
         .program_fd = (__u32)bpf_program__fd(program_of(state, step)),
         .attach_type = MANY_PROBES,
-        .path = (uintptr_t)places[0].path,
+        .path = (uintptr_t)locations[0].path,
         .offsets = (uintptr_t)offsets,
         .cookies = (uintptr_t)cookies,
         .probe_flags = step == STEP_LEAVE ? MANY_PROBES_RETURN : 0,
@@ -405,15 +407,15 @@ static enum ifg_status add_many(struct bpf_state *state, pid_t pid,
     if (!offsets)
         return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(places[i].file, places[0].file) != 0 || !takes_part(&places[i], step))
+        if (strcmp(locations[i].file, locations[0].file) != 0 || !takes_part(&locations[i], step))
             continue;
-        offsets[request.count] = places[i].offset;
-        cookies[request.count++] = places[i].cookie | space << 40;
+        offsets[request.count] = locations[i].offset;
+        cookies[request.count++] = locations[i].cookie | space << 40;
     }
     if (request.count) {
         fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof request);
         if (fd < 0)
-            status = not_set(&places[0], errno, err);
+            status = not_set(&locations[0], errno, err);
         else
             state->attachments[state->count++] = (struct attachment){ .pid = pid, .fd = fd };
     }
@@ -423,28 +425,28 @@ static enum ifg_status add_many(struct bpf_state *state, pid_t pid,
 
 /* The same by the helper. */
 static enum ifg_status add_remote(struct bpf_state *state, pid_t pid,
-                                  const struct uprobe_place *places, size_t count, enum step step,
-                                  struct ifg_error *err)
+                                  const struct uprobe_location *locations, size_t count,
+                                  enum step step, struct ifg_error *err)
 {
-    uint64_t offsets[PRIVILEGED_PLACES_MAX], cookies[PRIVILEGED_PLACES_MAX];
+    uint64_t offsets[PRIVILEGED_LOCATIONS_MAX], cookies[PRIVILEGED_LOCATIONS_MAX];
     uint32_t found = 0;
 
     for (size_t i = 0; i <= count; i++) {
-        if (i < count && strcmp(places[i].file, places[0].file) == 0 &&
-            takes_part(&places[i], step)) {
-            offsets[found] = places[i].offset;
-            cookies[found++] = places[i].cookie;
+        if (i < count && strcmp(locations[i].file, locations[0].file) == 0 &&
+            takes_part(&locations[i], step)) {
+            offsets[found] = locations[i].offset;
+            cookies[found++] = locations[i].cookie;
         }
         if (found == state->remote_many || (i == count && found)) {
             struct ifg_error why = { .message = "" };
             int fd = -1;
-            int error = privileged_link(state->remote, pid, (unsigned)step, places[0].fd, offsets,
-                                        cookies, found, &fd, &why);
+            int error = privileged_link(state->remote, pid, (unsigned)step, locations[0].fd,
+                                        offsets, cookies, found, &fd, &why);
 
             if (error && why.message[0])
                 return ifg_fail(err, why.status, "%s", why.message);
             if (error)
-                return not_set(&places[0], error, err);
+                return not_set(&locations[0], error, err);
             state->attachments[state->count++] = (struct attachment){ .pid = pid, .fd = fd };
             found = 0;
         }
@@ -452,15 +454,15 @@ static enum ifg_status add_remote(struct bpf_state *state, pid_t pid,
     return IFG_OK;
 }
 
-static bool is_first_of_its_file(const struct uprobe_place *places, size_t index)
+static bool is_first_of_its_file(const struct uprobe_location *locations, size_t index)
 {
     for (size_t i = 0; i < index; i++)
-        if (strcmp(places[i].file, places[index].file) == 0)
+        if (strcmp(locations[i].file, locations[index].file) == 0)
             return false;
     return true;
 }
 
-static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_place *places,
+static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_location *locations,
                                size_t count, struct ifg_error *err)
 {
     struct bpf_state *state = opaque;
@@ -481,14 +483,14 @@ static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_plac
     rights_raise();
     for (enum step step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < count && !status; i++) {
-            if (state->remote && is_first_of_its_file(places, i))
-                status = add_remote(state, pid, places + i, count - i, step, err);
+            if (state->remote && is_first_of_its_file(locations, i))
+                status = add_remote(state, pid, locations + i, count - i, step, err);
             else if (state->remote)
                 continue;
-            else if (!state->many_at_once && takes_part(&places[i], step))
-                status = add_one(state, pid, &places[i], space, step, err);
-            else if (state->many_at_once && is_first_of_its_file(places, i))
-                status = add_many(state, pid, places + i, count - i, space, step, err);
+            else if (!state->many_at_once && takes_part(&locations[i], step))
+                status = add_one(state, pid, &locations[i], space, step, err);
+            else if (state->many_at_once && is_first_of_its_file(locations, i))
+                status = add_many(state, pid, locations + i, count - i, space, step, err);
         }
     }
     rights_lower();

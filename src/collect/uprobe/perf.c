@@ -204,15 +204,15 @@ static bool in_our_namespace(pid_t pid)
 }
 
 static enum ifg_status add_watch(struct perf_state *state, pid_t pid,
-                                 const struct uprobe_place *place, bool at_return,
+                                 const struct uprobe_location *location, bool at_return,
                                  const struct ring *ring, struct ifg_error *err)
 {
     struct perf_event_attr attributes = {
         .size = sizeof attributes,
         .type = (uint32_t)state->type,
         .config = at_return,
-        .uprobe_path = (uintptr_t)place->path,
-        .probe_offset = place->offset,
+        .uprobe_path = (uintptr_t)location->path,
+        .probe_offset = location->offset,
         .sample_period = 1,
         .sample_type = SAMPLE_CONTENTS | PERF_SAMPLE_REGS_USER,
         .sample_regs_user = PERF_REGISTER_MASK,
@@ -227,12 +227,12 @@ static enum ifg_status add_watch(struct perf_state *state, pid_t pid,
     char what[400];
 
     if (fd < 0) {
-        snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", place->file,
-                 (unsigned long long)place->offset);
+        snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", location->file,
+                 (unsigned long long)location->offset);
         return uprobe_refused(err, UPROBE_ATTACH, errno, what);
     }
     *watch = (struct watch){
-        .cookie = place->cookie,
+        .cookie = location->cookie,
         .pid = pid,
         .at_return = at_return,
         .our_namespace = in_our_namespace(pid),
@@ -245,25 +245,25 @@ static enum ifg_status add_watch(struct perf_state *state, pid_t pid,
     return IFG_OK;
 }
 
-static enum ifg_status add_place(struct perf_state *state, pid_t pid,
-                                 const struct uprobe_place *place, struct ifg_error *err)
+static enum ifg_status add_location(struct perf_state *state, pid_t pid,
+                                    const struct uprobe_location *location, struct ifg_error *err)
 {
     size_t first = state->watch_count;
     enum ifg_status status = IFG_OK;
 
     /* Returns are switched on before entries: what enters in between has no beginning. */
-    if (place->cookie & COOKIE_RETURN)
+    if (location->cookie & COOKIE_RETURN)
         for (size_t i = 0; i < state->ring_count && !status; i++)
-            status = add_watch(state, pid, place, true, &state->rings[i], err);
+            status = add_watch(state, pid, location, true, &state->rings[i], err);
     for (size_t i = 0; i < state->ring_count && !status; i++)
-        status = add_watch(state, pid, place, false, &state->rings[i], err);
+        status = add_watch(state, pid, location, false, &state->rings[i], err);
     for (size_t i = first; i < state->watch_count && !status; i++)
         if (ioctl(state->watches[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
             status = ifg_fail_errno(err, "a perf event that cannot be switched on");
     return status;
 }
 
-static enum ifg_status perf_add(void *opaque, pid_t pid, const struct uprobe_place *places,
+static enum ifg_status perf_add(void *opaque, pid_t pid, const struct uprobe_location *locations,
                                 size_t count, struct ifg_error *err)
 {
     struct perf_state *state = opaque;
@@ -282,7 +282,7 @@ static enum ifg_status perf_add(void *opaque, pid_t pid, const struct uprobe_pla
     }
     state->stopped = false;
     for (size_t i = 0; i < count && !status; i++)
-        status = add_place(state, pid, &places[i], err);
+        status = add_location(state, pid, &locations[i], err);
     while (status && state->watch_count > before)
         close(state->watches[--state->watch_count].fd);
     return status;

@@ -164,7 +164,8 @@ static size_t read_memory(pid_t pid, uint64_t address, void *out, size_t size)
     return got < 0 ? 0 : (size_t)got;
 }
 
-static void read_text(struct perf_thread *thread, uint32_t place, uint64_t address, uint64_t cookie)
+static void read_text(struct perf_thread *thread, uint32_t location, uint64_t address,
+                      uint64_t cookie)
 {
     struct text *text;
     uint64_t behind = 0;
@@ -174,7 +175,7 @@ static void read_text(struct perf_thread *thread, uint32_t place, uint64_t addre
         thread->texts = ifg_alloc(CALL_DEPTH + 1, sizeof *thread->texts);
     if (!thread->texts)
         return;
-    text = &thread->texts[place];
+    text = &thread->texts[location];
     if (cookie & COOKIE_TEXT_BEHIND) {
         if (read_memory(thread->pid, address, &behind, sizeof behind) != sizeof behind)
             behind = 0;

@@ -127,8 +127,8 @@ static uint64_t past_landing_pad(int fd, uint64_t offset)
 #endif
 
 /* place->fd stays open also on failure, for the caller to close. */
-static enum ifg_status find_place(const struct uprobe_spec *spec, struct uprobe_place *place,
-                                  struct ifg_error *err)
+static enum ifg_status find_location(const struct uprobe_spec *spec,
+                                     struct uprobe_location *location, struct ifg_error *err)
 {
     struct stat information;
     enum ifg_status status = check_spec(spec, err);
@@ -136,33 +136,33 @@ static enum ifg_status find_place(const struct uprobe_spec *spec, struct uprobe_
 
     if (status)
         return status;
-    place->file = spec->file;
-    place->fd = open(spec->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (place->fd < 0) {
+    location->file = spec->file;
+    location->fd = open(spec->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (location->fd < 0) {
         snprintf(what, sizeof what, "cannot open %s to set a probe", spec->file);
         return uprobe_refused(err, UPROBE_OPEN_FILE, errno, what);
     }
-    if (fstat(place->fd, &information) < 0)
+    if (fstat(location->fd, &information) < 0)
         return ifg_fail_errno(err, "%s", spec->file);
     if (!S_ISREG(information.st_mode))
         return ifg_fail(err, IFG_INVALID, "%s is not a file that a program could run", spec->file);
     if (spec->offset >= (uint64_t)information.st_size)
         return ifg_fail(err, IFG_INVALID, "%s has no byte %#llx: another version of the file?",
                         spec->file, (unsigned long long)spec->offset);
-    if (trace_rule_applies() && !function_start_may_be_probed(place->fd, spec->offset))
+    if (trace_rule_applies() && !function_start_may_be_probed(location->fd, spec->offset))
         return ifg_fail(err, IFG_PERMISSION,
                         "%s+%#llx is not the beginning of a function: in files that are not yours, "
                         "probes elsewhere need sudo",
                         spec->file, (unsigned long long)spec->offset);
-    place->offset = spec->offset;
+    location->offset = spec->offset;
     if (!(spec->flags & UPROBE_EXACT))
-        place->offset = past_landing_pad(place->fd, spec->offset);
-    snprintf(place->path, sizeof place->path, "/proc/self/fd/%d", place->fd);
-    place->cookie = spec->id | (uint64_t)spec->text_argument << 32 |
-                    (uint64_t)spec->out_argument << 35 |
-                    (spec->flags & UPROBE_RETURN ? COOKIE_RETURN : 0) |
-                    (spec->flags & UPROBE_OPEN ? COOKIE_OPEN : 0) |
-                    (spec->flags & UPROBE_TEXT_BEHIND ? COOKIE_TEXT_BEHIND : 0);
+        location->offset = past_landing_pad(location->fd, spec->offset);
+    snprintf(location->path, sizeof location->path, "/proc/self/fd/%d", location->fd);
+    location->cookie = spec->id | (uint64_t)spec->text_argument << 32 |
+                       (uint64_t)spec->out_argument << 35 |
+                       (spec->flags & UPROBE_RETURN ? COOKIE_RETURN : 0) |
+                       (spec->flags & UPROBE_OPEN ? COOKIE_OPEN : 0) |
+                       (spec->flags & UPROBE_TEXT_BEHIND ? COOKIE_TEXT_BEHIND : 0);
     return IFG_OK;
 }
 
@@ -186,7 +186,7 @@ static enum ifg_status may_watch(const struct uprobe *engine, pid_t pid, struct 
 enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe_spec *specs,
                            size_t count, struct ifg_error *err)
 {
-    struct uprobe_place *places = NULL;
+    struct uprobe_location *locations = NULL;
     struct traced traced = TRACED_INIT;
     enum ifg_status status = IFG_OK;
     bool returns = false;
@@ -200,19 +200,19 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
     status = may_watch(engine, pid, &traced, err);
     if (status)
         return status;
-    places = ifg_alloc(count, sizeof *places);
-    if (!places)
+    locations = ifg_alloc(count, sizeof *locations);
+    if (!locations)
         status = ifg_fail_no_memory(err, NULL);
     while (found < count && !status) {
-        places[found].fd = -1;
-        status = find_place(&specs[found], &places[found], err);
+        locations[found].fd = -1;
+        status = find_location(&specs[found], &locations[found], err);
         returns |= (specs[found].flags & UPROBE_RETURN) != 0;
         found++;
     }
     if (!status && returns)
         status = uprobe_returns_are_safe(engine->way == UPROBE_PERF ? UPROBE_EVERYONE : pid, err);
     if (!status)
-        status = engine->backend->add(engine->state, pid, places, count, err);
+        status = engine->backend->add(engine->state, pid, locations, count, err);
     if (!status && is_guarded(engine)) {
         status = engine->backend->permit(engine->state, &traced, err);
         if (status)
@@ -220,9 +220,9 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
     }
     traced_close(&traced);
     for (size_t i = 0; i < found; i++)
-        if (places[i].fd >= 0)
-            close(places[i].fd);
-    ifg_free(places);
+        if (locations[i].fd >= 0)
+            close(locations[i].fd);
+    ifg_free(locations);
     return status;
 }
 

@@ -7,7 +7,7 @@
 #include "system/trace_rule.h"
 
 /* A description that was looked at: the file is open, and the offset lies in it. */
-struct uprobe_place {
+struct uprobe_location {
     const char *file; /* the caller's name for it, for messages */
     char path[32];    /* /proc/self/fd/N of what was opened: nobody can swap it */
     int fd;
@@ -19,8 +19,8 @@ struct uprobe_backend {
     enum ifg_status (*open)(const struct uprobe_options *options, void **out_state,
                             struct ifg_error *err);
     /* All places or none. */
-    enum ifg_status (*add)(void *state, pid_t pid, const struct uprobe_place *places, size_t count,
-                           struct ifg_error *err);
+    enum ifg_status (*add)(void *state, pid_t pid, const struct uprobe_location *locations,
+                           size_t count, struct ifg_error *err);
     /* Whether probes tell nothing of a process before it is permitted. */
     bool (*guarded)(const void *state);
     /* Where not every process may be watched: from here on this one is, until it executes another

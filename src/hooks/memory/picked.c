@@ -34,11 +34,11 @@ static bool exchange(struct picked *picked, uintptr_t address, uintptr_t before,
     size_t bucket = bucket_of(address);
 
     for (size_t i = 0; i < NEIGHBOURS * PICKED_EACH; i++) {
-        uintptr_t *place = &picked->buckets[bucket ^ i / PICKED_EACH][i % PICKED_EACH];
+        uintptr_t *location = &picked->buckets[bucket ^ i / PICKED_EACH][i % PICKED_EACH];
         uintptr_t expected = before;
 
-        if (__atomic_load_n(place, __ATOMIC_RELAXED) == before &&
-            __atomic_compare_exchange_n(place, &expected, after, false, __ATOMIC_RELAXED,
+        if (__atomic_load_n(location, __ATOMIC_RELAXED) == before &&
+            __atomic_compare_exchange_n(location, &expected, after, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
             return true;
     }

@@ -184,27 +184,27 @@ static bool take_profile(const struct creation *creation, struct ort_session *se
     return got > 0;
 }
 
-static uint32_t zone_place(uint32_t *place, const char *name)
+static uint32_t zone_location(uint32_t *location, const char *name)
 {
-    if (!*place)
-        *place = ifg_place_create(
-            &(ifg_place_options){ .struct_size = sizeof(ifg_place_options), .name = name });
-    return *place;
+    if (!*location)
+        *location = ifg_location_create(
+            &(ifg_location_options){ .struct_size = sizeof(ifg_location_options), .name = name });
+    return *location;
 }
 
-static uint32_t read_place(void)
+static uint32_t read_location(void)
 {
-    static uint32_t place;
+    static uint32_t location;
 
-    return zone_place(&place, "read model");
+    return zone_location(&location, "read model");
 }
 
-static uint32_t initialize_place(const struct creation *creation, bool is_cold)
+static uint32_t initialize_location(const struct creation *creation, bool is_cold)
 {
-    static uint32_t place;
+    static uint32_t location;
 
-    return is_cold ? ifg_event_place(creation->model, NULL, IFG_SPECIALIZATION)
-                   : zone_place(&place, "initialize");
+    return is_cold ? ifg_event_location(creation->model, NULL, IFG_SPECIALIZATION)
+                   : zone_location(&location, "initialize");
 }
 
 /* The initialization is the last thing that a creation does: its end is known on our clock, and the
@@ -227,9 +227,9 @@ static void write_parts(const struct creation *creation, const struct part *read
 
         if (start < creation->begin.ticks || start > first)
             start = creation->begin.ticks;
-        ifg_zone_end_at(ifg_place_begin_at(read_place(), start), end < first ? end : first);
+        ifg_zone_end_at(ifg_location_begin_at(read_location(), start), end < first ? end : first);
     }
-    zone = ifg_place_begin_at(initialize_place(creation, is_cold), first);
+    zone = ifg_location_begin_at(initialize_location(creation, is_cold), first);
     if (is_cold)
         ifg_zone_detail_int(zone, TRACE_KEY_SESSION, creation->number);
     ifg_zone_end_at(zone, last);
@@ -311,8 +311,8 @@ void creation_tell(struct creation *creation, ifg_zone load, struct ort_session 
             .thread = ort_thread_id(),
             .start = creation->begin.ticks,
             .end = creation->end.ticks,
-            .read_place = read_place(),
-            .initialize_place = initialize_place(creation, state == IFG_LOAD_COLD),
+            .read_location = read_location(),
+            .initialize_location = initialize_location(creation, state == IFG_LOAD_COLD),
             .is_cold = state == IFG_LOAD_COLD,
         };
 

@@ -7,7 +7,7 @@
 
 bool ort_map_add(struct ort_map *map, const void *key, void *value)
 {
-    struct ort_map_entry *place = NULL;
+    struct ort_map_entry *location = NULL;
     unsigned at = ort_map_slot(key);
     bool replaces = false;
 
@@ -18,26 +18,26 @@ bool ort_map_add(struct ort_map *map, const void *key, void *value)
         struct ort_map_entry *entry = &map->entries[(at + i) & (ORT_MAP_SLOTS - 1)];
 
         if (entry->key == key) {
-            place = entry;
+            location = entry;
             replaces = true;
             break;
         }
-        if (!place && (!entry->key || entry->key == ORT_MAP_GONE))
-            place = entry;
+        if (!location && (!entry->key || entry->key == ORT_MAP_GONE))
+            location = entry;
         if (!entry->key)
             break;
     }
-    if (!place || (!replaces && map->live >= LIVE_MAX)) {
+    if (!location || (!replaces && map->live >= LIVE_MAX)) {
         map->refused++;
-        place = NULL;
+        location = NULL;
     } else {
-        __atomic_store_n(&place->value, value, __ATOMIC_RELEASE);
-        __atomic_store_n(&place->key, key, __ATOMIC_RELEASE);
+        __atomic_store_n(&location->value, value, __ATOMIC_RELEASE);
+        __atomic_store_n(&location->key, key, __ATOMIC_RELEASE);
         if (!replaces)
             map->live++;
     }
     pthread_mutex_unlock(&map->lock);
-    return place != NULL;
+    return location != NULL;
 }
 
 /* Marks with nothing behind them are not needed: a walk would end there anyway. */

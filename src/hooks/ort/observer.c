@@ -127,32 +127,32 @@ int ifg_ort_profile_run(struct ort_run_options *options, const char *prefix)
 
 #define NODES_SLOTS 16384u
 
-struct node_place {
+struct node_location {
     uint64_t key;
-    uint32_t place;
+    uint32_t location;
 };
 
-static struct node_place nodes[NODES_SLOTS];
+static struct node_location nodes[NODES_SLOTS];
 static unsigned node_count;
 static pthread_mutex_t nodes_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static uint32_t node_place(ifg_model *model, const char *name, size_t bytes, const char *type)
+static uint32_t node_location(ifg_model *model, const char *name, size_t bytes, const char *type)
 {
     uint64_t key = ort_content_mix((uintptr_t)model, name, bytes) | 1;
-    uint32_t place = 0;
+    uint32_t location = 0;
     char text[ORT_TEXT * 2];
 
     pthread_mutex_lock(&nodes_lock);
     for (unsigned i = 0; i < NODES_SLOTS; i++) {
-        struct node_place *slot = &nodes[(key + i) % NODES_SLOTS];
+        struct node_location *slot = &nodes[(key + i) % NODES_SLOTS];
 
         if (slot->key && slot->key != key)
             continue;
         if (!slot->key && node_count < NODES_SLOTS / 4 * 3) {
             snprintf(text, sizeof text, "%.*s", (int)bytes, name);
             slot->key = key;
-            slot->place = ifg_place_create(&(ifg_place_options){
-                .struct_size = sizeof(ifg_place_options),
+            slot->location = ifg_location_create(&(ifg_location_options){
+                .struct_size = sizeof(ifg_location_options),
                 .name = text,
                 .function = type,
                 .model = model,
@@ -160,11 +160,11 @@ static uint32_t node_place(ifg_model *model, const char *name, size_t bytes, con
             });
             node_count++;
         }
-        place = slot->place; /* 0: more different nodes than we keep */
+        location = slot->location; /* 0: more different nodes than we keep */
         break;
     }
     pthread_mutex_unlock(&nodes_lock);
-    return place;
+    return location;
 }
 
 /* ---- events ---- */
@@ -243,7 +243,7 @@ static void write_node(const struct observer_factory *factory, ifg_model *model,
     if (bytes > sizeof ending - 1 && strcmp(name + bytes - (sizeof ending - 1), ending) == 0)
         bytes -= sizeof ending - 1;
     type = argument(factory, event, TRACE_KEY_OP_NAME);
-    zone = ifg_place_begin_at(node_place(model, name, bytes, type), start);
+    zone = ifg_location_begin_at(node_location(model, name, bytes, type), start);
     if (!zone.depth)
         return;
     if (type)

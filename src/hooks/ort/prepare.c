@@ -41,14 +41,14 @@ bool ort_prepares_add(struct ort_prepares *list, const char *provider, const cha
 
 void ort_prepares_write(struct ort_prepares *list, ifg_model *model)
 {
-    uint32_t place = ifg_event_place(model, NULL, IFG_PREPARE_EP);
+    uint32_t location = ifg_event_location(model, NULL, IFG_PREPARE_EP);
 
     for (unsigned i = 0; i < list->count; i++) {
         const struct ort_prepare *item = &list->items[i];
-        ifg_zone zone = ifg_place_begin_at(place, item->start);
+        ifg_zone zone = ifg_location_begin_at(location, item->start);
 
         if (item->thread != ort_thread_id()) { /* it would lie across what this one did meanwhile */
-            ifg_place_async(place, ifg_request_new(), item->start, item->end);
+            ifg_location_async(location, ifg_request_new(), item->start, item->end);
             continue;
         }
         ifg_zone_detail_string(zone, TRACE_KEY_PROVIDER, item->provider);

@@ -40,8 +40,8 @@ static void tell_caches(struct ort_session_state *session, ifg_zone zone, uint64
     cache_watch_read(&session->cache_watch, &news);
     if (!news.created)
         return;
-    built =
-        ifg_place_begin_at(ifg_event_place(session->model, NULL, IFG_SPECIALIZATION), zone.start);
+    built = ifg_location_begin_at(ifg_event_location(session->model, NULL, IFG_SPECIALIZATION),
+                                  zone.start);
     snprintf(why, sizeof why, "a provider wrote its engine cache during this inference: %s",
              news.name);
     ifg_zone_detail_int(built, TRACE_KEY_SESSION, session->number);
@@ -93,7 +93,7 @@ struct ort_status *ort_Run(struct ort_runtime *rt, struct ort_session *session,
     ort_setup_flush(state, inputs, input_count, NULL);
     if (UNLIKELY(ops_wanted(state)))
         ops_begin(state, session, &options, &ops);
-    zone = ifg_place_begin(state->inference_place);
+    zone = ifg_location_begin(state->inference_location);
     status = run(session, options, input_names, inputs, input_count, output_names, output_count,
                  outputs);
     end = ifg_ticks();
@@ -122,7 +122,7 @@ struct ort_status *ort_RunWithBinding(struct ort_runtime *rt, struct ort_session
     ort_setup_flush(state, NULL, 0, binding);
     if (UNLIKELY(ops_wanted(state)))
         ops_begin(state, session, &options, &ops);
-    zone = ifg_place_begin(state->inference_place);
+    zone = ifg_location_begin(state->inference_location);
     status = ORT_FN(rt, RunWithBinding, struct ort_session *, const struct ort_run_options *,
                     const struct ort_io_binding *)(session, options, binding);
     end = ifg_ticks();
@@ -153,7 +153,7 @@ static void async_done(void *user, struct ort_value **outputs, size_t output_cou
 
     free(user);
     if (ifg_is_recording()) {
-        ifg_place_async(run.session->inference_place, ifg_request_new(), run.start, end);
+        ifg_location_async(run.session->inference_location, ifg_request_new(), run.start, end);
         if (status) {
             char text[ORT_TEXT];
 
@@ -194,7 +194,7 @@ struct ort_status *ort_RunAsync(struct ort_runtime *rt, struct ort_session *sess
                ort_async_callback *, void *)(session, options, input_names, inputs, input_count,
                                              output_names, output_count, outputs, callback, user);
     if (status && run) { /* it was refused: nobody will call back */
-        ifg_zone zone = ifg_place_begin_at(state->inference_place, start);
+        ifg_zone zone = ifg_location_begin_at(state->inference_location, start);
 
         tell(state, zone, ifg_ticks(), NULL, status);
         ifg_zone_end_at(zone, ifg_ticks());

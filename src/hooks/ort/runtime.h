@@ -122,7 +122,7 @@ struct ort_cache_watch {
         char path[ORT_TEXT];
         char name[64]; /* what counts begins with this; empty: all, the directory is the cache's */
         int number;    /* of the directory */
-    } places[ORT_CACHES];
+    } locations[ORT_CACHES];
 };
 
 /* arena.h: memory that a session takes through one of its allocators, as it was last told. */
@@ -153,8 +153,8 @@ struct ort_session_state {
     struct ort_runtime *rt;
     ifg_model *model;
     uint32_t number; /* 1, 2, ... in this process */
-    uint32_t inference_place;
-    uint32_t setup_place;
+    uint32_t inference_location;
+    uint32_t setup_location;
     uint32_t no_shapes;          /* inputs that are no tensors: do not ask again */
     uint32_t runs;               /* begun */
     uint32_t observed;           /* the observer is in it: operators can be had */

@@ -226,8 +226,8 @@ static void keep(struct creation *creation, struct ort_session *session,
         state->rt = creation->rt;
         state->model = creation->model;
         state->number = creation->number;
-        state->inference_place = ifg_event_place(creation->model, NULL, IFG_INFERENCE);
-        state->setup_place = ifg_event_place(creation->model, NULL, IFG_SETUP);
+        state->inference_location = ifg_event_location(creation->model, NULL, IFG_INFERENCE);
+        state->setup_location = ifg_event_location(creation->model, NULL, IFG_SETUP);
         state->observed = creation->observed;
         state->cache_watch = *watch;
         ops_created(creation->profile, creation->identity.nodes, state, session);

@@ -175,8 +175,8 @@ static bool write_runs(struct ort_profile *profile, const char *file)
         length += snprintf(text + length, LOAD_BYTES, "load %llu %llu %llu %u %u %d\n",
                            (unsigned long long)profile->load.thread,
                            (unsigned long long)profile->load.start,
-                           (unsigned long long)profile->load.end, profile->load.read_place,
-                           profile->load.initialize_place, profile->load.is_cold);
+                           (unsigned long long)profile->load.end, profile->load.read_location,
+                           profile->load.initialize_location, profile->load.is_cold);
     for (uint32_t i = 0; i < profile->ended; i++)
         length += snprintf(
             text + length, 72, "run %llu %llu %llu\n", (unsigned long long)profile->runs[i].thread,

@@ -26,7 +26,7 @@ void session_profile_start(struct ort_profile *profile, unsigned nodes, ifg_mode
 struct session_profile_load {
     uint64_t thread;
     uint64_t start, end;
-    uint32_t read_place, initialize_place;
+    uint32_t read_location, initialize_location;
     bool is_cold;
 };
 void session_profile_load(struct ort_profile *profile, const struct session_profile_load *load);

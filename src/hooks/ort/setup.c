@@ -91,7 +91,7 @@ static bool belongs(const struct waiting *item, const struct ort_value *const *i
 
 static void write_setup(const struct ort_session_state *session, uint64_t start, uint64_t end)
 {
-    ifg_zone zone = ifg_place_begin_at(session->setup_place, start);
+    ifg_zone zone = ifg_location_begin_at(session->setup_location, start);
 
     ifg_zone_detail_int(zone, TRACE_KEY_SESSION, session->number);
     ifg_zone_end_at(zone, end);

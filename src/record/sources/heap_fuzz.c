@@ -114,9 +114,10 @@ static void put_free(struct ifg_heap *heap, uint8_t number)
 static void change(struct ifg_heap *heap, uint8_t kind, uint8_t number, uint16_t offset,
                    const uint8_t *bytes, size_t length)
 {
-    char *const places[4] = { (char *)&heap->head, (char *)&heap->stacks[number % IFG_HEAP_STACKS],
-                              (char *)&heap->frees[number],
-                              (char *)&heap->frees[IFG_HEAP_FREES - 1 - number] };
+    char *const locations[4] = { (char *)&heap->head,
+                                 (char *)&heap->stacks[number % IFG_HEAP_STACKS],
+                                 (char *)&heap->frees[number],
+                                 (char *)&heap->frees[IFG_HEAP_FREES - 1 - number] };
     const size_t sizes[4] = { sizeof heap->head, sizeof heap->stacks[0], sizeof heap->frees[0],
                               sizeof heap->frees[0] };
 
@@ -129,7 +130,7 @@ static void change(struct ifg_heap *heap, uint8_t kind, uint8_t number, uint16_t
     offset = (uint16_t)(offset % sizes[kind]);
     if (length > sizes[kind] - offset)
         length = sizes[kind] - offset;
-    memcpy(places[kind] + offset, bytes, length);
+    memcpy(locations[kind] + offset, bytes, length);
 }
 
 static void check_readable(void)

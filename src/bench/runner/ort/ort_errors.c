@@ -26,7 +26,7 @@ int ort_say(const struct ort_error *error, int code, const char *format, ...)
 /* "/src/core/graph/model.cc:149 void onnxruntime::Model::Model(const X&) const Unsupported ..." is
  * "Unsupported ...". The signature ends at the first blank outside of brackets after its first
  * bracket; what ONNX Runtime found to be false is for its own people. */
-static const char *without_place(const char *text)
+static const char *without_location(const char *text)
 {
     static const char was_false[] = " was false. ";
     const char *at = text + strcspn(text, " :");
@@ -52,7 +52,7 @@ static const char *without_place(const char *text)
 }
 
 /* "provider_options_utils.h:182 Parse Unknown ..." */
-static const char *without_short_place(const char *text)
+static const char *without_short_location(const char *text)
 {
     size_t file = strcspn(text, " :/");
     size_t digits = text[file] == ':' ? strspn(text + file + 1, "0123456789") : 0;
@@ -104,7 +104,7 @@ static const char *without_front(const char *text)
 
     do {
         before = text;
-        text = without_occasion(without_code(without_short_place(without_place(text))));
+        text = without_occasion(without_code(without_short_location(without_location(text))));
     } while (text != before);
     return text;
 }

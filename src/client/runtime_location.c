@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For hooks and bindings: places made at run time, zones that are known only afterwards, and what
+ * For hooks and bindings: locations made at run time, zones that are known only afterwards, and what
  * a source of events has to tell the recorder about itself.
  */
 #include "client/client_internal.h"
@@ -16,9 +16,9 @@ uint64_t ifg_ticks(void)
     return client_now();
 }
 
-uint32_t ifg_place_create(const ifg_place_options *options)
+uint32_t ifg_location_create(const ifg_location_options *options)
 {
-    ifg_place_options known = { 0 };
+    ifg_location_options known = { 0 };
 
     if (options && options->struct_size)
         memcpy(&known, options,
@@ -30,16 +30,16 @@ uint32_t ifg_place_create(const ifg_place_options *options)
                                   known.file);
 }
 
-ifg_zone ifg_place_begin(uint32_t place)
+ifg_zone ifg_location_begin(uint32_t location)
 {
     ifg_zone none = { 0, 0, 0 };
 
-    return LIKELY(place != 0) ? client_zone_begin(place) : none;
+    return LIKELY(location != 0) ? client_zone_begin(location) : none;
 }
 
-ifg_zone ifg_place_begin_at(uint32_t place, uint64_t start)
+ifg_zone ifg_location_begin_at(uint32_t location, uint64_t start)
 {
-    ifg_zone zone = { start, place, place ? DETACHED : 0 };
+    ifg_zone zone = { start, location, location ? DETACHED : 0 };
 
     return zone;
 }
@@ -52,12 +52,12 @@ void ifg_zone_end_at(ifg_zone zone, uint64_t end)
         client_zone_end_at(zone, end);
 }
 
-void ifg_place_async(uint32_t place, uint64_t id, uint64_t start, uint64_t end)
+void ifg_location_async(uint32_t location, uint64_t id, uint64_t start, uint64_t end)
 {
-    if (!place)
+    if (!location)
         return;
-    client_emit(IFG_WIRE_ASYNC_BEGIN, start, place, &id, sizeof id);
-    client_emit(IFG_WIRE_ASYNC_END, end, place, &id, sizeof id);
+    client_emit(IFG_WIRE_ASYNC_BEGIN, start, location, &id, sizeof id);
+    client_emit(IFG_WIRE_ASYNC_END, end, location, &id, sizeof id);
 }
 
 void ifg_instrument_report(const char *name, enum ifg_instrument_state state, const char *reason)

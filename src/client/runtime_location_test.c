@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What hooks use: places made at run time, zones written afterwards, words to the recorder; and
+/* What hooks use: locations made at run time, zones written afterwards, words to the recorder; and
  * flows. */
 #include "client/fake_recorder.h"
 
@@ -52,8 +52,8 @@ static bool last_pair(uint32_t kind, uint32_t *out_head, char *out_text, size_t 
 
 static void a_zone_can_be_written_afterwards(void)
 {
-    uint32_t place = ifg_place_create(&(ifg_place_options){
-        .struct_size = sizeof(ifg_place_options),
+    uint32_t location = ifg_location_create(&(ifg_location_options){
+        .struct_size = sizeof(ifg_location_options),
         .name = "conv1",
         .function = "Conv",
         .kind = IFG_LOCATION_OPERATOR,
@@ -63,8 +63,8 @@ static void a_zone_can_be_written_afterwards(void)
     ifg_zone zone;
 
     fake_recorder_start();
-    REQUIRE(place > 1);
-    zone = ifg_place_begin_at(place, start);
+    REQUIRE(location > 1);
+    zone = ifg_location_begin_at(location, start);
     CHECK_UINT(zone.start, start);
     ifg_zone_detail_int(zone, "n", 7);
     ifg_zone_end_at(zone, start + 1000);
@@ -76,19 +76,19 @@ static void a_zone_can_be_written_afterwards(void)
     CHECK_UINT(seen.records[1].kind, 0);
     CHECK_UINT(seen.records[1].ticks, start);
     CHECK_UINT(seen.records[1].duration, 1000);
-    CHECK_UINT(seen.records[1].reference, place);
+    CHECK_UINT(seen.records[1].reference, location);
 }
 
-static void odd_times_and_places_do_no_harm(void)
+static void odd_times_and_locations_do_no_harm(void)
 {
     struct seen seen;
-    uint32_t place = ifg_place_create(NULL);
+    uint32_t location = ifg_location_create(NULL);
 
     fake_recorder_start();
-    ifg_zone_end_at(ifg_place_begin_at(0, 5), 10);             /* no place: nothing */
-    ifg_zone_end_at(ifg_place_begin_at(place, 10), 5);         /* ends before it began: empty */
-    ifg_zone_end_at(ifg_place_begin_at(place, 0), 1ull << 40); /* long */
-    CHECK_UINT(ifg_place_begin(0).depth, 0);
+    ifg_zone_end_at(ifg_location_begin_at(0, 5), 10);        /* no place: nothing */
+    ifg_zone_end_at(ifg_location_begin_at(location, 10), 5); /* ends before it began: empty */
+    ifg_zone_end_at(ifg_location_begin_at(location, 0), 1ull << 40); /* long */
+    CHECK_UINT(ifg_location_begin(0).depth, 0);
     take_all(&seen);
     REQUIRE_UINT(seen.count, 2);
     CHECK_UINT(seen.records[0].duration, 0);
@@ -98,13 +98,13 @@ static void odd_times_and_places_do_no_harm(void)
 
 static void a_zone_written_afterwards_leaves_open_ones_alone(void)
 {
-    uint32_t place = ifg_place_create(NULL);
+    uint32_t location = ifg_location_create(NULL);
     struct seen seen;
     ifg_zone open;
 
     fake_recorder_start();
-    open = ifg_place_begin(place);
-    ifg_zone_end_at(ifg_place_begin_at(place, open.start), open.start + 1);
+    open = ifg_location_begin(location);
+    ifg_zone_end_at(ifg_location_begin_at(location, open.start), open.start + 1);
     CHECK_UINT(client_ring->depth, 1);
     ifg_zone_end_at(open, open.start + 77); /* an ordinary one whose end was read before */
     CHECK_UINT(client_ring->depth, 0);
@@ -117,11 +117,11 @@ static void a_zone_written_afterwards_leaves_open_ones_alone(void)
 static void a_span_of_another_thread_can_be_written(void)
 {
     struct seen seen;
-    uint32_t place = ifg_place_create(NULL);
+    uint32_t location = ifg_location_create(NULL);
 
     fake_recorder_start();
-    ifg_place_async(0, 1, 2, 3);
-    ifg_place_async(place, 9, 100, 200);
+    ifg_location_async(0, 1, 2, 3);
+    ifg_location_async(location, 9, 100, 200);
     take_all(&seen);
     REQUIRE_UINT(seen.count, 2);
     CHECK_UINT(seen.records[0].kind, IFG_WIRE_ASYNC_BEGIN);
@@ -175,7 +175,7 @@ static void instruments_and_files_reach_the_log(void)
     CHECK_STR(ifg_session_directory(), ""); /* nobody launched this test */
 }
 
-TAP_MAIN(TAP_CASE(a_zone_can_be_written_afterwards), TAP_CASE(odd_times_and_places_do_no_harm),
+TAP_MAIN(TAP_CASE(a_zone_can_be_written_afterwards), TAP_CASE(odd_times_and_locations_do_no_harm),
          TAP_CASE(a_zone_written_afterwards_leaves_open_ones_alone),
          TAP_CASE(a_span_of_another_thread_can_be_written), TAP_CASE(flows_are_points_with_an_id),
          TAP_CASE(instruments_and_files_reach_the_log))
