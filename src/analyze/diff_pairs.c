@@ -6,21 +6,21 @@
 
 #define SIDES      2
 #define SINGLE_MAX 256u /* more of them than anybody reads are compared by their names alone */
-#define NETS_MAX   4096u
+#define MODELS_MAX 4096u
 #define SAME_BYTES 1000u
 
 /* Models of one side that the other has no name for, each name once. */
 struct singles {
     const struct timeline *timeline;
     const char **names; /* what its models are called */
-    const struct timeline_net *nets[SINGLE_MAX];
+    const struct timeline_model *models[SINGLE_MAX];
     size_t count;
 };
 
 static bool has_name(const struct timeline *timeline, const char *name)
 {
-    for (size_t i = 0; i < timeline->net_count; i++)
-        if (strcmp(timeline->nets[i].name, name) == 0)
+    for (size_t i = 0; i < timeline->model_count; i++)
+        if (strcmp(timeline->models[i].name, name) == 0)
             return true;
     return false;
 }
@@ -28,7 +28,7 @@ static bool has_name(const struct timeline *timeline, const char *name)
 static bool is_listed(const struct singles *side, const char *name)
 {
     for (size_t i = 0; i < side->count; i++)
-        if (strcmp(side->nets[i]->name, name) == 0)
+        if (strcmp(side->models[i]->name, name) == 0)
             return true;
     return false;
 }
@@ -36,14 +36,14 @@ static bool is_listed(const struct singles *side, const char *name)
 /* False: there are too many. */
 static bool list_singles(struct singles *side, const struct timeline *other)
 {
-    for (size_t i = 0; i < side->timeline->net_count; i++) {
-        const struct timeline_net *net = &side->timeline->nets[i];
+    for (size_t i = 0; i < side->timeline->model_count; i++) {
+        const struct timeline_model *model = &side->timeline->models[i];
 
-        if (has_name(other, net->name) || is_listed(side, net->name))
+        if (has_name(other, model->name) || is_listed(side, model->name))
             continue;
         if (side->count == SINGLE_MAX)
             return false;
-        side->nets[side->count++] = net;
+        side->models[side->count++] = model;
     }
     return true;
 }
@@ -65,7 +65,7 @@ static unsigned shared_parts(const char *a, const char *b)
 }
 
 /* 0: they are not the same model. 1: nothing but the name speaks for it. */
-static unsigned likeness(const struct timeline_net *a, const struct timeline_net *b)
+static unsigned likeness(const struct timeline_model *a, const struct timeline_model *b)
 {
     unsigned score = 1;
 
@@ -79,18 +79,18 @@ static unsigned likeness(const struct timeline_net *a, const struct timeline_net
 }
 
 /* The one that is most like a model; NULL if there is none, or another is as much like it. */
-static const struct timeline_net *most_alike(const struct timeline_net *net,
-                                             const struct singles *others)
+static const struct timeline_model *most_alike(const struct timeline_model *model,
+                                               const struct singles *others)
 {
-    const struct timeline_net *found = NULL;
+    const struct timeline_model *found = NULL;
     unsigned best = 0;
 
     for (size_t i = 0; i < others->count; i++) {
-        unsigned score = likeness(net, others->nets[i]);
+        unsigned score = likeness(model, others->models[i]);
 
         if (score < best || !score)
             continue;
-        found = score > best ? others->nets[i] : NULL;
+        found = score > best ? others->models[i] : NULL;
         best = score;
     }
     return found;
@@ -98,8 +98,8 @@ static const struct timeline_net *most_alike(const struct timeline_net *net,
 
 static void call(const struct singles *side, const char *name, const char *new_name)
 {
-    for (size_t i = 0; i < side->timeline->net_count; i++)
-        if (strcmp(side->timeline->nets[i].name, name) == 0)
+    for (size_t i = 0; i < side->timeline->model_count; i++)
+        if (strcmp(side->timeline->models[i].name, name) == 0)
             side->names[i] = new_name;
 }
 
@@ -110,14 +110,14 @@ void diff_pair_models(const struct timeline *a, const struct timeline *b, const 
                                    { .timeline = b, .names = out_b } };
 
     for (size_t i = 0; i < SIDES; i++)
-        for (size_t net = 0; net < side[i].timeline->net_count; net++)
-            side[i].names[net] = side[i].timeline->nets[net].name;
-    if (a->net_count > NETS_MAX || b->net_count > NETS_MAX || !list_singles(&side[0], b) ||
+        for (size_t model = 0; model < side[i].timeline->model_count; model++)
+            side[i].names[model] = side[i].timeline->models[model].name;
+    if (a->model_count > MODELS_MAX || b->model_count > MODELS_MAX || !list_singles(&side[0], b) ||
         !list_singles(&side[1], a))
         return;
     for (size_t i = 0; i < side[0].count; i++) {
-        const struct timeline_net *one = side[0].nets[i];
-        const struct timeline_net *other = most_alike(one, &side[1]);
+        const struct timeline_model *one = side[0].models[i];
+        const struct timeline_model *other = most_alike(one, &side[1]);
 
         if (!other || most_alike(other, &side[0]) != one)
             continue;

@@ -8,27 +8,27 @@
 
 static const char *names[2][MOST];
 
-static struct timeline_net net(const char *name, const char *path, const char *content)
+static struct timeline_model model(const char *name, const char *path, const char *content)
 {
-    return (struct timeline_net){
+    return (struct timeline_model){
         .name = name, .given_name = "model", .path = path, .content_id = content
     };
 }
 
-static void pair(const struct timeline_net *a, size_t a_count, const struct timeline_net *b,
+static void pair(const struct timeline_model *a, size_t a_count, const struct timeline_model *b,
                  size_t b_count)
 {
-    const struct timeline left = { .nets = a, .net_count = a_count };
-    const struct timeline right = { .nets = b, .net_count = b_count };
+    const struct timeline left = { .models = a, .model_count = a_count };
+    const struct timeline right = { .models = b, .model_count = b_count };
 
     diff_pair_models(&left, &right, names[0], names[1]);
 }
 
 static void by_path(void)
 {
-    struct timeline_net a[] = { net("de/model", "/old/de/model.onnx", ""),
-                                net("en/model", "/old/en/model.onnx", "") };
-    struct timeline_net b[] = { net("model", "/new/en/model.onnx", "") };
+    struct timeline_model a[] = { model("de/model", "/old/de/model.onnx", ""),
+                                  model("en/model", "/old/en/model.onnx", "") };
+    struct timeline_model b[] = { model("model", "/new/en/model.onnx", "") };
 
     pair(a, 2, b, 1);
     CHECK_STR(names[0][0], "de/model");
@@ -41,9 +41,9 @@ static void by_path(void)
 
 static void by_content_before_path(void)
 {
-    struct timeline_net a[] = { net("de/model", "/old/de/model.onnx", "1"),
-                                net("en/model", "/old/en/model.onnx", "2") };
-    struct timeline_net b[] = { net("model", "/new/en/model.onnx", "1") };
+    struct timeline_model a[] = { model("de/model", "/old/de/model.onnx", "1"),
+                                  model("en/model", "/old/en/model.onnx", "2") };
+    struct timeline_model b[] = { model("model", "/new/en/model.onnx", "1") };
 
     pair(a, 2, b, 1);
     CHECK_STR(names[1][0], "de/model");
@@ -51,10 +51,10 @@ static void by_content_before_path(void)
 
 static void the_only_one(void)
 {
-    struct timeline_net a[] = { net("de/model", "/old/de/model.onnx", "1"),
-                                net("en/model", "/old/en/model.onnx", "2") };
-    struct timeline_net b[] = { net("de/model", "/old/de/model.onnx", "1"),
-                                net("fr/model", "/old/fr/model.onnx", "3") };
+    struct timeline_model a[] = { model("de/model", "/old/de/model.onnx", "1"),
+                                  model("en/model", "/old/en/model.onnx", "2") };
+    struct timeline_model b[] = { model("de/model", "/old/de/model.onnx", "1"),
+                                  model("fr/model", "/old/fr/model.onnx", "3") };
 
     pair(a, 2, b, 2);
     CHECK_STR(names[0][0], "de/model");
@@ -64,9 +64,9 @@ static void the_only_one(void)
 
 static void nobody_guesses(void)
 {
-    struct timeline_net a[] = { net("de/model", "/old/de/model.onnx", "1"),
-                                net("en/model", "/old/en/model.onnx", "2") };
-    struct timeline_net b[] = { net("model", "/elsewhere/model.onnx", "3") };
+    struct timeline_model a[] = { model("de/model", "/old/de/model.onnx", "1"),
+                                  model("en/model", "/old/en/model.onnx", "2") };
+    struct timeline_model b[] = { model("model", "/elsewhere/model.onnx", "3") };
 
     pair(a, 2, b, 1);
     CHECK_STR(names[0][0], "de/model");
@@ -77,10 +77,10 @@ static void nobody_guesses(void)
 /* Part of a folder's name is no folder, and one model may have been loaded several times. */
 static void whole_folders_and_several_loads(void)
 {
-    struct timeline_net a[] = { net("golden/model", "/old/golden/model.onnx", ""),
-                                net("en/model", "/old/en/model.onnx", ""),
-                                net("en/model", "/old/en/model.onnx", "") };
-    struct timeline_net b[] = { net("model", "en/model.onnx", "") };
+    struct timeline_model a[] = { model("golden/model", "/old/golden/model.onnx", ""),
+                                  model("en/model", "/old/en/model.onnx", ""),
+                                  model("en/model", "/old/en/model.onnx", "") };
+    struct timeline_model b[] = { model("model", "en/model.onnx", "") };
 
     pair(a, 3, b, 1);
     CHECK_STR(names[0][0], "golden/model");

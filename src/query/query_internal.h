@@ -19,7 +19,7 @@ enum query_get {
     GET_PROCESS, /* the number of the process that the member is the index of */
     GET_THREAD_PROCESS,
     GET_THREAD, /* the same of a thread */
-    GET_PLACE_NAME,
+    GET_LOCATION_NAME,
     GET_NUMBER, /* what `number` says */
     GET_VALUE,  /* what `value` puts out; nothing is NULL */
 };

@@ -379,8 +379,8 @@ static void put_member(struct query *query, const struct query_getter *get, cons
     case GET_THREAD:
         result_uint(out, query_thread(query, *(const uint32_t *)at)->tid);
         break;
-    case GET_PLACE_NAME:
-        result_text(out, query_place_name(query, *(const uint32_t *)at));
+    case GET_LOCATION_NAME:
+        result_text(out, query_location_name(query, *(const uint32_t *)at));
         break;
     default:
         sqlite3_result_int64(out, (sqlite3_int64)member(get, row));

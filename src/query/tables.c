@@ -102,7 +102,7 @@ const struct row_table property_table = {
     ROWS_OF(trace_tables, properties, property_count),
 };
 
-static const struct timeline_model *function_model(const struct query *query, const void *row)
+static const struct timeline_model *model_of_function(const struct query *query, const void *row)
 {
     uint32_t model = ((const struct timeline_function *)row)->model;
 
@@ -111,7 +111,7 @@ static const struct timeline_model *function_model(const struct query *query, co
 
 static void function_process(struct query *query, const void *row, sqlite3_context *out)
 {
-    const struct timeline_model *model = function_model(query, row);
+    const struct timeline_model *model = model_of_function(query, row);
 
     if (model)
         result_uint(out, query_pid(query, model->process));
@@ -119,7 +119,7 @@ static void function_process(struct query *query, const void *row, sqlite3_conte
 
 static void function_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    const struct timeline_model *model = function_model(query, row);
+    const struct timeline_model *model = model_of_function(query, row);
 
     result_text(out, model ? model->name : NULL);
 }
