@@ -131,16 +131,17 @@ static void write_header(const struct report *report, const struct ml_model *mod
                          const struct ml_function *function, struct ifg_bytes *out)
 {
     char title[200];
-    char model[80];
+    char model_name[80];
     char name[80];
     char text[200];
     char clean[200];
     char size[32];
     const char *separator = "";
-    int used = snprintf(title, sizeof title, "%s · %s",
-                        *model->model->name ? cli_clean(model->model->name, model, sizeof model)
-                                            : "(no name)",
-                        cli_clean(function->name, name, sizeof name));
+    int used =
+        snprintf(title, sizeof title, "%s · %s",
+                 *model->model->name ? cli_clean(model->model->name, model_name, sizeof model_name)
+                                     : "(no name)",
+                 cli_clean(function->name, name, sizeof name));
 
     if (report->several_processes && used > 0 && (size_t)used < sizeof title &&
         model->model->process < report->input->timeline->process_count)

@@ -21,13 +21,13 @@
 #include "record/sources/sources.h"
 #include "trace/keys.h"
 
-#define HOLD_NS     (SECOND_NS) /* until a process that nobody defined is defined here */
-#define FLUSH_NS    (SECOND_NS)
-#define OWNERS_MAX  1024u
-#define PLACES_MAX  4096u
-#define HELD_MAX    8192u
-#define STACK_BYTES (1024u * 1024u)
-#define LAST_LOOK_S 5
+#define HOLD_NS       (SECOND_NS) /* until a process that nobody defined is defined here */
+#define FLUSH_NS      (SECOND_NS)
+#define OWNERS_MAX    1024u
+#define LOCATIONS_MAX 4096u
+#define HELD_MAX      8192u
+#define STACK_BYTES   (1024u * 1024u)
+#define LAST_LOOK_S   5
 
 /* ---- whose they are ---- */
 
@@ -81,13 +81,13 @@ static void leave_place(struct owner *owner)
     thread_stream_destroy(owner->thread);
     owner->thread = NULL;
     owner->defined = owner->ours = false;
-    owner->place_count = owner->hint = 0;
+    owner->location_count = owner->hint = 0;
 }
 
 static void drop_owner(struct resource_watch *watch, struct owner *owner)
 {
     leave_place(owner);
-    ifg_free(owner->places);
+    ifg_free(owner->locations);
     ifg_free(owner->held.items);
     *owner = watch->owners[--watch->owner_count];
 }
@@ -133,42 +133,43 @@ static void settle(struct resource_watch *watch, struct owner *owner, bool defin
 }
 
 /* The number of a counter. Looks give the same names in the same order, mostly. */
-static uint32_t place_of(struct resource_watch *watch, struct owner *owner, const char *name)
+static uint32_t location_of(struct resource_watch *watch, struct owner *owner, const char *name)
 {
     size_t at = owner->hint;
 
-    for (size_t i = 0; i < owner->place_count; i++, at++) {
-        if (at >= owner->place_count)
+    for (size_t i = 0; i < owner->location_count; i++, at++) {
+        if (at >= owner->location_count)
             at = 0;
-        if (strcmp(owner->places[at].name, name) == 0) {
+        if (strcmp(owner->locations[at].name, name) == 0) {
             owner->hint = at + 1;
-            return owner->places[at].location;
+            return owner->locations[at].location;
         }
     }
-    if (!IFG_ARRAY_ROOM(owner->places, owner->place_capacity, owner->place_count + 1, PLACES_MAX))
+    if (!IFG_ARRAY_ROOM(owner->locations, owner->location_capacity, owner->location_count + 1,
+                        LOCATIONS_MAX))
         return 0;
-    at = owner->place_count++;
-    snprintf(owner->places[at].name, PROC_NAME_BYTES, "%s", name);
-    owner->places[at].location = sink_location(
+    at = owner->location_count++;
+    snprintf(owner->locations[at].name, PROC_NAME_BYTES, "%s", name);
+    owner->locations[at].location = sink_location(
         &watch->recording->sink, (struct trace_location){ .process = owner->process,
                                                           .kind = TRACE_LOCATION_COUNTER,
-                                                          .name = owner->places[at].name });
-    return owner->places[at].location;
+                                                          .name = owner->locations[at].name });
+    return owner->locations[at].location;
 }
 
 /* The last look comes a little after the end, and counts as the end. */
 static void write_value(struct resource_watch *watch, struct owner *owner,
                         const struct value *value)
 {
-    uint32_t place = owner->thread ? place_of(watch, owner, value->name) : 0;
+    uint32_t location = owner->thread ? location_of(watch, owner, value->name) : 0;
     bool is_monotonic = owner->clock == SINK_CLOCK_MONOTONIC;
     uint64_t until =
         watch->recording->sink.until[is_monotonic ? SINK_CLOCK_MONOTONIC : SINK_CLOCK_COUNTER];
     uint64_t at = is_monotonic ? value->ns : value->ticks;
 
-    if (place)
+    if (location)
         trace_stream_event(owner->thread->stream, TRACE_EVENT_COUNTER,
-                           until && at > until ? until : at, place, &value->value,
+                           until && at > until ? until : at, location, &value->value,
                            sizeof value->value);
 }
 

@@ -42,8 +42,8 @@ struct owner {
     uint32_t clock;    /* of that process */
     uint64_t first_ns; /* of its values */
     struct thread_stream *thread;
-    struct counter *places;
-    size_t place_count, place_capacity, hint;
+    struct counter *locations;
+    size_t location_count, location_capacity, hint;
     struct values held; /* until it is defined */
     char program[512];  /* when it was first seen */
 };
