@@ -8,7 +8,7 @@
 
 /* Adds the finished ones, slices first; of very many only those that stand out. `out` was
  * initialized by the caller. */
-enum ifg_status runs_of_model(const struct server_trace *trace, uint32_t net,
+enum ifg_status runs_of_model(const struct server_trace *trace, uint32_t model,
                               struct lod_items *out) IFG_MUST_CHECK;
 
 #endif

@@ -200,7 +200,8 @@ static void runs_are_exact(void)
     ml_trace_event(&trace, 0, model, TRACE_CATEGORY_INFERENCE, odd_ns);
     REQUIRE(ml_trace_load(&trace));
     served.timeline = trace.timeline;
-    while (trace.timeline->places[trace.timeline->place[id]].category != TRACE_CATEGORY_INFERENCE)
+    while (trace.timeline->locations[trace.timeline->location[id]].category !=
+           TRACE_CATEGORY_INFERENCE)
         id++;
     served.ml.ids = &id;
     served.ml.count = 1;
