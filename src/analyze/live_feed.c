@@ -214,21 +214,21 @@ _Static_assert(LIVE_PREPARE_EP + 1 == (int)TRACE_CATEGORY_PREPARE_EP &&
 static const struct cached_location *location_of(struct live_feed *feed, uint32_t process,
                                                  uint32_t id)
 {
-    struct cached_location *location =
+    struct cached_location *cached =
         &feed->own->locations[(id * 2654435761u ^ process * 40503u) % LOCATIONS_CACHED];
     const struct trace_location *location;
 
-    if (location->known && location->process == process && location->id == id)
-        return location;
+    if (cached->known && cached->process == process && cached->id == id)
+        return cached;
     location = trace_find_location(trace_follow_tables(feed->own->follow), process, id);
-    *location = (struct cached_location){ .process = process, .id = id, .known = true };
+    *cached = (struct cached_location){ .process = process, .id = id, .known = true };
     if (location && location->kind == TRACE_LOCATION_ML &&
         location->category != TRACE_CATEGORY_NONE) {
-        location->counts = true;
-        location->category = (enum live_category)(location->category - TRACE_CATEGORY_PREPARE_EP);
-        location->model = model_of(feed, process, location->model);
+        cached->counts = true;
+        cached->category = (enum live_category)(location->category - TRACE_CATEGORY_PREPARE_EP);
+        cached->model = model_of(feed, process, location->model);
     }
-    return location;
+    return cached;
 }
 
 /* ---- zones ---- */
@@ -286,17 +286,16 @@ static void take_open(struct live_feed *feed, const struct trace_news *news, uin
     size_t count = 0;
 
     for (size_t i = 0; i < zones->open_count && count < LIVE_OPEN_MOST; i++) {
-        const struct cached_location *location =
-            location_of(feed, process, zones->open_locations[i]);
+        const struct cached_location *cached = location_of(feed, process, zones->open_locations[i]);
         const struct trace_location *location;
 
-        if (!location->counts)
+        if (!cached->counts)
             continue;
         location = trace_find_location(tables, process, zones->open_locations[i]);
         open[count] = (struct live_open){
             .thread = news->thread,
-            .category = location->category,
-            .model = location->model,
+            .category = cached->category,
+            .model = cached->model,
             .start_ns = trace_follow_ns(feed->own->follow, news->thread, zones->open_starts[i]),
         };
         snprintf(open[count].inside, sizeof open[count].inside, "%.95s",
@@ -341,17 +340,17 @@ static enum ifg_status take_zones(struct live_feed *feed, const struct trace_new
     if (!feed->live->first_ns)
         find_first(feed, news, process);
     for (size_t i = 0; i < zones->count; i++) {
-        const struct cached_location *location = location_of(feed, process, zones->locations[i]);
+        const struct cached_location *cached = location_of(feed, process, zones->locations[i]);
         struct live_event event;
 
-        if (!location->counts)
+        if (!cached->counts)
             continue;
         event = (struct live_event){
             .start_ns = trace_follow_ns(feed->own->follow, news->thread, zones->starts[i]),
             .end_ns = trace_follow_ns(feed->own->follow, news->thread,
                                       zones->starts[i] + zones->durations[i]),
-            .category = location->category,
-            .model = location->model,
+            .category = cached->category,
+            .model = cached->model,
             .thread = news->thread,
             .zone = zones->first_zone + i,
         };
@@ -394,7 +393,7 @@ static void find_first_async(struct live_feed *feed, const struct trace_news *ne
 /* False: no memory. */
 static bool take_async(struct live_feed *feed, const struct live_span_end *end, bool is_begin)
 {
-    const struct cached_location *location = location_of(feed, end->process, end->location);
+    const struct cached_location *cached = location_of(feed, end->process, end->location);
     struct live_spans *spans = &feed->own->spans;
     struct live_span_end other;
     bool complete =
@@ -407,8 +406,8 @@ static bool take_async(struct live_feed *feed, const struct live_span_end *end, 
     return live_add(feed->live, &(struct live_event){
                                     .start_ns = begin->ns,
                                     .end_ns = is_begin ? other.ns : end->ns,
-                                    .category = location->category,
-                                    .model = location->model,
+                                    .category = cached->category,
+                                    .model = cached->model,
                                     .thread = begin->thread,
                                     .zone = LIVE_NO_ZONE,
                                 });
@@ -453,15 +452,15 @@ static void show_open_asyncs(struct live_feed *feed)
     feed->own->spans.changed = false;
     for (size_t i = 0; i < count; i++) {
         const struct live_span_end *begin = &begun->ends[i];
-        const struct cached_location *location = location_of(feed, begin->process, begin->location);
+        const struct cached_location *cached = location_of(feed, begin->process, begin->location);
         const struct trace_location *location =
             trace_find_location(tables, begin->process, begin->location);
 
         know_thread(feed, begin->thread);
         open[i] = (struct live_open){
             .thread = begin->thread,
-            .category = location->category,
-            .model = location->model,
+            .category = cached->category,
+            .model = cached->model,
             .start_ns = begin->ns,
             .async = true,
         };
