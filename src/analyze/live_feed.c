@@ -10,6 +10,7 @@
 #include "analyze/live_spans.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/ticks.h"
 #include "trace/follow.h"
 #include "trace/keys.h"
 
@@ -41,14 +42,6 @@ struct live_feed_own {
     uint64_t looked_ns;
 };
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
 const char *live_state_name(enum live_state state)
 {
     static const char *const names[] = { "waiting", "live", "silent", "ended" };
@@ -74,7 +67,7 @@ enum ifg_status live_feed_open(const char *path, struct live_feed **out_feed, st
         live_feed_close(feed);
         return status;
     }
-    feed->own->grown_ns = monotonic_ns();
+    feed->own->grown_ns = ifg_monotonic_ns();
     *out_feed = feed;
     return IFG_OK;
 }
@@ -119,7 +112,7 @@ static enum ifg_status restart(struct live_feed *feed, struct ifg_error *err)
     memset(&feed->own->spans, 0, sizeof feed->own->spans);
     for (size_t i = 0; i < feed->own->dropped_count; i++)
         feed->own->dropped[i] = 0;
-    feed->own->grown_ns = monotonic_ns();
+    feed->own->grown_ns = ifg_monotonic_ns();
     return IFG_OK;
 }
 
@@ -594,7 +587,7 @@ static void finish(struct live_feed *feed)
 enum ifg_status live_feed_step(struct live_feed *feed, bool *out_more, struct ifg_error *err)
 {
     struct trace_follow *follow = feed->own->follow;
-    uint64_t now_ns = monotonic_ns();
+    uint64_t now_ns = ifg_monotonic_ns();
     enum ifg_status status = IFG_OK;
     struct trace_news news;
     int blocks;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "bench/measure/rate_search.h"
 #include "cli/cli.h"
 
@@ -439,10 +440,7 @@ void bench_clear_progress(struct bench_arguments *arguments)
 
 static double now_s(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return 1e-9 * (double)ifg_monotonic_ns();
 }
 
 void bench_show_progress(const struct bench_progress *progress, void *user)

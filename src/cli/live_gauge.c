@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "cli/cli.h"
 #include "cli/text.h"
 
@@ -34,14 +35,6 @@ struct live_gauge {
     pthread_t thread;
     atomic_bool stopping;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void put(int fd, const void *data, size_t size)
 {
@@ -194,15 +187,15 @@ static void look(struct live_gauge *gauge)
 static void *gauge_thread(void *arg)
 {
     struct live_gauge *gauge = arg;
-    uint64_t next_ns = now_ns() + DRAW_NS / 4;
+    uint64_t next_ns = ifg_monotonic_ns() + DRAW_NS / 4;
 
     while (!atomic_load(&gauge->stopping)) {
         look(gauge);
-        if (now_ns() >= next_ns) {
+        if (ifg_monotonic_ns() >= next_ns) {
             draw(gauge, false);
             next_ns += DRAW_NS;
-            if (next_ns < now_ns())
-                next_ns = now_ns() + DRAW_NS;
+            if (next_ns < ifg_monotonic_ns())
+                next_ns = ifg_monotonic_ns() + DRAW_NS;
         }
         wait_for_key(gauge);
     }

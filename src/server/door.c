@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "server/door_peer.h"
 
 #define VISITORS_MOST    (DOOR_WAITING_MOST + DOOR_INSIDE_MOST)
@@ -64,10 +65,7 @@ struct door {
 
 static uint64_t now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return ifg_monotonic_ns() / 1000000;
 }
 
 /* ---- the list; all with the lock held ---- */

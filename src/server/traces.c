@@ -13,19 +13,12 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/ticks.h"
 #include "trace/keys.h"
 #include "trace/reader.h"
 
 /* Loading decodes about so many bytes of a file in a second; for the progress, until it is over. */
 #define BYTES_PER_SECOND 40e6
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- the list ---- */
 
@@ -184,7 +177,7 @@ enum trace_state trace_use(struct server_trace *trace)
     pthread_mutex_lock(&trace->lock);
     state = atomic_load(&trace->state);
     if (state == TRACE_IDLE) {
-        atomic_store(&trace->begun_ns, now_ns());
+        atomic_store(&trace->begun_ns, ifg_monotonic_ns());
         state = TRACE_LOADING;
         atomic_store(&trace->state, state);
         if (pthread_create(&trace->thread, NULL, load_thread, trace) == 0) {
@@ -213,7 +206,7 @@ double trace_progress(struct server_trace *trace)
     default:
         break;
     }
-    seconds = (double)(now_ns() - atomic_load(&trace->begun_ns)) / 1e9;
+    seconds = (double)(ifg_monotonic_ns() - atomic_load(&trace->begun_ns)) / 1e9;
     expected = (double)trace->bytes / BYTES_PER_SECOND + 0.1;
     return 1 - exp(-2 * seconds / expected); /* slower and slower, never there before it is */
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/convert.h"
+#include "base/ticks.h"
 #include "bench/compare/compare_internal.h"
 
 #define WARNINGS_MAX 64u
@@ -60,10 +61,7 @@ void compare_make_plan(const struct compare_options *options, bool turns,
 
 double compare_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return 1e-9 * (double)ifg_monotonic_ns();
 }
 
 bool compare_set(char **text, const char *value)

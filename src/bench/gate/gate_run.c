@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "bench/gate/gate_internal.h"
 
 #define THRESHOLD_IN_TURNS 0.02
@@ -123,10 +124,7 @@ static bool is_open(const struct gate_work *run, bool in_turns)
 
 static double now_s(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return 1e-9 * (double)ifg_monotonic_ns();
 }
 
 /* By how much the next measurement should be larger than the first, so that what is unsure now is

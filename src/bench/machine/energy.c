@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/small_file.h"
 #include "base/sudo.h"
+#include "base/ticks.h"
 #include "bench/machine/trust_internal.h"
 
 #define MISSING  UINT64_MAX
@@ -229,15 +230,13 @@ struct energy *energy_open(const struct trust_roots *roots, const char **out_rea
 
 void energy_read(struct energy *energy, double *out_cpu_j, double *out_gpu_j)
 {
-    struct timespec now;
     uint64_t now_ns;
     double elapsed_s;
 
     *out_cpu_j = *out_gpu_j = (double)NAN;
     if (!energy)
         return;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    now_ns = ifg_monotonic_ns();
     elapsed_s = energy->started ? (double)(now_ns - energy->last_ns) / 1e9 : 0;
     energy->last_ns = now_ns;
     *out_cpu_j = read_packages(energy);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/small_file.h"
+#include "base/ticks.h"
 #include "bench/machine/trust_internal.h"
 
 #define MISSING     IFG_NO_NUMBER
@@ -26,14 +27,6 @@ static void add(uint64_t *sum, uint64_t more)
 {
     if (*sum == MISSING || more == MISSING || __builtin_add_overflow(*sum, more, sum))
         *sum = MISSING;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- the machine ---- */
@@ -368,7 +361,7 @@ static void read_cgroup(const struct trust_roots *roots, pid_t pid, struct trust
 void trust_read(const struct trust_roots *roots, pid_t pid, struct trust_reading *out_reading)
 {
     memset(out_reading, 0xff, sizeof *out_reading); /* all of it MISSING */
-    out_reading->at_ns = now_ns();
+    out_reading->at_ns = ifg_monotonic_ns();
     read_ticks(roots, out_reading);
     read_pressure(roots, out_reading);
     read_thermal(roots, out_reading);

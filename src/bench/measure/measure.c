@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/quantile.h"
+#include "base/ticks.h"
 #include "bench/measure/measure_internal.h"
 
 #define LIVE_SAMPLES_MAX 1000000u /* of one second */
@@ -38,10 +39,7 @@ uint32_t bench_workers(const struct bench_options *options, const struct host_fa
 
 uint64_t measure_now_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return ifg_monotonic_ns();
 }
 
 bool measure_stopped(const struct bench_options *options)
