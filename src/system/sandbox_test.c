@@ -96,7 +96,8 @@ static int reaches_out(void)
         return 6;
     if (setsid() >= 0 || setpgid(0, 0) == 0)
         return 7;
-    if (setuid(getuid()) == 0 || syscall(SYS_setgroups, 0, NULL) == 0)
+    /* Not setuid(), which aborts where a thread, as that of ThreadSanitizer, is not inside. */
+    if (syscall(SYS_setuid, getuid()) == 0 || syscall(SYS_setgroups, 0, NULL) == 0)
         return 8;
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,17 +21,6 @@
 #include "collect/ort_helper/report.h"
 #include "collect/ort_helper/run_as.h"
 #include "tap.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define HAS_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HAS_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef HAS_THREAD_SANITIZER
-#define HAS_THREAD_SANITIZER 0
-#endif
 
 #define SOMEBODY 61234
 
@@ -391,7 +381,8 @@ static int has_no_rights(void *user)
         return 4;
     if (fcntl(20, F_GETFD) >= 0 || getsid(0) != getpid())
         return 5;
-    return setuid(0) == 0 ? 6 : 0;
+    /* Not setuid(), which aborts where another thread, as that of ThreadSanitizer, may do it. */
+    return syscall(SYS_setuid, 0) == 0 ? 6 : 0;
 }
 
 static void foreign_code_has_the_rights_of_its_user(void)
@@ -411,8 +402,6 @@ static void foreign_code_has_the_rights_of_its_user(void)
 
     if (getuid() != 0)
         SKIP("only root can become another user");
-    if (HAS_THREAD_SANITIZER)
-        SKIP("ThreadSanitizer itself makes calls that the sandbox forbids");
     ifg_bytes_init(&words, 1000);
     CHECK_INT(dup2(1, 20), 20);
     CHECK_INT(child_collect(&child, &words, &err), IFG_OK);
