@@ -24,9 +24,9 @@ static bool is_whole_name(const char *name, const char *text)
 static bool has_address(const struct timeline_profile *profile, const struct hot_row *row,
                         uint64_t address)
 {
-    const struct timeline_routine *routine = &profile->routines[row->routine];
+    const struct timeline_function *function = &profile->functions[row->function];
 
-    return routine->size ? address - routine->start < routine->size : false;
+    return function->size ? address - function->start < function->size : false;
 }
 
 static size_t take_rows(const struct hot *hot, const struct timeline_profile *profile,
@@ -59,14 +59,14 @@ static bool are_versions(const struct hot *hot, const struct timeline_profile *p
                          const size_t *rows, size_t count)
 {
     const struct hot_row *first = &hot->rows[rows[0]];
-    uint32_t module = profile->routines[first->routine].module;
+    uint32_t module = profile->functions[first->function].module;
 
     if (!module || profile->trace->modules[module - 1].kind != TRACE_MODULE_RUNTIME)
         return false;
     for (size_t i = 1; i < count; i++) {
         const struct hot_row *row = &hot->rows[rows[i]];
 
-        if (profile->routines[row->routine].module != module ||
+        if (profile->functions[row->function].module != module ||
             strcmp(plain_name(row->name), plain_name(first->name)) != 0)
             return false;
     }
@@ -177,13 +177,13 @@ static bool take_lines(struct annotation *annotation, const struct timeline_prof
     struct annotated_line *lines;
 
     for (size_t f = 1; f <= profile->trace->frame_count; f++)
-        if (profile->routine_of[f] == annotation->routine && hot->frame_total[f])
+        if (profile->function_of[f] == annotation->function && hot->frame_total[f])
             most += profile->first_symbol[f + 1] - profile->first_symbol[f];
     annotation->lines = lines = ifg_alloc(most, sizeof *lines);
     if (!lines)
         return false;
     for (size_t f = 1; f <= profile->trace->frame_count; f++)
-        if (profile->routine_of[f] == annotation->routine && hot->frame_total[f])
+        if (profile->function_of[f] == annotation->function && hot->frame_total[f])
             count += lines_of(profile, hot, (uint32_t)f, lines + count);
     if (count)
         qsort(lines, count, sizeof *lines, compare_lines);
@@ -246,7 +246,7 @@ static void count_instructions(struct annotation *annotation,
     for (size_t f = 1; f <= profile->trace->frame_count; f++) {
         struct annotated_instruction *found;
 
-        if (profile->routine_of[f] != annotation->routine || !hot->frame_total[f])
+        if (profile->function_of[f] != annotation->function || !hot->frame_total[f])
             continue;
         found = instruction_at(annotation, profile->trace->frames[f - 1].address);
         if (!found)
@@ -297,7 +297,7 @@ static size_t piece_from(const struct trace_profile *trace, uint32_t module, uin
 static const uint8_t *code_at(const struct annotation *annotation,
                               const struct timeline_profile *profile, uint64_t at, size_t *out_size)
 {
-    uint32_t module = profile->routines[annotation->routine].module;
+    uint32_t module = profile->functions[annotation->function].module;
     size_t i = piece_from(profile->trace, module, annotation->start);
     const struct trace_code *own = i < profile->trace->code_count ? &profile->trace->code[i] : NULL;
 
@@ -312,7 +312,7 @@ static const uint8_t *code_at(const struct annotation *annotation,
 static uint64_t code_behind(const struct annotation *annotation,
                             const struct timeline_profile *profile, uint64_t at)
 {
-    uint32_t module = profile->routines[annotation->routine].module;
+    uint32_t module = profile->functions[annotation->function].module;
     uint64_t end = annotation->start + annotation->size;
     size_t i = piece_from(profile->trace, module, at);
 
@@ -365,7 +365,7 @@ enum ifg_status annotation_create(const struct timeline *timeline, const struct 
 {
     const struct hot_row *from = &hot->rows[row];
     const struct timeline_profile *profile;
-    const struct timeline_routine *routine;
+    const struct timeline_function *function;
     struct annotation *annotation;
     enum ifg_status status = timeline_profile_get(timeline, &profile, err);
 
@@ -374,14 +374,14 @@ enum ifg_status annotation_create(const struct timeline *timeline, const struct 
         return status;
     annotation = ifg_alloc(1, sizeof *annotation);
     if (annotation) {
-        routine = &profile->routines[from->routine];
-        annotation->routine = from->routine;
+        function = &profile->functions[from->function];
+        annotation->function = from->function;
         annotation->name = from->name;
         annotation->module = from->module;
-        annotation->from = routine->module ? &profile->trace->modules[routine->module - 1] : NULL;
+        annotation->from = function->module ? &profile->trace->modules[function->module - 1] : NULL;
         annotation->guessed = from->guessed;
-        annotation->start = routine->start;
-        annotation->size = routine->size;
+        annotation->start = function->start;
+        annotation->size = function->size;
         annotation->self = from->self;
         annotation->total = from->total;
         annotation->samples = hot->samples;

@@ -28,7 +28,7 @@ struct annotated_line {
 };
 
 struct annotation {
-    uint32_t routine;
+    uint32_t function;
     const char *name;
     const char *module;
     const struct trace_module *from; /* NULL: unknown memory */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/diff_pairs.h"
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 #include "analyze/perturbed.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
@@ -299,7 +299,7 @@ static double resample(const double *blocks, uint32_t count, uint64_t *random)
     double drawn[DIFF_BLOCKS];
 
     for (uint32_t i = 0; i < count; i += run) {
-        uint32_t from = (uint32_t)(samples_random(random) % count);
+        uint32_t from = (uint32_t)(statistics_random(random) % count);
 
         for (uint32_t j = 0; j < run && i + j < count; j++)
             drawn[i + j] = blocks[(from + j) % count];
@@ -332,7 +332,7 @@ static void compare_row(const struct comparing *comparing, size_t index)
     for (size_t i = 0; i < DIFF_RESAMPLES; i++)
         spread += (values[i] - mean) * (values[i] - mean);
     spread = sqrt(spread / (DIFF_RESAMPLES - 1));
-    samples_sort(values, DIFF_RESAMPLES);
+    statistics_sort(values, DIFF_RESAMPLES);
     row->compared = true;
     row->change = expm1(change);
     row->low = expm1(ifg_quantile_sorted(values, DIFF_RESAMPLES, 0.025, IFG_QUANTILE_LINEAR));
@@ -362,7 +362,7 @@ static enum ifg_status mark_significant(struct comparing *comparing)
         p[i] = diff->rows[i].compared ? diff->rows[i].p : NAN;
         diff->compared += diff->rows[i].compared;
     }
-    status = samples_survivors(p, diff->row_count, DIFF_FALSE_ALARMS, survives, comparing->err);
+    status = statistics_survivors(p, diff->row_count, DIFF_FALSE_ALARMS, survives, comparing->err);
     for (size_t i = 0; i < diff->row_count && !status; i++)
         diff->rows[i].significant = survives[i];
 out:
@@ -453,7 +453,7 @@ static enum ifg_status judge_all(struct comparing *comparing)
             changes[count++] = row->change;
     }
     if (!status && count) {
-        samples_sort(changes, count);
+        statistics_sort(changes, count);
         diff->common_change = ifg_quantile_sorted(changes, count, 0.5, IFG_QUANTILE_LINEAR);
     }
     ifg_free(changes);

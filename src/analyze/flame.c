@@ -24,7 +24,7 @@ struct counts {
 /* Functions by the way to them. Number 0 is above the roots. */
 struct way {
     uint32_t parent;
-    uint32_t routine;
+    uint32_t function;
     uint32_t own, all, certain, first;
     uint32_t child, end; /* its children that are seen: positions in order */
     bool seen;
@@ -125,18 +125,18 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-static uint32_t find_way(struct ways *ways, uint32_t parent, uint32_t routine)
+static uint32_t find_way(struct ways *ways, uint32_t parent, uint32_t function)
 {
-    size_t at = mix((uint64_t)parent << 32 | routine) & ways->mask;
+    size_t at = mix((uint64_t)parent << 32 | function) & ways->mask;
 
     for (; ways->slots[at]; at = (at + 1) & ways->mask) {
         const struct way *way = &ways->items[ways->slots[at] - 1];
 
-        if (way->parent == parent && way->routine == routine)
+        if (way->parent == parent && way->function == function)
             return ways->slots[at] - 1;
     }
     ways->items[ways->count] =
-        (struct way){ .parent = parent, .routine = routine, .first = UINT32_MAX };
+        (struct way){ .parent = parent, .function = function, .first = UINT32_MAX };
     ways->slots[at] = (uint32_t)++ways->count;
     return (uint32_t)ways->count - 1;
 }
@@ -160,11 +160,11 @@ static void find_ways(struct ways *ways, const struct counts *counts,
         if (!counts->all[i])
             continue;
         way_of[i] =
-            find_way(ways, way_of[nodes[i - 1].parent], profile->routine_of[nodes[i - 1].frame]);
+            find_way(ways, way_of[nodes[i - 1].parent], profile->function_of[nodes[i - 1].frame]);
         add_to_way(&ways->items[way_of[i]], counts, i);
     }
     if (counts->own[0])
-        add_to_way(&ways->items[find_way(ways, 0, profile->routine_of[0])], counts, 0);
+        add_to_way(&ways->items[find_way(ways, 0, profile->function_of[0])], counts, 0);
 }
 
 /* ---- what is seen ---- */
@@ -188,7 +188,7 @@ static int in_order(const void *a, const void *b, void *user)
         return left->parent < right->parent ? -1 : 1;
     if (left->all != right->all)
         return left->all > right->all ? -1 : 1;
-    return left->routine < right->routine ? -1 : left->routine > right->routine;
+    return left->function < right->function ? -1 : left->function > right->function;
 }
 
 static int in_time(const void *a, const void *b, void *user)
@@ -252,7 +252,7 @@ static void sort_ways(struct ways *ways, bool by_time)
 static void add_folded(struct flame *flame, const struct ways *ways, uint32_t of, uint32_t parent)
 {
     const struct way *way = &ways->items[of];
-    struct flame_node node = { .parent = parent, .routine = FLAME_NONE };
+    struct flame_node node = { .parent = parent, .function = FLAME_NONE };
     uint32_t below = of ? way->all - way->own : (uint32_t)flame->samples;
 
     for (size_t i = way->child; i < way->end; i++)
@@ -281,7 +281,7 @@ static void write_nodes(struct flame *flame, const struct ways *ways, struct ste
             index_of[step.way] = (uint32_t)flame->node_count;
             flame->nodes[flame->node_count++] = (struct flame_node){
                 .parent = index_of[way->parent],
-                .routine = way->routine,
+                .function = way->function,
                 .value = way->all,
                 .self = way->own,
                 .inferred = way->all - way->certain,

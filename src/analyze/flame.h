@@ -25,7 +25,7 @@ struct flame_options {
 
 struct flame_node {
     uint32_t parent;   /* index, before its own, or FLAME_NONE */
-    uint32_t routine;  /* FLAME_NONE: several that were folded */
+    uint32_t function; /* FLAME_NONE: several that were folded */
     uint32_t value;    /* samples in it and what it called */
     uint32_t self;     /* of these, in itself; of folded ones all */
     uint32_t inferred; /* of value: the way from the innermost frame to it is not certain */

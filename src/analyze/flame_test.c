@@ -31,10 +31,10 @@ static const char *name_of(const struct timeline_profile *profile, const struct 
                            size_t i)
 {
     static char text[256];
-    uint32_t routine = flame->nodes[i].routine;
+    uint32_t function = flame->nodes[i].function;
 
-    return routine == FLAME_NONE ? "..."
-                                 : timeline_routine_name(profile, routine, text, sizeof text);
+    return function == FLAME_NONE ? "..."
+                                  : timeline_function_name(profile, function, text, sizeof text);
 }
 
 /* What holds whatever was folded: nothing is lost, nothing is counted twice, a node follows its

@@ -144,10 +144,10 @@ bool heap_is_allocator(const char *function, const char *module)
 
 static bool is_allocator(const struct timeline_profile *profile, uint32_t node)
 {
-    uint32_t routine = profile->routine_of[profile->trace->nodes[node - 1].frame];
+    uint32_t function = profile->function_of[profile->trace->nodes[node - 1].frame];
 
-    return heap_is_allocator(profile->routines[routine].name,
-                             timeline_module_name(profile, profile->routines[routine].module));
+    return heap_is_allocator(profile->functions[function].name,
+                             timeline_module_name(profile, profile->functions[function].module));
 }
 
 /* The node of the innermost frame that is no allocator; the innermost of all if there is none. */
@@ -167,12 +167,12 @@ static uint32_t site_of(struct building *building, uint32_t node)
 }
 
 size_t heap_stack(const struct timeline_profile *profile, uint32_t node,
-                  uint32_t out_routines[HEAP_FRAMES])
+                  uint32_t out_functions[HEAP_FRAMES])
 {
     size_t count = 0;
 
     while (node && node <= profile->trace->node_count && count < HEAP_FRAMES) {
-        out_routines[count++] = profile->routine_of[profile->trace->nodes[node - 1].frame];
+        out_functions[count++] = profile->function_of[profile->trace->nodes[node - 1].frame];
         node = profile->trace->nodes[node - 1].parent;
     }
     return count;
@@ -187,16 +187,16 @@ static const char *name_above(const struct timeline_profile *profile, uint32_t n
 
     if (!node)
         return found;
-    module = profile->routines[profile->routine_of[profile->trace->nodes[node - 1].frame]].module;
+    module = profile->functions[profile->function_of[profile->trace->nodes[node - 1].frame]].module;
     for (unsigned i = 0; i < WALK_MAX && node; i++) {
-        const struct timeline_routine *routine =
-            &profile->routines[profile->routine_of[profile->trace->nodes[node - 1].frame]];
+        const struct timeline_function *function =
+            &profile->functions[profile->function_of[profile->trace->nodes[node - 1].frame]];
 
-        if (*routine->name && !heap_is_allocator(routine->name, "")) {
-            if (routine->module == module)
-                return routine->name;
+        if (*function->name && !heap_is_allocator(function->name, "")) {
+            if (function->module == module)
+                return function->name;
             if (!*found)
-                found = routine->name;
+                found = function->name;
         }
         node = profile->trace->nodes[node - 1].parent;
     }
@@ -264,8 +264,8 @@ static int by_peak(const void *a, const void *b)
         return left->peak.bytes > right->peak.bytes ? -1 : 1;
     if (left->all.bytes > right->all.bytes || left->all.bytes < right->all.bytes)
         return left->all.bytes > right->all.bytes ? -1 : 1;
-    return left->routine != right->routine ? (left->routine < right->routine ? -1 : 1)
-                                           : strcmp(left->name, right->name);
+    return left->function != right->function ? (left->function < right->function ? -1 : 1)
+                                             : strcmp(left->name, right->name);
 }
 
 /* Entries of one key become a row; where most of its bytes were taken is that of the largest stack.
@@ -317,10 +317,10 @@ static struct entry entry_for(struct building *building, enum table table,
     case TABLE_FUNCTIONS:
         site = site_of(building, item->stack);
         entry.row.stack = site;
-        entry.row.routine =
+        entry.row.function =
             building->profile
-                ->routine_of[site ? building->profile->trace->nodes[site - 1].frame : 0];
-        entry.key = entry.row.routine;
+                ->function_of[site ? building->profile->trace->nodes[site - 1].frame : 0];
+        entry.key = entry.row.function;
         break;
     case TABLE_MODELS:
         if (ml && ml->model < timeline->model_count) {
@@ -395,10 +395,10 @@ static bool name_functions(struct building *building)
         struct heap_row *row = &functions->rows[i];
         char text[256];
 
-        row->name = ifg_strdup(timeline_routine_name(profile, row->routine, text, sizeof text));
-        row->module = timeline_module_name(profile, profile->routines[row->routine].module);
-        row->guessed = profile->routines[row->routine].guessed;
-        if (!*profile->routines[row->routine].name)
+        row->name = ifg_strdup(timeline_function_name(profile, row->function, text, sizeof text));
+        row->module = timeline_module_name(profile, profile->functions[row->function].module);
+        row->guessed = profile->functions[row->function].guessed;
+        if (!*profile->functions[row->function].name)
             row->under = name_above(profile, row->stack);
         if (!row->name)
             return false;

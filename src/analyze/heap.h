@@ -31,7 +31,7 @@ struct heap_row {
     const char *under; /* functions without a name: the nearest caller that has one; "" */
     uint32_t model;    /* models: index; operators: of the first one seen; TIMELINE_NONE */
     enum trace_category category;
-    uint32_t routine;     /* functions: index into the profile's routines */
+    uint32_t function;    /* functions: index into the profile's functions */
     uint32_t tid;         /* threads */
     struct heap_sum peak; /* there when the heap was largest */
     struct heap_sum all;  /* ever */
@@ -76,7 +76,7 @@ double heap_error(const struct heap_sum *sum);
 
 /* Functions from that node outwards; returns how many, at most HEAP_FRAMES. */
 size_t heap_stack(const struct timeline_profile *profile, uint32_t node,
-                  uint32_t out_routines[HEAP_FRAMES]);
+                  uint32_t out_functions[HEAP_FRAMES]);
 
 /* Whether a function only hands out memory for others. */
 bool heap_is_allocator(const char *function, const char *module);

@@ -73,7 +73,7 @@ static void holders(void)
     struct rules_test test;
     const struct heap_use *heap;
     const struct heap_row *row;
-    uint32_t routines[HEAP_FRAMES];
+    uint32_t functions[HEAP_FRAMES];
     const struct trace_allocation items[] = {
         take(500, MAIN, 0x1000, 1, NODE_RUN),
         take(2000, MAIN, 0x2000, 8, NODE_RUN),
@@ -105,8 +105,8 @@ static void holders(void)
     CHECK_UINT(row->all.count, 3);
     /* picked with a chance of one half each: the variance is w * w / 2 */
     CHECK(fabs(heap_error(&row->peak) - sqrt((1 + 64) / 2.0) * MB) < 10);
-    REQUIRE_UINT(heap_stack(test.input->profile, row->stack, routines), 2);
-    CHECK_STR(test.input->profile->routines[routines[1]].name, "main");
+    REQUIRE_UINT(heap_stack(test.input->profile, row->stack, functions), 2);
+    CHECK_STR(test.input->profile->functions[functions[1]].name, "main");
     CHECK(find(&heap->functions, "spin") != NULL && find(&heap->functions, "do_page") != NULL);
 
     REQUIRE_UINT(heap->models.count, 2); /* inferences, and between them */

@@ -26,14 +26,14 @@ struct hot_memory {
 
 struct tree {
     const struct timeline_profile *profile;
-    uint32_t *own;      /* samples that end at a node; by number */
-    uint32_t *all;      /* and below it */
-    uint32_t *certain;  /* of these, those for which the way up to the node is certain */
-    uint32_t *child;    /* first one; 0: the roots */
-    uint32_t *sibling;  /* next one */
-    uint32_t *routines; /* how often each is around the node of the walk */
-    uint32_t *frames;   /* same */
-    bool *doubtful;     /* a way to the root that is not certain */
+    uint32_t *own;       /* samples that end at a node; by number */
+    uint32_t *all;       /* and below it */
+    uint32_t *certain;   /* of these, those for which the way up to the node is certain */
+    uint32_t *child;     /* first one; 0: the roots */
+    uint32_t *sibling;   /* next one */
+    uint32_t *functions; /* how often each is around the node of the walk */
+    uint32_t *frames;    /* same */
+    bool *doubtful;      /* a way to the root that is not certain */
 };
 
 /* What is known of each function of the program; by its index. */
@@ -60,12 +60,12 @@ static bool tree_init(struct tree *tree, const struct timeline_profile *profile)
         .certain = ifg_alloc(nodes, sizeof(uint32_t)),
         .child = ifg_alloc(nodes, sizeof(uint32_t)),
         .sibling = ifg_alloc(nodes, sizeof(uint32_t)),
-        .routines = ifg_alloc(profile->routine_count + 1, sizeof(uint32_t)),
+        .functions = ifg_alloc(profile->function_count + 1, sizeof(uint32_t)),
         .frames = ifg_alloc(profile->trace->frame_count + 1, sizeof(uint32_t)),
         .doubtful = ifg_alloc(nodes, sizeof(bool)),
     };
     if (!tree->own || !tree->all || !tree->certain || !tree->child || !tree->sibling ||
-        !tree->routines || !tree->frames || !tree->doubtful)
+        !tree->functions || !tree->frames || !tree->doubtful)
         return false;
     for (size_t i = nodes; i-- > 1;) {
         uint32_t parent = node[i - 1].parent;
@@ -85,7 +85,7 @@ static void tree_fini(struct tree *tree)
     ifg_free(tree->certain);
     ifg_free(tree->child);
     ifg_free(tree->sibling);
-    ifg_free(tree->routines);
+    ifg_free(tree->functions);
     ifg_free(tree->frames);
     ifg_free(tree->doubtful);
 }
@@ -135,49 +135,49 @@ static void vote(const struct tree *tree, uint32_t at, struct sums *sums)
 {
     const struct timeline_profile *profile = tree->profile;
     const struct trace_stack_node *nodes = profile->trace->nodes;
-    uint32_t routine = profile->routine_of[nodes[at - 1].frame];
+    uint32_t function = profile->function_of[nodes[at - 1].frame];
     uint64_t count = tree->own[at];
     uint32_t found = 0;
     bool sure = false;
 
-    if (*profile->routines[routine].name)
+    if (*profile->functions[function].name)
         return;
     for (unsigned i = 0; i < CALLERS_MAX && nodes[at - 1].parent && !sure; i++) {
         uint32_t caller;
 
         at = nodes[at - 1].parent;
-        caller = profile->routine_of[nodes[at - 1].frame];
-        if (*profile->routines[caller].name &&
-            profile->routines[caller].module == profile->routines[routine].module) {
-            sure = !is_pool(profile->routines[caller].name);
+        caller = profile->function_of[nodes[at - 1].frame];
+        if (*profile->functions[caller].name &&
+            profile->functions[caller].module == profile->functions[function].module) {
+            sure = !is_pool(profile->functions[caller].name);
             if (sure || !found)
                 found = caller + 1;
         }
     }
-    if (sums->under[routine] == found) {
-        sums->votes[routine] += count;
-    } else if (sums->votes[routine] < count) {
-        sums->under[routine] = found;
-        sums->votes[routine] = count - sums->votes[routine];
+    if (sums->under[function] == found) {
+        sums->votes[function] += count;
+    } else if (sums->votes[function] < count) {
+        sums->under[function] = found;
+        sums->votes[function] = count - sums->votes[function];
     } else {
-        sums->votes[routine] -= count;
+        sums->votes[function] -= count;
     }
 }
 
 static void enter(struct tree *tree, uint32_t at, struct hot_memory *memory, struct sums *sums)
 {
     uint32_t frame = tree->profile->trace->nodes[at - 1].frame;
-    uint32_t routine = tree->profile->routine_of[frame];
+    uint32_t function = tree->profile->function_of[frame];
 
     memory->frame_self[frame] += tree->own[at];
-    sums->self[routine] += tree->own[at];
+    sums->self[function] += tree->own[at];
     if (tree->own[at])
         vote(tree, at, sums);
     if (tree->frames[frame]++ == 0)
         memory->frame_total[frame] += tree->all[at];
-    if (tree->routines[routine]++ == 0) {
-        sums->total[routine] += tree->all[at];
-        sums->inferred[routine] += tree->all[at] - tree->certain[at];
+    if (tree->functions[function]++ == 0) {
+        sums->total[function] += tree->all[at];
+        sums->inferred[function] += tree->all[at] - tree->certain[at];
     }
 }
 
@@ -186,7 +186,7 @@ static void leave(struct tree *tree, uint32_t at)
     uint32_t frame = tree->profile->trace->nodes[at - 1].frame;
 
     tree->frames[frame]--;
-    tree->routines[tree->profile->routine_of[frame]]--;
+    tree->functions[tree->profile->function_of[frame]]--;
 }
 
 static void walk(struct tree *tree, struct hot_memory *memory, struct sums *sums)
@@ -212,8 +212,8 @@ static void walk(struct tree *tree, struct hot_memory *memory, struct sums *sums
     /* Samples of which nothing is known. */
     memory->frame_self[0] += tree->own[0];
     memory->frame_total[0] += tree->own[0];
-    sums->self[tree->profile->routine_of[0]] += tree->own[0];
-    sums->total[tree->profile->routine_of[0]] += tree->own[0];
+    sums->self[tree->profile->function_of[0]] += tree->own[0];
+    sums->total[tree->profile->function_of[0]] += tree->own[0];
 }
 
 /* ---- rows ---- */
@@ -229,39 +229,39 @@ static int by_self(const void *a, const void *b)
         return left->total > right->total ? -1 : 1;
     if (strcmp(left->name, right->name) != 0)
         return strcmp(left->name, right->name);
-    return left->routine < right->routine ? -1 : left->routine > right->routine;
+    return left->function < right->function ? -1 : left->function > right->function;
 }
 
-static int by_routine(const void *a, const void *b)
+static int by_function(const void *a, const void *b)
 {
     const struct hot_row *left = a;
     const struct hot_row *right = b;
 
-    return left->routine < right->routine ? -1 : left->routine > right->routine;
+    return left->function < right->function ? -1 : left->function > right->function;
 }
 
-static bool add_row(struct hot *hot, const struct timeline_profile *profile, uint32_t routine,
+static bool add_row(struct hot *hot, const struct timeline_profile *profile, uint32_t function,
                     const struct sums *sums, const struct hot_filter *filter)
 {
     struct hot_row *row = &hot->rows[hot->row_count];
     const struct trace_symbol *symbol;
-    size_t symbols = timeline_frame_symbols(profile, sums->best[routine], &symbol);
+    size_t symbols = timeline_frame_symbols(profile, sums->best[function], &symbol);
     char text[256];
-    const char *name = timeline_routine_name(profile, routine, text, sizeof text);
+    const char *name = timeline_function_name(profile, function, text, sizeof text);
 
     if (filter->name_matches && !filter->name_matches(name, filter->user))
         return true;
     *row = (struct hot_row){
-        .routine = routine,
+        .function = function,
         .name = ifg_strdup(name),
-        .module = timeline_module_name(profile, profile->routines[routine].module),
+        .module = timeline_module_name(profile, profile->functions[function].module),
         .file = symbols ? symbol[symbols - 1].file : "",
         .line = symbols ? symbol[symbols - 1].line : 0,
-        .under = sums->under[routine] ? profile->routines[sums->under[routine] - 1].name : "",
-        .guessed = profile->routines[routine].guessed,
-        .self = sums->self[routine],
-        .total = sums->total[routine],
-        .total_inferred = sums->inferred[routine],
+        .under = sums->under[function] ? profile->functions[sums->under[function] - 1].name : "",
+        .guessed = profile->functions[function].guessed,
+        .self = sums->self[function],
+        .total = sums->total[function],
+        .total_inferred = sums->inferred[function],
     };
     hot->row_count += row->name != NULL;
     return row->name != NULL;
@@ -273,17 +273,17 @@ static bool make_rows(struct hot *hot, const struct timeline_profile *profile, s
     size_t count = 0;
 
     for (size_t f = 0; f <= profile->trace->frame_count; f++) {
-        uint32_t *best = &sums->best[profile->routine_of[f]];
+        uint32_t *best = &sums->best[profile->function_of[f]];
 
         if (hot->frame_total[f] && (!*best || hot->frame_self[f] > hot->frame_self[*best]))
             *best = (uint32_t)f;
     }
-    for (size_t r = 0; r < profile->routine_count; r++)
+    for (size_t r = 0; r < profile->function_count; r++)
         count += sums->total[r] > 0;
     hot->rows = ifg_alloc(count, sizeof *hot->rows);
     if (!hot->rows)
         return false;
-    for (size_t r = 0; r < profile->routine_count; r++)
+    for (size_t r = 0; r < profile->function_count; r++)
         if (sums->total[r] && !add_row(hot, profile, (uint32_t)r, sums, filter))
             return false;
     return true;
@@ -295,12 +295,12 @@ static int compare_lines(const void *a, const void *b)
     const struct hot_line *right = b;
     int order;
 
-    if (left->routine != right->routine)
-        return left->routine < right->routine ? -1 : 1;
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
     if (left->line != right->line)
         return left->line < right->line ? -1 : 1;
     order = strcmp(left->file, right->file);
-    return order ? order : strcmp(left->function, right->function);
+    return order ? order : strcmp(left->innermost, right->innermost);
 }
 
 static int hottest_line(const void *a, const void *b)
@@ -308,8 +308,8 @@ static int hottest_line(const void *a, const void *b)
     const struct hot_line *left = a;
     const struct hot_line *right = b;
 
-    if (left->routine != right->routine)
-        return left->routine < right->routine ? -1 : 1;
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
     if (left->self != right->self)
         return left->self > right->self ? -1 : 1;
     return compare_lines(a, b);
@@ -317,12 +317,12 @@ static int hottest_line(const void *a, const void *b)
 
 static int hottest_address(const void *a, const void *b, void *user)
 {
-    const uint32_t *routine_of = user;
+    const uint32_t *function_of = user;
     const struct hot_address *left = a;
     const struct hot_address *right = b;
 
-    if (routine_of[left->frame] != routine_of[right->frame])
-        return routine_of[left->frame] < routine_of[right->frame] ? -1 : 1;
+    if (function_of[left->frame] != function_of[right->frame])
+        return function_of[left->frame] < function_of[right->frame] ? -1 : 1;
     if (left->self != right->self)
         return left->self > right->self ? -1 : 1;
     return left->address < right->address ? -1 : left->address > right->address;
@@ -335,23 +335,23 @@ static void hand_out(struct hot *hot, const struct timeline_profile *profile,
     size_t line = 0;
     size_t address = 0;
 
-    qsort(hot->rows, hot->row_count, sizeof *hot->rows, by_routine);
+    qsort(hot->rows, hot->row_count, sizeof *hot->rows, by_function);
     for (size_t i = 0; i < hot->row_count; i++) {
         struct hot_row *row = &hot->rows[i];
 
-        while (line < lines && memory->lines[line].routine < row->routine)
+        while (line < lines && memory->lines[line].function < row->function)
             line++;
         while (address < addresses &&
-               profile->routine_of[memory->addresses[address].frame] < row->routine)
+               profile->function_of[memory->addresses[address].frame] < row->function)
             address++;
         row->lines = memory->lines + line;
-        while (line < lines && memory->lines[line].routine == row->routine) {
+        while (line < lines && memory->lines[line].function == row->function) {
             line++;
             row->line_count++;
         }
         row->addresses = memory->addresses + address;
         while (address < addresses &&
-               profile->routine_of[memory->addresses[address].frame] == row->routine) {
+               profile->function_of[memory->addresses[address].frame] == row->function) {
             address++;
             row->address_count++;
         }
@@ -379,7 +379,7 @@ static bool make_details(struct hot *hot, const struct timeline_profile *profile
         memory->addresses[count++] =
             (struct hot_address){ (uint32_t)f, profile->trace->frames[f - 1].address, self };
         if (timeline_frame_symbols(profile, (uint32_t)f, &symbol) && symbol->line)
-            memory->lines[lines++] = (struct hot_line){ profile->routine_of[f], symbol->function,
+            memory->lines[lines++] = (struct hot_line){ profile->function_of[f], symbol->function,
                                                         symbol->file, symbol->line, self };
     }
     qsort(memory->lines, lines, sizeof *memory->lines, compare_lines);
@@ -391,7 +391,7 @@ static bool make_details(struct hot *hot, const struct timeline_profile *profile
     }
     qsort(memory->lines, merged, sizeof *memory->lines, hottest_line);
     qsort_r(memory->addresses, count, sizeof *memory->addresses, hottest_address,
-            (void *)(uintptr_t)profile->routine_of);
+            (void *)(uintptr_t)profile->function_of);
     hand_out(hot, profile, memory, merged, count);
     return true;
 }
@@ -419,8 +419,8 @@ static bool make_modules(struct hot *hot, const struct timeline_profile *profile
         modules[i].module = (uint32_t)i;
         modules[i].name = timeline_module_name(profile, (uint32_t)i);
     }
-    for (size_t r = 0; r < profile->routine_count; r++)
-        modules[profile->routines[r].module].self += sums->self[r];
+    for (size_t r = 0; r < profile->function_count; r++)
+        modules[profile->functions[r].module].self += sums->self[r];
     qsort(modules, count, sizeof *modules, hottest_module);
     while (hot->module_count < count && modules[hot->module_count].self)
         hot->module_count++;
@@ -432,11 +432,11 @@ static bool fill(struct hot *hot, const struct timeline *timeline,
 {
     struct hot_memory *memory = hot->memory;
     size_t frames = profile->trace->frame_count + 1;
-    size_t routines = profile->routine_count + 1;
+    size_t functions = profile->function_count + 1;
     struct sums sums = {
-        ifg_alloc(routines, sizeof(uint64_t)), ifg_alloc(routines, sizeof(uint64_t)),
-        ifg_alloc(routines, sizeof(uint64_t)), ifg_alloc(routines, sizeof(uint32_t)),
-        ifg_alloc(routines, sizeof(uint32_t)), ifg_alloc(routines, sizeof(uint64_t)),
+        ifg_alloc(functions, sizeof(uint64_t)), ifg_alloc(functions, sizeof(uint64_t)),
+        ifg_alloc(functions, sizeof(uint64_t)), ifg_alloc(functions, sizeof(uint32_t)),
+        ifg_alloc(functions, sizeof(uint32_t)), ifg_alloc(functions, sizeof(uint64_t)),
     };
     struct hot_wanted wanted;
     struct tree tree;

@@ -28,8 +28,8 @@ struct hot_filter {
 };
 
 struct hot_line {
-    uint32_t routine;
-    const char *function; /* the innermost one, inlined or not */
+    uint32_t function;
+    const char *innermost; /* function, inlined or not */
     const char *file;
     uint32_t line;
     uint64_t self;
@@ -42,7 +42,7 @@ struct hot_address {
 };
 
 struct hot_row {
-    uint32_t routine;
+    uint32_t function;
     const char *name;
     const char *module;
     const char *file; /* of its hottest line; "" */

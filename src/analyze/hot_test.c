@@ -114,7 +114,7 @@ static void functions(void)
     CHECK_UINT(row->line, 10);
     REQUIRE(row->line_count == 2 && row->address_count == 2);
     CHECK_UINT(row->lines[0].self, 20);
-    CHECK_STR(row->lines[1].function, "mul");
+    CHECK_STR(row->lines[1].innermost, "mul");
     CHECK_UINT(row->lines[1].line, 3);
     CHECK_UINT(row->addresses[0].address, 0x1010);
     row = find(hot, "recurse");

@@ -120,7 +120,8 @@ static struct unit unit_for(double ms)
     return ms < 999.5 ? (struct unit){ "ms", 1 } : (struct unit){ "s", 1e-3 };
 }
 
-static void add_interval(struct line *line, const struct samples_interval *interval, double factor)
+static void add_interval(struct line *line, const struct statistics_interval *interval,
+                         double factor)
 {
     char low[32];
     char high[32];
@@ -141,7 +142,7 @@ static double steady_after(const struct bench_row *row)
         if (row->processes[i].steady)
             values[count++] = (double)row->processes[i].steady_after;
     if (count) {
-        samples_sort(values, count);
+        statistics_sort(values, count);
         median = ifg_quantile_sorted(values, count, 0.5, IFG_QUANTILE_LINEAR);
     }
     ifg_free(values);
@@ -293,23 +294,23 @@ static void write_latency(const struct bench_options *options, const struct benc
                           const struct bench_row *row, struct ifg_bytes *out)
 {
     static const char *const names[] = { "p50", "p90", "p95", "p99", "p99.9" };
-    const struct samples_summary *summary = &row->summary;
-    struct unit unit = unit_for(summary->p[SAMPLES_P50]);
+    const struct statistics_summary *summary = &row->summary;
+    struct unit unit = unit_for(summary->p[STATISTICS_P50]);
     struct line line = { 0 };
     char text[4][32];
     char count[32];
 
-    for (int i = 0; i < SAMPLES_QUANTILES; i++) {
-        const struct samples_interval *interval =
-            i == SAMPLES_P50 ? &row->median : &summary->interval[i];
+    for (int i = 0; i < STATISTICS_QUANTILES; i++) {
+        const struct statistics_interval *interval =
+            i == STATISTICS_P50 ? &row->median : &summary->interval[i];
 
         add(&line, "%s%s ", i ? "   " : "", names[i]);
-        if (i != SAMPLES_P50 && !interval->known && interval->needs) {
+        if (i != STATISTICS_P50 && !interval->known && interval->needs) {
             add(&line, "needs %s samples", cli_count(interval->needs, count));
             continue;
         }
         add(&line, "%s", number(unit.factor * summary->p[i], text[0]));
-        if (i == SAMPLES_P50)
+        if (i == STATISTICS_P50)
             add(&line, " %s", unit.name);
         add_interval(&line, interval, unit.factor);
     }
@@ -368,10 +369,10 @@ static void write_found(const struct bench_row *row, struct ifg_bytes *out)
             add(&line, "; %s/s misses it", number(open->missed_hz, text[2]));
     }
     put(out, "found rate", &line);
-    if (row->summary.p[SAMPLES_P99] > row->slo_ms) {
+    if (row->summary.p[STATISTICS_P99] > row->slo_ms) {
         line.used = 0;
         add(&line, "afterwards, in other processes, the p99 was %s: the rate is at its limit",
-            time_text(row->summary.p[SAMPLES_P99], text[0]));
+            time_text(row->summary.p[STATISTICS_P99], text[0]));
         put(out, "", &line);
     }
 }
@@ -394,7 +395,7 @@ static void write_open(const struct bench_row *row, struct ifg_bytes *out)
     put(out, "rate", &line);
     if (sorted && open->service_ms) {
         memcpy(sorted, open->service_ms, row->sample_count * sizeof *sorted);
-        samples_sort(sorted, row->sample_count);
+        statistics_sort(sorted, row->sample_count);
         line.used = 0;
         add(&line, "p50 %s",
             time_text(ifg_quantile_sorted(sorted, row->sample_count, 0.5, IFG_QUANTILE_LINEAR),
@@ -630,7 +631,7 @@ static void write_row(const struct bench_row *row, int name_columns, struct ifg_
     struct line line = { 0 };
     char text[4][32];
     char policy[64];
-    double p50 = row->summary.p[SAMPLES_P50];
+    double p50 = row->summary.p[STATISTICS_P50];
     struct unit unit = unit_for(p50);
     struct bench_memory memory;
 
@@ -650,8 +651,8 @@ static void write_row(const struct bench_row *row, int name_columns, struct ifg_
         add(&line, "%s %s", number(unit.factor * p50, text[0]), unit.name);
         add_interval(&line, &row->median, unit.factor);
         cli_print(out, "  %-26s", line.text);
-        if (row->summary.interval[SAMPLES_P99].known)
-            cli_print(out, " %9s", time_text(row->summary.p[SAMPLES_P99], text[0]));
+        if (row->summary.interval[STATISTICS_P99].known)
+            cli_print(out, " %9s", time_text(row->summary.p[STATISTICS_P99], text[0]));
         else
             cli_print(out, " %9s", "-");
         cli_print(out, " %11s/s", number(row->throughput, text[1]));
@@ -691,7 +692,7 @@ static void write_table(const struct bench_options *options, const struct bench_
 static void write_hints(const struct bench_options *options, const struct bench_result *result,
                         const struct bench_row *row, struct ifg_bytes *out)
 {
-    const struct samples_interval *p99 = &row->summary.interval[SAMPLES_P99];
+    const struct statistics_interval *p99 = &row->summary.interval[STATISTICS_P99];
     const char *label = "next";
     struct line line = { 0 };
 

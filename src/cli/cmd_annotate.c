@@ -349,7 +349,7 @@ static void list_rows(const struct request *request, const struct hot *hot, cons
     int width = ADDRESS_COLUMNS; /* the kernel's are longer */
 
     for (size_t i = 0; i < count && i < MATCHES_MAX; i++)
-        if (request->profile->routines[hot->rows[matches[i]].routine].start >> 40)
+        if (request->profile->functions[hot->rows[matches[i]].function].start >> 40)
             width = 16;
     for (size_t i = 0; i < count && i < MATCHES_MAX; i++) {
         const struct hot_row *row = &hot->rows[matches[i]];
@@ -357,7 +357,7 @@ static void list_rows(const struct request *request, const struct hot *hot, cons
         char module[120];
 
         fprintf(stderr, "  %6.1f %%  0x%-*llx  %s  %s\n", percent(row->self, hot->samples), width,
-                (unsigned long long)request->profile->routines[row->routine].start,
+                (unsigned long long)request->profile->functions[row->function].start,
                 cli_clean(row->module, module, sizeof module),
                 cli_clean(row->name, name, sizeof name));
     }

@@ -307,7 +307,7 @@ static int check_words(struct request *request)
 
 static int exit_for(const struct compare *compare)
 {
-    size_t counts[SAMPLES_UNSURE + 1] = { 0 };
+    size_t counts[STATISTICS_UNSURE + 1] = { 0 };
     size_t available = 0;
     size_t differ = 0;
 
@@ -322,9 +322,9 @@ static int exit_for(const struct compare *compare)
         return CLI_UNSURE;
     if (!available || !compare->rows[0].available)
         return CLI_LACKS;
-    if (counts[SAMPLES_REGRESSED] || differ)
+    if (counts[STATISTICS_REGRESSED] || differ)
         return CLI_NO;
-    return counts[SAMPLES_SAME] || counts[SAMPLES_IMPROVED] ? CLI_YES : CLI_UNSURE;
+    return counts[STATISTICS_SAME] || counts[STATISTICS_IMPROVED] ? CLI_YES : CLI_UNSURE;
 }
 
 /* 1 is "something regressed" and nothing else. */

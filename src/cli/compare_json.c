@@ -73,7 +73,7 @@ static double known_or_nan(bool known, double value)
 
 static void put_row(struct sink *sink, const struct compare_row *row, bool baseline)
 {
-    const struct samples_summary *summary = &row->summary;
+    const struct statistics_summary *summary = &row->summary;
     bool all = summary->count > 0;
     bool compared = !baseline && row->available && row->change.units > 0;
     bool certain = compared && row->change.known;
@@ -91,9 +91,9 @@ static void put_row(struct sink *sink, const struct compare_row *row, bool basel
     put_number(sink, "std_ms", known_or_nan(all, summary->sd));
     put_number(sink, "min_ms", known_or_nan(all, summary->min));
     put_number(sink, "max_ms", known_or_nan(all, summary->max));
-    put_number(sink, "p90_ms", known_or_nan(all, summary->p[SAMPLES_P90]));
-    put_number(sink, "p95_ms", known_or_nan(all, summary->p[SAMPLES_P95]));
-    put_number(sink, "p99_ms", known_or_nan(all, summary->p[SAMPLES_P99]));
+    put_number(sink, "p90_ms", known_or_nan(all, summary->p[STATISTICS_P90]));
+    put_number(sink, "p95_ms", known_or_nan(all, summary->p[STATISTICS_P95]));
+    put_number(sink, "p99_ms", known_or_nan(all, summary->p[STATISTICS_P99]));
     put_number(sink, "p99_at_most_ms", known_or_nan(row->p99.known, row->p99.high));
     put_count(sink, "samples", summary->count);
     put_number(sink, "throughput_fps", row->throughput);
@@ -116,7 +116,7 @@ static void put_row(struct sink *sink, const struct compare_row *row, bool basel
     put_number(sink, "u_p", known_or_nan(compared, row->second.u_p));
     put_number(sink, "shift_ms", known_or_nan(compared, row->second.shift));
     put_number(sink, "cliffs_delta", known_or_nan(compared, row->second.cliffs_delta));
-    put_text(sink, "time_verdict", compared ? samples_verdict_name(row->verdict) : "");
+    put_text(sink, "time_verdict", compared ? statistics_verdict_name(row->verdict) : "");
     put_flag(sink, "outputs_differ", row->outputs_differ);
     put_text(sink, "outputs_reason", row->outputs_reason);
 }

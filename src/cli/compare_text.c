@@ -181,7 +181,7 @@ static void write_table(const struct compare *compare, struct ifg_bytes *out)
             used[column] = used[column] || (i > 0 && columns > 0);
         }
     for (size_t i = 0; i <= compare->row_count; i++) {
-        bool last_bold = i > 1 && (compare->rows[i - 1].verdict == SAMPLES_REGRESSED ||
+        bool last_bold = i > 1 && (compare->rows[i - 1].verdict == STATISTICS_REGRESSED ||
                                    compare->rows[i - 1].outputs_differ);
 
         for (int column = 0; column < COLUMNS; column++) {
@@ -222,7 +222,7 @@ static void write_answer(const struct compare *compare, struct ifg_bytes *out)
     cli_clean(compare->rows[0].name, base, sizeof base);
     for (size_t i = 1; i < compare->row_count; i++) {
         const struct compare_row *row = &compare->rows[i];
-        const struct samples_change *change = &row->change;
+        const struct statistics_change *change = &row->change;
 
         cli_clean(row->name, name, sizeof name);
         cli_print(out, "%s", cli_bold(true, STDOUT_FILENO));
@@ -245,10 +245,10 @@ static void write_answer(const struct compare *compare, struct ifg_bytes *out)
         if (!row->available)
             cli_print(out, ": %s",
                       cli_clean(row->reason ? row->reason : "", reason, sizeof reason));
-        else if (row->verdict == SAMPLES_UNSURE && row->more)
+        else if (row->verdict == STATISTICS_UNSURE && row->more)
             cli_print(out, "; about %s more %s would decide", cli_count(row->more, number),
                       unit_words(compare, row->more > 1));
-        else if (row->verdict == SAMPLES_UNSURE && change->known)
+        else if (row->verdict == STATISTICS_UNSURE && change->known)
             cli_print(out, "; too near to the threshold to be decided");
         cli_print(out, "\n");
     }
@@ -465,13 +465,13 @@ static void explain_rule(const struct compare *compare, struct ifg_bytes *out)
         cli_print(out,
                   "  change = median of B's block medians / median of A's - 1; interval: each "
                   "side's processes, then\n  their blocks, are drawn anew %u times\n",
-                  SAMPLES_RESAMPLES);
+                  STATISTICS_RESAMPLES);
     else
         cli_print(out,
                   "  change = exp(median of ln(b / a)) - 1 over the processes (block pairs of one "
                   "process are\n  averaged); interval: order statistics, and %u times drawn anew, "
                   "the wider one\n",
-                  SAMPLES_RESAMPLES);
+                  STATISTICS_RESAMPLES);
     cli_print(out,
               "  each interval holds with %.2f %% (1 - %g / %u looks)\n"
               "  REGRESSED if low > +%g %%, IMPROVED if high < -%g %%, SAME if all of it lies "
@@ -489,7 +489,7 @@ static void explain_rule(const struct compare *compare, struct ifg_bytes *out)
 static void explain_row(const struct compare *compare, const struct compare_row *row,
                         struct ifg_bytes *out)
 {
-    const struct samples_change *change = &row->change;
+    const struct statistics_change *change = &row->change;
     char name[100];
     char duration[32];
 
@@ -507,7 +507,7 @@ static void explain_row(const struct compare *compare, const struct compare_row 
     if (change->known)
         cli_print(out, ", low %+.3f %%, high %+.3f %%, half width %.3f %%, p %.4g",
                   100 * change->low, 100 * change->high, 100 * change->half_width, change->p);
-    cli_print(out, " -> %s", samples_verdict_name(row->verdict));
+    cli_print(out, " -> %s", statistics_verdict_name(row->verdict));
     if (row->look && compare->looks > 1)
         cli_print(out, " at look %u", row->look);
     cli_print(out, "\n");

@@ -88,8 +88,8 @@ void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
                         const struct heap_row *row, bool function)
 {
     const struct timeline_profile *profile = input->profile;
-    uint32_t routines[HEAP_FRAMES];
-    size_t frames = function && profile ? heap_stack(profile, row->stack, routines) : 0;
+    uint32_t functions[HEAP_FRAMES];
+    size_t frames = function && profile ? heap_stack(profile, row->stack, functions) : 0;
 
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "name", row->name);
@@ -102,7 +102,7 @@ void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
         for (size_t i = 0; i < frames; i++) {
             char text[256];
 
-            ifg_json_string(json, timeline_routine_name(profile, routines[i], text, sizeof text));
+            ifg_json_string(json, timeline_function_name(profile, functions[i], text, sizeof text));
         }
         ifg_json_close(json, ']');
     } else {

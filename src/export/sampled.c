@@ -149,8 +149,8 @@ const struct trace_symbol *sampled_entry(const struct sampled *sampled, uint32_t
     if (count && first[entry].inlined && *first[entry].function)
         export_bytes_text(out_name, first[entry].function);
     else
-        export_bytes_text(out_name, timeline_routine_name(profile, profile->routine_of[frame], text,
-                                                          sizeof text));
+        export_bytes_text(out_name, timeline_function_name(profile, profile->function_of[frame],
+                                                           text, sizeof text));
     if (count && first[entry].inlined)
         export_bytes_text(out_name, "_[i]");
     else if (module && profile->trace->modules[module - 1].kind == TRACE_MODULE_KERNEL)

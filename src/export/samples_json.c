@@ -36,7 +36,7 @@ void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64
     ifg_json_open(json, '[');
     for (size_t i = 0; i < row->line_count && i < details; i++) {
         ifg_json_open(json, '{');
-        ifg_json_put_string(json, "function", row->lines[i].function);
+        ifg_json_put_string(json, "function", row->lines[i].innermost);
         ifg_json_put_string(json, "file", row->lines[i].file);
         ifg_json_put_uint(json, "line", row->lines[i].line);
         ifg_json_put_uint(json, "self", row->lines[i].self);

@@ -39,12 +39,13 @@ static uint32_t named_frame(const struct timeline_profile *profile, uint32_t nod
 
     for (uint32_t i = 0; node && i < DEPTH_MAX; i++) {
         uint32_t frame = profile->trace->nodes[node - 1].frame;
-        const struct timeline_routine *routine = &profile->routines[profile->routine_of[frame]];
-        bool same = !site || routine->module == profile->routines[profile->routine_of[site]].module;
+        const struct timeline_function *function = &profile->functions[profile->function_of[frame]];
+        bool same =
+            !site || function->module == profile->functions[profile->function_of[site]].module;
 
         if (same &&
-            !heap_is_allocator(routine->name, timeline_module_name(profile, routine->module))) {
-            if (*routine->name)
+            !heap_is_allocator(function->name, timeline_module_name(profile, function->module))) {
+            if (*function->name)
                 return frame;
             site = site ? site : frame;
         }
@@ -76,7 +77,7 @@ static void heap_function(struct query *query, const void *row, sqlite3_context 
 
     if (!profile)
         return;
-    name = timeline_routine_name(profile, profile->routine_of[frame], text, sizeof text);
+    name = timeline_function_name(profile, profile->function_of[frame], text, sizeof text);
     sqlite3_result_text(out, name, -1, name == text ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
 

@@ -87,12 +87,12 @@ void query_samples_fini(struct query *query)
 }
 
 /* Function and module of a frame. */
-static void result_routine(sqlite3_context *out, const struct timeline_profile *profile,
-                           uint32_t frame)
+static void result_function(sqlite3_context *out, const struct timeline_profile *profile,
+                            uint32_t frame)
 {
     char text[256];
     const char *name =
-        timeline_routine_name(profile, profile->routine_of[frame], text, sizeof text);
+        timeline_function_name(profile, profile->function_of[frame], text, sizeof text);
 
     sqlite3_result_text(out, name, -1, name == text ? SQLITE_TRANSIENT : SQLITE_STATIC);
 }
@@ -156,7 +156,7 @@ static uint32_t sample_frame(const struct query *query, const void *row)
 
 static void sample_function(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_routine(out, query->samples->profile, sample_frame(query, row));
+    result_function(out, query->samples->profile, sample_frame(query, row));
 }
 
 static void sample_module(struct query *query, const void *row, sqlite3_context *out)
@@ -269,7 +269,7 @@ static uint32_t frame_of(const void *row)
 
 static void frame_function(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_routine(out, query->samples->profile, frame_of(row));
+    result_function(out, query->samples->profile, frame_of(row));
 }
 
 static void frame_module(struct query *query, const void *row, sqlite3_context *out)
@@ -321,7 +321,7 @@ static void frame_guessed(struct query *query, const void *row, sqlite3_context 
 {
     const struct timeline_profile *profile = query->samples->profile;
 
-    result_uint(out, profile->routines[profile->routine_of[frame_of(row)]].guessed);
+    result_uint(out, profile->functions[profile->function_of[frame_of(row)]].guessed);
 }
 
 static void frame_inferred(struct query *query, const void *row, sqlite3_context *out)

@@ -104,7 +104,7 @@ const struct row_table property_table = {
 
 static const struct timeline_model *model_of_function(const struct query *query, const void *row)
 {
-    uint32_t model = ((const struct timeline_function *)row)->model;
+    uint32_t model = ((const struct timeline_model_function *)row)->model;
 
     return model < query->timeline->model_count ? &query->timeline->models[model] : NULL;
 }
@@ -124,14 +124,14 @@ static void function_model(struct query *query, const void *row, sqlite3_context
     result_text(out, model ? model->name : NULL);
 }
 
-#define EVENTS(category) OF(GET_UINT, timeline_function, events[TRACE_CATEGORY_##category])
+#define EVENTS(category) OF(GET_UINT, timeline_model_function, events[TRACE_CATEGORY_##category])
 
 static const struct query_column function_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
     { "process", "INTEGER", "process number", BY(function_process) },
     { "model", "TEXT", "name of the model", BY(function_model) },
     { "name", "TEXT", "name of the function; column function of other tables",
-      OF(GET_TEXT, timeline_function, name) },
+      OF(GET_TEXT, timeline_model_function, name) },
     { "prepare_ep", "INTEGER", "how many events of this category", EVENTS(PREPARE_EP) },
     { "specialization", "INTEGER", "same", EVENTS(SPECIALIZATION) },
     { "load", "INTEGER", "same", EVENTS(LOAD) },

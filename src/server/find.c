@@ -79,8 +79,8 @@ static void put_models(struct ifg_json *json, const struct timeline *timeline, c
     ifg_json_close(json, ']');
 }
 
-static void put_routines(struct ifg_json *json, const struct timeline_profile *profile,
-                         const char *text, size_t limit)
+static void put_functions(struct ifg_json *json, const struct timeline_profile *profile,
+                          const char *text, size_t limit)
 {
     uint64_t(*hits)[2] = NULL;
     uint64_t *self = NULL;
@@ -89,30 +89,30 @@ static void put_routines(struct ifg_json *json, const struct timeline_profile *p
 
     ifg_json_key(json, "routines");
     ifg_json_open(json, '[');
-    if (profile && profile->routine_count) {
-        hits = ifg_alloc(profile->routine_count, sizeof *hits);
-        self = ifg_alloc(profile->routine_count, sizeof *self);
+    if (profile && profile->function_count) {
+        hits = ifg_alloc(profile->function_count, sizeof *hits);
+        self = ifg_alloc(profile->function_count, sizeof *self);
     }
     for (size_t i = 0; hits && self && i < profile->sample_count; i++) {
         uint32_t node = profile->samples[i].stack;
 
         if (node)
-            self[profile->routine_of[profile->trace->nodes[node - 1].frame]]++;
+            self[profile->function_of[profile->trace->nodes[node - 1].frame]]++;
     }
-    for (size_t r = 0; hits && self && r < profile->routine_count; r++)
-        if (contains(timeline_routine_name(profile, (uint32_t)r, name, sizeof name), text)) {
+    for (size_t r = 0; hits && self && r < profile->function_count; r++)
+        if (contains(timeline_function_name(profile, (uint32_t)r, name, sizeof name), text)) {
             hits[count][0] = self[r];
             hits[count++][1] = r;
         }
     if (count)
         qsort(hits, count, sizeof *hits, by_count);
     for (size_t i = 0; i < count && i < limit; i++) {
-        uint32_t routine = (uint32_t)hits[i][1];
+        uint32_t function = (uint32_t)hits[i][1];
 
         ifg_json_open(json, '{');
-        ifg_json_put_uint(json, "routine", routine);
+        ifg_json_put_uint(json, "routine", function);
         ifg_json_put_string(json, "name",
-                            timeline_routine_name(profile, routine, name, sizeof name));
+                            timeline_function_name(profile, function, name, sizeof name));
         ifg_json_put_uint(json, "self", hits[i][0]);
         ifg_json_close(json, '}');
     }
@@ -147,7 +147,7 @@ void serve_find(const struct server_request *request, struct server_answer *answ
     ifg_json_put_int(&json, "schema", 1);
     put_hits(&json, request->timeline, index, text, limit);
     put_models(&json, request->timeline, text, limit);
-    put_routines(&json, request->trace->profile, text, limit);
+    put_functions(&json, request->trace->profile, text, limit);
     ifg_json_close(&json, '}');
 }
 

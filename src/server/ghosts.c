@@ -38,8 +38,8 @@ static void close_from(struct ghosts *ghosts, size_t depth)
     }
 }
 
-/* The routines of a sample from the root on, and which of them are not certain. */
-static size_t unfold(const struct timeline_profile *profile, uint32_t stack, uint32_t *routines,
+/* The functions of a sample from the root on, and which of them are not certain. */
+static size_t unfold(const struct timeline_profile *profile, uint32_t stack, uint32_t *functions,
                      uint8_t *inferred)
 {
     const struct trace_profile *trace = profile->trace;
@@ -48,17 +48,17 @@ static size_t unfold(const struct timeline_profile *profile, uint32_t stack, uin
     for (uint32_t node = stack; node != 0 && count < DEPTH_MOST; count++) {
         const struct trace_stack_node *at = &trace->nodes[node - 1];
 
-        routines[count] = profile->routine_of[at->frame];
+        functions[count] = profile->function_of[at->frame];
         inferred[count] = at->inferred;
         node = at->parent;
     }
     for (size_t i = 0; i < count / 2; i++) {
-        uint32_t routine = routines[i];
+        uint32_t function = functions[i];
         uint8_t flag = inferred[i];
 
-        routines[i] = routines[count - 1 - i];
+        functions[i] = functions[count - 1 - i];
         inferred[i] = inferred[count - 1 - i];
-        routines[count - 1 - i] = routine;
+        functions[count - 1 - i] = function;
         inferred[count - 1 - i] = flag;
     }
     return count;
@@ -67,15 +67,15 @@ static size_t unfold(const struct timeline_profile *profile, uint32_t stack, uin
 static void add_sample(struct ghosts *ghosts, const struct timeline_profile *profile,
                        const struct timeline_sample *sample, uint64_t period_ns)
 {
-    uint32_t routines[DEPTH_MOST];
+    uint32_t functions[DEPTH_MOST];
     uint8_t inferred[DEPTH_MOST];
-    size_t count = unfold(profile, sample->stack, routines, inferred);
+    size_t count = unfold(profile, sample->stack, functions, inferred);
     size_t same = 0;
 
     if (ghosts->depth > 0 && sample->ns <= ghosts->open[0].start_ns + ghosts->open[0].duration_ns +
                                                ifg_u64_of(PERIODS_BETWEEN * (double)period_ns))
         while (same < count && same < ghosts->depth &&
-               ghosts->open[same].location == routines[same])
+               ghosts->open[same].location == functions[same])
             same++;
     close_from(ghosts, same);
     for (size_t i = 0; i < same; i++) {
@@ -87,7 +87,7 @@ static void add_sample(struct ghosts *ghosts, const struct timeline_profile *pro
         ghosts->open[i] = (struct lod_span){
             .start_ns = sample->ns,
             .duration_ns = period_ns,
-            .location = routines[i],
+            .location = functions[i],
             .count = 1,
             .flags = inferred[i] ? LOD_INFERRED : 0,
         };

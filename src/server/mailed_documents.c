@@ -65,7 +65,7 @@ static void add(struct documents *documents, const char *format, ...)
 }
 
 struct sampled {
-    uint32_t routine;
+    uint32_t function;
     uint32_t self;
 };
 
@@ -81,23 +81,23 @@ static int by_self(const void *a, const void *b)
 static void add_code(struct documents *documents)
 {
     const struct timeline_profile *profile = documents->trace->profile;
-    struct sampled *sampled = ifg_alloc(profile->routine_count + 1, sizeof *sampled);
+    struct sampled *sampled = ifg_alloc(profile->function_count + 1, sizeof *sampled);
 
     if (!sampled) {
         documents->failed = true;
         return;
     }
-    for (size_t i = 0; i < profile->routine_count; i++)
-        sampled[i].routine = (uint32_t)i;
+    for (size_t i = 0; i < profile->function_count; i++)
+        sampled[i].function = (uint32_t)i;
     for (size_t i = 0; i < profile->sample_count; i++) {
         uint32_t stack = profile->samples[i].stack;
 
         if (stack)
-            sampled[profile->routine_of[profile->trace->nodes[stack - 1].frame]].self++;
+            sampled[profile->function_of[profile->trace->nodes[stack - 1].frame]].self++;
     }
-    qsort(sampled, profile->routine_count, sizeof *sampled, by_self);
-    for (size_t i = 0; i < FUNCTIONS_MOST && i < profile->routine_count && sampled[i].self; i++)
-        add(documents, "annotate?routine=%u", sampled[i].routine);
+    qsort(sampled, profile->function_count, sizeof *sampled, by_self);
+    for (size_t i = 0; i < FUNCTIONS_MOST && i < profile->function_count && sampled[i].self; i++)
+        add(documents, "annotate?routine=%u", sampled[i].function);
     ifg_free(sampled);
 }
 

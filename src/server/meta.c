@@ -246,7 +246,7 @@ void serve_meta(const struct server_request *request, struct server_answer *answ
     ifg_json_close(&json, '}');
 }
 
-void serve_routines(const struct server_request *request, struct server_answer *answer)
+void serve_functions(const struct server_request *request, struct server_answer *answer)
 {
     const struct timeline_profile *profile = request->trace->profile;
     struct ifg_json json = answer_json(answer);
@@ -256,14 +256,14 @@ void serve_routines(const struct server_request *request, struct server_answer *
     ifg_json_put_int(&json, "schema", 1);
     ifg_json_key(&json, "routines");
     ifg_json_open(&json, '[');
-    for (size_t i = 0; profile && i < profile->routine_count; i++) {
-        const struct timeline_routine *routine = &profile->routines[i];
+    for (size_t i = 0; profile && i < profile->function_count; i++) {
+        const struct timeline_function *function = &profile->functions[i];
 
         ifg_json_open(&json, '{');
         ifg_json_put_string(&json, "name",
-                            timeline_routine_name(profile, (uint32_t)i, name, sizeof name));
-        ifg_json_put_string(&json, "module", timeline_module_name(profile, routine->module));
-        ifg_json_put_bool(&json, "guessed", routine->guessed);
+                            timeline_function_name(profile, (uint32_t)i, name, sizeof name));
+        ifg_json_put_string(&json, "module", timeline_module_name(profile, function->module));
+        ifg_json_put_bool(&json, "guessed", function->guessed);
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');

@@ -274,7 +274,7 @@ static void put_functions(struct ifg_json *json, const struct server_trace *trac
         !hot_create(trace->timeline, &filter, &hot, NULL))
         for (size_t i = 0; hot && i < hot->row_count && i < FUNCTIONS_SHOWN; i++) {
             ifg_json_open(json, '{');
-            ifg_json_put_uint(json, "routine", hot->rows[i].routine);
+            ifg_json_put_uint(json, "routine", hot->rows[i].function);
             ifg_json_put_string(json, "name", hot->rows[i].name);
             ifg_json_put_string(json, "module", hot->rows[i].module);
             ifg_json_put_uint(json, "self", hot->rows[i].self);

@@ -12,7 +12,7 @@ static const struct route routes[] = {
     { "counter", ROUTE_TRACE, serve_counter },
     { "states", ROUTE_TRACE, serve_states },
     { "ghosts", ROUTE_TRACE, serve_ghosts },
-    { "routines", ROUTE_TRACE, serve_routines },
+    { "routines", ROUTE_TRACE, serve_functions },
     { "busy", ROUTE_TRACE, serve_busy },
     { "slice", ROUTE_TRACE, serve_slice },
     { "flows", ROUTE_TRACE, serve_flows },

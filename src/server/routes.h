@@ -26,7 +26,7 @@ server_handler serve_lod;
 server_handler serve_counter;
 server_handler serve_states;
 server_handler serve_ghosts;
-server_handler serve_routines;
+server_handler serve_functions;
 server_handler serve_busy;
 server_handler serve_slice;
 server_handler serve_flows;

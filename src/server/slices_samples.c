@@ -61,8 +61,8 @@ void slices_put_states(struct ifg_json *json, const struct server_trace *trace, 
     ifg_json_close(json, '}');
 }
 
-struct routine_sum {
-    uint32_t routine;
+struct function_sum {
+    uint32_t function;
     uint32_t self;
     uint32_t total;
     uint32_t seen; /* number of the sample that last counted it */
@@ -70,8 +70,8 @@ struct routine_sum {
 
 static int by_self(const void *a, const void *b)
 {
-    const struct routine_sum *left = a;
-    const struct routine_sum *right = b;
+    const struct function_sum *left = a;
+    const struct function_sum *right = b;
 
     if (left->self != right->self)
         return left->self > right->self ? -1 : 1;
@@ -79,14 +79,14 @@ static int by_self(const void *a, const void *b)
 }
 
 static void count_sample(const struct timeline_profile *profile,
-                         const struct timeline_sample *sample, struct routine_sum *sums,
+                         const struct timeline_sample *sample, struct function_sum *sums,
                          uint32_t number)
 {
     bool innermost = true;
 
     for (uint32_t node = sample->stack; node != 0;) {
         const struct trace_stack_node *at = &profile->trace->nodes[node - 1];
-        struct routine_sum *sum = &sums[profile->routine_of[at->frame]];
+        struct function_sum *sum = &sums[profile->function_of[at->frame]];
 
         if (innermost)
             sum->self++;
@@ -99,15 +99,15 @@ static void count_sample(const struct timeline_profile *profile,
 }
 
 static void put_functions(struct ifg_json *json, const struct timeline_profile *profile,
-                          struct routine_sum *sums, size_t samples)
+                          struct function_sum *sums, size_t samples)
 {
     size_t kinds = 0;
     char name[512];
 
-    for (size_t r = 0; r < profile->routine_count; r++)
+    for (size_t r = 0; r < profile->function_count; r++)
         if (sums[r].total) {
             sums[kinds] = sums[r];
-            sums[kinds++].routine = (uint32_t)r;
+            sums[kinds++].function = (uint32_t)r;
         }
     if (kinds)
         qsort(sums, kinds, sizeof *sums, by_self);
@@ -118,9 +118,9 @@ static void put_functions(struct ifg_json *json, const struct timeline_profile *
     ifg_json_open(json, '[');
     for (size_t i = 0; i < kinds && i < FUNCTIONS_SHOWN; i++) {
         ifg_json_open(json, '{');
-        ifg_json_put_uint(json, "routine", sums[i].routine);
+        ifg_json_put_uint(json, "routine", sums[i].function);
         ifg_json_put_string(json, "name",
-                            timeline_routine_name(profile, sums[i].routine, name, sizeof name));
+                            timeline_function_name(profile, sums[i].function, name, sizeof name));
         ifg_json_put_uint(json, "self", sums[i].self);
         ifg_json_put_uint(json, "total", sums[i].total);
         ifg_json_close(json, '}');
@@ -134,14 +134,14 @@ void slices_put_samples(struct ifg_json *json, const struct server_trace *trace,
 {
     const struct timeline_profile *profile = trace->profile;
     const struct timeline_sampled_thread *of = sampled_thread(trace, thread);
-    struct routine_sum *sums = NULL;
+    struct function_sum *sums = NULL;
     const uint32_t *order;
     size_t low = 0;
     size_t high;
     uint32_t count = 0;
 
     if (of && of->sample_count)
-        sums = ifg_alloc(profile->routine_count + 1, sizeof *sums);
+        sums = ifg_alloc(profile->function_count + 1, sizeof *sums);
     if (!sums) {
         put_null(json, "samples");
         return;

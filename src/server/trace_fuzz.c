@@ -53,7 +53,7 @@ static void look_at_track(struct server_trace *trace, struct track *track)
         look_at(lod, begin + (end - begin) / 2, begin + (end - begin) / 2 + 1, 16384, locations);
     }
     if (track_ghosts(trace, track, &lod, NULL) == IFG_OK && lod)
-        look_at(lod, begin, end, 1600, trace->profile->routine_count);
+        look_at(lod, begin, end, 1600, trace->profile->function_count);
 }
 
 static void look(const struct timeline *timeline)

@@ -179,7 +179,7 @@ static void sum_models(const struct server_trace *trace, struct model_sum *model
 static bool add_lane(struct server_trace *trace, struct tracks *out, uint32_t model,
                      uint32_t function, uint32_t parent, const char *name, uint32_t categories)
 {
-    const struct timeline_function *of = &trace->timeline->functions[function];
+    const struct timeline_model_function *of = &trace->timeline->functions[function];
     struct track *track;
     size_t count = 0;
 

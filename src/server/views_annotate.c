@@ -59,7 +59,7 @@ static void find_own_lines(const struct view *view, const struct hot *hot, struc
         const struct trace_symbol *own;
         size_t count;
 
-        if (profile->routine_of[f] != view->annotation->routine || !hot->frame_total[f])
+        if (profile->function_of[f] != view->annotation->function || !hot->frame_total[f])
             continue;
         count = timeline_frame_symbols(profile, (uint32_t)f, &symbols);
         own = count ? &symbols[count - 1] : NULL;
@@ -201,7 +201,7 @@ static void put_location(struct ifg_json *json, const struct view *view, uint32_
 static const uint8_t *code_at(const struct view *view, uint64_t address, size_t *out_size)
 {
     const struct trace_profile *trace = view->profile->trace;
-    uint32_t module = view->profile->routines[view->annotation->routine].module;
+    uint32_t module = view->profile->functions[view->annotation->function].module;
     uint64_t start = view->annotation->start;
     size_t low = 0;
 
@@ -279,7 +279,7 @@ static void put_head(struct ifg_json *json, const struct annotation *annotation)
     char start[32];
 
     ifg_json_put_int(json, "schema", 1);
-    ifg_json_put_uint(json, "routine", annotation->routine);
+    ifg_json_put_uint(json, "routine", annotation->function);
     ifg_json_put_string(json, "name", annotation->name);
     ifg_json_put_bool(json, "guessed", annotation->guessed);
     ifg_json_put_string(json, "module", annotation->module);
@@ -310,10 +310,10 @@ static void put_annotation(struct view *view, struct server_answer *answer)
     ifg_json_close(&json, '}');
 }
 
-static size_t find_row(const struct hot *hot, uint32_t routine)
+static size_t find_row(const struct hot *hot, uint32_t function)
 {
     for (size_t i = 0; i < hot->row_count; i++)
-        if (hot->rows[i].routine == routine)
+        if (hot->rows[i].function == function)
             return i;
     return SIZE_MAX;
 }
@@ -328,18 +328,18 @@ void serve_annotate(const struct server_request *request, struct server_answer *
     struct hot *hot = NULL;
     struct ifg_error err = { 0 };
     enum ifg_status status;
-    uint32_t routine;
+    uint32_t function;
     size_t row;
 
     if (!views_filter(request, &filter, answer) ||
-        !request_index(request, "routine", false, profile ? profile->routine_count : 0, &routine,
+        !request_index(request, "routine", false, profile ? profile->function_count : 0, &function,
                        answer))
         return;
     samples = views_hot_filter(&filter, false);
     status = hot_create(request->timeline, &samples, &hot, &err);
     if (status)
         goto out;
-    row = find_row(hot, routine);
+    row = find_row(hot, function);
     if (row == SIZE_MAX) {
         answer_error(answer, 422, "this function has no samples in what was chosen");
         hot_destroy(hot);

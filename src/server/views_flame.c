@@ -9,15 +9,15 @@
 static void put_node(struct ifg_json *json, const struct timeline_profile *profile,
                      const struct flame_node *node)
 {
-    bool folded = node->routine == FLAME_NONE;
+    bool folded = node->function == FLAME_NONE;
     char name[512];
 
     ifg_json_open(json, '{');
     ifg_json_put_int(json, "p", node->parent == FLAME_NONE ? -1 : (int64_t)node->parent);
-    ifg_json_put_int(json, "r", folded ? -1 : (int64_t)node->routine);
-    ifg_json_put_string(json, "n",
-                        folded ? FOLDED
-                               : timeline_routine_name(profile, node->routine, name, sizeof name));
+    ifg_json_put_int(json, "r", folded ? -1 : (int64_t)node->function);
+    ifg_json_put_string(
+        json, "n",
+        folded ? FOLDED : timeline_function_name(profile, node->function, name, sizeof name));
     ifg_json_put_uint(json, "v", node->value);
     ifg_json_put_uint(json, "s", node->self);
     ifg_json_put_double(json, "i", (double)node->inferred / (double)node->value);

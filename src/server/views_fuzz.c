@@ -17,7 +17,7 @@
 #include "server/routes.h"
 #include "mended.h"
 
-#define ROUTINES_TRIED 40u
+#define FUNCTIONS_TRIED 40u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -90,7 +90,7 @@ static void look(const struct timeline *timeline)
         "flows?t0=5&t1=100000000",
     };
     struct server_trace trace = { .name = "fuzz", .timeline = timeline };
-    size_t routines;
+    size_t functions;
     char question[64];
 
     pthread_mutex_init(&trace.report_lock, NULL);
@@ -99,8 +99,8 @@ static void look(const struct timeline *timeline)
         trace_build_tracks(&trace, NULL) == IFG_OK) {
         for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++)
             ask(&trace, questions[i]);
-        routines = trace.profile ? trace.profile->routine_count : 0;
-        for (size_t r = 0; r <= routines && r < ROUTINES_TRIED; r++) {
+        functions = trace.profile ? trace.profile->function_count : 0;
+        for (size_t r = 0; r <= functions && r < FUNCTIONS_TRIED; r++) {
             snprintf(question, sizeof question, "annotate?routine=%zu", r);
             ask(&trace, question);
         }

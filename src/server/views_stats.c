@@ -74,7 +74,7 @@ static void serve_slices(const struct server_request *request, const struct view
 static void put_function(struct ifg_json *json, const struct hot_row *row)
 {
     ifg_json_open(json, '{');
-    ifg_json_put_uint(json, "routine", row->routine);
+    ifg_json_put_uint(json, "routine", row->function);
     ifg_json_put_string(json, "name", row->name);
     ifg_json_put_bool(json, "guessed", row->guessed);
     ifg_json_put_string(json, "under", row->under);
@@ -87,8 +87,8 @@ static void put_function(struct ifg_json *json, const struct hot_row *row)
     ifg_json_close(json, '}');
 }
 
-static void serve_functions(const struct server_request *request, const struct views_filter *filter,
-                            struct server_answer *answer)
+static void answer_functions(const struct server_request *request,
+                             const struct views_filter *filter, struct server_answer *answer)
 {
     const struct hot_filter samples = views_hot_filter(filter, true);
     const struct timeline_profile *profile = request->trace->profile;
@@ -135,5 +135,5 @@ void serve_stats(const struct server_request *request, struct server_answer *ans
     if (mode == 0)
         serve_slices(request, &filter, (enum stats_by)by, answer);
     else
-        serve_functions(request, &filter, answer);
+        answer_functions(request, &filter, answer);
 }

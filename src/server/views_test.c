@@ -113,8 +113,8 @@ static void large_function(void)
     write_large(&trace);
     REQUIRE(ml_trace_load(&trace));
     REQUIRE(timeline_profile_get(trace.timeline, &profile, NULL) == IFG_OK);
-    for (uint32_t r = 0; r < profile->routine_count; r++) {
-        const char *called = timeline_routine_name(profile, r, name, sizeof name);
+    for (uint32_t r = 0; r < profile->function_count; r++) {
+        const char *called = timeline_function_name(profile, r, name, sizeof name);
 
         snprintf(question, sizeof question, "annotate?routine=%u", r);
         body = ask(&asked, trace.timeline, question);

@@ -567,8 +567,8 @@ void profile_destroy(struct timeline_profile *profile)
     ifg_free((void *)(uintptr_t)profile->threads);
     ifg_free((void *)(uintptr_t)profile->states);
     ifg_free((void *)(uintptr_t)profile->first_symbol);
-    ifg_free((void *)(uintptr_t)profile->routines);
-    ifg_free((void *)(uintptr_t)profile->routine_of);
+    ifg_free((void *)(uintptr_t)profile->functions);
+    ifg_free((void *)(uintptr_t)profile->function_of);
     if (profile->trace)
         trace_profile_fini((struct trace_profile *)(uintptr_t)profile->trace);
     ifg_free((void *)(uintptr_t)profile->trace);
@@ -596,7 +596,7 @@ static enum ifg_status profile_create(const struct timeline *timeline,
     if (!status)
         status = trace_switches_read(timeline->reader, &switches, &profile->switch_count, err);
     if (!status && (!list_threads(profile, samples, switches) || !take_samples(profile, samples) ||
-                    !take_states(profile, switches) || !profile_routines(profile)))
+                    !take_states(profile, switches) || !profile_functions(profile)))
         status = IFG_NO_MEMORY;
     if (!status) {
         recognise_threads(timeline, profile);

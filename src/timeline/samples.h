@@ -62,7 +62,7 @@ struct timeline_sampled_thread {
 };
 
 /* A function of the program (functions of models are another matter), as far as it was sampled. */
-struct timeline_routine {
+struct timeline_function {
     uint32_t module; /* number; 0: unknown memory */
     uint64_t start;  /* in the module; size 0: not known */
     uint64_t size;
@@ -85,9 +85,9 @@ struct timeline_profile {
 
     const struct trace_profile *trace; /* modules, frames, nodes, symbols, code, sources */
     const uint32_t *first_symbol;      /* of frame i: first_symbol[i] .. first_symbol[i + 1] */
-    const struct timeline_routine *routines;
-    size_t routine_count;
-    const uint32_t *routine_of; /* of frame i, 0 for "no frame": index into routines */
+    const struct timeline_function *functions;
+    size_t function_count;
+    const uint32_t *function_of; /* of frame i, 0 for "no frame": index into functions */
 
     uint64_t lost;     /* samples that the kernel had no room for */
     double hz;         /* 0: not known */
@@ -115,8 +115,8 @@ size_t timeline_frame_symbols(const struct timeline_profile *profile, uint32_t f
 const char *timeline_module_name(const struct timeline_profile *profile, uint32_t module);
 
 /* Its name, or where it is: "libx.so+0x1234", "libx.so [unknown]". */
-const char *timeline_routine_name(const struct timeline_profile *profile, uint32_t routine,
-                                  char *out, size_t size);
+const char *timeline_function_name(const struct timeline_profile *profile, uint32_t function,
+                                   char *out, size_t size);
 
 /* The bytes of code at an address, as many as are in one piece; NULL: they are not in the trace. */
 const uint8_t *timeline_code_at(const struct timeline_profile *profile, uint32_t module,

@@ -111,7 +111,7 @@ static uint32_t function_index(struct timeline_builder *builder, uint32_t model,
         if (builder->functions[i].model == model && strcmp(builder->functions[i].name, name) == 0)
             return (uint32_t)i;
     builder->functions[builder->timeline.function_count] =
-        (struct timeline_function){ .model = model, .name = name };
+        (struct timeline_model_function){ .model = model, .name = name };
     return (uint32_t)builder->timeline.function_count++;
 }
 

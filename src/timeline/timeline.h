@@ -56,7 +56,7 @@ struct timeline_model {
 };
 
 /* A function of a model: the leaves of the tree all activity → model → function. */
-struct timeline_function {
+struct timeline_model_function {
     uint32_t model;
     const char *name;
     uint64_t events[TRACE_CATEGORIES];
@@ -167,7 +167,7 @@ struct timeline {
     size_t thread_count;
     const struct timeline_model *models;
     size_t model_count;
-    const struct timeline_function *functions;
+    const struct timeline_model_function *functions;
     size_t function_count;
     const struct timeline_location *locations;
     size_t location_count;

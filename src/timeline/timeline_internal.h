@@ -32,7 +32,7 @@ struct timeline_builder {
     uint16_t *depth;
     size_t column_slots; /* allocated */
     struct timeline_thread *threads;
-    struct timeline_function *functions;
+    struct timeline_model_function *functions;
 
     pthread_mutex_t profile_lock;
     struct timeline_profile *profile; /* made when first asked for */
@@ -69,7 +69,7 @@ enum ifg_status build_flows(struct timeline_builder *builder, struct taken_flow_
                             size_t count);
 
 /* The samples' own: functions of the program (false: no memory), and the end. Accepts NULL. */
-bool profile_routines(struct timeline_profile *profile);
+bool profile_functions(struct timeline_profile *profile);
 void profile_destroy(struct timeline_profile *profile);
 void heap_destroy(struct timeline_allocations *heap);
 

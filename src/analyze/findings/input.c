@@ -69,7 +69,7 @@ static enum ifg_status make_functions(struct building *building)
         input->models[i].function_count = 0; /* counted again below */
     }
     for (size_t i = 0; i < timeline->function_count; i++) {
-        const struct timeline_function *from = &timeline->functions[i];
+        const struct timeline_model_function *from = &timeline->functions[i];
         struct ml_model *model = &input->models[from->model];
 
         at = model->first_function + model->function_count++;

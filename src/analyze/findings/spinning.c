@@ -116,17 +116,17 @@ static void count(struct spinning *s)
         uint32_t node = user_node(profile, profile->samples[i].stack);
         uint32_t frame = node ? nodes[node - 1].frame : 0;
         uint32_t parent = node ? nodes[node - 1].parent : 0;
-        uint32_t routine = profile->routine_of[frame];
+        uint32_t function = profile->function_of[frame];
 
         s->samples++;
-        s->self[routine]++;
+        s->self[function]++;
         if (!pauses(s, frame))
             continue;
-        s->pausing[routine]++;
+        s->pausing[function]++;
         if (parent && nodes[parent - 1].frame)
-            s->pausing[profile->routine_of[nodes[parent - 1].frame]]++;
+            s->pausing[profile->function_of[nodes[parent - 1].frame]]++;
     }
-    for (size_t r = 0; r < profile->routine_count; r++)
+    for (size_t r = 0; r < profile->function_count; r++)
         s->spins[r] = s->pausing[r] >= LOOP_LEAST && s->pausing[r] >= s->self[r] / PART_OF_LOOP;
 }
 
@@ -141,7 +141,7 @@ static uint64_t sum_up(struct spinning *s, size_t *out_threads)
         uint32_t node = user_node(profile, profile->samples[i].stack);
         uint32_t frame = node ? profile->trace->nodes[node - 1].frame : 0;
 
-        if (!frame || !s->spins[profile->routine_of[frame]])
+        if (!frame || !s->spins[profile->function_of[frame]])
             continue;
         sum++;
         *out_threads += !s->threads[profile->samples[i].thread];
@@ -201,9 +201,9 @@ void rule_spinning(const struct ml_input *input, struct findings *out)
     if (!profile || profile->sample_count < SAMPLES_LEAST || !input->model_count)
         return;
     s.at_pause = ifg_alloc(profile->trace->frame_count + 1, sizeof *s.at_pause);
-    s.self = ifg_alloc(profile->routine_count, sizeof *s.self);
-    s.pausing = ifg_alloc(profile->routine_count, sizeof *s.pausing);
-    s.spins = ifg_alloc(profile->routine_count, sizeof *s.spins);
+    s.self = ifg_alloc(profile->function_count, sizeof *s.self);
+    s.pausing = ifg_alloc(profile->function_count, sizeof *s.pausing);
+    s.spins = ifg_alloc(profile->function_count, sizeof *s.spins);
     s.threads = ifg_alloc(profile->thread_count, sizeof *s.threads);
     if (s.at_pause && s.self && s.pausing && s.spins && s.threads) {
         size_t threads;

@@ -29,7 +29,7 @@ const char *compare_unit_name(enum compare_unit unit)
 
 const char *compare_verdict_name(const struct compare_row *row)
 {
-    return row->outputs_differ ? "DIFFERS" : samples_verdict_name(row->verdict);
+    return row->outputs_differ ? "DIFFERS" : statistics_verdict_name(row->verdict);
 }
 
 void compare_options_init(struct compare_options *options)
@@ -136,7 +136,7 @@ enum ifg_status compare_create(enum compare_unit unit, const struct compare_opti
         row->p50_ms = row->throughput = row->load_ms = NAN;
         row->first_ms = row->specialization_ms = NAN;
         row->drift = NAN;
-        row->verdict = SAMPLES_UNSURE;
+        row->verdict = STATISTICS_UNSURE;
     }
     *out_compare = compare;
     return IFG_OK;
@@ -212,7 +212,7 @@ size_t compare_order(const struct compare *compare, uint64_t *random, size_t *or
         if (wants_units(compare, i))
             order[count++] = i;
     for (size_t i = count; i > 1; i--) {
-        size_t other = samples_random_below(random, i);
+        size_t other = statistics_random_below(random, i);
         size_t kept = order[i - 1];
 
         order[i - 1] = order[other];
@@ -223,7 +223,7 @@ size_t compare_order(const struct compare *compare, uint64_t *random, size_t *or
 
 bool compare_baseline_outside(uint64_t *random)
 {
-    return samples_random_below(random, 2) == 0;
+    return statistics_random_below(random, 2) == 0;
 }
 
 static enum ifg_status add_unit(struct compare_row *row, double value, uint32_t process,
@@ -262,9 +262,9 @@ enum ifg_status compare_add_pair(struct compare *compare, size_t number, double 
 
 /* statistics: n (w / threshold)^2 units decide "the same" when nothing changed; when the change is
  * near the threshold, the half width must shrink to the distance between the two. */
-static uint64_t units_missing(const struct samples_change *change, double threshold)
+static uint64_t units_missing(const struct statistics_change *change, double threshold)
 {
-    uint64_t more = samples_more(change, threshold);
+    uint64_t more = statistics_more(change, threshold);
     double distance = fabs(fabs(change->change) - threshold);
     double by_distance;
 
@@ -299,16 +299,16 @@ static size_t join_processes(const double *a, const double *b, const uint32_t *p
 
 enum ifg_status compare_block_pairs(const double *a, const double *b, const uint32_t *process,
                                     size_t pairs, double confidence, uint64_t seed,
-                                    struct samples_change *out_change, struct ifg_error *err)
+                                    struct statistics_change *out_change, struct ifg_error *err)
 {
     double *joined_a = ifg_alloc(pairs + 1, sizeof *joined_a);
     double *joined_b = ifg_alloc(pairs + 1, sizeof *joined_b);
     enum ifg_status status;
 
     if (joined_a && joined_b)
-        status = samples_paired_change(joined_a, joined_b, NULL,
-                                       join_processes(a, b, process, pairs, joined_a, joined_b),
-                                       confidence, seed, out_change, err);
+        status = statistics_paired_change(joined_a, joined_b, NULL,
+                                          join_processes(a, b, process, pairs, joined_a, joined_b),
+                                          confidence, seed, out_change, err);
     else
         status = ifg_fail_no_memory(err, NULL);
     ifg_free(joined_a);
@@ -327,18 +327,18 @@ static enum ifg_status judge_row(struct compare *compare, size_t i, struct ifg_e
             compare_block_pairs(row->baseline_ms, row->unit_ms, row->unit_process, row->unit_count,
                                 compare->confidence, compare->seed, &row->change, err);
     else /* processes that took turns have nothing to keep together */
-        status = samples_paired_change(
+        status = statistics_paired_change(
             row->baseline_ms, row->unit_ms, compare->few_processes ? row->unit_process : NULL,
             row->unit_count, compare->confidence, compare->seed, &row->change, err);
     if (status)
         return status;
-    row->verdict = samples_judge(&row->change, compare->threshold);
+    row->verdict = statistics_judge(&row->change, compare->threshold);
     row->more = 0;
-    if (row->verdict == SAMPLES_UNSURE) /* in pairs */
+    if (row->verdict == STATISTICS_UNSURE) /* in pairs */
         row->more =
             units_missing(&row->change, compare->threshold) * row->unit_count / row->change.units;
-    return samples_second_opinion(row->baseline_ms, row->unit_count, row->unit_ms, row->unit_count,
-                                  &row->second, err);
+    return statistics_second_opinion(row->baseline_ms, row->unit_count, row->unit_ms,
+                                     row->unit_count, &row->second, err);
 }
 
 enum ifg_status compare_judge(struct compare *compare, bool *out_open, struct ifg_error *err)
@@ -354,7 +354,7 @@ enum ifg_status compare_judge(struct compare *compare, bool *out_open, struct if
         status = judge_row(compare, i, err);
         if (status)
             return status;
-        if (row->verdict != SAMPLES_UNSURE ||
+        if (row->verdict != STATISTICS_UNSURE ||
             (compare->one_sided && row->change.known && row->change.high <= compare->threshold))
             row->look = compare->looks_taken;
         else

@@ -20,7 +20,7 @@ struct compare_op {
     char *name, *op_type;
     double a_ms, b_ms; /* medians; NAN: not there */
     double share;      /* of the baseline's operators */
-    struct samples_change change;
+    struct statistics_change change;
     bool significant; /* survives Benjamini-Hochberg at 5 % over all operators */
 };
 
@@ -31,14 +31,14 @@ struct compare_row {
     uint64_t model_bytes;
     char *model_hash;
     double p50_ms;
-    struct samples_interval p50; /* of this side's units */
-    double throughput;           /* per second, 1000 / p50 */
-    uint64_t peak_bytes;         /* measured in a process of its own; 0: not known */
+    struct statistics_interval p50; /* of this side's units */
+    double throughput;              /* per second, 1000 / p50 */
+    uint64_t peak_bytes;            /* measured in a process of its own; 0: not known */
     double load_ms;
     /* against the baseline; zero for the baseline itself */
-    struct samples_change change;
-    struct samples_second_opinion second;
-    enum samples_verdict verdict;
+    struct statistics_change change;
+    struct statistics_second_opinion second;
+    enum statistics_verdict verdict;
     uint64_t more;             /* UNSURE: units still needed */
     struct accuracy *accuracy; /* per output of the baseline; NULL: not measured */
     size_t accuracy_count;
@@ -53,12 +53,12 @@ struct compare_row {
     size_t unit_capacity, baseline_capacity, process_capacity;
     bool by_process; /* block pairs: each process counts once (change.units of them) */
     size_t unit_count;
-    struct samples_summary summary; /* of all its inferences; count 0: only units are known */
-    struct samples_interval p99;    /* p99 is below .high with 95 % confidence */
-    double first_ms;                /* the first inference; NAN: not known */
-    double specialization_ms;       /* NAN: the runtime does not tell */
-    uint32_t block_iterations;      /* of a block; 0: units are no blocks */
-    uint32_t look;                  /* the look that decided it, from 1; 0: none did */
+    struct statistics_summary summary; /* of all its inferences; count 0: only units are known */
+    struct statistics_interval p99;    /* p99 is below .high with 95 % confidence */
+    double first_ms;                   /* the first inference; NAN: not known */
+    double specialization_ms;          /* NAN: the runtime does not tell */
+    uint32_t block_iterations;         /* of a block; 0: units are no blocks */
+    uint32_t look;                     /* the look that decided it, from 1; 0: none did */
     double drift;     /* result files: how far the machine's own speed was apart; NAN: not known */
     char *ops_reason; /* why there are no operators, if they were asked for */
 };
@@ -153,7 +153,7 @@ enum ifg_status compare_results(const struct compare_options *options,
  * each other and count once. For those who put comparisons together; unless few_processes. */
 enum ifg_status compare_block_pairs(const double *a, const double *b, const uint32_t *process,
                                     size_t pairs, double confidence, uint64_t seed,
-                                    struct samples_change *out_change,
+                                    struct statistics_change *out_change,
                                     struct ifg_error *err) IFG_MUST_CHECK;
 
 void compare_destroy(struct compare *compare);

@@ -340,10 +340,10 @@ static enum ifg_status finish_row(struct compare_row *row, bool is_time, struct 
 
     if (!row->unit_count)
         return IFG_OK;
-    status = samples_summarize(row->unit_ms, row->unit_count, IFG_QUANTILE_LINEAR,
-                               SAMPLES_CONFIDENCE, &row->summary, err);
-    row->p50_ms = row->summary.p[SAMPLES_P50];
-    row->p50 = row->summary.interval[SAMPLES_P50];
+    status = statistics_summarize(row->unit_ms, row->unit_count, IFG_QUANTILE_LINEAR,
+                                  STATISTICS_CONFIDENCE, &row->summary, err);
+    row->p50_ms = row->summary.p[STATISTICS_P50];
+    row->p50 = row->summary.interval[STATISTICS_P50];
     row->throughput = is_time ? 1e3 / row->p50_ms : NAN;
     return status;
 }

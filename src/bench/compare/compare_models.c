@@ -261,7 +261,7 @@ static double about(const struct runner_samples *samples)
 
     for (size_t i = samples->count > 1; i < samples->count && count < ALONE_RUNS; i++)
         times[count++] = MS * (double)(samples->end_ns[i] - samples->start_ns[i]);
-    samples_sort(times, count);
+    statistics_sort(times, count);
     return ifg_quantile_sorted(times, count, 0.5, IFG_QUANTILE_LINEAR);
 }
 
@@ -387,7 +387,7 @@ static enum ifg_status measure(struct model_job *job, bool turns, struct ifg_err
     if (last && first > last)
         first = last;
     job->compare->few_processes =
-        !turns && plan.processes < samples_needed(0.5, job->compare->confidence);
+        !turns && plan.processes < statistics_needed(0.5, job->compare->confidence);
     if (job->compare->few_processes &&
         !compare_warn(job->compare,
                       "few processes, as asked for: pairs are taken for independent, and what one "
@@ -413,22 +413,23 @@ static enum ifg_status finish_row(struct contender *contender, uint64_t seed, st
 
     if (!contender->sample_count)
         return IFG_OK;
-    status = samples_summarize(contender->samples_ms, contender->sample_count, IFG_QUANTILE_LINEAR,
-                               SAMPLES_CONFIDENCE, &row->summary, err);
+    status = statistics_summarize(contender->samples_ms, contender->sample_count,
+                                  IFG_QUANTILE_LINEAR, STATISTICS_CONFIDENCE, &row->summary, err);
     if (!status)
-        status = samples_median_interval(contender->samples_ms, contender->sample_count,
-                                         contender->blocks, contender->block_count,
-                                         SAMPLES_CONFIDENCE, seed, &row->p50, err);
+        status = statistics_median_interval(contender->samples_ms, contender->sample_count,
+                                            contender->blocks, contender->block_count,
+                                            STATISTICS_CONFIDENCE, seed, &row->p50, err);
     if (status)
         return status;
-    row->p50_ms = row->summary.p[SAMPLES_P50];
+    row->p50_ms = row->summary.p[STATISTICS_P50];
     row->throughput = 1e3 / row->p50_ms;
     sorted = ifg_alloc(contender->sample_count, sizeof *sorted);
     if (!sorted)
         return ifg_fail_no_memory(err, NULL);
     memcpy(sorted, contender->samples_ms, contender->sample_count * sizeof *sorted);
-    samples_sort(sorted, contender->sample_count);
-    row->p99 = samples_quantile_bound(sorted, contender->sample_count, 0.99, SAMPLES_CONFIDENCE);
+    statistics_sort(sorted, contender->sample_count);
+    row->p99 =
+        statistics_quantile_bound(sorted, contender->sample_count, 0.99, STATISTICS_CONFIDENCE);
     ifg_free(sorted);
     return IFG_OK;
 }
@@ -450,7 +451,7 @@ static enum ifg_status judge_machine(struct model_job *job, struct ifg_error *er
         references[i] = job->seen[i].reference_ns;
         sorted[i] = (double)references[i];
     }
-    samples_sort(sorted, job->seen_count);
+    statistics_sort(sorted, job->seen_count);
     usual = job->seen_count ? ifg_quantile_sorted(sorted, job->seen_count, 0.5, IFG_QUANTILE_LINEAR)
                             : 0;
     for (size_t i = 0; i < job->seen_count; i++) {

@@ -16,7 +16,7 @@ struct contender {
     uint64_t warmup;    /* inferences that its first process needed; 0: not known yet */
     double *samples_ms; /* of all its blocks */
     size_t sample_count, sample_capacity;
-    struct samples_block *blocks;
+    struct statistics_block *blocks;
     size_t block_count, block_capacity;
     unsigned slot; /* in the process that runs now */
     bool loaded;

@@ -111,7 +111,7 @@ static enum ifg_status compare_node(const struct recordings *a, const char *a_na
     }
     op->a_ms = ifg_median_of_copy(a_ms, units);
     op->b_ms = ifg_median_of_copy(b_ms, units);
-    return samples_paired_change(a_ms, b_ms, NULL, units, CONFIDENCE, seed, &op->change, err);
+    return statistics_paired_change(a_ms, b_ms, NULL, units, CONFIDENCE, seed, &op->change, err);
 }
 
 static enum ifg_status mark_survivors(struct compare_row *row, struct ifg_error *err)
@@ -125,7 +125,7 @@ static enum ifg_status mark_survivors(struct compare_row *row, struct ifg_error 
         if (row->ops[i].change.known)
             p[count++] = row->ops[i].change.p;
     if (!status && count)
-        status = samples_survivors(p, count, RATE, survives, err);
+        status = statistics_survivors(p, count, RATE, survives, err);
     count = 0;
     for (size_t i = 0; i < row->op_count && !status; i++)
         if (row->ops[i].change.known)

@@ -72,7 +72,7 @@ static enum ifg_status load_all(struct model_job *job, size_t target, size_t *ou
                                 struct ifg_error *err)
 {
     size_t count = compare_order(job->compare, &job->random, job->order);
-    size_t baseline_at = samples_random_below(&job->random, count + 1);
+    size_t baseline_at = statistics_random_below(&job->random, count + 1);
     enum ifg_status status;
 
     for (size_t i = 0; i <= count; i++) {
@@ -183,7 +183,7 @@ static enum ifg_status one_turn(struct model_job *job, size_t row, double *out_m
     if (status)
         return status;
     job->compare->processes++;
-    samples_sort(medians, TURN_BLOCKS);
+    statistics_sort(medians, TURN_BLOCKS);
     *out_ms = ifg_quantile_sorted(medians, TURN_BLOCKS, 0.5, IFG_QUANTILE_LINEAR);
     return IFG_OK;
 }

@@ -141,13 +141,13 @@ static enum ifg_status warm_until_steady(struct model_job *job, struct contender
                                          (uint64_t)(1e9 * WARMUP_FIRST_S), 0, samples, err);
 
     while (!status && compare_now() - begun < limit) {
-        struct samples_steady steady;
+        struct statistics_steady steady;
         double *times = times_of(samples, 0);
         size_t more = samples->count / 2;
 
         if (!times)
             return ifg_fail_no_memory(err, NULL);
-        steady = samples_find_steady(times, samples->count, WARMUP_CHANGE);
+        steady = statistics_find_steady(times, samples->count, WARMUP_CHANGE);
         ifg_free(times);
         if (steady.steady)
             break;
@@ -186,7 +186,7 @@ enum ifg_status process_warm_up(struct model_job *job, struct contender *contend
 static bool keep_block(struct model_job *job, struct contender *contender,
                        const struct seen_block *seen, const double *times, size_t count)
 {
-    struct samples_block *block;
+    struct statistics_block *block;
 
     if (!IFG_ARRAY_ROOM(contender->samples_ms, contender->sample_capacity,
                         contender->sample_count + count, SAMPLES_MOST) ||

@@ -25,10 +25,10 @@ static void side_fini(struct side *side)
 }
 
 /* A foreign document has no blocks: neighbours are taken together. */
-static struct samples_block block_at(const struct bench_row *row, size_t count, size_t i)
+static struct statistics_block block_at(const struct bench_row *row, size_t count, size_t i)
 {
     size_t first = row->sample_count * i / count;
-    struct samples_block made = { 0, first, row->sample_count * (i + 1) / count - first };
+    struct statistics_block made = { 0, first, row->sample_count * (i + 1) / count - first };
 
     return row->block_count ? row->blocks[i].where : made;
 }
@@ -50,7 +50,7 @@ static enum ifg_status side_init(const struct bench_row *row, struct side *out,
         return ifg_fail_no_memory(err, NULL);
     }
     for (size_t i = 0; i < count; i++) {
-        struct samples_block block = block_at(row, count, i);
+        struct statistics_block block = block_at(row, count, i);
 
         if (!block.count)
             continue;
@@ -81,7 +81,7 @@ static enum ifg_status fill_row(const struct bench_result *result, const char *n
                                                                       : "nothing was measured");
         return IFG_OK;
     }
-    out->p50_ms = row->summary.p[SAMPLES_P50];
+    out->p50_ms = row->summary.p[STATISTICS_P50];
     out->p50 = row->median;
     out->throughput = row->throughput;
     out->summary = row->summary;
@@ -97,8 +97,8 @@ static enum ifg_status fill_row(const struct bench_result *result, const char *n
         return ifg_fail_no_memory(err, NULL);
     }
     memcpy(sorted, row->samples_ms, row->sample_count * sizeof *sorted);
-    samples_sort(sorted, row->sample_count);
-    out->p99 = samples_quantile_bound(sorted, row->sample_count, 0.99, SAMPLES_CONFIDENCE);
+    statistics_sort(sorted, row->sample_count);
+    out->p99 = statistics_quantile_bound(sorted, row->sample_count, 0.99, STATISTICS_CONFIDENCE);
     ifg_free(sorted);
     return IFG_OK;
 }
@@ -191,7 +191,7 @@ static enum ifg_status list_ops(const struct bench_row *a, const struct bench_ro
 
 /* The machine's own speed, by the reference kernel, changed by `drift` between the runs. How much
  * of the change is due to that nobody knows, so both ends move outwards by all of it. */
-static void widen(struct samples_change *change, double drift)
+static void widen(struct statistics_change *change, double drift)
 {
     change->low = (1 + change->low) * exp(-drift) - 1;
     change->high = (1 + change->high) * exp(drift) - 1;
@@ -205,9 +205,9 @@ static enum ifg_status judge(struct compare *compare, const struct side *a, cons
     enum ifg_status status;
 
     row->drift = drift;
-    status =
-        samples_unpaired_change(a->unit_ms, a->process, a->count, b->unit_ms, b->process, b->count,
-                                compare->confidence, 1, compare->seed, &row->change, err);
+    status = statistics_unpaired_change(a->unit_ms, a->process, a->count, b->unit_ms, b->process,
+                                        b->count, compare->confidence, 1, compare->seed,
+                                        &row->change, err);
     if (!status && !isnan(drift))
         widen(&row->change, drift);
     if (!status && isnan(drift) &&
@@ -218,10 +218,11 @@ static enum ifg_status judge(struct compare *compare, const struct side *a, cons
         status = ifg_fail_no_memory(err, NULL);
     if (status)
         return status;
-    row->verdict = samples_judge(&row->change, compare->threshold);
-    row->more = row->verdict == SAMPLES_UNSURE ? samples_more(&row->change, compare->threshold) : 0;
-    row->look = row->verdict != SAMPLES_UNSURE;
-    return samples_second_opinion(a->unit_ms, a->count, b->unit_ms, b->count, &row->second, err);
+    row->verdict = statistics_judge(&row->change, compare->threshold);
+    row->more =
+        row->verdict == STATISTICS_UNSURE ? statistics_more(&row->change, compare->threshold) : 0;
+    row->look = row->verdict != STATISTICS_UNSURE;
+    return statistics_second_opinion(a->unit_ms, a->count, b->unit_ms, b->count, &row->second, err);
 }
 
 static enum ifg_status compare_one(const struct compare_options *options,

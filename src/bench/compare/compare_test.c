@@ -80,17 +80,17 @@ static void add_pairs(struct compare *compare, size_t row, double ratio, double 
         }
 }
 
-static enum samples_verdict verdict_of(double ratio, double luck, uint32_t processes)
+static enum statistics_verdict verdict_of(double ratio, double luck, uint32_t processes)
 {
     struct compare *compare = begin(COMPARE_BLOCK_PAIRS, 0.02, 2);
-    enum samples_verdict verdict;
+    enum statistics_verdict verdict;
     bool open;
 
     add_pairs(compare, 1, ratio, luck, processes);
     REQUIRE(compare_judge(compare, &open, NULL) == IFG_OK);
     verdict = compare->rows[1].verdict;
-    CHECK(open == (verdict == SAMPLES_UNSURE));
-    CHECK(compare->rows[1].look == (verdict != SAMPLES_UNSURE));
+    CHECK(open == (verdict == STATISTICS_UNSURE));
+    CHECK(compare->rows[1].look == (verdict != STATISTICS_UNSURE));
     CHECK(compare->rows[0].unit_count == compare->rows[1].unit_count);
     compare_destroy(compare);
     return verdict;
@@ -98,11 +98,11 @@ static enum samples_verdict verdict_of(double ratio, double luck, uint32_t proce
 
 static void verdicts(void)
 {
-    CHECK(verdict_of(1.00, 0.001, 10) == SAMPLES_SAME);
-    CHECK(verdict_of(1.03, 0.001, 10) == SAMPLES_REGRESSED);
-    CHECK(verdict_of(0.97, 0.001, 10) == SAMPLES_IMPROVED);
-    CHECK(verdict_of(1.02, 0.001, 10) == SAMPLES_UNSURE);
-    CHECK(verdict_of(1.03, 0.02, 10) == SAMPLES_UNSURE);
+    CHECK(verdict_of(1.00, 0.001, 10) == STATISTICS_SAME);
+    CHECK(verdict_of(1.03, 0.001, 10) == STATISTICS_REGRESSED);
+    CHECK(verdict_of(0.97, 0.001, 10) == STATISTICS_IMPROVED);
+    CHECK(verdict_of(1.02, 0.001, 10) == STATISTICS_UNSURE);
+    CHECK(verdict_of(1.03, 0.02, 10) == STATISTICS_UNSURE);
 }
 
 /* Pairs of one process are one value, else many pairs would make a process's luck look certain. */
@@ -124,12 +124,12 @@ static void a_process_is_a_unit(void)
     row = &compare->rows[1];
     add_pairs(compare, 1, 1.1, 0.001, 5); /* too few processes ... */
     REQUIRE(compare_judge(compare, &open, NULL) == IFG_OK);
-    CHECK(row->verdict == SAMPLES_UNSURE && !row->change.known);
+    CHECK(row->verdict == STATISTICS_UNSURE && !row->change.known);
     compare->few_processes = true; /* ... unless the pairs have to do */
     REQUIRE(compare_judge(compare, &open, NULL) == IFG_OK);
     CHECK(!row->by_process);
     CHECK(row->change.units == 10 && row->change.known);
-    CHECK(row->verdict == SAMPLES_REGRESSED);
+    CHECK(row->verdict == STATISTICS_REGRESSED);
     compare_destroy(compare);
 }
 
@@ -140,7 +140,7 @@ static void units_missing(void)
 
     add_pairs(compare, 1, 1.0, 0.03, 10);
     REQUIRE(compare_judge(compare, &open, NULL) == IFG_OK);
-    CHECK(compare->rows[1].verdict == SAMPLES_UNSURE);
+    CHECK(compare->rows[1].verdict == STATISTICS_UNSURE);
     CHECK(compare->rows[1].more > 10); /* pairs, two in each process */
     compare_destroy(compare);
 }
@@ -246,7 +246,7 @@ static struct bench_result *make_result(double ms, double reference_ms)
     row->block_count = 20;
     row->process_count = 5;
     for (uint32_t i = 0; i < 20; i++) {
-        row->blocks[i].where = (struct samples_block){ i / 4, samples, 5 };
+        row->blocks[i].where = (struct statistics_block){ i / 4, samples, 5 };
         row->blocks[i].reference_ms = reference_ms;
         for (int j = 0; j < 5; j++)
             row->samples_ms[samples++] = ms * (1 + 0.001 * ((i * 7 + (uint32_t)j * 3) % 5));
@@ -277,19 +277,19 @@ static void results(void)
     struct compare *compare = compare_two(a, same, 0.02);
 
     CHECK(compare->unit == COMPARE_NOT_INTERLEAVED);
-    CHECK(compare->rows[1].verdict == SAMPLES_SAME);
+    CHECK(compare->rows[1].verdict == STATISTICS_SAME);
     CHECK(compare->rows[1].drift == 0);
-    CHECK(compare->rows[0].p50_ms == a->rows[0].summary.p[SAMPLES_P50]);
+    CHECK(compare->rows[0].p50_ms == a->rows[0].summary.p[STATISTICS_P50]);
     compare_destroy(compare);
 
     compare = compare_two(a, slow, 0.02);
-    CHECK(compare->rows[1].verdict == SAMPLES_REGRESSED);
+    CHECK(compare->rows[1].verdict == STATISTICS_REGRESSED);
     CHECK(fabs(compare->rows[1].change.change - 0.1) < 1e-3);
     compare_destroy(compare);
 
     /* The machine itself was slower by more than the change: nothing is certain. */
     compare = compare_two(a, drifted, 0.02);
-    CHECK(compare->rows[1].verdict == SAMPLES_UNSURE);
+    CHECK(compare->rows[1].verdict == STATISTICS_UNSURE);
     CHECK(fabs(compare->rows[1].drift - log(1.2)) < 1e-9);
     CHECK(compare->rows[1].change.half_width > 0.18);
     compare_destroy(compare);

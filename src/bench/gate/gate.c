@@ -179,7 +179,7 @@ enum gate_verdict gate_overall(const struct gate_check *checks, size_t count,
 /* ---- changes ---- */
 
 /* What is faster for certain, or the same, or either of the two, is good enough for a gate. */
-enum gate_verdict gate_verdict_of_change(const struct samples_change *change, double threshold)
+enum gate_verdict gate_verdict_of_change(const struct statistics_change *change, double threshold)
 {
     if (!change->known)
         return GATE_UNSURE;
@@ -188,8 +188,8 @@ enum gate_verdict gate_verdict_of_change(const struct samples_change *change, do
     return change->low > threshold ? GATE_FAIL : GATE_UNSURE;
 }
 
-void gate_estimate_change(const struct samples_change *change, double threshold, double confidence,
-                          struct gate_estimate *out_estimate)
+void gate_estimate_change(const struct statistics_change *change, double threshold,
+                          double confidence, struct gate_estimate *out_estimate)
 {
     memset(out_estimate, 0, sizeof *out_estimate);
     out_estimate->rule = GATE_BY_CHANGE;
@@ -218,7 +218,7 @@ static const struct compare_row *candidate(const struct compare *compare)
 }
 
 enum ifg_status gate_pool_changes(const struct compare *const *compares, size_t count,
-                                  struct samples_change *out_change, struct ifg_error *err)
+                                  struct statistics_change *out_change, struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
     double *a = NULL, *b = NULL;
@@ -269,8 +269,8 @@ enum ifg_status gate_pool_changes(const struct compare *const *compares, size_t 
     /* Pairs of one process are alike: there the process counts once. */
     status = by_process ? compare_block_pairs(a, b, strata, units, compares[0]->confidence,
                                               compares[0]->seed, out_change, err)
-                        : samples_paired_change(a, b, strata, units, compares[0]->confidence,
-                                                compares[0]->seed, out_change, err);
+                        : statistics_paired_change(a, b, strata, units, compares[0]->confidence,
+                                                   compares[0]->seed, out_change, err);
 out:
     ifg_free(a);
     ifg_free(b);

@@ -188,7 +188,7 @@ struct gate_check {
     /* GATE_RELATIVE */
     const char *against;
     enum compare_unit unit;
-    struct samples_change change;
+    struct statistics_change change;
 };
 
 /* Takes what the next look says, and decides whether that is the last word:
@@ -200,11 +200,11 @@ void gate_take_look(struct gate_check *check, const struct gate_plan *plan, enum
 
 /* A change with its pairs of units of several measurements as one. Strata keep them apart. */
 enum ifg_status gate_pool_changes(const struct compare *const *compares, size_t count,
-                                  struct samples_change *out_change,
+                                  struct statistics_change *out_change,
                                   struct ifg_error *err) IFG_MUST_CHECK;
-enum gate_verdict gate_verdict_of_change(const struct samples_change *change, double threshold);
-void gate_estimate_change(const struct samples_change *change, double threshold, double confidence,
-                          struct gate_estimate *out_estimate);
+enum gate_verdict gate_verdict_of_change(const struct statistics_change *change, double threshold);
+void gate_estimate_change(const struct statistics_change *change, double threshold,
+                          double confidence, struct gate_estimate *out_estimate);
 
 enum gate_on_unsure {
     GATE_UNSURE_STAYS, /* a status of its own */

@@ -9,11 +9,11 @@
 #include "bench/gate/gate_internal.h"
 
 static const struct gate_metric metrics[] = {
-    { "p50", GATE_MS, FROM_MEDIAN, SAMPLES_P50, true, true },
-    { "p90", GATE_MS, FROM_QUANTILE, SAMPLES_P90, true, true },
-    { "p95", GATE_MS, FROM_QUANTILE, SAMPLES_P95, true, true },
-    { "p99", GATE_MS, FROM_QUANTILE, SAMPLES_P99, true, true },
-    { "p999", GATE_MS, FROM_QUANTILE, SAMPLES_P999, true, true },
+    { "p50", GATE_MS, FROM_MEDIAN, STATISTICS_P50, true, true },
+    { "p90", GATE_MS, FROM_QUANTILE, STATISTICS_P90, true, true },
+    { "p95", GATE_MS, FROM_QUANTILE, STATISTICS_P95, true, true },
+    { "p99", GATE_MS, FROM_QUANTILE, STATISTICS_P99, true, true },
+    { "p999", GATE_MS, FROM_QUANTILE, STATISTICS_P999, true, true },
     { "mean", GATE_MS, FROM_MEAN, 0, true, true },
     { "min", GATE_MS, FROM_MIN, 0, true, true },
     { "max", GATE_MS, FROM_MAX, 0, true, true },
@@ -183,7 +183,7 @@ uint64_t gate_samples_needed(const struct gate_budget *budgets, size_t count, do
         uint64_t needed = 0;
 
         if (budgets[i].of && budgets[i].of->source == FROM_QUANTILE)
-            needed = samples_needed_bound(samples_quantiles[budgets[i].of->which], 1 - alpha);
+            needed = statistics_needed_bound(statistics_quantiles[budgets[i].of->which], 1 - alpha);
         most = needed > most ? needed : most;
     }
     return most;

@@ -98,7 +98,7 @@ void gate_by_order(double *sorted, size_t count, double q, bool at_least, double
      * two-sided interval, at alpha / 2. */
     double above = at_least ? 1 - alpha / 2 : 1 - alpha;
     double below = at_least ? 1 - alpha : 1 - alpha / 2;
-    struct samples_interval bound = samples_quantile_bound(sorted, count, q, above);
+    struct statistics_interval bound = statistics_quantile_bound(sorted, count, q, above);
 
     out->rule = GATE_BY_ORDER;
     out->quantile = q;
@@ -109,7 +109,7 @@ void gate_by_order(double *sorted, size_t count, double q, bool at_least, double
     for (size_t i = 0; i < count; i++)
         out->beyond += at_least ? sorted[i] < limit : sorted[i] > limit;
     if (!bound.known && !at_least)
-        out->needs = samples_needed_bound(q, above);
+        out->needs = statistics_needed_bound(q, above);
     /* From below it is the same question about the values upside down. */
     for (size_t i = 0; i < count / 2; i++) {
         double swapped = sorted[i];
@@ -119,11 +119,11 @@ void gate_by_order(double *sorted, size_t count, double q, bool at_least, double
     }
     for (size_t i = 0; i < count; i++)
         sorted[i] = -sorted[i];
-    bound = samples_quantile_bound(sorted, count, 1 - q, below);
+    bound = statistics_quantile_bound(sorted, count, 1 - q, below);
     out->low_known = bound.known;
     out->low = -bound.high;
     if (!bound.known && at_least)
-        out->needs = samples_needed_bound(1 - q, below);
+        out->needs = statistics_needed_bound(1 - q, below);
 }
 
 static double process_value(const struct bench_process *process, int member)
@@ -174,7 +174,7 @@ static enum ifg_status by_process(const struct gate_budget *budget, const struct
         ifg_free(values);
         return IFG_OK;
     }
-    samples_sort(values, count);
+    statistics_sort(values, count);
     least = values[0];
     most = values[count - 1];
     median = ifg_quantile_sorted(values, count, 0.5, IFG_QUANTILE_LINEAR);
@@ -197,8 +197,8 @@ static enum ifg_status by_process(const struct gate_budget *budget, const struct
     return IFG_OK;
 }
 
-static enum ifg_status copy_blocks(const struct bench_row *row, struct samples_block **out_blocks,
-                                   struct ifg_error *err)
+static enum ifg_status copy_blocks(const struct bench_row *row,
+                                   struct statistics_block **out_blocks, struct ifg_error *err)
 {
     *out_blocks = ifg_alloc(row->block_count ? row->block_count : 1, sizeof **out_blocks);
     if (!*out_blocks)
@@ -209,11 +209,11 @@ static enum ifg_status copy_blocks(const struct bench_row *row, struct samples_b
 }
 
 enum ifg_status gate_by_blocks(const double *values, size_t count,
-                               const struct samples_block *blocks, size_t block_count, bool median,
-                               double alpha, uint64_t seed, struct gate_estimate *out,
+                               const struct statistics_block *blocks, size_t block_count,
+                               bool median, double alpha, uint64_t seed, struct gate_estimate *out,
                                struct ifg_error *err)
 {
-    struct samples_interval interval = { 0 };
+    struct statistics_interval interval = { 0 };
     enum ifg_status status = IFG_OK;
     double *means = NULL;
 
@@ -222,8 +222,8 @@ enum ifg_status gate_by_blocks(const double *values, size_t count,
     out->groups = block_count;
     out->confidence = 1 - alpha;
     if (block_count && median) {
-        status = samples_median_interval(values, count, blocks, block_count, 1 - alpha, seed,
-                                         &interval, err);
+        status = statistics_median_interval(values, count, blocks, block_count, 1 - alpha, seed,
+                                            &interval, err);
     } else if (block_count) {
         means = ifg_alloc(block_count, sizeof *means);
         if (!means)
@@ -234,7 +234,7 @@ enum ifg_status gate_by_blocks(const double *values, size_t count,
             means[i] /= (double)blocks[i].count;
         }
         status =
-            samples_block_interval(means, blocks, block_count, 1 - alpha, seed, &interval, err);
+            statistics_block_interval(means, blocks, block_count, 1 - alpha, seed, &interval, err);
     }
     out->low_known = out->high_known = !status && interval.known;
     out->low = interval.low;
@@ -251,7 +251,7 @@ static enum ifg_status sorted_samples(const struct bench_row *row, double **out_
     if (!*out_sorted)
         return ifg_fail_no_memory(err, NULL);
     memcpy(*out_sorted, row->samples_ms, row->sample_count * sizeof **out_sorted);
-    samples_sort(*out_sorted, row->sample_count);
+    statistics_sort(*out_sorted, row->sample_count);
     return IFG_OK;
 }
 
@@ -271,8 +271,8 @@ static double block_wall_ms(const struct bench_row *row, const struct bench_bloc
 static enum ifg_status by_throughput(const struct bench_row *row, double alpha, uint64_t seed,
                                      struct gate_estimate *out, struct ifg_error *err)
 {
-    struct samples_block *blocks = NULL;
-    struct samples_interval interval = { 0 };
+    struct statistics_block *blocks = NULL;
+    struct statistics_interval interval = { 0 };
     double *each = NULL;
     double mean = 0, fastest = INFINITY, slowest = 0;
     enum ifg_status status = copy_blocks(row, &blocks, err);
@@ -302,7 +302,7 @@ static enum ifg_status by_throughput(const struct bench_row *row, double alpha, 
     out->least = row->throughput * mean / slowest;
     out->most = row->throughput * mean / fastest;
     status =
-        samples_block_interval(each, blocks, row->block_count, 1 - alpha, seed, &interval, err);
+        statistics_block_interval(each, blocks, row->block_count, 1 - alpha, seed, &interval, err);
     if (!status && interval.known && interval.low > 0) {
         out->low_known = out->high_known = true;
         out->low = row->throughput * mean / interval.high;
@@ -332,9 +332,9 @@ static void by_share(const struct bench_row *row, double slo_ms, bool at_least, 
     out->value = (double)hits / (double)row->sample_count;
     out->confidence = claim;
     out->low_known = out->high_known = true;
-    out->high = samples_share_bound(hits, row->sample_count, at_least ? doubt : claim);
-    out->low = 1 - samples_share_bound(row->sample_count - hits, row->sample_count,
-                                       at_least ? claim : doubt);
+    out->high = statistics_share_bound(hits, row->sample_count, at_least ? doubt : claim);
+    out->low = 1 - statistics_share_bound(row->sample_count - hits, row->sample_count,
+                                          at_least ? claim : doubt);
 }
 
 static void exactly(double value, bool there, struct gate_estimate *out)
@@ -365,7 +365,7 @@ static enum ifg_status without_each_process(const struct gate_budget *budget,
         size_t count = 0;
 
         for (size_t i = 0; i < row->block_count; i++) {
-            const struct samples_block *block = &row->blocks[i].where;
+            const struct statistics_block *block = &row->blocks[i].where;
 
             if (block->process == process)
                 continue;
@@ -374,7 +374,7 @@ static enum ifg_status without_each_process(const struct gate_budget *budget,
         }
         if (!count || count == row->sample_count)
             continue;
-        samples_sort(rest, count);
+        statistics_sort(rest, count);
         gate_by_order(rest, count, q, budget->at_least, budget->limit, alpha, &ends);
         if (budget->at_least && out->high_known) {
             out->high_known = ends.high_known;
@@ -399,7 +399,7 @@ static enum ifg_status by_samples(const struct gate_budget *budget, const struct
                                   double alpha, uint64_t seed, struct gate_estimate *out,
                                   struct ifg_error *err)
 {
-    struct samples_block *blocks = NULL;
+    struct statistics_block *blocks = NULL;
     double *sorted = NULL;
     bool median = budget->of->source == FROM_MEDIAN;
     enum ifg_status status = sorted_samples(row, &sorted, err);
@@ -413,10 +413,10 @@ static enum ifg_status by_samples(const struct gate_budget *budget, const struct
     switch (budget->of->source) {
     case FROM_QUANTILE:
         out->value = row->summary.p[budget->of->which];
-        gate_by_order(sorted, row->sample_count, samples_quantiles[budget->of->which],
+        gate_by_order(sorted, row->sample_count, statistics_quantiles[budget->of->which],
                       budget->at_least, budget->limit, alpha, out);
-        status = without_each_process(budget, row, samples_quantiles[budget->of->which], alpha, out,
-                                      err);
+        status = without_each_process(budget, row, statistics_quantiles[budget->of->which], alpha,
+                                      out, err);
         break;
     case FROM_MIN:
         exactly(sorted[0], true, out);
@@ -427,7 +427,7 @@ static enum ifg_status by_samples(const struct gate_budget *budget, const struct
     default:
         status = gate_by_blocks(row->samples_ms, row->sample_count, blocks, row->block_count,
                                 median, alpha, seed, out, err);
-        out->value = median ? row->summary.p[SAMPLES_P50] : row->summary.mean;
+        out->value = median ? row->summary.p[STATISTICS_P50] : row->summary.mean;
         /* Documents of other tools have no blocks: then the iterations are all there is. */
         if (!status && !out->low_known && median) {
             gate_by_order(sorted, row->sample_count, 0.5, budget->at_least, budget->limit, alpha,

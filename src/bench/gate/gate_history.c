@@ -511,7 +511,7 @@ enum ifg_status gate_history_drift(const struct gate_history *history, int serie
     out_drift->known = count >= GATE_HISTORY_LEAST;
     if (!out_drift->known)
         goto out;
-    changes = samples_change_points(values, count, points, CHANGES_MAX);
+    changes = statistics_change_points(values, count, points, CHANGES_MAX);
     if (!changes)
         goto out;
     for (size_t i = 0; i <= changes; i++) {

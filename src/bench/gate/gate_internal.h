@@ -8,7 +8,7 @@
 
 /* What a metric is taken from. */
 enum gate_source {
-    FROM_QUANTILE, /* of the samples: number `which` of samples_quantiles */
+    FROM_QUANTILE, /* of the samples: number `which` of statistics_quantiles */
     FROM_MEDIAN,
     FROM_MEAN,
     FROM_MIN,
@@ -51,8 +51,8 @@ void gate_by_order(double *sorted, size_t count, double q, bool at_least, double
 
 /* Median or mean by bootstrap over blocks. Fills all but value. */
 enum ifg_status gate_by_blocks(const double *values, size_t count,
-                               const struct samples_block *blocks, size_t block_count, bool median,
-                               double alpha, uint64_t seed, struct gate_estimate *out,
+                               const struct statistics_block *blocks, size_t block_count,
+                               bool median, double alpha, uint64_t seed, struct gate_estimate *out,
                                struct ifg_error *err) IFG_MUST_CHECK;
 
 /* What was measured so far. */

@@ -149,7 +149,7 @@ struct made {
 
 static double uniform(uint64_t *random)
 {
-    return ((double)(samples_random(random) >> 11) + 0.5) / 9007199254740992.0;
+    return ((double)(statistics_random(random) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 static double normal(uint64_t *random)
@@ -632,7 +632,7 @@ static void false_alarms_relative(void)
 
 static void changes(void)
 {
-    struct samples_change change = {
+    struct statistics_change change = {
         .known = true, .units = 20, .change = 0.06, .low = 0.05, .high = 0.07, .half_width = 0.01
     };
     struct gate_estimate estimate;
@@ -646,7 +646,7 @@ static void changes(void)
     CHECK_INT(gate_verdict_of_change(&change, 0.02), GATE_PASS);
     change.known = false;
     CHECK_INT(gate_verdict_of_change(&change, 0.02), GATE_UNSURE);
-    change = (struct samples_change){
+    change = (struct statistics_change){
         .known = true, .units = 20, .change = 0.03, .low = 0.01, .high = 0.05, .half_width = 0.02
     };
     gate_estimate_change(&change, 0.02, 0.95, &estimate);

@@ -254,7 +254,7 @@ static enum ifg_status by_neighbours(const struct gate_budget *budget, const dou
                                      double *sorted, size_t count, double alpha, uint64_t seed,
                                      struct gate_estimate *out, struct ifg_error *err)
 {
-    struct samples_block blocks[BLOCKS];
+    struct statistics_block blocks[BLOCKS];
     size_t block_count = count / BLOCK_LEAST < BLOCKS ? count / BLOCK_LEAST : BLOCKS;
     bool median = budget->stat == GATE_P50;
     double mean = 0;
@@ -298,7 +298,7 @@ static enum ifg_status estimate(const struct gate_budget *budget, const struct f
         in_order[i] = sorted[i] = (double)found[i].duration_ns / NS_PER_MS;
         total += in_order[i];
     }
-    samples_sort(sorted, count);
+    statistics_sort(sorted, count);
     switch (budget->stat) {
     case GATE_COUNT:
         exactly((double)count, count, out);

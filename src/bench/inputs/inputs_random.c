@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 #include "base/alloc.h"
 #include "bench/inputs/inputs_internal.h"
 
@@ -74,7 +74,7 @@ static uint16_t round_to_brain(double value)
 
 static double unit(uint64_t *state)
 {
-    return (double)(samples_random(state) >> 40) * 0x1p-24; /* exact as a float too */
+    return (double)(statistics_random(state) >> 40) * 0x1p-24; /* exact as a float too */
 }
 
 /* [0, 1) stays open when rounding would close it. */
@@ -93,7 +93,7 @@ static void random_floats(struct tensor *tensor, uint64_t count, uint64_t *state
 
             memcpy(tensor->data + i * sizeof value, &value, sizeof value);
         } else if (tensor->type == IFG_BENCH_DOUBLE) {
-            double value = (double)(samples_random(state) >> 11) * 0x1p-53;
+            double value = (double)(statistics_random(state) >> 11) * 0x1p-53;
 
             memcpy(tensor->data + i * sizeof value, &value, sizeof value);
         } else {
@@ -150,7 +150,7 @@ static void random_integers(struct tensor *tensor, uint64_t count, int64_t below
     if (limit > most)
         limit = most;
     for (uint64_t i = 0; i < count; i++)
-        put_integer(tensor->data + i * bytes, bytes, samples_random_below(state, limit));
+        put_integer(tensor->data + i * bytes, bytes, statistics_random_below(state, limit));
 }
 
 static enum ifg_status random_words(struct tensor *tensor, uint64_t count, uint64_t *state)
@@ -161,7 +161,7 @@ static enum ifg_status random_words(struct tensor *tensor, uint64_t count, uint6
     if (!tensor->data)
         return IFG_NO_MEMORY;
     for (uint64_t i = 0; i < count; i++) {
-        const char *word = words[samples_random_below(state, WORDS)];
+        const char *word = words[statistics_random_below(state, WORDS)];
         size_t length = strlen(word) + 1;
 
         memcpy(tensor->data + used, word, length);
@@ -237,7 +237,7 @@ enum ifg_status inputs_fill(const struct wanted_input *input, uint64_t seed, str
     if (!tensor_elements(tensor->dims, tensor->rank, &count))
         return ifg_fail(err, IFG_INTERNAL, "a shape was not checked");
     /* Seeds are often 1 and 2, and names differ in a letter: mix before the first draw. */
-    state = samples_random(&state);
+    state = statistics_random(&state);
     if (tensor->type == IFG_BENCH_STRING && !input->value) {
         if (random_words(tensor, count, &state) != IFG_OK)
             return ifg_fail_no_memory(err, "for input %.*s", INPUTS_TEXT, tensor->name);
@@ -259,7 +259,7 @@ enum ifg_status inputs_fill(const struct wanted_input *input, uint64_t seed, str
         break;
     case IFG_BENCH_BOOL:
         for (uint64_t i = 0; i < count; i++)
-            tensor->data[i] = (uint8_t)(samples_random(&state) >> 63);
+            tensor->data[i] = (uint8_t)(statistics_random(&state) >> 63);
         break;
     default:
         random_integers(tensor, count, input->below, &state);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
 #include "bench/machine/trust_internal.h"
@@ -340,7 +340,7 @@ static double reference_drift(const struct trust_work *work)
     for (size_t i = 0; i < work->reference_count; i++)
         if (work->reference_ns[i])
             sorted[count++] = (double)work->reference_ns[i];
-    samples_sort(sorted, count);
+    statistics_sort(sorted, count);
     middle = count ? ifg_quantile_sorted(sorted, count, 0.5, IFG_QUANTILE_LINEAR) : 0;
     if (count >= 2 && middle > 0)
         drift = (ifg_quantile_sorted(sorted, count, 0.9, IFG_QUANTILE_LINEAR) -

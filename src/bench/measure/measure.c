@@ -112,7 +112,7 @@ static void end_second(struct measurement *all, uint64_t now)
     };
 
     if (live->count) {
-        samples_sort(live->times_ms, live->count);
+        statistics_sort(live->times_ms, live->count);
         line.p50_ms = ifg_quantile_sorted(live->times_ms, live->count, 0.5, IFG_QUANTILE_LINEAR);
         line.p99_ms = ifg_quantile_sorted(live->times_ms, live->count, 0.99, IFG_QUANTILE_LINEAR);
         line.max_ms = live->times_ms[live->count - 1];

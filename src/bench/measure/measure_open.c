@@ -248,7 +248,7 @@ enum ifg_status measure_finish_open(struct measure_row *row, struct ifg_error *e
     for (size_t i = 0; i < out->sample_count; i++)
         open->late += row->lateness_ms[i] > LATE_MS;
     memcpy(sorted, row->lateness_ms, out->sample_count * sizeof *sorted);
-    samples_sort(sorted, out->sample_count);
+    statistics_sort(sorted, out->sample_count);
     open->lateness_p99_ms =
         ifg_quantile_sorted(sorted, out->sample_count, 0.99, IFG_QUANTILE_LINEAR);
     ifg_free(sorted);

@@ -204,8 +204,8 @@ static enum ifg_status find_tolerance(struct measure_process *process, double *o
 
 static void note_steady(struct measure_process *process, double tolerance)
 {
-    struct samples_steady steady =
-        samples_find_steady(process->times_ms, process->time_count, tolerance);
+    struct statistics_steady steady =
+        statistics_find_steady(process->times_ms, process->time_count, tolerance);
 
     process->out->steady = steady.steady;
     process->out->steady_after = steady.steady ? steady.from : 0;

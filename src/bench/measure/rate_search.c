@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 
 /* So many, and one of them may be too slow: of few, no bound on the share is below 1 %. */
 #define QUERIES_LEAST 480.0
@@ -42,7 +42,7 @@ static enum ifg_status run(struct search *search, double rate_hz, double seconds
 static bool is_kept(const struct rate_trial *trial, double share)
 {
     return trial->queries &&
-           samples_share_bound(trial->too_slow, trial->queries, RATE_CONFIDENCE) <= share;
+           statistics_share_bound(trial->too_slow, trial->queries, RATE_CONFIDENCE) <= share;
 }
 
 /* Where to look: halves, in short runs. 0: none of them was kept. */

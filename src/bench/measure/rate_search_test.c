@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 #include "bench/measure/rate_search.h"
 #include "tests/lib/tap.h"
 
@@ -22,7 +22,7 @@ struct queue {
 
 static double random_share(uint64_t *state)
 {
-    return ((double)samples_random_below(state, 1u << 30) + 1) / ((1u << 30) + 1.0);
+    return ((double)statistics_random_below(state, 1u << 30) + 1) / ((1u << 30) + 1.0);
 }
 
 static enum ifg_status run_queue(void *user, double rate_hz, double seconds, uint32_t number,
@@ -80,7 +80,8 @@ static void agree(struct queue queue)
         least = fmin(least, found.rate_hz);
         most = fmax(most, found.rate_hz);
         CHECK(found.confirmed_s >= RATE_CONFIRM_S);
-        CHECK(samples_share_bound(found.confirmed.too_slow, found.confirmed.queries, 0.95) <= 0.01);
+        CHECK(statistics_share_bound(found.confirmed.too_slow, found.confirmed.queries, 0.95) <=
+              0.01);
         CHECK(found.missed_hz > found.rate_hz);
         CHECK(queue.shortest_s >= RATE_STEP_S);
     }

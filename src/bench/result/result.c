@@ -110,11 +110,11 @@ static double block_wall_ms(const struct bench_row *row, const struct bench_bloc
     return sum;
 }
 
-static enum ifg_status find_throughput(struct bench_row *row, const struct samples_block *where,
+static enum ifg_status find_throughput(struct bench_row *row, const struct statistics_block *where,
                                        double *scratch, uint64_t seed, struct ifg_error *err)
 {
     double per_query = row->per_query ? row->per_query : 1;
-    struct samples_interval each;
+    struct statistics_interval each;
     long double wall = 0;
     enum ifg_status status;
 
@@ -127,8 +127,8 @@ static enum ifg_status find_throughput(struct bench_row *row, const struct sampl
     row->throughput =
         wall > 0 ? (double)(1000 * (long double)row->sample_count * per_query / wall) : NAN;
     /* The mean time of an inference over drawn blocks; its inverse is a throughput. */
-    status = samples_block_interval(scratch, where, row->block_count, SAMPLES_CONFIDENCE, seed,
-                                    &each, err);
+    status = statistics_block_interval(scratch, where, row->block_count, STATISTICS_CONFIDENCE,
+                                       seed, &each, err);
     row->throughput_interval = each;
     row->throughput_interval.known = each.known && each.low > 0;
     if (row->throughput_interval.known) {
@@ -142,28 +142,28 @@ static enum ifg_status describe_blocks(struct bench_row *row, double *scratch,
                                        struct ifg_error *err)
 {
     double *block = ifg_alloc(row->sample_count, sizeof *block);
-    struct samples_summary medians;
+    struct statistics_summary medians;
     enum ifg_status status;
 
     if (!block)
         return ifg_fail_no_memory(err, "for %zu samples", row->sample_count);
     for (size_t i = 0; i < row->block_count; i++) {
-        const struct samples_block *where = &row->blocks[i].where;
+        const struct statistics_block *where = &row->blocks[i].where;
 
         memcpy(block, row->samples_ms + where->first, where->count * sizeof *block);
         scratch[i] = ifg_median(block, where->count);
     }
     ifg_free(block);
-    status = samples_summarize(scratch, row->block_count, IFG_QUANTILE_LINEAR, SAMPLES_CONFIDENCE,
-                               &medians, err);
+    status = statistics_summarize(scratch, row->block_count, IFG_QUANTILE_LINEAR,
+                                  STATISTICS_CONFIDENCE, &medians, err);
     if (status)
         return status;
     row->block_cv = medians.mean > 0 ? medians.sd / medians.mean : 0;
-    row->block_autocorrelation = samples_autocorrelation(scratch, row->block_count);
-    row->effective = samples_effective(row->block_count, row->block_autocorrelation);
+    row->block_autocorrelation = statistics_autocorrelation(scratch, row->block_count);
+    row->effective = statistics_effective(row->block_count, row->block_autocorrelation);
     row->change_point_count =
-        samples_change_points(scratch, row->block_count, row->change_points,
-                              sizeof row->change_points / sizeof row->change_points[0]);
+        statistics_change_points(scratch, row->block_count, row->change_points,
+                                 sizeof row->change_points / sizeof row->change_points[0]);
     return IFG_OK;
 }
 
@@ -184,7 +184,7 @@ static enum ifg_status count_samples(struct bench_row *row, struct ifg_error *er
     row->goodput = row->slo_ms > 0 ? (double)met / (double)row->sample_count : NAN;
     row->outliers_disturbed = 0;
     for (size_t i = 0; i < row->block_count && row->summary.outliers; i++) {
-        const struct samples_block *where = &row->blocks[i].where;
+        const struct statistics_block *where = &row->blocks[i].where;
 
         for (size_t j = 0; row->blocks[i].disturbed && j < where->count; j++)
             row->outliers_disturbed +=
@@ -196,13 +196,14 @@ static enum ifg_status count_samples(struct bench_row *row, struct ifg_error *er
 enum ifg_status bench_row_finish(struct bench_row *row, bool nearest, uint64_t seed,
                                  struct ifg_error *err)
 {
-    struct samples_block *where;
+    struct statistics_block *where;
     double *scratch;
-    enum ifg_status status = samples_summarize(row->samples_ms, row->sample_count,
-                                               nearest ? IFG_QUANTILE_NEAREST : IFG_QUANTILE_LINEAR,
-                                               SAMPLES_CONFIDENCE, &row->summary, err);
+    enum ifg_status status = statistics_summarize(
+        row->samples_ms, row->sample_count, nearest ? IFG_QUANTILE_NEAREST : IFG_QUANTILE_LINEAR,
+        STATISTICS_CONFIDENCE, &row->summary, err);
 
-    row->median = row->throughput_interval = (struct samples_interval){ .low = NAN, .high = NAN };
+    row->median = row->throughput_interval =
+        (struct statistics_interval){ .low = NAN, .high = NAN };
     row->throughput = NAN;
     row->block_cv = row->block_autocorrelation = row->effective = 0;
     row->change_point_count = 0;
@@ -222,8 +223,8 @@ enum ifg_status bench_row_finish(struct bench_row *row, bool nearest, uint64_t s
     /* First, because it checks that the blocks cover the samples. */
     if (!status)
         status =
-            samples_median_interval(row->samples_ms, row->sample_count, where, row->block_count,
-                                    SAMPLES_CONFIDENCE, seed, &row->median, err);
+            statistics_median_interval(row->samples_ms, row->sample_count, where, row->block_count,
+                                       STATISTICS_CONFIDENCE, seed, &row->median, err);
     if (!status)
         status = find_throughput(row, where, scratch, seed, err);
     if (!status)

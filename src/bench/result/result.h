@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 #include "base/bytes.h"
 #include "base/status.h"
 #include "bench/machine/trust.h"
@@ -31,7 +31,7 @@ struct bench_process {
 };
 
 struct bench_block {
-    struct samples_block where;
+    struct statistics_block where;
     double reference_ms; /* the reference kernel, before it; NAN */
     double wall_ms;
     bool disturbed;
@@ -80,10 +80,10 @@ struct bench_row {
     struct bench_process *processes;
     size_t process_count;
 
-    struct samples_summary summary; /* of samples_ms */
-    struct samples_interval median; /* hierarchical bootstrap of p50 */
-    double throughput;              /* completed inferences / wall, per second */
-    struct samples_interval throughput_interval;
+    struct statistics_summary summary; /* of samples_ms */
+    struct statistics_interval median; /* hierarchical bootstrap of p50 */
+    double throughput;                 /* completed inferences / wall, per second */
+    struct statistics_interval throughput_interval;
     double slo_ms;  /* 0: none */
     double goodput; /* share within it */
     bool steady;    /* all processes reached it */

@@ -55,7 +55,7 @@ static void put_bytes(struct ifg_bytes *out, uint64_t bytes)
         put_plain(out, ",");
 }
 
-static void put_interval(struct ifg_bytes *out, const struct samples_interval *interval)
+static void put_interval(struct ifg_bytes *out, const struct statistics_interval *interval)
 {
     put_number(out, interval->known ? interval->low : NAN);
     put_number(out, interval->known ? interval->high : NAN);
@@ -63,7 +63,7 @@ static void put_interval(struct ifg_bytes *out, const struct samples_interval *i
 
 static void put_statistics(struct ifg_bytes *out, const struct bench_row *row)
 {
-    const struct samples_summary *summary = &row->summary;
+    const struct statistics_summary *summary = &row->summary;
     bool measured = row->sample_count > 0;
 
     put_count(out, row->sample_count);
@@ -73,9 +73,9 @@ static void put_statistics(struct ifg_bytes *out, const struct bench_row *row)
     put_number(out, measured ? summary->sd : NAN);
     put_number(out, measured ? summary->min : NAN);
     put_number(out, measured ? summary->max : NAN);
-    for (int i = 0; i < SAMPLES_QUANTILES; i++) {
+    for (int i = 0; i < STATISTICS_QUANTILES; i++) {
         put_number(out, measured ? summary->p[i] : NAN);
-        put_interval(out, i == SAMPLES_P50 ? &row->median : &summary->interval[i]);
+        put_interval(out, i == STATISTICS_P50 ? &row->median : &summary->interval[i]);
     }
     put_number(out, measured ? summary->mad : NAN);
     put_count(out, summary->outliers);

@@ -140,11 +140,11 @@ static void put_change_points(struct writing *writing, const struct field *field
 static void put_confidence(struct writing *writing, const struct field *field, const char *base)
 {
     (void)base;
-    ifg_json_put_double(&writing->json, field->key, SAMPLES_CONFIDENCE);
+    ifg_json_put_double(&writing->json, field->key, STATISTICS_CONFIDENCE);
 }
 
 static void put_interval(struct writing *writing, const struct field *field,
-                         const struct samples_interval *interval, const char *method)
+                         const struct statistics_interval *interval, const char *method)
 {
     struct ifg_json *json = &writing->json;
 
@@ -235,10 +235,10 @@ static void put_open_loop(struct writing *writing, const struct field *field, co
     }
     writing->measured = row->open.service_ms && row->sample_count;
     if (writing->measured)
-        writing->status = samples_summarize(
+        writing->status = statistics_summarize(
             row->open.service_ms, row->sample_count,
             writing->result->percentile_nearest ? IFG_QUANTILE_NEAREST : IFG_QUANTILE_LINEAR,
-            SAMPLES_CONFIDENCE, &writing->service, writing->err);
+            STATISTICS_CONFIDENCE, &writing->service, writing->err);
     if (writing->status)
         return;
     result_open_key(writing, field->key, '{');
@@ -253,8 +253,8 @@ static void put_confirmed_bound(struct writing *writing, const struct field *fie
 
     ifg_json_put_double(&writing->json, field->key,
                         open->confirmed_queries
-                            ? samples_share_bound(open->confirmed_too_slow, open->confirmed_queries,
-                                                  SAMPLES_CONFIDENCE)
+                            ? statistics_share_bound(open->confirmed_too_slow,
+                                                     open->confirmed_queries, STATISTICS_CONFIDENCE)
                             : NAN);
 }
 
@@ -339,11 +339,11 @@ static const struct field row_fields[] = {
     MEASURED_FIELD("std_ms", W(summary.sd)),
     MEASURED_FIELD("min_ms", W(summary.min)),
     MEASURED_FIELD("max_ms", W(summary.max)),
-    MEASURED_FIELD("p50_ms", W(summary.p[SAMPLES_P50])),
-    MEASURED_FIELD("p90_ms", W(summary.p[SAMPLES_P90])),
-    MEASURED_FIELD("p95_ms", W(summary.p[SAMPLES_P95])),
-    MEASURED_FIELD("p99_ms", W(summary.p[SAMPLES_P99])),
-    MEASURED_FIELD("p999_ms", W(summary.p[SAMPLES_P999])),
+    MEASURED_FIELD("p50_ms", W(summary.p[STATISTICS_P50])),
+    MEASURED_FIELD("p90_ms", W(summary.p[STATISTICS_P90])),
+    MEASURED_FIELD("p95_ms", W(summary.p[STATISTICS_P95])),
+    MEASURED_FIELD("p99_ms", W(summary.p[STATISTICS_P99])),
+    MEASURED_FIELD("p999_ms", W(summary.p[STATISTICS_P999])),
     MEASURED_FIELD("mad_ms", W(summary.mad)),
     DERIVED_FIELD("outliers", SIZE, W(summary.outliers)),
     DERIVED_FIELD("outliers_disturbed", SIZE, W(outliers_disturbed)),
@@ -382,10 +382,10 @@ static const struct field row_fields[] = {
 static const struct field intervals_fields[] = {
     DERIVED_PUT("confidence", 0, put_confidence),
     DERIVED_PUT("p50", W(median), put_bootstrap),
-    DERIVED_PUT("p90", W(summary.interval[SAMPLES_P90]), put_order),
-    DERIVED_PUT("p95", W(summary.interval[SAMPLES_P95]), put_order),
-    DERIVED_PUT("p99", W(summary.interval[SAMPLES_P99]), put_order),
-    DERIVED_PUT("p999", W(summary.interval[SAMPLES_P999]), put_order),
+    DERIVED_PUT("p90", W(summary.interval[STATISTICS_P90]), put_order),
+    DERIVED_PUT("p95", W(summary.interval[STATISTICS_P95]), put_order),
+    DERIVED_PUT("p99", W(summary.interval[STATISTICS_P99]), put_order),
+    DERIVED_PUT("p999", W(summary.interval[STATISTICS_P999]), put_order),
     DERIVED_PUT("throughput_fps", W(throughput_interval), put_bootstrap),
     { .key = NULL },
 };
@@ -411,12 +411,12 @@ static const struct field open_loop_fields[] = {
     FIELD("confirmed_too_slow", U64, W(open.confirmed_too_slow)),
     DERIVED_PUT("confirmed_bound", 0, put_confirmed_bound),
     NULLED_FIELD("missed_hz", TIME, W(open.missed_hz)),
-    DERIVED_PUT("service_mean_ms", AT(samples_summary, mean), put_service),
-    DERIVED_PUT("service_p50_ms", AT(samples_summary, p[SAMPLES_P50]), put_service),
-    DERIVED_PUT("service_p90_ms", AT(samples_summary, p[SAMPLES_P90]), put_service),
-    DERIVED_PUT("service_p95_ms", AT(samples_summary, p[SAMPLES_P95]), put_service),
-    DERIVED_PUT("service_p99_ms", AT(samples_summary, p[SAMPLES_P99]), put_service),
-    DERIVED_PUT("service_p999_ms", AT(samples_summary, p[SAMPLES_P999]), put_service),
+    DERIVED_PUT("service_mean_ms", AT(statistics_summary, mean), put_service),
+    DERIVED_PUT("service_p50_ms", AT(statistics_summary, p[STATISTICS_P50]), put_service),
+    DERIVED_PUT("service_p90_ms", AT(statistics_summary, p[STATISTICS_P90]), put_service),
+    DERIVED_PUT("service_p95_ms", AT(statistics_summary, p[STATISTICS_P95]), put_service),
+    DERIVED_PUT("service_p99_ms", AT(statistics_summary, p[STATISTICS_P99]), put_service),
+    DERIVED_PUT("service_p999_ms", AT(statistics_summary, p[STATISTICS_P999]), put_service),
     FIELD_AS("service_ms", TIMES, W(open.service_ms), .count = SIZE_MAX),
     { .key = NULL },
 };

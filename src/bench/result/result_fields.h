@@ -56,8 +56,8 @@ enum null_if {
 struct writing {
     struct ifg_json json;
     const struct bench_result *result;
-    struct samples_summary service; /* of the open loop that is being written; 0 if unmeasured */
-    bool measured;                  /* ... has samples */
+    struct statistics_summary service; /* of the open loop that is being written; 0 if unmeasured */
+    bool measured;                     /* ... has samples */
     enum ifg_status status;
     struct ifg_error *err;
 };

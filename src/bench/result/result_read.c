@@ -48,7 +48,7 @@ static int check_blocks(struct reading *reading, const struct bench_row *row)
     uint32_t process = 0;
 
     for (size_t i = 0; i < row->block_count; i++) {
-        const struct samples_block *where = &row->blocks[i].where;
+        const struct statistics_block *where = &row->blocks[i].where;
 
         if (where->first != at || !where->count || where->count > row->sample_count - at)
             return reading_refuse(
@@ -101,7 +101,7 @@ static enum ifg_status find_lateness(struct bench_row *row, struct ifg_error *er
         lateness[i] = fmax(row->samples_ms[i] - open->service_ms[i], 0);
         open->late += lateness[i] > 0.1;
     }
-    samples_sort(lateness, row->sample_count);
+    statistics_sort(lateness, row->sample_count);
     open->lateness_p99_ms =
         ifg_quantile_sorted(lateness, row->sample_count, 0.99, IFG_QUANTILE_LINEAR);
     ifg_free(lateness);

@@ -70,12 +70,12 @@ static void fill_samples(struct bench_row *row)
     for (size_t i = 0; i < row->block_count; i++) {
         struct bench_block *block = &row->blocks[i];
 
-        block->where = (struct samples_block){ (uint32_t)(i / BLOCKS), i * EACH, EACH };
+        block->where = (struct statistics_block){ (uint32_t)(i / BLOCKS), i * EACH, EACH };
         block->reference_ms = i ? 1 + 0.001 * (double)i : NAN;
         block->disturbed = i == 3;
         for (size_t j = 0; j < EACH; j++) {
             double value = 3 + 0.3 * (double)(i / BLOCKS) +
-                           (double)samples_random_below(&random, 1000000) / 7e6;
+                           (double)statistics_random_below(&random, 1000000) / 7e6;
 
             row->samples_ms[i * EACH + j] = i == 3 && j == 2 ? 55.5 : value;
             block->wall_ms += row->samples_ms[i * EACH + j] + 0.01;
@@ -202,8 +202,8 @@ static void derived_numbers(void)
     CHECK(row->throughput_interval.known && row->throughput_interval.low < row->throughput &&
           row->throughput < row->throughput_interval.high);
     CHECK(near(row->goodput, (double)met / SAMPLES));
-    CHECK(row->median.known && row->median.low <= row->summary.p[SAMPLES_P50] &&
-          row->summary.p[SAMPLES_P50] <= row->median.high);
+    CHECK(row->median.known && row->median.low <= row->summary.p[STATISTICS_P50] &&
+          row->summary.p[STATISTICS_P50] <= row->median.high);
     CHECK_UINT(row->summary.outliers, 1);
     CHECK_UINT(row->outliers_disturbed, 1);
     CHECK(row->steady);
@@ -300,7 +300,7 @@ static void foreign_documents(void)
     CHECK_UINT(row->sample_count, 12);
     CHECK_UINT(row->block_count, 2);
     CHECK_UINT(row->blocks[1].where.count, 2);
-    CHECK(near(row->summary.p[SAMPLES_P50], 6.5));
+    CHECK(near(row->summary.p[STATISTICS_P50], 6.5));
     CHECK(near(row->throughput, 1000 * 12 / 78.5 * 1.0));
     CHECK_STR(result->model_hash, "");
     CHECK_STR(row->name, "");
@@ -581,7 +581,7 @@ static void csv(void)
     CHECK_STR(fields[1][7], "");
     CHECK_STR(fields[2][1], "\"ep=cpu, threads=2\"");
     CHECK_STR(fields[0][11], "p50_ms");
-    CHECK(strtod(fields[2][11], NULL) == result->rows[1].summary.p[SAMPLES_P50]);
+    CHECK(strtod(fields[2][11], NULL) == result->rows[1].summary.p[STATISTICS_P50]);
     CHECK_STR(fields[0][28], "throughput_fps");
     CHECK(strtod(fields[2][28], NULL) == result->rows[1].throughput);
     CHECK_STR(fields[0][52], "when");

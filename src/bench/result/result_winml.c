@@ -134,17 +134,17 @@ static void put_info(struct ifg_json *json, const struct bench_result *result,
 static void put_latency(struct ifg_json *json, const struct bench_result *result,
                         const struct bench_row *row)
 {
-    const struct samples_summary *summary = &row->summary;
+    const struct statistics_summary *summary = &row->summary;
     bool measured = row->sample_count > 0;
     double batch = (double)(result->batch > 0 ? result->batch : 1);
     double warmup = bench_row_process_median(row, offsetof(struct bench_process, warmup_mean_ms));
 
     open_key(json, "latency_ms", '{');
     ifg_json_put_double(json, "mean", measured ? summary->mean : NAN);
-    ifg_json_put_double(json, "p50", measured ? summary->p[SAMPLES_P50] : NAN);
-    ifg_json_put_double(json, "p90", measured ? summary->p[SAMPLES_P90] : NAN);
-    ifg_json_put_double(json, "p95", measured ? summary->p[SAMPLES_P95] : NAN);
-    ifg_json_put_double(json, "p99", measured ? summary->p[SAMPLES_P99] : NAN);
+    ifg_json_put_double(json, "p50", measured ? summary->p[STATISTICS_P50] : NAN);
+    ifg_json_put_double(json, "p90", measured ? summary->p[STATISTICS_P90] : NAN);
+    ifg_json_put_double(json, "p95", measured ? summary->p[STATISTICS_P95] : NAN);
+    ifg_json_put_double(json, "p99", measured ? summary->p[STATISTICS_P99] : NAN);
     ifg_json_put_double(json, "min", measured ? summary->min : NAN);
     ifg_json_put_double(json, "max", measured ? summary->max : NAN);
     ifg_json_put_double(json, "std", measured ? summary->sd : NAN);

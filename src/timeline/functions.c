@@ -11,7 +11,7 @@
 #define PIECES_BACK 16u /* pieces of code overlap only where functions do */
 
 /* What makes frames one function: its start where that is known, else its name. */
-struct routine_key {
+struct function_key {
     uint32_t frame;
     uint32_t module;
     uint64_t start;
@@ -20,7 +20,7 @@ struct routine_key {
     bool guessed;
 };
 
-static int compare_keys(const struct routine_key *a, const struct routine_key *b)
+static int compare_keys(const struct function_key *a, const struct function_key *b)
 {
     if (a->module != b->module)
         return a->module < b->module ? -1 : 1;
@@ -33,8 +33,8 @@ static int compare_keys(const struct routine_key *a, const struct routine_key *b
 
 static int by_key(const void *a, const void *b)
 {
-    const struct routine_key *left = a;
-    const struct routine_key *right = b;
+    const struct function_key *left = a;
+    const struct function_key *right = b;
     int order = compare_keys(left, right);
 
     if (order)
@@ -67,9 +67,9 @@ static bool index_symbols(struct timeline_profile *profile)
     return true;
 }
 
-static struct routine_key key_of(const struct timeline_profile *profile, uint32_t frame)
+static struct function_key key_of(const struct timeline_profile *profile, uint32_t frame)
 {
-    struct routine_key key = { .frame = frame, .name = "" };
+    struct function_key key = { .frame = frame, .name = "" };
     const struct trace_symbol *first;
     size_t count = timeline_frame_symbols(profile, frame, &first);
 
@@ -87,37 +87,37 @@ static struct routine_key key_of(const struct timeline_profile *profile, uint32_
 }
 
 /* Number 0 of routine_of is "no frame": unknown memory. */
-bool profile_routines(struct timeline_profile *profile)
+bool profile_functions(struct timeline_profile *profile)
 {
     size_t count = profile->trace->frame_count + 1;
-    struct routine_key *keys = ifg_alloc(count, sizeof *keys);
-    struct timeline_routine *routines = ifg_alloc(count, sizeof *routines);
-    uint32_t *routine_of = ifg_alloc(count, sizeof *routine_of);
-    bool good = keys && routines && routine_of && index_symbols(profile);
+    struct function_key *keys = ifg_alloc(count, sizeof *keys);
+    struct timeline_function *functions = ifg_alloc(count, sizeof *functions);
+    uint32_t *function_of = ifg_alloc(count, sizeof *function_of);
+    bool good = keys && functions && function_of && index_symbols(profile);
 
-    profile->routines = routines;
-    profile->routine_of = routine_of;
+    profile->functions = functions;
+    profile->function_of = function_of;
     for (size_t i = 0; good && i < count; i++)
         keys[i] = key_of(profile, (uint32_t)i);
     if (good)
         qsort(keys, count, sizeof *keys, by_key);
     for (size_t i = 0; good && i < count; i++) {
-        struct timeline_routine *routine;
+        struct timeline_function *function;
 
         if (!i || compare_keys(&keys[i - 1], &keys[i]) != 0)
-            routines[profile->routine_count++] = (struct timeline_routine){
+            functions[profile->function_count++] = (struct timeline_function){
                 keys[i].module, keys[i].start, keys[i].size, "", false,
             };
-        routine = &routines[profile->routine_count - 1];
-        if (!*routine->name && *keys[i].name) {
-            routine->name = keys[i].name;
-            routine->guessed = keys[i].guessed;
-        } else if (!*routine->name && keys[i].guessed) {
-            routine->guessed = true; /* where it begins and ends */
+        function = &functions[profile->function_count - 1];
+        if (!*function->name && *keys[i].name) {
+            function->name = keys[i].name;
+            function->guessed = keys[i].guessed;
+        } else if (!*function->name && keys[i].guessed) {
+            function->guessed = true; /* where it begins and ends */
         }
-        if (keys[i].size > routine->size)
-            routine->size = keys[i].size;
-        routine_of[keys[i].frame] = (uint32_t)profile->routine_count - 1;
+        if (keys[i].size > function->size)
+            function->size = keys[i].size;
+        function_of[keys[i].frame] = (uint32_t)profile->function_count - 1;
     }
     ifg_free(keys);
     return good;
@@ -143,10 +143,10 @@ const char *timeline_module_name(const struct timeline_profile *profile, uint32_
     return found->kind == TRACE_MODULE_RUNTIME ? "[made at run time]" : "[no name]";
 }
 
-const char *timeline_routine_name(const struct timeline_profile *profile, uint32_t routine,
-                                  char *out, size_t size)
+const char *timeline_function_name(const struct timeline_profile *profile, uint32_t function,
+                                   char *out, size_t size)
 {
-    const struct timeline_routine *found = &profile->routines[routine];
+    const struct timeline_function *found = &profile->functions[function];
     const char *module = timeline_module_name(profile, found->module);
 
     if (*found->name)

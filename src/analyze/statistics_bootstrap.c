@@ -3,13 +3,13 @@
  * The hierarchical bootstrap: processes are drawn, then blocks of each, never single iterations,
  * because neighbours in time resemble each other. See samples.h and docs/statistics.md.
  */
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/samples_internal.h"
+#include "analyze/statistics_internal.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
 
@@ -50,7 +50,7 @@ static void drawing_fini(struct drawing *drawing)
 }
 
 /* Neighbouring blocks of one process belong together; too many blocks are joined in runs. */
-static enum ifg_status drawing_init(struct drawing *drawing, const struct samples_block *blocks,
+static enum ifg_status drawing_init(struct drawing *drawing, const struct statistics_block *blocks,
                                     size_t block_count, struct ifg_error *err)
 {
     size_t run = (block_count + BLOCKS_MOST - 1) / BLOCKS_MOST;
@@ -87,12 +87,12 @@ static void draw(struct drawing *drawing, uint64_t *random)
     memset(drawing->times, 0, drawing->block_count * sizeof *drawing->times);
     for (size_t i = 0; i < drawing->process_count; i++) {
         size_t which = drawing->process_count > 1
-                           ? (size_t)samples_random_below(random, drawing->process_count)
+                           ? (size_t)statistics_random_below(random, drawing->process_count)
                            : 0;
         const struct process_blocks *process = &drawing->processes[which];
 
         for (size_t j = 0; j < process->count; j++)
-            drawing->times[process->first + samples_random_below(random, process->count)]++;
+            drawing->times[process->first + statistics_random_below(random, process->count)]++;
     }
 }
 
@@ -108,22 +108,22 @@ static bool enough(const struct drawing *drawing)
 static double expanded_tail(const struct drawing *drawing, double confidence)
 {
     size_t units = drawing->process_count > 1 ? drawing->process_count : drawing->block_count;
-    double point = samples_student(1 - confidence, units - 1);
+    double point = statistics_student(1 - confidence, units - 1);
 
     return erfc(point * sqrt((double)units / (double)(units - 1)) / sqrt(2)) / 2;
 }
 
 static void percentile_interval(const struct drawing *drawing, double *resampled, double confidence,
-                                struct samples_interval *out_interval)
+                                struct statistics_interval *out_interval)
 {
     double tail = expanded_tail(drawing, confidence);
 
-    samples_sort(resampled, SAMPLES_RESAMPLES);
+    statistics_sort(resampled, STATISTICS_RESAMPLES);
     out_interval->known = true;
     out_interval->low =
-        ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
+        ifg_quantile_sorted(resampled, STATISTICS_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
     out_interval->high =
-        ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
+        ifg_quantile_sorted(resampled, STATISTICS_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
 }
 
 static int compare_weighted(const void *left, const void *right)
@@ -155,7 +155,7 @@ static double weighted_median(const struct weighted *sorted, const struct drawin
 }
 
 /* Blocks must be in order and cover the values; anything else is our own mistake. */
-static bool covers(const struct samples_block *blocks, size_t block_count, size_t count)
+static bool covers(const struct statistics_block *blocks, size_t block_count, size_t count)
 {
     size_t at = 0;
 
@@ -168,7 +168,7 @@ static bool covers(const struct samples_block *blocks, size_t block_count, size_
 }
 
 static struct weighted *sort_weighted(const double *values, size_t count,
-                                      const struct samples_block *blocks, size_t block_count,
+                                      const struct statistics_block *blocks, size_t block_count,
                                       const struct drawing *drawing)
 {
     size_t every = (count + VALUES_MOST - 1) / VALUES_MOST;
@@ -189,18 +189,18 @@ static struct weighted *sort_weighted(const double *values, size_t count,
     return sorted;
 }
 
-enum ifg_status samples_median_interval(const double *values, size_t count,
-                                        const struct samples_block *blocks, size_t block_count,
-                                        double confidence, uint64_t seed,
-                                        struct samples_interval *out_interval,
-                                        struct ifg_error *err)
+enum ifg_status statistics_median_interval(const double *values, size_t count,
+                                           const struct statistics_block *blocks,
+                                           size_t block_count, double confidence, uint64_t seed,
+                                           struct statistics_interval *out_interval,
+                                           struct ifg_error *err)
 {
     struct drawing drawing;
     struct weighted *sorted = NULL;
     double *resampled = NULL;
     enum ifg_status status;
 
-    *out_interval = (struct samples_interval){ .low = NAN, .high = NAN };
+    *out_interval = (struct statistics_interval){ .low = NAN, .high = NAN };
     if (!covers(blocks, block_count, count))
         return ifg_fail(err, IFG_INVALID, "the blocks do not cover the %zu values", count);
     status = drawing_init(&drawing, blocks, block_count, err);
@@ -211,12 +211,12 @@ enum ifg_status samples_median_interval(const double *values, size_t count,
         goto out;
     }
     sorted = sort_weighted(values, count, blocks, block_count, &drawing);
-    resampled = ifg_alloc(SAMPLES_RESAMPLES, sizeof *resampled);
+    resampled = ifg_alloc(STATISTICS_RESAMPLES, sizeof *resampled);
     if (!sorted || !resampled) {
         status = no_memory(err);
         goto out;
     }
-    for (size_t i = 0; i < SAMPLES_RESAMPLES; i++) {
+    for (size_t i = 0; i < STATISTICS_RESAMPLES; i++) {
         draw(&drawing, &seed);
         resampled[i] = weighted_median(sorted, &drawing);
     }
@@ -228,16 +228,18 @@ out:
     return status;
 }
 
-enum ifg_status samples_block_interval(const double *per_block, const struct samples_block *blocks,
-                                       size_t block_count, double confidence, uint64_t seed,
-                                       struct samples_interval *out_interval, struct ifg_error *err)
+enum ifg_status statistics_block_interval(const double *per_block,
+                                          const struct statistics_block *blocks, size_t block_count,
+                                          double confidence, uint64_t seed,
+                                          struct statistics_interval *out_interval,
+                                          struct ifg_error *err)
 {
     struct drawing drawing;
     double *resampled = NULL;
     double *sums = NULL, *weights;
     enum ifg_status status;
 
-    *out_interval = (struct samples_interval){ .low = NAN, .high = NAN };
+    *out_interval = (struct statistics_interval){ .low = NAN, .high = NAN };
     if (!block_count)
         return ifg_fail(err, IFG_INVALID, "there are no blocks");
     status = drawing_init(&drawing, blocks, block_count, err);
@@ -247,7 +249,7 @@ enum ifg_status samples_block_interval(const double *per_block, const struct sam
         out_interval->needs = BLOCKS_LEAST;
         goto out;
     }
-    resampled = ifg_alloc(SAMPLES_RESAMPLES, sizeof *resampled);
+    resampled = ifg_alloc(STATISTICS_RESAMPLES, sizeof *resampled);
     sums = ifg_alloc(2 * drawing.block_count, sizeof *sums);
     if (!resampled || !sums) {
         status = no_memory(err);
@@ -260,7 +262,7 @@ enum ifg_status samples_block_interval(const double *per_block, const struct sam
         sums[drawing.joined[i]] += weight * per_block[i];
         weights[drawing.joined[i]] += weight;
     }
-    for (size_t i = 0; i < SAMPLES_RESAMPLES; i++) {
+    for (size_t i = 0; i < STATISTICS_RESAMPLES; i++) {
         double sum = 0, weight = 0;
 
         draw(&drawing, &seed);

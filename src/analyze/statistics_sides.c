@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Two sides: how much they differ, how sure that is, and what to call it. See samples.h. */
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/samples_internal.h"
+#include "analyze/statistics_internal.h"
 #include "base/alloc.h"
 #include "base/convert.h"
 #include "base/quantile.h"
@@ -22,7 +22,7 @@
  * 160 processes: docs/statistics.md. */
 #define BETWEEN_PROCESSES 0.024
 
-const char *samples_verdict_name(enum samples_verdict verdict)
+const char *statistics_verdict_name(enum statistics_verdict verdict)
 {
     static const char *const names[] = { "SAME", "REGRESSED", "IMPROVED", "UNSURE" };
 
@@ -42,7 +42,7 @@ static bool all_positive(const double *values, size_t count)
     return true;
 }
 
-static void fill_change(struct samples_change *change, double middle, double low, double high)
+static void fill_change(struct statistics_change *change, double middle, double low, double high)
 {
     change->change = expm1(middle);
     change->low = expm1(low);
@@ -133,8 +133,8 @@ out:
 
 static int compare_strata(const void *left, const void *right)
 {
-    const struct samples_block *a = left;
-    const struct samples_block *b = right;
+    const struct statistics_block *a = left;
+    const struct statistics_block *b = right;
 
     if (a->process != b->process)
         return a->process < b->process ? -1 : 1;
@@ -143,10 +143,10 @@ static int compare_strata(const void *left, const void *right)
 
 /* Ratios in the order of their strata, and the strata as blocks. */
 static enum ifg_status order_strata(double *ratios, const uint32_t *strata, size_t units,
-                                    struct samples_block **out_strata, size_t *out_count,
+                                    struct statistics_block **out_strata, size_t *out_count,
                                     struct ifg_error *err)
 {
-    struct samples_block *order = ifg_alloc(units, sizeof *order);
+    struct statistics_block *order = ifg_alloc(units, sizeof *order);
     double *copy = ifg_alloc(units, sizeof *copy);
     size_t count = 0;
 
@@ -158,14 +158,14 @@ static enum ifg_status order_strata(double *ratios, const uint32_t *strata, size
         return no_memory(err);
     }
     for (size_t i = 0; i < units; i++)
-        order[i] = (struct samples_block){ strata ? strata[i] : 0, i, 1 };
+        order[i] = (struct statistics_block){ strata ? strata[i] : 0, i, 1 };
     qsort(order, units, sizeof *order, compare_strata);
     memcpy(copy, ratios, units * sizeof *copy);
     for (size_t i = 0; i < units; i++)
         ratios[i] = copy[order[i].first];
     for (size_t i = 0; i < units; i++) {
         if (!i || order[i].process != order[count - 1].process)
-            order[count++] = (struct samples_block){ order[i].process, i, 0 };
+            order[count++] = (struct statistics_block){ order[i].process, i, 0 };
         order[count - 1].count++;
     }
     ifg_free(copy);
@@ -175,41 +175,44 @@ static enum ifg_status order_strata(double *ratios, const uint32_t *strata, size
 }
 
 /* Percentile bootstrap of the median, each stratum resampled to its own size. */
-static void bootstrap_pairs(const double *ratios, size_t units, const struct samples_block *strata,
-                            size_t strata_count, double tail, uint64_t seed, double *drawn,
-                            double *resampled, double *out_low, double *out_high)
+static void bootstrap_pairs(const double *ratios, size_t units,
+                            const struct statistics_block *strata, size_t strata_count, double tail,
+                            uint64_t seed, double *drawn, double *resampled, double *out_low,
+                            double *out_high)
 {
-    for (size_t i = 0; i < SAMPLES_RESAMPLES; i++) {
+    for (size_t i = 0; i < STATISTICS_RESAMPLES; i++) {
         size_t n = 0;
 
         for (size_t j = 0; j < strata_count; j++)
             for (size_t k = 0; k < strata[j].count; k++)
-                drawn[n++] = ratios[strata[j].first + samples_random_below(&seed, strata[j].count)];
+                drawn[n++] =
+                    ratios[strata[j].first + statistics_random_below(&seed, strata[j].count)];
         resampled[i] = ifg_median(drawn, units);
     }
-    samples_sort(resampled, SAMPLES_RESAMPLES);
-    *out_low = ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
-    *out_high = ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
+    statistics_sort(resampled, STATISTICS_RESAMPLES);
+    *out_low = ifg_quantile_sorted(resampled, STATISTICS_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
+    *out_high = ifg_quantile_sorted(resampled, STATISTICS_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
 }
 
-enum ifg_status samples_paired_change(const double *a, const double *b, const uint32_t *strata,
-                                      size_t units, double confidence, uint64_t seed,
-                                      struct samples_change *out_change, struct ifg_error *err)
+enum ifg_status statistics_paired_change(const double *a, const double *b, const uint32_t *strata,
+                                         size_t units, double confidence, uint64_t seed,
+                                         struct statistics_change *out_change,
+                                         struct ifg_error *err)
 {
-    struct samples_block *blocks = NULL;
-    struct samples_interval exact;
+    struct statistics_block *blocks = NULL;
+    struct statistics_interval exact;
     double *ratios, *drawn, *resampled;
     double low, high;
     size_t block_count;
     enum ifg_status status = IFG_OK;
     bool good;
 
-    *out_change = (struct samples_change){ .units = units, .p = 1 };
+    *out_change = (struct statistics_change){ .units = units, .p = 1 };
     if (!units || !all_positive(a, units) || !all_positive(b, units))
         return ifg_fail(err, IFG_INVALID, "times to compare must be positive numbers");
     ratios = ifg_alloc(units, sizeof *ratios);
     drawn = ifg_alloc(units, sizeof *drawn);
-    resampled = ifg_alloc(SAMPLES_RESAMPLES, sizeof *resampled);
+    resampled = ifg_alloc(STATISTICS_RESAMPLES, sizeof *resampled);
     if (!ratios || !drawn || !resampled) {
         status = no_memory(err);
         goto out;
@@ -226,8 +229,8 @@ enum ifg_status samples_paired_change(const double *a, const double *b, const ui
     }
     bootstrap_pairs(ratios, units, blocks, block_count, (1 - confidence) / 2, seed, drawn,
                     resampled, &low, &high);
-    samples_sort(ratios, units);
-    exact = samples_quantile_interval(ratios, units, 0.5, confidence);
+    statistics_sort(ratios, units);
+    exact = statistics_quantile_interval(ratios, units, 0.5, confidence);
     if (exact.known) {
         low = fmin(low, exact.low);
         high = fmax(high, exact.high);
@@ -248,7 +251,7 @@ out:
 
 struct side {
     const double *values; /* process by process */
-    struct samples_block *processes;
+    struct statistics_block *processes;
     size_t process_count;
     size_t count;
     double *logs;   /* of the values */
@@ -288,14 +291,15 @@ static enum ifg_status side_init(struct side *side, const double *values, const 
 static double side_middle(struct side *side, uint64_t *random)
 {
     for (size_t i = 0; i < side->process_count; i++) {
-        const struct samples_block *process = &side->processes[i];
+        const struct statistics_block *process = &side->processes[i];
 
         if (random && side->process_count > 1)
-            process = &side->processes[samples_random_below(random, side->process_count)];
+            process = &side->processes[statistics_random_below(random, side->process_count)];
         for (size_t j = 0; j < process->count; j++)
             side->drawn[j] =
                 side->values[process->first +
-                             (random ? (size_t)samples_random_below(random, process->count) : j)];
+                             (random ? (size_t)statistics_random_below(random, process->count)
+                                     : j)];
         side->middle[i] = ifg_median(side->drawn, process->count);
     }
     return ifg_median(side->middle, side->process_count);
@@ -323,13 +327,13 @@ static double few_units_factor(size_t units_a, size_t units_b, double confidence
     if (least < 2)
         return 1;
     freedom = freedom < 1000 ? freedom : 1000;
-    factor = samples_student(1 - confidence, freedom) / samples_student(1 - confidence, 1000);
+    factor = statistics_student(1 - confidence, freedom) / statistics_student(1 - confidence, 1000);
     return factor * sqrt((double)least / (double)(least - 1));
 }
 
 /* From the resampled differences to an interval around the middle and a p. */
 static void unpaired_interval(const struct side sides[2], double *resampled, double middle,
-                              double confidence, double widen, struct samples_change *change)
+                              double confidence, double widen, struct statistics_change *change)
 {
     double tail = (1 - confidence) / 2;
     size_t units_a = side_units(&sides[0]);
@@ -338,18 +342,19 @@ static void unpaired_interval(const struct side sides[2], double *resampled, dou
     double unseen = BETWEEN_PROCESSES *
                     sqrt((sides[0].process_count == 1) + (sides[1].process_count == 1)) *
                     fmax(widen, 1);
-    double away = unseen * samples_student(1 - confidence, 1000);
+    double away = unseen * statistics_student(1 - confidence, 1000);
     double mean = 0, spread = 0, below, above;
 
-    for (size_t i = 0; i < SAMPLES_RESAMPLES; i++)
-        mean += resampled[i] / SAMPLES_RESAMPLES;
-    for (size_t i = 0; i < SAMPLES_RESAMPLES; i++)
+    for (size_t i = 0; i < STATISTICS_RESAMPLES; i++)
+        mean += resampled[i] / STATISTICS_RESAMPLES;
+    for (size_t i = 0; i < STATISTICS_RESAMPLES; i++)
         spread += (resampled[i] - mean) * (resampled[i] - mean);
-    spread = hypot(sqrt(spread / (SAMPLES_RESAMPLES - 1)) * factor, unseen);
-    samples_sort(resampled, SAMPLES_RESAMPLES);
-    below = middle - ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
-    above =
-        ifg_quantile_sorted(resampled, SAMPLES_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR) - middle;
+    spread = hypot(sqrt(spread / (STATISTICS_RESAMPLES - 1)) * factor, unseen);
+    statistics_sort(resampled, STATISTICS_RESAMPLES);
+    below =
+        middle - ifg_quantile_sorted(resampled, STATISTICS_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
+    above = ifg_quantile_sorted(resampled, STATISTICS_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR) -
+            middle;
     fill_change(change, middle, middle - hypot(factor * fmax(below, 0), away),
                 middle + hypot(factor * fmax(above, 0), away));
     change->units = units_a < units_b ? units_a : units_b;
@@ -357,17 +362,19 @@ static void unpaired_interval(const struct side sides[2], double *resampled, dou
     change->p = spread > 0 ? erfc(fabs(middle) / spread / sqrt(2)) : middle == 0;
 }
 
-enum ifg_status samples_unpaired_change(const double *a, const uint32_t *process_a, size_t count_a,
-                                        const double *b, const uint32_t *process_b, size_t count_b,
-                                        double confidence, double widen, uint64_t seed,
-                                        struct samples_change *out_change, struct ifg_error *err)
+enum ifg_status statistics_unpaired_change(const double *a, const uint32_t *process_a,
+                                           size_t count_a, const double *b,
+                                           const uint32_t *process_b, size_t count_b,
+                                           double confidence, double widen, uint64_t seed,
+                                           struct statistics_change *out_change,
+                                           struct ifg_error *err)
 {
     struct side sides[2] = { { 0 }, { 0 } };
     double *resampled = NULL;
     double middle;
     enum ifg_status status;
 
-    *out_change = (struct samples_change){ .p = 1 };
+    *out_change = (struct statistics_change){ .p = 1 };
     if (!count_a || !count_b || !all_positive(a, count_a) || !all_positive(b, count_b))
         return ifg_fail(err, IFG_INVALID, "times to compare must be positive numbers");
     status = side_init(&sides[0], a, process_a, count_a, err);
@@ -375,13 +382,13 @@ enum ifg_status samples_unpaired_change(const double *a, const uint32_t *process
         status = side_init(&sides[1], b, process_b, count_b, err);
     if (status)
         goto out;
-    resampled = ifg_alloc(SAMPLES_RESAMPLES, sizeof *resampled);
+    resampled = ifg_alloc(STATISTICS_RESAMPLES, sizeof *resampled);
     if (!resampled) {
         status = no_memory(err);
         goto out;
     }
     middle = side_middle(&sides[1], NULL) - side_middle(&sides[0], NULL);
-    for (size_t i = 0; i < SAMPLES_RESAMPLES; i++) {
+    for (size_t i = 0; i < STATISTICS_RESAMPLES; i++) {
         resampled[i] = -side_middle(&sides[0], &seed);
         resampled[i] += side_middle(&sides[1], &seed);
     }
@@ -396,20 +403,20 @@ out:
 /* ---- verdicts ----------------------------------------------------------------------------------
  */
 
-enum samples_verdict samples_judge(const struct samples_change *change, double threshold)
+enum statistics_verdict statistics_judge(const struct statistics_change *change, double threshold)
 {
     if (!change->known)
-        return SAMPLES_UNSURE;
+        return STATISTICS_UNSURE;
     if (change->low > threshold)
-        return SAMPLES_REGRESSED;
+        return STATISTICS_REGRESSED;
     if (change->high < -threshold)
-        return SAMPLES_IMPROVED;
+        return STATISTICS_IMPROVED;
     if (change->low >= -threshold && change->high <= threshold)
-        return SAMPLES_SAME;
-    return SAMPLES_UNSURE;
+        return STATISTICS_SAME;
+    return STATISTICS_UNSURE;
 }
 
-uint64_t samples_more(const struct samples_change *change, double threshold)
+uint64_t statistics_more(const struct statistics_change *change, double threshold)
 {
     double way = fabs(fabs(change->change) - threshold);
     double factor = change->half_width / way;
@@ -473,7 +480,7 @@ static double count_larger(const double *a, size_t count_a, const double *b, siz
 static size_t thin_sorted(const double *values, size_t count, double *sorted)
 {
     memcpy(sorted, values, count * sizeof *sorted);
-    samples_sort(sorted, count);
+    statistics_sort(sorted, count);
     if (count <= SHIFT_MOST)
         return count;
     for (size_t i = 0; i < SHIFT_MOST; i++)
@@ -505,16 +512,17 @@ static enum ifg_status find_shift(const double *a, size_t count_a, const double 
     return differences ? IFG_OK : no_memory(err);
 }
 
-enum ifg_status samples_second_opinion(const double *a, size_t count_a, const double *b,
-                                       size_t count_b, struct samples_second_opinion *out_opinion,
-                                       struct ifg_error *err)
+enum ifg_status statistics_second_opinion(const double *a, size_t count_a, const double *b,
+                                          size_t count_b,
+                                          struct statistics_second_opinion *out_opinion,
+                                          struct ifg_error *err)
 {
     double n = (double)count_a + (double)count_b;
     double pairs = (double)count_a * (double)count_b;
     double larger, ties, variance;
     bool good;
 
-    *out_opinion = (struct samples_second_opinion){ .u_p = 1 };
+    *out_opinion = (struct statistics_second_opinion){ .u_p = 1 };
     if (!count_a || !count_b)
         return ifg_fail(err, IFG_INVALID, "one of the two sides has no values");
     larger = count_larger(a, count_a, b, count_b, &ties, &good);
@@ -530,8 +538,8 @@ enum ifg_status samples_second_opinion(const double *a, size_t count_a, const do
 /* ---- many tests --------------------------------------------------------------------------------
  */
 
-enum ifg_status samples_survivors(const double *p, size_t count, double rate, bool *out,
-                                  struct ifg_error *err)
+enum ifg_status statistics_survivors(const double *p, size_t count, double rate, bool *out,
+                                     struct ifg_error *err)
 {
     double *sorted = ifg_alloc(count, sizeof *sorted);
     double limit = -1;
@@ -542,7 +550,7 @@ enum ifg_status samples_survivors(const double *p, size_t count, double rate, bo
     for (size_t i = 0; i < count; i++)
         if (!isnan(p[i]))
             sorted[tests++] = p[i];
-    samples_sort(sorted, tests);
+    statistics_sort(sorted, tests);
     for (size_t i = 0; i < tests; i++)
         if (sorted[i] <= rate * (double)(i + 1) / (double)tests)
             limit = sorted[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Values in the order of time: dependence, trend, steady state, change of level: see samples.h. */
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/quantile.h"
 
-double samples_autocorrelation(const double *values, size_t count)
+double statistics_autocorrelation(const double *values, size_t count)
 {
     long double sum = 0, own = 0, next = 0;
     long double mean;
@@ -26,7 +26,7 @@ double samples_autocorrelation(const double *values, size_t count)
     return own > 0 ? (double)(next / own) : 0;
 }
 
-double samples_effective(size_t count, double autocorrelation)
+double statistics_effective(size_t count, double autocorrelation)
 {
     double n = (double)count;
     double effective = n * (1 - autocorrelation) / (1 + autocorrelation);
@@ -61,7 +61,7 @@ static bool group_medians(const double *values, size_t count, size_t groups, dou
     return true;
 }
 
-double samples_mann_kendall(const double *values, size_t count)
+double statistics_mann_kendall(const double *values, size_t count)
 {
     double kept[TREND_MOST];
     double sum = 0, ties = 0, n, variance;
@@ -76,7 +76,7 @@ double samples_mann_kendall(const double *values, size_t count)
     for (size_t i = 1; i < count; i++)
         for (size_t j = 0; j < i; j++)
             sum += (kept[i] > kept[j]) - (kept[i] < kept[j]);
-    samples_sort(kept, count);
+    statistics_sort(kept, count);
     for (size_t i = 0, same; i < count; i += same) {
         double t;
 
@@ -109,9 +109,10 @@ static double windows_apart(const double *medians, size_t stride)
     return least > 0 ? (most - least) / least : INFINITY;
 }
 
-struct samples_steady samples_find_steady(const double *values, size_t count, double tolerance)
+struct statistics_steady statistics_find_steady(const double *values, size_t count,
+                                                double tolerance)
 {
-    struct samples_steady found = { .from = count, .change = NAN, .trend_p = NAN };
+    struct statistics_steady found = { .from = count, .change = NAN, .trend_p = NAN };
     size_t window = count / 20 < STEADY_WINDOW ? STEADY_WINDOW : count / 20 / 10 * 10;
     size_t step = window / 10;
     size_t positions, stride = window / step;
@@ -132,7 +133,7 @@ struct samples_steady samples_find_steady(const double *values, size_t count, do
         found.change = windows_apart(medians + first, stride);
         if (!(found.change <= tolerance) && i + 1 < positions)
             continue;
-        found.trend_p = samples_mann_kendall(values + first * step, 3 * window);
+        found.trend_p = statistics_mann_kendall(values + first * step, 3 * window);
         if (found.change <= tolerance && found.trend_p > STEADY_P) {
             found.steady = true;
             found.from = first * step;
@@ -229,7 +230,7 @@ static double rest_autocorrelation(struct segmenting *work, const struct segment
     medians[1] = ifg_median(work->sorted + left, n - left);
     for (size_t i = 0; i < n; i++)
         work->sorted[i] = work->values[segment->from + i] - medians[i >= left];
-    return samples_autocorrelation(work->sorted, n);
+    return statistics_autocorrelation(work->sorted, n);
 }
 
 /* Finds the best place to split, if one pays. */
@@ -288,7 +289,7 @@ static size_t segment_all(struct segmenting *work, struct segment *segments, siz
     return count - 1;
 }
 
-size_t samples_change_points(const double *values, size_t count, size_t *out_points, size_t max)
+size_t statistics_change_points(const double *values, size_t count, size_t *out_points, size_t max)
 {
     struct segmenting work = { .values = values, .count = count };
     struct segment *segments;

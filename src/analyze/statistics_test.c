@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Statistics against the plainest computation of the same numbers, and against simulated noise. */
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static uint64_t chance = 20;
 
 static double uniform(void)
 {
-    return ((double)(samples_random(&chance) >> 11) + 0.5) / 9007199254740992.0;
+    return ((double)(statistics_random(&chance) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 static double normal(void)
@@ -46,15 +46,15 @@ static void random_numbers(void)
     uint64_t state = 1234567;
     uint64_t most = 0;
 
-    CHECK_UINT(samples_random(&state), UINT64_C(6457827717110365317)); /* published values */
-    CHECK_UINT(samples_random(&state), UINT64_C(3203168211198807973));
+    CHECK_UINT(statistics_random(&state), UINT64_C(6457827717110365317)); /* published values */
+    CHECK_UINT(statistics_random(&state), UINT64_C(3203168211198807973));
     for (int i = 0; i < 1000; i++) {
-        uint64_t drawn = samples_random_below(&state, 7);
+        uint64_t drawn = statistics_random_below(&state, 7);
 
         most = drawn > most ? drawn : most;
     }
     CHECK_UINT(most, 6);
-    CHECK_UINT(samples_random_below(&state, 1), 0);
+    CHECK_UINT(statistics_random_below(&state, 1), 0);
 }
 
 static void quantiles(void)
@@ -86,7 +86,7 @@ static void medians(void)
                             : kind == 2 ? (double)i
                                         : -(double)i;
             memcpy(sorted, values, sizeof sorted);
-            samples_sort(sorted, n);
+            statistics_sort(sorted, n);
             CHECK(near(ifg_median(values, n),
                        ifg_quantile_sorted(sorted, n, 0.5, IFG_QUANTILE_LINEAR)));
         }
@@ -107,23 +107,23 @@ static long double plain_at_most(int n, int k, double q)
 static void order_statistics(void)
 {
     double *values = ifg_alloc(400, sizeof *values);
-    struct samples_interval interval;
+    struct statistics_interval interval;
 
     REQUIRE(values != NULL);
     for (size_t i = 0; i < 400; i++)
         values[i] = (double)(i + 1); /* the value is the rank */
-    interval = samples_quantile_interval(values, 100, 0.5, 0.95);
+    interval = statistics_quantile_interval(values, 100, 0.5, 0.95);
     CHECK(interval.known && interval.low == 40 && interval.high == 61); /* in every textbook */
     for (int n = 6; n <= 400; n += 7)
-        for (int i = 0; i < SAMPLES_QUANTILES; i++) {
-            double q = samples_quantiles[i];
+        for (int i = 0; i < STATISTICS_QUANTILES; i++) {
+            double q = statistics_quantiles[i];
             int low = 0, high = 1;
 
             while (plain_at_most(n, low, q) <= 0.025)
                 low++;
             while (high <= n && 1 - plain_at_most(n, high - 1, q) > 0.025)
                 high++;
-            interval = samples_quantile_interval(values, (size_t)n, q, 0.95);
+            interval = statistics_quantile_interval(values, (size_t)n, q, 0.95);
             CHECK_INT(interval.known, low >= 1 && high <= n);
             if (interval.known && !(interval.low == low && interval.high == high))
                 tap_diag("n %d q %g: [%g, %g], expected [%d, %d]", n, q, interval.low,
@@ -140,23 +140,23 @@ static void numbers_needed(void)
     double *values = ifg_alloc(4000, sizeof *values);
 
     REQUIRE(values != NULL);
-    for (int i = 0; i < SAMPLES_QUANTILES; i++) {
-        double q = samples_quantiles[i];
-        struct samples_interval interval;
+    for (int i = 0; i < STATISTICS_QUANTILES; i++) {
+        double q = statistics_quantiles[i];
+        struct statistics_interval interval;
 
-        CHECK_UINT(samples_needed(q, 0.95), both[i]);
-        CHECK_UINT(samples_needed_bound(q, 0.95), one[i]);
-        CHECK(samples_quantile_interval(values, both[i], q, 0.95).known);
-        interval = samples_quantile_interval(values, both[i] - 1, q, 0.95);
+        CHECK_UINT(statistics_needed(q, 0.95), both[i]);
+        CHECK_UINT(statistics_needed_bound(q, 0.95), one[i]);
+        CHECK(statistics_quantile_interval(values, both[i], q, 0.95).known);
+        interval = statistics_quantile_interval(values, both[i] - 1, q, 0.95);
         CHECK(!interval.known);
         CHECK_UINT(interval.needs, both[i]);
-        CHECK(samples_quantile_bound(values, one[i], q, 0.95).known);
-        interval = samples_quantile_bound(values, one[i] - 1, q, 0.95);
+        CHECK(statistics_quantile_bound(values, one[i], q, 0.95).known);
+        interval = statistics_quantile_bound(values, one[i] - 1, q, 0.95);
         CHECK(!interval.known);
         CHECK_UINT(interval.needs, one[i]);
     }
-    CHECK(!samples_quantile_interval(values, 0, 0.5, 0.95).known);
-    CHECK(!samples_quantile_interval(values, 10, 1, 0.95).known);
+    CHECK(!statistics_quantile_interval(values, 0, 0.5, 0.95).known);
+    CHECK(!statistics_quantile_interval(values, 10, 1, 0.95).known);
     ifg_free(values);
 }
 
@@ -164,53 +164,54 @@ static void many_values(void)
 {
     const size_t n = 10000000;
     double *values = ifg_alloc(n, sizeof *values);
-    struct samples_interval interval;
+    struct statistics_interval interval;
     double spread = sqrt((double)n * 0.999 * 0.001);
 
     REQUIRE(values != NULL);
     for (size_t i = 0; i < n; i++)
         values[i] = (double)(i + 1);
-    interval = samples_quantile_interval(values, n, 0.999, 0.95);
+    interval = statistics_quantile_interval(values, n, 0.999, 0.95);
     REQUIRE(interval.known);
     /* The normal approximation is within a rank or two here. */
     CHECK(fabs(interval.low - (0.999 * (double)n - 1.95996 * spread)) < 3);
     CHECK(fabs(interval.high - (0.999 * (double)n + 1.95996 * spread)) < 3);
-    interval = samples_quantile_interval(values, n, 0.5, 0.95);
+    interval = statistics_quantile_interval(values, n, 0.5, 0.95);
     CHECK(fabs(interval.low - (0.5 * (double)n - 1.95996 * sqrt(0.25 * (double)n))) < 3);
     ifg_free(values);
 }
 
 static void share_bounds(void)
 {
-    CHECK(near(samples_share_bound(0, 100, 0.95), 1 - pow(0.05, 0.01)));
-    CHECK(fabs(samples_share_bound(1, 10, 0.95) - 0.394163) < 1e-6); /* Clopper and Pearson */
-    CHECK(near(samples_share_bound(10, 10, 0.95), 1));
-    CHECK(samples_share_bound(5, 1000000, 0.95) < 1.2e-5);
+    CHECK(near(statistics_share_bound(0, 100, 0.95), 1 - pow(0.05, 0.01)));
+    CHECK(fabs(statistics_share_bound(1, 10, 0.95) - 0.394163) < 1e-6); /* Clopper and Pearson */
+    CHECK(near(statistics_share_bound(10, 10, 0.95), 1));
+    CHECK(statistics_share_bound(5, 1000000, 0.95) < 1.2e-5);
 }
 
 static void summaries(void)
 {
     const double values[] = { 3, 1, 2, 4, 100 };
-    struct samples_summary summary;
+    struct statistics_summary summary;
     struct ifg_error err;
 
-    REQUIRE(samples_summarize(values, 5, IFG_QUANTILE_LINEAR, 0.95, &summary, &err) == IFG_OK);
+    REQUIRE(statistics_summarize(values, 5, IFG_QUANTILE_LINEAR, 0.95, &summary, &err) == IFG_OK);
     CHECK_UINT(summary.count, 5);
     CHECK(near(summary.mean, 22));
     CHECK(near(summary.sd, sqrt((19 * 19 + 21 * 21 + 20 * 20 + 18 * 18 + 78 * 78) / 4.0)));
     CHECK(near(summary.min, 1));
     CHECK(near(summary.max, 100));
-    CHECK(near(summary.p[SAMPLES_P50], 3));
-    CHECK(near(summary.p[SAMPLES_P90], 4 + 0.6 * 96));
+    CHECK(near(summary.p[STATISTICS_P50], 3));
+    CHECK(near(summary.p[STATISTICS_P90], 4 + 0.6 * 96));
     CHECK(near(summary.mad, 1));
     CHECK_UINT(summary.outliers, 1);
-    CHECK(!summary.interval[SAMPLES_P50].known);
-    CHECK_UINT(summary.interval[SAMPLES_P50].needs, 6);
-    REQUIRE(samples_summarize(values, 1, IFG_QUANTILE_NEAREST, 0.95, &summary, &err) == IFG_OK);
+    CHECK(!summary.interval[STATISTICS_P50].known);
+    CHECK_UINT(summary.interval[STATISTICS_P50].needs, 6);
+    REQUIRE(statistics_summarize(values, 1, IFG_QUANTILE_NEAREST, 0.95, &summary, &err) == IFG_OK);
     CHECK(summary.sd == 0 && summary.mad == 0 && summary.outliers == 0);
-    CHECK_INT(samples_summarize(values, 0, IFG_QUANTILE_LINEAR, 0.95, &summary, &err), IFG_INVALID);
+    CHECK_INT(statistics_summarize(values, 0, IFG_QUANTILE_LINEAR, 0.95, &summary, &err),
+              IFG_INVALID);
     ifg_alloc_fail_after(0);
-    CHECK_INT(samples_summarize(values, 5, IFG_QUANTILE_LINEAR, 0.95, &summary, &err),
+    CHECK_INT(statistics_summarize(values, 5, IFG_QUANTILE_LINEAR, 0.95, &summary, &err),
               IFG_NO_MEMORY);
 }
 
@@ -221,12 +222,12 @@ static void summaries(void)
 #define EACH      5u
 
 static double measured[PROCESSES * BLOCKS * EACH];
-static struct samples_block blocks[PROCESSES * BLOCKS];
+static struct statistics_block blocks[PROCESSES * BLOCKS];
 
 static void make_measured(void)
 {
     for (size_t i = 0; i < PROCESSES * BLOCKS; i++) {
-        blocks[i] = (struct samples_block){ (uint32_t)(i / BLOCKS), i * EACH, EACH };
+        blocks[i] = (struct statistics_block){ (uint32_t)(i / BLOCKS), i * EACH, EACH };
         for (size_t j = 0; j < EACH; j++)
             measured[i * EACH + j] = 10 + (double)(i / BLOCKS) + 0.1 * fabs(normal());
     }
@@ -235,76 +236,77 @@ static void make_measured(void)
 /* The same bootstrap with all values written out. */
 static void plain_bootstrap(uint64_t seed, size_t processes, double *out_low, double *out_high)
 {
-    double medians[SAMPLES_RESAMPLES];
+    double medians[STATISTICS_RESAMPLES];
     double drawn[PROCESSES * BLOCKS * EACH];
     double point, tail;
 
-    for (size_t r = 0; r < SAMPLES_RESAMPLES; r++) {
+    for (size_t r = 0; r < STATISTICS_RESAMPLES; r++) {
         size_t n = 0;
 
         for (size_t i = 0; i < processes; i++) {
-            size_t process = processes > 1 ? (size_t)samples_random_below(&seed, processes) : 0;
+            size_t process = processes > 1 ? (size_t)statistics_random_below(&seed, processes) : 0;
 
             for (size_t j = 0; j < BLOCKS; j++) {
-                size_t block = process * BLOCKS + (size_t)samples_random_below(&seed, BLOCKS);
+                size_t block = process * BLOCKS + (size_t)statistics_random_below(&seed, BLOCKS);
 
                 memcpy(drawn + n, measured + block * EACH, EACH * sizeof *drawn);
                 n += EACH;
             }
         }
-        samples_sort(drawn, n);
+        statistics_sort(drawn, n);
         medians[r] = ifg_quantile_sorted(drawn, n, 0.5, IFG_QUANTILE_LINEAR);
     }
-    samples_sort(medians, SAMPLES_RESAMPLES);
+    statistics_sort(medians, STATISTICS_RESAMPLES);
     /* Student's t at 2.5 %, from a table: of 4 processes, of 6 blocks. */
     point = processes > 1 ? 3.182446305284263 * sqrt(4 / 3.0) : 2.570581835636314 * sqrt(6 / 5.0);
     tail = erfc(point / sqrt(2)) / 2;
-    *out_low = ifg_quantile_sorted(medians, SAMPLES_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
-    *out_high = ifg_quantile_sorted(medians, SAMPLES_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
+    *out_low = ifg_quantile_sorted(medians, STATISTICS_RESAMPLES, tail, IFG_QUANTILE_LINEAR);
+    *out_high = ifg_quantile_sorted(medians, STATISTICS_RESAMPLES, 1 - tail, IFG_QUANTILE_LINEAR);
 }
 
 static void hierarchical_bootstrap(void)
 {
-    struct samples_interval interval;
+    struct statistics_interval interval;
     struct ifg_error err;
     double low, high;
 
     make_measured();
-    REQUIRE(samples_median_interval(measured, PROCESSES * BLOCKS * EACH, blocks, PROCESSES * BLOCKS,
-                                    0.95, 7, &interval, &err) == IFG_OK);
+    REQUIRE(statistics_median_interval(measured, PROCESSES * BLOCKS * EACH, blocks,
+                                       PROCESSES * BLOCKS, 0.95, 7, &interval, &err) == IFG_OK);
     plain_bootstrap(7, PROCESSES, &low, &high);
     CHECK(interval.known && near(interval.low, low) && near(interval.high, high));
-    REQUIRE(samples_median_interval(measured, BLOCKS * EACH, blocks, BLOCKS, 0.95, 8, &interval,
-                                    &err) == IFG_OK);
+    REQUIRE(statistics_median_interval(measured, BLOCKS * EACH, blocks, BLOCKS, 0.95, 8, &interval,
+                                       &err) == IFG_OK);
     plain_bootstrap(8, 1, &low, &high);
     CHECK(interval.known && near(interval.low, low) && near(interval.high, high));
     /* Four blocks of one process say too little; two processes are enough. */
-    REQUIRE(samples_median_interval(measured, 4 * EACH, blocks, 4, 0.95, 8, &interval, &err) ==
+    REQUIRE(statistics_median_interval(measured, 4 * EACH, blocks, 4, 0.95, 8, &interval, &err) ==
             IFG_OK);
     CHECK(!interval.known);
     CHECK_UINT(interval.needs, 5 * EACH);
-    REQUIRE(samples_median_interval(measured, 2 * BLOCKS * EACH, blocks, 2 * BLOCKS, 0.95, 8,
-                                    &interval, &err) == IFG_OK);
+    REQUIRE(statistics_median_interval(measured, 2 * BLOCKS * EACH, blocks, 2 * BLOCKS, 0.95, 8,
+                                       &interval, &err) == IFG_OK);
     CHECK(interval.known);
 }
 
 static void bootstrap_refuses(void)
 {
-    struct samples_interval interval;
+    struct statistics_interval interval;
     struct ifg_error err;
 
     make_measured();
-    CHECK_INT(samples_median_interval(measured, 7, blocks, 2, 0.95, 1, &interval, &err),
+    CHECK_INT(statistics_median_interval(measured, 7, blocks, 2, 0.95, 1, &interval, &err),
               IFG_INVALID);
-    CHECK_INT(samples_median_interval(measured, 0, blocks, 0, 0.95, 1, &interval, &err),
+    CHECK_INT(statistics_median_interval(measured, 0, blocks, 0, 0.95, 1, &interval, &err),
               IFG_INVALID);
-    CHECK_INT(samples_block_interval(measured, blocks, 0, 0.95, 1, &interval, &err), IFG_INVALID);
+    CHECK_INT(statistics_block_interval(measured, blocks, 0, 0.95, 1, &interval, &err),
+              IFG_INVALID);
     for (long i = 0;; i++) {
         enum ifg_status status;
 
         ifg_alloc_fail_after(i);
-        status = samples_median_interval(measured, PROCESSES * BLOCKS * EACH, blocks,
-                                         PROCESSES * BLOCKS, 0.95, 7, &interval, &err);
+        status = statistics_median_interval(measured, PROCESSES * BLOCKS * EACH, blocks,
+                                            PROCESSES * BLOCKS, 0.95, 7, &interval, &err);
         ifg_alloc_fail_after(-1);
         if (!status) {
             CHECK(i >= 5);
@@ -317,21 +319,21 @@ static void bootstrap_refuses(void)
 static void block_means(void)
 {
     double per_block[PROCESSES * BLOCKS];
-    struct samples_interval interval;
+    struct statistics_interval interval;
     struct ifg_error err;
 
     make_measured();
     for (size_t i = 0; i < PROCESSES * BLOCKS; i++)
         per_block[i] = 3;
-    REQUIRE(samples_block_interval(per_block, blocks, PROCESSES * BLOCKS, 0.95, 1, &interval,
-                                   &err) == IFG_OK);
+    REQUIRE(statistics_block_interval(per_block, blocks, PROCESSES * BLOCKS, 0.95, 1, &interval,
+                                      &err) == IFG_OK);
     CHECK(interval.known && near(interval.low, 3) && near(interval.high, 3));
     for (size_t i = 0; i < PROCESSES * BLOCKS; i++)
         per_block[i] = (double)blocks[i].process;
-    REQUIRE(samples_block_interval(per_block, blocks, PROCESSES * BLOCKS, 0.95, 1, &interval,
-                                   &err) == IFG_OK);
+    REQUIRE(statistics_block_interval(per_block, blocks, PROCESSES * BLOCKS, 0.95, 1, &interval,
+                                      &err) == IFG_OK);
     CHECK(interval.low >= 0 && interval.low < 0.8 && interval.high > 2.2 && interval.high <= 3);
-    REQUIRE(samples_block_interval(per_block, blocks, 4, 0.95, 1, &interval, &err) == IFG_OK);
+    REQUIRE(statistics_block_interval(per_block, blocks, 4, 0.95, 1, &interval, &err) == IFG_OK);
     CHECK(!interval.known);
 }
 
@@ -340,16 +342,17 @@ static void thinned_bootstrap(void)
 {
     const size_t n = 450000, size = 10;
     double *values = ifg_alloc(n, sizeof *values);
-    struct samples_block *many = ifg_alloc(n / size, sizeof *many);
-    struct samples_interval interval;
+    struct statistics_block *many = ifg_alloc(n / size, sizeof *many);
+    struct statistics_interval interval;
     struct ifg_error err;
 
     REQUIRE(values && many);
     for (size_t i = 0; i < n; i++)
         values[i] = 10 + normal();
     for (size_t i = 0; i < n / size; i++)
-        many[i] = (struct samples_block){ (uint32_t)(i * 3 * size / n), i * size, size };
-    REQUIRE(samples_median_interval(values, n, many, n / size, 0.95, 1, &interval, &err) == IFG_OK);
+        many[i] = (struct statistics_block){ (uint32_t)(i * 3 * size / n), i * size, size };
+    REQUIRE(statistics_median_interval(values, n, many, n / size, 0.95, 1, &interval, &err) ==
+            IFG_OK);
     CHECK(interval.known && interval.low < 10.005 && interval.high > 9.995);
     CHECK(interval.high - interval.low < 0.03);
     ifg_free(values);
@@ -365,16 +368,16 @@ static void dependence(void)
 
     for (size_t i = 0; i < 1000; i++)
         values[i] = level = 0.7 * level + normal();
-    CHECK(fabs(samples_autocorrelation(values, 1000) - 0.7) < 0.1);
+    CHECK(fabs(statistics_autocorrelation(values, 1000) - 0.7) < 0.1);
     for (size_t i = 0; i < 1000; i++)
         values[i] = 5;
-    CHECK(samples_autocorrelation(values, 1000) == 0);
-    CHECK(samples_autocorrelation(values, 2) == 0);
-    CHECK(near(samples_effective(100, 0.5), 100 / 3.0));
-    CHECK(near(samples_effective(100, -0.5), 100));
-    CHECK(near(samples_effective(100, 1), 1));
-    CHECK(near(samples_effective(100, -1), 100));
-    CHECK(samples_effective(0, 0) == 0);
+    CHECK(statistics_autocorrelation(values, 1000) == 0);
+    CHECK(statistics_autocorrelation(values, 2) == 0);
+    CHECK(near(statistics_effective(100, 0.5), 100 / 3.0));
+    CHECK(near(statistics_effective(100, -0.5), 100));
+    CHECK(near(statistics_effective(100, 1), 1));
+    CHECK(near(statistics_effective(100, -1), 100));
+    CHECK(statistics_effective(0, 0) == 0);
 }
 
 static void trends(void)
@@ -384,22 +387,22 @@ static void trends(void)
     for (size_t i = 0; i < 2000; i++)
         values[i] = (double)i;
     /* S = 45, variance 125. */
-    CHECK(near(samples_mann_kendall(values, 10), erfc(44 / sqrt(250))));
+    CHECK(near(statistics_mann_kendall(values, 10), erfc(44 / sqrt(250))));
     values[9] = 8; /* a tie: S = 44, variance 125 - 18 / 18 */
-    CHECK(near(samples_mann_kendall(values, 10), erfc(43 / sqrt(2 * 124.0))));
+    CHECK(near(statistics_mann_kendall(values, 10), erfc(43 / sqrt(2 * 124.0))));
     values[9] = 9;
-    CHECK(samples_mann_kendall(values, 2000) < 1e-9);
-    CHECK(samples_mann_kendall(values, 2) == 1);
+    CHECK(statistics_mann_kendall(values, 2000) < 1e-9);
+    CHECK(statistics_mann_kendall(values, 2) == 1);
     for (size_t i = 0; i < 2000; i++)
         values[i] = 1;
-    CHECK(samples_mann_kendall(values, 2000) == 1);
+    CHECK(statistics_mann_kendall(values, 2000) == 1);
     for (int length = 20; length <= 2000; length *= 10) {
         int alarms = 0;
 
         for (int run = 0; run < 400; run++) {
             for (int i = 0; i < length; i++)
                 values[i] = heavy();
-            alarms += samples_mann_kendall(values, (size_t)length) < 0.05;
+            alarms += statistics_mann_kendall(values, (size_t)length) < 0.05;
         }
         tap_diag("no trend in %d values: %d of 400 below 0.05", length, alarms);
         CHECK(alarms < 40);
@@ -409,32 +412,32 @@ static void trends(void)
 static void steady_states(void)
 {
     double values[3000];
-    struct samples_steady steady;
+    struct statistics_steady steady;
     int found = 0;
 
     for (int run = 0; run < 100; run++) {
         for (size_t i = 0; i < 400; i++)
             values[i] = 10 * (1 + 0.003 * normal()) + 20 * exp(-(double)i / 15);
-        steady = samples_find_steady(values, 400, 0.01);
+        steady = statistics_find_steady(values, 400, 0.01);
         found += steady.steady && steady.from > 30 && steady.from < 250 && steady.change <= 0.01 &&
                  steady.trend_p > 0.05;
     }
     CHECK(found > 95);
     for (size_t i = 0; i < 400; i++)
         values[i] = 10 * pow(1.002, (double)i); /* never */
-    steady = samples_find_steady(values, 400, 0.01);
+    steady = statistics_find_steady(values, 400, 0.01);
     CHECK(!steady.steady);
     CHECK_UINT(steady.from, 400);
     CHECK(steady.change > 0.01);
-    steady = samples_find_steady(values, 29, 0.01);
+    steady = statistics_find_steady(values, 29, 0.01);
     CHECK(!steady.steady && isnan(steady.change));
     for (size_t i = 0; i < 3000; i++)
         values[i] = 7;
-    steady = samples_find_steady(values, 3000, 0.01);
+    steady = statistics_find_steady(values, 3000, 0.01);
     CHECK(steady.steady && steady.from == 0);
-    CHECK(samples_find_steady(values, 30, 0.01).steady);
+    CHECK(statistics_find_steady(values, 30, 0.01).steady);
     ifg_alloc_fail_after(0);
-    CHECK(!samples_find_steady(values, 3000, 0.01).steady);
+    CHECK(!statistics_find_steady(values, 3000, 0.01).steady);
 }
 
 static void level_changes(void)
@@ -446,14 +449,14 @@ static void level_changes(void)
     for (int run = 0; run < 100; run++) {
         for (size_t i = 0; i < 60; i++)
             values[i] = 10 * (i < 25 ? 1 : 1.03) * (1 + 0.005 * normal());
-        found +=
-            samples_change_points(values, 60, points, 8) == 1 && points[0] >= 24 && points[0] <= 26;
+        found += statistics_change_points(values, 60, points, 8) == 1 && points[0] >= 24 &&
+                 points[0] <= 26;
         for (size_t i = 0; i < 30; i++) /* 1 % a week */
             values[i] = 10 * pow(1.01, (double)i) * (1 + 0.005 * normal());
-        drifts += samples_change_points(values, 30, points, 8) > 0;
+        drifts += statistics_change_points(values, 30, points, 8) > 0;
         for (size_t i = 0; i < 100; i++)
             values[i] = 10 * (1 + 0.005 * (run % 2 ? heavy() : normal()));
-        alarms += samples_change_points(values, 100, points, 8) > 0;
+        alarms += statistics_change_points(values, 100, points, 8) > 0;
     }
     tap_diag("of 100: a step found %d times, a drift %d times, %d false alarms", found, drifts,
              alarms);
@@ -462,11 +465,11 @@ static void level_changes(void)
     CHECK(alarms <= 2);
     for (size_t i = 0; i < 400; i++)
         values[i] = i / 100 + 1.0;
-    CHECK_UINT(samples_change_points(values, 400, points, 8), 3);
+    CHECK_UINT(statistics_change_points(values, 400, points, 8), 3);
     CHECK(points[0] == 100 && points[1] == 200 && points[2] == 300);
-    CHECK_UINT(samples_change_points(values, 400, points, 1), 1);
-    CHECK_UINT(samples_change_points(values, 9, points, 8), 0);
-    CHECK_UINT(samples_change_points(values, 400, points, 0), 0);
+    CHECK_UINT(statistics_change_points(values, 400, points, 1), 1);
+    CHECK_UINT(statistics_change_points(values, 9, points, 8), 0);
+    CHECK_UINT(statistics_change_points(values, 400, points, 0), 0);
 }
 
 /* Single outliers are no level, whatever their size. */
@@ -477,9 +480,9 @@ static void outliers_are_no_level(void)
 
     for (size_t i = 0; i < 100; i++)
         values[i] = i % 17 ? 10 + 0.01 * normal() : 1000;
-    CHECK_UINT(samples_change_points(values, 100, points, 8), 0);
+    CHECK_UINT(statistics_change_points(values, 100, points, 8), 0);
     ifg_alloc_fail_after(0);
-    CHECK_UINT(samples_change_points(values, 100, points, 8), 0);
+    CHECK_UINT(statistics_change_points(values, 100, points, 8), 0);
 }
 
 static void long_series(void)
@@ -491,7 +494,7 @@ static void long_series(void)
     REQUIRE(values != NULL);
     for (size_t i = 0; i < n; i++)
         values[i] = (i < 4000 ? 10 : 11) + 0.05 * normal();
-    CHECK_UINT(samples_change_points(values, n, points, 8), 1);
+    CHECK_UINT(statistics_change_points(values, n, points, 8), 1);
     CHECK_UINT(points[0], 4000);
     ifg_free(values);
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Quantiles, what can be said about them from binomial tails, and summaries: see samples.h. */
-#include "analyze/samples.h"
+#include "analyze/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/samples_internal.h"
+#include "analyze/statistics_internal.h"
 #include "base/alloc.h"
 #include "base/convert.h"
 #include "base/quantile.h"
 
-const double samples_quantiles[SAMPLES_QUANTILES] = { 0.5, 0.9, 0.95, 0.99, 0.999 };
+const double statistics_quantiles[STATISTICS_QUANTILES] = { 0.5, 0.9, 0.95, 0.99, 0.999 };
 
-uint64_t samples_random(uint64_t *state)
+uint64_t statistics_random(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
 
@@ -22,9 +22,9 @@ uint64_t samples_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-uint64_t samples_random_below(uint64_t *state, uint64_t n)
+uint64_t statistics_random_below(uint64_t *state, uint64_t n)
 {
-    return (uint64_t)((unsigned __int128)samples_random(state) * n >> 64);
+    return (uint64_t)((unsigned __int128)statistics_random(state) * n >> 64);
 }
 
 static int compare_double(const void *left, const void *right)
@@ -35,7 +35,7 @@ static int compare_double(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-void samples_sort(double *values, size_t count)
+void statistics_sort(double *values, size_t count)
 {
     if (count > 1)
         qsort(values, count, sizeof *values, compare_double);
@@ -134,12 +134,12 @@ static uint64_t least_count(double q, double tail)
     return n;
 }
 
-uint64_t samples_needed(double q, double confidence)
+uint64_t statistics_needed(double q, double confidence)
 {
     return least_count(q, (1 - confidence) / 2);
 }
 
-uint64_t samples_needed_bound(double q, double confidence)
+uint64_t statistics_needed_bound(double q, double confidence)
 {
     double tail = 1 - confidence;
 
@@ -149,10 +149,10 @@ uint64_t samples_needed_bound(double q, double confidence)
     return q >= 0.5 ? least_count(q, tail) : ifg_u64_of(fmax(1, ceil(log(tail) / log(q))));
 }
 
-struct samples_interval samples_quantile_interval(const double *sorted, size_t count, double q,
-                                                  double confidence)
+struct statistics_interval statistics_quantile_interval(const double *sorted, size_t count,
+                                                        double q, double confidence)
 {
-    struct samples_interval interval = { .low = NAN, .high = NAN };
+    struct statistics_interval interval = { .low = NAN, .high = NAN };
     double tail = (1 - confidence) / 2;
     uint64_t low, high;
 
@@ -161,7 +161,7 @@ struct samples_interval samples_quantile_interval(const double *sorted, size_t c
     low = lower_rank(count, q, tail);
     high = upper_rank(count, q, tail);
     if (low < 1 || high > count) {
-        interval.needs = samples_needed(q, confidence);
+        interval.needs = statistics_needed(q, confidence);
         return interval;
     }
     interval.known = true;
@@ -170,10 +170,10 @@ struct samples_interval samples_quantile_interval(const double *sorted, size_t c
     return interval;
 }
 
-struct samples_interval samples_quantile_bound(const double *sorted, size_t count, double q,
-                                               double confidence)
+struct statistics_interval statistics_quantile_bound(const double *sorted, size_t count, double q,
+                                                     double confidence)
 {
-    struct samples_interval interval = { .low = -INFINITY, .high = NAN };
+    struct statistics_interval interval = { .low = -INFINITY, .high = NAN };
     double tail = 1 - confidence;
     uint64_t high;
 
@@ -181,7 +181,7 @@ struct samples_interval samples_quantile_bound(const double *sorted, size_t coun
         return interval;
     high = upper_rank(count, q, tail);
     if (high > count) {
-        interval.needs = samples_needed_bound(q, confidence);
+        interval.needs = statistics_needed_bound(q, confidence);
         return interval;
     }
     interval.known = true;
@@ -189,7 +189,7 @@ struct samples_interval samples_quantile_bound(const double *sorted, size_t coun
     return interval;
 }
 
-double samples_share_bound(uint64_t hits, uint64_t count, double confidence)
+double statistics_share_bound(uint64_t hits, uint64_t count, double confidence)
 {
     double low = 0, high = 1;
 
@@ -231,7 +231,7 @@ static double student_tails(double t, size_t freedom)
     return 1 - sin(angle) * sum;
 }
 
-double samples_student(double chance, size_t freedom)
+double statistics_student(double chance, size_t freedom)
 {
     double low = 0, high = 1;
 
@@ -248,9 +248,9 @@ double samples_student(double chance, size_t freedom)
 /* ---- summaries ---------------------------------------------------------------------------------
  */
 
-enum ifg_status samples_summarize(const double *values, size_t count, enum ifg_quantile_rule rule,
-                                  double confidence, struct samples_summary *out_summary,
-                                  struct ifg_error *err)
+enum ifg_status statistics_summarize(const double *values, size_t count,
+                                     enum ifg_quantile_rule rule, double confidence,
+                                     struct statistics_summary *out_summary, struct ifg_error *err)
 {
     double *sorted;
     long double sum = 0, squares = 0;
@@ -263,7 +263,7 @@ enum ifg_status samples_summarize(const double *values, size_t count, enum ifg_q
     if (!sorted)
         return ifg_fail_no_memory(err, "for %zu values", count);
     memcpy(sorted, values, count * sizeof *sorted);
-    samples_sort(sorted, count);
+    statistics_sort(sorted, count);
     for (size_t i = 0; i < count; i++)
         sum += sorted[i];
     out_summary->count = count;
@@ -276,15 +276,15 @@ enum ifg_status samples_summarize(const double *values, size_t count, enum ifg_q
     out_summary->sd = count > 1 ? (double)sqrtl(squares / (long double)(count - 1)) : 0;
     out_summary->min = sorted[0];
     out_summary->max = sorted[count - 1];
-    for (int i = 0; i < SAMPLES_QUANTILES; i++) {
-        out_summary->p[i] = ifg_quantile_sorted(sorted, count, samples_quantiles[i], rule);
+    for (int i = 0; i < STATISTICS_QUANTILES; i++) {
+        out_summary->p[i] = ifg_quantile_sorted(sorted, count, statistics_quantiles[i], rule);
         out_summary->interval[i] =
-            samples_quantile_interval(sorted, count, samples_quantiles[i], confidence);
+            statistics_quantile_interval(sorted, count, statistics_quantiles[i], confidence);
     }
     median = ifg_quantile_sorted(sorted, count, 0.5, IFG_QUANTILE_LINEAR);
     for (size_t i = 0; i < count; i++)
         sorted[i] = fabs(sorted[i] - median);
-    samples_sort(sorted, count);
+    statistics_sort(sorted, count);
     out_summary->mad = ifg_quantile_sorted(sorted, count, 0.5, IFG_QUANTILE_LINEAR);
     if (out_summary->mad > 0)
         for (size_t i = count; i > 0 && sorted[i - 1] > 14.826 * out_summary->mad; i--)
