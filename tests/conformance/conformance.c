@@ -93,7 +93,7 @@ static void prepare(enum subject subject)
         options.probe_count = 1;
     }
     if (subject == ORT && !getenv("ORT_LIBRARY"))
-        SKIP("there is no ONNX Runtime here (tools/fetch-runtimes)");
+        SKIP("no ONNX Runtime here (tools/fetch-runtimes), or a build with a sanitizer");
     if ((subject == ORT || subject == PROBES) && geteuid() != 0)
         SKIP("probes need root here");
 }
