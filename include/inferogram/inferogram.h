@@ -77,7 +77,7 @@ enum ifg_level {
     IFG_LEVEL_ERROR = 4
 };
 
-/** A location in a program; made by the macros, one static object each. Fields are the library's. */
+/** A location in a program; made by the macros, one static each. Fields are the library's. */
 typedef struct ifg_location {
     const char *name;
     const char *function;
@@ -240,7 +240,7 @@ IFG_API ifg_zone ifg_stage_begin(ifg_location *location, uint64_t request);
 /** The clock of every event: raw ticks, comparable within this machine. */
 IFG_API uint64_t ifg_ticks(void);
 
-/** Makes a location known, for good: keep its number and use it again. Never 0. Cost: microseconds. */
+/** Makes a location known, for good: keep and reuse its number. Never 0. Takes microseconds. */
 IFG_API uint32_t ifg_location_create(const ifg_location_options *options);
 
 /** The location of a model's events of one category; 0 for a NULL model. Keep it for speed. */

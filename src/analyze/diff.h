@@ -2,10 +2,10 @@
 /*
  * What changed between two traces, per model and category, operator and zone.
  *
- * The unit is a block: the occurrences of a location, in the order of their starts, are cut into up to
- * DIFF_BLOCKS consecutive blocks of at least DIFF_BLOCK_LEAST. A block is represented by its
- * median. The change is ln(median of B's blocks / median of A's blocks); its 95 % interval is
- * the 2.5th to 97.5th percentile of DIFF_RESAMPLES bootstrap values, for which runs of neighbouring
+ * The unit is a block: the occurrences of a location, in the order of their starts, are cut into up
+ * to DIFF_BLOCKS consecutive blocks of at least DIFF_BLOCK_LEAST. A block is represented by its
+ * median. The change is ln(median of B's blocks / median of A's blocks); its 95 % interval is the
+ * 2.5th to 97.5th percentile of DIFF_RESAMPLES bootstrap values, for which runs of neighbouring
  * blocks are drawn (blocks near each other are alike, and pretending otherwise makes intervals too
  * narrow). The seed is fixed.
  *

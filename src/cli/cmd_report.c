@@ -9,7 +9,7 @@
 #include "cli/html_file.h"
 #include "cli/report_output.h"
 #include "export/documents.h"
-#include "server/mailed.h"
+#include "server/snapshot.h"
 
 #define OUTPUT_MAX (1u << 30)
 
@@ -92,7 +92,7 @@ static int run(int argc, char **argv)
         code = check(&request);
     if (!code && request.html)
         return html_write_trace(request.report.path, request.html, request.overwrite,
-                                request.max_bytes ? request.max_bytes : MAILED_BYTES);
+                                request.max_bytes ? request.max_bytes : SNAPSHOT_BYTES);
     if (!code)
         code = cli_load(request.report.path, &reader, &timeline);
     if (!code)

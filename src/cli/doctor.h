@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "base/bytes.h"
-#include "collect/perf/refusal.h"
+#include "collect/perf/perf_errors.h"
 
 enum doctor_state {
     DOCTOR_WORKS,

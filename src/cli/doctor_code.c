@@ -99,9 +99,9 @@ static bool addresses_are_shown(void)
 void doctor_kernel_names(struct doctor_finding *out)
 {
     uint64_t restricted = ifg_read_number("/proc/sys/kernel/kptr_restrict");
-    struct refusal_facts facts;
+    struct perf_error_facts facts;
 
-    refusal_read_facts(&facts);
+    perf_error_read_facts(&facts);
     if (access("/proc/kallsyms", F_OK) < 0) {
         doctor_say(out, DOCTOR_ABSENT, "this kernel has no list of its functions (kallsyms)");
     } else if (addresses_are_shown()) {

@@ -130,13 +130,13 @@ static void trial_close(struct trial *trial)
     close(trial->fd);
 }
 
-static void refused(struct doctor_finding *out, enum refusal_wish wish, int error)
+static void refused(struct doctor_finding *out, enum perf_error_wish wish, int error)
 {
-    struct refusal_facts facts;
-    struct refusal refusal;
+    struct perf_error_facts facts;
+    struct perf_error refusal;
 
-    refusal_read_facts(&facts);
-    refusal_explain(wish, error, 0, &facts, &refusal);
+    perf_error_read_facts(&facts);
+    perf_error_explain(wish, error, 0, &facts, &refusal);
     doctor_say(out, DOCTOR_NO, "%s", refusal.reason);
     doctor_fix(out, "%s", refusal.fix);
 }
@@ -174,7 +174,7 @@ void doctor_sampling(struct doctor_finding *out)
     enum ifg_status status;
 
     if (!sample(false, &samples, &kernel)) {
-        refused(out, REFUSAL_SAMPLES, errno);
+        refused(out, PERF_ERROR_SAMPLES, errno);
     } else if (!samples) {
         doctor_say(out, DOCTOR_NO, "the event was opened, and no sample came");
     } else if ((status = calibrate_cost(&options, &result, &err)) == IFG_UNSUPPORTED) {
@@ -198,9 +198,9 @@ void doctor_kernel_frames(struct doctor_finding *out)
     if (!sample(true, &samples, &kernel)) {
         why = errno;
         if (!sample(false, &samples, &kernel))
-            refused(out, REFUSAL_SAMPLES, errno); /* it is not about the kernel */
+            refused(out, PERF_ERROR_SAMPLES, errno); /* it is not about the kernel */
         else
-            refused(out, REFUSAL_KERNEL, why);
+            refused(out, PERF_ERROR_KERNEL, why);
     } else if (!kernel) {
         doctor_say(out, DOCTOR_NO, "the event was opened, and no sample was in the kernel");
     } else {
@@ -222,7 +222,7 @@ void doctor_switches(struct doctor_finding *out)
     unsigned ignored;
 
     if (!trial_open(&attr, &trial)) {
-        refused(out, REFUSAL_SAMPLES, errno);
+        refused(out, PERF_ERROR_SAMPLES, errno);
         return;
     }
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -328,7 +328,7 @@ void doctor_counters(struct doctor_finding *out)
             doctor_say(out, DOCTOR_ABSENT, "no hardware PMU%s; time is sampled instead of cycles",
                        is_guest() ? " in this virtual machine" : "");
         else
-            refused(out, REFUSAL_COUNTERS, errno);
+            refused(out, PERF_ERROR_COUNTERS, errno);
         return;
     }
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 #include "export/sink.h"
-#include "server/mailed.h"
+#include "server/snapshot.h"
 
 #define PAGE_MAX ((size_t)1 << 30)
 
@@ -54,7 +54,7 @@ static void say_written(const char *path, size_t bytes)
 
 int html_write_trace(const char *trace, const char *path, bool overwrite, size_t max_bytes)
 {
-    struct mailed_result result = { 0 };
+    struct snapshot_result result = { 0 };
     struct ifg_error err = { 0 };
     struct export_sink sink;
     struct ifg_bytes page;
@@ -67,7 +67,7 @@ int html_write_trace(const char *trace, const char *path, bool overwrite, size_t
         return CLI_NO;
     }
     ifg_bytes_init(&page, PAGE_MAX);
-    status = mailed_trace(trace, max_bytes, &page, &result, &err);
+    status = snapshot_trace(trace, max_bytes, &page, &result, &err);
     code = finish(&sink, &page, status, &err);
     for (size_t i = 0; !code && i < result.note_count; i++)
         cli_say("%s", result.notes[i]);
@@ -91,7 +91,7 @@ int html_write_document(const char *kind, const char *title, const struct ifg_by
         return CLI_NO;
     }
     ifg_bytes_init(&page, PAGE_MAX);
-    status = mailed_document(kind, title, json->data, json->size, &page, &err);
+    status = snapshot_document(kind, title, json->data, json->size, &page, &err);
     code = finish(&sink, &page, status, &err);
     if (!code)
         say_written(path, page.size);

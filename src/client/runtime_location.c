@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For hooks and bindings: locations made at run time, zones that are known only afterwards, and what
- * a source of events has to tell the recorder about itself.
+ * For hooks and bindings: locations made at run time, zones that are known only afterwards, and
+ * what a source of events has to tell the recorder about itself.
  */
 #include "client/client_internal.h"
 

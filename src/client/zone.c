@@ -103,7 +103,7 @@ void client_zone_write(uint64_t start, uint64_t end, uint32_t location)
 
 /* A zone of more than 2^32 ticks, an end that does not match, a ring that looks full, a signal
  * handler that came in between, or an end that was read before (end is not 0). */
-static __attribute__((noinline)) void zone_end_slow(ifg_zone zone, uint64_t end)
+static __attribute__((noinline)) void zone_end_checked(ifg_zone zone, uint64_t end)
 {
     struct ifg_wire_ring *ring = client_ring;
     enum client_take take;
@@ -147,7 +147,7 @@ void ifg_zone_end(ifg_zone zone)
     bool outermost;
 
     if (UNLIKELY(!ring)) {
-        zone_end_slow(zone, 0);
+        zone_end_checked(zone, 0);
         return;
     }
     at = ring->taken;
@@ -155,7 +155,7 @@ void ifg_zone_end(ifg_zone zone)
     duration = client_now() - zone.start;
     if (UNLIKELY(ring->depth != zone.depth || duration >> 32 || at >= ring->limit ||
                  ring->writing || client_ring_take(ring, at, 1, &outermost) != CLIENT_TAKEN)) {
-        zone_end_slow(zone, 0);
+        zone_end_checked(zone, 0);
         return;
     }
     write_zone(ring, at, outermost, zone, duration);
@@ -166,5 +166,5 @@ void ifg_zone_end(ifg_zone zone)
 
 void client_zone_end_at(ifg_zone zone, uint64_t end)
 {
-    zone_end_slow(zone, end);
+    zone_end_checked(zone, end);
 }

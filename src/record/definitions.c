@@ -118,7 +118,7 @@ static bool take_instrument(struct target *target, uint32_t state, const struct 
         return false;
     if (instrument_is_runtime(strings->text[0])) {
         target->told_runtime = true;
-        runtime_told(context->runtimes, target->pid);
+        unhooked_told(context->runtimes, target->pid);
     }
     return true;
 }

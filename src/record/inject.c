@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "record/process.h"
-#include "record/remote_elf.h"
+#include "record/ptrace_elf.h"
 #include "system/credentials.h"
 #include "system/maps.h"
 #include "system/open_as.h"
@@ -118,7 +118,7 @@ static enum ifg_status check_machine(pid_t pid, struct ifg_error *err)
                                           "process %d has no program: it is the kernel's own, or "
                                           "about to end",
                                           (int)pid)
-                               : remote_explain_rights(pid, err);
+                               : ptrace_explain_rights(pid, err);
     got = read(fd, &head, sizeof head);
     close(fd);
     if (got != (ssize_t)sizeof head || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -194,27 +194,27 @@ static enum ifg_status find_library(const struct inject_options *options, char p
 /* ---- what is loaded ---- */
 
 struct survey {
-    const struct remote *remote;
-    struct remote_library hooks;
+    const struct ptrace *remote;
+    struct ptrace_library hooks;
     unsigned runtimes;
 };
 
-static bool see_library(const struct remote_library *library, const char *path, void *user)
+static bool see_library(const struct ptrace_library *library, const char *path, void *user)
 {
     struct survey *survey = user;
     const char *slash = strrchr(path, '/');
 
     if (strcmp(slash ? slash + 1 : path, LIBRARY) == 0)
         survey->hooks = *library;
-    else if (!strstr(path, "libinferogram-preload") && remote_symbol(survey->remote, library, DOOR))
+    else if (!strstr(path, "libinferogram-preload") && ptrace_symbol(survey->remote, library, DOOR))
         survey->runtimes++;
     return true;
 }
 
-static enum ifg_status check_world(const struct remote *remote, struct remote_world *world,
+static enum ifg_status check_world(const struct ptrace *remote, struct ptrace_world *world,
                                    uint64_t *out_restorer, struct ifg_error *err)
 {
-    enum ifg_status status = remote_world_read(remote, world, err);
+    enum ifg_status status = ptrace_world_read(remote, world, err);
 
     if (status)
         return status;
@@ -227,7 +227,7 @@ static enum ifg_status check_world(const struct remote *remote, struct remote_wo
                         "process %d is statically linked, or has a C library that is not known: "
                         "nothing can load a library there",
                         (int)remote->pid);
-    *out_restorer = remote_restorer(remote, world);
+    *out_restorer = ptrace_restorer(remote, world);
     if (!*out_restorer)
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "process %d has a C library that is not as expected; " INSTEAD,
@@ -243,11 +243,11 @@ static bool is_dead(pid_t pid)
     return !read_state(pid, &state) || state.letter == 'Z' || state.letter == 'X';
 }
 
-static enum ifg_status check_runtimes(const struct remote *remote, const struct remote_world *world,
+static enum ifg_status check_runtimes(const struct ptrace *remote, const struct ptrace_world *world,
                                       struct survey *survey, struct ifg_error *err)
 {
     *survey = (struct survey){ .remote = remote };
-    remote_each_library(remote, world, see_library, survey);
+    ptrace_each_library(remote, world, see_library, survey);
     if (survey->runtimes)
         return IFG_OK;
     if (is_dead(remote->pid)) /* it has no libraries either then */
@@ -261,27 +261,27 @@ static enum ifg_status check_runtimes(const struct remote *remote, const struct 
 
 /* ---- giving it the hooks ---- */
 
-static enum ifg_status load(struct remote *remote, const struct remote_world *world,
+static enum ifg_status load(struct ptrace *remote, const struct ptrace_world *world,
                             const char *path, struct survey *survey, struct ifg_error *err)
 {
-    uint64_t function = remote_symbol(remote, &world->libc, "dlopen");
+    uint64_t function = ptrace_symbol(remote, &world->libc, "dlopen");
     uint64_t flags = RTLD_NOW;
     enum ifg_status status;
 
     if (!function)
-        function = remote_symbol(remote, &world->libdl, "dlopen");
+        function = ptrace_symbol(remote, &world->libdl, "dlopen");
     if (!function) {
-        function = remote_symbol(remote, &world->libc, "__libc_dlopen_mode");
+        function = ptrace_symbol(remote, &world->libc, "__libc_dlopen_mode");
         flags |= RTLD_FROM_OUTSIDE;
     }
     if (!function)
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "the C library of process %d has no function to load libraries; " INSTEAD,
                         (int)remote->pid);
-    status = remote_call(remote, function, path, flags, err);
+    status = ptrace_call(remote, function, path, flags, err);
     if (status)
         return status;
-    remote_each_library(remote, world, see_library, survey);
+    ptrace_each_library(remote, world, see_library, survey);
     if (survey->hooks.dynamic)
         return IFG_OK;
     return ifg_fail(err, IFG_UNSUPPORTED,
@@ -290,23 +290,23 @@ static enum ifg_status load(struct remote *remote, const struct remote_world *wo
                     (int)remote->pid, path);
 }
 
-static enum ifg_status patch(struct remote *remote, const struct survey *survey,
+static enum ifg_status patch(struct ptrace *remote, const struct survey *survey,
                              struct injection *out, struct ifg_error *err)
 {
-    uint64_t function = remote_symbol(remote, &survey->hooks, "ifg_ort_patch");
+    uint64_t function = ptrace_symbol(remote, &survey->hooks, "ifg_ort_patch");
     struct patch_result result;
     enum ifg_status status;
 
-    out->unpatch = remote_symbol(remote, &survey->hooks, "ifg_ort_unpatch");
-    out->result = remote_symbol(remote, &survey->hooks, "ifg_ort_patch_result");
+    out->unpatch = ptrace_symbol(remote, &survey->hooks, "ifg_ort_unpatch");
+    out->result = ptrace_symbol(remote, &survey->hooks, "ifg_ort_patch_result");
     if (!function || !out->unpatch || !out->result)
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "process %d carries the hooks of another version of Inferogram",
                         (int)remote->pid);
-    status = remote_call(remote, function, NULL, 0, err);
+    status = ptrace_call(remote, function, NULL, 0, err);
     if (status)
         return status;
-    if (!remote_read(remote, out->result, &result, sizeof result))
+    if (!ptrace_read(remote, out->result, &result, sizeof result))
         return ifg_fail(err, IFG_NOT_FOUND, "process %d ended meanwhile", (int)remote->pid);
     result.reason[sizeof result.reason - 1] = '\0';
     out->watched = result.watched;
@@ -319,9 +319,9 @@ static enum ifg_status patch(struct remote *remote, const struct survey *survey,
 enum ifg_status inject_begin(const struct inject_options *options, struct injection *out_injection,
                              struct ifg_error *err)
 {
-    struct remote remote = REMOTE_NONE;
+    struct ptrace remote = PTRACE_NONE;
     struct process_info info;
-    struct remote_world world;
+    struct ptrace_world world;
     struct survey survey;
     char path[PATH_MAX];
     uint64_t restorer;
@@ -336,7 +336,7 @@ enum ifg_status inject_begin(const struct inject_options *options, struct inject
     if (!status)
         status = check_machine(options->pid, err);
     if (!status)
-        status = remote_open(options->pid, &remote, err);
+        status = ptrace_open(options->pid, &remote, err);
     if (status)
         goto out;
     remote.observer = options->observer;
@@ -347,7 +347,7 @@ enum ifg_status inject_begin(const struct inject_options *options, struct inject
     if (!status && !survey.hooks.dynamic)
         status = find_library(options, path, err);
     if (!status)
-        status = remote_borrow(&remote, restorer, BEGIN_WAIT_MS, err);
+        status = ptrace_borrow(&remote, restorer, BEGIN_WAIT_MS, err);
     if (!status && !survey.hooks.dynamic)
         status = load(&remote, &world, path, &survey, err);
     if (!status)
@@ -355,7 +355,7 @@ enum ifg_status inject_begin(const struct inject_options *options, struct inject
     if (!status)
         out_injection->start_time = info.start_time;
 out:
-    remote_close(&remote);
+    ptrace_close(&remote);
     return status;
 }
 
@@ -389,8 +389,8 @@ static bool is_same_process(const struct injection *injection)
 
 enum ifg_status inject_end(struct injection *injection, struct ifg_error *err)
 {
-    struct remote remote = REMOTE_NONE;
-    struct remote_world world;
+    struct ptrace remote = PTRACE_NONE;
+    struct ptrace_world world;
     struct patch_result result;
     uint64_t restorer;
     enum ifg_status status;
@@ -399,24 +399,24 @@ enum ifg_status inject_end(struct injection *injection, struct ifg_error *err)
         injection->start_time = 0;
         return IFG_OK;
     }
-    status = remote_open(injection->pid, &remote, err);
+    status = ptrace_open(injection->pid, &remote, err);
     if (status)
         goto out;
     remote.observer = injection->observer;
     remote.user = injection->user;
     status = check_world(&remote, &world, &restorer, err);
     if (!status)
-        status = remote_borrow(&remote, restorer, END_WAIT_MS, err);
+        status = ptrace_borrow(&remote, restorer, END_WAIT_MS, err);
     if (!status)
-        status = remote_call(&remote, injection->unpatch, NULL, 0, err);
-    if (!status && remote_read(&remote, injection->result, &result, sizeof result) &&
+        status = ptrace_call(&remote, injection->unpatch, NULL, 0, err);
+    if (!status && ptrace_read(&remote, injection->result, &result, sizeof result) &&
         result.reason[0]) {
         result.reason[sizeof result.reason - 1] = '\0';
         status = ifg_fail(err, IFG_INTERNAL, "ONNX Runtime in process %d: %s", (int)injection->pid,
                           result.reason);
     }
 out:
-    remote_close(&remote);
+    ptrace_close(&remote);
     if (status && !is_same_process(injection))
         status = IFG_OK; /* it ended meanwhile */
     if (!status)

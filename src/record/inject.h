@@ -16,13 +16,13 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "record/remote.h"
+#include "record/ptrace.h"
 
 struct inject_options {
     pid_t pid;
     const char *hooks_dir;     /* where libinferogram-ort.so is */
     bool force;                /* also where a seccomp filter may kill the program for it */
-    remote_observer *observer; /* for tests; may be NULL */
+    ptrace_observer *observer; /* for tests; may be NULL */
     void *user;
 };
 
@@ -32,7 +32,7 @@ struct injection {
     uint64_t unpatch;    /* addresses in the program */
     uint64_t result;
     int watched; /* ONNX Runtimes whose calls are seen now */
-    remote_observer *observer;
+    ptrace_observer *observer;
     void *user;
 };
 

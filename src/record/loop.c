@@ -210,7 +210,7 @@ static void look_for_runtimes(struct session *session, const pid_t *pids, size_t
                                                                              : RUNTIME_LOOK_NS);
     for (size_t i = 0; i < count; i++)
         if (!has_told_runtime(session, pids[i]))
-            runtime_look(&session->runtimes, pids[i]);
+            unhooked_look(&session->runtimes, pids[i]);
 }
 
 /* Programs that did not get our environment (or cleared it) and load the library all the same; less

@@ -19,7 +19,7 @@
 #include "base/ticks.h"
 #include "collect/map_watch/map_watch.h"
 #include "collect/ort_attach/libraries.h"
-#include "record/hold.h"
+#include "record/thread_hold.h"
 
 #define MS              1000000ull
 #define CEILING_NS      (2000 * MS)
@@ -39,7 +39,7 @@ enum state {
 struct guest {
     enum state state;
     pid_t pid;
-    struct hold hold; /* touched by its watcher only */
+    struct thread_hold hold; /* touched by its watcher only */
     bool is_held;
     uint64_t until_ns;
 };
@@ -167,7 +167,7 @@ static bool is_held_already(const struct watcher *watcher, pid_t tid)
     return false;
 }
 
-static void announce(struct watcher *watcher, pid_t pid, struct hold *hold)
+static void announce(struct watcher *watcher, pid_t pid, struct thread_hold *hold)
 {
     struct map_hold *all = watcher->all;
     size_t at = 0;
@@ -187,7 +187,7 @@ static void announce(struct watcher *watcher, pid_t pid, struct hold *hold)
     }
     pthread_mutex_unlock(&all->mutex);
     if (at == HELD_MAX)
-        hold_release(hold); /* it is found a little later */
+        thread_hold_release(hold); /* it is found a little later */
     else
         wake(all->wake_fd);
 }
@@ -199,15 +199,15 @@ static void on_mapping(const struct map_seen *seen, void *user)
     const struct file_key key = { seen->device, seen->inode };
     bool is_child = seen->tid == all->options.child;
     bool is_named = ort_library_is_named(seen->path);
-    struct hold hold = { 0 };
+    struct thread_hold hold = { 0 };
 
     if (all->is_over || (!is_named && is_known(all, key)) ||
         !all->options.wants(all->options.user, seen->pid, is_named) ||
         is_held_already(watcher, seen->tid))
         return;
-    hold_thread(&hold, seen->tid, is_child, &all->is_over);
+    thread_hold_thread(&hold, seen->tid, is_child, &all->is_over);
     if (!is_named && !is_runtime(watcher, seen, key)) {
-        hold_release(&hold);
+        thread_hold_release(&hold);
         return;
     }
     announce(watcher, seen->pid, &hold);
@@ -225,7 +225,7 @@ static int let_go(struct watcher *watcher, bool everybody)
         struct guest *guest = &watcher->guests[i];
 
         if (everybody || guest->state == LOOKED || (guest->is_held && now_ns >= guest->until_ns)) {
-            hold_release(&guest->hold);
+            thread_hold_release(&guest->hold);
             guest->is_held = false;
         }
         if (guest->state == LOOKED)

@@ -109,7 +109,7 @@ static enum ifg_status prepare_environment(struct session *session, const char *
         session->options->hook == SESSION_HOOK_UPROBE)
         return status;
     program_probe(path, &program);
-    runtime_add_program(&session->runtimes, program.path);
+    unhooked_add_program(&session->runtimes, program.path);
     status = hooks_prepare(hooks, &program, session->options->ops, err);
     session->result->hooked = hooks->preload;
     return status;
@@ -395,7 +395,7 @@ static void write_instruments(struct session *session)
                                                    : "no process carried libinferogram");
     if ((session->hooks.preload || session->hooks.python) &&
         (session->runtimes.sight_count || !told) &&
-        runtime_explain(&session->runtimes, seen, sizeof seen))
+        unhooked_explain(&session->runtimes, seen, sizeof seen))
         reason = seen;
     else if (told)
         return;

@@ -10,7 +10,7 @@
 #include "record/launch.h"
 #include "record/process.h"
 #include "record/rendezvous.h"
-#include "record/runtime.h"
+#include "record/unhooked_runtimes.h"
 #include "record/session.h"
 #include "record/source.h"
 #include "record/target.h"
@@ -21,7 +21,7 @@ struct session {
     struct session_result *result;
     struct target_context context;
     struct hooks hooks;
-    struct runtime_watch runtimes;
+    struct unhooked_watch runtimes;
     struct rendezvous rendezvous;
     struct injection injection; /* hooks that were put into the process; to be put back */
     struct process_info next;   /* whom --next found: it may be gone when it is described */

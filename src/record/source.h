@@ -27,7 +27,7 @@
 
 struct hooks;
 struct map_hold;
-struct profile;
+struct pipeline;
 
 #define SOURCES_MAX    16
 #define SOURCE_FDS_MAX 4
@@ -37,15 +37,15 @@ struct recording {
     const struct session_options *options;
     struct session_result *result;
     struct sink sink;
-    struct hooks *hooks;    /* what a command gets that is launched, until it is */
-    const char *directory;  /* of this recording, for files that a program shares with us */
-    pid_t root;             /* the command, or the process; 0: not known yet */
-    bool root_waits;        /* it is to be launched and has not called exec */
-    uint64_t begin_ns;      /* when the file was opened */
-    uint64_t since_ns;      /* attached: nothing of before that is recorded; 0: all is */
-    uint64_t until_ns;      /* nor of after, once it is over; 0: the program ended first */
-    struct map_hold *holds; /* who maps a runtime; NULL: nobody is held */
-    struct profile *stacks; /* where call stacks go, of whoever copies any; NULL: nowhere yet */
+    struct hooks *hooks;     /* what a command gets that is launched, until it is */
+    const char *directory;   /* of this recording, for files that a program shares with us */
+    pid_t root;              /* the command, or the process; 0: not known yet */
+    bool root_waits;         /* it is to be launched and has not called exec */
+    uint64_t begin_ns;       /* when the file was opened */
+    uint64_t since_ns;       /* attached: nothing of before that is recorded; 0: all is */
+    uint64_t until_ns;       /* nor of after, once it is over; 0: the program ended first */
+    struct map_hold *holds;  /* who maps a runtime; NULL: nobody is held */
+    struct pipeline *stacks; /* where call stacks go, of whoever copies any; NULL: nowhere yet */
 };
 
 /* What was found in a process that runs already. */

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "collect/sink.h"
 #include "record/instruments.h"
-#include "record/runtime.h"
+#include "record/unhooked_runtimes.h"
 #include "trace/writer.h"
 
 struct redaction;
@@ -30,9 +30,9 @@ struct target_context {
     pid_t launched;   /* the command we started, and its words: it may be gone before we look */
     char *const *command;
     struct instruments *instruments; /* what the processes say of them; NULL: nobody asks */
-    bool is_injected;               /* hooks that were injected are at work, not left from before */
-    struct runtime_watch *runtimes; /* likewise */
-    uint64_t counter_begin;         /* the CPU's counter and CLOCK_MONOTONIC when all began */
+    bool is_injected; /* hooks that were injected are at work, not left from before */
+    struct unhooked_watch *runtimes; /* likewise */
+    uint64_t counter_begin;          /* the CPU's counter and CLOCK_MONOTONIC when all began */
     uint64_t monotonic_begin_ns;
     uint64_t written;                  /* events of threads that have ended, in the file */
     const struct redaction *redaction; /* what of arguments is not to be told */

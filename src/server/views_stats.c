@@ -36,12 +36,14 @@ static void put_row(struct ifg_json *json, const struct stats_row *row)
 static void serve_slices(const struct server_request *request, const struct views_filter *filter,
                          enum stats_by by, struct server_answer *answer)
 {
+    const struct timeline_model *model =
+        filter->model == UINT32_MAX ? NULL : &request->timeline->models[filter->model];
     const struct stats_options options = {
         .by = by,
         .filter = {
             .from_ns = filter->from_ns,
             .to_ns = filter->to_ns,
-            .model = filter->model == UINT32_MAX ? NULL : request->timeline->models[filter->model].name,
+            .model = model ? model->name : NULL,
             .thread = filter->thread,
             .name_matches = filter->text ? views_name_matches : NULL,
             .user = (void *)(uintptr_t)filter->text,

@@ -24,15 +24,15 @@
 
 #include "record/inject.h"
 
-static enum remote_phase last_phase = REMOTE_PHASES;
+static enum ptrace_phase last_phase = PTRACE_PHASES;
 static long last_call;
 static long calls;
 
-static void die_there(enum remote_phase phase, void *user)
+static void die_there(enum ptrace_phase phase, void *user)
 {
     (void)user;
-    if (phase == REMOTE_CALLING || phase == REMOTE_STOPPED)
-        calls += phase == (last_phase == REMOTE_STOPPED ? REMOTE_STOPPED : REMOTE_CALLING);
+    if (phase == PTRACE_CALLING || phase == PTRACE_STOPPED)
+        calls += phase == (last_phase == PTRACE_STOPPED ? PTRACE_STOPPED : PTRACE_CALLING);
     if (phase == last_phase && calls >= last_call)
         kill(getpid(), SIGKILL);
 }
@@ -102,9 +102,9 @@ static int be_confined(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const phases[REMOTE_PHASES] = {
-        [REMOTE_STOPPED] = "stopped",   [REMOTE_CALLING] = "calling",   [REMOTE_INSIDE] = "inside",
-        [REMOTE_RETURNED] = "returned", [REMOTE_RESTORED] = "restored",
+    static const char *const phases[PTRACE_PHASES] = {
+        [PTRACE_STOPPED] = "stopped",   [PTRACE_CALLING] = "calling",   [PTRACE_INSIDE] = "inside",
+        [PTRACE_RETURNED] = "returned", [PTRACE_RESTORED] = "restored",
     };
     struct inject_options options = { .observer = die_there };
     const char *how = argc > 3 ? argv[3] : "";
@@ -118,9 +118,9 @@ int main(int argc, char **argv)
     options.hooks_dir = argv[2];
     options.force = getenv("INJECT_FORCE") != NULL;
     if (strcmp(how, "die") == 0 && argc > 5) {
-        for (int i = 0; i < REMOTE_PHASES; i++)
+        for (int i = 0; i < PTRACE_PHASES; i++)
             if (strcmp(argv[4], phases[i]) == 0)
-                last_phase = (enum remote_phase)i;
+                last_phase = (enum ptrace_phase)i;
         last_call = strtol(argv[5], NULL, 10);
         count = 2;
     }

@@ -126,13 +126,13 @@ static void tell_file(struct teller *teller, const struct module *module,
 static void tell_made(struct teller *teller, const struct module *module,
                       const struct trace_frame *frames, size_t count)
 {
-    made_load_names(module->made);
+    jit_code_load_names(module->made);
     for (size_t i = 0; i < count; i++) {
         struct names_location location = { .function = "" };
-        struct made_location found;
+        struct jit_code_location found;
 
         if (frames[i].module != module->number ||
-            !made_find(module->made, frames[i].address, &found))
+            !jit_code_find(module->made, frames[i].address, &found))
             continue;
         location.function = found.name;
         location.file = found.file;
@@ -190,8 +190,8 @@ static void close_others(const struct task *task, int fd)
 
         if (is_of_task(task, module) && module->elf)
             wanted[count++] = elf_file_descriptor(module->elf);
-        else if (is_of_task(task, module) && module->made && made_list(module->made) >= 0)
-            wanted[count++] = made_list(module->made);
+        else if (is_of_task(task, module) && module->made && jit_code_list(module->made) >= 0)
+            wanted[count++] = jit_code_list(module->made);
     }
     qsort(wanted, count, sizeof *wanted, compare_numbers);
     for (size_t i = 0; i < count; i++) {

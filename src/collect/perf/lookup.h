@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Looking up names of many frames at once, in child processes; and the lists that people and
- * runtimes leave in text files: /proc/kallsyms, /tmp/perf-PID.map (see made.h).
+ * runtimes leave in text files: /proc/kallsyms, /tmp/perf-PID.map (see jit_code.h).
  *
  * libdw opens what a file's debug information names: separate debug files, those shared by several
  * (dwz), split ones. So for each owner of modules (owners.h) there is a child with his rights,

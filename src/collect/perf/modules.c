@@ -41,7 +41,7 @@ struct modules {
     size_t count, room, written;
     const struct module *kernel;
     const struct module *vdso;
-    struct made_budget budget;
+    struct jit_code_budget budget;
     struct owners *owners;
 };
 
@@ -63,7 +63,7 @@ void modules_destroy(struct modules *modules)
     if (!modules)
         return;
     for (size_t i = 0; i < modules->count; i++) {
-        made_destroy(modules->entries[i]->module.made);
+        jit_code_destroy(modules->entries[i]->module.made);
         unwind_table_destroy(modules->entries[i]->module.table);
         elf_file_close(modules->entries[i]->module.elf);
         ifg_free(modules->entries[i]->module.path);
@@ -341,7 +341,7 @@ static const struct module *take_dump(struct modules *modules,
     const struct module *module = modules_runtime(modules, mapping->pid);
 
     if (module && module->made)
-        made_take_dump(module->made, mapping->path);
+        jit_code_take_dump(module->made, mapping->path);
     return module;
 }
 
@@ -378,7 +378,7 @@ const struct module *modules_take(struct modules *modules, const struct sampler_
         return take_vdso(modules, mapping->pid);
     if (is_nameless(mapping->path))
         return modules_runtime(modules, mapping->pid);
-    if (made_is_dump(mapping->path))
+    if (jit_code_is_dump(mapping->path))
         return take_dump(modules, mapping);
     known = find(modules, &found, true);
     if (known)
@@ -425,27 +425,27 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
         return NULL;
     entry->module.pid = pid;
     entry->module.owner = owners_of(modules->owners, pid);
-    entry->module.made = made_create(pid, modules->owners, &modules->budget);
+    entry->module.made = jit_code_create(pid, modules->owners, &modules->budget);
     return &entry->module;
 }
 
-static struct made *made_of(const struct modules *modules, uint32_t number)
+static struct jit_code *made_of(const struct modules *modules, uint32_t number)
 {
     return number && number <= modules->count ? modules->entries[number - 1]->module.made : NULL;
 }
 
 bool modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns)
 {
-    struct made *made = made_of(modules, number);
+    struct jit_code *made = made_of(modules, number);
 
-    return made && made_saw(made, address, time_ns);
+    return made && jit_code_saw(made, address, time_ns);
 }
 
 bool modules_awaits(const struct modules *modules, uint32_t number, uint64_t address)
 {
-    const struct made *made = made_of(modules, number);
+    const struct jit_code *made = made_of(modules, number);
 
-    return made && !made_knows(made, address);
+    return made && !jit_code_knows(made, address);
 }
 
 size_t modules_count(const struct modules *modules)

@@ -9,7 +9,7 @@
 #ifndef IFG_COLLECT_PERF_MODULES_H
 #define IFG_COLLECT_PERF_MODULES_H
 
-#include "collect/perf/made.h"
+#include "collect/perf/jit_code.h"
 #include "collect/perf/owners.h"
 #include "collect/perf/sampler.h"
 #include "symbol/unwind.h"
@@ -27,7 +27,7 @@ struct module {
     const char *note;           /* how it was read, if not from its path */
     struct elf_file *elf;       /* NULL: cannot be read; or made at run time */
     struct unwind_table *table; /* NULL: it has none */
-    struct made *made;          /* of code made at run time; NULL: no memory */
+    struct jit_code *made;      /* of code made at run time; NULL: no memory */
 };
 
 struct modules *modules_create(void); /* NULL: no memory */

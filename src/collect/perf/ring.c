@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/perf/refusal.h"
+#include "collect/perf/perf_errors.h"
 #include "system/rights.h"
 
 #define WAITING_MAX ((size_t)256 << 20)
@@ -31,7 +31,7 @@ enum ifg_status ring_map(struct ring *ring, int fd, size_t bytes, struct ifg_err
         int error = errno;
         char why[512];
 
-        refusal_line(REFUSAL_RING, error, 0, why, sizeof why);
+        perf_error_line(PERF_ERROR_RING, error, 0, why, sizeof why);
         errno = error;
         return ifg_fail(err, ifg_status_from_errno(error), "%s", why);
     }

@@ -22,9 +22,9 @@
 #include "base/array.h"
 #include "base/ticks.h"
 #include "collect/perf/event_attr.h"
-#include "collect/perf/held.h"
+#include "collect/perf/reorder_buffer.h"
 #include "collect/perf/records.h"
-#include "collect/perf/refusal.h"
+#include "collect/perf/perf_errors.h"
 #include "collect/perf/ring.h"
 #include "collect/perf/task_list.h"
 #include "collect/privileged/privileged.h"
@@ -48,11 +48,11 @@ struct sampler {
     int epoll;
     uint64_t last_read_ns;
     uint64_t patience_ns;
-    struct held held;       /* samples that were copied, but not told */
-    uint64_t hurry_from_ns; /* the first sample that must not wait; UINT64_MAX: all may */
-    uint64_t hurry_to_ns;   /* the last one */
-    uint64_t batch_ns;      /* when samples were told last */
-    uint64_t told_ns;       /* all samples of before were told */
+    struct reorder_buffer held; /* samples that were copied, but not told */
+    uint64_t hurry_from_ns;     /* the first sample that must not wait; UINT64_MAX: all may */
+    uint64_t hurry_to_ns;       /* the last one */
+    uint64_t batch_ns;          /* when samples were told last */
+    uint64_t told_ns;           /* all samples of before were told */
     struct sampler_counts counts;
     struct perf_event_attr attr; /* of the events that take samples */
     bool paused;
@@ -84,7 +84,7 @@ static enum ifg_status refused(pid_t tid, struct ifg_error *err)
 
     if (error == ESRCH)
         return ifg_fail(err, IFG_NOT_FOUND, "process %d is gone", (int)tid);
-    refusal_line(REFUSAL_SAMPLES, error, tid, why, sizeof why);
+    perf_error_line(PERF_ERROR_SAMPLES, error, tid, why, sizeof why);
     return ifg_fail(err,
                     error == EACCES || error == EPERM                           ? IFG_PERMISSION
                     : error == ENOSYS || error == ENOENT || error == EOPNOTSUPP ? IFG_UNSUPPORTED
@@ -111,8 +111,8 @@ static enum ifg_status settle(struct perf_event_attr *attr, struct perf_event_at
     fd = open_event(attr, tid, -1);
     if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
         attr->exclude_kernel = 1;
-        refusal_line(REFUSAL_KERNEL, errno, tid, facts->kernel_missing,
-                     sizeof facts->kernel_missing);
+        perf_error_line(PERF_ERROR_KERNEL, errno, tid, facts->kernel_missing,
+                        sizeof facts->kernel_missing);
         fd = open_event(attr, tid, -1);
     }
     if (fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV || errno == EINVAL)) {
@@ -121,8 +121,8 @@ static enum ifg_status settle(struct perf_event_attr *attr, struct perf_event_at
         fd = open_event(attr, tid, -1);
         if (fd < 0 && (errno == EACCES || errno == EPERM) && !attr->exclude_kernel) {
             attr->exclude_kernel = 1;
-            refusal_line(REFUSAL_KERNEL, errno, tid, facts->kernel_missing,
-                         sizeof facts->kernel_missing);
+            perf_error_line(PERF_ERROR_KERNEL, errno, tid, facts->kernel_missing,
+                            sizeof facts->kernel_missing);
             fd = open_event(attr, tid, -1);
         }
     }
@@ -318,7 +318,7 @@ static enum ifg_status open_once(const struct sampler_options *options,
     if (!sampler)
         return ifg_fail_no_memory(err, "for samples");
     sampler->epoll = -1;
-    held_init(&sampler->held);
+    reorder_buffer_init(&sampler->held);
     sampler->patience_ns = options->patience_ns;
     sampler->hurry_from_ns = UINT64_MAX;
     if (options->stack_bytes > SAMPLER_STACK_MAX || options->stack_bytes % 8)
@@ -404,12 +404,12 @@ static void copy_rings(struct sampler *sampler, const struct sampler_events *eve
 {
     size_t before;
 
-    held_forget_told(&sampler->held);
+    reorder_buffer_forget_told(&sampler->held);
     before = sampler->held.records.size;
     for (size_t i = 0; i < sampler->ring_count; i++)
         if (sampler->rings[i].page && !ring_copy_apart(&sampler->rings[i], &sampler->held.records))
             sampler->counts.lost++;
-    if (!held_note(&sampler->held, before))
+    if (!reorder_buffer_note(&sampler->held, before))
         sampler->counts.lost++;
     if (sampler->patience_ns && events->hurries)
         ask(sampler, before, events);
@@ -420,7 +420,7 @@ static void tell_samples(struct sampler *sampler, uint64_t before,
 {
     const struct perf_event_header *record;
 
-    while ((record = held_next(&sampler->held, before)))
+    while ((record = reorder_buffer_next(&sampler->held, before)))
         record_tell(record, events, &sampler->counts);
 }
 
@@ -448,7 +448,7 @@ void sampler_read(struct sampler *sampler, bool all, const struct sampler_events
     drop_ended(sampler);
     copy_rings(sampler, events);
     tell_others(sampler, before, events);
-    if (all || sampler->hurry_from_ns < before || held_waiting(&sampler->held) >= MANY ||
+    if (all || sampler->hurry_from_ns < before || reorder_buffer_waiting(&sampler->held) >= MANY ||
         now - sampler->batch_ns >= sampler->patience_ns) {
         sampler->hurry_from_ns = sampler->hurry_to_ns >= before ? sampler->hurry_to_ns : UINT64_MAX;
         sampler->batch_ns = now;
@@ -593,7 +593,7 @@ void sampler_close(struct sampler *sampler)
     if (sampler->epoll >= 0)
         close(sampler->epoll);
     task_list_fini(&sampler->last);
-    held_fini(&sampler->held);
+    reorder_buffer_fini(&sampler->held);
     ifg_free(sampler->samplers);
     ifg_free(sampler->others);
     ifg_free(sampler->rings);

@@ -83,7 +83,7 @@ struct sampler_facts {
     uint32_t hz;
     uint32_t stack_bytes;
     bool kernel_frames;
-    char kernel_missing[256]; /* why there are none of these (refusal_line); "" if there are */
+    char kernel_missing[256]; /* why there are none of these (perf_error_line); "" if there are */
     char missing[256];        /* what else is not there; "" if all is */
 };
 

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
-#include "collect/perf/refusal.h"
+#include "collect/perf/perf_errors.h"
 #include "collect/perf/ring.h"
 #include "system/rights.h"
 
@@ -192,13 +192,13 @@ static enum ifg_status add_cpu(struct sched *sched, size_t cpu, struct ifg_error
     if (fd < 0 && (error == ENODEV || error == EINVAL))
         return IFG_OK; /* this CPU is not there */
     if (fd < 0) {
-        refusal_line(REFUSAL_WAKERS, error, 0, why, sizeof why);
+        perf_error_line(PERF_ERROR_WAKERS, error, 0, why, sizeof why);
         return ifg_fail(err, error == EACCES || error == EPERM ? IFG_PERMISSION : IFG_UNSUPPORTED,
                         "%s", why);
     }
     sched->events[2 * cpu] = fd;
     if (ring_map(&sched->rings[cpu], fd, RING_BYTES, NULL)) {
-        refusal_line(REFUSAL_RING, errno, 0, why, sizeof why);
+        perf_error_line(PERF_ERROR_RING, errno, 0, why, sizeof why);
         return ifg_fail(err, IFG_PERMISSION, "%s", why);
     }
     add_leaving(sched, cpu);

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collect/perf/refusal.h"
+#include "collect/perf/perf_errors.h"
 
 #define TEXT_MAX  16384u
 #define FIELD_MAX 8192u /* no record of a tracepoint is larger */
@@ -154,10 +154,10 @@ static bool read_text(int root, const char *name, const char *leaf, char *out, s
 
 static enum ifg_status not_there(const char *name, struct ifg_error *err)
 {
-    struct refusal why;
+    struct perf_error why;
     uint64_t id;
 
-    if (refusal_find_tracepoint(name, &id, &why))
+    if (perf_error_find_tracepoint(name, &id, &why))
         return ifg_fail(err, IFG_UNSUPPORTED, "the description of the tracepoint %s makes no sense",
                         name);
     return ifg_fail(err, geteuid() ? IFG_PERMISSION : IFG_NOT_FOUND, "%s%s%s%s", why.reason,

@@ -16,7 +16,7 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
-#include "collect/perf/profile.h"
+#include "collect/perf/pipeline.h"
 #include "record/confined.h"
 #include "record/fault.h"
 #include "record/process.h"
@@ -47,7 +47,7 @@ struct allocation_watch {
     struct ifg_heap *heap; /* NULL: they are not followed */
     int fd;
     struct fault_guard guard; /* a program may cut the file short */
-    struct profile *own;      /* for stacks, if there are no samples */
+    struct pipeline *own;     /* for stacks, if there are no samples */
     bool has_no_stacks;
     struct position stacks, frees;
     struct trace_allocation waiting[BATCH];
@@ -181,15 +181,15 @@ static bool begin(void *state)
 /* ---- taking ---- */
 
 /* With samples there are stacks already. */
-static struct profile *profile_of(struct allocation_watch *watch)
+static struct pipeline *profile_of(struct allocation_watch *watch)
 {
-    const struct profile_options options = { .writer = watch->recording->sink.writer,
-                                             .no_sampler = true };
+    const struct pipeline_options options = { .writer = watch->recording->sink.writer,
+                                              .no_sampler = true };
 
     if (watch->recording->stacks)
         return watch->recording->stacks;
     if (!watch->own && !watch->has_no_stacks &&
-        profile_open(&options, &watch->own, NULL, NULL) != IFG_OK) {
+        pipeline_open(&options, &watch->own, NULL, NULL) != IFG_OK) {
         watch->own = NULL;
         watch->has_no_stacks = true;
     }
@@ -198,12 +198,12 @@ static struct profile *profile_of(struct allocation_watch *watch)
 
 static void write_waiting(struct allocation_watch *watch)
 {
-    struct profile *profile = watch->recording->stacks ? watch->recording->stacks : watch->own;
+    struct pipeline *profile = watch->recording->stacks ? watch->recording->stacks : watch->own;
 
     if (!watch->waiting_count)
         return;
     if (profile)
-        profile_flush(profile);
+        pipeline_flush(profile);
     trace_writer_allocations(watch->recording->sink.writer, watch->waiting, watch->waiting_count,
                              __atomic_load_n(&watch->heap->head.stacks.lost, __ATOMIC_RELAXED) +
                                  watch->given_up);
@@ -230,7 +230,7 @@ static uint64_t weigh(uint64_t bytes, uint64_t interval)
 
 static void take_stack(struct allocation_watch *watch, const struct ifg_heap_stack *cell)
 {
-    struct profile *profile = profile_of(watch);
+    struct pipeline *profile = profile_of(watch);
     struct trace_allocation *out = add(watch);
     uint32_t size =
         cell->stack_bytes < IFG_HEAP_STACK_BYTES ? cell->stack_bytes : IFG_HEAP_STACK_BYTES;
@@ -245,17 +245,17 @@ static void take_stack(struct allocation_watch *watch, const struct ifg_heap_sta
         .weight = weigh(cell->bytes, cell->interval < INTERVAL_MAX ? cell->interval : INTERVAL_MAX),
     };
     if (profile)
-        out->stack = profile_put_stack(profile,
-                                       &(struct profile_stack){ .time_ns = cell->time_ns,
-                                                                .pid = cell->pid,
-                                                                .tid = cell->tid,
-                                                                .program = cell->program,
-                                                                .ip = cell->ip - 1,
-                                                                .sp = cell->sp,
-                                                                .fp = cell->fp,
-                                                                .bytes = cell->stack,
-                                                                .size = size },
-                                       &end);
+        out->stack = pipeline_put_stack(profile,
+                                        &(struct pipeline_stack){ .time_ns = cell->time_ns,
+                                                                  .pid = cell->pid,
+                                                                  .tid = cell->tid,
+                                                                  .program = cell->program,
+                                                                  .ip = cell->ip - 1,
+                                                                  .sp = cell->sp,
+                                                                  .fp = cell->fp,
+                                                                  .bytes = cell->stack,
+                                                                  .size = size },
+                                        &end);
     watch->picked++;
     watch->bytes += out->weight;
     watch->rooted += end == TRACE_STACK_ROOT;
@@ -395,8 +395,8 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
 {
     struct allocation_watch *watch = state;
     struct sink *sink = &watch->recording->sink;
-    struct explain_options options = { .sources = !watch->recording->options->no_sources };
-    struct explain_counts named;
+    struct symbolize_options options = { .sources = !watch->recording->options->no_sources };
+    struct symbolize_counts named;
     uint64_t lost;
 
     (void)err;
@@ -418,7 +418,7 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
         trace_writer_loss(sink->writer, 0, "ends of allocations that found no room",
                           watch->heap->head.frees.lost);
     if (watch->own)
-        profile_finish(watch->own, &options, &named);
+        pipeline_finish(watch->own, &options, &named);
     if (watch->own && named.problem[0])
         trace_writer_fact(sink->writer, TRACE_FACT_SAMPLES_NAMES_PROBLEM, named.problem);
     return IFG_OK;
@@ -428,7 +428,7 @@ static void close_source(void *state)
 {
     struct allocation_watch *watch = state;
 
-    profile_close(watch->own);
+    pipeline_close(watch->own);
     forget_ring(watch);
     ifg_free(watch);
 }

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/perf/calibrate.h"
-#include "collect/perf/profile.h"
+#include "collect/perf/pipeline.h"
 #include "record/overhead.h"
 #include "record/sources/sources.h"
 #include "trace/keys.h"
@@ -19,7 +19,7 @@
 
 struct sampled {
     struct recording *recording;
-    struct profile *profile;
+    struct pipeline *profile;
     struct overhead *overhead; /* what sampling costs; NULL: nothing is sampled */
     uint32_t hz;               /* as it was chosen */
     double sample_us;          /* that one takes; 0: not known */
@@ -65,7 +65,7 @@ static void watch_cost(struct sampled *sampled)
 static void report_wakers(struct sampled *sampled, const char *refused)
 {
     const char *words = refused;
-    bool on = !refused && profile_wakers(sampled->profile, &words);
+    bool on = !refused && pipeline_wakers(sampled->profile, &words);
 
     sink_instrument(&sampled->recording->sink, "wakers",
                     on ? TRACE_INSTRUMENT_ON : TRACE_INSTRUMENT_UNAVAILABLE, words);
@@ -75,7 +75,7 @@ static bool begin(void *state)
 {
     struct sampled *sampled = state;
     struct recording *recording = sampled->recording;
-    struct profile_options options = {
+    struct pipeline_options options = {
         .writer = recording->sink.writer,
         .sampler = { .pid = recording->root,
                      .launched = recording->root_waits,
@@ -94,7 +94,7 @@ static bool begin(void *state)
         return false;
     sampled->hz = samples ? choose_rate(sampled) : 0;
     options.sampler.hz = sampled->hz;
-    if (profile_open(&options, &sampled->profile, &facts, &err) != IFG_OK) {
+    if (pipeline_open(&options, &sampled->profile, &facts, &err) != IFG_OK) {
         sampled->profile = NULL;
         if (samples)
             report(sampled, TRACE_INSTRUMENT_UNAVAILABLE, err.message);
@@ -123,7 +123,7 @@ static void start(void *state)
     struct sampled *sampled = state;
 
     if (sampled->recording->since_ns)
-        profile_limit(sampled->profile, sampled->recording->since_ns, 0);
+        pipeline_limit(sampled->profile, sampled->recording->since_ns, 0);
 }
 
 /* It comes when it is due, however much there was: *out_any is left alone. */
@@ -136,12 +136,12 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
         bool wanted = overhead_turn(sampled->overhead, now_ns);
 
         if (wanted != sampled->sampling)
-            sampler_pause(profile_sampler(sampled->profile), !wanted);
+            sampler_pause(pipeline_sampler(sampled->profile), !wanted);
         sampled->sampling = wanted;
     }
     if (now_ns < sampled->next_drain_ns)
         return IFG_OK;
-    profile_drain(sampled->profile, false);
+    pipeline_drain(sampled->profile, false);
     if (sampled->hz)
         sampled->next_drain_ns = now_ns + DRAIN_SAMPLES * 1000000000ull / sampled->hz;
     if (!sampled->hz || sampled->next_drain_ns > now_ns + DRAIN_MOST_NS)
@@ -151,7 +151,7 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
 
 static size_t fds(const void *state, int *out_fds)
 {
-    out_fds[0] = sampler_wait_fd(profile_sampler(((const struct sampled *)state)->profile));
+    out_fds[0] = sampler_wait_fd(pipeline_sampler(((const struct sampled *)state)->profile));
     return out_fds[0] >= 0;
 }
 
@@ -195,21 +195,21 @@ static void stop(void *state)
 {
     struct sampled *sampled = state;
 
-    sampler_pause(profile_sampler(sampled->profile), true);
-    profile_limit(sampled->profile, sampled->recording->since_ns, sampled->recording->until_ns);
+    sampler_pause(pipeline_sampler(sampled->profile), true);
+    pipeline_limit(sampled->profile, sampled->recording->since_ns, sampled->recording->until_ns);
 }
 
 static enum ifg_status finish(void *state, struct ifg_error *err)
 {
     struct sampled *sampled = state;
     struct sink *sink = &sampled->recording->sink;
-    struct explain_options options = { .sources = !sampled->recording->options->no_sources };
-    struct profile_counts counts;
-    struct explain_counts named;
+    struct symbolize_options options = { .sources = !sampled->recording->options->no_sources };
+    struct pipeline_counts counts;
+    struct symbolize_counts named;
 
     (void)err;
-    profile_finish(sampled->profile, &options, &named);
-    profile_count(sampled->profile, &counts);
+    pipeline_finish(sampled->profile, &options, &named);
+    pipeline_count(sampled->profile, &counts);
     if (named.problem[0])
         trace_writer_fact(sink->writer, TRACE_FACT_SAMPLES_NAMES_PROBLEM, named.problem);
     sink_count(sink, TRACE_FACT_SAMPLES_FRAMES, named.frames);
@@ -237,7 +237,7 @@ static void close_source(void *state)
     struct sampled *sampled = state;
 
     sampled->recording->stacks = NULL;
-    profile_close(sampled->profile);
+    pipeline_close(sampled->profile);
     sampled->recording->sink.inference = NULL;
     overhead_destroy(sampled->overhead);
     ifg_free(sampled);

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See profile.h. */
+#include "collect/perf/pipeline.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/ticks.h"
+#include "collect/perf/modules.h"
+#include "collect/perf/processes.h"
+#include "collect/perf/sched.h"
+#include "collect/perf/stacks.h"
+#include "collect/perf/threads.h"
+#include "system/trace_rule.h"
+
+#define BATCH 4096u /* samples or switches that wait to be written */
+
+/* When copies of the stack are made larger. */
+#define RAISE_SAMPLES 100u        /* that are looked at */
+#define RAISE_PERCENT 5u          /* of them are cut */
+#define RAISE_WAIT_NS 10000000ull /* for threads that were just being made */
+#define RAISE_TRIES   5u
+
+#define OTHERS_TID 0x7fffffffu /* no thread has this number */
+
+#define LOOKS         1024u         /* processes whose maps are read again, more or less */
+#define LOOK_MISS_NS  20000000ull   /* not more often when an address is not mapped */
+#define LOOK_AGAIN_NS 1000000000ull /* without the kernel's records: something may have changed */
+
+/* When the maps of a process were read last for a stack that somebody else had copied. */
+struct look {
+    uint32_t pid;
+    uint32_t program;
+    uint64_t read_ns;
+};
+
+struct pipeline {
+    struct sampler *sampler;
+    struct trace_writer *writer;
+    struct modules *modules;
+    struct stacks *stacks;
+    struct processes *processes;
+    struct trace_sample samples[BATCH];
+    size_t sample_count;
+    struct trace_switch switches[BATCH];
+    size_t switch_count;
+    struct pipeline_counts counts;
+    uint64_t unwanted;   /* samples outside of what is recorded */
+    uint64_t unmapped;   /* mappings that there was no memory for */
+    uint64_t walking_ns; /* spent on the samples of this drain */
+    struct {
+        uint64_t begun_ns; /* 0: not under way */
+        uint64_t ended_ns;
+        unsigned tries;
+        uint64_t samples, cut; /* counted before, with smaller copies */
+    } raise;
+    struct threads *threads;
+    struct sched *sched;         /* NULL: no wake-ups */
+    char wakers[768];            /* how they are recorded, or why not */
+    uint64_t drained_ns;         /* when that was begun last: records of before are told by now */
+    uint64_t since_ns, until_ns; /* what is written; until_ns 0: without end */
+    struct look looks[LOOKS];
+};
+
+static bool is_wanted(const struct pipeline *profile, uint64_t time_ns)
+{
+    return time_ns >= profile->since_ns && (!profile->until_ns || time_ns <= profile->until_ns);
+}
+
+/* ---- what the kernel tells ---- */
+
+static void on_mapping(const struct sampler_mapping *mapping, void *user)
+{
+    struct pipeline *profile = user;
+
+    profile->unmapped += !processes_map(profile->processes, mapping);
+}
+
+static void on_fork(uint64_t time_ns, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid,
+                    uint32_t tid, void *user)
+{
+    struct pipeline *profile = user;
+
+    (void)time_ns;
+    threads_add(profile->threads, pid, tid, parent_tid);
+    if (pid != parent_pid)
+        processes_fork(profile->processes, parent_pid, pid);
+}
+
+/* A new program has nothing of the old one's mappings; its own are told after this. */
+static void on_name(uint64_t time_ns, uint32_t pid, uint32_t tid, const char *name, bool exec,
+                    void *user)
+{
+    struct pipeline *profile = user;
+
+    (void)time_ns;
+    threads_name(profile->threads, pid, tid, name);
+    if (exec)
+        processes_drop(profile->processes, pid);
+}
+
+static void on_end(uint64_t time_ns, uint32_t pid, uint32_t tid, void *user)
+{
+    struct pipeline *profile = user;
+
+    (void)time_ns;
+    threads_end(profile->threads, tid);
+    if (pid == tid)
+        processes_drop(profile->processes, pid);
+}
+
+static void write_waiting(struct pipeline *profile)
+{
+    modules_write(profile->modules, profile->writer);
+    stacks_write(profile->stacks, profile->writer);
+    if (profile->sample_count)
+        trace_writer_samples(profile->writer, profile->samples, profile->sample_count,
+                             profile->counts.sampler.lost);
+    if (profile->switch_count)
+        trace_writer_switches(profile->writer, profile->switches, profile->switch_count);
+    profile->sample_count = 0;
+    profile->switch_count = 0;
+}
+
+static void on_switch(const struct sampler_switch *change, void *user)
+{
+    struct pipeline *profile = user;
+
+    if (!is_wanted(profile, change->time_ns))
+        return;
+    if (profile->switch_count == BATCH)
+        write_waiting(profile);
+    profile->switches[profile->switch_count++] = (struct trace_switch){
+        .time_ns = change->time_ns,
+        .pid = change->pid,
+        .tid = change->tid,
+        .cpu = change->cpu,
+        .kind = !change->out        ? TRACE_SWITCH_IN
+                : change->preempted ? TRACE_SWITCH_PREEMPTED
+                                    : TRACE_SWITCH_BLOCKED,
+    };
+}
+
+/* With capabilities, processes of other users are shown as one, which has no name but this. */
+static void hide_others(struct pipeline *profile, struct sched_change *change)
+{
+    if (!change->waker_tid || !trace_rule_applies() ||
+        threads_process(profile->threads, change->waker_tid) ||
+        trace_rule_is_own((pid_t)change->waker_pid))
+        return;
+    change->waker_pid = change->waker_tid = OTHERS_TID;
+    threads_name(profile->threads, OTHERS_TID, OTHERS_TID, "other users");
+}
+
+/* Of all wake-ups of the machine, those of threads that are recorded. */
+static void on_change(const struct sched_change *told, void *user)
+{
+    struct pipeline *profile = user;
+    struct sched_change shown = *told;
+    const struct sched_change *change = &shown;
+    uint32_t pid = threads_process(profile->threads, change->tid);
+
+    if (!pid || !is_wanted(profile, change->time_ns))
+        return;
+    hide_others(profile, &shown);
+    if (profile->switch_count == BATCH)
+        write_waiting(profile);
+    profile->switches[profile->switch_count++] = (struct trace_switch){
+        .time_ns = change->time_ns,
+        .pid = pid,
+        .tid = change->tid,
+        .cpu = change->cpu,
+        .kind = change->disk ? TRACE_SWITCH_DISK : TRACE_SWITCH_WOKEN,
+        .other_pid = change->waker_pid,
+        .other_tid = change->waker_tid,
+    };
+    profile->counts.wakes += !change->disk;
+    if (change->waker_tid)
+        threads_meet(profile->threads, change->waker_pid, change->waker_tid);
+}
+
+static uint8_t end_of(const struct unwind_frames *frames)
+{
+    if (frames && frames->stop == UNWIND_AT_ROOT)
+        return TRACE_STACK_ROOT;
+    return frames && frames->stop == UNWIND_CUT ? TRACE_STACK_CUT : TRACE_STACK_LOST;
+}
+
+static void on_sample(const struct sampler_sample *sample, void *user)
+{
+    struct pipeline *profile = user;
+    const struct unwind_frames *frames;
+    struct trace_sample *out;
+    uint64_t begin = ifg_monotonic_ns();
+
+    if (!is_wanted(profile, sample->time_ns)) {
+        profile->unwanted++;
+        return;
+    }
+    if (profile->sample_count == BATCH)
+        write_waiting(profile);
+    out = &profile->samples[profile->sample_count++];
+    *out = (struct trace_sample){ .time_ns = sample->time_ns,
+                                  .pid = sample->pid,
+                                  .tid = sample->tid,
+                                  .cpu = sample->cpu,
+                                  .in_kernel = sample->in_kernel };
+    out->stack = processes_stack(profile->processes, sample, &frames);
+    out->end = end_of(frames);
+    profile->counts.rooted += out->end == TRACE_STACK_ROOT;
+    profile->counts.cut += out->end == TRACE_STACK_CUT;
+    profile->counts.inferred += frames && frames->exact < frames->count;
+    profile->walking_ns += ifg_monotonic_ns() - begin;
+    /* Where new code runs, more of it is to come, and it can be read only as long as it lives. */
+    if (processes_keep_made(profile->processes, sample->time_ns))
+        sampler_hurry(profile->sampler);
+}
+
+static bool on_coming_sample(uint32_t pid, uint64_t ip, void *user)
+{
+    return processes_await(((struct pipeline *)user)->processes, pid, ip);
+}
+
+/* ---- together ---- */
+
+static void open_wakers(struct pipeline *profile)
+{
+    struct ifg_error err = { .message = "" };
+
+    if (sched_open(&profile->sched, &err) != IFG_OK)
+        snprintf(profile->wakers, sizeof profile->wakers, "%s", err.message);
+    else
+        snprintf(profile->wakers, sizeof profile->wakers, "by tracepoints of the scheduler%s",
+                 sched_has_disk(profile->sched) ? ", disk waits told apart" : "");
+}
+
+enum ifg_status pipeline_open(const struct pipeline_options *options, struct pipeline **out_profile,
+                              struct sampler_facts *out_facts, struct ifg_error *err)
+{
+    struct pipeline *profile = ifg_alloc(1, sizeof *profile);
+    enum ifg_status status;
+
+    *out_profile = NULL;
+    if (profile) {
+        profile->writer = options->writer;
+        profile->modules = modules_create();
+        profile->stacks = stacks_create();
+        profile->processes = processes_create(profile->modules, profile->stacks);
+        profile->threads = threads_create();
+    }
+    if (!profile || !profile->modules || !profile->stacks || !profile->processes ||
+        !profile->threads)
+        status = ifg_fail_no_memory(err, "for a profile");
+    else
+        status = options->no_sampler
+                     ? IFG_OK
+                     : sampler_open(&options->sampler, &profile->sampler, out_facts, err);
+    if (status) {
+        pipeline_close(profile);
+        return status;
+    }
+    *out_profile = profile;
+    if (options->no_sampler)
+        return IFG_OK;
+    profile->counts.stack_bytes = out_facts->stack_bytes;
+    modules_meet(profile->modules, (uint32_t)options->sampler.pid);
+    if (!options->sampler.launched)
+        processes_read_maps(profile->processes, (uint32_t)options->sampler.pid);
+    threads_add_all(profile->threads, (uint32_t)options->sampler.pid);
+    if (options->want_wakers)
+        open_wakers(profile);
+    if (!options->sampler.launched)
+        sampler_pause(profile->sampler, false);
+    return IFG_OK;
+}
+
+/* Larger copies of stacks, if too many are cut. If that does not work out, all stays as it is. */
+static void raise_stack(struct pipeline *profile)
+{
+    struct pipeline_counts *counts = &profile->counts;
+    uint64_t samples = counts->sampler.samples - profile->raise.samples;
+    uint64_t cut = counts->cut - profile->raise.cut;
+    uint32_t bytes =
+        counts->stack_bytes * 2 < SAMPLER_STACK_MAX ? counts->stack_bytes * 2 : SAMPLER_STACK_MAX;
+    uint32_t pids[PROCESSES_MAX];
+    size_t count;
+
+    if (profile->raise.begun_ns) {
+        if (profile->drained_ns < profile->raise.begun_ns + RAISE_WAIT_NS)
+            return;
+        count = processes_list(profile->processes, pids, PROCESSES_MAX);
+        if (sampler_raise_end(profile->sampler, pids, count, NULL) == IFG_OK) {
+            counts->stack_bytes = bytes;
+            profile->raise.tries = 0;
+        }
+        profile->raise.begun_ns = 0;
+        profile->raise.ended_ns = ifg_monotonic_ns();
+    } else if (sampler_told_ns(profile->sampler) <= profile->raise.ended_ns) {
+        /* samples of before are still to come */
+        profile->raise.samples = counts->sampler.samples;
+        profile->raise.cut = counts->cut;
+    } else if (samples >= RAISE_SAMPLES && cut * 100 > samples * RAISE_PERCENT &&
+               bytes > counts->stack_bytes && profile->raise.tries < RAISE_TRIES) {
+        profile->raise.tries++;
+        count = processes_list(profile->processes, pids, PROCESSES_MAX);
+        if (sampler_raise_begin(profile->sampler, pids, count, bytes, NULL) == IFG_OK)
+            profile->raise.begun_ns = ifg_monotonic_ns();
+    }
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void pipeline_drain(struct pipeline *profile, bool all)
+{
+    const struct sampler_events events = {
+        .sample = on_sample,
+        .mapped = on_mapping,
+        .switched = on_switch,
+        .named = on_name,
+        .forked = on_fork,
+        .ended = on_end,
+        .hurries = on_coming_sample,
+        .user = profile,
+    };
+
+    const struct sched_events changes = { on_change, profile };
+    uint64_t now = ifg_monotonic_ns();
+    uint64_t used_ns = cpu_ns();
+
+    if (profile->sampler) {
+        sampler_read(profile->sampler, all, &events);
+        sampler_count(profile->sampler, &profile->counts.sampler);
+        profile->counts.sampler.samples -= profile->unwanted;
+        profile->counts.sampler.lost += profile->unmapped;
+        if (!all)
+            raise_stack(profile);
+    }
+    /* Somebody else may have had the CPU meanwhile, and that is no cost of ours. */
+    used_ns = cpu_ns() - used_ns;
+    profile->counts.unwind_ns += profile->walking_ns < used_ns ? profile->walking_ns : used_ns;
+    profile->walking_ns = 0;
+    if (profile->sched) {
+        sched_read(profile->sched, all ? UINT64_MAX : profile->drained_ns, &changes);
+        profile->counts.wakes_lost = sched_lost(profile->sched);
+    }
+    profile->drained_ns = now;
+    write_waiting(profile);
+    threads_write(profile->threads, profile->writer);
+}
+
+bool pipeline_wakers(const struct pipeline *profile, const char **out_words)
+{
+    *out_words = profile->wakers;
+    return profile->sched != NULL;
+}
+
+struct sampler *pipeline_sampler(struct pipeline *profile)
+{
+    return profile->sampler;
+}
+
+void pipeline_count(const struct pipeline *profile, struct pipeline_counts *out_counts)
+{
+    size_t frames;
+
+    *out_counts = profile->counts;
+    stacks_frames(profile->stacks, &frames);
+    out_counts->frames = frames;
+    out_counts->modules = modules_count(profile->modules);
+}
+
+void pipeline_limit(struct pipeline *profile, uint64_t since_ns, uint64_t until_ns)
+{
+    profile->since_ns = since_ns;
+    profile->until_ns = until_ns;
+}
+
+void pipeline_finish(struct pipeline *profile, const struct symbolize_options *options,
+                     struct symbolize_counts *out_counts)
+{
+    if (profile->sampler)
+        sampler_pause(profile->sampler, true);
+    pipeline_drain(profile, true);
+    sched_close(profile->sched); /* names may take a while, and it costs the whole machine */
+    profile->sched = NULL;
+    symbolize_frames(profile->modules, profile->stacks, options, profile->writer, out_counts);
+}
+
+void pipeline_close(struct pipeline *profile)
+{
+    if (!profile)
+        return;
+    sampler_close(profile->sampler);
+    processes_destroy(profile->processes);
+    sched_close(profile->sched);
+    threads_destroy(profile->threads);
+    stacks_destroy(profile->stacks);
+    modules_destroy(profile->modules);
+    ifg_free(profile);
+}
+
+/* ---- stacks that others have copied ---- */
+
+/* Reads what is mapped if that may be news: a program of which nothing is known, an address that
+ * leads nowhere, or a while without records of the kernel. */
+static bool look_again(struct pipeline *profile, const struct pipeline_stack *stack, bool known,
+                       bool miss)
+{
+    struct look *look = &profile->looks[stack->pid % LOOKS];
+    uint64_t now = ifg_monotonic_ns();
+    bool other = look->pid != stack->pid;
+    bool exec = !other && look->program != stack->program;
+    uint64_t age = now - look->read_ns;
+
+    if (exec)
+        processes_drop(profile->processes, stack->pid);
+    if (known && !exec && !(other && !profile->sampler) && !(miss && age > LOOK_MISS_NS) &&
+        !(!profile->sampler && age > LOOK_AGAIN_NS))
+        return false;
+    *look = (struct look){ stack->pid, stack->program, now };
+    processes_read_maps(profile->processes, stack->pid);
+    return true;
+}
+
+uint32_t pipeline_put_stack(struct pipeline *profile, const struct pipeline_stack *stack,
+                            uint8_t *out_end)
+{
+    const struct sampler_sample sample = { .time_ns = stack->time_ns,
+                                           .pid = stack->pid,
+                                           .tid = stack->tid,
+                                           .has_user = true,
+                                           .ip = stack->ip,
+                                           .sp = stack->sp,
+                                           .fp = stack->fp,
+                                           .stack = stack->bytes,
+                                           .stack_size = stack->size };
+    const struct unwind_frames *frames;
+    uint32_t node;
+
+    look_again(profile, stack, true, false);
+    node = processes_stack(profile->processes, &sample, &frames);
+    if ((!frames || frames->stop == UNWIND_NO_MAPPING) &&
+        look_again(profile, stack, frames != NULL, true))
+        node = processes_stack(profile->processes, &sample, &frames);
+    processes_keep_made(profile->processes, stack->time_ns);
+    *out_end = (uint8_t)end_of(frames);
+    return node;
+}
+
+void pipeline_flush(struct pipeline *profile)
+{
+    write_waiting(profile);
+}
