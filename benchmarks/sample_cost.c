@@ -22,7 +22,7 @@
 #include "base/ticks.h"
 #include "bench.h"
 #include "collect/perf/calibrate.h"
-#include "collect/perf/profile.h"
+#include "collect/perf/pipeline.h"
 #include "ort_bench.h"
 
 #define RUNS       5
@@ -55,10 +55,10 @@ static uint64_t starts[INFERENCES], ends[INFERENCES];
 
 static void sample_parent(struct shared *shared, pid_t pid)
 {
-    struct profile_options options = { .sampler = { .pid = pid, .want_kernel = true } };
+    struct pipeline_options options = { .sampler = { .pid = pid, .want_kernel = true } };
     struct calibrate_result cost;
     struct sampler_facts facts;
-    struct profile *profile = NULL;
+    struct pipeline *pipeline = NULL;
     uint64_t next = 0;
     bool on = true;
 
@@ -70,7 +70,7 @@ static void sample_parent(struct shared *shared, pid_t pid)
     shared->hz = options.sampler.hz;
     while (!shared->go)
         usleep(1000);
-    if (profile_open(&options, &profile, &facts, NULL)) {
+    if (pipeline_open(&options, &pipeline, &facts, NULL)) {
         shared->failed = 1;
         _exit(1);
     }
@@ -79,12 +79,12 @@ static void sample_parent(struct shared *shared, pid_t pid)
 
         if (now >= next && shared->count < WINDOWS) {
             on = !on;
-            sampler_pause(profile_sampler(profile), !on);
+            sampler_pause(pipeline_sampler(pipeline), !on);
             shared->windows[shared->count] = (struct window){ ifg_monotonic_ns(), on };
             shared->count++;
             next = now + WINDOW_NS;
         }
-        profile_drain(profile, false);
+        pipeline_drain(pipeline, false);
         usleep(4000);
     }
     _exit(0);

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # set by the libraries below
 # record --probe: real libraries in programs that know nothing of us, followed by descriptions. What the trace
 # says is compared with what the program did.
 . "$TAP_SH"
