@@ -92,19 +92,21 @@ static const struct cli_command stopping = { .name = "start",
                                              .tables = { rows },
                                              .operands = OPERANDS_PROGRAM };
 
-/* Runs a command line; what it says is in `said`. */
+/* Runs a command line; what it says is in `said`. The words are there until the next. */
 static int parse_by(const struct cli_command *by, char **words, struct request *request,
                     struct option_words *out_words, char said[1024])
 {
-    char *argv[20] = { (char *)by->name };
+    static char *argv[20];
     int argc = 1;
     int pipes[2];
     int saved = dup(STDERR_FILENO);
     ssize_t length;
     int code;
 
+    argv[0] = (char *)(uintptr_t)by->name;
     for (; words[argc - 1]; argc++)
         argv[argc] = words[argc - 1];
+    argv[argc] = NULL;
     REQUIRE(pipe(pipes) == 0);
     dup2(pipes[1], STDERR_FILENO);
     *request = (struct request){ .on = true };
