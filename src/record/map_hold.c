@@ -3,6 +3,7 @@
 #include "record/map_hold.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -123,38 +125,61 @@ static void wake(int fd)
 
 /* ---- in the watchers ---- */
 
-static bool is_known(struct map_hold *all, struct file_key key)
+static bool is_known(struct map_hold *all, const struct map_seen *seen)
 {
     bool found = false;
 
     pthread_mutex_lock(&all->mutex);
     for (size_t i = 0; i < all->known->count && !found; i++)
-        found =
-            all->known->files[i].inode == key.inode && all->known->files[i].device == key.device;
+        found = all->known->files[i].inode == seen->inode &&
+                all->known->files[i].device == seen->device;
     pthread_mutex_unlock(&all->mutex);
     return found;
 }
 
-/* A file without a name that says it. In a large one this takes a while: not at the cost of others.
- */
-static bool is_runtime(struct watcher *watcher, const struct map_seen *seen, struct file_key key)
+/* The file that was mapped, to be read; -1. Who mapped it may be gone, but not the file. Its name
+ * may mean something else here, which must not be opened. */
+static int open_mapped(const struct map_seen *seen, struct stat *out_information)
 {
     char file[PATH_MAX + 64];
-    struct stat information;
-    bool exports;
 
     snprintf(file, sizeof file, "/proc/%d/root%s", (int)seen->pid, seen->path);
-    if (stat(file, &information) < 0)
+    if (stat(file, out_information) < 0) {
+        snprintf(file, sizeof file, "%s", seen->path);
+        if (stat(file, out_information) < 0 || out_information->st_ino != seen->inode ||
+            major(out_information->st_dev) != seen->device >> 32 ||
+            minor(out_information->st_dev) != (uint32_t)seen->device)
+            return -1;
+    }
+    if (!S_ISREG(out_information->st_mode))
+        return -1;
+    return open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* A file without a name that says it. watcher: whose thread this is, NULL: none. In a large file
+ * this takes a while: not at the cost of others. */
+static bool is_runtime(struct map_hold *all, const struct watcher *watcher,
+                       const struct map_seen *seen)
+{
+    char file[64];
+    struct stat information;
+    bool exports, is_slow;
+    int fd = open_mapped(seen, &information);
+
+    if (fd < 0)
         return false;
-    if (information.st_size > LARGE_BYTES)
+    is_slow = watcher && information.st_size > LARGE_BYTES;
+    if (is_slow)
         calm_down();
+    snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
     exports = ort_library_exports(file);
-    if (information.st_size > LARGE_BYTES)
-        begin_hurry(map_watch_ring_cpu(watcher->all->watch, watcher->ring));
+    close(fd);
+    if (is_slow)
+        begin_hurry(map_watch_ring_cpu(all->watch, watcher->ring));
     if (!exports) {
-        pthread_mutex_lock(&watcher->all->mutex);
-        ort_known_add(watcher->all->known, key);
-        pthread_mutex_unlock(&watcher->all->mutex);
+        pthread_mutex_lock(&all->mutex);
+        ort_known_add(all->known, (struct file_key){ seen->device, seen->inode });
+        pthread_mutex_unlock(&all->mutex);
     }
     return exports;
 }
@@ -196,17 +221,17 @@ static void on_mapping(const struct map_seen *seen, void *user)
 {
     struct watcher *watcher = user;
     struct map_hold *all = watcher->all;
-    const struct file_key key = { seen->device, seen->inode };
     bool is_child = seen->tid == all->options.child;
     bool is_named = ort_library_is_named(seen->path);
     struct thread_hold hold = { 0 };
 
-    if (all->is_over || (!is_named && is_known(all, key)) ||
+    if ((!is_named && is_known(all, seen)) ||
         !all->options.wants(all->options.user, seen->pid, is_named) ||
         is_held_already(watcher, seen->tid))
         return;
-    thread_hold_thread(&hold, seen->tid, is_child, &all->is_over);
-    if (!is_named && !is_runtime(watcher, seen, key)) {
+    if (!all->is_over)
+        thread_hold_thread(&hold, seen->tid, is_child, &all->is_over);
+    if (!is_named && !is_runtime(all, watcher, seen)) {
         thread_hold_release(&hold);
         return;
     }
@@ -311,20 +336,60 @@ void map_hold_extend(struct map_hold *hold)
     pthread_mutex_unlock(&hold->mutex);
 }
 
+static void end_watchers(struct map_hold *hold)
+{
+    hold->is_over = true;
+    for (size_t i = 0; i < hold->count; i++) {
+        if (hold->watchers[i].is_running) {
+            wake(hold->watchers[i].wake_fd);
+            pthread_join(hold->watchers[i].thread, NULL);
+        }
+        hold->watchers[i].is_running = false;
+    }
+    fit_recorder(hold, false);
+}
+
+struct rest {
+    struct map_hold *hold;
+    map_hold_looked *looked;
+    void *user;
+};
+
+static void on_rest(const struct map_seen *seen, void *user)
+{
+    const struct rest *rest = user;
+    struct map_hold *all = rest->hold;
+    bool is_named = ort_library_is_named(seen->path);
+
+    if ((is_named || !is_known(all, seen)) &&
+        all->options.wants(all->options.user, seen->pid, is_named) &&
+        (is_named || is_runtime(all, NULL, seen)))
+        rest->looked(rest->user, seen->pid, false);
+}
+
+void map_hold_end(struct map_hold *hold, map_hold_looked *looked, void *user)
+{
+    struct rest rest = { hold, looked, user };
+    struct watcher *watcher;
+    struct guest *guest;
+
+    end_watchers(hold);
+    while ((guest = next_guest(hold, &watcher)) != NULL) {
+        guest->state = NOBODY;
+        looked(user, guest->pid, false);
+    }
+    for (size_t i = 0; i < hold->count; i++)
+        map_watch_ring_read(hold->watch, i, on_rest, &rest);
+}
+
 void map_hold_close(struct map_hold *hold)
 {
     if (!hold)
         return;
-    hold->is_over = true;
-    for (size_t i = 0; i < hold->count; i++) {
-        if (hold->watchers[i].wake_fd >= 0)
-            wake(hold->watchers[i].wake_fd);
-        if (hold->watchers[i].is_running)
-            pthread_join(hold->watchers[i].thread, NULL);
+    end_watchers(hold);
+    for (size_t i = 0; i < hold->count; i++)
         if (hold->watchers[i].wake_fd >= 0)
             close(hold->watchers[i].wake_fd);
-    }
-    fit_recorder(hold, false);
     if (hold->wake_fd >= 0)
         close(hold->wake_fd);
     sem_destroy(&hold->is_ready);

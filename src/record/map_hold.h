@@ -43,6 +43,10 @@ typedef void map_hold_look(void *user, pid_t pid);
 typedef void map_hold_looked(void *user, pid_t pid, bool in_time);
 void map_hold_work(struct map_hold *hold, map_hold_look *look, map_hold_looked *looked, void *user);
 
+/* Lets everybody go, and holds nobody any more. Calls looked for those that nobody has come to look
+ * at, mostly because they are gone: they were quicker than we. */
+void map_hold_end(struct map_hold *hold, map_hold_looked *looked, void *user);
+
 /* While looking: this takes longer, because of something that was asked for. */
 void map_hold_extend(struct map_hold *hold);
 

@@ -319,6 +319,15 @@ void attach_define(struct attach_process *process)
     attach_ops_tell(process);
 }
 
+static void tell_late(struct ort_attach *attach)
+{
+    sink_instrument(
+        attach->sink, "first calls", TRACE_INSTRUMENT_UNAVAILABLE,
+        "a process used ONNX Runtime before probes could be set in it, and what it did until then "
+        "may be missing; programs that are started with 'inferogram record -- CMD' have hooks "
+        "from the beginning");
+}
+
 void attach_note_late(struct attach_process *process)
 {
     struct ort_attach *attach = process->attach;
@@ -326,11 +335,7 @@ void attach_note_late(struct attach_process *process)
     if (!attach->from_start || process->is_earlier || process->is_late || !process->defined)
         return;
     process->is_late = true;
-    sink_instrument(
-        attach->sink, "first calls", TRACE_INSTRUMENT_UNAVAILABLE,
-        "a process used ONNX Runtime before probes could be set in it, and what it did until then "
-        "may be missing; programs that are started with 'inferogram record -- CMD' have hooks "
-        "from the beginning");
+    tell_late(attach);
 }
 
 /* ---- runtimes ---- */
@@ -606,6 +611,17 @@ void ort_attach_in_time(struct ort_attach *attach, pid_t pid)
 
     if (process)
         process->in_time = true;
+}
+
+void ort_attach_too_late(struct ort_attach *attach, pid_t pid)
+{
+    const struct attach_process *process = find(attach, pid);
+
+    /* While it ends, it has no image any more and is still there. */
+    if (attach->begun && attach->from_start &&
+        (!process || (!process->watched_count && !process->sight.hooked &&
+                      (is_gone(process) || !image_of(pid)))))
+        tell_late(attach);
 }
 
 bool ort_attach_may_be(struct ort_attach *attach, pid_t pid, const char *path, uint64_t device,

@@ -82,6 +82,9 @@ bool ort_attach_work(struct ort_attach *attach, uint64_t now_ns);
 void ort_attach_from_start(struct ort_attach *attach);
 /* This one was standing still while it was looked at, since it had mapped its runtime. */
 void ort_attach_in_time(struct ort_attach *attach, pid_t pid);
+/* This one had mapped a runtime and was not: if it is gone, and nothing of it was seen, that is
+ * said. */
+void ort_attach_too_late(struct ort_attach *attach, pid_t pid);
 
 /* Whether a file that a process has just mapped could be a runtime, so that it is worth a look. */
 bool ort_attach_may_be(struct ort_attach *attach, pid_t pid, const char *path, uint64_t device,

@@ -190,6 +190,8 @@ static void looked(void *user, pid_t pid, bool in_time)
 {
     if (in_time)
         held(user, pid);
+    else
+        ort_attach_too_late(((struct attached *)user)->attach, pid);
 }
 
 static size_t fds(const void *state, int *out_fds)
@@ -241,6 +243,8 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     struct recording *recording = attached->recording;
 
     (void)err;
+    if (attached->holds)
+        map_hold_end(attached->holds, looked, attached);
     ort_attach_finish(attached->attach);
     if (attached->saw_python && !instruments_have_runtime(&recording->result->instruments))
         sink_instrument(&recording->sink, runtime_ort->python, TRACE_INSTRUMENT_UNAVAILABLE,
