@@ -168,14 +168,14 @@ static void check_names(const struct symbolize_counts *named)
         if (strcmp(symbol->function, "spin_here") != 0)
             continue;
         function = true;
-        line = line || (symbol->line && strstr(symbol->file, "profile_test.c"));
+        line = line || (symbol->line && strstr(symbol->file, "pipeline_test.c"));
         for (size_t k = 0; k < read_profile.code_count; k++)
             code = code || (read_profile.code[k].address == symbol->start &&
                             read_profile.code[k].size == symbol->size &&
                             memcmp(read_profile.code[k].bytes, (void *)spin_here, 16) == 0);
     }
     for (size_t i = 0; i < read_profile.source_count; i++)
-        source = source || (strstr(read_profile.sources[i].path, "profile_test.c") &&
+        source = source || (strstr(read_profile.sources[i].path, "pipeline_test.c") &&
                             strstr(read_profile.sources[i].text, "spin_in_thread"));
     CHECK(function);
     CHECK(line);
