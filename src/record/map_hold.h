@@ -4,10 +4,10 @@
  *
  * The kernel reports a mapping on the processor where it happens. There a thread of ours waits for
  * the report, with a real-time priority and on that processor alone: it runs before the program
- * that made the mapping gets the processor back, and holds it (hold.h), mostly before it has come
- * back from the call. The recorder's own thread sets the probes and says so; then the program goes
- * on. Where there is no right to such a priority the same threads do it as soon as they are let,
- * which on a busy machine can be too late.
+ * that made the mapping gets the processor back, and holds it (thread_hold.h), mostly before it has
+ * come back from the call. The recorder's own thread sets the probes and says so; then the program
+ * goes on. Where there is no right to such a priority the same threads do it as soon as they are
+ * let, which on a busy machine can be too late.
  *
  * A hold has a ceiling. Those that the caller wants are also held while a file is looked into that
  * is not known yet: a program may have the runtime inside of it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Reaching into another process, and the rights for it: see remote.h. The calls are in
+/* Reaching into another process, and the rights for it: see ptrace.h. The calls are in
  * ptrace_call.c. */
 #include "record/ptrace.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Borrowing a thread by ptrace. See remote.h.
+ * Borrowing a thread by ptrace. See ptrace.h.
  *
  * The thread is stopped in its system call, and the frame of a signal is laid on its stack: all of
  * its registers, with the return address that leads to rt_sigreturn. It is exactly as if a signal

@@ -65,8 +65,8 @@ enum ifg_status session_confirm(const struct session *session, struct ifg_error 
 void session_note_command(struct session *session); /* whether the launched command has ended */
 void session_write_clock_pair(struct session *session);
 
-/* next.c: waits for the next process that creates a session, and gets ready to record it.
- * IFG_NOT_FOUND: none did in time. IFG_CANCELLED: the user stopped it. */
+/* wait_for_process.c: waits for the next process that creates a session, and gets ready to record
+ * it. IFG_NOT_FOUND: none did in time. IFG_CANCELLED: the user stopped it. */
 enum ifg_status session_begin_next(struct session *session, struct ifg_error *err) IFG_MUST_CHECK;
 extern const struct sink_calls session_sink_calls; /* session_sink.c */
 

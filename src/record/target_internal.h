@@ -129,7 +129,7 @@ static inline uint64_t target_is_inference(const struct target *target, uint32_t
 /* definitions.c: passes on what was defined since the last call. */
 void target_read_definitions(struct target *target, uint64_t now_ns);
 
-/* handed.c */
+/* handed_over_files.c */
 bool target_note_file(struct target *target, uint32_t model, const char *kind, const char *path);
 void target_note_ended(struct target *target, uint32_t tid, uint32_t thread, uint64_t zones,
                        uint64_t dropped);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Holding a thread with ptrace: see hold.h. */
+/* Holding a thread with ptrace: see thread_hold.h. */
 #include "record/thread_hold.h"
 
 #include <errno.h>
