@@ -144,6 +144,25 @@ void session_write_clock_pair(struct session *session)
     trace_writer_clock_pairs(session->recording.sink.writer, SINK_CLOCK_MONOTONIC, &best, 1);
 }
 
+/* Also one that was not waited for yet. Threads of the kernel have no program either, but run. */
+static bool has_ended(pid_t pid)
+{
+    char path[32];
+    char text[512] = "";
+    const char *name_end;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return errno == ENOENT;
+    if (fread(text, 1, sizeof text - 1, file) == 0)
+        text[0] = '\0';
+    fclose(file);
+    name_end = strrchr(text, ')');
+    return !name_end || strncmp(name_end, ") Z", 3) == 0 || strncmp(name_end, ") X", 3) == 0;
+}
+
 /* A region's file has the number that its process has for itself. In another pid namespace that is
  * not ours, and may be somebody else's. */
 static pid_t owner_of(const struct session *session, int fd, pid_t own)
@@ -167,7 +186,8 @@ static pid_t owner_of(const struct session *session, int fd, pid_t own)
     status = process_open_region(own, &other, NULL);
     if (!status)
         close(other);
-    return !status || status == IFG_NOT_FOUND ? PROCESS_GONE : own;
+    /* Who has ended has no region any more, and may have done so since the question above. */
+    return (!status || status == IFG_NOT_FOUND) && !has_ended(own) ? PROCESS_GONE : own;
 }
 
 static void take_new_regions(struct session *session)
