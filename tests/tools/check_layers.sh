@@ -26,6 +26,14 @@ allowed() {
     exits "$1" 0 "$check" --root "$T/tree"
 }
 
+rm -rf "$T/tree"
+put docs/architecture.md "# Architecture"
+exits "a document without the table of rooms" 1 "$check" --root "$T/tree"
+matches "a document without the table of rooms: says which" "$(cat "$T/stdout")" '^docs/architecture.md:1: .*--rooms'
+"$check" --root "$T/tree" --rooms >"$T/rooms"
+mkdir -p "$T/tree/docs" && { echo "# Architecture" && cat "$T/rooms"; } >"$T/tree/docs/architecture.md"
+exits "a document with the table of rooms" 0 "$check" --root "$T/tree"
+
 caught "trace reaches up" src/trace/x.c '#include "record/record.h"' 'trace may not include record'
 caught "base includes a room" src/base/x.h '#include "trace/format.h"' 'base may not include'
 caught "watched process uses base" src/client/x.c '#include "base/alloc.h"' 'watched process'
