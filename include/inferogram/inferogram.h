@@ -114,7 +114,7 @@ typedef struct ifg_model_options {
 
 /** A location whose name is known only at run time: an operator of a graph, a line of a script. */
 typedef struct ifg_location_options {
-    size_t struct_size;   /**< sizeof(ifg_place_options) */
+    size_t struct_size;   /**< sizeof(ifg_location_options) */
     const char *name;     /**< "conv1", "infer" */
     const char *function; /**< operator type, or the function around the line */
     const char *file;     /**< source file, or NULL */
@@ -284,67 +284,76 @@ IFG_API int ifg_is_confined(void);
 
 #else /* IFG_DISABLE: the same names, nothing behind them */
 
-static inline int ifg_is_recording(void)
-{
-    return 0;
-}
-static inline ifg_model *ifg_model_create(const ifg_model_options *options)
-{
-    (void)options;
-    return NULL;
-}
-static inline void ifg_model_destroy(ifg_model *model)
-{
-    (void)model;
-}
-static inline void ifg_model_property(ifg_model *model, const char *key, const char *value)
-{
-    (void)model;
-    (void)key;
-    (void)value;
-}
-static inline void ifg_thread_name(const char *name)
-{
-    (void)name;
-}
-static inline uint64_t ifg_request_new(void)
-{
-    return 0;
-}
-static inline uint64_t ifg_ticks(void)
-{
-    return 0;
-}
-static inline uint32_t ifg_location_create(const ifg_location_options *options)
-{
-    (void)options;
-    return 0;
-}
-static inline void ifg_instrument_report(const char *name, enum ifg_instrument_state state,
-                                         const char *reason)
-{
-    (void)name;
-    (void)state;
-    (void)reason;
-}
-static inline const char *ifg_session_directory(void)
-{
-    return "";
-}
-static inline void ifg_file_hand_over(ifg_model *model, const char *kind, const char *path)
-{
-    (void)model;
-    (void)kind;
-    (void)path;
-}
-static inline void ifg_confine(enum ifg_confine_how how)
-{
-    (void)how;
-}
-static inline int ifg_is_confined(void)
-{
-    return 0;
-}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define IFG_I_NOTHING(name, ...)                                                                   \
+    static inline void name(__VA_ARGS__)                                                           \
+    {                                                                                              \
+    }
+#define IFG_I_NO_ZONE(name, ...)                                                                   \
+    static inline ifg_zone name(__VA_ARGS__)                                                       \
+    {                                                                                              \
+        ifg_zone none = { 0, 0, 0 };                                                               \
+        return none;                                                                               \
+    }
+#define IFG_I_ONLY(type, result, name, ...)                                                        \
+    static inline type name(__VA_ARGS__)                                                           \
+    {                                                                                              \
+        return result;                                                                             \
+    }
+
+IFG_I_ONLY(int, 0, ifg_is_recording, void)
+IFG_I_NO_ZONE(ifg_zone_begin, ifg_location *location)
+IFG_I_NOTHING(ifg_zone_end, ifg_zone zone)
+IFG_I_NOTHING(ifg_zone_name, ifg_zone zone, const char *name, size_t length)
+IFG_I_NOTHING(ifg_zone_text, ifg_zone zone, const char *text, size_t length)
+IFG_I_NOTHING(ifg_zone_value, ifg_zone zone, uint64_t value)
+IFG_I_NOTHING(ifg_zone_color, ifg_zone zone, uint32_t rgb)
+IFG_I_NOTHING(ifg_zone_detail_string, ifg_zone zone, const char *key, const char *text)
+IFG_I_NOTHING(ifg_zone_detail_int, ifg_zone zone, const char *key, int64_t value)
+IFG_I_NOTHING(ifg_zone_detail_float, ifg_zone zone, const char *key, double value)
+IFG_I_NOTHING(ifg_message, enum ifg_level level, const char *text, size_t length)
+IFG_I_NOTHING(ifg_counter, ifg_location *location, double value)
+IFG_I_NOTHING(ifg_async_begin, ifg_location *location, uint64_t id)
+IFG_I_NOTHING(ifg_async_end, ifg_location *location, uint64_t id)
+IFG_I_NOTHING(ifg_flow_begin, ifg_location *location, uint64_t id)
+IFG_I_NOTHING(ifg_flow_step, ifg_location *location, uint64_t id)
+IFG_I_NOTHING(ifg_flow_end, ifg_location *location, uint64_t id)
+IFG_I_NOTHING(ifg_memory_alloc, ifg_location *pool, const void *address, size_t bytes)
+IFG_I_NOTHING(ifg_memory_free, ifg_location *pool, const void *address)
+IFG_I_NOTHING(ifg_frame, ifg_location *location)
+IFG_I_NOTHING(ifg_thread_name, const char *name)
+IFG_I_ONLY(ifg_model *, NULL, ifg_model_create, const ifg_model_options *options)
+IFG_I_NOTHING(ifg_model_destroy, ifg_model *model)
+IFG_I_NOTHING(ifg_model_property, ifg_model *model, const char *key, const char *value)
+IFG_I_NO_ZONE(ifg_event_begin, ifg_model *model, const char *function, enum ifg_category category)
+IFG_I_NOTHING(ifg_event_load_state, ifg_zone event, enum ifg_load_state state)
+IFG_I_NOTHING(ifg_event_async_begin, ifg_model *model, const char *function,
+              enum ifg_category category, uint64_t id)
+IFG_I_NOTHING(ifg_event_async_end, ifg_model *model, const char *function,
+              enum ifg_category category, uint64_t id)
+IFG_I_ONLY(uint64_t, 0, ifg_request_new, void)
+IFG_I_NO_ZONE(ifg_stage_begin, ifg_location *location, uint64_t request)
+IFG_I_ONLY(uint64_t, 0, ifg_ticks, void)
+IFG_I_ONLY(uint32_t, 0, ifg_location_create, const ifg_location_options *options)
+IFG_I_ONLY(uint32_t, 0, ifg_event_location, ifg_model *model, const char *function,
+           enum ifg_category category)
+IFG_I_NO_ZONE(ifg_location_begin, uint32_t location)
+IFG_I_NO_ZONE(ifg_location_begin_at, uint32_t location, uint64_t start)
+IFG_I_NOTHING(ifg_zone_end_at, ifg_zone zone, uint64_t end)
+IFG_I_NOTHING(ifg_location_async, uint32_t location, uint64_t id, uint64_t start, uint64_t end)
+IFG_I_NOTHING(ifg_instrument_report, const char *name, enum ifg_instrument_state state,
+              const char *reason)
+IFG_I_ONLY(const char *, "", ifg_session_directory, void)
+IFG_I_NOTHING(ifg_file_hand_over, ifg_model *model, const char *kind, const char *path)
+IFG_I_NOTHING(ifg_confine, enum ifg_confine_how how)
+IFG_I_ONLY(int, 0, ifg_is_confined, void)
+
+#undef IFG_I_NOTHING
+#undef IFG_I_NO_ZONE
+#undef IFG_I_ONLY
+#pragma GCC diagnostic pop
 
 #endif
 

@@ -18,6 +18,18 @@ build() { # LANGUAGE STANDARD SOURCE PROGRAM FLAGS...
         -o "$program" "$@"
 }
 
+# every_function: a program that takes the address of each function that the library exports
+every_function() {
+    echo '#include <stdio.h>'
+    echo '#include <inferogram/inferogram.h>'
+    echo 'int main(void) { int all = 0;'
+    sed -n 's/^ *\(ifg_[a-z_]*\);$/\1/p' "$SOURCE_DIR/src/client/libinferogram.map" | grep -vx ifg_recording_word |
+        sed 's/.*/all += \&& != 0;/'
+    echo 'printf("%d", all); return 0; }'
+}
+every_function >"$T/every.c"
+functions=$(grep -c '^all' "$T/every.c")
+
 for standard in c11 c17 c++11 c++17; do
     language=c
     case $standard in c++*)
@@ -36,7 +48,12 @@ for standard in c11 c17 c++11 c++17; do
     ok "$standard, IFG_DISABLE" build $language $standard "$source" "$T/off" -DIFG_DISABLE
     is "$standard, IFG_DISABLE: does the same work" "$("$T/off")" "recording 0, evaluated 0"
     is "$standard, IFG_DISABLE: no symbol of ours" "$(nm "$T/off" | grep -c ' [A-TV-Z] ifg_\| U ifg_')" 0
+    ok "$standard, IFG_DISABLE: every function of the library" \
+        build $language $standard "$T/every.c" "$T/every" -DIFG_DISABLE -Wno-address
+    is "$standard, IFG_DISABLE: all of them" "$("$T/every")" "$functions"
 done
+ok "the library has every function" build c c17 "$T/every.c" "$T/every" "$LIBINFEROGRAM" -Wno-address -Wl,-rpath,"$library"
+is "the library has all of them" "$("$T/every") of $functions" "$functions of $(nm -D --defined-only "$LIBINFEROGRAM" | grep -c ' T ifg_')"
 
 if [ -n "${CXX:-}" ]; then
     ok "C++: exceptions" build c++ c++17 "$SOURCE_DIR/tests/programs/client_cxx.cpp" "$T/cxx" \
