@@ -54,8 +54,8 @@ def begin():
             from . import install
             install.install(library, module, HOOKS_DIRECTORY)
             if library.recording[0]:
-                place = library.place('import onnxruntime', 'import')
-                library.write_zone(place, start, end)
+                location = library.location('import onnxruntime', 'import')
+                library.write_zone(location, start, end)
         except Exception as error:
             library.report_trouble(getattr(module, '__version__', ''), error)
 

@@ -21,7 +21,7 @@ MERGE_NS = 100000  # calls that follow each other this closely are one setup
 
 
 class Sites:
-    """The places in the program's source that call us. They are known by their instruction, which
+    """The locations in the program's source that call us. They are known by their instruction, which
     is faster to ask for than the line."""
 
     def __init__(self, library, package_folder):
@@ -44,10 +44,10 @@ class Sites:
         file = code.co_filename
         if not file.startswith('<'):
             file = os.path.abspath(file)
-        place = self.library.place('%s.%s' % (frame.f_globals.get('__name__', '?'), function),
+        location = self.library.location('%s.%s' % (frame.f_globals.get('__name__', '?'), function),
                                    function, file, frame.f_lineno)
-        self.known[key] = (place, code)  # the code is kept: its id must not be used again
-        return place
+        self.known[key] = (location, code)  # the code is kept: its id must not be used again
+        return location
 
     def outside(self, frame):
         """The first caller that is not a part of onnxruntime."""
@@ -123,7 +123,7 @@ class Setups(threading.local):
     def write(self, library, state):
         pending, self.pending = self.pending, []
         for start, end in pending:
-            library.write_zone(state.setup_place, start, end, [(b'session', state.number)])
+            library.write_zone(state.setup_location, start, end, [(b'session', state.number)])
 
 
 class Run:
@@ -165,8 +165,8 @@ class Recorder:
             if state.profile is not None:
                 run.profile = entered(state.profile)
             run.observed = is_observed and self.sessions.operators.begin_run(state)
-            run.site = library.place_begin(site)
-            run.event = event = library.place_begin(state.inference_place)
+            run.site = library.location_begin(site)
+            run.event = event = library.location_begin(state.inference_location)
             library.zone_detail_int(event, b'session', state.number)
             if text:
                 library.zone_detail_string(event, b'shapes', text)
@@ -347,7 +347,7 @@ def wrap_run_async(recorder, original):
             return original(self, *args, **kwargs)
         try:
             begun = begin(self, is_recorded)
-            site = library.place_begin(recorder.sites.of(sys._getframe().f_back) if is_recorded else 0)
+            site = library.location_begin(recorder.sites.of(sys._getframe().f_back) if is_recorded else 0)
         except Exception as error:
             recorder.trouble(error)
             return original(self, *args, **kwargs)

@@ -14,7 +14,7 @@ UNKNOWN, COLD, CACHED, PRECOMPILED = 0, 1, 2, 3
 ON, UNAVAILABLE = 1, 2
 LEVEL_ERROR = 4
 STRLEN = ctypes.c_size_t(-1).value
-PLACES_MAX = 4096
+LOCATIONS_MAX = 4096
 TEXT_MAX = 1000
 
 
@@ -28,7 +28,7 @@ class ModelOptions(ctypes.Structure):
         'name', 'path', 'content_id', 'runtime', 'requested_devices', 'actual_devices')]
 
 
-class PlaceOptions(ctypes.Structure):
+class LocationOptions(ctypes.Structure):
     _fields_ = [('struct_size', ctypes.c_size_t), ('name', ctypes.c_char_p),
                 ('function', ctypes.c_char_p), ('file', ctypes.c_char_p),
                 ('model', ctypes.c_void_p), ('kind', ctypes.c_uint32), ('line', ctypes.c_uint32),
@@ -39,10 +39,10 @@ MODEL, TEXT, INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
 U32, U64, I64 = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 FUNCTIONS = {
     'ticks': (U64, []),
-    'place_create': (U32, [ctypes.POINTER(PlaceOptions)]),
-    'event_place': (U32, [MODEL, TEXT, INT]),
-    'place_begin': (Zone, [U32]),
-    'place_begin_at': (Zone, [U32, U64]),
+    'location_create': (U32, [ctypes.POINTER(LocationOptions)]),
+    'event_location': (U32, [MODEL, TEXT, INT]),
+    'location_begin': (Zone, [U32]),
+    'location_begin_at': (Zone, [U32, U64]),
     'zone_end': (None, [Zone]),
     'zone_end_at': (None, [Zone, U64]),
     'zone_detail_string': (None, [Zone, TEXT, TEXT]),
@@ -102,29 +102,29 @@ class Library:
         self.is_confined = getattr(dll, 'ifg_is_confined', lambda: 0)
         # A view of the library's own pointer, which moves when the process forks: recording[0].
         self.recording = ctypes.POINTER(U32).in_dll(dll, 'ifg_recording_word')
-        self.places = {}
+        self.locations = {}
         self.told = set()
         self.trouble_told = False
 
-    def place(self, name, function, file='', line=0):
-        """A place of zones; made once for each description."""
+    def location(self, name, function, file='', line=0):
+        """A location of zones; made once for each description."""
         key = (name, function, file, line)
-        if key not in self.places:
-            if len(self.places) >= PLACES_MAX:
+        if key not in self.locations:
+            if len(self.locations) >= LOCATIONS_MAX:
                 return 0
-            options = PlaceOptions(ctypes.sizeof(PlaceOptions), as_bytes(name), as_bytes(function),
+            options = LocationOptions(ctypes.sizeof(LocationOptions), as_bytes(name), as_bytes(function),
                                    as_bytes(file), None, 0, line, 0)
-            self.places[key] = self.place_create(ctypes.byref(options))
-        return self.places[key]
+            self.locations[key] = self.location_create(ctypes.byref(options))
+        return self.locations[key]
 
     def model(self, name, path, content_id, runtime, requested):
         texts = [as_bytes(text) for text in (name, path, content_id, runtime, requested)]
         options = ModelOptions(ctypes.sizeof(ModelOptions), *texts)
         return self.model_create(ctypes.byref(options))
 
-    def write_zone(self, place, start, end, details=()):
+    def write_zone(self, location, start, end, details=()):
         """A zone of the past, with details: a pair's value is text (bytes) or a number."""
-        zone = self.place_begin_at(place, start)
+        zone = self.location_begin_at(location, start)
         self.details(zone, details)
         if zone.depth:
             self.zone_end_at(zone, end)
@@ -139,7 +139,7 @@ class Library:
     def tell(self, model, key, value):
         """A model's property, once: the log that holds them is finite."""
         fact = (model, key, value)
-        if fact not in self.told and len(self.told) < PLACES_MAX:
+        if fact not in self.told and len(self.told) < LOCATIONS_MAX:
             self.told.add(fact)
             self.model_property(model, as_bytes(key), as_bytes(value))
 

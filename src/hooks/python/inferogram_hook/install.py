@@ -62,7 +62,7 @@ def wrap_creation(recorder, inference_session):
             creation = known.prepare_load(
                 session, calls.argument(args, kwargs, 0, 'providers'),
                 calls.argument(args, kwargs, 1, 'provider_options'))
-            site = library.place_begin(recorder.sites.outside(sys._getframe(1).f_back))
+            site = library.location_begin(recorder.sites.outside(sys._getframe(1).f_back))
             known.begin_load(creation)
             return site, creation
         except Exception as error:

@@ -24,8 +24,8 @@ class State:
     def __init__(self, library, number, model):
         self.number = number
         self.model = model
-        self.inference_place = library.event_place(model, MAIN, INFERENCE)
-        self.setup_place = library.event_place(model, MAIN, SETUP)
+        self.inference_location = library.event_location(model, MAIN, INFERENCE)
+        self.setup_location = library.event_location(model, MAIN, SETUP)
         self.runs = itertools.count()
         self.observed = False  # operators can be had from the observer
         self.profile = None  # operators come from a session profile
@@ -161,8 +161,8 @@ class Sessions:
 
     def begin_load(self, creation):
         self.here.creation = creation
-        creation.zone = self.library.place_begin(
-            self.library.event_place(creation.model, MAIN, LOAD))
+        creation.zone = self.library.location_begin(
+            self.library.event_location(creation.model, MAIN, LOAD))
         creation.start = creation.zone.start or self.library.ticks()
         self.library.zone_detail_int(creation.zone, b'session', creation.number)
 
@@ -230,13 +230,13 @@ class Sessions:
 
     def write_parts(self, creation, state):
         library, middle = self.library, creation.initialize_start
-        library.write_zone(library.place('read model', ''), creation.start, middle)
+        library.write_zone(library.location('read model', ''), creation.start, middle)
         if state == COLD:
-            place, details = library.event_place(creation.model, MAIN, SPECIALIZATION), \
+            location, details = library.event_location(creation.model, MAIN, SPECIALIZATION), \
                 [(b'session', creation.number)]
         else:
-            place, details = library.place('initialize', ''), ()
-        library.write_zone(place, middle, creation.initialize_end or creation.end, details)
+            location, details = library.location('initialize', ''), ()
+        library.write_zone(location, middle, creation.initialize_end or creation.end, details)
 
     # ---- providers get ready before it is known for which model ----
 
@@ -252,9 +252,9 @@ class Sessions:
 
     def write_prepares(self, model):
         prepares, self.here.prepares = self.here.__dict__.get('prepares', []), []
-        place = self.library.event_place(model, MAIN, PREPARE_EP)
+        location = self.library.event_location(model, MAIN, PREPARE_EP)
         for start, end, details in prepares:
-            self.library.write_zone(place, start, end, details)
+            self.library.write_zone(location, start, end, details)
 
 
 def default_options(package):
