@@ -118,6 +118,20 @@ static bool knows_both_ends(const struct gate_estimate *estimate)
 static const char beyond_noise[] =
     "whatever the machine did: even the best of all is beyond twice the limit";
 
+static enum ifg_status estimate_row(const struct gate_work *run, const struct bench_row *row,
+                                    const struct gate_check *check, struct gate_estimate *out,
+                                    enum gate_verdict *out_verdict, struct ifg_error *err)
+{
+    enum ifg_status status =
+        gate_estimate_result(check->budget, run->results[0], row, run->request->slo_ms,
+                             run->report->alpha, run->request->options.inputs.seed, out, err);
+
+    if (status)
+        return gate_no_verdict(status);
+    *out_verdict = gate_judge(out, check->budget->at_least, check->limit);
+    return IFG_OK;
+}
+
 static enum ifg_status judge_budget(const struct gate_work *run, const struct pooled *pooled,
                                     struct gate_check *check, struct ifg_error *err)
 {
@@ -126,22 +140,34 @@ static enum ifg_status judge_budget(const struct gate_work *run, const struct po
     const struct bench_row *row = timing && pooled->fit_count ? &pooled->fit : &pooled->all;
     enum ifg_status status;
     bool unfit = timing && !pooled->fit_count;
-    bool unsteady = gate_budget_is_steady(check->budget) && !row->steady && row->process_count &&
-                    !request->allow_noisy;
+    bool unsteady;
     enum gate_verdict verdict;
     bool clear;
 
-    status = gate_estimate_result(check->budget, run->results[0], row, request->slo_ms,
-                                  run->report->alpha, request->options.inputs.seed,
-                                  &check->estimate, err);
+    status = estimate_row(run, row, check, &check->estimate, &verdict, err);
     if (status)
-        return gate_no_verdict(status);
-    verdict = gate_judge(&check->estimate, check->budget->at_least, check->limit);
+        return status;
+    /* Too few of them were measured while the machine was fit: but noise makes things slower, never
+     * faster, so what is within its limit with the others too, is. */
+    if (verdict == GATE_UNSURE && row != &pooled->all && !knows_both_ends(&check->estimate)) {
+        struct gate_estimate of_all;
+        enum gate_verdict by_all;
+
+        status = estimate_row(run, &pooled->all, check, &of_all, &by_all, err);
+        if (status)
+            return status;
+        if (by_all == GATE_PASS) {
+            check->estimate = of_all;
+            verdict = GATE_PASS;
+            row = &pooled->all;
+        }
+    }
+    unsteady = gate_budget_is_steady(check->budget) && !row->steady && row->process_count &&
+               !request->allow_noisy;
     gate_set_reason(check, verdict == GATE_LACKS ? check->estimate.missing : "");
     clear = gate_beyond_noise(&check->estimate, check->budget->at_least, check->limit, verdict);
     if (clear && verdict == GATE_FAIL && (unfit || unsteady))
         gate_set_reason(check, beyond_noise);
-    /* Noise makes things slower, never faster: what is within its limit all the same, is. */
     if (unfit && !clear &&
         (verdict == GATE_FAIL || (verdict == GATE_UNSURE && knows_both_ends(&check->estimate)))) {
         verdict = GATE_UNFIT;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "bench/gate/gate_internal.h"
 #include "tap.h"
 
 #define SAMPLES 400
@@ -21,16 +22,21 @@ static void path_of(const char *name, char out[128])
 }
 
 /* A result of so many ms, give or take a little. */
-static void write_result(const char *path, double ms)
+static void write_samples(const char *path, double ms, int count)
 {
     FILE *file = fopen(path, "w");
 
     REQUIRE(file != NULL);
     fputs("{\"model\":{\"name\":\"det.onnx\"},\"raw_samples_ms\":[", file);
-    for (int i = 0; i < SAMPLES; i++)
+    for (int i = 0; i < count; i++)
         fprintf(file, "%s%.6f", i ? "," : "", ms * (1 + 0.0001 * (i % 7)));
     fputs("]}", file);
     REQUIRE_INT(fclose(file), 0);
+}
+
+static void write_result(const char *path, double ms)
+{
+    write_samples(path, ms, SAMPLES);
 }
 
 static void say_nothing(const char *text, void *user)
@@ -109,4 +115,46 @@ static void budgets_and_baselines(void)
     ifg_free(request);
 }
 
-TAP_MAIN(TAP_CASE(budgets_and_baselines))
+/* The budget judged by 500 inferences on a bad machine, then 100 on a fit one. */
+static enum gate_verdict after_noise(double noisy_ms)
+{
+    struct gate_request *request = ifg_alloc(1, sizeof *request);
+    struct gate_report *report = ifg_alloc(1, sizeof *report);
+    struct gate_work run = { .request = request, .report = report, .result_count = 2 };
+    enum gate_verdict verdict;
+    char path[] = "/tmp/ifg-gate-result-XXXXXX";
+    int fd = mkstemp(path);
+
+    REQUIRE(request && report && fd >= 0);
+    close(fd);
+    for (int i = 0; i < 2; i++) {
+        write_samples(path, i ? 1 : noisy_ms, i ? 100 : 500);
+        REQUIRE_INT(bench_result_read(path, &run.results[i], NULL), IFG_OK);
+        run.fit[i] = i == 1;
+    }
+    unlink(path);
+    REQUIRE_INT(gate_budget_parse("p99=10ms", false, false, &request->budgets[0], NULL), IFG_OK);
+    request->plan = (struct gate_plan){ GATE_ALPHA, GATE_RETRIES, GATE_RETRIES };
+    report->alpha = GATE_ALPHA;
+    report->check_count = 1;
+    report->checks[0].kind = GATE_BUDGET;
+    report->checks[0].budget = &request->budgets[0];
+    report->checks[0].limit = request->budgets[0].limit;
+    REQUIRE_INT(gate_judge_results(&run, NULL), IFG_OK);
+    verdict = report->checks[0].verdict;
+    bench_result_destroy(run.results[0]);
+    bench_result_destroy(run.results[1]);
+    ifg_free(report);
+    ifg_free(request);
+    return verdict;
+}
+
+/* 100 say nothing of a p99; with the 500 it is within the limit, and noise made nothing faster. That
+ * something is beyond its limit, a bad machine cannot say. */
+static void what_noise_could_only_have_made_worse(void)
+{
+    CHECK_INT(after_noise(2), GATE_PASS);
+    CHECK_INT(after_noise(20), GATE_UNSURE);
+}
+
+TAP_MAIN(TAP_CASE(budgets_and_baselines), TAP_CASE(what_noise_could_only_have_made_worse))
