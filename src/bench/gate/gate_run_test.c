@@ -149,8 +149,8 @@ static enum gate_verdict after_noise(double noisy_ms)
     return verdict;
 }
 
-/* 100 say nothing of a p99; with the 500 it is within the limit, and noise made nothing faster. That
- * something is beyond its limit, a bad machine cannot say. */
+/* 100 say nothing of a p99; with the 500 it is within the limit, and noise made nothing faster.
+ * That something is beyond its limit, a bad machine cannot say. */
 static void what_noise_could_only_have_made_worse(void)
 {
     CHECK_INT(after_noise(2), GATE_PASS);
