@@ -176,6 +176,7 @@ stop_serving
 if ! "${CHROMIUM:=chromium}" --version >/dev/null 2>&1 || [ ! -s "$SOURCE_DIR/ui/dist/app.js" ]; then
     skip "Chromium opens the page by the file" "no Chromium here, or the page is not built"
 else
+    mv "$T/bin/xdg-open" "$T/plain"
     cat >"$T/bin/xdg-open" <<END
 #!/bin/sh
 echo "\$*" >"$T/opened"
@@ -198,6 +199,7 @@ END
         tries=$((tries + 1))
     done
     is "nothing of it is left" "$ids" ""
+    mv "$T/plain" "$T/bin/xdg-open"
     rm -rf "$T/home/.cache" "$T/home/.config"
 fi
 # A home directory in which others can put things is none.
