@@ -176,7 +176,7 @@ stop_serving
 if ! "${CHROMIUM:=chromium}" --version >/dev/null 2>&1 || [ ! -s "$SOURCE_DIR/ui/dist/app.js" ]; then
     skip "Chromium opens the page by the file" "no Chromium here, or the page is not built"
 else
-    mv "$T/bin/xdg-open" "$T/plain"
+    cp -p "$T/bin/xdg-open" "$T/plain"
     cat >"$T/bin/xdg-open" <<END
 #!/bin/sh
 echo "\$*" >"$T/opened"
