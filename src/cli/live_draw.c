@@ -294,7 +294,9 @@ static double memory_of(const struct live *live)
 /* Columns of a text from a byte on; letters of ours have one each. */
 static size_t columns_since(const struct ifg_bytes *text, size_t begin)
 {
-    return text_columns_of((const char *)text->data + begin, text->size - begin);
+    return text->size > begin
+               ? text_columns_of((const char *)text->data + begin, text->size - begin)
+               : 0; /* there may be no bytes at all yet */
 }
 
 /* Those that fit into so many columns; SIZE_MAX: all of them. */
