@@ -54,11 +54,11 @@ static struct own_folder_kind folder_kind(void)
 {
     const char *home = getenv("HOME");
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    const char *location = is_own_folder(home)      ? home
-                           : is_own_folder(runtime) ? runtime
-                                                    : live_folder_location();
+    const char *parent = is_own_folder(home)      ? home
+                         : is_own_folder(runtime) ? runtime
+                                                  : live_folder_parent();
 
-    return (struct own_folder_kind){ location, "inferogram-open-", FILE_NAME };
+    return (struct own_folder_kind){ parent, "inferogram-open-", FILE_NAME };
 }
 
 static bool write_page(const char *path, const char *url)
@@ -175,7 +175,7 @@ struct browser_visit *browser_open(const char *url, bool (*has_arrived)(const vo
     if (!visit ||
         !own_folder_make(&kind, visit->folder, sizeof visit->folder, &visit->folder_lock)) {
         cli_say("no browser was opened (no folder in %s: %s); open the address yourself",
-                kind.location, visit ? strerror(errno) : "not enough memory");
+                kind.parent, visit ? strerror(errno) : "not enough memory");
         ifg_free(visit);
         return NULL;
     }

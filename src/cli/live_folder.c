@@ -8,15 +8,14 @@
 
 static struct own_folder_kind live_folders(void)
 {
-    return (struct own_folder_kind){ live_folder_location(), "inferogram-live-",
-                                     LIVE_FOLDER_TRACE };
+    return (struct own_folder_kind){ live_folder_parent(), "inferogram-live-", LIVE_FOLDER_TRACE };
 }
 
-const char *live_folder_location(void)
+const char *live_folder_parent(void)
 {
-    const char *location = secure_getenv("TMPDIR");
+    const char *parent = secure_getenv("TMPDIR");
 
-    return location && *location ? location : "/tmp";
+    return parent && *parent ? parent : "/tmp";
 }
 
 bool live_folder_make(char *out_path, size_t size, int *out_lock)

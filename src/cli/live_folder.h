@@ -10,7 +10,7 @@
 #define LIVE_FOLDER_KEPT  "kept.ifg" /* what has this name stays */
 
 /* Where they are made. */
-const char *live_folder_location(void);
+const char *live_folder_parent(void);
 
 /* A new one; out_lock is to be closed when it is not needed any more. False, with errno: it could
  * not be made, or its name is too long. */

@@ -25,7 +25,7 @@ static int make_temporary(struct live_view *view, struct session_options *option
 {
     if (!live_folder_make(view->directory, sizeof view->directory, &view->directory_lock)) {
         cli_say("cannot make a directory for a temporary trace in %s: %s; give a file with -o",
-                live_folder_location(), strerror(errno));
+                live_folder_parent(), strerror(errno));
         view->directory[0] = '\0';
         return CLI_NO;
     }

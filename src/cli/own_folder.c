@@ -37,7 +37,7 @@ bool own_folder_make(const struct own_folder_kind *kind, char *out_path, size_t 
 {
     *out_lock = -1;
     for (int i = 0; i < TRIES_MOST; i++) {
-        if (snprintf(out_path, size, "%s/%sXXXXXX", kind->location, kind->prefix) >= (int)size) {
+        if (snprintf(out_path, size, "%s/%sXXXXXX", kind->parent, kind->prefix) >= (int)size) {
             errno = ENAMETOOLONG;
             return false;
         }
@@ -72,9 +72,9 @@ static bool has_its_file_only(int folder, const char *file)
     return only;
 }
 
-static void remove_if_stale(int location, const char *name, const char *file)
+static void remove_if_stale(int parent, const char *name, const char *file)
 {
-    int folder = openat(location, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat opened;
     struct stat named;
 
@@ -82,17 +82,17 @@ static void remove_if_stale(int location, const char *name, const char *file)
         return;
     if (fstat(folder, &opened) == 0 && opened.st_uid == geteuid() && (opened.st_mode & 077) == 0 &&
         flock(folder, LOCK_EX | LOCK_NB) == 0 && has_its_file_only(folder, file) &&
-        fstatat(location, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-        named.st_ino == opened.st_ino && named.st_dev == opened.st_dev) {
+        fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_ino == opened.st_ino &&
+        named.st_dev == opened.st_dev) {
         unlinkat(folder, file, 0);
-        unlinkat(location, name, AT_REMOVEDIR);
+        unlinkat(parent, name, AT_REMOVEDIR);
     }
     close(folder);
 }
 
 void own_folder_remove_stale(const struct own_folder_kind *kind)
 {
-    DIR *entries = opendir(kind->location);
+    DIR *entries = opendir(kind->parent);
     struct dirent *entry;
 
     while (entries && (entry = readdir(entries)))

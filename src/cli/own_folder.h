@@ -11,9 +11,9 @@
 #include <stddef.h>
 
 struct own_folder_kind {
-    const char *location; /* the folder in which they are made */
-    const char *prefix;   /* of their names */
-    const char *file;     /* the only file in it that is removed with it */
+    const char *parent; /* the folder in which they are made */
+    const char *prefix; /* of their names */
+    const char *file;   /* the only file in it that is removed with it */
 };
 
 /* A new one; out_lock is to be closed when it is not needed any more. False, with errno: it could

@@ -22,7 +22,7 @@
 
 /* In memory if at all possible; on a disk the pages of a busy ring would be written back for
  * nothing. */
-static const char *const locations[] = { "/dev/shm", "/run/shm", "/tmp" };
+static const char *const folders[] = { "/dev/shm", "/run/shm", "/tmp" };
 
 /* Anybody may put a link into /tmp that looks like a directory of ours: only what is really a
  * directory and really belongs to this user is emptied. */
@@ -60,10 +60,10 @@ static bool is_locked(const char *directory)
 
 /* inferogram-UID-PID-XXXXXX of a process that is gone, and of this user: nobody needs it any more.
  */
-static void remove_stale(const char *location)
+static void remove_stale(const char *folder)
 {
     char prefix[48];
-    DIR *entries = opendir(location);
+    DIR *entries = opendir(folder);
     struct dirent *entry;
 
     if (!entries)
@@ -78,7 +78,7 @@ static void remove_stale(const char *location)
         pid = strtol(entry->d_name + strlen(prefix), NULL, 10);
         if (pid <= 0 || process_exists((pid_t)pid))
             continue;
-        snprintf(path, sizeof path, "%s/%s", location, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (!is_locked(path))
             remove_with_files(path);
     }
@@ -90,10 +90,10 @@ enum ifg_status rendezvous_create(struct rendezvous *out_rendezvous, struct ifg_
     memset(out_rendezvous, 0, sizeof *out_rendezvous);
     out_rendezvous->inotify = -1;
     out_rendezvous->lock = -1;
-    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++) {
-        remove_stale(locations[i]);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        remove_stale(folders[i]);
         snprintf(out_rendezvous->directory, sizeof out_rendezvous->directory,
-                 "%s/" IFG_WIRE_NAME "-%u-%d-XXXXXX", locations[i], (unsigned)getuid(),
+                 "%s/" IFG_WIRE_NAME "-%u-%d-XXXXXX", folders[i], (unsigned)getuid(),
                  (int)getpid());
         if (mkdtemp(out_rendezvous->directory))
             break;
