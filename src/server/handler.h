@@ -114,6 +114,13 @@ bool request_index(const struct server_request *request, const char *name, bool 
 /* "track": NULL when the answer says what is wrong with it. */
 struct track *request_track(const struct server_request *request, struct server_answer *answer);
 
+/* Answers with what can be seen of a track in the range that is asked for; `view` gives its items,
+ * NULL if there are none. */
+typedef enum ifg_status track_view(struct server_trace *trace, struct track *track,
+                                   const struct lod **out_lod, struct ifg_error *err);
+void track_view_answer(const struct server_request *request, track_view *view,
+                       struct server_answer *answer);
+
 /* A text; absent: "". */
 const char *request_text(const struct server_request *request, const char *name);
 

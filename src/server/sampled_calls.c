@@ -175,24 +175,5 @@ enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
 
 void serve_ghosts(const struct server_request *request, struct server_answer *answer)
 {
-    struct track *track = request_track(request, answer);
-    const struct lod *lod = NULL;
-    struct lod_items items = { 0 };
-    struct ifg_error err = { 0 };
-    enum ifg_status status;
-    uint64_t t0;
-    uint64_t t1;
-    unsigned px;
-
-    if (!track || !request_range(request, &t0, &t1, answer) || !request_px(request, &px, answer))
-        return;
-    status = track_ghosts(request->trace, track, &lod, &err);
-    if (!status && lod)
-        status = lod_view(lod, px, &t0, &t1, &items);
-    if (status)
-        answer_status(answer, status, &err);
-    else
-        lod_write(request->timeline, &items, lod ? lod->row_count : 0, t0, t1,
-                  answer_binary(answer));
-    lod_items_fini(&items);
+    track_view_answer(request, track_ghosts, answer);
 }

@@ -149,7 +149,7 @@ enum ifg_status track_lod(struct server_trace *trace, struct track *track,
 enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
                              const struct lod **out_lod, struct ifg_error *err) IFG_MUST_CHECK;
 
-/* Slices by place, made on first use. */
+/* Slices by location, made on first use. */
 enum ifg_status trace_locations(struct server_trace *trace, const struct location_index **out_index,
                                 struct ifg_error *err) IFG_MUST_CHECK;
 

@@ -16,7 +16,8 @@ struct track *request_track(const struct server_request *request, struct server_
     return track;
 }
 
-void serve_lod(const struct server_request *request, struct server_answer *answer)
+void track_view_answer(const struct server_request *request, track_view *view,
+                       struct server_answer *answer)
 {
     struct track *track = request_track(request, answer);
     const struct lod *lod = NULL;
@@ -29,12 +30,18 @@ void serve_lod(const struct server_request *request, struct server_answer *answe
 
     if (!track || !request_range(request, &t0, &t1, answer) || !request_px(request, &px, answer))
         return;
-    status = track_lod(request->trace, track, &lod, &err);
-    if (!status)
+    status = view(request->trace, track, &lod, &err);
+    if (!status && lod)
         status = lod_view(lod, px, &t0, &t1, &items);
     if (status)
         answer_status(answer, status, &err);
     else
-        lod_write(request->timeline, &items, lod->row_count, t0, t1, answer_binary(answer));
+        lod_write(request->timeline, &items, lod ? lod->row_count : 0, t0, t1,
+                  answer_binary(answer));
     lod_items_fini(&items);
+}
+
+void serve_lod(const struct server_request *request, struct server_answer *answer)
+{
+    track_view_answer(request, track_lod, answer);
 }
