@@ -29,3 +29,16 @@ bool ifg_array_grow(void *items, size_t *capacity, size_t item_bytes, size_t wan
     *capacity = grown;
     return true;
 }
+
+bool ifg_array_grow_zeroed(void *items, size_t *capacity, size_t item_bytes, size_t wanted,
+                           size_t most)
+{
+    size_t before = *capacity;
+    char *block;
+
+    if (!ifg_array_grow(items, capacity, item_bytes, wanted, most))
+        return false;
+    memcpy(&block, items, sizeof block);
+    memset(block + before * item_bytes, 0, (*capacity - before) * item_bytes);
+    return true;
+}

@@ -22,9 +22,17 @@
 bool ifg_array_grow(void *items, size_t *capacity, size_t item_bytes, size_t wanted, size_t most)
     __attribute__((warn_unused_result));
 
+/* The same, with new items all zero: those of an array in which the position is a number. */
+bool ifg_array_grow_zeroed(void *items, size_t *capacity, size_t item_bytes, size_t wanted,
+                           size_t most) __attribute__((warn_unused_result));
+
 #define IFG_ARRAY_ROOM(items, capacity, wanted, most)                                              \
     (__builtin_expect((wanted) <= (capacity), 1) ||                                                \
      ifg_array_grow(&(items), &(capacity), IFG_ARRAY_ITEM_BYTES(items), (wanted), (most)))
+
+#define IFG_ARRAY_ROOM_ZEROED(items, capacity, wanted, most)                                       \
+    (__builtin_expect((wanted) <= (capacity), 1) ||                                                \
+     ifg_array_grow_zeroed(&(items), &(capacity), IFG_ARRAY_ITEM_BYTES(items), (wanted), (most)))
 
 /* A void pointer does not say how large its items are: that does not compile. */
 #define IFG_ARRAY_ITEM_BYTES(items)                                                                \

@@ -54,6 +54,22 @@ static void many_at_once(void)
     ifg_free(items);
 }
 
+static void new_items_are_zero(void)
+{
+    uint32_t *items = NULL;
+    size_t capacity = 0;
+
+    for (size_t wanted = 1; wanted < 1000; wanted += 150) {
+        REQUIRE(IFG_ARRAY_ROOM_ZEROED(items, capacity, wanted, 800 + 150));
+        for (size_t i = wanted - 1; i < capacity; i++)
+            REQUIRE_UINT(items[i], 0);
+        for (size_t i = 0; i < wanted; i++)
+            items[i] = 7;
+    }
+    CHECK_UINT(items[0], 7);
+    ifg_free(items);
+}
+
 static void without_memory_all_is_as_it_was(void)
 {
     uint64_t *items = NULL;
@@ -72,4 +88,5 @@ static void without_memory_all_is_as_it_was(void)
 }
 
 TAP_MAIN(TAP_CASE(items_stay_while_it_grows), TAP_CASE(no_more_than_the_ceiling),
-         TAP_CASE(many_at_once), TAP_CASE(without_memory_all_is_as_it_was))
+         TAP_CASE(many_at_once), TAP_CASE(new_items_are_zero),
+         TAP_CASE(without_memory_all_is_as_it_was))

@@ -138,6 +138,12 @@ void ifg_json_bool(struct ifg_json *json, bool value)
     put_plain(json, value ? "true" : "false");
 }
 
+void ifg_json_put_open(struct ifg_json *json, const char *key, char bracket)
+{
+    ifg_json_key(json, key);
+    ifg_json_open(json, bracket);
+}
+
 void ifg_json_put_string(struct ifg_json *json, const char *key, const char *text)
 {
     ifg_json_key(json, key);

@@ -32,6 +32,7 @@ void ifg_json_double(struct ifg_json *json,
 void ifg_json_bool(struct ifg_json *json, bool value);
 
 /* A key and its value at once. */
+void ifg_json_put_open(struct ifg_json *json, const char *key, char bracket);
 void ifg_json_put_string(struct ifg_json *json, const char *key, const char *text);
 void ifg_json_put_uint(struct ifg_json *json, const char *key, uint64_t value);
 void ifg_json_put_int(struct ifg_json *json, const char *key, int64_t value);

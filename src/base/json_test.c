@@ -22,8 +22,7 @@ static void nesting(void)
     ifg_json_open(&json, '{');
     ifg_json_key(&json, "a");
     ifg_json_uint(&json, UINT64_MAX);
-    ifg_json_key(&json, "b");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "b", '[');
     ifg_json_int(&json, -1);
     ifg_json_bool(&json, true);
     ifg_json_open(&json, '{');

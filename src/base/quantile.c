@@ -116,6 +116,31 @@ double ifg_quantile_u64(uint64_t *values, size_t count, double q)
     return (double)low + ranks.part * (double)(high - low);
 }
 
+static double middle_of(size_t cell, unsigned bits)
+{
+    unsigned log = (unsigned)(cell >> bits); /* of the cell's width, + 1 */
+    size_t share = (size_t)1 << bits;
+
+    if (log <= 1)
+        return (double)cell;
+    return ldexp((double)(share + (cell & (share - 1))), (int)log - 1) +
+           (ldexp(1, (int)log - 1) - 1) / 2;
+}
+
+double ifg_cells_median(const uint64_t *cells, size_t cell_count, unsigned bits)
+{
+    uint64_t count = 0, seen = 0;
+
+    for (size_t i = 0; i < cell_count; i++)
+        count += cells[i];
+    for (size_t i = 0; i < cell_count; i++) {
+        seen += cells[i];
+        if (seen && seen > (count - 1) / 2)
+            return middle_of(i, bits);
+    }
+    return NAN;
+}
+
 double ifg_median_of_copy(const double *values, size_t count)
 {
     double *copy = count ? ifg_alloc(count, sizeof *copy) : NULL;

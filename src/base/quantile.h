@@ -41,6 +41,24 @@ static inline double ifg_median_u64(uint64_t *values, size_t count)
     return ifg_quantile_u64(values, count, 0.5);
 }
 
+/* Histograms of whole numbers below 2^log: each value below 2^bits has a cell of its own, then each
+ * power of two has 2^bits of them. The middle of a cell is off by at most 1 / 2^(bits + 1). */
+#define IFG_CELLS(bits, log) (((log) - (bits) + 1u) << (bits))
+
+static inline uint32_t ifg_cell_of(uint64_t value, unsigned bits)
+{
+    unsigned log;
+
+    if (value < (UINT64_C(1) << bits))
+        return (uint32_t)value;
+    log = 63u - (unsigned)__builtin_clzll(value);
+    return ((log - bits + 1) << bits) |
+           (uint32_t)((value >> (log - bits)) & ((UINT64_C(1) << bits) - 1));
+}
+
+/* The middle of the cell with the lower of the two values in the middle. */
+double ifg_cells_median(const uint64_t *cells, size_t cell_count, unsigned bits);
+
 /* The same for values that must stay as they are; NAN also without memory. */
 double ifg_median_of_copy(const double *values, size_t count);
 

@@ -102,6 +102,29 @@ static void a_copy_leaves_the_values(void)
     ifg_alloc_fail_after(-1);
 }
 
-TAP_MAIN(TAP_CASE(both_rules), TAP_CASE(of_nothing_there_is_none),
+static void cells_of_a_histogram(void)
+{
+    static uint64_t cells[IFG_CELLS(5, 64)];
+
+    CHECK(isnan(ifg_cells_median(cells, IFG_CELLS(5, 64), 5)));
+    for (unsigned log = 0; log < 64; log++) {
+        uint64_t value = UINT64_C(1) << log;
+        uint32_t cell = ifg_cell_of(value, 5);
+
+        REQUIRE(cell < IFG_CELLS(5, 64));
+        CHECK(cell > ifg_cell_of(value - 1, 5));
+        cells[cell] = 1;
+        CHECK(fabs(ifg_cells_median(cells, IFG_CELLS(5, 64), 5) / (double)value - 1) <= 1.0 / 64);
+        cells[cell] = 0;
+    }
+    CHECK_UINT(ifg_cell_of(UINT64_MAX, 5), IFG_CELLS(5, 64) - 1);
+    cells[40] = 2; /* of 40: below 64 they are exact */
+    cells[ifg_cell_of(1000, 5)] = 2;
+    CHECK(ifg_cells_median(cells, IFG_CELLS(5, 64), 5) == 40);
+    cells[ifg_cell_of(1000, 5)] = 3;
+    CHECK(ifg_cells_median(cells, IFG_CELLS(5, 64), 5) > 990);
+}
+
+TAP_MAIN(TAP_CASE(cells_of_a_histogram), TAP_CASE(both_rules), TAP_CASE(of_nothing_there_is_none),
          TAP_CASE(any_order_is_as_good_as_sorted), TAP_CASE(no_order_is_a_hard_one),
          TAP_CASE(a_copy_leaves_the_values))

@@ -48,35 +48,42 @@ static uint64_t hash_of(const void *items, size_t position)
     return ((const struct ifg_string *)items)[position].hash;
 }
 
+static bool is_same(const void *items, size_t position, const void *wanted)
+{
+    const struct ifg_string *known = (const struct ifg_string *)items + position;
+    const struct ifg_string *item = wanted;
+
+    return known->hash == item->hash && known->size == item->size &&
+           memcmp(known->text, item->text, item->size) == 0;
+}
+
+uint32_t ifg_strings_find(const struct ifg_strings *strings, const void *bytes, size_t size)
+{
+    struct ifg_string item = { bytes, size, ifg_hash_bytes(bytes, size) };
+    uint32_t known = ifg_index_find(&strings->index, item.hash, is_same, strings->items, &item);
+
+    return known ? known - 1 : IFG_STRINGS_NONE;
+}
+
 uint32_t ifg_strings_add(struct ifg_strings *strings, const void *bytes, size_t size)
 {
-    struct ifg_string item = { NULL, size, ifg_hash_bytes(bytes, size) };
-    struct ifg_index *index = &strings->index;
+    struct ifg_string item = { bytes, size, ifg_hash_bytes(bytes, size) };
     size_t limit = strings->limit ? strings->limit : IFG_STRINGS_NONE;
-    size_t at;
+    uint32_t known = ifg_index_find(&strings->index, item.hash, is_same, strings->items, &item);
 
-    if (!ifg_index_room(index, strings->count, hash_of, strings->items)) {
-        strings->no_memory = true;
-        return IFG_STRINGS_NONE;
-    }
-    for (at = ifg_index_first(index, item.hash); index->slots[at]; at = ifg_index_next(index, at)) {
-        const struct ifg_string *known = &strings->items[index->slots[at] - 1];
-
-        if (known->hash == item.hash && known->size == size &&
-            memcmp(known->text, bytes, size) == 0)
-            return index->slots[at] - 1;
-    }
-    if (strings->count >= limit)
-        return IFG_STRINGS_NONE;
-    if (IFG_ARRAY_ROOM(strings->items, strings->capacity, (size_t)strings->count + 1, limit))
+    if (known || strings->count >= limit)
+        return known ? known - 1 : IFG_STRINGS_NONE;
+    item.text = NULL;
+    if (ifg_index_room(&strings->index, strings->count, hash_of, strings->items) &&
+        IFG_ARRAY_ROOM(strings->items, strings->capacity, (size_t)strings->count + 1, limit))
         item.text = ifg_strings_copy(strings, bytes, size);
     if (!item.text) {
         strings->no_memory = true;
         return IFG_STRINGS_NONE;
     }
-    strings->items[strings->count++] = item;
-    index->slots[at] = strings->count;
-    return strings->count - 1;
+    strings->items[strings->count] = item;
+    ifg_index_put(&strings->index, item.hash, strings->count);
+    return strings->count++;
 }
 
 const char *ifg_strings_keep(struct ifg_strings *strings, const void *bytes, size_t size)

@@ -38,6 +38,9 @@ void ifg_strings_fini(struct ifg_strings *strings);
 /* The number of these bytes, new or old; IFG_STRINGS_NONE at the limit or without memory. */
 uint32_t ifg_strings_add(struct ifg_strings *strings, const void *bytes, size_t size);
 
+/* Only if it is there already; IFG_STRINGS_NONE: it is not. */
+uint32_t ifg_strings_find(const struct ifg_strings *strings, const void *bytes, size_t size);
+
 /* The text itself: the same bytes give the same pointer. NULL as above. */
 const char *ifg_strings_keep(struct ifg_strings *strings, const void *bytes, size_t size);
 

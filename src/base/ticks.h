@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading the cheapest clock of this machine. Header-only: the watched process uses it too.
+ * Reading the clocks of this machine. Header-only: the watched process uses it too.
  *
  * The counter is raw (TSC on x86-64, CNTVCT on arm64) and is converted to nanoseconds by whoever
  * reads the trace, with the pairs that the recorder takes.
@@ -23,20 +23,36 @@ enum ifg_tick_source {
     IFG_TICKS_CNTVCT = 3,
 };
 
-static inline uint64_t ifg_monotonic_ns(void)
+/* UINT64_MAX: there is no such clock, or no more. */
+static inline uint64_t ifg_clock_ns(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (clock_gettime(clock, &now) != 0)
+        return UINT64_MAX;
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t ifg_monotonic_ns(void)
+{
+    return ifg_clock_ns(CLOCK_MONOTONIC);
 }
 
 static inline uint64_t ifg_realtime_ns(void)
 {
-    struct timespec now;
+    return ifg_clock_ns(CLOCK_REALTIME);
+}
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+/* What the calling thread has used of CPUs. */
+static inline uint64_t ifg_thread_cpu_ns(void)
+{
+    return ifg_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* For calls that wait until then. */
+static inline struct timespec ifg_timespec(uint64_t ns)
+{
+    return (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
 }
 
 static inline uint64_t ifg_counter_read(void)
