@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A folder that is ours alone: see cache_folder.h. */
+/* Folders that are ours alone: see cache_folder.h. */
 #include "system/cache_folder.h"
 
 #include <errno.h>
@@ -15,6 +15,14 @@
 #include "system/open_as.h"
 
 #define FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+struct base {
+    const char *variable;
+    const char *below; /* the home directory */
+};
+
+static const struct base cache = { "XDG_CACHE_HOME", "/.cache" };
+static const struct base config = { "XDG_CONFIG_HOME", "/.config" };
 
 static bool is_roots(const char *path)
 {
@@ -43,24 +51,24 @@ static bool take(char out[PATH_MAX], const char *folder, const char *below)
     return folder && *folder == '/' && snprintf(out, PATH_MAX, "%s%s", folder, below) < PATH_MAX;
 }
 
-static bool find_base(char out[PATH_MAX])
+static bool find_base(const struct base *base, char out[PATH_MAX])
 {
     struct passwd entry, *found = NULL;
     char buffer[4096];
 
-    if ((take(out, getenv("XDG_CACHE_HOME"), "") || take(out, getenv("HOME"), "/.cache")) &&
+    if ((take(out, getenv(base->variable), "") || take(out, getenv("HOME"), base->below)) &&
         is_ours(out))
         return true;
     return geteuid() == 0 && getpwuid_r(0, &entry, buffer, sizeof buffer, &found) == 0 && found &&
-           take(out, found->pw_dir, "/.cache") && is_ours(out);
+           take(out, found->pw_dir, base->below) && is_ours(out);
 }
 
 /* Between the look at it and this, only root could have changed what it leads to. */
-static int open_base(bool make)
+static int open_base(const struct base *base, bool make)
 {
     char path[PATH_MAX], whole[PATH_MAX];
 
-    if (!find_base(path) || (make && mkdir(path, 0700) < 0 && errno != EEXIST) ||
+    if (!find_base(base, path) || (make && mkdir(path, 0700) < 0 && errno != EEXIST) ||
         !realpath(path, whole))
         return -1;
     return open(whole, FLAGS);
@@ -83,18 +91,28 @@ static int open_part(int above, const char *name, bool make)
     return fd;
 }
 
-int cache_folder_open(const char *name, bool make)
+static int open_folder(const struct base *base, const char *name, bool make)
 {
-    int base = open_base(make);
+    int above = open_base(base, make);
     int own, fd;
 
-    if (base < 0)
+    if (above < 0)
         return -1;
-    own = open_part(base, "inferogram", make);
-    close(base);
+    own = open_part(above, "inferogram", make);
+    close(above);
     if (own < 0)
         return -1;
     fd = open_part(own, name, make);
     close(own);
     return fd;
+}
+
+int cache_folder_open(const char *name, bool make)
+{
+    return open_folder(&cache, name, make);
+}
+
+int cache_folder_open_config(const char *name, bool make)
+{
+    return open_folder(&config, name, make);
 }

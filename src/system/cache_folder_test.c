@@ -100,7 +100,7 @@ static void root_does_not_use_the_home_of_another(void)
     struct stat found;
 
     if (getuid() != 0)
-        SKIP("only root can be mistaken for another");
+        SKIP("root: only root can be mistaken for another");
     set_up();
     REQUIRE_INT(chown(folder, SOMEBODY, SOMEBODY), 0);
     CHECK(strncmp(opened(true), folder, strlen(folder)) != 0);

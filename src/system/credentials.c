@@ -4,117 +4,62 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/small_file.h"
 #include "system/maps.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
-#define STATUS_BYTES   16384
 #define CAPABILITY_END 64
 
 /* What opens files that their user could not. */
 #define FILE_RIGHTS (UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1) << CAP_DAC_READ_SEARCH)
 
-/* The text behind `key` at the begin of a line, or NULL. */
-static const char *line_of(const char *text, const char *key)
+static enum ifg_status take(const struct process_status *status, struct credentials *out,
+                            struct ifg_error *err)
 {
-    size_t length = strlen(key);
-
-    while (text && strncmp(text, key, length) != 0) {
-        text = strchr(text, '\n');
-        if (text)
-            text++;
-    }
-    return text ? text + length : NULL;
-}
-
-/* Numbers until the line ends; returns how many there were, at most `max` of them stored. */
-static size_t numbers(const char *at, uint64_t *out, size_t max)
-{
-    size_t count = 0;
-    uint64_t value;
-
-    while (at && count < max && ifg_parse_number(at, &at, &value) && value <= UINT32_MAX)
-        out[count++] = value;
-    return count;
-}
-
-static bool hexadecimal(const char *at, uint64_t *out)
-{
-    size_t digits = 0;
-
-    *out = 0;
-    for (at += at ? strspn(at, " \t") : 0; at && *at; at++) {
-        static const char digits_of[] = "0123456789abcdef";
-        const char *digit = strchr(digits_of, *at);
-
-        if (!digit)
-            break;
-        if (++digits > 16)
-            return false;
-        *out = *out << 4 | (uint64_t)(digit - digits_of);
-    }
-    return digits > 0;
+    memset(out, 0, sizeof *out);
+    if (!status->has_owner)
+        return ifg_fail(err, IFG_CORRUPT, "its status in /proc does not say whose it is");
+    out->uid = (uid_t)status->uids[0];
+    out->gid = (gid_t)status->gids[0];
+    out->effective_uid = (uid_t)status->uids[1];
+    out->effective_gid = (gid_t)status->gids[1];
+    for (size_t i = 1; i < 4; i++)
+        out->is_set_id |= status->uids[i] != status->uids[0] || status->gids[i] != status->gids[0];
+    out->permitted = status->permitted;
+    out->effective = status->effective;
+    out->group_count = status->group_count;
+    memcpy(out->groups, status->groups, sizeof out->groups);
+    out->no_new_privs = status->no_new_privs;
+    out->seccomp_mode = status->seccomp_mode <= 2 ? (unsigned)status->seccomp_mode : 0;
+    return IFG_OK;
 }
 
 enum ifg_status credentials_parse(const char *text, struct credentials *out, struct ifg_error *err)
 {
-    const char *capabilities = line_of(text, "CapPrm:");
-    const char *effective = line_of(text, "CapEff:");
-    uint64_t users[4], groups[4], more[CREDENTIALS_GROUPS_MAX], number;
+    struct process_status status;
 
-    memset(out, 0, sizeof *out);
-    if (numbers(line_of(text, "Uid:"), users, 4) != 4 ||
-        numbers(line_of(text, "Gid:"), groups, 4) != 4 || !capabilities || !effective ||
-        !hexadecimal(capabilities, &out->permitted) || !hexadecimal(effective, &out->effective)) {
-        memset(out, 0, sizeof *out);
-        return ifg_fail(err, IFG_CORRUPT, "its status in /proc does not say whose it is");
-    }
-    out->uid = (uid_t)users[0];
-    out->gid = (gid_t)groups[0];
-    out->effective_uid = (uid_t)users[1];
-    out->effective_gid = (gid_t)groups[1];
-    for (size_t i = 1; i < 4; i++)
-        out->is_set_id |= users[i] != users[0] || groups[i] != groups[0];
-    out->group_count = numbers(line_of(text, "Groups:"), more, CREDENTIALS_GROUPS_MAX);
-    for (size_t i = 0; i < out->group_count; i++)
-        out->groups[i] = (gid_t)more[i];
-    number = ifg_find_number(text, "NoNewPrivs");
-    out->no_new_privs = number != IFG_NO_NUMBER && number != 0;
-    number = ifg_find_number(text, "Seccomp");
-    out->seccomp_mode = number <= 2 ? (unsigned)number : 0;
-    return IFG_OK;
-}
-
-/* Anybody is almighty in a user namespace of his own. What cannot be told is taken for one. */
-static bool has_other_users(pid_t pid)
-{
-    struct stat own, other;
-    char path[48];
-
-    snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
-    return stat("/proc/self/ns/user", &own) < 0 || stat(path, &other) < 0 ||
-           own.st_dev != other.st_dev || own.st_ino != other.st_ino;
+    process_status_parse(text, &status);
+    return take(&status, out, err);
 }
 
 enum ifg_status credentials_of(pid_t pid, struct credentials *out, struct ifg_error *err)
 {
-    char path[48], text[STATUS_BYTES];
+    struct process_status now;
     enum ifg_status status;
 
     memset(out, 0, sizeof *out);
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    if (!ifg_read_small(path, text, sizeof text))
+    if (!process_status_of(pid, &now))
         return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", (int)pid);
-    status = credentials_parse(text, out, err);
+    status = take(&now, out, err);
     if (status)
         return ifg_fail_context(err, status, "process %d", (int)pid);
-    out->other_users = has_other_users(pid);
+    /* Anybody is almighty in a user namespace of his own. What cannot be told is taken for one. */
+    out->other_users = !process_shares(pid, "ns/user");
     return IFG_OK;
 }
 

@@ -15,9 +15,10 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "system/process_status.h"
 
 /* Groups beyond this number are left out, which can only take rights away. */
-#define CREDENTIALS_GROUPS_MAX 256
+#define CREDENTIALS_GROUPS_MAX PROCESS_GROUPS_MAX
 
 #define CREDENTIALS_NOBODY ((uid_t)65534)
 

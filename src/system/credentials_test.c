@@ -111,7 +111,7 @@ static void a_child_becomes_somebody_for_good(void)
     struct credentials who;
 
     if (getuid() != 0)
-        SKIP("only root can become another user");
+        SKIP("root: only root can become another user");
     credentials_nobody(&who);
     CHECK_INT(as_child(&who), 0);
     who.uid = who.effective_uid = SOMEBODY;
@@ -130,7 +130,7 @@ static void an_ordinary_user_becomes_nobody_else(void)
     pid_t child;
 
     if (getuid() != 0)
-        SKIP("only root can become another user");
+        SKIP("root: only root can become another user");
     credentials_nobody(&other);
     memset(&somebody, 0, sizeof somebody);
     somebody.uid = somebody.gid = SOMEBODY;

@@ -15,7 +15,7 @@
 
 #include "tests/lib/tap.h"
 
-struct location {
+struct position {
     const void *address;
     char path[4096];
     uint64_t offset;
@@ -23,8 +23,8 @@ struct location {
 
 static int find_segment(struct dl_phdr_info *info, size_t size, void *user)
 {
-    struct location *location = user;
-    uintptr_t wanted = (uintptr_t)location->address;
+    struct position *position = user;
+    uintptr_t wanted = (uintptr_t)position->address;
 
     (void)size;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -33,8 +33,8 @@ static int find_segment(struct dl_phdr_info *info, size_t size, void *user)
 
         if (segment->p_type != PT_LOAD || wanted < begin || wanted - begin >= segment->p_filesz)
             continue;
-        location->offset = wanted - begin + segment->p_offset;
-        snprintf(location->path, sizeof location->path, "%s",
+        position->offset = wanted - begin + segment->p_offset;
+        snprintf(position->path, sizeof position->path, "%s",
                  info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe");
         return 1;
     }
@@ -43,45 +43,45 @@ static int find_segment(struct dl_phdr_info *info, size_t size, void *user)
 
 static void a_function_of_the_c_library(void)
 {
-    struct location location = { .address = dlsym(RTLD_DEFAULT, "fopen") };
+    struct position position = { .address = dlsym(RTLD_DEFAULT, "fopen") };
     int fd;
 
-    REQUIRE(location.address && dl_iterate_phdr(find_segment, &location) == 1);
-    fd = open(location.path, O_RDONLY | O_CLOEXEC);
+    REQUIRE(position.address && dl_iterate_phdr(find_segment, &position) == 1);
+    fd = open(position.path, O_RDONLY | O_CLOEXEC);
     REQUIRE(fd >= 0);
-    CHECK(function_start_is(fd, location.offset));
+    CHECK(function_start_is(fd, position.offset));
     for (uint64_t i = 1; i < 12; i++)
-        CHECK(!function_start_is(fd, location.offset + i));
+        CHECK(!function_start_is(fd, position.offset + i));
     close(fd);
 }
 
 /* Anywhere in a file of one's own; in others' only where they begin. */
 static void whose_file_it_is_decides(void)
 {
-    struct location location = { .address = dlsym(RTLD_DEFAULT, "fopen") };
+    struct position position = { .address = dlsym(RTLD_DEFAULT, "fopen") };
     int status = -1;
     pid_t child;
 
     if (getuid() != 0)
-        SKIP("only root can become another user");
-    REQUIRE(location.address && dl_iterate_phdr(find_segment, &location) == 1);
+        SKIP("root: only root can become another user");
+    REQUIRE(position.address && dl_iterate_phdr(find_segment, &position) == 1);
     child = fork();
     if (child == 0) {
-        int fd = open(location.path, O_RDONLY | O_CLOEXEC);
+        int fd = open(position.path, O_RDONLY | O_CLOEXEC);
 
-        if (setuid(61234) < 0 || !function_start_may_be_probed(fd, location.offset))
+        if (setuid(61234) < 0 || !function_start_may_be_probed(fd, position.offset))
             _exit(1);
         for (uint64_t i = 1; i < 12; i++)
-            if (i != 4 && function_start_may_be_probed(fd, location.offset + i))
+            if (i != 4 && function_start_may_be_probed(fd, position.offset + i))
                 _exit(2);
         _exit(0);
     }
     waitpid(child, &status, 0);
     CHECK_INT(status, 0);
     {
-        int fd = open(location.path, O_RDONLY | O_CLOEXEC); /* root's own */
+        int fd = open(position.path, O_RDONLY | O_CLOEXEC); /* root's own */
 
-        CHECK(function_start_may_be_probed(fd, location.offset + 1));
+        CHECK(function_start_may_be_probed(fd, position.offset + 1));
         close(fd);
     }
 }
@@ -90,18 +90,18 @@ static void whose_file_it_is_decides(void)
 static void damaged_files_have_none(void)
 {
     static unsigned char bytes[65536];
-    struct location location = { .address = (const void *)(uintptr_t)&damaged_files_have_none };
+    struct position position = { .address = (const void *)(uintptr_t)&damaged_files_have_none };
     int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     int fd = memfd_create("elf", MFD_CLOEXEC);
     ssize_t size;
 
-    REQUIRE(from >= 0 && fd >= 0 && dl_iterate_phdr(find_segment, &location) == 1);
+    REQUIRE(from >= 0 && fd >= 0 && dl_iterate_phdr(find_segment, &position) == 1);
     size = read(from, bytes, sizeof bytes);
     REQUIRE(size > 1024);
     for (size_t length = 0; length < 1024; length += 7) {
         REQUIRE_INT(ftruncate(fd, 0), 0);
         REQUIRE_INT(pwrite(fd, bytes, length, 0), (ssize_t)length);
-        CHECK(!function_start_is(fd, location.offset));
+        CHECK(!function_start_is(fd, position.offset));
     }
     REQUIRE_INT(pwrite(fd, bytes, (size_t)size, 0), size);
     for (size_t i = 0; i < 1024; i++) {
@@ -109,7 +109,7 @@ static void damaged_files_have_none(void)
         bool answer;
 
         REQUIRE_INT(pwrite(fd, &wrong, 1, (off_t)i), 1);
-        answer = function_start_is(fd, location.offset) || function_start_is(fd, UINT64_MAX);
+        answer = function_start_is(fd, position.offset) || function_start_is(fd, UINT64_MAX);
         (void)answer;
         REQUIRE_INT(pwrite(fd, &bytes[i], 1, (off_t)i), 1);
     }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "system/credentials.h"
+#include "system/process_folder.h"
 
 #define FLAGS     (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 #define PATH_SIZE 4096
@@ -84,11 +85,11 @@ static void *open_in_thread(void *user)
 /* Files that the kernel makes up as they are read tell about the one who reads, or about itself. */
 static bool is_made_up(int fd)
 {
-    struct statfs location;
+    struct statfs filesystem;
 
-    return fstatfs(fd, &location) < 0 || location.f_type == PROC_SUPER_MAGIC ||
-           location.f_type == SYSFS_MAGIC || location.f_type == DEBUGFS_MAGIC ||
-           location.f_type == TRACEFS_MAGIC || location.f_type == SECURITYFS_MAGIC;
+    return fstatfs(fd, &filesystem) < 0 || filesystem.f_type == PROC_SUPER_MAGIC ||
+           filesystem.f_type == SYSFS_MAGIC || filesystem.f_type == DEBUGFS_MAGIC ||
+           filesystem.f_type == TRACEFS_MAGIC || filesystem.f_type == SECURITYFS_MAGIC;
 }
 
 static enum ifg_status check_file(int fd, const char *path, uint64_t max_bytes,
@@ -220,10 +221,8 @@ bool open_as_is_owned(const char *path, uid_t user)
 bool open_as_is_ours(const char *path)
 {
     char self[PATH_SIZE];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     struct stat own;
 
-    self[length > 0 ? length : 0] = '\0';
-    return stat(self, &own) == 0 &&
+    return process_link(PROCESS_SELF, "exe", self, sizeof self) && stat(self, &own) == 0 &&
            (!open_as_is_owned(self, own.st_uid) || open_as_is_owned(path, own.st_uid));
 }

@@ -42,7 +42,7 @@ static void put(const char *name, mode_t mode, uid_t owner)
 static void set_up(void)
 {
     if (getuid() != 0)
-        SKIP("only root can have more rights than the user of a file");
+        SKIP("root: only root can have more rights than the user of a file");
     snprintf(folder, sizeof folder, "/tmp/ifg-open-as-XXXXXX");
     REQUIRE(mkdtemp(folder));
     REQUIRE_INT(chmod(folder, 0755), 0);

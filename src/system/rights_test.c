@@ -119,7 +119,7 @@ static void ordinary(void)
 static void need_root(void)
 {
     if (getuid() != 0)
-        SKIP("only root can make users with capabilities");
+        SKIP("root: only root can make users with capabilities");
 }
 
 static void file_capabilities_lie_idle(void)

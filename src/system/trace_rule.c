@@ -6,8 +6,6 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include "base/small_file.h"
 #include "system/credentials.h"
 #include "system/maps.h"
+#include "system/process_folder.h"
 
 struct question {
     pid_t pid;
@@ -28,11 +27,9 @@ bool trace_rule_applies(void)
 
 bool trace_rule_is_own(pid_t pid)
 {
-    struct stat entry;
-    char path[32];
+    uid_t owner;
 
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    return stat(path, &entry) == 0 && entry.st_uid == getuid();
+    return process_owner(pid, &owner) && owner == getuid();
 }
 
 /*
@@ -112,15 +109,15 @@ enum ifg_status trace_rule_check(pid_t pid, struct ifg_error *err)
     return question.error ? refuse(pid, err) : IFG_OK;
 }
 
-enum ifg_status traced_open(pid_t pid, struct traced *out, struct ifg_error *err)
+enum ifg_status trace_rule_open(pid_t pid, struct traced *out, struct ifg_error *err)
 {
     *out = (struct traced){ pid, (int)syscall(SYS_pidfd_open, pid, 0) };
     if (out->fd < 0 && errno == ESRCH)
         return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", (int)pid);
-    return traced_confirm(out, err);
+    return trace_rule_confirm(out, err);
 }
 
-enum ifg_status traced_confirm(const struct traced *traced, struct ifg_error *err)
+enum ifg_status trace_rule_confirm(const struct traced *traced, struct ifg_error *err)
 {
     struct pollfd ended = { .fd = traced->fd, .events = POLLIN };
     enum ifg_status status = trace_rule_check(traced->pid, err);
@@ -131,7 +128,7 @@ enum ifg_status traced_confirm(const struct traced *traced, struct ifg_error *er
     return status;
 }
 
-void traced_close(struct traced *traced)
+void trace_rule_close(struct traced *traced)
 {
     if (traced->fd >= 0)
         close(traced->fd);

@@ -41,11 +41,13 @@ struct traced {
     }
 
 /* Holds the process and checks it. */
-enum ifg_status traced_open(pid_t pid, struct traced *out, struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status trace_rule_open(pid_t pid, struct traced *out,
+                                struct ifg_error *err) IFG_MUST_CHECK;
 
 /* After attaching: it is still the same process, and still may be traced. Otherwise detach. */
-enum ifg_status traced_confirm(const struct traced *traced, struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status trace_rule_confirm(const struct traced *traced,
+                                   struct ifg_error *err) IFG_MUST_CHECK;
 
-void traced_close(struct traced *traced);
+void trace_rule_close(struct traced *traced);
 
 #endif

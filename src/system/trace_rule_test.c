@@ -97,7 +97,7 @@ static enum ifg_status asked(pid_t target, struct ifg_error *err)
 static void need_root(void)
 {
     if (getuid() != 0)
-        SKIP("only root can make users with capabilities");
+        SKIP("root: only root can make users with capabilities");
 }
 
 static void own_processes_may_be_watched(void)
@@ -159,13 +159,13 @@ static void one_that_has_ended_is_not_found(void)
 
     need_root();
     target = start(USER, true, false);
-    REQUIRE_INT(traced_open(target, &traced, &err), IFG_OK);
-    CHECK_INT(traced_confirm(&traced, &err), IFG_OK);
+    REQUIRE_INT(trace_rule_open(target, &traced, &err), IFG_OK);
+    CHECK_INT(trace_rule_confirm(&traced, &err), IFG_OK);
     stop(target);
-    CHECK_INT(traced_confirm(&traced, &err), IFG_NOT_FOUND);
-    traced_close(&traced);
+    CHECK_INT(trace_rule_confirm(&traced, &err), IFG_NOT_FOUND);
+    trace_rule_close(&traced);
     CHECK_INT(asked(target, &err), IFG_NOT_FOUND);
-    CHECK_INT(traced_open(target, &traced, &err), IFG_NOT_FOUND);
+    CHECK_INT(trace_rule_open(target, &traced, &err), IFG_NOT_FOUND);
 }
 
 static void root_is_asked_nothing(void)
