@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How `inferogram bench` talks to a runtime.
+ * The interface between `inferogram bench` and a runtime.
  *
  * ONNX Runtime is built in. Any other runtime is a shared library that exports one symbol,
  *
  *     const struct ifg_bench_runtime ifg_bench_runtime_1 = { .struct_size = sizeof(...), ... };
  *
- * (declared at the end of this file, so that it is exported and has a C name in C++ as well) and is
- * chosen by `--runtime ./libmine.so`. It is loaded in a process of its own, so a crash in it is a
- * result, not the end of the benchmark. examples/bench_plugin.c is a complete one.
+ * (declared at the end of this file, so that it is exported and has a C name in C++ as well).
+ * Select it with `--runtime ./libmine.so`. It is loaded in a separate process, so a crash in it is
+ * a result, not the end of the benchmark. examples/bench_plugin.c is a complete example.
  *
  * Rules. All texts are UTF-8 and NUL-terminated. What a function returns by pointer belongs to the
- * runtime and stays valid until the model is unloaded, unless said otherwise. All functions are
+ * runtime and stays valid until the model is unloaded, unless noted otherwise. All functions are
  * called from one thread, except `run` and `finish`, which are called from several threads at a
  * time with different `worker` numbers. Functions that can fail return an enum ifg_bench_code and
  * write one sentence into `error` (`error_size` bytes): what failed and why. Members may be added
- * at the end of a structure: struct_size says how much is there, and the sizes of elements at the
- * end of struct ifg_bench_runtime, how far apart elements of arrays are, in both directions.
+ * at the end of a structure: struct_size tells how much is there, and the element sizes at the end
+ * of struct ifg_bench_runtime tell how far apart elements of arrays are, in both directions.
  * Optional members may be NULL.
  */
 #ifndef INFEROGRAM_BENCH_RUNTIME_H
@@ -36,8 +36,8 @@ enum ifg_bench_code {
     IFG_BENCH_OK = 0,
     IFG_BENCH_FAILED = 1,      /* the runtime could not do it */
     IFG_BENCH_UNAVAILABLE = 2, /* this build or machine lacks a provider, device or feature */
-    IFG_BENCH_BAD_MODEL = 3,   /* the file is no model, damaged, or needs what is unknown */
-    IFG_BENCH_BAD_INPUT = 4,   /* data whose name, type or shape the model does not take */
+    IFG_BENCH_BAD_MODEL = 3,   /* the file is no model, is damaged, or needs unknown features */
+    IFG_BENCH_BAD_INPUT = 4,   /* data with a name, type or shape that the model does not take */
 };
 
 /* Element types, numbered as in ONNX's TensorProto.DataType. */
@@ -64,7 +64,7 @@ struct ifg_bench_port {
     int32_t type;                     /* enum ifg_bench_type; 0: not a tensor (a sequence, a map) */
     uint32_t rank;                    /* 0 is a scalar */
     int64_t dims[IFG_BENCH_RANK_MAX]; /* -1: free */
-    const char *dim_names[IFG_BENCH_RANK_MAX]; /* of free ones; NULL or "" if it has no name */
+    const char *dim_names[IFG_BENCH_RANK_MAX]; /* of free dimensions; NULL or "": unnamed */
 };
 
 struct ifg_bench_tensor {
@@ -77,8 +77,8 @@ struct ifg_bench_tensor {
 };
 
 /* "threads"="2", "ep"="cuda+cpu", "ep.cuda.device_id"="1", "policy"="PREFER_NPU", "opt"="all",
- * "config.session.intra_op.allow_spinning"="0", and whatever `--set KEY=VALUE` named. A runtime
- * fails with IFG_BENCH_UNAVAILABLE for a setting it does not know. */
+ * "config.session.intra_op.allow_spinning"="0", and anything from `--set KEY=VALUE`. A runtime
+ * fails with IFG_BENCH_UNAVAILABLE for an unknown setting. */
 struct ifg_bench_setting {
     const char *key;
     const char *value;
@@ -104,7 +104,7 @@ struct ifg_bench_runtime {
     size_t struct_size;
     const char *name; /* "ONNX Runtime" */
 
-    /* library: what `--ort` named or what was found; NULL if the runtime needs none. */
+    /* library: the path from `--ort` or the one found; NULL if the runtime needs none. */
     int (*open)(const char *library, ifg_bench_context **out_context, char *error,
                 size_t error_size);
     void (*close)(ifg_bench_context *context);
@@ -115,38 +115,38 @@ struct ifg_bench_runtime {
                 ifg_bench_model **out_model, char *error, size_t error_size);
     void (*unload)(ifg_bench_model *model);
 
-    /* Returns how many there are. */
+    /* Return the number of inputs or outputs. */
     size_t (*inputs)(const ifg_bench_model *model, const struct ifg_bench_port **out_ports);
     size_t (*outputs)(const ifg_bench_model *model, const struct ifg_bench_port **out_ports);
 
     /* Prepares input set number `set` (from 0, in order; the same number again replaces it) from
-     * tensors whose memory stays where it is until unload, and makes room for `workers` threads. */
+     * tensors whose memory stays in place until unload, and makes room for `workers` threads. */
     int (*bind)(ifg_bench_model *model, size_t set, const struct ifg_bench_tensor *tensors,
                 size_t tensor_count, uint32_t workers, char *error, size_t error_size);
 
-    /* One inference with input set `set`: this alone is timed. What it leaves behind for `worker`
-     * is cleaned up by `finish`, which is called after every run, also after one that failed, and
-     * is not timed (except between the inferences of one query, where a query has several). */
+    /* One inference with input set `set`: only this is timed. `finish` cleans up what it leaves
+     * behind for `worker`. It is called after every run, even a failed one, and is not timed
+     * (except between the inferences of one query, if a query has several). */
     int (*run)(ifg_bench_model *model, size_t set, uint32_t worker, char *error, size_t error_size);
     void (*finish)(ifg_bench_model *model, uint32_t worker);
 
     /* The tensors that the last `run` of worker 0 made; called between run and finish. Optional. */
     size_t (*results)(ifg_bench_model *model, const struct ifg_bench_tensor **out_tensors);
 
-    /* How long specialization (compilation) took within load, in ns; 0 if not known. Optional. */
+    /* How long specialization (compilation) took within load, in ns; 0 if unknown. Optional. */
     uint64_t (*specialization_ns)(const ifg_bench_model *model);
 
-    /* Optional. *out_reason (never NULL) says why nothing is known when it returns 0. */
+    /* Optional. If it returns 0, *out_reason (never NULL) explains why nothing is known. */
     size_t (*placement)(ifg_bench_model *model, const struct ifg_bench_placement **out_entries,
                         const char **out_reason);
     size_t (*nodes)(ifg_bench_model *model, const struct ifg_bench_node **out_nodes);
 
-    /* Providers and devices that there are, one line of text each. Optional. */
+    /* Available providers and devices, one line of text each. Optional. */
     size_t (*devices)(ifg_bench_context *context, const char *const **out_lines);
 
-    /* sizeof of the structures that arrays are made of, as this runtime was built: it gets and
-     * gives elements that are so far apart, whatever the header of its user knows. 0, or not
-     * there: as in the first version of this header. IFG_BENCH_ELEMENT_SIZES sets all. */
+    /* sizeof of the structures in arrays, as this runtime was built: it receives and returns
+     * elements that far apart, whatever its user's header knows. 0, or absent: as in the first
+     * version of this header. IFG_BENCH_ELEMENT_SIZES sets all. */
     uint32_t setting_size;
     uint32_t port_size;
     uint32_t tensor_size;
@@ -154,7 +154,7 @@ struct ifg_bench_runtime {
     uint32_t node_size;
 };
 
-/* In their order, behind `devices`; C++20 with names of members wants each of them named. */
+/* In order, after `devices`; C++20 with designated initializers needs each of them named. */
 #define IFG_BENCH_ELEMENT_SIZES                                                                    \
     sizeof(struct ifg_bench_setting), sizeof(struct ifg_bench_port),                               \
         sizeof(struct ifg_bench_tensor), sizeof(struct ifg_bench_placement),                       \

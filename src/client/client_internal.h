@@ -14,6 +14,7 @@
 #include <inferogram/inferogram.h>
 
 #include "base/ticks.h"
+#include "client/event_tap.h"
 #include "wire/confine.h"
 #include "wire/wire.h"
 
@@ -199,10 +200,51 @@ static inline uint32_t client_location_id(ifg_location *location)
     return LIKELY(id != 0) ? id : client_location_id_slow(location);
 }
 
+/* event_tap.c: events for profiling handles. A zone with CLIENT_TAPPED in its depth ends there as
+ * well; without the mark, a depth of 0 says that nobody records it. */
+#define CLIENT_TAPPED   0x80000000u
+#define CLIENT_DETACHED 0x7fffffffu /* not on the stack of open zones */
+extern ifg_tap_function *client_tap;
+void client_tap_location(uint32_t location, ifg_model *model, enum ifg_category category);
+void client_tap_model(ifg_model *model, enum ifg_tap_kind kind);
+ifg_zone client_tap_begin(ifg_zone zone);
+ifg_zone client_tap_stage(ifg_zone zone, uint64_t request);
+void client_tap_end(ifg_zone zone, uint64_t end);
+void client_tap_span(uint32_t location, uint64_t start, uint64_t end);
+void client_tap_async_begin(uint32_t location, uint64_t id);
+void client_tap_async_end(uint32_t location, uint64_t id);
+/* In the child of a fork: what its parent's threads have open is not its own. */
+void client_tap_forked(void);
+
+static inline bool client_is_tapped(void)
+{
+    return __atomic_load_n(&client_tap, __ATOMIC_RELAXED) != NULL;
+}
+
+/* Whether a recorder wants it: events also come here when only handles do. */
+static inline bool client_is_recorded(void)
+{
+    return __atomic_load_n(__atomic_load_n(&ifg_recording_word, __ATOMIC_RELAXED),
+                           __ATOMIC_RELAXED) != 0;
+}
+
+/* region.c: where ifg_event_word points to, now that a tap or a region came or went. */
+void client_event_word_choose(void);
+
 /* model.c: a fork in one thread must not leave the lock of another behind in the child. */
 void client_models_lock(void);
 void client_models_unlock(void);
 uint32_t client_model_id(const ifg_model *model);
+/* capture.c: what it knows of a model's inferences in this process. */
+struct client_capture {
+    uint64_t slowest; /* ticks */
+    uint32_t runs;    /* whose inputs were wanted */
+};
+struct client_capture *client_model_capture(ifg_model *model);
+uint32_t client_model_begins(ifg_model *model); /* inferences under way, with this one */
+void client_model_ends(ifg_model *model);
+uint32_t client_model_running(const ifg_model *model);
+void client_models_forked(void);
 
 /* zone.c */
 ifg_zone client_zone_begin(uint32_t location);

@@ -63,7 +63,7 @@ void client_emit_attribute(ifg_zone zone, unsigned type, const char *key, const 
     struct ifg_wire_attribute head;
     size_t key_bytes = key ? strnlen(key, UINT8_MAX) : 0;
 
-    if (!zone.depth)
+    if (!(zone.depth & ~CLIENT_TAPPED) || !client_is_recorded())
         return;
     head.type = (uint8_t)type;
     head.key_bytes = (uint8_t)key_bytes;
@@ -149,6 +149,29 @@ void ifg_async_end(ifg_location *location, uint64_t id)
     client_emit(IFG_WIRE_ASYNC_END, client_now(), client_location_id(location), &id, sizeof id);
 }
 
+/* The fiber on this thread, if its beginning was recorded. */
+static __thread ifg_location *fiber __attribute__((tls_model("initial-exec")));
+static __thread uint64_t fiber_id __attribute__((tls_model("initial-exec")));
+
+void ifg_fiber_enter(ifg_location *location, uint64_t id)
+{
+    ifg_fiber_leave();
+    if (!client_is_recorded())
+        return;
+    fiber_id = id;
+    fiber = location;
+    ifg_async_begin(location, id);
+}
+
+void ifg_fiber_leave(void)
+{
+    ifg_location *left = fiber;
+
+    fiber = NULL;
+    if (left && client_is_recorded())
+        ifg_async_end(left, fiber_id);
+}
+
 void ifg_flow_begin(ifg_location *location, uint64_t id)
 {
     client_emit(IFG_WIRE_FLOW_BEGIN, client_now(), client_location_id(location), &id, sizeof id);
@@ -185,10 +208,12 @@ void ifg_frame(ifg_location *location)
 
 ifg_zone ifg_stage_begin(ifg_location *location, uint64_t request)
 {
-    ifg_zone stage = client_zone_begin(client_location_id(location));
+    ifg_zone stage = { 0, client_location_id(location), 0 };
 
+    if (client_is_recorded())
+        stage = client_zone_begin(stage.location);
     client_emit_attribute(stage, VALUE_UNSIGNED, "request", &request, sizeof request);
-    return stage;
+    return UNLIKELY(client_is_tapped()) && request ? client_tap_stage(stage, request) : stage;
 }
 
 uint64_t ifg_request_new(void)

@@ -30,8 +30,10 @@ struct ifg_model {
     struct ifg_model *next;
     uint32_t id;
     uint32_t references;
+    uint32_t running; /* inferences under way, as far as handles saw them begin */
     uint32_t function_count;
     struct model_function *functions;
+    struct client_capture capture;
     char *strings[STRINGS];
 };
 
@@ -110,8 +112,8 @@ ifg_model *ifg_model_create(const ifg_model_options *options)
         if (!model)
             model = new_model(overflow);
     }
-    if (model)
-        model->references++;
+    if (model && model->references++ == 0 && client_is_tapped())
+        client_tap_model(model, IFG_TAP_CREATED);
     pthread_mutex_unlock(&models_lock);
     errno = saved_errno;
     return model;
@@ -124,8 +126,8 @@ void ifg_model_destroy(ifg_model *model)
     if (!model)
         return;
     pthread_mutex_lock(&models_lock);
-    if (model->references)
-        model->references--;
+    if (model->references && --model->references == 0 && client_is_tapped())
+        client_tap_model(model, IFG_TAP_RELEASED);
     pthread_mutex_unlock(&models_lock);
     errno = saved_errno;
 }
@@ -197,6 +199,7 @@ static uint32_t event_location(ifg_model *model, const char *name, enum ifg_cate
 
         id = client_define_location(LOCATION_KIND_ML, category, 0, 0, model->id, "", function->name,
                                     "");
+        client_tap_location(id, model, category);
         if (!__atomic_compare_exchange_n(&function->locations[category], &expected, id, false,
                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             id = expected;
@@ -204,9 +207,51 @@ static uint32_t event_location(ifg_model *model, const char *name, enum ifg_cate
     return id;
 }
 
+struct client_capture *client_model_capture(ifg_model *model)
+{
+    return &model->capture;
+}
+
 uint32_t client_model_id(const ifg_model *model)
 {
     return model ? model->id : 0;
+}
+
+uint32_t client_model_begins(ifg_model *model)
+{
+    return __atomic_add_fetch(&model->running, 1, __ATOMIC_RELAXED);
+}
+
+void client_model_ends(ifg_model *model)
+{
+    __atomic_sub_fetch(&model->running, 1, __ATOMIC_RELAXED);
+}
+
+uint32_t client_model_running(const ifg_model *model)
+{
+    return __atomic_load_n(&model->running, __ATOMIC_RELAXED);
+}
+
+void client_models_forked(void)
+{
+    for (struct ifg_model *model = models; model; model = model->next) {
+        model->running = 0;
+        model->capture = (struct client_capture){ 0 }; /* its parent's files are not its own */
+    }
+}
+
+const char *ifg_tap_model_name(const ifg_model *model)
+{
+    return model->strings[0];
+}
+
+void ifg_tap_models(void (*each)(ifg_model *model, const char *name, void *user), void *user)
+{
+    pthread_mutex_lock(&models_lock);
+    for (struct ifg_model *model = models; model; model = model->next)
+        if (model->references)
+            each(model, model->strings[0], user);
+    pthread_mutex_unlock(&models_lock);
 }
 
 uint32_t ifg_event_location(ifg_model *model, const char *function, enum ifg_category category)
@@ -216,10 +261,7 @@ uint32_t ifg_event_location(ifg_model *model, const char *function, enum ifg_cat
 
 ifg_zone ifg_event_begin(ifg_model *model, const char *function, enum ifg_category category)
 {
-    uint32_t location = event_location(model, function, category);
-    ifg_zone none = { 0, 0, 0 };
-
-    return location ? client_zone_begin(location) : none;
+    return ifg_location_begin(event_location(model, function, category));
 }
 
 void ifg_event_async_begin(ifg_model *model, const char *function, enum ifg_category category,
@@ -227,8 +269,10 @@ void ifg_event_async_begin(ifg_model *model, const char *function, enum ifg_cate
 {
     uint32_t location = event_location(model, function, category);
 
-    if (location)
+    if (location && client_is_recorded())
         client_emit(IFG_WIRE_ASYNC_BEGIN, client_now(), location, &id, sizeof id);
+    if (location && UNLIKELY(client_is_tapped()))
+        client_tap_async_begin(location, id);
 }
 
 void ifg_event_async_end(ifg_model *model, const char *function, enum ifg_category category,
@@ -236,6 +280,8 @@ void ifg_event_async_end(ifg_model *model, const char *function, enum ifg_catego
 {
     uint32_t location = event_location(model, function, category);
 
-    if (location)
+    if (location && client_is_recorded())
         client_emit(IFG_WIRE_ASYNC_END, client_now(), location, &id, sizeof id);
+    if (location && UNLIKELY(client_is_tapped()))
+        client_tap_async_end(location, id);
 }

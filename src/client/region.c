@@ -10,8 +10,10 @@
  */
 #include "client/client_internal.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -33,7 +35,9 @@
 #define WAIT_STEP_NS         2000000
 
 static const uint32_t never_recording;
+static const uint32_t always_wanted = 1;
 const uint32_t *ifg_recording_word = &never_recording;
+const uint32_t *ifg_event_word = &never_recording;
 
 struct ifg_wire_control *client_control;
 enum ifg_tick_source client_ticks;
@@ -85,6 +89,21 @@ void client_debug(const char *format, ...)
     line[length] = '\n';
     if (write(STDERR_FILENO, line, (size_t)length + 1) < 0)
         return;
+}
+
+/* Events are wanted by a recorder or by handles; a program that is left alone has neither. */
+static void set_recording_word(const uint32_t *word)
+{
+    __atomic_store_n(&ifg_recording_word, word, __ATOMIC_RELEASE);
+    client_event_word_choose();
+}
+
+void client_event_word_choose(void)
+{
+    const uint32_t *recording = __atomic_load_n(&ifg_recording_word, __ATOMIC_ACQUIRE);
+    bool tapped = client_is_tapped() && client_confinement != IFG_CONFINED_CLOCK;
+
+    __atomic_store_n(&ifg_event_word, tapped ? &always_wanted : recording, __ATOMIC_RELEASE);
 }
 
 bool client_needs_memory(void)
@@ -265,7 +284,7 @@ static void start_region(struct ifg_wire_control *parent)
     }
     client_control = control;
     if (!control) {
-        __atomic_store_n(&ifg_recording_word, &never_recording, __ATOMIC_RELEASE);
+        set_recording_word(&never_recording);
         return;
     }
     control->version = IFG_WIRE_VERSION;
@@ -293,7 +312,7 @@ static void start_region(struct ifg_wire_control *parent)
      */
     control->recording = in_session || settings.wait;
     __atomic_store_n(&control->magic, IFG_WIRE_MAGIC, __ATOMIC_RELEASE);
-    __atomic_store_n(&ifg_recording_word, &control->recording, __ATOMIC_RELEASE);
+    set_recording_word(&control->recording);
     client_debug("inferogram: pid %d is recordable (%s)", (int)getpid(),
                  in_session ? "launched by a recorder" : "memfd");
 }
@@ -346,7 +365,7 @@ static void read_settings(void)
 
 void client_leave_alone(void)
 {
-    __atomic_store_n(&ifg_recording_word, &never_recording, __ATOMIC_RELEASE);
+    set_recording_word(&never_recording);
     client_ring_abandon();
     client_ticks = 0; /* nobody reads a clock any more */
 }
@@ -356,7 +375,7 @@ void client_leave_alone(void)
 static void leave_child_alone(void)
 {
     client_rings_forked();
-    __atomic_store_n(&ifg_recording_word, &never_recording, __ATOMIC_RELEASE);
+    set_recording_word(&never_recording);
     client_confinement = IFG_CONFINED_CALLS;
     client_control = NULL;
     region_fd = -1;
@@ -391,7 +410,9 @@ static void after_fork_in_child(void)
     int parent_fd;
     bool interrupted;
 
+    client_models_forked();
     client_models_unlock();
+    client_tap_forked();
     if (!client_may_call()) {
         leave_child_alone();
         return;
@@ -408,6 +429,39 @@ static void after_fork_in_child(void)
     errno = saved_errno;
 }
 
+static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;
+}
+
+/* Profiling handles that the environment asks for come from a library beside this one. */
+static void load_handles(void)
+{
+    /* Installed beside this library; in a build tree, in the folder of their room. */
+    static const char *const folders[] = { "/", "/../handles/" };
+    static const char name[] = "libinferogram-handles.so.0";
+    const char *asked = secure_getenv(IFG_ENV_PROFILE);
+    const char *slash = NULL;
+    void *library = NULL;
+    Dl_info self;
+
+    if (!asked || !*asked || !client_may_call())
+        return;
+    if (dladdr((void *)(uintptr_t)&load_handles, &self))
+        slash = strrchr(self.dli_fname, '/');
+    for (int i = 0; i < 2 && slash && !library; i++) {
+        char path[PATH_MAX];
+
+        if (snprintf(path, sizeof path, "%.*s%s%s", (int)(slash - self.dli_fname), self.dli_fname,
+                     folders[i], name) < (int)sizeof path)
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!library && !dlopen(name, RTLD_NOW | RTLD_LOCAL))
+        say("inferogram: IFG_PROFILE is set, but libinferogram-handles.so.0 cannot be loaded\n");
+    dlerror(); /* ours, not the program's */
+}
+
 static __attribute__((constructor)) void library_starts(void)
 {
     int saved_errno = errno;
@@ -418,6 +472,7 @@ static __attribute__((constructor)) void library_starts(void)
         client_rings_start();
         start_region(NULL);
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+        load_handles();
     }
     errno = saved_errno;
 }
@@ -438,12 +493,6 @@ static bool everything_is_drained(void)
             return false;
     }
     return true;
-}
-
-static void say(const char *text)
-{
-    if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        return;
 }
 
 /* IFG_WAIT: a short program waits here until a recorder has taken everything. */

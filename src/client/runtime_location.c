@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* The depth of a zone that is not on the stack of open zones. */
-#define DETACHED UINT32_MAX
-
 uint64_t ifg_ticks(void)
 {
     return client_now();
@@ -32,29 +29,41 @@ uint32_t ifg_location_create(const ifg_location_options *options)
 
 ifg_zone ifg_location_begin(uint32_t location)
 {
-    ifg_zone none = { 0, 0, 0 };
+    ifg_zone zone = { 0, location, 0 };
 
-    return LIKELY(location != 0) ? client_zone_begin(location) : none;
+    if (UNLIKELY(location == 0))
+        return zone;
+    if (LIKELY(client_is_recorded()))
+        zone = client_zone_begin(location);
+    return UNLIKELY(client_is_tapped()) ? client_tap_begin(zone) : zone;
 }
 
 ifg_zone ifg_location_begin_at(uint32_t location, uint64_t start)
 {
-    ifg_zone zone = { start, location, location ? DETACHED : 0 };
+    ifg_zone zone = { start, location, location ? CLIENT_DETACHED : 0 };
 
     return zone;
 }
 
 void ifg_zone_end_at(ifg_zone zone, uint64_t end)
 {
-    if (zone.depth == DETACHED)
-        client_zone_write(zone.start, end, zone.location);
-    else if (zone.depth)
+    if (zone.depth == CLIENT_DETACHED) {
+        if (UNLIKELY(client_is_tapped()))
+            client_tap_span(zone.location, zone.start, end);
+        if (LIKELY(client_is_recorded()))
+            client_zone_write(zone.start, end, zone.location);
+    } else if (zone.depth) {
         client_zone_end_at(zone, end);
+    }
 }
 
 void ifg_location_async(uint32_t location, uint64_t id, uint64_t start, uint64_t end)
 {
     if (!location)
+        return;
+    if (UNLIKELY(client_is_tapped()))
+        client_tap_span(location, start, end);
+    if (UNLIKELY(!client_is_recorded()))
         return;
     client_emit(IFG_WIRE_ASYNC_BEGIN, start, location, &id, sizeof id);
     client_emit(IFG_WIRE_ASYNC_END, end, location, &id, sizeof id);

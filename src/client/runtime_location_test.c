@@ -85,7 +85,7 @@ static void odd_times_and_locations_do_no_harm(void)
     uint32_t location = ifg_location_create(NULL);
 
     fake_recorder_start();
-    ifg_zone_end_at(ifg_location_begin_at(0, 5), 10);        /* no place: nothing */
+    ifg_zone_end_at(ifg_location_begin_at(0, 5), 10);        /* no location: nothing */
     ifg_zone_end_at(ifg_location_begin_at(location, 10), 5); /* ends before it began: empty */
     ifg_zone_end_at(ifg_location_begin_at(location, 0), 1ull << 40); /* long */
     CHECK_UINT(ifg_location_begin(0).depth, 0);
@@ -131,7 +131,7 @@ static void a_span_of_another_thread_can_be_written(void)
     CHECK_UINT(fake_u64(&seen.records[1], 0), 9);
 }
 
-/* Two slots each, whatever the id; the macros make a place of their own each, with one name. */
+/* Two slots each, whatever the id; the macros make a location of their own each, with one name. */
 static void flows_are_points_with_an_id(void)
 {
     static const uint32_t kinds[] = { IFG_WIRE_FLOW_BEGIN, IFG_WIRE_FLOW_STEP, IFG_WIRE_FLOW_END };

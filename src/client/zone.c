@@ -102,12 +102,20 @@ void client_zone_write(uint64_t start, uint64_t end, uint32_t location)
 }
 
 /* A zone of more than 2^32 ticks, an end that does not match, a ring that looks full, a signal
- * handler that came in between, or an end that was read before (end is not 0). */
+ * handler that came in between, an end that was read before (end is not 0), or a zone that
+ * profiling handles want. */
 static __attribute__((noinline)) void zone_end_checked(ifg_zone zone, uint64_t end)
 {
     struct ifg_wire_ring *ring = client_ring;
     enum client_take take;
 
+    if (UNLIKELY(zone.depth & CLIENT_TAPPED)) {
+        end = end ? end : client_now();
+        zone.depth &= ~CLIENT_TAPPED;
+        client_tap_end(zone, end);
+        if (!zone.depth)
+            return; /* only handles wanted it */
+    }
     if (!ring || client_confinement == IFG_CONFINED_CLOCK)
         return; /* begun before a fork, ended in the child: it belongs to the parent */
     if (zone.depth > ring->depth) {

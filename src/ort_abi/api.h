@@ -176,6 +176,7 @@ enum ort_slot {
     ORT_BindOutput = 137,
     ORT_BindOutputToDevice = 138,
     ORT_GetBoundOutputValues = 140,
+    ORT_ClearBoundInputs = 141,
     ORT_CreateEnvWithLoggerAndPools = 151,
     ORT_AppendExecutionProvider_CUDA = 152,
     ORT_AppendExecutionProvider_ROCM = 153,
@@ -191,6 +192,7 @@ enum ort_slot {
     ORT_ReleaseTensorRTProviderOptions = 174,
     /* 1.10 */
     ORT_HasValue = 192,
+    ORT_GetTensorMemoryInfo = 194,
     ORT_SynchronizeBoundInputs = 202,
     ORT_SynchronizeBoundOutputs = 203,
     /* 1.11 */

@@ -37,6 +37,7 @@
 #define IFG_ENV_DEBUG   "IFG_DEBUG"        /* say on stderr what the library does */
 #define IFG_ENV_OFF     "IFG_OFF"          /* do nothing at all */
 #define IFG_ENV_CLOCK   "IFG_CLOCK"        /* "monotonic": do not use the CPU's counter */
+#define IFG_ENV_PROFILE "IFG_PROFILE"      /* profiling handles: src/handles/command.h */
 #define IFG_ENV_OPS     "IFG_OPS" /* hooks: operators of every Nth inference; not set: none */
 
 /* ---- rings --------------------------------------------------------------------------------------
