@@ -130,15 +130,10 @@ void trace_packer_fini(struct trace_packer *packer)
     memset(packer, 0, sizeof *packer);
 }
 
-/* Room for the worst case, so that packing itself needs no checks. */
-static bool packer_reserve(struct trace_packer *packer, const struct trace_column *columns,
-                           size_t count)
+static bool packer_room(struct trace_packer *packer, size_t needed)
 {
-    size_t needed = TRACE_BLOCK_HEADER_BYTES + 4 + count * COLUMN_HEADER_BYTES;
     uint8_t *data;
 
-    for (size_t i = 0; i < count; i++)
-        needed += ZSTD_compressBound(columns[i].size);
     if (needed <= packer->capacity)
         return true;
     data = ifg_alloc(needed, 1);
@@ -148,6 +143,30 @@ static bool packer_reserve(struct trace_packer *packer, const struct trace_colum
     packer->data = data;
     packer->capacity = needed;
     return true;
+}
+
+/* Room for the worst case, so that packing itself needs no checks. */
+static bool packer_reserve(struct trace_packer *packer, const struct trace_column *columns,
+                           size_t count)
+{
+    size_t needed = TRACE_BLOCK_HEADER_BYTES + 4 + count * COLUMN_HEADER_BYTES;
+
+    for (size_t i = 0; i < count; i++)
+        needed += ZSTD_compressBound(columns[i].size);
+    return packer_room(packer, needed);
+}
+
+enum ifg_status trace_pack_again(struct trace_packer *packer, const struct trace_block_head *head,
+                                 const uint8_t *payload)
+{
+    size_t size = TRACE_BLOCK_HEADER_BYTES + (size_t)head->payload_bytes;
+
+    if (!packer_room(packer, size))
+        return IFG_NO_MEMORY;
+    trace_block_head_put(packer->data, head);
+    memcpy(packer->data + TRACE_BLOCK_HEADER_BYTES, payload, head->payload_bytes);
+    packer->size = size;
+    return IFG_OK;
 }
 
 /* Appends the column at out and describes it at header; returns how many bytes it took. */

@@ -22,16 +22,10 @@ static bool add_pair(struct trace_clock_line *line, const struct trace_pair *pai
 
 static struct trace_clock_line *find_or_add_line(struct trace_clock_set *set, uint32_t clock)
 {
-    if (clock >= set->count) {
-        size_t count = (size_t)clock + 1;
-        struct trace_clock_line *lines = ifg_realloc(set->lines, count, sizeof *lines);
-
-        if (!lines)
-            return NULL;
-        memset(lines + set->count, 0, (count - set->count) * sizeof *lines);
-        set->lines = lines;
-        set->count = count;
-    }
+    if (!IFG_ARRAY_ROOM_ZEROED(set->lines, set->capacity, (size_t)clock + 1, TRACE_CLOCK_MAX))
+        return NULL;
+    if (clock >= set->count)
+        set->count = (size_t)clock + 1;
     return &set->lines[clock];
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "trace/inputs.h"
 #include "trace/writer_internal.h"
 
 #define AT(ticks) (FIXTURE_BASE + (ticks))
@@ -206,7 +207,7 @@ enum ifg_status fixture_write_on(struct trace_output *output, struct ifg_error *
     return trace_writer_close(writer, err);
 }
 
-bool forge_init(struct forge *forge)
+bool fixture_forge_init(struct forge *forge)
 {
     struct trace_identity identity = { .created_realtime_ns = FIXTURE_CREATED };
     uint8_t header[TRACE_FILE_HEADER_BYTES];
@@ -219,15 +220,15 @@ bool forge_init(struct forge *forge)
     return trace_packer_init(&forge->packer) == IFG_OK && !forge->file.failed;
 }
 
-void forge_fini(struct forge *forge)
+void fixture_forge_fini(struct forge *forge)
 {
     ifg_bytes_fini(&forge->file);
     ifg_bytes_fini(&forge->index.bytes);
     trace_packer_fini(&forge->packer);
 }
 
-bool forge_payload(struct forge *forge, struct trace_block_head head, const void *payload,
-                   size_t size)
+bool fixture_forge_payload(struct forge *forge, struct trace_block_head head, const void *payload,
+                           size_t size)
 {
     uint8_t header[TRACE_BLOCK_HEADER_BYTES];
 
@@ -241,16 +242,16 @@ bool forge_payload(struct forge *forge, struct trace_block_head head, const void
     return !forge->file.failed;
 }
 
-bool forge_block(struct forge *forge, struct trace_block_head head,
-                 const struct trace_column *columns, size_t count)
+bool fixture_forge_block(struct forge *forge, struct trace_block_head head,
+                         const struct trace_column *columns, size_t count)
 {
     if (trace_pack(&forge->packer, &head, columns, count))
         return false;
-    return forge_payload(forge, head, forge->packer.data + TRACE_BLOCK_HEADER_BYTES,
-                         forge->packer.size - TRACE_BLOCK_HEADER_BYTES);
+    return fixture_forge_payload(forge, head, forge->packer.data + TRACE_BLOCK_HEADER_BYTES,
+                                 forge->packer.size - TRACE_BLOCK_HEADER_BYTES);
 }
 
-bool forge_footer(struct forge *forge, const void *definitions, size_t size)
+bool fixture_forge_footer(struct forge *forge, const void *definitions, size_t size)
 {
     struct trace_block_head head = { .type = TRACE_BLOCK_FOOTER };
     struct ifg_bytes index = forge->index.bytes;
@@ -262,8 +263,8 @@ bool forge_footer(struct forge *forge, const void *definitions, size_t size)
 
     /* The index must not change while it is packed: the footer is not in it. */
     if (trace_pack(&forge->packer, &head, columns, FOOTER_COLUMNS) ||
-        !forge_payload(forge, head, forge->packer.data + TRACE_BLOCK_HEADER_BYTES,
-                       forge->packer.size - TRACE_BLOCK_HEADER_BYTES))
+        !fixture_forge_payload(forge, head, forge->packer.data + TRACE_BLOCK_HEADER_BYTES,
+                               forge->packer.size - TRACE_BLOCK_HEADER_BYTES))
         return false;
     trace_trailer_put(trailer, offset, forge->file.size, blocks);
     ifg_bytes_put(&forge->file, trailer, sizeof trailer);
@@ -371,5 +372,64 @@ enum ifg_status fixture_write_clocks(const char *path, struct ifg_error *err)
     trace_writer_location(writer, &zone);
     write_clock(writer);
     write_clocked_streams(writer);
+    return trace_writer_close(writer, err);
+}
+
+void fixture_put_inputs(struct trace_writer *writer)
+{
+    static const float image[6] = { 0, -1, 2, -3, 4, -5 };
+    static const int64_t step = 7;
+    const struct trace_input_tensor tensors[] = {
+        { .name = "image", .type = 1, .rank = 2, .dims = { 2, 3 }, .bytes = sizeof image },
+        { .name = "empty", .type = 1, .rank = 2, .dims = { 0, 3 } },
+        { .name = "step", .type = 7, .bytes = sizeof step },
+    };
+    const struct trace_inputs inputs = { .number = 1,
+                                         .process = 0,
+                                         .tid = 4242,
+                                         .location = 1,
+                                         .start = FIXTURE_BASE + 100,
+                                         .failed = true,
+                                         .tensors = tensors,
+                                         .tensor_count = 3 };
+
+    trace_writer_input_bytes(writer, 1, 0, 0, image, 16);
+    trace_writer_input_bytes(writer, 1, 0, 16, image + 4, 8);
+    trace_writer_input_bytes(writer, 1, 2, 0, &step, sizeof step);
+    trace_writer_inputs(writer, &inputs);
+}
+
+enum ifg_status fixture_write_inputs(const char *path, struct ifg_error *err)
+{
+    const struct trace_identity identity = { .created_realtime_ns = FIXTURE_CREATED };
+    const struct trace_process process = { .pid = 4242, .program = "/usr/bin/demo" };
+    const struct trace_location inference = { .id = 1,
+                                              .kind = TRACE_LOCATION_ML,
+                                              .category = TRACE_CATEGORY_INFERENCE,
+                                              .model = 1,
+                                              .function = "main" };
+    const struct trace_model model = { .id = 1, .name = "resize", .path = "/m/resize.onnx" };
+    struct trace_output *output;
+    struct trace_writer *writer;
+    struct trace_stream *stream;
+    enum ifg_status status = trace_output_file(path, true, 0, &output, err);
+
+    if (!status)
+        status = trace_writer_create_as(output, &identity, &writer, err);
+    if (status)
+        return status;
+    trace_writer_clock(writer, 0, TRACE_CLOCK_TSC, FIXTURE_CLOCK_HZ, "tsc");
+    trace_writer_process(writer, &process);
+    trace_writer_thread(writer, 0, 0, 4242, "main");
+    trace_writer_model(writer, &model);
+    trace_writer_location(writer, &inference);
+    write_clock(writer);
+    stream = trace_stream_create(writer, 0);
+    if (stream) {
+        trace_stream_zone(stream, FIXTURE_BASE + 100, 50, 1);
+        trace_stream_zone(stream, FIXTURE_BASE + 200, 60, 1);
+        trace_stream_destroy(stream);
+    }
+    fixture_put_inputs(writer);
     return trace_writer_close(writer, err);
 }

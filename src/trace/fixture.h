@@ -38,6 +38,11 @@ enum ifg_status fixture_write_flows(const char *path, struct ifg_error *err);
 #define FIXTURE_DEVICE_BASE UINT64_C(77000)
 enum ifg_status fixture_write_clocks(const char *path, struct ifg_error *err);
 
+/* What minor 3 brought: two inferences of one model, the first with its inputs: 2x3 float32, 0x3
+ * float32, a scalar int64. */
+enum ifg_status fixture_write_inputs(const char *path, struct ifg_error *err);
+void fixture_put_inputs(struct trace_writer *writer);
+
 /* The first one as bytes; the caller frees them with ifg_free. NULL when something failed. */
 uint8_t *fixture_bytes(size_t *out_size);
 
@@ -56,18 +61,18 @@ struct forge {
     uint64_t sequence;
 };
 
-bool forge_init(struct forge *forge);
-void forge_fini(struct forge *forge);
+bool fixture_forge_init(struct forge *forge);
+void fixture_forge_fini(struct forge *forge);
 
 /* Appends a block; payload bytes, checksums and sequence are filled in. */
-bool forge_block(struct forge *forge, struct trace_block_head head,
-                 const struct trace_column *columns, size_t count);
+bool fixture_forge_block(struct forge *forge, struct trace_block_head head,
+                         const struct trace_column *columns, size_t count);
 
 /* Appends a block with this very payload. */
-bool forge_payload(struct forge *forge, struct trace_block_head head, const void *payload,
-                   size_t size);
+bool fixture_forge_payload(struct forge *forge, struct trace_block_head head, const void *payload,
+                           size_t size);
 
 /* Appends footer and trailer. */
-bool forge_footer(struct forge *forge, const void *definitions, size_t size);
+bool fixture_forge_footer(struct forge *forge, const void *definitions, size_t size);
 
 #endif

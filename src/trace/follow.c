@@ -264,8 +264,13 @@ static enum ifg_status take_clock(struct trace_follow *follow, const struct trac
         return status;
     trace_clocks_finish(&reader->clocks, &reader->tables.view);
     line = &reader->clocks.lines[head->stream];
-    if (line->count && follow->info.begin_ns == 0)
+    if (line->count && follow->info.begin_ns == 0) {
         follow->info.begin_ns = line->pairs[0].monotonic_ns;
+        follow->info.begin_realtime_ns = line->pairs[0].realtime_ns;
+    }
+    if (line->count)
+        follow->info.clock_span_ns =
+            line->pairs[line->count - 1].monotonic_ns - line->pairs[0].monotonic_ns;
     forget_old_pairs(line);
     return status;
 }

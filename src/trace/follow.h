@@ -37,12 +37,14 @@ struct trace_news {
 };
 
 struct trace_follow_info {
-    bool opened;       /* there is a file with a good header */
-    bool finished;     /* it has its footer */
-    uint64_t bytes;    /* of the file when it was last looked at */
-    uint64_t read_to;  /* offset */
-    uint64_t damaged;  /* blocks that were missing or failed their checks */
-    uint64_t begin_ns; /* CLOCK_MONOTONIC of the first clock pair; 0: none was read yet */
+    bool opened;                /* there is a file with a good header */
+    bool finished;              /* it has its footer */
+    uint64_t bytes;             /* of the file when it was last looked at */
+    uint64_t read_to;           /* offset */
+    uint64_t damaged;           /* blocks that were missing or failed their checks */
+    uint64_t begin_ns;          /* CLOCK_MONOTONIC of the first clock pair; 0: none was read yet */
+    uint64_t begin_realtime_ns; /* CLOCK_REALTIME of it */
+    uint64_t clock_span_ns;     /* between the first and the last pair: how well rates are known */
     uint64_t created_realtime_ns;
 };
 

@@ -59,7 +59,7 @@ static bool forge_file(struct forge *forge, const uint8_t *data, size_t size)
 {
     struct ifg_cursor cursor = ifg_cursor_over(data, size);
 
-    if (!forge_init(forge))
+    if (!fixture_forge_init(forge))
         return false;
     while (ifg_cursor_left(&cursor)) {
         struct trace_column columns[8];
@@ -80,7 +80,7 @@ static bool forge_file(struct forge *forge, const uint8_t *data, size_t size)
             columns[i].size = bytes;
             columns[i].data = ifg_cursor_take(&cursor, bytes);
         }
-        if (!forge_block(forge, head, columns, count))
+        if (!fixture_forge_block(forge, head, columns, count))
             return false;
     }
     return true;
@@ -119,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[1] == 'B') {
         if (forge_file(&forge, data + 2, size - 2))
             follow_pieces(fd, forge.file.data, forge.file.size, forge.file.size * data[0] / 256);
-        forge_fini(&forge);
+        fixture_forge_fini(&forge);
     } else {
         follow_pieces(fd, data + 1, size - 1, (size - 1) * data[0] / 256);
     }

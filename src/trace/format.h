@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define TRACE_MAJOR 1
-#define TRACE_MINOR 2
+#define TRACE_MINOR 3
 
 /* Block limits: a block is small enough to lose, large enough to compress. */
 #define TRACE_BLOCK_LIMIT 16384u /* zones or events */
@@ -35,7 +35,9 @@ enum trace_block_type {
     TRACE_BLOCK_THREAD_NAMES = 15,
     TRACE_BLOCK_CLOCKED_ZONES = 16,  /* of streams with a clock of their own; read as ZONES, */
     TRACE_BLOCK_CLOCKED_EVENTS = 17, /* and these as EVENTS */
-    TRACE_BLOCK_TYPES = 18,
+    TRACE_BLOCK_INPUT_BYTES = 18,
+    TRACE_BLOCK_INPUTS = 19,
+    TRACE_BLOCK_TYPES = 20,
 };
 
 enum trace_definition_kind {

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "tap.h"
 #include "trace/fixture.h"
+#include "trace/inputs.h"
 
 static struct trace_reader *open_file(const char *path)
 {
@@ -337,6 +338,50 @@ static void clocks_of_minor_2(void)
     trace_reader_close(reader);
 }
 
+static enum ifg_status add_part(size_t tensor, const void *data, size_t bytes, void *user,
+                                struct ifg_error *err)
+{
+    struct ifg_bytes *all = user;
+
+    (void)err;
+    ifg_bytes_put_varint(all, tensor);
+    ifg_bytes_put(all, data, bytes);
+    return IFG_OK;
+}
+
+static void inputs_of_minor_3(void)
+{
+    static const uint8_t expected[] = { 0,    0,    0, 0,    0,    0, 0, 0x80, 0xbf, 0,    0, 0,
+                                        0x40, 0,    0, 0x40, 0xc0, 0, 0, 0,    0x80, 0x40, 0, 0,
+                                        0xa0, 0xc0, 2, 7,    0,    0, 0, 0,    0,    0,    0 };
+    struct trace_reader *reader = open_file(TRACE_GOLDEN_INPUTS);
+    struct trace_input_list list;
+    struct ifg_bytes all;
+
+    CHECK_UINT(trace_reader_file(reader)->major, 1);
+    CHECK_UINT(trace_reader_file(reader)->minor, 3);
+    REQUIRE_INT(trace_inputs_read(reader, &list, NULL), IFG_OK);
+    CHECK_UINT(list.damaged, 0);
+    REQUIRE_UINT(list.count, 1);
+    CHECK_UINT(list.items[0].tid, 4242);
+    CHECK_UINT(list.items[0].location, 1);
+    CHECK_UINT(list.items[0].start, FIXTURE_BASE + 100);
+    CHECK(list.items[0].failed);
+    REQUIRE_UINT(list.items[0].tensor_count, 3);
+    CHECK_STR(list.items[0].tensors[0].name, "image");
+    CHECK_UINT(list.items[0].tensors[0].rank, 2);
+    CHECK_INT(list.items[0].tensors[0].dims[1], 3);
+    CHECK_UINT(list.items[0].tensors[1].bytes, 0);
+    CHECK_UINT(list.items[0].tensors[2].type, 7);
+    ifg_bytes_init(&all, 4096);
+    REQUIRE_INT(trace_inputs_each_part(reader, &list.items[0], add_part, &all, NULL), IFG_OK);
+    REQUIRE_UINT(all.size, sizeof expected);
+    CHECK_BYTES(all.data, expected, sizeof expected);
+    ifg_bytes_fini(&all);
+    trace_inputs_fini(&list);
+    trace_reader_close(reader);
+}
+
 static bool write_file(const char *directory, const char *name, const uint8_t *data, size_t size)
 {
     char path[4096];
@@ -414,6 +459,7 @@ int main(int argc, char **argv)
         TAP_CASE(locations_and_models), TAP_CASE(instruments_facts_losses),
         TAP_CASE(zones_of_every_shape), TAP_CASE(events_of_every_kind),
         TAP_CASE(flows_of_minor_1),     TAP_CASE(clocks_of_minor_2),
+        TAP_CASE(inputs_of_minor_3),
     };
 
     if (argc > 1 && strncmp(argv[1], "--update-golden", 15) == 0) {
@@ -425,6 +471,7 @@ int main(int argc, char **argv)
             { "--update-golden", TRACE_GOLDEN, fixture_write },
             { "--update-golden-flows", TRACE_GOLDEN_FLOWS, fixture_write_flows },
             { "--update-golden-clocks", TRACE_GOLDEN_CLOCKS, fixture_write_clocks },
+            { "--update-golden-inputs", TRACE_GOLDEN_INPUTS, fixture_write_inputs },
         };
         struct ifg_error err = { 0 };
         size_t i = 0;

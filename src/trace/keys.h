@@ -27,6 +27,7 @@
 #define TRACE_KEY_OPS            "ops" /* operators of this inference were recorded */
 #define TRACE_KEY_PROVIDER       "provider"
 #define TRACE_KEY_LIBRARY        "library"
+#define TRACE_KEY_DEVICE         "device" /* where it ran */
 
 /* Of operators; the words are those of ONNX Runtime's profiles. */
 #define TRACE_KEY_OP_NAME                 "op_name" /* the operator's type */
@@ -54,6 +55,8 @@
 #define TRACE_PROPERTY_ARENA             "arena"
 #define TRACE_PROPERTY_OPS_EVERY         "ops.every"
 #define TRACE_PROPERTY_OPS_HOW           "ops.how"
+#define TRACE_PROPERTY_NODES             "nodes."            /* and a provider: how many it has */
+#define TRACE_PROPERTY_REQUESTED_FAILED  "requested_failed." /* and a provider: why it failed */
 
 /* Facts about the recording. */
 #define TRACE_FACT_TOOL_VERSION       "tool.version"
@@ -64,8 +67,21 @@
 #define TRACE_FACT_RECORD_END         "record.end"
 #define TRACE_FACT_RECORD_SECONDS     "record.seconds"
 #define TRACE_FACT_RECORD_CPU_SECONDS "record.cpu_seconds"
-#define TRACE_FACT_IMPORT_FORMAT      "import.format"
-#define TRACE_FACT_IMPORT_EVENTS      "import.events"
+/* Of a trace that was captured from another machine: that one's CLOCK_REALTIME less that of the
+ * machine with the file, and how wrong this may be. */
+#define TRACE_FACT_CAPTURE_OFFSET_NS "capture.clock_offset_ns"
+#define TRACE_FACT_CAPTURE_ERROR_NS  "capture.clock_error_ns"
+#define TRACE_FACT_CAPTURE_BOOT_ID   "capture.boot_id" /* host.boot_id of the one with the file */
+/* Of a file that a flight recorder wrote: what it keeps, why it wrote, when (UTC, and by
+ * CLOCK_MONOTONIC), and how many seconds of the recording were too old by then. */
+#define TRACE_FACT_FLIGHT_KEEPS        "flight.keeps"
+#define TRACE_FACT_FLIGHT_TRIGGER      "flight.trigger"
+#define TRACE_FACT_FLIGHT_TRIGGER_TIME "flight.trigger_time"
+#define TRACE_FACT_FLIGHT_TRIGGER_NS   "flight.trigger_ns"
+#define TRACE_FACT_FLIGHT_NOT_KEPT_S   "flight.not_kept_s"
+#define TRACE_THREAD_FLIGHT            "flight recorder" /* the thread with its marks */
+#define TRACE_FACT_IMPORT_FORMAT       "import.format"
+#define TRACE_FACT_IMPORT_EVENTS       "import.events"
 
 /* About the machine. */
 #define TRACE_FACT_HOST_NAME         "host.name"
@@ -77,6 +93,20 @@
 #define TRACE_FACT_HOST_LOAD         "host.load"
 #define TRACE_FACT_HOST_CLOCKSOURCE  "host.clocksource"
 #define TRACE_FACT_HOST_VIRTUAL      "host.virtual"
+#define TRACE_FACT_HOST_BOOT_ID      "host.boot_id" /* traces with the same one have one clock */
+
+/* About a trace that was merged: how many traces are in it, and of each, numbered from 1, these and
+ * all of its own facts: "merge.2.host.name". */
+#define TRACE_FACT_MERGE           "merge."
+#define TRACE_FACT_MERGE_COUNT     "merge.count"
+#define TRACE_MERGED_FILE          "file"
+#define TRACE_MERGED_METHOD        "method" /* first, same-clock, measured, given, ... */
+#define TRACE_MERGED_OFFSET_NS     "offset_ns"
+#define TRACE_MERGED_ERROR_NS      "error_ns" /* not there: not known */
+#define TRACE_MERGED_SHIFT_NS      "shift_ns" /* added to its CLOCK_MONOTONIC */
+#define TRACE_MERGED_FIRST_PROCESS "first_process"
+#define TRACE_MERGED_NUMBERS_FROM  "numbers_from" /* added to its process and thread numbers */
+#define TRACE_MERGED_INSTRUMENT    "instrument."  /* and a name: its state, and why */
 
 /* About samples. */
 #define TRACE_FACT_SAMPLES_HZ                    "samples.hz"

@@ -32,6 +32,11 @@ struct trace_output_functions {
      * impossible it stays, and a reader skips it by its checksum. */
     void (*cut)(struct trace_output *output, uint64_t bytes);
 
+    /* Called every few milliseconds while something is recorded, so that an output can pass on what
+     * it holds. False: it holds much already, and what can wait elsewhere, where losses count, had
+     * better wait. May be NULL: it always takes more. */
+    bool (*accepts)(struct trace_output *output);
+
     /* The trace has come to nothing: leave no trace of it. May be NULL. */
     void (*remove)(struct trace_output *output);
 
@@ -86,6 +91,9 @@ struct trace_input {
 enum ifg_status trace_input_file(const char *path, struct trace_input **out_input,
                                  struct ifg_error *err) IFG_MUST_CHECK;
 
+/* What each piece of a memory counts for besides its bytes. */
+#define TRACE_MEMORY_EACH 96u
+
 /*
  * A trace in memory of at most limit_bytes. When it is full, the oldest zones, events, samples,
  * switches and allocations make room; definitions, clocks, stacks and what explains them stay. When
@@ -104,8 +112,21 @@ enum ifg_status trace_output_memory(struct trace_memory *memory, struct trace_ou
 enum ifg_status trace_input_memory(struct trace_memory *memory, struct trace_input **out_input,
                                    struct ifg_error *err) IFG_MUST_CHECK;
 
-uint64_t trace_memory_bytes(const struct trace_memory *memory); /* held now */
-uint64_t trace_memory_lost(const struct trace_memory *memory);  /* blocks that made room */
+uint64_t trace_memory_bytes(const struct trace_memory *memory);       /* held now */
+uint64_t trace_memory_fixed_bytes(const struct trace_memory *memory); /* that never make room */
+uint64_t trace_memory_lost(const struct trace_memory *memory);        /* blocks that made room */
+
+/* From now on it may have more, or less. */
+void trace_memory_set_limit(struct trace_memory *memory, uint64_t limit_bytes);
+
+/* What was written before this time of CLOCK_MONOTONIC makes room even if there is enough; and of
+ * the readings of clocks, those that nothing here needs any more. To be called now and then by
+ * whoever writes for long: with 0 for the clocks alone. */
+void trace_memory_age(struct trace_memory *memory, uint64_t before_ns);
+
+/* When the oldest was written of all that might make room, by CLOCK_MONOTONIC; 0: nothing has made
+ * room yet, UINT64_MAX: nothing of it is left. */
+uint64_t trace_memory_kept_since(struct trace_memory *memory);
 
 /* Appends a whole trace to output, which stays the caller's: byte for byte what was written, if
  * that was finished and nothing had to make room; else with an index of its own and, if anything

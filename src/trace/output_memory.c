@@ -11,30 +11,48 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/ticks.h"
 #include "trace/output.h"
 #include "trace/trace_internal.h"
 
 #define PIECES_TIDY 256u /* fewer are not worth moving together */
 #define LOST_BLOCKS "blocks that made room for newer ones"
+#define PAIRS_KEPT  8u  /* of each clock from before the oldest event: a rate needs two */
+#define PAIRS_MORE  64u /* fewer are not worth looking for those that may go */
 
 struct piece {
     uint8_t *data; /* NULL: it made room */
     size_t size;
     uint64_t offset;
+    uint64_t written_ns; /* CLOCK_MONOTONIC */
+    uint32_t stream;
     uint16_t type; /* of the block; 0: the file header, the trailer */
+};
+
+/* What streams had lost when the latest block of theirs went: the rest has lost only the
+ * difference. */
+struct lost_before {
+    uint64_t *threads;
+    size_t capacity;
+    uint64_t samples;
+    uint64_t allocations;
 };
 
 struct trace_memory {
     char *name;
     uint64_t limit;
-    uint64_t held; /* bytes */
-    uint64_t end;  /* offset behind the last piece */
-    uint64_t lost; /* blocks */
+    uint64_t held;  /* bytes */
+    uint64_t fixed; /* of them, those that never make room */
+    uint64_t end;   /* offset behind the last piece */
+    uint64_t lost;  /* blocks */
     struct piece *pieces;
     size_t count;
     size_t capacity;
     size_t oldest;   /* none before this one may make room */
     size_t gone;     /* pieces without data */
+    size_t pairs;    /* pieces with readings of clocks, */
+    size_t pairs_at; /* and how many there are when old ones are looked for */
+    struct lost_before before;
     uint32_t serial; /* of the trace that is here; 0: none yet */
     bool is_written; /* somebody has an output on it */
 };
@@ -48,6 +66,8 @@ static bool may_make_room(const struct piece *piece)
     case TRACE_BLOCK_SAMPLES:
     case TRACE_BLOCK_SWITCHES:
     case TRACE_BLOCK_ALLOCATIONS:
+    case TRACE_BLOCK_INPUT_BYTES: /* a reader notices where some are missing */
+    case TRACE_BLOCK_INPUTS:
         return piece->data != NULL;
     default:
         return false;
@@ -73,26 +93,121 @@ static void tidy(struct trace_memory *memory)
     memory->gone = 0;
 }
 
+static uint64_t *lost_before(struct trace_memory *memory, uint16_t type, uint32_t stream)
+{
+    struct lost_before *before = &memory->before;
+
+    switch (trace_block_plain(type)) {
+    case TRACE_BLOCK_ZONES:
+    case TRACE_BLOCK_EVENTS:
+        return stream < TRACE_INDEX_MAX &&
+                       IFG_ARRAY_ROOM_ZEROED(before->threads, before->capacity, (size_t)stream + 1,
+                                             TRACE_INDEX_MAX)
+                   ? &before->threads[stream]
+                   : NULL;
+    case TRACE_BLOCK_SAMPLES:
+        return &before->samples;
+    case TRACE_BLOCK_ALLOCATIONS:
+        return &before->allocations;
+    default:
+        return NULL;
+    }
+}
+
+static void drop(struct trace_memory *memory, struct piece *piece)
+{
+    ifg_free(piece->data);
+    piece->data = NULL;
+    memory->held -= piece->size;
+    memory->gone++;
+}
+
+/* The oldest of all that may go. */
+static void drop_oldest(struct trace_memory *memory)
+{
+    struct piece *piece = &memory->pieces[memory->oldest];
+    struct trace_block_head head;
+    uint64_t *before;
+
+    if (trace_block_head_get(piece->data, &head) && head.dropped) {
+        before = lost_before(memory, head.type, head.stream);
+        if (before && head.dropped > *before)
+            *before = head.dropped;
+    }
+    drop(memory, piece);
+    memory->lost++;
+}
+
+/* Steps over what may not go; false: nothing else is there. */
+static bool find_oldest(struct trace_memory *memory)
+{
+    while (memory->oldest < memory->count && !may_make_room(&memory->pieces[memory->oldest]))
+        memory->oldest++;
+    return memory->oldest < memory->count;
+}
+
+/* What it takes to keep the pieces counts, too: blocks may be small. */
+static bool is_too_much(const struct trace_memory *memory, size_t size)
+{
+    uint64_t more = size + (memory->count - memory->gone + 1) * (uint64_t)TRACE_MEMORY_EACH;
+
+    return more > memory->limit || memory->held > memory->limit - more;
+}
+
 static bool make_room(struct trace_memory *memory, size_t size)
 {
-    if (size > memory->limit)
-        return false;
-    while (memory->held > memory->limit - size) {
-        struct piece *piece;
-
-        while (memory->oldest < memory->count && !may_make_room(&memory->pieces[memory->oldest]))
-            memory->oldest++;
-        if (memory->oldest == memory->count)
+    while (is_too_much(memory, size)) {
+        if (!find_oldest(memory))
             return false;
-        piece = &memory->pieces[memory->oldest];
-        ifg_free(piece->data);
-        piece->data = NULL;
-        memory->held -= piece->size;
-        memory->gone++;
-        memory->lost++;
+        drop_oldest(memory);
     }
     tidy(memory);
     return true;
+}
+
+/* Readings of clocks from before the oldest event; the latest few of each clock stay. */
+static void drop_pairs(struct trace_memory *memory)
+{
+    uint64_t oldest_ns =
+        find_oldest(memory) ? memory->pieces[memory->oldest].written_ns : UINT64_MAX;
+    uint8_t *kept = ifg_alloc(TRACE_CLOCK_MAX, 1);
+
+    for (size_t i = memory->count; kept && i-- > 0;) {
+        struct piece *piece = &memory->pieces[i];
+
+        if (piece->type != TRACE_BLOCK_CLOCK || !piece->data || piece->stream >= TRACE_CLOCK_MAX ||
+            piece->written_ns >= oldest_ns)
+            continue;
+        if (kept[piece->stream] < PAIRS_KEPT) {
+            kept[piece->stream]++;
+        } else {
+            drop(memory, piece);
+            memory->pairs--;
+        }
+    }
+    ifg_free(kept);
+    memory->pairs_at = 2 * memory->pairs + PAIRS_MORE;
+}
+
+void trace_memory_set_limit(struct trace_memory *memory, uint64_t limit_bytes)
+{
+    memory->limit = limit_bytes;
+}
+
+void trace_memory_age(struct trace_memory *memory, uint64_t before_ns)
+{
+    while (find_oldest(memory) && memory->pieces[memory->oldest].written_ns < before_ns)
+        drop_oldest(memory);
+    if (memory->pairs >= memory->pairs_at)
+        drop_pairs(memory);
+    tidy(memory);
+}
+
+uint64_t trace_memory_kept_since(struct trace_memory *memory)
+{
+    if (!memory->lost)
+        return 0;
+    return find_oldest(memory) ? memory->pieces[memory->oldest].written_ns : UINT64_MAX;
 }
 
 static void forget_pieces(struct trace_memory *memory)
@@ -103,8 +218,13 @@ static void forget_pieces(struct trace_memory *memory)
     memory->oldest = 0;
     memory->gone = 0;
     memory->held = 0;
+    memory->fixed = 0;
     memory->end = 0;
     memory->lost = 0;
+    memory->pairs = 0;
+    memory->pairs_at = PAIRS_MORE;
+    ifg_free(memory->before.threads);
+    memory->before = (struct lost_before){ 0 };
 }
 
 enum ifg_status trace_memory_create(const char *name, uint64_t limit_bytes,
@@ -139,6 +259,11 @@ uint64_t trace_memory_bytes(const struct trace_memory *memory)
     return memory->held;
 }
 
+uint64_t trace_memory_fixed_bytes(const struct trace_memory *memory)
+{
+    return memory->fixed;
+}
+
 uint64_t trace_memory_lost(const struct trace_memory *memory)
 {
     return memory->lost;
@@ -154,11 +279,13 @@ struct memory_output {
 static ssize_t memory_write(struct trace_output *output, const void *data, size_t size)
 {
     struct trace_memory *memory = ((struct memory_output *)output)->memory;
-    struct piece piece = { .size = size, .offset = memory->end };
+    struct piece piece = { .size = size, .offset = memory->end, .written_ns = ifg_monotonic_ns() };
     struct trace_block_head head;
 
-    if (size >= TRACE_BLOCK_HEADER_BYTES && trace_block_head_get(data, &head))
+    if (size >= TRACE_BLOCK_HEADER_BYTES && trace_block_head_get(data, &head)) {
         piece.type = head.type;
+        piece.stream = head.stream;
+    }
     if (!make_room(memory, size)) {
         errno = ENOSPC;
         return -1;
@@ -171,6 +298,9 @@ static ssize_t memory_write(struct trace_output *output, const void *data, size_
     }
     memcpy(piece.data, data, size);
     memory->pieces[memory->count++] = piece;
+    memory->pairs += piece.type == TRACE_BLOCK_CLOCK;
+    if (!may_make_room(&piece) && piece.type != TRACE_BLOCK_CLOCK)
+        memory->fixed += size;
     memory->held += size;
     memory->end += size;
     return (ssize_t)size;
@@ -387,18 +517,36 @@ static enum ifg_status put_packed(struct copy *copy, const struct trace_block_he
     return IFG_OK;
 }
 
+/* What the stream lost since the latest block that is not here. */
+static uint64_t lost_since(const struct trace_memory *memory, const struct trace_block_head *head)
+{
+    const struct lost_before *lost = &memory->before;
+    uint16_t type = trace_block_plain(head->type);
+    uint64_t before = 0;
+
+    if (type == TRACE_BLOCK_SAMPLES)
+        before = lost->samples;
+    else if (type == TRACE_BLOCK_ALLOCATIONS)
+        before = lost->allocations;
+    else if ((type == TRACE_BLOCK_ZONES || type == TRACE_BLOCK_EVENTS) &&
+             head->stream < lost->capacity)
+        before = lost->threads[head->stream];
+    return head->dropped > before ? head->dropped - before : 0;
+}
+
 /* A block as it is, but with the number that it has here. */
 static enum ifg_status copy_block(struct copy *copy, const struct piece *piece)
 {
     uint8_t header[TRACE_BLOCK_HEADER_BYTES];
     struct trace_block_head head;
-    uint64_t sequence;
+    struct trace_block_head was;
     enum ifg_status status;
 
     if (!trace_block_head_get(piece->data, &head))
         return IFG_OK;
-    sequence = head.sequence;
+    was = head;
     head.sequence = copy->blocks++;
+    head.dropped = lost_since(copy->memory, &head);
     trace_index_add(&copy->index, &head, copy->bytes);
     if (piece->type == TRACE_BLOCK_DEFINITIONS) {
         status = trace_unpack(&copy->unpacker, head.type, piece->data + TRACE_BLOCK_HEADER_BYTES,
@@ -409,7 +557,7 @@ static enum ifg_status copy_block(struct copy *copy, const struct piece *piece)
                        : ifg_fail(copy->err, status, "%s: a block is damaged", copy->memory->name);
         ifg_bytes_put(&copy->definitions, copy->unpacker.columns[0], copy->unpacker.sizes[0]);
     }
-    if (sequence == head.sequence)
+    if (was.sequence == head.sequence && was.dropped == head.dropped)
         return put(copy, piece->data, piece->size);
     trace_block_head_put(header, &head);
     ifg_bytes_clear(&copy->renumbered);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "tap.h"
 #include "trace/fixture.h"
 #include "trace/follow.h"
@@ -238,6 +239,101 @@ static void the_oldest_makes_room(void)
     trace_memory_destroy(memory);
 }
 
+/* Blocks of zones with losses and readings of a clock, as a recording makes them: one after the
+ * other for `rounds`, each aged by what came `keep` rounds before. */
+static uint64_t age_rounds(struct trace_writer *writer, struct trace_memory *memory,
+                           uint64_t rounds, uint64_t keep)
+{
+    struct trace_stream *stream;
+    uint64_t *written_ns = ifg_alloc(rounds, sizeof *written_ns);
+    uint64_t most = 0;
+
+    REQUIRE(written_ns != NULL);
+    trace_writer_clock(writer, 0, TRACE_CLOCK_TSC, 0, "TSC");
+    trace_writer_process(writer, &(struct trace_process){ .pid = 1, .program = "demo" });
+    trace_writer_thread(writer, 0, 0, 1, "worker");
+    trace_writer_location(writer, &(struct trace_location){ .id = 1, .name = "work" });
+    stream = trace_stream_create(writer, 0);
+    for (uint64_t round = 0; round < rounds; round++) {
+        const struct trace_clock_pair pair = { round * 2000, round * 1000, round * 1000 };
+
+        trace_writer_clock_pairs(writer, 0, &pair, 1);
+        written_ns[round] = ifg_monotonic_ns();
+        trace_stream_set_dropped(stream, round);
+        trace_stream_zone(stream, round * 2000, 1000, 1);
+        trace_stream_flush(stream, NULL, 0, 0);
+        if (round >= keep)
+            trace_memory_age(memory, written_ns[round - keep]);
+        if (trace_memory_bytes(memory) > most)
+            most = trace_memory_bytes(memory);
+    }
+    ifg_free(written_ns);
+    return most;
+}
+
+/* What is old goes, and the readings of clocks with it; what is left is a trace of its own, whose
+ * losses are its own as well. */
+static void what_is_old_goes(void)
+{
+    enum { ROUNDS = 5000, KEEP = 100 };
+    struct trace_memory *memory = make_memory(PLENTY);
+    struct trace_writer *writer = writer_on(output_on(memory));
+    struct trace_reader *reader = NULL;
+    struct content content;
+    char saved[300];
+
+    trace_writer_keep_no_index(writer);
+    CHECK_UINT(trace_memory_kept_since(memory), 0);
+    age_rounds(writer, memory, ROUNDS, KEEP);
+    CHECK_UINT(trace_memory_lost(memory), ROUNDS - KEEP - 1);
+    CHECK(trace_memory_fixed_bytes(memory) > 0 && trace_memory_fixed_bytes(memory) < 1000);
+    CHECK(trace_memory_kept_since(memory) > 0 && trace_memory_kept_since(memory) < UINT64_MAX);
+    for (int finished = 0; finished < 2; finished++) {
+        save(memory, name_file(saved, "-aged"));
+        REQUIRE_INT(trace_reader_open(saved, &reader, NULL), IFG_OK);
+        CHECK(trace_reader_file(reader)->finished);
+        CHECK_UINT(trace_reader_file(reader)->damaged_blocks, 0);
+        content = read_content(reader);
+        CHECK_UINT(content.zones, KEEP + 1);
+        CHECK_UINT(content.first, (ROUNDS - KEEP - 1) * 2000);
+        CHECK_UINT(trace_clock_to_ns(reader, 0, content.first), (ROUNDS - KEEP - 1) * 1000);
+        for (size_t i = 0; i < trace_reader_block_count(reader); i++)
+            if (trace_reader_block(reader, i)->type == TRACE_BLOCK_ZONES)
+                CHECK(trace_reader_block(reader, i)->dropped <= KEEP + 1);
+        trace_reader_close(reader);
+        unlink(saved);
+        if (!finished)
+            REQUIRE_INT(trace_writer_close(writer, NULL), IFG_OK);
+    }
+    /* Nothing at all is young enough: a trace of definitions. */
+    trace_memory_age(memory, UINT64_MAX);
+    CHECK_UINT(trace_memory_kept_since(memory), UINT64_MAX);
+    save(memory, name_file(saved, "-aged"));
+    REQUIRE_INT(trace_reader_open(saved, &reader, NULL), IFG_OK);
+    CHECK_UINT(trace_reader_tables(reader)->thread_count, 1);
+    CHECK_UINT(read_content(reader).zones, 0);
+    trace_reader_close(reader);
+    unlink(saved);
+    trace_memory_destroy(memory);
+}
+
+/* However long it goes on: no more is held than at first. */
+static void a_trace_that_goes_on_does_not_grow(void)
+{
+    uint64_t most[2];
+
+    for (int longer = 0; longer < 2; longer++) {
+        struct trace_memory *memory = make_memory(PLENTY);
+        struct trace_writer *writer = writer_on(output_on(memory));
+
+        trace_writer_keep_no_index(writer);
+        most[longer] = age_rounds(writer, memory, longer ? 40000 : 4000, 100);
+        REQUIRE_INT(trace_writer_close(writer, NULL), IFG_OK);
+        trace_memory_destroy(memory);
+    }
+    CHECK(most[1] < 2 * most[0]);
+}
+
 /* Every limit: it is never exceeded, and what is there can be read. */
 static void small_memories(void)
 {
@@ -250,7 +346,7 @@ static void small_memories(void)
         char saved[300];
 
         status = trace_writer_create_on(output_on(memory), &writer, &err);
-        if (limit < TRACE_FILE_HEADER_BYTES) {
+        if (limit < TRACE_FILE_HEADER_BYTES + TRACE_MEMORY_EACH) {
             CHECK_INT(status, IFG_IO);
             CHECK_INT(err.saved_errno, ENOSPC);
             CHECK_INT(trace_memory_save(memory, name_file(saved, ""), false, 0, &err), IFG_INVALID);
@@ -415,8 +511,9 @@ static int faulty_close(struct trace_output *output)
 
 static struct trace_output *faulty_output(struct fault *fault)
 {
-    static const struct trace_output_functions functions = { faulty_write, faulty_cut,
-                                                             faulty_remove, faulty_close };
+    static const struct trace_output_functions functions = {
+        .write = faulty_write, .cut = faulty_cut, .remove = faulty_remove, .close = faulty_close
+    };
     struct faulty_output *own = ifg_alloc(1, sizeof *own);
 
     REQUIRE(own != NULL);
@@ -565,8 +662,9 @@ static void one_output_at_a_time(void)
 
 TAP_MAIN(TAP_CASE(memory_is_byte_equal_to_a_file),
          TAP_CASE(a_trace_that_goes_on_is_saved_as_if_it_ended_here),
-         TAP_CASE(the_oldest_makes_room), TAP_CASE(small_memories), TAP_CASE(a_memory_is_followed),
-         TAP_CASE(a_slow_follower_misses_what_made_room),
+         TAP_CASE(the_oldest_makes_room), TAP_CASE(what_is_old_goes),
+         TAP_CASE(a_trace_that_goes_on_does_not_grow), TAP_CASE(small_memories),
+         TAP_CASE(a_memory_is_followed), TAP_CASE(a_slow_follower_misses_what_made_room),
          TAP_CASE(short_and_interrupted_writes_change_nothing),
          TAP_CASE(whatever_fails_leaves_whole_blocks), TAP_CASE(a_close_that_fails_is_told),
          TAP_CASE(saving_to_a_full_disk), TAP_CASE(allocation_failures),

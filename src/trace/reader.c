@@ -19,8 +19,9 @@
 #include "base/alloc.h"
 #include "base/array.h"
 
-#define PIECES_MOST   1000u
-#define RESIDENT_MOST ((size_t)64 << 20) /* bytes of the mapped file in our memory */
+#define PIECES_MOST    1000u
+#define RESIDENT_MOST  ((size_t)64 << 20) /* bytes of the mapped file in our memory */
+#define HEADER_TOUCHES 65536u /* of them come with the header of a block: the kernel maps more */
 
 /* What people open by mistake, by its first bytes. */
 static const struct {
@@ -121,6 +122,12 @@ void trace_reader_touch(const struct trace_reader *reader, size_t bytes)
     size_t before = atomic_fetch_add(&counted->touched, bytes);
 
     if (reader->mapped && before / RESIDENT_MOST != (before + bytes) / RESIDENT_MOST)
+        madvise((void *)(uintptr_t)reader->data, reader->size, MADV_DONTNEED);
+}
+
+void trace_reader_rest(const struct trace_reader *reader)
+{
+    if (reader->mapped)
         madvise((void *)(uintptr_t)reader->data, reader->size, MADV_DONTNEED);
 }
 
@@ -249,6 +256,7 @@ static bool read_index(struct trace_reader *reader, uint64_t first, uint64_t foo
         type = ifg_cursor_varint(&cursor);
         stream = ifg_cursor_varint(&cursor);
         events = ifg_cursor_varint(&cursor);
+        trace_reader_touch(reader, HEADER_TOUCHES);
         block.offset = offset;
         block.t0 = ifg_cursor_varint(&cursor);
         block.t1 = block.t0 + ifg_cursor_varint(&cursor);

@@ -179,6 +179,9 @@ enum ifg_status trace_reader_open_memory(const void *data, size_t size, const ch
                                          struct ifg_error *err) IFG_MUST_CHECK;
 void trace_reader_close(struct trace_reader *reader);
 
+/* What was read of the file need not stay in this process's memory: nobody reads it again soon. */
+void trace_reader_rest(const struct trace_reader *reader);
+
 /* The path, or the name that was given with the memory. */
 const char *trace_reader_name(const struct trace_reader *reader);
 const struct trace_file_info *trace_reader_file(const struct trace_reader *reader);

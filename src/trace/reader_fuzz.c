@@ -12,12 +12,14 @@
  * 'B' also ends the file with a footer, whose definitions are the input itself.
  *
  * In both cases everything a caller can ask for is asked for: tables, every block, every attribute,
- * every clock.
+ * every clock. Then the trace is copied twice into another one, as merging does, and that is read.
  */
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "trace/copy.h"
 #include "trace/fixture.h"
+#include "trace/inputs.h"
 #include "trace/samples.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -158,6 +160,151 @@ static void use_samples(const struct trace_reader *reader)
     trace_profile_fini(&profile);
 }
 
+static enum ifg_status touch_part(size_t tensor, const void *data, size_t bytes, void *user,
+                                  struct ifg_error *err)
+{
+    uint64_t *left = user;
+
+    (void)err;
+    if (bytes > left[tensor])
+        abort();
+    left[tensor] -= bytes;
+    touch(data, bytes);
+    return IFG_OK;
+}
+
+/* No tensor gets more bytes than it says, and each gets all of them if none are missing. */
+static void use_inputs(const struct trace_reader *reader)
+{
+    struct trace_input_list list;
+
+    if (trace_inputs_read(reader, &list, NULL))
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        const struct trace_inputs *inputs = &list.items[i];
+        uint64_t left[TRACE_INPUTS_TENSORS_MAX];
+
+        if (inputs->tensor_count > TRACE_INPUTS_TENSORS_MAX)
+            abort();
+        for (size_t t = 0; t < inputs->tensor_count; t++) {
+            left[t] = inputs->tensors[t].bytes;
+            touch(inputs->tensors[t].name, strlen(inputs->tensors[t].name));
+            if (inputs->tensors[t].rank > TRACE_INPUTS_RANK_MAX)
+                abort();
+        }
+        if (trace_inputs_each_part(reader, inputs, touch_part, left, NULL))
+            continue;
+        for (size_t t = 0; t < inputs->tensor_count; t++)
+            if (left[t])
+                abort();
+    }
+    trace_inputs_fini(&list);
+}
+
+/* ---- what merging does: the trace twice in another one, which must be as good as this ---- */
+
+struct kept_output {
+    struct trace_output output;
+    struct ifg_bytes *bytes;
+};
+
+static ssize_t keep(struct trace_output *output, const void *data, size_t size)
+{
+    ifg_bytes_put(((struct kept_output *)output)->bytes, data, size);
+    return (ssize_t)size;
+}
+
+static void keep_cut(struct trace_output *output, uint64_t bytes)
+{
+    (void)output;
+    (void)bytes;
+}
+
+static int keep_close(struct trace_output *output)
+{
+    (void)output;
+    return 0;
+}
+
+static const struct trace_output_functions kept_functions = { .write = keep,
+                                                              .cut = keep_cut,
+                                                              .close = keep_close };
+
+static struct trace_output *kept_output(struct ifg_bytes *bytes)
+{
+    struct kept_output *output = ifg_alloc(1, sizeof *output);
+
+    if (!output)
+        abort();
+    output->output.functions = &kept_functions;
+    output->output.name = ifg_strdup("copy");
+    output->bytes = bytes;
+    return &output->output;
+}
+
+static uint32_t same_number(uint32_t number, void *user)
+{
+    (void)user;
+    return number;
+}
+
+static size_t count_streams(const struct trace_reader *reader)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < trace_reader_block_count(reader); i++) {
+        enum trace_block_type type = trace_reader_block(reader, i)->type;
+
+        count += type == TRACE_BLOCK_ZONES || type == TRACE_BLOCK_EVENTS;
+    }
+    return count;
+}
+
+/* How many blocks of zones and events got there. */
+static size_t copy_once(struct trace_copier *copier, const struct trace_reader *reader)
+{
+    const struct trace_copy_options options = { .shift_ns = -5, .number = same_number };
+    size_t copied = 0;
+    uint32_t first;
+
+    if (trace_copier_begin(copier, reader, &options, &first, NULL))
+        return 0;
+    for (size_t i = 0; i < trace_reader_block_count(reader); i++) {
+        enum trace_block_type type = trace_reader_block(reader, i)->type;
+
+        copied += trace_copier_block(copier, i, NULL) == IFG_OK &&
+                  (type == TRACE_BLOCK_ZONES || type == TRACE_BLOCK_EVENTS);
+    }
+    return copied;
+}
+
+static void use_copy(const struct trace_reader *reader)
+{
+    struct trace_reader *again;
+    struct trace_copier *copier;
+    struct trace_writer *writer;
+    struct ifg_bytes bytes;
+    size_t copied;
+
+    ifg_bytes_init(&bytes, 64u << 20);
+    if (trace_writer_create_on(kept_output(&bytes), &writer, NULL) ||
+        trace_copier_create(writer, &copier, NULL))
+        abort();
+    copied = copy_once(copier, reader);
+    copied += copy_once(copier, reader);
+    trace_copier_destroy(copier);
+    if (!trace_writer_close(writer, NULL) && !bytes.failed) {
+        if (trace_reader_open_memory(bytes.data, bytes.size, "copy", &again, NULL) ||
+            !trace_reader_file(again)->finished || count_streams(again) != copied)
+            abort();
+        use_tables(again);
+        use_samples(again);
+        use_inputs(again);
+        trace_reader_close(again);
+    }
+    ifg_bytes_fini(&bytes);
+}
+
 static void read_everything(const uint8_t *data, size_t size)
 {
     struct trace_reader *reader;
@@ -168,6 +315,11 @@ static void read_everything(const uint8_t *data, size_t size)
     use_tables(reader);
     use_blocks(reader);
     use_samples(reader);
+    use_inputs(reader);
+    /* Tables full of what is not defined take long, and show nothing new. */
+    if (trace_reader_tables(reader)->process_count + trace_reader_tables(reader)->thread_count <
+        4096)
+        use_copy(reader);
     trace_reader_close(reader);
 }
 
@@ -209,8 +361,8 @@ static bool forge_next(struct forge *forge, struct ifg_cursor *input)
     }
     for (size_t i = 0; i < count; i++)
         ifg_bytes_put(&payload, columns[i].data, columns[i].size);
-    good = compress ? forge_block(forge, head, columns, count)
-                    : forge_payload(forge, head, payload.data, payload.size);
+    good = compress ? fixture_forge_block(forge, head, columns, count)
+                    : fixture_forge_payload(forge, head, payload.data, payload.size);
     ifg_bytes_fini(&payload);
     return good;
 }
@@ -225,13 +377,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_everything(data, size);
         return 0;
     }
-    if (forge_init(&forge)) {
+    if (fixture_forge_init(&forge)) {
         while (forge_next(&forge, &input))
             continue;
         if (mode == 'F')
-            forge_footer(&forge, data + 1, size - 1);
+            fixture_forge_footer(&forge, data + 1, size - 1);
         read_everything(forge.file.data, forge.file.size);
     }
-    forge_fini(&forge);
+    fixture_forge_fini(&forge);
     return 0;
 }

@@ -73,7 +73,7 @@ struct trace_clock_line {
 
 struct trace_clock_set {
     struct trace_clock_line *lines;
-    size_t count;
+    size_t count, capacity;
 };
 
 enum ifg_status trace_clocks_add(struct trace_clock_set *set, uint32_t clock, uint32_t count,

@@ -282,7 +282,7 @@ static void check_header(size_t at, uint64_t value, size_t bytes, enum ifg_statu
     struct ifg_error err = { 0 };
     struct forge forge;
 
-    REQUIRE(forge_init(&forge));
+    REQUIRE(fixture_forge_init(&forge));
     for (size_t i = 0; i < bytes; i++)
         forge.file.data[at + i] = (uint8_t)(value >> 8 * i);
     store_u32(forge.file.data + FILE_CRC, trace_crc(forge.file.data, FILE_CRC));
@@ -290,14 +290,14 @@ static void check_header(size_t at, uint64_t value, size_t bytes, enum ifg_statu
               status);
     CHECK_CONTAINS(err.message, message);
     trace_reader_close(reader);
-    forge_fini(&forge);
+    fixture_forge_fini(&forge);
 }
 
 static void versions_and_features(void)
 {
-    check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "trace format 2.2; this program reads 1.x");
+    check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "trace format 2.3; this program reads 1.x");
     check_header(FILE_MAJOR, 2, 2, IFG_UNSUPPORTED, "newer");
-    check_header(FILE_MAJOR, 0, 2, IFG_UNSUPPORTED, "0.2");
+    check_header(FILE_MAJOR, 0, 2, IFG_UNSUPPORTED, "0.3");
     check_header(FILE_MINOR, 999, 2, IFG_OK, "");
     check_header(FILE_REQUIRED, UINT64_C(1) << 40, 8, IFG_UNSUPPORTED, "0x10000000000");
     check_header(FILE_OPTIONAL, UINT64_MAX, 8, IFG_OK, "");
@@ -320,10 +320,10 @@ static struct trace_reader *open_definitions(struct forge *forge, const struct i
     struct trace_block_head head = { .type = TRACE_BLOCK_DEFINITIONS };
     struct trace_column column = { bytes->data, bytes->size };
 
-    REQUIRE(forge_init(forge));
-    REQUIRE(forge_block(forge, head, &column, 1));
+    REQUIRE(fixture_forge_init(forge));
+    REQUIRE(fixture_forge_block(forge, head, &column, 1));
     if (with_footer)
-        REQUIRE(forge_footer(forge, bytes->data, bytes->size));
+        REQUIRE(fixture_forge_footer(forge, bytes->data, bytes->size));
     return must_open(forge->file.data, forge->file.size);
 }
 
@@ -361,7 +361,7 @@ static void definitions_of_later_versions(void)
         CHECK_STR(tables->locations[0].file, "");
         CHECK_STR(trace_find_fact(tables, "k"), "v");
         trace_reader_close(reader);
-        forge_fini(&forge);
+        fixture_forge_fini(&forge);
         ifg_bytes_fini(&bytes);
     }
 }
@@ -399,7 +399,7 @@ static void hostile_definitions(void)
                                       "b"),
               "\xef\xbf\xbd(\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     trace_reader_close(reader);
-    forge_fini(&forge);
+    fixture_forge_fini(&forge);
     ifg_bytes_fini(&bytes);
 }
 
@@ -417,20 +417,20 @@ static void blocks_of_later_versions(void)
         struct trace_reader *reader;
         struct forge forge;
 
-        REQUIRE(forge_init(&forge));
+        REQUIRE(fixture_forge_init(&forge));
         head.type = 200;
         head.count = UINT32_MAX;
         head.stream = UINT32_MAX;
-        REQUIRE(forge_payload(&forge, head, "any bytes", 9));
+        REQUIRE(fixture_forge_payload(&forge, head, "any bytes", 9));
         head.type = UINT16_MAX;
-        REQUIRE(forge_payload(&forge, head, "", 0));
+        REQUIRE(fixture_forge_payload(&forge, head, "", 0));
         head.type = TRACE_BLOCK_ZONES;
         head.count = 1;
         head.stream = 0;
-        REQUIRE(forge_block(&forge, head, columns, 8)); /* columns of later versions */
-        REQUIRE(forge_block(&forge, head, columns, 3)); /* and fewer than we know */
+        REQUIRE(fixture_forge_block(&forge, head, columns, 8)); /* columns of later versions */
+        REQUIRE(fixture_forge_block(&forge, head, columns, 3)); /* and fewer than we know */
         if (footer)
-            REQUIRE(forge_footer(&forge, NULL, 0));
+            REQUIRE(fixture_forge_footer(&forge, NULL, 0));
         reader = must_open(forge.file.data, forge.file.size);
         CHECK_UINT(trace_reader_file(reader)->skipped_bytes, 0);
         CHECK_UINT(trace_reader_file(reader)->damaged_blocks, 0);
@@ -443,7 +443,7 @@ static void blocks_of_later_versions(void)
         }
         trace_zones_fini(&zones);
         trace_reader_close(reader);
-        forge_fini(&forge);
+        fixture_forge_fini(&forge);
     }
 }
 
@@ -464,8 +464,8 @@ static void events_of_later_versions(void)
     struct trace_reader *reader;
     struct forge forge;
 
-    REQUIRE(forge_init(&forge));
-    REQUIRE(forge_block(&forge, head, columns, EVENT_COLUMNS));
+    REQUIRE(fixture_forge_init(&forge));
+    REQUIRE(fixture_forge_block(&forge, head, columns, EVENT_COLUMNS));
     reader = must_open(forge.file.data, forge.file.size);
     REQUIRE_INT(trace_decode_events(reader, 0, &events, NULL), IFG_OK);
     REQUIRE_UINT(events.count, 3);
@@ -477,7 +477,7 @@ static void events_of_later_versions(void)
     CHECK_UINT(attribute.zone_start, 14);
     trace_events_fini(&events);
     trace_reader_close(reader);
-    forge_fini(&forge);
+    fixture_forge_fini(&forge);
 }
 
 /* A block with this payload in an otherwise good file: decoding must say that it is damaged. */
@@ -491,8 +491,8 @@ static void check_bad_payload(enum trace_block_type type, uint32_t count, const 
     struct ifg_error err = { 0 };
     struct forge forge;
 
-    REQUIRE(forge_init(&forge));
-    REQUIRE(forge_payload(&forge, head, payload, size));
+    REQUIRE(fixture_forge_init(&forge));
+    REQUIRE(fixture_forge_payload(&forge, head, payload, size));
     reader = must_open(forge.file.data, forge.file.size);
     REQUIRE_UINT(trace_reader_block_count(reader), 1);
     if (type == TRACE_BLOCK_ZONES)
@@ -504,7 +504,7 @@ static void check_bad_payload(enum trace_block_type type, uint32_t count, const 
     trace_zones_fini(&zones);
     trace_events_fini(&events);
     trace_reader_close(reader);
-    forge_fini(&forge);
+    fixture_forge_fini(&forge);
 }
 
 static void hostile_columns(void)
@@ -636,21 +636,21 @@ static void hostile_streams_and_sequences(void)
     struct trace_reader *reader;
     struct forge forge;
 
-    REQUIRE(forge_init(&forge));
-    REQUIRE(forge_block(&forge, head, &column, 1));
+    REQUIRE(fixture_forge_init(&forge));
+    REQUIRE(fixture_forge_block(&forge, head, &column, 1));
     head.stream = UINT32_MAX;
-    REQUIRE(forge_block(&forge, head, &column, 1));
+    REQUIRE(fixture_forge_block(&forge, head, &column, 1));
     head = (struct trace_block_head){ .type = TRACE_BLOCK_CLOCK, .stream = 1u << 16, .count = 1 };
-    REQUIRE(forge_block(&forge, head, &column, 1));
+    REQUIRE(fixture_forge_block(&forge, head, &column, 1));
     head.stream = 1;
     head.count = UINT32_MAX; /* far more than there are */
-    REQUIRE(forge_block(&forge, head, &column, 1));
+    REQUIRE(fixture_forge_block(&forge, head, &column, 1));
     forge.sequence = UINT64_MAX;
     head.count = 1;
-    REQUIRE(forge_block(&forge, head, &column, 1));
+    REQUIRE(fixture_forge_block(&forge, head, &column, 1));
     head.type = TRACE_BLOCK_ZONES;
     head.stream = 5;
-    REQUIRE(forge_block(&forge, head, &column, 1));
+    REQUIRE(fixture_forge_block(&forge, head, &column, 1));
     reader = must_open(forge.file.data, forge.file.size);
     CHECK_UINT(trace_reader_block_count(reader), 2);
     CHECK_UINT(trace_reader_tables(reader)->thread_count, 6);
@@ -658,7 +658,7 @@ static void hostile_streams_and_sequences(void)
     CHECK(trace_reader_file(reader)->damaged_blocks >= 4);
     CHECK(trace_reader_block(reader, 2) == NULL);
     trace_reader_close(reader);
-    forge_fini(&forge);
+    fixture_forge_fini(&forge);
 }
 
 /* A header with good checksum that claims 4 GB: the block is not believed, what follows it is
@@ -674,17 +674,17 @@ static void hostile_payload_length(void)
             struct trace_reader *reader;
             struct forge forge;
 
-            REQUIRE(forge_init(&forge));
+            REQUIRE(fixture_forge_init(&forge));
             trace_block_head_put(header, &head);
             ifg_bytes_put(&forge.file, header, sizeof header);
             head = (struct trace_block_head){ .type = TRACE_BLOCK_EVENTS };
-            REQUIRE(forge_block(&forge, head, NULL, 0));
+            REQUIRE(fixture_forge_block(&forge, head, NULL, 0));
             reader = must_open(forge.file.data, forge.file.size);
             CHECK_UINT(trace_reader_block_count(reader), 1);
             CHECK_UINT(trace_reader_file(reader)->skipped_bytes, TRACE_BLOCK_HEADER_BYTES);
             CHECK_UINT(trace_reader_file(reader)->first_damage, TRACE_FILE_HEADER_BYTES);
             trace_reader_close(reader);
-            forge_fini(&forge);
+            fixture_forge_fini(&forge);
         }
     }
 }

@@ -22,13 +22,13 @@ struct trace_writer;
 enum trace_module_kind {
     TRACE_MODULE_FILE = 1,    /* a program or library; address: of the file */
     TRACE_MODULE_KERNEL = 2,  /* address: as the kernel has it */
-    TRACE_MODULE_RUNTIME = 3, /* code made at run time; address: of the process */
+    TRACE_MODULE_RUNTIME = 3, /* code generated at run time; address: of the process */
     TRACE_MODULE_VDSO = 4,
 };
 
 struct trace_module {
     enum trace_module_kind kind;
-    uint32_t pid;         /* of code made at run time; else 0 */
+    uint32_t pid;         /* of code generated at run time; else 0 */
     const char *path;     /* "" if it has none */
     const char *build_id; /* hexadecimal, or "" */
     const char *note;     /* how it was read: "", "deleted file", "memory of the process" */

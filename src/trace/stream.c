@@ -9,6 +9,7 @@
 #include "trace/writer_internal.h"
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define FIRST_CAPACITY 256u       /* zones or events; grows fourfold to TRACE_BLOCK_LIMIT */
 #define PAYLOADS_FULL  (1u << 20) /* bytes of event payloads at which a block is written */
@@ -78,17 +79,20 @@ static uint32_t next_capacity(uint32_t capacity)
 }
 _Static_assert(FIRST_CAPACITY * 4 * 4 * 4 == TRACE_BLOCK_LIMIT, "growth ends at a full block");
 
+/* Columns of a block have one capacity; each is told its own, so that all grow alike. */
+static bool grow_column(void *column, size_t capacity, size_t item_bytes, size_t wanted)
+{
+    return ifg_array_grow(column, &capacity, item_bytes, wanted, wanted);
+}
+
 static bool zones_grow(struct raw_zones *zones)
 {
-    uint32_t capacity = next_capacity(zones->capacity);
-    uint64_t *starts = ifg_realloc(zones->starts, capacity, sizeof *starts);
-    uint64_t *durations = ifg_realloc(zones->durations, capacity, sizeof *durations);
-    uint32_t *locations = ifg_realloc(zones->locations, capacity, sizeof *locations);
+    uint32_t before = zones->capacity;
+    uint32_t capacity = next_capacity(before);
 
-    zones->starts = starts ? starts : zones->starts;
-    zones->durations = durations ? durations : zones->durations;
-    zones->locations = locations ? locations : zones->locations;
-    if (!starts || !durations || !locations)
+    if (!grow_column(&zones->starts, before, sizeof *zones->starts, capacity) ||
+        !grow_column(&zones->durations, before, sizeof *zones->durations, capacity) ||
+        !grow_column(&zones->locations, before, sizeof *zones->locations, capacity))
         return false;
     zones->capacity = capacity;
     return true;
@@ -109,12 +113,10 @@ static bool events_grow(struct event_block *block)
     for (size_t i = 0; i < EVENT_LANES; i++) {
         struct lane *lane = &block->lanes[i];
         size_t used = (size_t)(lane->at - lane->data);
-        uint8_t *data = ifg_realloc(lane->data, capacity * event_lane_bytes[i] + LANE_SLACK, 1);
 
-        if (!data)
+        if (!grow_column(&lane->data, 0, 1, capacity * event_lane_bytes[i] + LANE_SLACK))
             return false;
-        lane->data = data;
-        lane->at = data + used;
+        lane->at = lane->data + used;
     }
     block->capacity = capacity;
     return true;
@@ -386,7 +388,8 @@ static bool is_key(const struct trace_stream *stream, uint32_t slot, const char 
 }
 
 /* The number of a key in this block, putting it into the keys column at its first use. False: no
- * memory. */
+ * memory. The table is one of its own: it begins anew with each block, never asks for memory, and
+ * the key is mostly that of the event before. */
 static bool find_key(struct trace_stream *stream, const char *key, size_t size,
                      uint32_t *out_number)
 {

@@ -340,7 +340,7 @@ static enum ifg_status add_location(struct trace_table_set *set, struct fields *
 
     entry.process = take_u32(fields);
     entry.id = take_u32(fields);
-    /* A kind of a later version is still a place in the code. */
+    /* A kind of a later version is still a location in the code. */
     kind = take_choice(fields, TRACE_LOCATION_FLOW + 1, TRACE_LOCATION_ZONE);
     entry.kind = (enum trace_location_kind)(kind ? kind : TRACE_LOCATION_ZONE);
     entry.category =

@@ -48,6 +48,8 @@ enum {
     EVENT_KEYS,
     EVENT_COLUMNS
 };
+enum { INPUT_BYTES_NUMBERS, INPUT_BYTES_BYTES, INPUT_BYTES_COLUMNS };
+enum { INPUTS_NUMBERS, INPUTS_NAMES, INPUTS_COLUMNS };
 enum { FOOTER_INDEX, FOOTER_DEFINITIONS, FOOTER_COLUMNS };
 
 enum zone_shape { ZONE_LEAF = 0, ZONE_PARENT = 1, ZONE_FREE = 2 };
@@ -177,6 +179,10 @@ void trace_packer_fini(struct trace_packer *packer);
  * IFG_INVALID when it would be larger than its type allows. */
 enum ifg_status trace_pack(struct trace_packer *packer, struct trace_block_head *head,
                            const struct trace_column *columns, size_t count) IFG_MUST_CHECK;
+
+/* The same from a payload that is packed: head has its bytes and checksum. IFG_NO_MEMORY only. */
+enum ifg_status trace_pack_again(struct trace_packer *packer, const struct trace_block_head *head,
+                                 const uint8_t *payload) IFG_MUST_CHECK;
 
 /* What a footer says of the blocks before it. */
 struct trace_index {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 
 /* Appends bytes, or leaves the output as it was and remembers why. */
 static void append(struct trace_writer *writer, const uint8_t *data, size_t size)
@@ -69,10 +70,8 @@ enum ifg_status trace_writer_create_on(struct trace_output *output,
                                        struct trace_writer **out_writer, struct ifg_error *err)
 {
     struct trace_identity identity = { 0 };
-    struct timespec now = { 0 };
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    identity.created_realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    identity.created_realtime_ns = ifg_realtime_ns();
     if (getrandom(identity.trace_id, sizeof identity.trace_id, GRND_NONBLOCK) < 0) {
         /* Before the kernel has entropy, time and process are the best there is. */
         store_u64(identity.trace_id, identity.created_realtime_ns);
@@ -97,6 +96,13 @@ enum ifg_status trace_writer_create(const char *path, bool overwrite,
     return trace_writer_create_private(path, overwrite, 0, out_writer, err);
 }
 
+void trace_writer_keep_no_index(struct trace_writer *writer)
+{
+    writer->footer_impossible = true;
+    ifg_bytes_fini(&writer->all_definitions);
+    ifg_bytes_fini(&writer->index.bytes);
+}
+
 enum ifg_status trace_writer_status(const struct trace_writer *writer, struct ifg_error *err)
 {
     if (trace_writer_broken(writer) && err)
@@ -114,6 +120,13 @@ const char *trace_writer_path(const struct trace_writer *writer)
     return writer->output->name;
 }
 
+bool trace_writer_accepts(struct trace_writer *writer)
+{
+    const struct trace_output_functions *functions = writer->output->functions;
+
+    return !functions->accepts || functions->accepts(writer->output);
+}
+
 void trace_writer_no_memory(struct trace_writer *writer, const char *what)
 {
     if (!trace_writer_broken(writer))
@@ -122,11 +135,25 @@ void trace_writer_no_memory(struct trace_writer *writer, const char *what)
                  writer->output->name, what, (unsigned long long)writer->bytes);
 }
 
+/* The block in the packer. */
+static void append_block(struct trace_writer *writer, const struct trace_block_head *head)
+{
+    uint64_t offset = writer->bytes;
+
+    append(writer, writer->packer.data, writer->packer.size);
+    if (trace_writer_broken(writer))
+        return;
+    writer->blocks++;
+    if (head->type == TRACE_BLOCK_FOOTER || writer->footer_impossible)
+        return;
+    trace_index_add(&writer->index, head, offset);
+    writer->footer_impossible = writer->index.bytes.failed;
+}
+
 void trace_writer_emit(struct trace_writer *writer, struct trace_block_head *head,
                        const struct trace_column *columns, size_t count)
 {
     enum ifg_status status;
-    uint64_t offset;
 
     if (writer->definitions.size && head->type != TRACE_BLOCK_DEFINITIONS)
         trace_writer_flush_definitions(writer);
@@ -143,15 +170,23 @@ void trace_writer_emit(struct trace_writer *writer, struct trace_block_head *hea
                  writer->output->name, head->type);
         return;
     }
-    offset = writer->bytes;
-    append(writer, writer->packer.data, writer->packer.size);
+    append_block(writer, head);
+}
+
+void trace_writer_emit_packed(struct trace_writer *writer, const struct trace_block_head *head,
+                              const uint8_t *payload)
+{
+    struct trace_block_head own = *head;
+
+    if (writer->definitions.size)
+        trace_writer_flush_definitions(writer);
     if (trace_writer_broken(writer))
         return;
-    writer->blocks++;
-    if (head->type == TRACE_BLOCK_FOOTER || writer->footer_impossible)
-        return;
-    trace_index_add(&writer->index, head, offset);
-    writer->footer_impossible = writer->index.bytes.failed;
+    own.sequence = writer->blocks;
+    if (trace_pack_again(&writer->packer, &own, payload))
+        trace_writer_no_memory(writer, "a block");
+    else
+        append_block(writer, &own);
 }
 
 void trace_writer_clock_pairs(struct trace_writer *writer, uint32_t clock,

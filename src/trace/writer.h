@@ -58,6 +58,10 @@ enum ifg_status trace_writer_create_private(const char *path, bool overwrite, ui
                                             struct trace_writer **out_writer,
                                             struct ifg_error *err) IFG_MUST_CHECK;
 
+/* Nothing is remembered for a footer, which grows with the trace, and none is written: for outputs
+ * that make an index of their own, as a memory does when it is copied. */
+void trace_writer_keep_no_index(struct trace_writer *writer);
+
 /* Writes the footer, closes the output, frees the writer and its streams (unflushed events are
  * flushed first). The writer is gone whatever is returned. Accepts NULL. */
 enum ifg_status trace_writer_close(struct trace_writer *writer, struct ifg_error *err);
@@ -66,6 +70,9 @@ enum ifg_status trace_writer_close(struct trace_writer *writer, struct ifg_error
 enum ifg_status trace_writer_status(const struct trace_writer *writer, struct ifg_error *err);
 uint64_t trace_writer_bytes(const struct trace_writer *writer);   /* written so far */
 const char *trace_writer_path(const struct trace_writer *writer); /* the output's name */
+
+/* To be asked every few milliseconds: see `accepts` in trace/output.h. */
+bool trace_writer_accepts(struct trace_writer *writer);
 
 /* Definitions. They wait in memory until trace_writer_flush_definitions, or until any stream of
  * this writer is flushed, whichever is first: so they always precede their use. NULL strings are

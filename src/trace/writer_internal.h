@@ -41,6 +41,10 @@ void trace_writer_no_memory(struct trace_writer *writer, const char *what);
 void trace_writer_emit(struct trace_writer *writer, struct trace_block_head *head,
                        const struct trace_column *columns, size_t count);
 
+/* The same for a payload that is packed already: of another trace, with its checksum. */
+void trace_writer_emit_packed(struct trace_writer *writer, const struct trace_block_head *head,
+                              const uint8_t *payload);
+
 /* The definition that gives a stream its own clock. */
 void trace_writer_stream_clock(struct trace_writer *writer, uint32_t thread, uint32_t clock);
 
