@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define CLOCKS_MAX    256u
 #define LOCATIONS_END (1u << 30)
@@ -31,19 +32,13 @@ static uint32_t add_process(struct sink *sink, uint32_t first_location)
 {
     uint32_t index = sink->process_count++;
 
-    if (index >= sink->numbered && index < PROCESSES_MAX) {
-        uint32_t capacity = index < 8 ? 16 : 2 * index;
-        uint32_t *grown = ifg_realloc(sink->next_locations, capacity, sizeof *grown);
+    size_t before = sink->numbered;
 
-        if (grown) {
-            for (uint32_t i = sink->numbered; i < capacity; i++)
-                grown[i] = LOCATIONS_END;
-            sink->next_locations = grown;
-            sink->numbered = capacity;
-        }
-    }
-    if (index < sink->numbered)
-        sink->next_locations[index] = first_location;
+    if (!IFG_ARRAY_ROOM(sink->next_locations, sink->numbered, index + 1, PROCESSES_MAX))
+        return index;
+    for (size_t i = before; i < sink->numbered; i++)
+        sink->next_locations[i] = LOCATIONS_END;
+    sink->next_locations[index] = first_location;
     return index;
 }
 

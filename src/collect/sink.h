@@ -41,6 +41,16 @@ struct sink_calls {
                        const char *reason);
 };
 
+/* What a collector has brought so far. */
+struct sink_counts {
+    uint64_t events;
+    uint64_t inferences;
+    uint64_t dropped;
+    uint32_t models;
+    uint32_t threads;
+    uint32_t processes; /* of which something was seen, also those that are gone */
+};
+
 struct sink {
     struct trace_writer *writer; /* NULL: there is no file yet, or no more */
     uint64_t flush_after_ns;     /* no event waits longer than this to be written */
@@ -53,7 +63,7 @@ struct sink {
     /* ours: */
     uint32_t clock_count, process_count, thread_count;
     uint32_t *next_locations; /* by process */
-    uint32_t numbered;        /* processes that have one */
+    size_t numbered;          /* processes that have one */
 };
 
 void sink_fini(struct sink *sink);

@@ -153,7 +153,7 @@ static void threads_come_and_go(void)
     CHECK(streams_take(&streams, getpid(), 0, 1000, &is_new) == thread);
     CHECK(!is_new);
     trace_stream_zone(thread->stream, 1000, 10, 1);
-    thread_stream_wait(thread, 1010);
+    streams_thread_wait(thread, 1010);
     before = trace_writer_bytes(sink.writer);
     streams_flush(&streams, 1050, false); /* not old enough */
     CHECK_UINT(trace_writer_bytes(sink.writer), before);

@@ -2,35 +2,17 @@
 /* Threads and their streams: see streams.h. */
 #include "collect/streams.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "system/process_folder.h"
 
 #define IDLE_NS  2000000000ull /* a thread that has been quiet for this long may be gone */
 #define OPEN_MAX 64
 
-static void read_name(pid_t pid, pid_t tid, char *out, size_t size)
-{
-    char path[64];
-    ssize_t length = 0;
-    int fd;
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        length = read(fd, out, size - 1);
-        close(fd);
-    }
-    out[length > 0 ? length : 0] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-}
-
-struct thread_stream *thread_stream_create(struct sink *sink, uint32_t process, uint32_t tid,
-                                           const char *name, size_t bytes)
+struct thread_stream *streams_thread_create(struct sink *sink, uint32_t process, uint32_t tid,
+                                            const char *name, size_t bytes)
 {
     struct thread_stream *thread = ifg_alloc(1, bytes);
 
@@ -44,7 +26,7 @@ struct thread_stream *thread_stream_create(struct sink *sink, uint32_t process, 
     return NULL;
 }
 
-void thread_stream_destroy(struct thread_stream *thread)
+void streams_thread_destroy(struct thread_stream *thread)
 {
     if (!thread)
         return;
@@ -52,7 +34,7 @@ void thread_stream_destroy(struct thread_stream *thread)
     ifg_free(thread);
 }
 
-void thread_stream_wait(struct thread_stream *thread, uint64_t now_ns)
+void streams_thread_wait(struct thread_stream *thread, uint64_t now_ns)
 {
     if (!thread->oldest_ns)
         thread->oldest_ns = now_ns ? now_ns : 1;
@@ -82,11 +64,11 @@ static struct thread_stream *add(struct streams *streams, size_t at, pid_t tid, 
 
     if (!IFG_ARRAY_ROOM(streams->items, streams->capacity, streams->count + 1, streams->kind->most))
         return NULL;
-    read_name(streams->pid, tid, name, sizeof name);
+    process_thread_name(streams->pid, tid, name, sizeof name);
     if (!name[0] && own_tid)
-        read_name(streams->pid, own_tid, name, sizeof name);
-    thread = thread_stream_create(streams->sink, streams->process,
-                                  (uint32_t)(own_tid ? own_tid : tid), name, streams->kind->bytes);
+        process_thread_name(streams->pid, own_tid, name, sizeof name);
+    thread = streams_thread_create(streams->sink, streams->process,
+                                   (uint32_t)(own_tid ? own_tid : tid), name, streams->kind->bytes);
     if (!thread)
         return NULL;
     thread->tid = tid;
@@ -145,20 +127,15 @@ void streams_flush(struct streams *streams, uint64_t now_ns, bool final)
 
 static bool is_gone(const struct streams *streams, const struct thread_stream *thread)
 {
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)streams->pid, (int)thread->tid);
-    if (access(path, F_OK) == 0)
-        return false;
-    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)streams->pid, (int)thread->own_tid);
-    return access(path, F_OK) < 0;
+    return !process_thread_exists(streams->pid, thread->tid) &&
+           !process_thread_exists(streams->pid, thread->own_tid);
 }
 
 static void release(const struct streams *streams, struct thread_stream *thread)
 {
     if (streams->kind->release)
         streams->kind->release(thread);
-    thread_stream_destroy(thread);
+    streams_thread_destroy(thread);
 }
 
 void streams_sweep(struct streams *streams, uint64_t now_ns)

@@ -45,11 +45,11 @@ struct streams {
 
 /* NULL: no memory. Its times are ticks of the clock of its process, unless trace_stream_set_clock
  * names one that the source has of its own (sink_clock), before anything is in it. */
-struct thread_stream *thread_stream_create(struct sink *sink, uint32_t process, uint32_t tid,
-                                           const char *name, size_t bytes);
+struct thread_stream *streams_thread_create(struct sink *sink, uint32_t process, uint32_t tid,
+                                            const char *name, size_t bytes);
 /* Writes what waits. Accepts NULL. */
-void thread_stream_destroy(struct thread_stream *thread);
-void thread_stream_wait(struct thread_stream *thread, uint64_t now_ns); /* something was added */
+void streams_thread_destroy(struct thread_stream *thread);
+void streams_thread_wait(struct thread_stream *thread, uint64_t now_ns); /* something was added */
 
 /* The thread, a new one if need be. NULL: there are too many, or no memory. */
 struct thread_stream *streams_take(struct streams *streams, pid_t tid, pid_t own_tid,

@@ -121,7 +121,7 @@ static double recurrent_flops(const struct node *node, double gates)
     const struct value *from = input_at(node, 0);
     double weights = elements_of(node, 1);
     double again = elements_of(node, 2);
-    uint32_t axis = recurrent_state_axis(node);
+    uint32_t axis = shapes_recurrent_state_axis(node);
     double outputs;
     double steps;
 

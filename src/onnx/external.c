@@ -59,7 +59,7 @@ static bool look_at(struct opened *opened, int folder, const struct external *ex
     if (leads_out(external->location)) {
         out->is_outside = true;
         return onnx_note(opened,
-                         "suspicious: weights are said to be in '%.200s', outside of the model's "
+                         "suspicious: the model places weights in '%.200s', outside of the model's "
                          "folder; that was not looked at",
                          shown);
     }
@@ -70,7 +70,8 @@ static bool look_at(struct opened *opened, int folder, const struct external *ex
     }
     if (!S_ISREG(info.st_mode)) {
         out->missing = true;
-        return onnx_note(opened, "weights are said to be in '%.200s', which is not a file", shown);
+        return onnx_note(opened, "the model places weights in '%.200s', which is not a file",
+                         shown);
     }
     out->bytes = (uint64_t)info.st_size;
     opened->model.external_bytes += out->bytes;

@@ -21,7 +21,7 @@ static void same_in_both_places(void)
         struct wire wire = { .path = "test", .data = data, .bytes = sizes[i], .fd = -1 };
         struct model_identity theirs;
 
-        model_identify(data, sizes[i], &theirs);
+        identity_of_model(data, sizes[i], &theirs);
         tap_note("%zu bytes", sizes[i]);
         CHECK_UINT(onnx_content_hash(&wire), theirs.hash);
     }
@@ -47,7 +47,7 @@ static void same_of_a_file(void)
     REQUIRE(fd >= 0 && write(fd, file.data, file.size) == (ssize_t)file.size);
     close(fd);
     CHECK_INT(onnx_open(path, NULL, &model, &err), IFG_OK);
-    CHECK(model_identify_file(path, &theirs));
+    CHECK(identity_of_file(path, &theirs));
     snprintf(text, sizeof text, "%016llx", (unsigned long long)theirs.hash);
     unlink(path);
     REQUIRE(model != NULL);

@@ -98,7 +98,7 @@ static int64_t size_of(const struct names *names, const char *name)
 }
 
 /* A free dimension is called by its place, as in "input:1", above all one without a name. */
-static int64_t size_of_location(const struct names *names, const char *input, uint32_t axis)
+static int64_t size_of_axis(const struct names *names, const char *input, uint32_t axis)
 {
     char text[512];
     int length = snprintf(text, sizeof text, "%s:%u", input, axis);
@@ -108,7 +108,7 @@ static int64_t size_of_location(const struct names *names, const char *input, ui
 
 static int64_t size_at(const struct names *names, const char *input, uint32_t axis)
 {
-    int64_t size = size_of_location(names, input, axis);
+    int64_t size = size_of_axis(names, input, axis);
 
     return size == UNKNOWN_SIZE ? 1 : size;
 }
@@ -125,7 +125,7 @@ static void collect_names(const struct opened *opened, struct names *names)
     for (size_t i = 0; i < model->input_count; i++)
         for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
             const char *name = model->inputs[i].dim_names[j];
-            int64_t size = name ? size_of_location(names, model->inputs[i].name, j) : UNKNOWN_SIZE;
+            int64_t size = name ? size_of_axis(names, model->inputs[i].name, j) : UNKNOWN_SIZE;
 
             if (names->count == NAMES_MAX)
                 return;

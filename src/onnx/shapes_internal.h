@@ -99,7 +99,7 @@ infer_fn infer_squeeze, infer_unsqueeze, infer_resize, infer_pad, infer_gather;
 infer_fn infer_gather_elements, infer_gather_nd, infer_expand, infer_tile, infer_shape, infer_size;
 infer_fn infer_constant_of_shape, infer_range, infer_top_k, infer_arg, infer_reduce, infer_one_hot;
 infer_fn infer_depth_to_space, infer_space_to_depth, infer_identity;
-uint32_t recurrent_state_axis(const struct node *node);
+uint32_t shapes_recurrent_state_axis(const struct node *node);
 infer_fn infer_quantized_binary, infer_quantized_concat;
 infer_fn infer_roi_align, infer_grid_sample, infer_like;
 

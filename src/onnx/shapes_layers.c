@@ -443,7 +443,7 @@ void infer_einsum(struct opened *opened, struct node *node)
 /* ---- sequences ---- */
 
 /* Which axis of the state's weights is as long as the state; quantized ones lie the other way. */
-uint32_t recurrent_state_axis(const struct node *node)
+uint32_t shapes_recurrent_state_axis(const struct node *node)
 {
     return strcmp(node->op_type, "DynamicQuantizeLSTM") == 0 ? 1 : 2;
 }
@@ -463,7 +463,7 @@ void infer_recurrent(struct opened *opened, struct node *node)
     if (!has_shape(from) || from->rank != 3)
         return;
     if (hidden == UNKNOWN_SIZE && has_shape(again) && again->rank == 3)
-        hidden = again->dims[recurrent_state_axis(node)];
+        hidden = again->dims[shapes_recurrent_state_axis(node)];
     length = from->dims[batch_first ? 1 : 0];
     batch = from->dims[batch_first ? 0 : 1];
     if (batch_first) {

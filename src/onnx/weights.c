@@ -357,7 +357,7 @@ bool onnx_read_sparse(struct opened *opened, struct wire_span span, struct tenso
     struct reading whole;
     struct tensor shape = { 0 };
     struct tensor *values = NULL;
-    struct tensor *locations = NULL;
+    struct tensor *indices = NULL;
     struct wire_field field;
 
     memset(&whole, 0, sizeof whole);
@@ -368,7 +368,7 @@ bool onnx_read_sparse(struct opened *opened, struct wire_span span, struct tenso
             !onnx_read_tensor(opened, field.bytes, &values))
             return false;
         if (wire_key(&field) == WIRE_FIELD(2, WIRE_BYTES) &&
-            !onnx_read_tensor(opened, field.bytes, &locations))
+            !onnx_read_tensor(opened, field.bytes, &indices))
             return false;
         if (field.number == 3 && !take_field(opened, &whole,
                                              &(struct wire_field){ .number = 1,
@@ -387,7 +387,7 @@ bool onnx_read_sparse(struct opened *opened, struct wire_span span, struct tenso
     memcpy(values->dims, shape.dims, sizeof shape.dims);
     values->numbers = NULL;
     values->number_count = 0;
-    values->bytes += locations ? locations->bytes : 0;
+    values->bytes += indices ? indices->bytes : 0;
     *out = values;
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See wire.h. */
+/* Reading protocol buffers through a window: tags, numbers and lengths, each checked. */
 #include "onnx/wire.h"
 
 #include <errno.h>

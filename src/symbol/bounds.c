@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See bounds.h. */
+/* Guessing where functions begin by reading the instructions between two that are known. */
 #include "symbol/bounds.h"
 
 #include <Zydis/Zydis.h>
@@ -87,11 +87,11 @@ static void sort_starts(struct bounds *bounds)
     if (elf_file_relocations(bounds->elf, &relocations, &count, NULL) != IFG_OK)
         count = 0;
     for (size_t i = 0; i < count; i++) {
-        struct elf_location location;
+        struct elf_position position;
         uint64_t target;
 
         if (elf_file_relocation_target(bounds->elf, &relocations[i], &target) &&
-            elf_file_locate(bounds->elf, target, &location) && location.executable)
+            elf_file_locate(bounds->elf, target, &position) && position.executable)
             bounds_add_start(bounds, target);
     }
     if (bounds->start_count)

@@ -154,9 +154,9 @@ size_t code_addresses(struct elf_file *elf, uint64_t function, size_t window, ui
     if (window > sizeof code)
         window = sizeof code;
     for (unsigned i = 0; i < JUMPS_MAX; i++) {
-        struct elf_location location;
+        struct elf_position position;
 
-        if (!elf_file_locate(elf, function, &location) || !location.executable)
+        if (!elf_file_locate(elf, function, &position) || !position.executable)
             return 0;
         size = elf_file_read(elf, function, code, window);
         if (!jump_target(machine, function, code, size, &function))
@@ -173,18 +173,18 @@ size_t code_addresses(struct elf_file *elf, uint64_t function, size_t window, ui
 bool code_probe_offset(struct elf_file *elf, uint64_t vaddr, uint64_t *out_offset)
 {
     enum elf_machine machine = elf_file_machine(elf);
-    struct elf_location location;
+    struct elf_position position;
     uint8_t start[LANDING_SIZE + 4];
     size_t size;
 
     *out_offset = 0;
-    if (!elf_file_locate(elf, vaddr, &location) || !location.executable ||
+    if (!elf_file_locate(elf, vaddr, &position) || !position.executable ||
         (machine == ELF_AARCH64 && (vaddr & 3)))
         return false;
     size = elf_file_read(elf, vaddr, start, sizeof start);
     if (size < LANDING_SIZE || word_at(start) == 0)
         return false; /* no machine has code of zeroes */
-    *out_offset = location.file_offset;
+    *out_offset = position.file_offset;
     if (size == sizeof start && is_landing(machine, start))
         *out_offset += LANDING_SIZE;
     return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See disassemble.h. */
+/* Instructions as text and where their jumps lead, by Zydis (x86-64). */
 #include "symbol/disassemble.h"
 
 #include <Zydis/Zydis.h>

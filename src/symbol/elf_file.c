@@ -32,17 +32,17 @@ size_t elf_file_read_at(const struct elf_file *elf, uint64_t offset, void *out, 
     return done;
 }
 
-bool elf_file_locate(const struct elf_file *elf, uint64_t vaddr, struct elf_location *out_location)
+bool elf_file_locate(const struct elf_file *elf, uint64_t vaddr, struct elf_position *out_position)
 {
-    *out_location = (struct elf_location){ 0 };
+    *out_position = (struct elf_position){ 0 };
     for (size_t i = 0; i < elf->segment_count; i++) {
         const struct elf_segment *segment = &elf->segments[i];
 
         if (vaddr < segment->vaddr || vaddr - segment->vaddr >= segment->size)
             continue;
-        out_location->file_offset = segment->file_offset + (vaddr - segment->vaddr);
-        out_location->left = segment->size - (vaddr - segment->vaddr);
-        out_location->executable = segment->executable;
+        out_position->file_offset = segment->file_offset + (vaddr - segment->vaddr);
+        out_position->left = segment->size - (vaddr - segment->vaddr);
+        out_position->executable = segment->executable;
         return true;
     }
     return false;
@@ -66,21 +66,21 @@ bool elf_file_address_at(const struct elf_file *elf, uint64_t file_offset, uint6
 
 size_t elf_file_read(struct elf_file *elf, uint64_t vaddr, void *out, size_t size)
 {
-    struct elf_location location;
+    struct elf_position position;
     uint64_t skip;
 
-    if (!elf_file_locate(elf, vaddr, &location))
+    if (!elf_file_locate(elf, vaddr, &position))
         return 0;
-    if (size > location.left)
-        size = (size_t)location.left;
+    if (size > position.left)
+        size = (size_t)position.left;
     if (size > ELF_WINDOW / 2)
-        return elf_file_read_at(elf, location.file_offset, out, size);
-    skip = location.file_offset - elf->window_at;
-    if (location.file_offset < elf->window_at || skip >= elf->window_size ||
+        return elf_file_read_at(elf, position.file_offset, out, size);
+    skip = position.file_offset - elf->window_at;
+    if (position.file_offset < elf->window_at || skip >= elf->window_size ||
         elf->window_size - skip < size) {
-        elf->window_at = location.file_offset;
+        elf->window_at = position.file_offset;
         elf->window_size =
-            elf_file_read_at(elf, location.file_offset, elf->window, sizeof elf->window);
+            elf_file_read_at(elf, position.file_offset, elf->window, sizeof elf->window);
         skip = 0;
     }
     if (size > elf->window_size - skip)
@@ -92,11 +92,11 @@ size_t elf_file_read(struct elf_file *elf, uint64_t vaddr, void *out, size_t siz
 enum ifg_status elf_file_load(struct elf_file *elf, const char *what, uint64_t vaddr, uint64_t size,
                               void **out_data, struct ifg_error *err)
 {
-    struct elf_location location;
+    struct elf_position position;
     char *data;
 
     *out_data = NULL;
-    if (!elf_file_locate(elf, vaddr, &location) || size > location.left)
+    if (!elf_file_locate(elf, vaddr, &position) || size > position.left)
         return ifg_fail(err, IFG_CORRUPT, "%s: its %s (%llu bytes at 0x%llx) are not in the file",
                         elf->name, what, (unsigned long long)size, (unsigned long long)vaddr);
     if (size > ELF_TABLE_MAX)
@@ -106,7 +106,7 @@ enum ifg_status elf_file_load(struct elf_file *elf, const char *what, uint64_t v
     data = ifg_alloc((size_t)size + 1, 1);
     if (!data)
         return ifg_fail_no_memory(err, "for the %s of %s", what, elf->name);
-    if (elf_file_read_at(elf, location.file_offset, data, (size_t)size) != size) {
+    if (elf_file_read_at(elf, position.file_offset, data, (size_t)size) != size) {
         ifg_free(data);
         return ifg_fail(err, IFG_CORRUPT, "%s: the file ends within its %s", elf->name, what);
     }

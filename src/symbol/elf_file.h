@@ -39,7 +39,7 @@ struct elf_relocation {
     uint32_t symbol; /* 0 = none */
 };
 
-struct elf_location {
+struct elf_position {
     uint64_t file_offset;
     uint64_t left; /* bytes from there to the end of the segment, all inside the file */
     bool executable;
@@ -64,7 +64,7 @@ const char *elf_file_build_id(const struct elf_file *elf);   /* hexadecimal; "" 
 bool elf_file_unwind_index(const struct elf_file *elf, uint64_t *out_address);
 
 /* Where an address is in the file; false when it is in no segment, or not backed by the file. */
-bool elf_file_locate(const struct elf_file *elf, uint64_t vaddr, struct elf_location *out_location);
+bool elf_file_locate(const struct elf_file *elf, uint64_t vaddr, struct elf_position *out_position);
 
 /* Which address of an executable segment lies at this offset of the file; mappings begin on whole
  * pages, up to a page before their segment. False: none. */

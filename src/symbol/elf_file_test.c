@@ -72,25 +72,25 @@ static void addresses(void)
 {
     struct fixture fixture;
     struct elf_file *elf = open_plan(&plain, &fixture);
-    struct elf_location location;
+    struct elf_position position;
     uint8_t bytes[4] = { 0 };
 
-    REQUIRE(elf_file_locate(elf, fixture.text, &location));
-    CHECK_UINT(location.file_offset, fixture.text_offset);
-    CHECK(location.executable);
-    REQUIRE(elf_file_locate(elf, fixture.text + location.left - 1, &location));
-    CHECK_UINT(location.left, 1);
+    REQUIRE(elf_file_locate(elf, fixture.text, &position));
+    CHECK_UINT(position.file_offset, fixture.text_offset);
+    CHECK(position.executable);
+    REQUIRE(elf_file_locate(elf, fixture.text + position.left - 1, &position));
+    CHECK_UINT(position.left, 1);
     CHECK_UINT(
-        elf_file_read(elf, fixture.text + location.file_offset - fixture.text_offset, bytes, 4), 1);
-    REQUIRE(elf_file_locate(elf, fixture.table, &location));
-    CHECK(!location.executable);
+        elf_file_read(elf, fixture.text + position.file_offset - fixture.text_offset, bytes, 4), 1);
+    REQUIRE(elf_file_locate(elf, fixture.table, &position));
+    CHECK(!position.executable);
     CHECK_UINT(elf_file_read(elf, fixture.text, bytes, 4), 4);
     CHECK_BYTES(bytes, "\xf3\x0f\x1e\xfa", 4);
-    CHECK(!elf_file_locate(elf, fixture.text - 1, &location));
-    CHECK(!elf_file_locate(elf, UINT64_MAX, &location));
+    CHECK(!elf_file_locate(elf, fixture.text - 1, &position));
+    CHECK(!elf_file_locate(elf, UINT64_MAX, &position));
     CHECK_UINT(elf_file_read(elf, 0x900000, bytes, 4), 0);
     /* In memory, but not in the file: data that starts as zero. */
-    CHECK(!elf_file_locate(elf, fixture.table + 0xf000, &location));
+    CHECK(!elf_file_locate(elf, fixture.table + 0xf000, &position));
     elf_file_close(elf);
     fixture_fini(&fixture);
 }

@@ -36,18 +36,18 @@ bool exported_matches(const char *pattern, const char *text)
     return !*pattern;
 }
 
-static bool location_function(struct elf_file *elf, const struct elf_symbol *symbol,
-                              struct exported_function *out)
+static bool locate_function(struct elf_file *elf, const struct elf_symbol *symbol,
+                            struct exported_function *out)
 {
-    struct elf_location location;
+    struct elf_position position;
 
     if (!symbol->defined || symbol->type != STT_FUNC ||
-        !elf_file_locate(elf, symbol->value, &location) ||
+        !elf_file_locate(elf, symbol->value, &position) ||
         !code_probe_offset(elf, symbol->value, &out->probe_offset))
         return false;
     out->name = symbol->name;
     out->vaddr = symbol->value;
-    out->file_offset = location.file_offset;
+    out->file_offset = position.file_offset;
     return true;
 }
 
@@ -110,7 +110,7 @@ enum ifg_status exported_find(struct elf_file *elf, const char *pattern,
         struct exported_function function;
 
         if (!(exact ? strcmp(pattern, symbol.name) == 0 : exported_matches(pattern, symbol.name)) ||
-            !location_function(elf, &symbol, &function))
+            !locate_function(elf, &symbol, &function))
             continue;
         if (!IFG_ARRAY_ROOM(out->items, capacity, out->count + 1, IFG_ARRAY_ANY)) {
             exported_fini(out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See names.h. */
+/* Looking up an address in symbols, debug information and C++ type information, in that order. */
 #include "symbol/names.h"
 
 #include <dwarf.h>
@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/strings.h"
 #include "symbol/bounds.h"
 #include "symbol/rtti.h"
 #include "symbol/symbol_list.h"
@@ -20,15 +21,7 @@
 #define KERNEL_BASE      "N11onnxruntime8OpKernelE"
 #define COMPUTE_POSITION 2u /* behind the two destructors */
 
-#define BUCKETS 4096u
-
 #define TEXT_RANGES_MAX 16u
-
-/* Texts that were made here, each once. */
-struct text {
-    struct text *next;
-    char bytes[];
-};
 
 /* Addresses of a compilation unit. */
 struct unit_range {
@@ -58,7 +51,7 @@ struct names {
     bool shared_tried; /* debug information that several files share (dwz) */
     struct text_range text_ranges[TEXT_RANGES_MAX];
     size_t text_range_count;
-    struct text *texts[BUCKETS];
+    struct ifg_strings texts; /* that were made here */
 };
 
 char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
@@ -78,24 +71,9 @@ char *names_demangle(const char *name)
 
 static const char *keep(struct names *names, const char *text)
 {
-    size_t length = strnlen(text, TEXT_MAX);
-    uint32_t hash = 2166136261u;
-    struct text **bucket;
-    struct text *kept;
+    const char *kept = ifg_strings_keep(&names->texts, text, strnlen(text, TEXT_MAX));
 
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
-    bucket = &names->texts[hash % BUCKETS];
-    for (kept = *bucket; kept; kept = kept->next)
-        if (strncmp(kept->bytes, text, length) == 0 && !kept->bytes[length])
-            return kept->bytes;
-    kept = ifg_alloc(1, sizeof *kept + length + 1);
-    if (!kept)
-        return "";
-    memcpy(kept->bytes, text, length);
-    kept->next = *bucket;
-    *bucket = kept;
-    return kept->bytes;
+    return kept ? kept : "";
 }
 
 static const char *keep_readable(struct names *names, const char *name)
@@ -157,13 +135,7 @@ void names_close(struct names *names)
     rtti_destroy(names->rtti);
     bounds_destroy(names->bounds);
     ifg_free(names->units);
-    for (size_t i = 0; i < BUCKETS; i++)
-        while (names->texts[i]) {
-            struct text *next = names->texts[i]->next;
-
-            ifg_free(names->texts[i]);
-            names->texts[i] = next;
-        }
+    ifg_strings_fini(&names->texts);
     ifg_free(names);
 }
 

@@ -24,9 +24,9 @@ struct search {
 
 static bool is_code(const struct elf_file *elf, uint64_t vaddr)
 {
-    struct elf_location location;
+    struct elf_position position;
 
-    return elf_file_locate(elf, vaddr, &location) && location.executable &&
+    return elf_file_locate(elf, vaddr, &position) && position.executable &&
            (elf_file_machine(elf) == ELF_X86_64 || !(vaddr & 3));
 }
 
@@ -52,11 +52,11 @@ static bool read_version_text(struct elf_file *elf, uint64_t vaddr, char *out, s
 
 static void find_version_text(struct search *search, uint64_t get_version)
 {
-    uint64_t locations[CANDIDATES];
-    size_t count = code_addresses(search->elf, get_version, BASE_WINDOW, locations, CANDIDATES);
+    uint64_t addresses[CANDIDATES];
+    size_t count = code_addresses(search->elf, get_version, BASE_WINDOW, addresses, CANDIDATES);
 
     for (size_t i = 0; i < count; i++)
-        if (read_version_text(search->elf, locations[i], search->text, sizeof search->text))
+        if (read_version_text(search->elf, addresses[i], search->text, sizeof search->text))
             return;
     search->text[0] = '\0';
 }
@@ -65,14 +65,14 @@ static void find_version_text(struct search *search, uint64_t get_version)
 static void find_base(struct search *search, const struct elf_symbol *entry)
 {
     size_t window = entry->size && entry->size < BASE_WINDOW ? (size_t)entry->size : BASE_WINDOW;
-    uint64_t locations[CANDIDATES];
-    size_t count = code_addresses(search->elf, entry->value, window, locations, CANDIDATES);
+    uint64_t addresses[CANDIDATES];
+    size_t count = code_addresses(search->elf, entry->value, window, addresses, CANDIDATES);
 
     for (size_t i = 0; i < count; i++) {
         uint64_t get_api, get_version;
 
-        if (!code_pointer(search->elf, locations[i], &get_api) ||
-            !code_pointer(search->elf, locations[i] + 8, &get_version))
+        if (!code_pointer(search->elf, addresses[i], &get_api) ||
+            !code_pointer(search->elf, addresses[i] + 8, &get_version))
             continue;
         if (!search->get_api)
             search->get_api = get_api;
@@ -123,23 +123,23 @@ static enum ifg_status find_version(struct search *search, const struct elf_symb
 
 static bool find_by_code(struct search *search, struct ort_table *out)
 {
-    uint64_t locations[CANDIDATES];
+    uint64_t addresses[CANDIDATES];
     size_t count;
 
     if (!search->get_api)
         return false;
-    count = code_addresses(search->elf, search->get_api, CODE_WINDOW_MAX, locations, CANDIDATES);
+    count = code_addresses(search->elf, search->get_api, CODE_WINDOW_MAX, addresses, CANDIDATES);
     for (size_t i = 0; i < count; i++) {
         uint64_t function;
         size_t run = 0;
 
         while (run < out->slot_count &&
-               code_pointer(search->elf, locations[i] + 8 * run, &function))
+               code_pointer(search->elf, addresses[i] + 8 * run, &function))
             run++;
         if (run > search->best_run)
             search->best_run = run;
         if (run == out->slot_count) {
-            out->vaddr = locations[i];
+            out->vaddr = addresses[i];
             out->method = ORT_TABLE_DECODED;
             return true;
         }
@@ -205,16 +205,16 @@ static enum ifg_status fill_slots(struct elf_file *elf, struct ort_table *out,
 {
     for (unsigned i = 0; i < out->slot_count; i++) {
         struct ort_table_slot *slot = &out->slots[i];
-        struct elf_location location;
+        struct elf_position position;
 
         if (!elf_file_pointer(elf, out->vaddr + 8 * (uint64_t)i, &slot->vaddr) ||
-            !elf_file_locate(elf, slot->vaddr, &location) ||
+            !elf_file_locate(elf, slot->vaddr, &position) ||
             !code_probe_offset(elf, slot->vaddr, &slot->probe_offset))
             return ifg_fail(err, IFG_UNSUPPORTED,
                             "%s (ONNX Runtime %s): function %u of its table is not code in the "
                             "file",
                             elf_file_name(elf), out->version, i);
-        slot->file_offset = location.file_offset;
+        slot->file_offset = position.file_offset;
     }
     return IFG_OK;
 }

@@ -20,13 +20,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int file = -1;
 
-static void check_location(struct elf_file *elf, uint64_t vaddr, uint64_t offset, uint64_t probe,
+static void check_position(struct elf_file *elf, uint64_t vaddr, uint64_t offset, uint64_t probe,
                            size_t size)
 {
-    struct elf_location location;
+    struct elf_position position;
 
-    if (!elf_file_locate(elf, vaddr, &location) || !location.executable ||
-        location.file_offset != offset || offset >= size ||
+    if (!elf_file_locate(elf, vaddr, &position) || !position.executable ||
+        position.file_offset != offset || offset >= size ||
         (probe != offset && probe != offset + 4) || probe >= size)
         abort();
 }
@@ -46,7 +46,7 @@ static void check_table(struct elf_file *elf, size_t size)
         strnlen(table.version, sizeof table.version) == sizeof table.version)
         abort();
     for (unsigned i = 0; i < table.slot_count; i++)
-        check_location(elf, table.slots[i].vaddr, table.slots[i].file_offset,
+        check_position(elf, table.slots[i].vaddr, table.slots[i].file_offset,
                        table.slots[i].probe_offset, size);
 }
 
@@ -56,7 +56,7 @@ static void check_exported(struct elf_file *elf, const char *pattern, size_t siz
 
     if (exported_find(elf, pattern, &found, NULL) == IFG_OK)
         for (size_t i = 0; i < found.count; i++)
-            check_location(elf, found.items[i].vaddr, found.items[i].file_offset,
+            check_position(elf, found.items[i].vaddr, found.items[i].file_offset,
                            found.items[i].probe_offset, size);
     exported_fini(&found);
 }

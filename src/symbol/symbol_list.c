@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See symbol_list.h. */
+/* All symbols of a module, sorted once, the best of each address first. */
 #include "symbol/symbol_list.h"
 
 #include <stdlib.h>

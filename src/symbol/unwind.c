@@ -119,7 +119,7 @@ static enum unwind_stop step_table(struct walk *walk, struct unwind_cursor *curs
     return next.ip ? UNWIND_STOPS : UNWIND_AT_ROOT;
 }
 
-/* Code made at run time keeps its frame pointer, and so do the functions that node has inside. */
+/* Code generated at run time keeps its frame pointer, and so do the functions inside node. */
 static enum unwind_stop step_frame_pointer(const struct walk *walk, struct unwind_cursor *cursor,
                                            struct trail_frame *frame)
 {
@@ -212,7 +212,7 @@ static bool follow_trail(struct walk *walk, const struct unwind_cursor *cursor, 
 {
     struct unwind_frames *frames = walk->frames;
     const struct unwind_trail *trail = walk->trail.trail;
-    size_t kept = trail_meets(&walk->trail, walk->stack, cursor, from);
+    size_t kept = unwind_trail_meets(&walk->trail, walk->stack, cursor, from);
 
     if (!kept || kept > UNWIND_FRAMES_MAX - frames->count)
         return false;
@@ -289,7 +289,7 @@ void unwind_walk(struct unwind_space *space, const struct unwind_stack *stack,
     walk.stack = stack;
     walk.frames = out_frames;
     walk.behind = cursor;
-    trail_begin(&walk.trail, trail, space->generation, stack);
+    unwind_trail_begin(&walk.trail, trail, space->generation, stack);
     out_frames->count = 0;
     out_frames->exact = 0;
     out_frames->kept = 0;
@@ -307,7 +307,7 @@ void unwind_walk(struct unwind_space *space, const struct unwind_stack *stack,
     if (!out_frames->exact)
         out_frames->exact = out_frames->count;
     if (trail && out_frames->stop == UNWIND_AT_ROOT)
-        trail_end(&walk.trail, space->generation, out_frames->kept, &walk.behind);
+        unwind_trail_end(&walk.trail, space->generation, out_frames->kept, &walk.behind);
     else if (trail)
         trail->count = 0;
 }

@@ -120,8 +120,8 @@ struct trail_walk {
     struct trail_frame fresh[UNWIND_FRAMES_MAX]; /* the innermost first */
 };
 
-void trail_begin(struct trail_walk *walk, struct unwind_trail *trail, uint64_t generation,
-                 const struct unwind_stack *stack);
+void unwind_trail_begin(struct trail_walk *walk, struct unwind_trail *trail, uint64_t generation,
+                        const struct unwind_stack *stack);
 
 /* Notes a frame before the step out of it, which fills in what it reads. */
 static inline struct trail_frame *trail_note(struct trail_walk *walk,
@@ -143,13 +143,13 @@ static inline struct trail_frame *trail_note(struct trail_walk *walk,
 
 /* How many frames from here to the root are those of the trail; 0: it must be walked. *from: where
  * to look, at first the trail's count. */
-size_t trail_meets(struct trail_walk *walk, const struct unwind_stack *stack,
-                   const struct unwind_cursor *cursor, size_t *from);
+size_t unwind_trail_meets(struct trail_walk *walk, const struct unwind_stack *stack,
+                          const struct unwind_cursor *cursor, size_t *from);
 
 /* The walk reached the root, with `kept` frames of the old trail, or with none and `behind` read at
  * the root. */
-void trail_end(struct trail_walk *walk, uint64_t generation, size_t kept,
-               const struct unwind_cursor *behind);
+void unwind_trail_end(struct trail_walk *walk, uint64_t generation, size_t kept,
+                      const struct unwind_cursor *behind);
 
 /* ---- the copy of the stack ---- */
 

@@ -251,14 +251,14 @@ static enum ifg_status finish(struct unwind_table *table, struct builder *builde
 
 static enum ifg_status load_frames(struct unwind_search *search, struct ifg_error *err)
 {
-    struct elf_location location;
+    struct elf_position position;
     enum ifg_status status;
 
     if (search->frames)
         return IFG_OK;
-    if (!elf_file_locate(search->elf, search->cfi.address, &location))
+    if (!elf_file_locate(search->elf, search->cfi.address, &position))
         return ifg_fail(err, IFG_NOT_FOUND, "%s has no .eh_frame", elf_file_name(search->elf));
-    search->cfi.size = (size_t)(location.left > ELF_TABLE_MAX ? ELF_TABLE_MAX : location.left);
+    search->cfi.size = (size_t)(position.left > ELF_TABLE_MAX ? ELF_TABLE_MAX : position.left);
     status = elf_file_load(search->elf, "call frames", search->cfi.address, search->cfi.size,
                            &search->frames, err);
     search->cfi.data = search->frames;
@@ -291,7 +291,7 @@ enum ifg_status unwind_table_open(struct elf_file *elf, struct unwind_table **ou
 {
     struct unwind_table *table = ifg_alloc(1, sizeof *table);
     struct unwind_search *search = ifg_alloc(1, sizeof *search);
-    struct elf_location location;
+    struct elf_position position;
 
     *out_table = NULL;
     if (!table || !search) {
@@ -304,7 +304,7 @@ enum ifg_status unwind_table_open(struct elf_file *elf, struct unwind_table **ou
     search->elf = elf;
     search->cfi.machine = table->machine;
     search->builder.arm = table->machine == ELF_AARCH64;
-    if (!find_frames(elf, search) || !elf_file_locate(elf, search->cfi.address, &location)) {
+    if (!find_frames(elf, search) || !elf_file_locate(elf, search->cfi.address, &position)) {
         unwind_table_destroy(table);
         return ifg_fail(err, IFG_NOT_FOUND, "%s has no .eh_frame", elf_file_name(elf));
     }

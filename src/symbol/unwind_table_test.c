@@ -76,10 +76,10 @@ static void own_program(void)
 
 static void c_library(void)
 {
-    void *location = dlsym(RTLD_DEFAULT, "qsort");
+    void *function = dlsym(RTLD_DEFAULT, "qsort");
     Dl_info info;
 
-    REQUIRE(location && dladdr(location, &info));
+    REQUIRE(function && dladdr(function, &info));
     check_file(info.dli_fname);
 }
 
@@ -119,7 +119,7 @@ static int changed_copy(size_t at, const void *bytes, size_t count)
 {
     int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     int copy = memfd_create("changed", MFD_CLOEXEC);
-    struct elf_location location;
+    struct elf_position position;
     uint64_t index;
     char part[4096];
     ssize_t got;
@@ -129,8 +129,8 @@ static int changed_copy(size_t at, const void *bytes, size_t count)
         REQUIRE(write(copy, part, (size_t)got) == got);
     close(from);
     REQUIRE(elf_file_open_fd(copy, "copy", &elf, NULL) == IFG_OK);
-    REQUIRE(elf_file_unwind_index(elf, &index) && elf_file_locate(elf, index, &location));
-    REQUIRE(pwrite(copy, bytes, count, (off_t)(location.file_offset + at)) == (ssize_t)count);
+    REQUIRE(elf_file_unwind_index(elf, &index) && elf_file_locate(elf, index, &position));
+    REQUIRE(pwrite(copy, bytes, count, (off_t)(position.file_offset + at)) == (ssize_t)count);
     elf_file_close(elf);
     return copy;
 }

@@ -51,7 +51,7 @@ static struct unwind_stack stack;
 static void map_module(const char *path, uint64_t start, uint64_t end, uint64_t offset)
 {
     struct unwind_mapping mapping = { .start = start, .end = end };
-    struct elf_location location;
+    struct elf_position position;
 
     if (*path == '/' && module_count < MODULES_MAX &&
         elf_file_open(path, &files[module_count], NULL) == IFG_OK) {
@@ -61,8 +61,8 @@ static void map_module(const char *path, uint64_t start, uint64_t end, uint64_t 
         /* Find an address of the file that lies at this offset. */
         for (uint64_t vaddr = offset & ~(uint64_t)0xfff; vaddr < (offset | 0xfff) + (16u << 20);
              vaddr += 0x1000)
-            if (elf_file_locate(mapping.elf, vaddr, &location) && location.executable &&
-                location.file_offset == offset) {
+            if (elf_file_locate(mapping.elf, vaddr, &position) && position.executable &&
+                position.file_offset == offset) {
                 mapping.bias = start - vaddr;
                 break;
             }

@@ -30,8 +30,8 @@ static void fetch(const struct unwind_trail *trail, const struct unwind_stack *s
     }
 }
 
-void trail_begin(struct trail_walk *walk, struct unwind_trail *trail, uint64_t generation,
-                 const struct unwind_stack *stack)
+void unwind_trail_begin(struct trail_walk *walk, struct unwind_trail *trail, uint64_t generation,
+                        const struct unwind_stack *stack)
 {
     walk->trail = trail;
     walk->same = SIZE_MAX;
@@ -64,8 +64,8 @@ static size_t count_same(const struct unwind_trail *trail, const struct unwind_s
     return trail->count;
 }
 
-size_t trail_meets(struct trail_walk *walk, const struct unwind_stack *stack,
-                   const struct unwind_cursor *cursor, size_t *from)
+size_t unwind_trail_meets(struct trail_walk *walk, const struct unwind_stack *stack,
+                          const struct unwind_cursor *cursor, size_t *from)
 {
     const struct trail_frame *frames = walk->trail->frames;
     const struct trail_frame *frame;
@@ -81,8 +81,8 @@ size_t trail_meets(struct trail_walk *walk, const struct unwind_stack *stack,
     return *from <= walk->same ? *from : 0;
 }
 
-void trail_end(struct trail_walk *walk, uint64_t generation, size_t kept,
-               const struct unwind_cursor *behind)
+void unwind_trail_end(struct trail_walk *walk, uint64_t generation, size_t kept,
+                      const struct unwind_cursor *behind)
 {
     struct unwind_trail *trail = walk->trail;
 

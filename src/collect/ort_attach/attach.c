@@ -2,7 +2,6 @@
 /* The life of watched processes: finding runtimes in them, setting probes, letting go. */
 #include "collect/ort_attach/attach_internal.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,8 @@
 #include "base/array.h"
 #include "base/ticks.h"
 #include "collect/ort_attach/names.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
 #define MS 1000000ull
 
@@ -72,8 +73,8 @@ void ort_attach_until(struct ort_attach *attach, uint64_t until_ns)
         uprobe_until(attach->engine, until_ns);
 }
 
-void ort_attach_say(struct ort_attach *attach, void (*say)(void *user, const char *text),
-                    void *user)
+void ort_attach_set_message_callback(struct ort_attach *attach,
+                                     void (*say)(void *user, const char *text), void *user)
 {
     attach->say = say;
     attach->say_user = user;
@@ -157,34 +158,16 @@ static size_t take_events(struct ort_attach *attach)
 /* A number that is another after exec. 0: cannot be told. */
 static uint64_t image_of(pid_t pid)
 {
-    struct stat program = { 0 };
-    char text[1024];
-    char path[64];
-    const char *at;
-    ssize_t length = 0;
     uint64_t image = 1469598103934665603ull;
-    int fd;
+    struct process_stat now;
+    struct stat program;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        length = read(fd, text, sizeof text - 1);
-        close(fd);
-    }
-    text[length > 0 ? length : 0] = '\0';
-    at = strrchr(text, ')');
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    if (!at || stat(path, &program) < 0)
+    if (!process_stat_of(pid, &now) || !process_entry(pid, "exe", &program))
         return 0;
     image = (image ^ program.st_ino) * 1099511628211ull;
-    /* Behind the name comes field 3; 26 to 28 are where code and stack begin. */
-    for (int field = 2; at && field < 26; field++)
-        at = strchr(at + 1, ' ');
-    for (int field = 26; at && field <= 28; field++) {
-        image = (image ^ strtoull(at + 1, NULL, 10)) * 1099511628211ull;
-        at = strchr(at + 1, ' ');
-    }
-    return image;
+    image = (image ^ now.code_start) * 1099511628211ull;
+    image = (image ^ now.code_end) * 1099511628211ull;
+    return (image ^ now.stack_start) * 1099511628211ull;
 }
 
 static struct attach_process *find(struct ort_attach *attach, pid_t pid)
@@ -199,7 +182,7 @@ static char *directory_of(pid_t pid)
 {
     char path[PATH_MAX];
 
-    if (!process_absolute(pid, "x", path, sizeof path))
+    if (!names_process_absolute(pid, "x", path, sizeof path))
         return NULL;
     path[strlen(path) - 2] = '\0'; /* without "/x" */
     return ifg_strdup(path);
@@ -207,7 +190,7 @@ static char *directory_of(pid_t pid)
 
 bool attach_absolute(const struct attach_process *process, const char *path, char *out, size_t size)
 {
-    if (process_absolute(process->pid, path, out, size))
+    if (names_process_absolute(process->pid, path, out, size))
         return true;
     if (!process->directory || !path[0])
         return false;
@@ -266,7 +249,7 @@ static void end_process(struct ort_attach *attach, struct attach_process *proces
     }
     if (process->watched_count && !process->in_time && !process->saw_environment)
         attach_note_late(process);
-    attach->counts.lost += process->lost + process->ops_lost + process->stray_ops;
+    attach->counts.dropped += process->lost + process->ops_lost + process->stray_ops;
     if (process->defined) {
         streams_flush(&process->threads, now_ns, true);
         if (process->lost)
@@ -447,14 +430,6 @@ static void watch(struct attach_process *process, const struct ort_library *libr
     ifg_free(table);
 }
 
-static bool contains(const struct file_key *keys, size_t count, const struct file_key *key)
-{
-    for (size_t i = 0; i < count; i++)
-        if (keys[i].inode == key->inode && keys[i].device == key->device)
-            return true;
-    return false;
-}
-
 static enum ifg_status look(struct attach_process *process, struct ifg_error *err)
 {
     struct ort_libraries *libraries = ifg_alloc(1, sizeof *libraries);
@@ -470,14 +445,14 @@ static enum ifg_status look(struct attach_process *process, struct ifg_error *er
         const struct ort_library *library = &libraries->found[i];
 
         if (process->watched_count < ORT_LIBRARIES_MAX &&
-            !contains(process->watched, process->watched_count, &library->key) &&
-            !contains(process->refused, process->refused_count, &library->key))
+            !runtime_files_key_is_in(library->key, process->watched, process->watched_count) &&
+            !runtime_files_key_is_in(library->key, process->refused, process->refused_count))
             watch(process, library);
     }
     if (libraries->python && !libraries->hooked && !libraries->python_hooked &&
         process->watched_count < ORT_LIBRARIES_MAX &&
-        !contains(process->watched, process->watched_count, &libraries->module.key) &&
-        !contains(process->refused, process->refused_count, &libraries->module.key))
+        !runtime_files_key_is_in(libraries->module.key, process->watched, process->watched_count) &&
+        !runtime_files_key_is_in(libraries->module.key, process->refused, process->refused_count))
         attach_python_watch(process, &libraries->module);
     ifg_free(libraries);
     return status;
@@ -521,12 +496,10 @@ enum ifg_status ort_attach_look(struct ort_attach *attach, pid_t pid, bool now,
 static bool is_gone(const struct attach_process *process)
 {
     struct pollfd ended = { process->pidfd, POLLIN, 0 };
-    char path[32];
 
     if (ended.fd >= 0)
         return poll(&ended, 1, 0) > 0;
-    snprintf(path, sizeof path, "/proc/%d", (int)process->pid);
-    return access(path, F_OK) < 0;
+    return !process_thread_exists(process->pid, process->pid);
 }
 
 /* True if the process was taken out of the list. */
@@ -630,14 +603,14 @@ bool ort_attach_may_be(struct ort_attach *attach, pid_t pid, const char *path, u
     const struct file_key key = { device, inode };
     char file[PATH_MAX + 64];
 
-    if (ort_library_is_named(path))
+    if (runtime_file_is_named(path, &runtime_ort))
         return true;
-    if (contains(attach->known.files, attach->known.count, &key))
+    if (runtime_files_have(&attach->known, key))
         return false;
     snprintf(file, sizeof file, "/proc/%d/root%s", (int)pid, path);
-    if (ort_library_exports(file))
+    if (runtime_file_exports(file, &runtime_ort))
         return true;
-    ort_known_add(&attach->known, key);
+    runtime_files_add(&attach->known, key);
     return false;
 }
 
@@ -675,7 +648,7 @@ static void report_losses(struct ort_attach *attach)
 {
     struct uprobe_losses losses = uprobe_lost(attach->engine);
 
-    attach->counts.lost +=
+    attach->counts.dropped +=
         losses.ring_full + losses.too_deep + losses.too_many + losses.out_of_order;
     for (size_t i = 0; i < attach->process_count; i++) {
         const struct attach_process *process = attach->processes[i];
@@ -745,12 +718,7 @@ int ort_attach_fd(const struct ort_attach *attach)
     return attach->engine ? uprobe_fd(attach->engine) : -1;
 }
 
-void ort_attach_count(const struct ort_attach *attach, struct ort_attach_counts *counts)
+struct sink_counts ort_attach_count(const struct ort_attach *attach)
 {
-    counts->events += attach->counts.events;
-    counts->inferences += attach->counts.inferences;
-    counts->lost += attach->counts.lost;
-    counts->models += attach->counts.models;
-    counts->threads += attach->counts.threads;
-    counts->processes += attach->counts.processes;
+    return attach->counts;
 }

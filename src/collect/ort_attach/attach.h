@@ -31,15 +31,6 @@ struct ort_attach_sight {
     enum ifg_status why; /* IFG_PERMISSION and so on, with reason */
 };
 
-struct ort_attach_counts {
-    uint64_t events;
-    uint64_t inferences;
-    uint64_t lost;
-    uint32_t models;
-    uint32_t threads;
-    uint32_t processes; /* that had a runtime, also those that are gone */
-};
-
 /* Nothing is probed yet; the engine is opened when the first runtime is found. */
 enum ifg_status ort_attach_open(enum uprobe_way way, struct ort_attach **out_attach,
                                 struct ifg_error *err) IFG_MUST_CHECK;
@@ -52,8 +43,8 @@ void ort_attach_ops(struct ort_attach *attach, uint32_t every);
 void ort_attach_ask_first(struct ort_attach *attach);
 
 /* Whom to tell what is being waited for: a library that is new to us is run in a helper. */
-void ort_attach_say(struct ort_attach *attach, void (*say)(void *user, const char *text),
-                    void *user);
+void ort_attach_set_message_callback(struct ort_attach *attach,
+                                     void (*say)(void *user, const char *text), void *user);
 
 /* Opens the engine now, to learn whether it can be had. */
 enum ifg_status ort_attach_prepare(struct ort_attach *attach, struct ifg_error *err) IFG_MUST_CHECK;
@@ -108,6 +99,6 @@ void ort_attach_finish(struct ort_attach *attach);
 
 bool ort_attach_watches(const struct ort_attach *attach); /* anything at all */
 int ort_attach_fd(const struct ort_attach *attach);       /* for poll; -1: none yet */
-void ort_attach_count(const struct ort_attach *attach, struct ort_attach_counts *counts); /* adds */
+struct sink_counts ort_attach_count(const struct ort_attach *attach);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef IFG_COLLECT_ORT_ATTACH_ATTACH_INTERNAL_H
 #define IFG_COLLECT_ORT_ATTACH_ATTACH_INTERNAL_H
 
+#include "base/strings.h"
 #include "collect/ort_attach/attach.h"
 #include "collect/ort_attach/libraries.h"
 #include "collect/ort_helper/ort_helper.h"
@@ -84,30 +85,30 @@ struct attach_op {
     uint32_t node; /* number of its name */
 };
 
-/* A name of a node; the place is that of the model whose session ran it. */
+/* A name of a node; the location is that of the model whose session ran it. */
 struct attach_node {
-    char *name;
-    char *type;
+    const char *name;
+    const char *type;
     uint32_t model; /* 0: none yet */
     uint32_t location;
-    uint32_t next; /* with the same hash; 0: none */
 };
 
 /* Where a name was found. */
 struct attach_seat {
-    uint64_t state; /* 0: free */
+    uint64_t state;
     uint64_t read_ns;
     uint32_t index;
     uint32_t node;
 };
 
 struct attach_nodes {
-    struct attach_node *items; /* from 1 */
+    struct attach_node *items; /* number i + 1 at i */
     size_t count, capacity;
-    uint32_t *heads; /* by hash */
-    size_t head_count;
-    struct attach_seat *seats; /* open addressing */
+    struct ifg_index index;
+    struct ifg_strings texts; /* names and types */
+    struct attach_seat *seats;
     size_t seat_count, seat_capacity;
+    struct ifg_index seat_index;
 };
 
 /* How the kernels of a watched library tell of themselves. */
@@ -234,8 +235,8 @@ struct ort_attach {
     size_t process_count, process_capacity;
     size_t latest; /* whose event came last */
     uint32_t next_slot;
-    struct ort_known known;
-    struct ort_attach_counts counts;
+    struct known_files known;
+    struct sink_counts counts;
     uint32_t ops;    /* of every so many inferences; 0: none */
     bool lags;       /* calls wait */
     bool asks_first; /* the helper, before it sets a probe */
@@ -276,7 +277,7 @@ enum ifg_status attach_functions_find(struct ort_attach *attach, pid_t pid,
 /* The name of a node, from the memory of the process unless it is known; 0: none. */
 uint32_t attach_node_of(struct attach_process *process, const struct attach_kernels *kernels,
                         uint64_t state, uint32_t index, uint64_t *out_read_ns);
-/* The number of that name with a place in this model; 0: there is no memory. */
+/* The number of that name with a location in this model; 0: there is no memory. */
 uint32_t attach_node_named(struct attach_process *process, uint32_t node, uint32_t index,
                            const struct attach_model *model);
 void attach_nodes_forget_seats(struct attach_process *process);

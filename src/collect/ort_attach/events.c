@@ -91,7 +91,7 @@ void attach_put_zone(struct attach_process *process, struct attach_thread *threa
     if (process->attach->muted)
         return;
     trace_stream_zone(thread->base.stream, start_ns, end_ns - start_ns, location);
-    thread_stream_wait(&thread->base, process->attach->now_ns);
+    streams_thread_wait(&thread->base, process->attach->now_ns);
     process->attach->counts.events++;
 }
 
@@ -220,7 +220,7 @@ static void take_path(struct attach_process *process, const struct uprobe_event 
         return;
     if (event->notes & UPROBE_TEXT_CUT) {
         /* What follows has to be read later; it has to go on as it began. */
-        if (!process_text(process->pid, event->arguments[1], text, sizeof text) ||
+        if (!names_process_text(process->pid, event->arguments[1], text, sizeof text) ||
             strncmp(text, event->text, strlen(event->text)) != 0)
             return;
     } else {
@@ -228,7 +228,7 @@ static void take_path(struct attach_process *process, const struct uprobe_event 
     }
     if (!attach_absolute(process, text, out, size) ||
         ((event->notes & (UPROBE_READ_LATE | UPROBE_TEXT_CUT)) &&
-         !process_has_file(process->pid, out, &bytes)))
+         !names_process_has_file(process->pid, out, &bytes)))
         out[0] = '\0';
 }
 
@@ -270,10 +270,11 @@ static void take_memory(struct attach_process *process, const struct uprobe_even
     uint64_t data = event->arguments[1], bytes = event->arguments[2];
     uint64_t hash;
 
-    load->is_mapped = session_mapped_file(process->pid, data, bytes, load->text, sizeof load->text);
+    load->is_mapped =
+        names_session_mapped_file(process->pid, data, bytes, load->text, sizeof load->text);
     if (!load->is_mapped)
-        session_graph_name(process->pid, data, bytes, load->text, 256);
-    if (!load->is_mapped && session_content(process->pid, data, bytes, &hash))
+        names_session_graph_name(process->pid, data, bytes, load->text, 256);
+    if (!load->is_mapped && names_session_content(process->pid, data, bytes, &hash))
         snprintf(load->content, sizeof load->content, "%016" PRIx64, hash);
     load->named_ns = ifg_monotonic_ns();
 }
@@ -310,7 +311,7 @@ static void begin_load(struct attach_process *process, struct attach_thread *thr
     else
         take_memory(process, event, load);
     thread->base.open_changed = true;
-    thread_stream_wait(&thread->base, process->attach->now_ns);
+    streams_thread_wait(&thread->base, process->attach->now_ns);
 }
 
 static void end_load(struct attach_process *process, struct attach_thread *thread,
@@ -338,7 +339,7 @@ static void end_load(struct attach_process *process, struct attach_thread *threa
             take_path(process, event, load->text, sizeof load->text); /* its page is there now */
         if (!load->text[0] && !event->result && address &&
             attach_probes[number].function == ATTACH_CREATE_FILE)
-            session_object_path(process->pid, address, load->text, sizeof load->text);
+            names_session_object_path(process->pid, address, load->text, sizeof load->text);
         snprintf(nameless, sizeof nameless, "session@%" PRIx64, address);
         settle(process, load, address ? nameless : "(a model that could not be loaded)");
     }

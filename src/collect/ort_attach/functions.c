@@ -10,7 +10,6 @@
  */
 #include "collect/ort_attach/attach_internal.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "system/credentials.h"
+#include "system/process_folder.h"
 #include "system/trace_rule.h"
 
 #define PATHS_MAX 8
@@ -38,15 +38,6 @@ static bool is_same_file(const char *one, const char *other)
 
     return stat(one, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
            first.st_ino == second.st_ino;
-}
-
-/* Code from another container is not run out here. */
-static bool is_elsewhere(pid_t pid)
-{
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
-    return !is_same_file(path, "/proc/self/ns/mnt");
 }
 
 static void add_path(struct surroundings *around, const char *path)
@@ -113,7 +104,7 @@ struct subject {
 
 static void subject_close(struct subject *subject)
 {
-    traced_close(&subject->traced);
+    trace_rule_close(&subject->traced);
     if (subject->library_fd >= 0)
         close(subject->library_fd);
     if (subject->python_fd >= 0)
@@ -124,7 +115,7 @@ static void subject_close(struct subject *subject)
 static enum ifg_status open_subject(struct subject *subject, pid_t pid,
                                     const struct ort_library *library, struct ifg_error *err)
 {
-    enum ifg_status status = traced_open(pid, &subject->traced, err);
+    enum ifg_status status = trace_rule_open(pid, &subject->traced, err);
 
     if (!status)
         status = credentials_of(pid, &subject->who, err);
@@ -139,17 +130,13 @@ static enum ifg_status open_interpreter(struct subject *subject, const struct or
     pid_t pid = subject->traced.pid;
     const char *name = strrchr(library->path, '/') + 1;
     struct surroundings *around = ifg_alloc(1, sizeof *around);
-    char path[64];
-    ssize_t length;
 
     if (!around)
         return ifg_fail_no_memory(err, NULL);
     subject->around = around;
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    subject->python_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    length = readlink(path, around->interpreter, sizeof around->interpreter - 1);
-    around->interpreter[length > 0 ? length : 0] = '\0';
-    if (subject->python_fd < 0 || !is_same_file(around->interpreter, path) ||
+    subject->python_fd = process_open_program(pid);
+    (void)process_link(pid, "exe", around->interpreter, sizeof around->interpreter);
+    if (subject->python_fd < 0 || !process_entry_is(pid, "exe", around->interpreter) ||
         !is_same_file(library->path, library->file))
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "the interpreter of process %d, or %.100s, is not there any more", (int)pid,
@@ -169,7 +156,7 @@ static enum ifg_status confirm(const struct subject *subject, struct ifg_error *
     enum ifg_status status = credentials_of(subject->traced.pid, &now, err);
 
     if (!status)
-        status = traced_confirm(&subject->traced, err);
+        status = trace_rule_confirm(&subject->traced, err);
     if (status)
         return status;
     if (credentials_are_guarded(subject->traced.pid, &now))
@@ -192,7 +179,8 @@ static enum ifg_status run_it(struct ort_attach *attach, struct subject *subject
     enum ifg_status status = IFG_OK;
     char text[256];
 
-    if (is_elsewhere(subject->traced.pid))
+    if (!process_shares(subject->traced.pid,
+                        "ns/mnt")) /* code of a container is not run out here */
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "%.100s is in another mount namespace (a container), and its code is not "
                         "run out here to find out where its functions are",

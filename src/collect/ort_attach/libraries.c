@@ -21,49 +21,6 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool is_module(const char *name)
-{
-    return strncmp(name, "onnxruntime_pybind11_state", 26) == 0;
-}
-
-bool ort_library_is_named(const char *path)
-{
-    const char *name = file_name(path);
-
-    return strstr(name, "libonnxruntime.so") != NULL || is_module(name);
-}
-
-bool ort_library_exports(const char *file)
-{
-    struct elf_file *elf;
-    struct elf_symbol symbol;
-    bool exports;
-
-    if (elf_file_open(file, &elf, NULL) != IFG_OK)
-        return false;
-    exports = (elf_file_symbol(elf, "OrtGetApiBase", &symbol, NULL) == IFG_OK && symbol.defined) ||
-              elf_file_debug_symbol(elf, "OrtGetApiBase", &symbol, NULL) == IFG_OK;
-    elf_file_close(elf);
-    return exports;
-}
-
-static bool is_known(const struct ort_known *known, struct file_key key)
-{
-    for (size_t i = 0; known && i < known->count; i++)
-        if (known->files[i].inode == key.inode && known->files[i].device == key.device)
-            return true;
-    return false;
-}
-
-void ort_known_add(struct ort_known *known, struct file_key key)
-{
-    if (!known)
-        return;
-    if (known->count == ORT_KNOWN_MAX) /* begin again: they will be looked into once more */
-        known->count = 0;
-    known->files[known->count++] = key;
-}
-
 /* A name by which this process can open what that one has mapped. The mapping itself leads to
  * deleted files as well, but only the mighty may open it; else the path, if it still is the file.
  */
@@ -94,24 +51,23 @@ static void fill(struct ort_library *library, const struct map_line *map, const 
 }
 
 static void add(struct ort_libraries *libraries, pid_t pid, const struct map_line *map,
-                struct ort_known *known)
+                struct known_files *known)
 {
     const struct file_key key = { map->device, map->inode };
-    bool named = ort_library_is_named(map->path);
+    bool named = runtime_file_is_named(map->path, &runtime_ort);
     char file[sizeof libraries->found[0].file];
 
     for (size_t i = 0; i < libraries->count; i++)
-        if (libraries->found[i].key.inode == key.inode &&
-            libraries->found[i].key.device == key.device)
+        if (runtime_files_key_is_in(key, &libraries->found[i].key, 1))
             return;
-    if (!named && is_known(known, key))
+    if (!named && runtime_files_have(known, key))
         return;
     if (!reachable(pid, map, file, sizeof file)) {
         if (!named)
             return;
         file[0] = '\0';
-    } else if (!named && !ort_library_exports(file)) {
-        ort_known_add(known, key);
+    } else if (!named && !runtime_file_exports(file, &runtime_ort)) {
+        runtime_files_add(known, key);
         return;
     }
     if (libraries->count == ORT_LIBRARIES_MAX) {
@@ -193,12 +149,12 @@ static bool is_patched(pid_t pid, const struct map_line *first)
     return state.watched > 0;
 }
 
-enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
+enum ifg_status ort_libraries_find(pid_t pid, struct known_files *known,
                                    struct ort_libraries *out_libraries, struct ifg_error *err)
 {
     struct map_line *map = ifg_alloc(1, sizeof *map);
     struct map_line *hooks = ifg_alloc(1, sizeof *hooks);
-    bool carries = false, preloaded = false;
+    bool carries = false, preloaded = false, is_module;
     struct maps maps;
 
     memset(out_libraries, 0, sizeof *out_libraries);
@@ -221,14 +177,15 @@ enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
     }
     while (maps_next_file(&maps, map)) {
         const char *name = file_name(map->path);
+        bool is_preload = strncmp(name, "libinferogram-preload.so", 24) == 0;
 
         if (strncmp(name, "libinferogram-ort.so", 20) == 0 && map->offset == 0)
             *hooks = *map;
-        preloaded = preloaded || strncmp(name, "libinferogram-preload.so", 24) == 0;
+        preloaded = preloaded || is_preload;
         carries = carries || strncmp(name, "libinferogram.so", 16) == 0;
-        if (is_module(name))
+        if (runtime_of_file(name, &is_module) == &runtime_ort && is_module)
             add_module(out_libraries, pid, map);
-        else if (map->executable)
+        else if (map->executable && !is_preload) /* which stands in for OrtGetApiBase */
             add(out_libraries, pid, map, known);
     }
     out_libraries->hooked = hooks->path[0] && (preloaded || is_patched(pid, hooks));

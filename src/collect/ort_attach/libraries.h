@@ -13,17 +13,11 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "collect/runtime_files.h"
 #include "system/maps.h"
 #include "symbol/ort_table.h"
 
-#define ORT_LIBRARIES_MAX 16   /* in one process */
-#define ORT_KNOWN_MAX     4096 /* files that are no runtime, remembered */
-
-/* A file by its numbers; names may lie. */
-struct file_key {
-    uint64_t device;
-    uint64_t inode;
-};
+#define ORT_LIBRARIES_MAX 16 /* in one process */
 
 struct ort_library {
     struct file_key key;
@@ -42,18 +36,10 @@ struct ort_libraries {
     struct ort_library module; /* of the package */
 };
 
-/* Files that were looked into before. */
-struct ort_known {
-    struct file_key files[ORT_KNOWN_MAX];
-    size_t count;
-};
-
-void ort_known_add(struct ort_known *known, struct file_key key);
-
 /* Looks through the mappings. The numbers of files that are no runtime are added to known, and
  * those in it are not opened again; it may be NULL. IFG_PERMISSION or IFG_NOT_FOUND, with a
  * sentence, if the process cannot be looked into. */
-enum ifg_status ort_libraries_find(pid_t pid, struct ort_known *known,
+enum ifg_status ort_libraries_find(pid_t pid, struct known_files *known,
                                    struct ort_libraries *out_libraries,
                                    struct ifg_error *err) IFG_MUST_CHECK;
 
@@ -66,10 +52,6 @@ enum ifg_status ort_library_table(const struct ort_library *library, struct ort_
  * name. */
 enum ifg_status ort_library_open(pid_t pid, const struct ort_library *library, int *out_fd,
                                  struct ifg_error *err) IFG_MUST_CHECK;
-
-/* Whether a file of this name could be a runtime: by name alone, or by what it exports. */
-bool ort_library_is_named(const char *path);
-bool ort_library_exports(const char *file);
 
 /* Whether a process has a runtime that probes could be set in. */
 bool ort_process_has_runtime(pid_t pid);

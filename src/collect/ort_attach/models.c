@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sessions and models of a watched process, and the places of their events. */
+/* Sessions and models of a watched process, and the locations of their events. */
 #include "collect/ort_attach/attach_internal.h"
 
 #include <inttypes.h>
@@ -77,7 +77,7 @@ static void define(struct attach_process *process, const struct attach_model *mo
     if (model->path[0]) {
         trace_writer_model_property(writer, process->index, model->id, TRACE_PROPERTY_SOURCE,
                                     "file");
-        if (process_has_file(process->pid, model->path, &bytes)) {
+        if (names_process_has_file(process->pid, model->path, &bytes)) {
             snprintf(number, sizeof number, "%" PRIu64, bytes);
             trace_writer_model_property(writer, process->index, model->id,
                                         TRACE_PROPERTY_FILE_BYTES, number);
@@ -260,7 +260,7 @@ struct attach_session *attach_session_infer(struct attach_process *process, uint
     char path[PATH_MAX];
     char name[256];
 
-    if (session_object_path(process->pid, address, path, sizeof path)) {
+    if (names_session_object_path(process->pid, address, path, sizeof path)) {
         inferred = "session object";
         model_name_of(path, name, sizeof name);
     } else {

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "ort_abi/content.h"
 #include "system/maps.h"
+#include "system/process_folder.h"
 
 /* The path of the model is a string near the beginning of a session object (+32 to +224 in 1.14 to
  * 1.30). The session's options, with other paths in them, begin behind it (+384 and more): those
@@ -22,7 +23,7 @@
 #define FIELDS_MAX   200000u
 #define WINDOW_BYTES 16384u
 
-bool process_memory(pid_t pid, uint64_t address, void *out, size_t bytes)
+bool names_process_memory(pid_t pid, uint64_t address, void *out, size_t bytes)
 {
     struct iovec here = { out, bytes };
     struct iovec there = { (void *)(uintptr_t)address, bytes };
@@ -32,7 +33,7 @@ bool process_memory(pid_t pid, uint64_t address, void *out, size_t bytes)
     return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
-bool process_text(pid_t pid, uint64_t address, char *out, size_t size)
+bool names_process_text(pid_t pid, uint64_t address, char *out, size_t size)
 {
     size_t have = 0;
 
@@ -43,7 +44,7 @@ bool process_text(pid_t pid, uint64_t address, char *out, size_t size)
 
         if (part > size - have)
             part = size - have;
-        if (!process_memory(pid, address + have, out + have, part))
+        if (!names_process_memory(pid, address + have, out + have, part))
             break;
         end = memchr(out + have, '\0', part);
         if (end)
@@ -54,18 +55,7 @@ bool process_text(pid_t pid, uint64_t address, char *out, size_t size)
     return false;
 }
 
-static bool read_link(pid_t pid, const char *what, char *out, size_t size)
-{
-    char path[330];
-    ssize_t length;
-
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, what);
-    length = readlink(path, out, size - 1);
-    out[length < 0 ? 0 : length] = '\0';
-    return length > 0;
-}
-
-bool process_absolute(pid_t pid, const char *path, char *out, size_t size)
+bool names_process_absolute(pid_t pid, const char *path, char *out, size_t size)
 {
     char directory[PATH_MAX];
     char root[PATH_MAX];
@@ -74,8 +64,8 @@ bool process_absolute(pid_t pid, const char *path, char *out, size_t size)
 
     if (path[0] == '/')
         return (size_t)snprintf(out, size, "%s", path) < size;
-    if (!path[0] || !read_link(pid, "cwd", directory, sizeof directory) || directory[0] != '/' ||
-        !read_link(pid, "root", root, sizeof root))
+    if (!path[0] || !process_link(pid, "cwd", directory, sizeof directory) || directory[0] != '/' ||
+        !process_link(pid, "root", root, sizeof root))
         return false;
     length = strlen(root);
     if (length > 1 && strncmp(directory, root, length) == 0 && directory[length] == '/')
@@ -85,7 +75,7 @@ bool process_absolute(pid_t pid, const char *path, char *out, size_t size)
     return (size_t)snprintf(out, size, "%s/%s", strcmp(below, "/") == 0 ? "" : below, path) < size;
 }
 
-bool process_has_file(pid_t pid, const char *absolute, uint64_t *out_bytes)
+bool names_process_has_file(pid_t pid, const char *absolute, uint64_t *out_bytes)
 {
     char path[PATH_MAX + 64];
     struct stat file;
@@ -129,9 +119,10 @@ static void consider(struct candidate *candidate, const char *path)
     char absolute[PATH_MAX];
     uint64_t bytes;
 
-    if (!ending_of(path) || !process_absolute(candidate->pid, path, absolute, sizeof absolute) ||
+    if (!ending_of(path) ||
+        !names_process_absolute(candidate->pid, path, absolute, sizeof absolute) ||
         (candidate->different && strcmp(candidate->path, absolute) == 0) ||
-        !process_has_file(candidate->pid, absolute, &bytes))
+        !names_process_has_file(candidate->pid, absolute, &bytes))
         return;
     if (!candidate->different)
         memcpy(candidate->path, absolute, sizeof absolute);
@@ -143,7 +134,7 @@ static void consider_string(struct candidate *candidate, uint64_t address, uint6
     char text[PATH_MAX];
 
     if (length < PATH_LEAST || length >= sizeof text ||
-        !process_memory(candidate->pid, address, text, (size_t)length + 1) || text[length] ||
+        !names_process_memory(candidate->pid, address, text, (size_t)length + 1) || text[length] ||
         strlen(text) != length)
         return;
     consider(candidate, text);
@@ -156,13 +147,13 @@ static bool take_candidate(const struct candidate *candidate, char *out, size_t 
     return (size_t)snprintf(out, size, "%s", candidate->path) < size;
 }
 
-bool session_object_path(pid_t pid, uint64_t session, char *out, size_t size)
+bool names_session_object_path(pid_t pid, uint64_t session, char *out, size_t size)
 {
     struct candidate candidate = { .pid = pid };
     uint64_t words[OBJECT_BYTES / 8];
 
     out[0] = '\0';
-    if (!process_memory(pid, session, words, sizeof words))
+    if (!names_process_memory(pid, session, words, sizeof words))
         return false;
     for (size_t i = 0; i + 1 < OBJECT_BYTES / 8; i++) {
         uint64_t length;
@@ -171,7 +162,7 @@ bool session_object_path(pid_t pid, uint64_t session, char *out, size_t size)
             continue;
         /* Today's strings keep their length beside the pointer, older ones before the text. */
         consider_string(&candidate, words[i], words[i + 1]);
-        if (process_memory(pid, words[i] - 24, &length, sizeof length))
+        if (names_process_memory(pid, words[i] - 24, &length, sizeof length))
             consider_string(&candidate, words[i], length);
     }
     return take_candidate(&candidate, out, size);
@@ -198,8 +189,9 @@ static bool byte_at(struct window *window, uint64_t at, unsigned char *out)
         if (wanted > window->size - at)
             wanted = (size_t)(window->size - at);
         window->start = at;
-        window->have =
-            process_memory(window->pid, window->base + at, window->bytes, wanted) ? wanted : 0;
+        window->have = names_process_memory(window->pid, window->base + at, window->bytes, wanted)
+                           ? wanted
+                           : 0;
         if (!window->have)
             return false;
     }
@@ -261,7 +253,7 @@ static bool find_field(struct window *window, uint64_t at, uint64_t end, uint64_
     return false;
 }
 
-bool session_graph_name(pid_t pid, uint64_t data, uint64_t bytes, char *out, size_t size)
+bool names_session_graph_name(pid_t pid, uint64_t data, uint64_t bytes, char *out, size_t size)
 {
     struct window *window = ifg_alloc(1, sizeof *window);
     uint64_t at;
@@ -275,7 +267,8 @@ bool session_graph_name(pid_t pid, uint64_t data, uint64_t bytes, char *out, siz
         window->size = bytes;
         found = find_field(window, 0, bytes, 7, &at, &length) &&        /* ModelProto.graph */
                 find_field(window, at, at + length, 2, &at, &length) && /* GraphProto.name */
-                length && length < size && process_memory(pid, data + at, out, (size_t)length);
+                length && length < size &&
+                names_process_memory(pid, data + at, out, (size_t)length);
         out[found ? length : 0] = '\0';
         for (size_t i = 0; found && i < length; i++)
             found = (unsigned char)out[i] >= 0x20 && out[i] != 0x7f;
@@ -284,7 +277,7 @@ bool session_graph_name(pid_t pid, uint64_t data, uint64_t bytes, char *out, siz
     return found;
 }
 
-bool session_mapped_file(pid_t pid, uint64_t data, uint64_t bytes, char *out, size_t size)
+bool names_session_mapped_file(pid_t pid, uint64_t data, uint64_t bytes, char *out, size_t size)
 {
     struct map_line *map = ifg_alloc(1, sizeof *map);
     bool found = false;
@@ -295,7 +288,7 @@ bool session_mapped_file(pid_t pid, uint64_t data, uint64_t bytes, char *out, si
     if (map && maps_open(pid, &maps)) {
         while (!found && maps_next_file(&maps, map))
             found = map->start == data && map->offset == 0 && !map->deleted && map->inode &&
-                    process_has_file(pid, map->path, &file_bytes) && file_bytes == bytes &&
+                    names_process_has_file(pid, map->path, &file_bytes) && file_bytes == bytes &&
                     (size_t)snprintf(out, size, "%s", map->path) < size;
         maps_close(&maps);
     }
@@ -318,14 +311,14 @@ static size_t read_piece(void *user, uint64_t at, void *out, size_t bytes)
 
     if (bytes > memory->bytes - at)
         bytes = (size_t)(memory->bytes - at);
-    if (!process_memory(memory->pid, memory->data + at, out, bytes)) {
+    if (!names_process_memory(memory->pid, memory->data + at, out, bytes)) {
         memory->failed = true;
         return 0;
     }
     return bytes;
 }
 
-bool session_content(pid_t pid, uint64_t data, uint64_t bytes, uint64_t *out_hash)
+bool names_session_content(pid_t pid, uint64_t data, uint64_t bytes, uint64_t *out_hash)
 {
     struct model_memory memory = { pid, data, bytes, !bytes };
 

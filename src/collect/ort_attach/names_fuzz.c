@@ -28,7 +28,7 @@ static void require(bool condition)
 static void try_graph(uint64_t bytes)
 {
     char name[128];
-    bool found = session_graph_name(getpid(), FIXED_MEMORY_BASE, bytes, name, sizeof name);
+    bool found = names_session_graph_name(getpid(), FIXED_MEMORY_BASE, bytes, name, sizeof name);
 
     require(strnlen(name, sizeof name) < sizeof name);
     for (const char *at = name; found && *at; at++)
@@ -47,7 +47,7 @@ static void try_path(const uint8_t *data, size_t size)
     path[length] = '\0';
     model_name_of(path, name, sizeof name);
     require(strnlen(name, sizeof name) < sizeof name);
-    if (process_absolute(getpid(), path, absolute, sizeof absolute))
+    if (names_process_absolute(getpid(), path, absolute, sizeof absolute))
         require(absolute[0] == '/');
 }
 
@@ -57,16 +57,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char text[100];
 
     fixed_memory_fill(data, size);
-    if (session_object_path(getpid(), FIXED_MEMORY_BASE, path, sizeof path))
+    if (names_session_object_path(getpid(), FIXED_MEMORY_BASE, path, sizeof path))
         require(path[0] == '/' && strnlen(path, sizeof path) < sizeof path);
     try_graph(size);
     try_graph(FIXED_MEMORY_BYTES + 1000);
     try_graph(UINT64_MAX);
-    if (process_text(getpid(), FIXED_MEMORY_BASE, text, sizeof text))
+    if (names_process_text(getpid(), FIXED_MEMORY_BASE, text, sizeof text))
         require(strlen(text) < sizeof text);
     else
         require(!text[0]);
-    process_text(getpid(), FIXED_MEMORY_BASE + FIXED_MEMORY_BYTES - 10, text, sizeof text);
+    names_process_text(getpid(), FIXED_MEMORY_BASE + FIXED_MEMORY_BYTES - 10, text, sizeof text);
     try_path(data, size);
     return 0;
 }

@@ -35,7 +35,7 @@ static void begin(void)
     make_file(second, sizeof second, "second.ort");
     snprintf(absent, sizeof absent, "%s/absent.onnx", folder);
     memset(object, 0x41, sizeof object);
-    if (!process_memory(getpid(), (uintptr_t)object, &(char){ 0 }, 1))
+    if (!names_process_memory(getpid(), (uintptr_t)object, &(char){ 0 }, 1))
         SKIP("this process may not read its own memory by process_vm_readv");
 }
 
@@ -54,7 +54,7 @@ static void put_string(size_t word, const char *text)
 
 static bool path_of(char *out, size_t size)
 {
-    return session_object_path(getpid(), (uintptr_t)object, out, size);
+    return names_session_object_path(getpid(), (uintptr_t)object, out, size);
 }
 
 static void a_path_in_an_object_is_found(void)
@@ -124,15 +124,15 @@ static void wild_objects_do_no_harm(void)
         object[i + 1] = wild[(i + 1) % 6];
     }
     CHECK(!path_of(path, sizeof path));
-    CHECK(!session_object_path(getpid(), 0, path, sizeof path));
-    CHECK(!session_object_path(getpid(), UINT64_MAX - 100, path, sizeof path));
+    CHECK(!names_session_object_path(getpid(), 0, path, sizeof path));
+    CHECK(!names_session_object_path(getpid(), UINT64_MAX - 100, path, sizeof path));
     edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(edge != MAP_FAILED && munmap(edge + 4096, 4096) == 0);
-    CHECK(!session_object_path(getpid(), (uintptr_t)edge + 4000, path, sizeof path));
+    CHECK(!names_session_object_path(getpid(), (uintptr_t)edge + 4000, path, sizeof path));
     memset(edge, 'a', 4096);
-    CHECK(!process_text(getpid(), (uintptr_t)edge, path, sizeof path));
+    CHECK(!names_process_text(getpid(), (uintptr_t)edge, path, sizeof path));
     edge[4095] = '\0';
-    CHECK(process_text(getpid(), (uintptr_t)edge + 4000, path, sizeof path));
+    CHECK(names_process_text(getpid(), (uintptr_t)edge + 4000, path, sizeof path));
     CHECK_UINT(strlen(path), 95);
     end();
 }
@@ -151,13 +151,14 @@ static void a_mapped_file_tells_if_it_is_all_of_it(void)
     bytes = (size_t)file.st_size;
     data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     REQUIRE(data != MAP_FAILED);
-    CHECK(session_mapped_file(getpid(), (uintptr_t)data, bytes, path, sizeof path));
+    CHECK(names_session_mapped_file(getpid(), (uintptr_t)data, bytes, path, sizeof path));
     CHECK_STR(path, first);
-    CHECK(!session_mapped_file(getpid(), (uintptr_t)data + 4096, bytes - 4096, path, sizeof path));
-    CHECK(!session_mapped_file(getpid(), (uintptr_t)data, bytes - 1, path, sizeof path));
+    CHECK(!names_session_mapped_file(getpid(), (uintptr_t)data + 4096, bytes - 4096, path,
+                                     sizeof path));
+    CHECK(!names_session_mapped_file(getpid(), (uintptr_t)data, bytes - 1, path, sizeof path));
     munmap(data, bytes);
     /* It is still open, which means nothing. */
-    CHECK(!session_mapped_file(getpid(), (uintptr_t)path, bytes, path, sizeof path));
+    CHECK(!names_session_mapped_file(getpid(), (uintptr_t)path, bytes, path, sizeof path));
     close(fd);
     end();
 }
@@ -167,18 +168,18 @@ static void the_content_is_that_of_the_bytes(void)
     static unsigned char model[3000000];
     uint64_t hash, same, other;
 
-    if (!process_memory(getpid(), (uintptr_t)model, &hash, sizeof hash))
+    if (!names_process_memory(getpid(), (uintptr_t)model, &hash, sizeof hash))
         SKIP("this process may not read its own memory by process_vm_readv");
-    REQUIRE(session_content(getpid(), (uintptr_t)model, sizeof model, &hash));
-    CHECK(session_content(getpid(), (uintptr_t)model, sizeof model, &same));
+    REQUIRE(names_session_content(getpid(), (uintptr_t)model, sizeof model, &hash));
+    CHECK(names_session_content(getpid(), (uintptr_t)model, sizeof model, &same));
     CHECK_UINT(same, hash);
-    CHECK(session_content(getpid(), (uintptr_t)model, sizeof model - 1, &other));
+    CHECK(names_session_content(getpid(), (uintptr_t)model, sizeof model - 1, &other));
     CHECK(other != hash);
     model[sizeof model - 1] = 1;
-    CHECK(session_content(getpid(), (uintptr_t)model, sizeof model, &other));
+    CHECK(names_session_content(getpid(), (uintptr_t)model, sizeof model, &other));
     CHECK(other != hash);
-    CHECK(!session_content(getpid(), 4096, sizeof model, &other));
-    CHECK(!session_content(getpid(), (uintptr_t)model, 0, &other));
+    CHECK(!names_session_content(getpid(), 4096, sizeof model, &other));
+    CHECK(!names_session_content(getpid(), (uintptr_t)model, 0, &other));
 }
 
 static void names_come_from_paths(void)
@@ -198,10 +199,10 @@ static void names_come_from_paths(void)
     model_name_of("/a/a-very-long-name-of-a-model.onnx", name, sizeof name);
     CHECK_STR(name, "a-very-long-nam");
     REQUIRE(getcwd(here, sizeof here) != NULL);
-    CHECK(process_absolute(getpid(), "./x/m.onnx", path, sizeof path));
+    CHECK(names_process_absolute(getpid(), "./x/m.onnx", path, sizeof path));
     CHECK(strncmp(path, here, strlen(here)) == 0 && strstr(path, "/x/m.onnx"));
-    CHECK(!process_absolute(getpid(), "", path, sizeof path));
-    CHECK(!process_absolute(getpid(), "m", path, 4));
+    CHECK(!names_process_absolute(getpid(), "", path, sizeof path));
+    CHECK(!names_process_absolute(getpid(), "m", path, 4));
 }
 
 static void graphs_have_names(void)
@@ -212,18 +213,18 @@ static void graphs_have_names(void)
     unsigned char cut[sizeof model];
     char name[32];
 
-    if (!process_memory(getpid(), (uintptr_t)model, name, 1))
+    if (!names_process_memory(getpid(), (uintptr_t)model, name, 1))
         SKIP("this process may not read its own memory by process_vm_readv");
-    CHECK(session_graph_name(getpid(), (uintptr_t)model, sizeof model, name, sizeof name));
+    CHECK(names_session_graph_name(getpid(), (uintptr_t)model, sizeof model, name, sizeof name));
     CHECK_STR(name, "net");
     for (size_t i = 0; i < sizeof model; i++)
-        CHECK(!session_graph_name(getpid(), (uintptr_t)model, i, name, sizeof name));
-    CHECK(!session_graph_name(getpid(), (uintptr_t)broken, sizeof broken, name, sizeof name));
-    CHECK(!session_graph_name(getpid(), 0, 100, name, sizeof name));
-    CHECK(!session_graph_name(getpid(), (uintptr_t)model, UINT64_MAX, name, sizeof name));
+        CHECK(!names_session_graph_name(getpid(), (uintptr_t)model, i, name, sizeof name));
+    CHECK(!names_session_graph_name(getpid(), (uintptr_t)broken, sizeof broken, name, sizeof name));
+    CHECK(!names_session_graph_name(getpid(), 0, 100, name, sizeof name));
+    CHECK(!names_session_graph_name(getpid(), (uintptr_t)model, UINT64_MAX, name, sizeof name));
     memcpy(cut, model, sizeof cut);
     cut[8] = '\n'; /* no name for people */
-    CHECK(!session_graph_name(getpid(), (uintptr_t)cut, sizeof cut, name, sizeof name));
+    CHECK(!names_session_graph_name(getpid(), (uintptr_t)cut, sizeof cut, name, sizeof name));
 }
 
 TAP_MAIN(TAP_CASE(a_path_in_an_object_is_found), TAP_CASE(two_paths_are_none),

@@ -11,66 +11,53 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/ticks.h"
 #include "collect/ort_attach/names.h"
 
 #define NAME_BYTES 512
 #define TYPE_BYTES 128
 #define NODES_MAX  (1u << 20)
-#define SEATS_MAX  (1u << 21)
-#define HEADS      4096u
+#define SEATS_MAX  (1u << 20)
 
 /* ---- names ---- */
 
-static uint32_t hash_of(const char *name, const char *type)
+static uint64_t hash_node(const void *items, size_t position)
 {
-    uint32_t hash = 2166136261u;
+    const struct attach_node *node = (const struct attach_node *)items + position;
 
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619u;
-    for (hash *= 31; *type; type++)
-        hash = (hash ^ (unsigned char)*type) * 16777619u;
-    return hash % HEADS;
+    return ifg_hash_pair((uintptr_t)node->name, (uintptr_t)node->type);
 }
 
-static uint32_t add_node(struct attach_nodes *nodes, const char *name, const char *type,
-                         uint32_t head)
+/* With the wanted model, or with none yet. The texts are kept once. */
+static bool is_same_node(const void *items, size_t position, const void *wanted)
 {
-    struct attach_node *node;
+    const struct attach_node *node = (const struct attach_node *)items + position;
+    const struct attach_node *other = wanted;
 
-    if (!IFG_ARRAY_ROOM(nodes->items, nodes->capacity, nodes->count + 2, NODES_MAX))
-        return 0;
-    node = &nodes->items[nodes->count + 1];
-    *node = (struct attach_node){
-        .name = ifg_strdup(name),
-        .type = ifg_strdup(type),
-        .next = nodes->heads[head],
-    };
-    if (!node->name || !node->type) {
-        ifg_free(node->name);
-        ifg_free(node->type);
-        return 0;
-    }
-    nodes->heads[head] = (uint32_t)++nodes->count;
-    return nodes->heads[head];
+    return (!other->model || !node->model || node->model == other->model) &&
+           node->name == other->name && node->type == other->type;
 }
 
-/* With this model, or with none yet. */
 static uint32_t intern(struct attach_nodes *nodes, const char *name, const char *type,
                        uint32_t model)
 {
-    uint32_t head = hash_of(name, type);
+    struct attach_node node = {
+        .name = ifg_strings_keep(&nodes->texts, name, strlen(name)),
+        .type = ifg_strings_keep(&nodes->texts, type, strlen(type)),
+        .model = model,
+    };
+    uint64_t hash = hash_node(&node, 0);
+    uint32_t known = ifg_index_find(&nodes->index, hash, is_same_node, nodes->items, &node);
 
-    if (!nodes->heads) {
-        nodes->heads = ifg_alloc(HEADS, sizeof *nodes->heads);
-        if (!nodes->heads)
-            return 0;
-    }
-    for (uint32_t i = nodes->heads[head]; i; i = nodes->items[i].next)
-        if ((!model || !nodes->items[i].model || nodes->items[i].model == model) &&
-            strcmp(nodes->items[i].name, name) == 0 && strcmp(nodes->items[i].type, type) == 0)
-            return i;
-    return add_node(nodes, name, type, head);
+    if (known || !node.name || !node.type ||
+        !IFG_ARRAY_ROOM(nodes->items, nodes->capacity, nodes->count + 1, NODES_MAX) ||
+        !ifg_index_room(&nodes->index, nodes->count, hash_node, nodes->items))
+        return known;
+    node.model = 0; /* until it has a location */
+    nodes->items[nodes->count] = node;
+    ifg_index_put(&nodes->index, hash, nodes->count++);
+    return (uint32_t)nodes->count;
 }
 
 uint32_t attach_node_named(struct attach_process *process, uint32_t node, uint32_t index,
@@ -83,12 +70,12 @@ uint32_t attach_node_named(struct attach_process *process, uint32_t node, uint32
     if (!node) {
         snprintf(name, sizeof name, "node %u", index);
         node = intern(nodes, name, "", model->id);
-    } else if (nodes->items[node].model && nodes->items[node].model != model->id) {
-        node = intern(nodes, nodes->items[node].name, nodes->items[node].type, model->id);
+    } else if (nodes->items[node - 1].model && nodes->items[node - 1].model != model->id) {
+        node = intern(nodes, nodes->items[node - 1].name, nodes->items[node - 1].type, model->id);
     }
     if (!node)
         return 0;
-    item = &nodes->items[node];
+    item = &nodes->items[node - 1];
     if (!item->model) {
         item->model = model->id;
         item->location = attach_node_location(process, model, item->name, item->type);
@@ -100,7 +87,7 @@ uint32_t attach_node_named(struct attach_process *process, uint32_t node, uint32
 
 static bool word_at(pid_t pid, uint64_t address, uint64_t *out)
 {
-    return process_memory(pid, address, out, sizeof *out);
+    return names_process_memory(pid, address, out, sizeof *out);
 }
 
 static bool is_name(const char *text)
@@ -136,11 +123,11 @@ static uint32_t read_node(struct attach_process *process, const struct attach_ke
     if (offsets[4]) {
         uint64_t text;
 
-        if (!word_at(pid, at + offsets[4], &text) || !process_text(pid, text, type, sizeof type) ||
-            !is_type(type))
+        if (!word_at(pid, at + offsets[4], &text) ||
+            !names_process_text(pid, text, type, sizeof type) || !is_type(type))
             return 0;
     }
-    if (!word_at(pid, at + offsets[3], &at) || !process_text(pid, at, name, sizeof name) ||
+    if (!word_at(pid, at + offsets[3], &at) || !names_process_text(pid, at, name, sizeof name) ||
         !is_name(name))
         return 0;
     if (!name[0]) { /* as ONNX Runtime's own profile calls it */
@@ -153,70 +140,60 @@ static uint32_t read_node(struct attach_process *process, const struct attach_ke
 
 /* ---- where they were found ---- */
 
-static size_t seat_at(const struct attach_nodes *nodes, uint64_t state, uint32_t index)
+static uint64_t hash_seat(const void *seats, size_t position)
 {
-    uint64_t hash = (state ^ (uint64_t)index << 32 ^ index) * 0x9e3779b97f4a7c15ull;
-    size_t at = (size_t)(hash >> 32) & (nodes->seat_capacity - 1);
+    const struct attach_seat *seat = (const struct attach_seat *)seats + position;
 
-    while (nodes->seats[at].state &&
-           (nodes->seats[at].state != state || nodes->seats[at].index != index))
-        at = (at + 1) & (nodes->seat_capacity - 1);
-    return at;
+    return ifg_hash_pair(seat->state, seat->index);
+}
+
+static bool is_same_seat(const void *seats, size_t position, const void *wanted)
+{
+    const struct attach_seat *seat = (const struct attach_seat *)seats + position;
+    const struct attach_seat *other = wanted;
+
+    return seat->state == other->state && seat->index == other->index;
 }
 
 static bool make_room(struct attach_nodes *nodes)
 {
-    struct attach_nodes larger = *nodes;
-
-    if (nodes->seat_count < nodes->seat_capacity / 2)
-        return true;
-    larger.seat_capacity = nodes->seat_capacity ? 2 * nodes->seat_capacity : 1024;
-    larger.seats = larger.seat_capacity <= SEATS_MAX
-                       ? ifg_alloc(larger.seat_capacity, sizeof *larger.seats)
-                       : NULL;
-    if (!larger.seats)
-        return false;
-    for (size_t i = 0; i < nodes->seat_capacity; i++)
-        if (nodes->seats[i].state)
-            larger.seats[seat_at(&larger, nodes->seats[i].state, nodes->seats[i].index)] =
-                nodes->seats[i];
-    ifg_free(nodes->seats);
-    *nodes = larger;
-    return true;
+    return IFG_ARRAY_ROOM(nodes->seats, nodes->seat_capacity, nodes->seat_count + 1, SEATS_MAX) &&
+           ifg_index_room(&nodes->seat_index, nodes->seat_count, hash_seat, nodes->seats);
 }
 
 uint32_t attach_node_of(struct attach_process *process, const struct attach_kernels *kernels,
                         uint64_t state, uint32_t index, uint64_t *out_read_ns)
 {
     struct attach_nodes *nodes = &process->nodes;
-    struct attach_seat *seat;
+    struct attach_seat seat = { .state = state, .index = index };
+    uint64_t hash = hash_seat(&seat, 0);
+    uint32_t known = ifg_index_find(&nodes->seat_index, hash, is_same_seat, nodes->seats, &seat);
 
     *out_read_ns = 0;
     if (!state)
         return 0;
+    if (known) {
+        *out_read_ns = nodes->seats[known - 1].read_ns;
+        return nodes->seats[known - 1].node;
+    }
     if (!make_room(nodes)) {
         attach_nodes_forget_seats(process);
         if (!make_room(nodes))
             return 0;
     }
-    seat = &nodes->seats[seat_at(nodes, state, index)];
-    if (!seat->state) {
-        seat->state = state;
-        seat->index = index;
-        seat->node = read_node(process, kernels, state, index);
-        seat->read_ns = ifg_monotonic_ns();
-        nodes->seat_count++;
-    }
-    *out_read_ns = seat->read_ns;
-    return seat->node;
+    seat.node = read_node(process, kernels, state, index);
+    seat.read_ns = ifg_monotonic_ns();
+    nodes->seats[nodes->seat_count] = seat;
+    ifg_index_put(&nodes->seat_index, hash, nodes->seat_count++);
+    *out_read_ns = seat.read_ns;
+    return seat.node;
 }
 
 void attach_nodes_forget_seats(struct attach_process *process)
 {
     struct attach_nodes *nodes = &process->nodes;
 
-    if (nodes->seat_count)
-        memset(nodes->seats, 0, nodes->seat_capacity * sizeof *nodes->seats);
+    ifg_index_fini(&nodes->seat_index);
     nodes->seat_count = 0;
 }
 
@@ -224,12 +201,10 @@ void attach_nodes_free(struct attach_process *process)
 {
     struct attach_nodes *nodes = &process->nodes;
 
-    for (size_t i = 1; i <= nodes->count; i++) {
-        ifg_free(nodes->items[i].name);
-        ifg_free(nodes->items[i].type);
-    }
     ifg_free(nodes->items);
-    ifg_free(nodes->heads);
+    ifg_index_fini(&nodes->index);
+    ifg_strings_fini(&nodes->texts);
     ifg_free(nodes->seats);
+    ifg_index_fini(&nodes->seat_index);
     *nodes = (struct attach_nodes){ 0 };
 }

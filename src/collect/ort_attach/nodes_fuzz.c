@@ -30,9 +30,9 @@ static void check_node(const struct attach_process *process, uint32_t node)
 {
     const struct attach_nodes *nodes = &process->nodes;
 
-    require(node <= nodes->count);
-    require(nodes->items[node].name[0]);
-    for (const char *at = nodes->items[node].name; *at; at++)
+    require(node && node <= nodes->count);
+    require(nodes->items[node - 1].name[0]);
+    for (const char *at = nodes->items[node - 1].name; *at; at++)
         require((unsigned char)*at >= 0x20 && *at != 0x7f);
 }
 

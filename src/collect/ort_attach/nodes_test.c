@@ -68,14 +68,14 @@ static void names_and_types(void)
     make();
     node = node_of(0);
     REQUIRE(node);
-    CHECK_STR(process.nodes.items[node].name, "conv1");
-    CHECK_STR(process.nodes.items[node].type, "Conv");
+    CHECK_STR(process.nodes.items[node - 1].name, "conv1");
+    CHECK_STR(process.nodes.items[node - 1].type, "Conv");
     node = node_of(1); /* as ONNX Runtime calls one without a name */
     REQUIRE(node);
-    CHECK_STR(process.nodes.items[node].name, "Relu_1");
+    CHECK_STR(process.nodes.items[node - 1].name, "Relu_1");
     node = node_of(7);
     REQUIRE(node);
-    CHECK_STR(process.nodes.items[node].type, "com.example:Op_1");
+    CHECK_STR(process.nodes.items[node - 1].type, "com.example:Op_1");
     attach_nodes_free(&process);
 }
 

@@ -36,10 +36,10 @@ void attach_ops_tell(const struct attach_process *process)
         any |= process->kernels[i].since_ns != 0;
     if (attach->ops == 1)
         snprintf(reason, sizeof reason,
-                 "every inference, uprobes; they cost about 2 us for every kernel");
+                 "every inference, uprobes; they cost about 2 µs for every kernel");
     else
         snprintf(reason, sizeof reason,
-                 "kept of every %uth inference, uprobes; they cost about 2 us for every kernel of "
+                 "kept of every %uth inference, uprobes; they cost about 2 µs for every kernel of "
                  "every inference",
                  attach->ops);
     if (any)
@@ -243,7 +243,7 @@ static void write_op(struct attach_process *process, struct attach_thread *threa
         process->ops_lost++;
         return;
     }
-    item = &process->nodes.items[node];
+    item = &process->nodes.items[node - 1];
     if (item->type[0])
         attach_put_text(thread, op->start_ns, item->location, TRACE_KEY_OP_NAME, item->type);
     attach_put_number(thread, op->start_ns, item->location, TRACE_KEY_NODE_INDEX, op->index);

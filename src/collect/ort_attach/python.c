@@ -133,7 +133,7 @@ void attach_python_name(const struct attach_process *process, struct uprobe_even
     event->text = text;
     text[0] = '\0';
     if (!has_failed(event) &&
-        session_object_path(process->pid, event->arguments[1], path, sizeof path) &&
+        names_session_object_path(process->pid, event->arguments[1], path, sizeof path) &&
         strlen(path) < ATTACH_TEXT)
         snprintf(text, ATTACH_TEXT, "%s", path);
     event->result = ifg_monotonic_ns();

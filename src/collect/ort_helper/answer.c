@@ -281,7 +281,7 @@ static bool read_nodes_line(struct fields *fields, struct ort_nodes *nodes, size
     return true;
 }
 
-static int by_location(const void *left, const void *right)
+static int by_parent_and_index(const void *left, const void *right)
 {
     const struct ort_node *a = left;
     const struct ort_node *b = right;
@@ -306,7 +306,7 @@ static size_t lower_bound(const struct ort_nodes *nodes, const char *parent, uin
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (by_location(&nodes->items[middle], &wanted) < 0)
+        if (by_parent_and_index(&nodes->items[middle], &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -364,7 +364,7 @@ static void finish_nodes(struct ort_nodes *nodes)
             *texts[t] = (const char *)nodes->texts.data + (uintptr_t)*texts[t];
     }
     if (nodes->count)
-        qsort(nodes->items, nodes->count, sizeof *nodes->items, by_location);
+        qsort(nodes->items, nodes->count, sizeof *nodes->items, by_parent_and_index);
     for (size_t i = 0; i < nodes->count; i++) {
         struct ort_node *node = &nodes->items[i];
         struct ort_node *before = i ? node - 1 : NULL;

@@ -17,13 +17,13 @@
 static void locate(struct elf_file *elf, const struct report_function *function,
                    struct ort_point *out)
 {
-    struct elf_location location;
+    struct elf_position position;
 
     memset(out, 0, sizeof *out);
-    if (!function->address || !elf_file_locate(elf, function->address, &location) ||
-        !location.executable || !code_probe_offset(elf, function->address, &out->probe_offset))
+    if (!function->address || !elf_file_locate(elf, function->address, &position) ||
+        !position.executable || !code_probe_offset(elf, function->address, &out->probe_offset))
         return;
-    out->file_offset = location.file_offset;
+    out->file_offset = position.file_offset;
     out->argument = function->argument;
     out->path = function->path;
     out->checked = function->checked;

@@ -263,7 +263,7 @@ static enum ifg_status put_nodes(const struct profile *profile, struct ifg_bytes
         answer_put(&lines, "%s %08" PRId64, is_in_last_run(profile, i) ? "node" : "other",
                    nodes[i].index);
         put_parent(&lines, nodes, i);
-        answer_put_text(&lines, ifg_strings_get(&profile->locations, profile->ops[i].location));
+        answer_put_text(&lines, ifg_strings_get(&profile->node_names, profile->ops[i].node_name));
         answer_put_text(&lines, nodes[i].type);
         answer_put_text(&lines, nodes[i].provider);
         answer_put(&lines, "\n");
@@ -342,7 +342,7 @@ enum ifg_status helper_nodes(const struct helper *helper, struct ifg_bytes *out,
     if (!status)
         status = profile_read((const char *)json.data, json.size, &profile, err);
     if (!status && !profile.op_count)
-        status = ifg_fail(err, IFG_UNSUPPORTED, "no node of %.300s ran with made-up inputs",
+        status = ifg_fail(err, IFG_UNSUPPORTED, "no node of %.300s ran with random inputs",
                           helper->model);
     if (!status) {
         answer_put(out, "%s\n", ANSWER_FIRST_LINE);

@@ -60,18 +60,18 @@ static void put_value(struct message *graph, unsigned field, const char *name)
 }
 
 /* The node at a place of the order. */
-static void put_node(struct message *graph, size_t location, char type, const char *name,
+static void put_node(struct message *graph, size_t position, char type, const char *name,
                      char value)
 {
-    char input[] = { value, (char)('0' + location), '\0' };
-    char output[] = { value, (char)('1' + location), '\0' };
+    char input[] = { value, (char)('0' + position), '\0' };
+    char output[] = { value, (char)('1' + position), '\0' };
     struct message node = { 0 };
 
-    put_text(&node, 1, location ? input : MADE_MODEL_INPUT);
+    put_text(&node, 1, position ? input : MADE_MODEL_INPUT);
     put_text(&node, 2, output);
     put_text(&node, 3, name);
     if (type == 'P') {
-        put_text(&node, 4, made_model_ops[location]);
+        put_text(&node, 4, made_model_ops[position]);
         put_text(&node, 7, MADE_MODEL_DOMAIN);
     } else {
         put_text(&node, 4, "Neg");
@@ -84,11 +84,11 @@ static void put_chain(struct message *graph, const char *order, bool backwards, 
                       char value)
 {
     for (size_t index = 0; index < MADE_MODEL_NODES; index++) {
-        size_t location = backwards ? MADE_MODEL_NODES - 1 - index : index;
+        size_t position = backwards ? MADE_MODEL_NODES - 1 - index : index;
         char name[32];
 
         snprintf(name, sizeof name, "%s%zu", prefix, index);
-        put_node(graph, location, order[location], name, value);
+        put_node(graph, position, order[position], name, value);
     }
     put_text(graph, 2, "g");
 }

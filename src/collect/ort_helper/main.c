@@ -15,6 +15,7 @@
 #include "collect/ort_helper/answer.h"
 #include "collect/ort_helper/helper.h"
 #include "collect/ort_helper/run_as.h"
+#include "system/process_folder.h"
 
 #define ANSWER_MAX (300u << 20)
 
@@ -145,12 +146,10 @@ static enum ifg_status open_once(const char *path, int *fd, struct ifg_error *er
 static enum ifg_status open_beside(const char *name, int *fd, struct ifg_error *err)
 {
     char path[PATH_MAX + 64];
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-    char *slash;
+    char folder[PATH_MAX];
 
-    path[length > 0 ? length : 0] = '\0';
-    slash = strrchr(path, '/');
-    snprintf(slash ? slash + 1 : path, 64, "%s", name);
+    (void)process_own_program_folder(folder);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
     return open_once(path, fd, err);
 }
 

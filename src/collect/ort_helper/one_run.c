@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One run of a model with made-up inputs: see one_run.h. */
+/* One run of a model with random inputs: see one_run.h. */
 #include "collect/ort_helper/one_run.h"
 
 #include <stdint.h>

@@ -18,6 +18,7 @@
 #include "symbol/elf_file.h"
 #include "system/function_start.h"
 #include "system/open_as.h"
+#include "system/process_folder.h"
 
 #define PROGRAM     "inferogram-ort-helper"
 #define ANSWER_MAX  (64u << 20)
@@ -104,17 +105,14 @@ static enum ifg_status open_library(const char *library, int given, int *out_fd,
 /* Beside the installed command, or in the build tree. */
 static enum ifg_status find_folder(char out[PATH_MAX], struct ifg_error *err)
 {
-    static const char *const locations[] = { IFG_HELPER_FROM_BIN, "../collect/ort_helper" };
+    static const char *const folders[] = { IFG_HELPER_FROM_BIN, "../collect/ort_helper" };
     char self[PATH_MAX], folder[PATH_MAX], named[PATH_MAX + 32];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
+    bool known = process_own_program_folder(self);
 
-    self[length > 0 ? length : 0] = '\0';
-    slash = strrchr(self, '/');
-    for (size_t i = 0; slash && i < sizeof locations / sizeof locations[0]; i++) {
-        bool whole = locations[i][0] == '/';
-        int needed = snprintf(folder, sizeof folder, "%.*s/%s", whole ? 0 : (int)(slash - self),
-                              self, locations[i] + whole);
+    for (size_t i = 0; known && i < sizeof folders / sizeof folders[0]; i++) {
+        bool whole = folders[i][0] == '/';
+        int needed =
+            snprintf(folder, sizeof folder, "%s/%s", whole ? "" : self, folders[i] + whole);
 
         if (needed >= PATH_MAX || !realpath(folder, out))
             continue;

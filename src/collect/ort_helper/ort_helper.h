@@ -77,7 +77,7 @@ struct ort_node {
 struct ort_nodes {
     struct ort_node *items; /* by parent, index */
     size_t count;
-    bool complete;  /* a run with made-up inputs succeeded */
+    bool complete;  /* a run with random inputs succeeded */
     char note[400]; /* why not */
     struct ifg_bytes texts;
 };

@@ -401,7 +401,7 @@ static void foreign_code_has_the_rights_of_its_user(void)
     struct ifg_error err = { .message = "" };
 
     if (getuid() != 0)
-        SKIP("only root can become another user");
+        SKIP("root: only root can become another user");
     ifg_bytes_init(&words, 1000);
     CHECK_INT(dup2(1, 20), 20);
     CHECK_INT(child_collect(&child, &words, &err), IFG_OK);
@@ -446,7 +446,7 @@ static void a_users_program_is_looked_into_as_that_user(void)
     struct ifg_error err = { .message = "" };
 
     if (getuid() != 0)
-        SKIP("only root can become another user");
+        SKIP("root: only root can become another user");
     make_files(0, 0755); /* the owner of the file does not count */
     CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_OK);
     CHECK_UINT(who.uid, SOMEBODY);
@@ -471,7 +471,7 @@ static void roots_program_is_looked_into_as_nobody(void)
     struct ifg_error err = { .message = "" };
 
     if (getuid() != 0)
-        SKIP("only root can become another user");
+        SKIP("root: only root can become another user");
     make_files(0, 0755); /* in a folder that only root can enter */
     CHECK_INT(run_as_choose(&target, &files, &who, &err), IFG_OK);
     CHECK_UINT(who.uid, 0);

@@ -24,7 +24,7 @@ enum probe_event { EVENT_INFER, EVENT_KERNEL, EVENT_COMPUTE, EVENT_COUNT };
 
 struct operator_at {
     struct ort_custom_op op; /* first: what the runtime gets is a pointer to this */
-    size_t location;
+    size_t position;
 };
 
 static struct {
@@ -160,7 +160,7 @@ static void *create_kernel(const struct ort_custom_op *op, ort_table api, const 
 
 static const char *get_name(const struct ort_custom_op *op)
 {
-    return made_model_ops[((const struct operator_at *)(const void *)op)->location];
+    return made_model_ops[((const struct operator_at *)(const void *)op)->position];
 }
 
 static const char *get_provider(const struct ort_custom_op *op)
@@ -197,15 +197,15 @@ static int get_int_one(const struct ort_custom_op *op)
 
 /* The names of nodes, at this one. What was entered before the first node of the nested graph was
  * entered for the graph around it. */
-static void look_at_names(size_t location)
+static void look_at_names(size_t position)
 {
-    const char *type = made_model_ops[location];
+    const char *type = made_model_ops[position];
 
     if (!is_nested())
-        node_names_computed(MADE_MODEL_NODES - 1 - location, MADE_MODEL_PREFIX, MADE_MODEL_NODES,
+        node_names_computed(MADE_MODEL_NODES - 1 - position, MADE_MODEL_PREFIX, MADE_MODEL_NODES,
                             type);
-    else if (location)
-        node_names_computed(location, MADE_MODEL_NESTED_PREFIX, MADE_MODEL_NODES, type);
+    else if (position)
+        node_names_computed(position, MADE_MODEL_NESTED_PREFIX, MADE_MODEL_NODES, type);
     else
         node_names_begin();
 }
@@ -222,11 +222,11 @@ static void compute(void *kernel, void *context)
     if (!is_nested()) {
         tell_begin(&line, "compute");
         tell_text(&line, current_label());
-        tell_number(&line, MADE_MODEL_NODES - 1 - own->location);
+        tell_number(&line, MADE_MODEL_NODES - 1 - own->position);
         tell_end(&line);
     }
     if (state.checking)
-        look_at_names(own->location);
+        look_at_names(own->position);
     if (!ORT(state.api, ORT_KernelContext_GetOutput, void *,
              (void *, size_t, const int64_t *, size_t, void **))(context, 0, &shape, 1, &output) &&
         !ORT(state.api, ORT_GetTensorMutableData, void *, (void *, void **))(output, &data))
@@ -256,8 +256,8 @@ static int get_highest(const struct ort_custom_op *op)
 
 static void make_operators(void)
 {
-    for (size_t location = 0; location < MADE_MODEL_NODES; location++)
-        state.operators[location] = (struct operator_at){
+    for (size_t position = 0; position < MADE_MODEL_NODES; position++)
+        state.operators[position] = (struct operator_at){
             .op = {
                 .version = state.minor >= 17 ? 17 : ORT_ABI_OLDEST,
                 .create_kernel = create_kernel,
@@ -280,7 +280,7 @@ static void make_operators(void)
                 .get_start_version = get_int_one,
                 .get_end_version = get_highest,
             },
-            .location = location,
+            .position = position,
         };
 }
 
@@ -384,9 +384,9 @@ bool probe_add_operators(void *options)
                       (const char *, void **))(MADE_MODEL_DOMAIN, &domain),
                   "no domain for operators can be made"))
         return false;
-    for (size_t location = 0; location < MADE_MODEL_NODES; location++)
+    for (size_t position = 0; position < MADE_MODEL_NODES; position++)
         if (!probe_ok(ORT(api, ORT_CustomOpDomain_Add, void *,
-                          (void *, const void *))(domain, &state.operators[location]),
+                          (void *, const void *))(domain, &state.operators[position]),
                       "an operator cannot be added"))
             return false;
     return probe_ok(ORT(api, ORT_AddCustomOpDomain, void *, (void *, void *))(options, domain),

@@ -13,16 +13,16 @@
 #include "import/splitter.h"
 #include "trace/keys.h"
 
-#define EVENTS_MAX    4000000u
-#define OPS_MAX       500000u
-#define RUNS_MAX      65536u
-#define LOCATIONS_MAX 65536u
-#define NAME_BYTES    1000u
-#define VALUE_BYTES   4096u
-#define DETAILS_MAX   (256u << 20)
-#define REPAIRED_MAX  (32u << 20)
-#define TEXT_MAX      (2ull << 30) /* a packed file may unpack to more than anybody meant */
-#define TIME_MAX_US   1e15
+#define EVENTS_MAX     4000000u
+#define OPS_MAX        500000u
+#define RUNS_MAX       65536u
+#define NODE_NAMES_MAX 65536u
+#define NAME_BYTES     1000u
+#define VALUE_BYTES    4096u
+#define DETAILS_MAX    (256u << 20)
+#define REPAIRED_MAX   (32u << 20)
+#define TEXT_MAX       (2ull << 30) /* a packed file may unpack to more than anybody meant */
+#define TIME_MAX_US    1e15
 
 /* What is taken over of a node, and whether it is a number. */
 static const struct {
@@ -141,7 +141,7 @@ struct profile_attribute profile_attribute_at(const struct profile *profile, siz
 }
 
 /* The node's name and type, as one key. */
-static uint32_t location_of(struct profile *profile, const struct event *event, size_t name_bytes)
+static uint32_t node_name_of(struct profile *profile, const struct event *event, size_t name_bytes)
 {
     const struct event_arg *type = event_find_arg(event, TRACE_KEY_OP_NAME);
     char key[2 * NAME_BYTES + 1];
@@ -157,7 +157,7 @@ static uint32_t location_of(struct profile *profile, const struct event *event, 
         type_bytes = NAME_BYTES;
     if (type_bytes)
         memcpy(key + used, type->value.text, type_bytes);
-    return ifg_strings_add(&profile->locations, key, used + type_bytes);
+    return ifg_strings_add(&profile->node_names, key, used + type_bytes);
 }
 
 static bool ends_with(const struct value *value, const char *end, size_t *out_before)
@@ -186,8 +186,8 @@ static void take_node(struct reading *reading, const struct event *event, uint32
         return;
     }
     op.end_ns = op.start_ns + duration_ns;
-    op.location = location_of(profile, event, name_bytes);
-    if (op.location == IFG_STRINGS_NONE) {
+    op.node_name = node_name_of(profile, event, name_bytes);
+    if (op.node_name == IFG_STRINGS_NONE) {
         profile->refused++;
         return;
     }
@@ -237,14 +237,16 @@ static void take_event(struct reading *reading, const struct event *event)
     if (event->name.kind != VALUE_STRING || !parse_integer(&event->tid, &tid) || tid < 0 ||
         tid > UINT32_MAX)
         return;
-    if (value_is(&event->category, "Node"))
+    if (event_value_is(&event->category, "Node"))
         take_node(reading, event, (uint32_t)tid);
-    else if (value_is(&event->category, "Session") && value_is(&event->name, "model_run"))
+    else if (event_value_is(&event->category, "Session") &&
+             event_value_is(&event->name, "model_run"))
         take_run(reading, event, (uint32_t)tid);
-    else if (value_is(&event->category, "Session") &&
-             value_is(&event->name, "session_initialization"))
+    else if (event_value_is(&event->category, "Session") &&
+             event_value_is(&event->name, "session_initialization"))
         take_part(event, &reading->profile->initializing);
-    else if (value_is(&event->category, "Session") && begins_with(&event->name, "model_loading_"))
+    else if (event_value_is(&event->category, "Session") &&
+             begins_with(&event->name, "model_loading_"))
         take_part(event, &reading->profile->reading);
 }
 
@@ -352,7 +354,7 @@ enum ifg_status profile_read(const char *json, size_t bytes, struct profile *out
     enum ifg_status status;
 
     memset(out_profile, 0, sizeof *out_profile);
-    out_profile->locations.limit = LOCATIONS_MAX;
+    out_profile->node_names.limit = NODE_NAMES_MAX;
     ifg_bytes_init(&out_profile->details, DETAILS_MAX);
     ifg_bytes_init(&reading.repaired, REPAIRED_MAX);
     status = source_open_memory(marked ? marked : json, bytes, 0, &reading.source, err);
@@ -368,7 +370,7 @@ enum ifg_status profile_read(const char *json, size_t bytes, struct profile *out
     }
     if (status == IFG_CORRUPT)
         status = IFG_OK; /* not a profile: there is nothing in it */
-    if (!status && (reading.no_memory || out_profile->locations.no_memory))
+    if (!status && (reading.no_memory || out_profile->node_names.no_memory))
         status = ifg_fail_no_memory(err, "to read a profile");
     event_parser_destroy(reading.parser);
     splitter_destroy(reading.splitter);
@@ -382,7 +384,7 @@ void profile_fini(struct profile *profile)
 {
     ifg_free(profile->runs);
     ifg_free(profile->ops);
-    ifg_strings_fini(&profile->locations);
+    ifg_strings_fini(&profile->node_names);
     ifg_bytes_fini(&profile->details);
     memset(profile, 0, sizeof *profile);
 }

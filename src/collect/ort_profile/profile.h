@@ -23,8 +23,8 @@ struct profile_op {
     uint64_t start_ns;
     uint64_t end_ns;
     uint32_t tid;
-    uint32_t location; /* in places: the node's name, a NUL, its type */
-    size_t attributes; /* in details */
+    uint32_t node_name; /* in node_names: the node's name, a NUL, its type */
+    size_t attributes;  /* in details */
     uint32_t attribute_count;
 };
 
@@ -33,7 +33,7 @@ struct profile {
     size_t run_count;
     struct profile_op *ops;
     size_t op_count;
-    struct ifg_strings locations;
+    struct ifg_strings node_names;
     struct ifg_bytes details;
     struct profile_run reading, initializing; /* of the model; end_ns 0: not told */
     uint64_t refused;                         /* nodes beyond a limit, or without times */

@@ -9,8 +9,8 @@
  *     load TID START END READ INITIALIZE COLD
  *     run TID START END          once for each, in the order of their starts
  *
- * load is there for a session whose creation was profiled as well: when it was, the places of its
- * parts, and 1 if the second is a specialization.
+ * load is there for a session whose creation was profiled as well: when it was, the locations of
+ * its parts, and 1 if the second is a specialization.
  */
 #ifndef IFG_COLLECT_ORT_PROFILE_RUNS_H
 #define IFG_COLLECT_ORT_PROFILE_RUNS_H

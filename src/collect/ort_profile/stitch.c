@@ -136,7 +136,7 @@ static uint64_t clamp(double ticks, const struct ort_run *run)
     return run->start + (uint64_t)ticks;
 }
 
-static void location_op(const struct pair *pair, double ticks_per_ns, struct placed *placed)
+static void place_op(const struct pair *pair, double ticks_per_ns, struct placed *placed)
 {
     const struct profile_op *op = placed->op;
     double ours = (double)(pair->run->end - pair->run->start);
@@ -209,17 +209,17 @@ static void write_op(struct trace_stream *stream, const struct profile *profile,
     trace_stream_zone(stream, placed->start, placed->end - placed->start, location);
 }
 
-/* The location of a place, made when it is first used. 0: none. */
+/* The location of a node, made when it is first used. 0: none. */
 static uint32_t location_of(const struct profile *profile, const struct stitch_sink *sink,
-                            uint32_t *locations, uint32_t location)
+                            uint32_t *locations, uint32_t node_name)
 {
     const char *name;
 
-    if (!locations[location]) {
-        name = ifg_strings_get(&profile->locations, location);
-        locations[location] = sink->location(sink->user, name, name + strlen(name) + 1);
+    if (!locations[node_name]) {
+        name = ifg_strings_get(&profile->node_names, node_name);
+        locations[node_name] = sink->location(sink->user, name, name + strlen(name) + 1);
     }
-    return locations[location];
+    return locations[node_name];
 }
 
 /* Sorted by thread and end. */
@@ -227,7 +227,7 @@ static enum ifg_status write_all(const struct profile *profile, const struct pla
                                  size_t count, const struct stitch_sink *sink,
                                  struct stitch_result *result, struct ifg_error *err)
 {
-    uint32_t *locations = ifg_alloc(profile->locations.count + 1, sizeof *locations);
+    uint32_t *locations = ifg_alloc(profile->node_names.count + 1, sizeof *locations);
     struct trace_stream *stream = NULL;
 
     if (!locations)
@@ -240,7 +240,7 @@ static enum ifg_status write_all(const struct profile *profile, const struct pla
                 trace_stream_flush(stream, NULL, 0, 0);
             stream = sink->stream(sink->user, items[i].op->tid);
         }
-        location = stream ? location_of(profile, sink, locations, items[i].op->location) : 0;
+        location = stream ? location_of(profile, sink, locations, items[i].op->node_name) : 0;
         if (location) {
             write_op(stream, profile, &items[i], location);
             result->written++;
@@ -276,7 +276,7 @@ static enum ifg_status place_all(const struct profile *profile, const struct ort
             continue;
         }
         items[count].op = &profile->ops[i];
-        location_op(pair, ticks_per_ns, &items[count++]);
+        place_op(pair, ticks_per_ns, &items[count++]);
     }
     if (count) {
         qsort(items, count, sizeof *items, by_thread_and_start);

@@ -19,7 +19,7 @@ struct stitch_sink {
     /* The stream of a thread of the process, flushed or new; it is used until the next call. NULL:
      * there is none. */
     struct trace_stream *(*stream)(void *user, uint32_t tid);
-    /* The number of a place for an operator; 0: there can be no more. */
+    /* The number of a location for an operator; 0: there can be no more. */
     uint32_t (*location)(void *user, const char *name, const char *type);
 };
 

@@ -28,7 +28,7 @@ static struct trace_stream *give_stream(void *user, uint32_t tid)
     return tid % 5 == 4 ? NULL : stream;
 }
 
-static uint32_t give_place(void *user, const char *name, const char *type)
+static uint32_t give_location(void *user, const char *name, const char *type)
 {
     struct trace_location location = {
         .id = ++locations, .kind = TRACE_LOCATION_OP, .name = name, .function = type
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *nul = size ? memchr(data, 0, size) : NULL;
     size_t list_bytes = nul ? (size_t)(nul - text) : size;
     const char *json = nul ? nul + 1 : text + size;
-    struct stitch_sink sink = { NULL, give_stream, give_place };
+    struct stitch_sink sink = { NULL, give_stream, give_location };
     struct trace_process process = { .pid = 1 };
     struct trace_reader *reader = NULL;
     struct stitch_result result;

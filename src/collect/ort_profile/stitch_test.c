@@ -76,7 +76,7 @@ static struct trace_stream *give_stream(void *user, uint32_t tid)
     return streams[tid - FIRST_TID];
 }
 
-static uint32_t give_place(void *user, const char *name, const char *type)
+static uint32_t give_location(void *user, const char *name, const char *type)
 {
     struct trace_location location = {
         .id = next_location++, .kind = TRACE_LOCATION_OP, .model = 1, .name = name, .function = type
@@ -129,7 +129,7 @@ static void add_inference(uint32_t tid, uint64_t start, uint64_t end)
 
 static struct stitch_result stitch(void)
 {
-    struct stitch_sink sink = { NULL, give_stream, give_place };
+    struct stitch_sink sink = { NULL, give_stream, give_location };
     struct stitch_result result;
     struct ort_runs runs;
 
@@ -345,7 +345,7 @@ static void twenty_thousand(void)
     }
     result = stitch();
     CHECK_UINT(result.written, 64 * 310);
-    CHECK_UINT(next_location - 10, 310); /* one place for each node */
+    CHECK_UINT(next_location - 10, 310); /* one location for each node */
     timeline = load(&reader);
     for (size_t i = 0; i < timeline->slice_count; i++)
         inside += timeline->depth[i] == 1 && timeline_parent(timeline, i) == i - i % 311;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See calibrate.h. */
+/* Measuring what a sample costs: gaps in the time of a thread that is sampled while it watches. */
 #include "collect/perf/calibrate.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See event_attr.h. */
+/* Filling in the attributes of the two kinds of events that a sampler has. */
 #include "collect/perf/event_attr.h"
 
 #include <string.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See jit_code.h. */
+/* Code generated at run time: finding its names in dumps and lists, and keeping its bytes. */
 #include "collect/perf/jit_code.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +12,19 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/index.h"
 #include "base/ticks.h"
 #include "collect/perf/jitdump.h"
 #include "collect/perf/lookup.h"
 #include "collect/perf/owners.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
 #define PAGE            4096u
 #define PAGES_MAX       4096u /* 16 MiB, of all processes */
-#define LOCATIONS_MAX   (1u << 20)
+#define ADDRESSES_MAX   (1u << 20)
 #define DESCRIPTORS_MAX 64u
 #define DUMP_BYTES_MAX  ((uint64_t)512 << 20) /* of all processes */
 #define READS_MAX       400u                  /* in a tenth of a second */
@@ -33,16 +36,16 @@
 #define BEFORE_START_S  2 /* clocks of files are coarse */
 
 /* Where samples were, or a page of memory, by address. */
-struct location {
+struct address_entry {
     uint64_t address;
     uint64_t time_ns; /* of the last sample; of the copy */
     uint8_t *bytes;   /* of a page */
 };
 
-/* Open addressing, at most half full; time 0 is free. */
-struct locations {
-    struct location *slots;
-    size_t size, count;
+struct address_table {
+    struct address_entry *items;
+    size_t count, capacity;
+    struct ifg_index index;
 };
 
 struct jit_code {
@@ -54,8 +57,8 @@ struct jit_code {
     char refused[200]; /* why one of its files is not read; "" */
     struct owners *owners;
     struct jit_code_budget *budget;
-    struct locations seen;
-    struct locations pages;
+    struct address_table seen;
+    struct address_table pages;
     int dump_fd, list_fd; /* -1: none */
     uint64_t next_try_ns;
     struct jitdump *dump;
@@ -64,160 +67,117 @@ struct jit_code {
 
 /* ---- tables ---- */
 
-static struct location *slot_of(const struct locations *locations, uint64_t address)
+static uint64_t hash_address(const void *items, size_t position)
 {
-    uint64_t hash = address * 0x9e3779b97f4a7c15ull;
-    size_t at = (size_t)(hash >> 32) & (locations->size - 1);
-
-    while (locations->slots[at].time_ns && locations->slots[at].address != address)
-        at = (at + 1) & (locations->size - 1);
-    return &locations->slots[at];
+    return ifg_hash_pair(((const struct address_entry *)items)[position].address, 0);
 }
 
-static struct location *find_location(const struct locations *locations, uint64_t address)
+static bool is_same_address(const void *items, size_t position, const void *wanted)
 {
-    struct location *found = locations->size ? slot_of(locations, address) : NULL;
+    const struct address_entry *entry = wanted;
 
-    return found && found->time_ns ? found : NULL;
+    return ((const struct address_entry *)items)[position].address == entry->address;
 }
 
-/* The place of an address, new or known; NULL: no memory, or too many. */
-static struct location *take_place(struct locations *locations, uint64_t address)
+static struct address_entry *find_address(const struct address_table *table, uint64_t address)
 {
-    struct location *location;
+    struct address_entry wanted = { .address = address };
+    uint32_t found = ifg_index_find(&table->index, hash_address(&wanted, 0), is_same_address,
+                                    table->items, &wanted);
 
-    if (locations->count * 2 >= locations->size) {
-        struct locations bigger = { .size = locations->size ? locations->size * 2 : 256 };
+    return found ? &table->items[found - 1] : NULL;
+}
 
-        if (bigger.size <= 2u * LOCATIONS_MAX)
-            bigger.slots = ifg_alloc(bigger.size, sizeof *bigger.slots);
-        if (!bigger.slots)
-            return find_location(locations, address);
-        for (size_t i = 0; i < locations->size; i++)
-            if (locations->slots[i].time_ns)
-                *slot_of(&bigger, locations->slots[i].address) = locations->slots[i];
-        bigger.count = locations->count;
-        ifg_free(locations->slots);
-        *locations = bigger;
-    }
-    location = slot_of(locations, address);
-    if (!location->time_ns) {
-        location->address = address;
-        locations->count++;
-    }
-    return location;
+/* One for an address that has none; NULL: no memory, or too many. */
+static struct address_entry *add_address(struct address_table *table, uint64_t address)
+{
+    struct address_entry *entry;
+
+    if (!IFG_ARRAY_ROOM(table->items, table->capacity, table->count + 1, ADDRESSES_MAX) ||
+        !ifg_index_room(&table->index, table->count, hash_address, table->items))
+        return NULL;
+    entry = &table->items[table->count];
+    *entry = (struct address_entry){ .address = address };
+    ifg_index_put(&table->index, hash_address(entry, 0), table->count++);
+    return entry;
+}
+
+static void fini_addresses(struct address_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        ifg_free(table->items[i].bytes);
+    ifg_free(table->items);
+    ifg_index_fini(&table->index);
 }
 
 /* ---- what is known of the process ---- */
 
-/* The number after a word at the begin of a line; of several, the last. */
-static uint32_t number_in(const char *text, const char *word)
-{
-    const char *at = strstr(text, word);
-    char *end;
-    uint32_t number = 0;
-
-    if (!at)
-        return 0;
-    for (at += strlen(word); *at == '\t' || *at == ' '; at = end)
-        number = (uint32_t)strtoul(at, &end, 10);
-    return number;
-}
-
-static size_t read_text(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? 0 : read(fd, out, size - 1);
-
-    if (fd >= 0)
-        close(fd);
-    out[got > 0 ? got : 0] = '\0';
-    return got > 0 ? (size_t)got : 0;
-}
-
 /* When it began, as the kernel counts: two processes of one number differ in it. */
 static uint64_t start_ticks(uint32_t pid)
 {
-    char path[64], text[1024];
-    const char *at;
-    char *end;
+    struct process_stat now;
 
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    read_text(path, text, sizeof text);
-    at = strrchr(text, ')'); /* behind a name that may hold anything */
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at, &end, 10) : 0;
+    return process_stat_of((pid_t)pid, &now) ? now.start_ticks : 0;
 }
 
 /* By the clock that files have: a list from before is of another process. */
 static time_t time_of(uint64_t ticks)
 {
-    struct timespec now, booted;
-
-    if (!ticks || clock_gettime(CLOCK_REALTIME, &now) || clock_gettime(CLOCK_BOOTTIME, &booted))
-        return 0;
-    return now.tv_sec - booted.tv_sec + (time_t)(ticks / (unsigned long long)sysconf(_SC_CLK_TCK));
+    return ticks ? (time_t)((ifg_realtime_ns() - process_age_ns(ticks)) / 1000000000u) : 0;
 }
 
-static void read_facts(struct jit_code *made)
+static void read_facts(struct jit_code *jit)
 {
-    char path[64], text[4096];
-    ssize_t length;
+    struct process_status status;
+    char program[PATH_MAX];
     const char *slash;
 
-    snprintf(path, sizeof path, "/proc/%u/status", made->pid);
-    read_text(path, text, sizeof text);
-    made->own_pid = number_in(text, "\nNSpid:");
-    if (!made->own_pid)
-        made->own_pid = made->pid;
-    made->start_ticks = start_ticks(made->pid);
-    made->started = time_of(made->start_ticks);
-    snprintf(path, sizeof path, "/proc/%u/exe", made->pid);
-    length = readlink(path, text, sizeof text - 1);
-    text[length > 0 ? length : 0] = '\0';
-    slash = strrchr(text, '/');
-    snprintf(made->program, sizeof made->program, "%.60s", slash ? slash + 1 : "");
+    jit->own_pid = jit->pid;
+    if (process_status_of((pid_t)jit->pid, &status) && status.own_tid)
+        jit->own_pid = (uint32_t)status.own_tid;
+    jit->start_ticks = start_ticks(jit->pid);
+    jit->started = time_of(jit->start_ticks);
+    (void)process_link((pid_t)jit->pid, "exe", program, sizeof program);
+    slash = strrchr(program, '/');
+    snprintf(jit->program, sizeof jit->program, "%.60s", slash ? slash + 1 : "");
 }
 
 struct jit_code *jit_code_create(uint32_t pid, struct owners *owners,
                                  struct jit_code_budget *budget)
 {
-    struct jit_code *made = ifg_alloc(1, sizeof *made);
+    struct jit_code *jit = ifg_alloc(1, sizeof *jit);
 
-    if (!made)
+    if (!jit)
         return NULL;
-    made->pid = pid;
-    made->owners = owners;
-    made->budget = budget;
-    made->dump_fd = made->list_fd = -1;
-    read_facts(made);
-    return made;
+    jit->pid = pid;
+    jit->owners = owners;
+    jit->budget = budget;
+    jit->dump_fd = jit->list_fd = -1;
+    read_facts(jit);
+    return jit;
 }
 
-static void close_kept(struct jit_code *made, int *fd)
+static void close_kept(struct jit_code *jit, int *fd)
 {
     if (*fd < 0)
         return;
     close(*fd);
     *fd = -1;
-    made->budget->descriptors--;
+    jit->budget->descriptors--;
 }
 
-void jit_code_destroy(struct jit_code *made)
+void jit_code_destroy(struct jit_code *jit)
 {
-    if (!made)
+    if (!jit)
         return;
-    close_kept(made, &made->dump_fd);
-    close_kept(made, &made->list_fd);
-    jitdump_destroy(made->dump);
-    name_list_destroy(made->list);
-    for (size_t i = 0; i < made->pages.size; i++)
-        ifg_free(made->pages.slots[i].bytes);
-    made->budget->pages -= made->pages.count;
-    ifg_free(made->pages.slots);
-    ifg_free(made->seen.slots);
-    ifg_free(made);
+    close_kept(jit, &jit->dump_fd);
+    close_kept(jit, &jit->list_fd);
+    jitdump_destroy(jit->dump);
+    name_list_destroy(jit->list);
+    jit->budget->pages -= jit->pages.count;
+    fini_addresses(&jit->pages);
+    fini_addresses(&jit->seen);
+    ifg_free(jit);
 }
 
 /* ---- its files ---- */
@@ -226,23 +186,23 @@ void jit_code_destroy(struct jit_code *made)
  * A file of the process, by its name there or here; -1: none. It must be its user's or root's, as
  * the names in it are believed. What is there and is not taken is worth a sentence.
  */
-static int open_file(struct jit_code *made, const char *path, unsigned flags)
+static int open_file(struct jit_code *jit, const char *path, unsigned flags)
 {
-    uint32_t owner = owners_of(made->owners, made->pid);
+    uint32_t owner = owners_of(jit->owners, jit->pid);
     struct ifg_error err = { .message = "" };
     enum ifg_status status;
     int fd;
 
-    status = owners_open(made->owners, owner, path, flags, 0, &fd, &err);
-    if (!status && !owners_wrote(made->owners, owner, fd)) {
+    status = owners_open(jit->owners, owner, path, flags, 0, &fd, &err);
+    if (!status && !owners_wrote(jit->owners, owner, fd)) {
         close(fd);
         fd = -1;
         status = ifg_fail(&err, IFG_PERMISSION, "%.100s is neither user %u's nor root's", path,
-                          (unsigned)owners_user(made->owners, owner));
+                          (unsigned)owners_user(jit->owners, owner));
     }
     if (status && status != IFG_NOT_FOUND)
-        snprintf(made->refused, sizeof made->refused, "code made at run time has no names: %.150s",
-                 err.message);
+        snprintf(jit->refused, sizeof jit->refused,
+                 "code generated at run time has no names: %.150s", err.message);
     return fd;
 }
 
@@ -255,58 +215,58 @@ bool jit_code_is_dump(const char *path)
     return strncmp(name, "jit-", 4) == 0 && length > 9 && strcmp(name + length - 5, ".dump") == 0;
 }
 
-void jit_code_take_dump(struct jit_code *made, const char *path)
+void jit_code_take_dump(struct jit_code *jit, const char *path)
 {
     int fd;
 
-    if (made->dump_fd >= 0 || made->budget->descriptors >= DESCRIPTORS_MAX)
+    if (jit->dump_fd >= 0 || jit->budget->descriptors >= DESCRIPTORS_MAX)
         return;
-    fd = open_file(made, path, 0);
+    fd = open_file(jit, path, 0);
     if (fd < 0)
-        fd = open_file(made, path, OWNERS_HERE);
+        fd = open_file(jit, path, OWNERS_HERE);
     if (fd >= 0)
-        made->budget->descriptors++;
-    made->dump_fd = fd;
+        jit->budget->descriptors++;
+    jit->dump_fd = fd;
 }
 
 /* It must be of the process's time, too. */
-static int open_list(struct jit_code *made, const char *path, unsigned flags)
+static int open_list(struct jit_code *jit, const char *path, unsigned flags)
 {
-    int fd = open_file(made, path, flags | OWNERS_UNLINKED);
+    int fd = open_file(jit, path, flags | OWNERS_UNLINKED);
     struct stat facts;
 
     if (fd >= 0 &&
-        (fstat(fd, &facts) || (made->started && facts.st_mtime + BEFORE_START_S < made->started))) {
+        (fstat(fd, &facts) || (jit->started && facts.st_mtime + BEFORE_START_S < jit->started))) {
         close(fd);
         fd = -1;
     }
     return fd;
 }
 
-static int find_list(struct jit_code *made)
+static int find_list(struct jit_code *jit)
 {
     char path[64];
     int fd;
 
-    snprintf(path, sizeof path, "/tmp/perf-%u.map", made->own_pid);
-    fd = open_list(made, path, 0);
+    snprintf(path, sizeof path, "/tmp/perf-%u.map", jit->own_pid);
+    fd = open_list(jit, path, 0);
     if (fd < 0) {
-        snprintf(path, sizeof path, "/tmp/perf-%u.map", made->pid);
-        fd = open_list(made, path, OWNERS_HERE);
+        snprintf(path, sizeof path, "/tmp/perf-%u.map", jit->pid);
+        fd = open_list(jit, path, OWNERS_HERE);
     }
     return fd;
 }
 
 /* While the process lives: its view of /tmp goes with it. */
-static void look_for_list(struct jit_code *made, uint64_t now_ns)
+static void look_for_list(struct jit_code *jit, uint64_t now_ns)
 {
-    if (made->list_fd >= 0 || now_ns < made->next_try_ns ||
-        made->budget->descriptors >= DESCRIPTORS_MAX)
+    if (jit->list_fd >= 0 || now_ns < jit->next_try_ns ||
+        jit->budget->descriptors >= DESCRIPTORS_MAX)
         return;
-    made->next_try_ns = now_ns + TRY_NS;
-    made->list_fd = find_list(made);
-    if (made->list_fd >= 0)
-        made->budget->descriptors++;
+    jit->next_try_ns = now_ns + TRY_NS;
+    jit->list_fd = find_list(jit);
+    if (jit->list_fd >= 0)
+        jit->budget->descriptors++;
 }
 
 /* ---- its memory ---- */
@@ -332,146 +292,145 @@ static size_t read_memory(uint32_t pid, uint64_t address, void *out, size_t size
     return got > 0 ? (size_t)got : 0;
 }
 
-static void copy_page(struct jit_code *made, uint64_t address, uint64_t now_ns)
+static void copy_page(struct jit_code *jit, uint64_t address, uint64_t now_ns)
 {
-    struct location *page = find_location(&made->pages, address);
+    struct address_entry *page = find_address(&jit->pages, address);
     uint8_t bytes[PAGE];
 
-    if ((page && now_ns - page->time_ns < STALE_NS) ||
-        (!page && made->budget->pages >= PAGES_MAX) || !may_read(made->budget, now_ns) ||
-        read_memory(made->pid, address, bytes, PAGE) != PAGE)
+    if ((page && now_ns - page->time_ns < STALE_NS) || (!page && jit->budget->pages >= PAGES_MAX) ||
+        !may_read(jit->budget, now_ns) || read_memory(jit->pid, address, bytes, PAGE) != PAGE)
         return;
     if (!page) {
         uint8_t *copy = ifg_alloc(PAGE, 1);
 
-        page = copy ? take_place(&made->pages, address) : NULL;
+        page = copy ? add_address(&jit->pages, address) : NULL;
         if (!page) {
             ifg_free(copy);
             return;
         }
         page->bytes = copy;
-        made->budget->pages++;
+        jit->budget->pages++;
     }
     page->time_ns = now_ns;
     memcpy(page->bytes, bytes, PAGE);
 }
 
-bool jit_code_knows(const struct jit_code *made, uint64_t address)
+bool jit_code_knows(const struct jit_code *jit, uint64_t address)
 {
-    return find_location(&made->seen, address) != NULL;
+    return find_address(&jit->seen, address) != NULL;
 }
 
-bool jit_code_saw(struct jit_code *made, uint64_t address, uint64_t time_ns)
+bool jit_code_saw(struct jit_code *jit, uint64_t address, uint64_t time_ns)
 {
-    struct location *location = find_location(&made->seen, address);
+    struct address_entry *entry = find_address(&jit->seen, address);
     uint64_t page = address & ~(uint64_t)(PAGE - 1);
     uint64_t now_ns;
 
-    if (location) {
-        if (time_ns > location->time_ns)
-            location->time_ns = time_ns;
+    if (entry) {
+        if (time_ns > entry->time_ns)
+            entry->time_ns = time_ns;
         return false;
     }
-    location = take_place(&made->seen, address);
-    if (!location)
+    entry = add_address(&jit->seen, address);
+    if (!entry)
         return false;
-    location->time_ns = time_ns ? time_ns : 1;
+    entry->time_ns = time_ns;
     now_ns = ifg_monotonic_ns();
-    look_for_list(made, now_ns);
-    if (made->dump_fd >= 0)
+    look_for_list(jit, now_ns);
+    if (jit->dump_fd >= 0)
         return true; /* which has the bytes */
     for (int i = -PAGES_BEFORE; i <= PAGES_BEHIND; i++)
-        copy_page(made, page + (uint64_t)(int64_t)i * PAGE, now_ns);
+        copy_page(jit, page + (uint64_t)(int64_t)i * PAGE, now_ns);
     return true;
 }
 
 /* ---- at the end ---- */
 
 /* Dumps of all processes together are bounded: they are held while names are looked up. */
-static void load_dump(struct jit_code *made)
+static void load_dump(struct jit_code *jit)
 {
     struct stat facts = { 0 };
     uint64_t bytes;
 
-    fstat(made->dump_fd, &facts);
+    fstat(jit->dump_fd, &facts);
     bytes = facts.st_size > (off_t)JITDUMP_BYTES_MAX ? JITDUMP_BYTES_MAX : (uint64_t)facts.st_size;
-    if (made->budget->dump_bytes + bytes > DUMP_BYTES_MAX) {
-        snprintf(made->refused, sizeof made->refused,
-                 "code made at run time has no names: there are more than %u MiB of jitdump files",
-                 (unsigned)(DUMP_BYTES_MAX >> 20));
+    if (jit->budget->dump_bytes + bytes > DUMP_BYTES_MAX) {
+        snprintf(
+            jit->refused, sizeof jit->refused,
+            "code generated at run time has no names: there are more than %u MiB of jitdump files",
+            (unsigned)(DUMP_BYTES_MAX >> 20));
         return;
     }
-    made->budget->dump_bytes += bytes;
-    made->dump = jitdump_read(made->dump_fd);
+    jit->budget->dump_bytes += bytes;
+    jit->dump = jitdump_read(jit->dump_fd);
 }
 
-void jit_code_load(struct jit_code *made)
+void jit_code_load(struct jit_code *jit)
 {
-    if (made->dump_fd >= 0 && !made->dump)
-        load_dump(made);
-    if (made->list_fd < 0 && (made->seen.count || made->dump_fd < 0)) {
-        made->list_fd = find_list(made);
-        if (made->list_fd >= 0)
-            made->budget->descriptors++;
+    if (jit->dump_fd >= 0 && !jit->dump)
+        load_dump(jit);
+    if (jit->list_fd < 0 && (jit->seen.count || jit->dump_fd < 0)) {
+        jit->list_fd = find_list(jit);
+        if (jit->list_fd >= 0)
+            jit->budget->descriptors++;
     }
 }
 
-int jit_code_list(const struct jit_code *made)
+int jit_code_list(const struct jit_code *jit)
 {
-    return made->list_fd;
+    return jit->list_fd;
 }
 
-void jit_code_load_names(struct jit_code *made)
+void jit_code_load_names(struct jit_code *jit)
 {
-    if (made->list_fd >= 0 && !made->list)
-        made->list = name_list_read_fd(made->list_fd, NAME_LIST_PERF_MAP);
+    if (jit->list_fd >= 0 && !jit->list)
+        jit->list = name_list_read_fd(jit->list_fd, NAME_LIST_PERF_MAP);
 }
 
-static const struct jitdump_entry *find_entry(const struct jit_code *made, uint64_t address)
+static const struct jitdump_entry *find_entry(const struct jit_code *jit, uint64_t address)
 {
-    const struct location *location = find_location(&made->seen, address);
+    const struct address_entry *entry = find_address(&jit->seen, address);
 
-    return made->dump ? jitdump_find(made->dump, address, location ? location->time_ns : UINT64_MAX)
-                      : NULL;
+    return jit->dump ? jitdump_find(jit->dump, address, entry ? entry->time_ns : UINT64_MAX) : NULL;
 }
 
-bool jit_code_find(const struct jit_code *made, uint64_t address,
-                   struct jit_code_location *out_location)
+bool jit_code_find(const struct jit_code *jit, uint64_t address,
+                   struct jit_code_function *out_function)
 {
-    const struct jitdump_entry *entry = find_entry(made, address);
+    const struct jitdump_entry *entry = find_entry(jit, address);
 
-    *out_location = (struct jit_code_location){ .name = "", .file = "" };
+    *out_function = (struct jit_code_function){ .name = "", .file = "" };
     if (entry) {
-        out_location->name = entry->name;
-        out_location->start = entry->start;
-        out_location->size = entry->size;
-        if (jitdump_line(made->dump, entry, address, &out_location->file, &out_location->line) &&
-            strncmp(out_location->file, "file://", 7) == 0)
-            out_location->file += 7;
+        out_function->name = entry->name;
+        out_function->start = entry->start;
+        out_function->size = entry->size;
+        if (jitdump_line(jit->dump, entry, address, &out_function->file, &out_function->line) &&
+            strncmp(out_function->file, "file://", 7) == 0)
+            out_function->file += 7;
         return true;
     }
-    return made->list && name_list_find(made->list, address, &out_location->name,
-                                        &out_location->start, &out_location->size);
+    return jit->list && name_list_find(jit->list, address, &out_function->name,
+                                       &out_function->start, &out_function->size);
 }
 
 /* As much of a page as is known; 0: nothing. */
-static bool get_page(const struct jit_code *made, uint64_t address, uint8_t out[PAGE])
+static bool get_page(const struct jit_code *jit, uint64_t address, uint8_t out[PAGE])
 {
-    const struct location *page = find_location(&made->pages, address);
+    const struct address_entry *page = find_address(&jit->pages, address);
 
     /* Another process may have its number by now, and its memory is nobody's business. */
-    if (!page && start_ticks(made->pid) != made->start_ticks)
+    if (!page && start_ticks(jit->pid) != jit->start_ticks)
         return false;
     if (!page)
-        return read_memory(made->pid, address, out, PAGE) == PAGE;
+        return read_memory(jit->pid, address, out, PAGE) == PAGE;
     memcpy(out, page->bytes, PAGE);
     return true;
 }
 
-size_t jit_code_code(const struct jit_code *made, uint64_t address, uint64_t from, uint64_t end,
+size_t jit_code_code(const struct jit_code *jit, uint64_t address, uint64_t from, uint64_t end,
                      uint8_t *out, uint64_t *out_at)
 {
-    const struct jitdump_entry *entry = find_entry(made, address);
+    const struct jitdump_entry *entry = find_entry(jit, address);
     size_t size = 0;
 
     *out_at = from;
@@ -485,7 +444,7 @@ size_t jit_code_code(const struct jit_code *made, uint64_t address, uint64_t fro
         uint64_t page_end = end - page > PAGE ? page + PAGE : end; /* also of the last page */
         uint8_t bytes[PAGE];
 
-        if (get_page(made, page, bytes)) {
+        if (get_page(jit, page, bytes)) {
             memcpy(out + size, bytes + (from - page), (size_t)(page_end - from));
             size += (size_t)(page_end - from);
         } else if (size) {
@@ -498,7 +457,7 @@ size_t jit_code_code(const struct jit_code *made, uint64_t address, uint64_t fro
     return size;
 }
 
-const char *jit_code_hint(const struct jit_code *made)
+const char *jit_code_hint(const struct jit_code *jit)
 {
     static const struct {
         const char *program, *hint;
@@ -511,11 +470,12 @@ const char *jit_code_hint(const struct jit_code *made)
         { "bun", "JavaScript has no names: set BUN_JSC_useJITDump=1" },
     };
 
-    if (made->refused[0])
-        return made->refused;
+    if (jit->refused[0])
+        return jit->refused;
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
-        if (strncmp(made->program, hints[i].program, strlen(hints[i].program)) == 0)
+        if (strncmp(jit->program, hints[i].program, strlen(hints[i].program)) == 0)
             return hints[i].hint;
-    return "code made at run time has no names: its runtime has to write /tmp/perf-PID.map or map "
+    return "code generated at run time has no names: its runtime has to write /tmp/perf-PID.map or "
+           "map "
            "a jitdump";
 }

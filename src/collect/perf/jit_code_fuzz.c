@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Code made at run time by a process that lies about it: this one. Strategies:
+ * Code generated at run time by a process that lies about it: this one. Strategies:
  *
  * 1. The input, but for its first byte, is that process's list in /tmp, or its dump, as the byte
  *    says: names for places, sizes that go around the end of the address space, both at once.
@@ -45,21 +45,21 @@ static void put_file(const char *path, const uint8_t *data, size_t size)
     close(fd);
 }
 
-static void look_at(const struct jit_code *made, uint64_t address)
+static void look_at(const struct jit_code *jit, uint64_t address)
 {
     static uint8_t bytes[FUNCTION_MAX];
-    struct jit_code_location location;
+    struct jit_code_function function;
     uint64_t at;
     size_t got;
 
-    if (!jit_code_find(made, address, &location))
+    if (!jit_code_find(jit, address, &function))
         return;
-    if (!location.name || address < location.start || address - location.start >= location.size)
+    if (!function.name || address < function.start || address - function.start >= function.size)
         abort();
-    if (location.size > FUNCTION_MAX || location.start + location.size < location.start)
+    if (function.size > FUNCTION_MAX || function.start + function.size < function.start)
         return; /* nobody asks for that */
-    got = jit_code_code(made, address, location.start, location.start + location.size, bytes, &at);
-    if (got > location.size || at < location.start || at - location.start > location.size)
+    got = jit_code_code(jit, address, function.start, function.start + function.size, bytes, &at);
+    if (got > function.size || at < function.start || at - function.start > function.size)
         abort();
 }
 
@@ -68,8 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static uint8_t memory[2 * 4096];
     static struct owners *owners;
     struct jit_code_budget budget = { 0 };
-    struct jit_code *made;
-    const uint64_t locations[] = {
+    struct jit_code *jit;
+    const uint64_t addresses[] = {
         0x1000,         0x400000,          (uintptr_t)memory, (uintptr_t)memory + 4100,
         0x7fffffffe000, UINT64_MAX - 4095, UINT64_MAX
     };
@@ -88,20 +88,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         put_file(list, data + 1, size - 1);
     if (data[0] & BIT_DUMP)
         put_file(dump, data + 1, size - 1);
-    made = jit_code_create((uint32_t)getpid(), owners, &budget);
-    if (!made)
+    jit = jit_code_create((uint32_t)getpid(), owners, &budget);
+    if (!jit)
         return 0;
     if (data[0] & BIT_DUMP && jit_code_is_dump(dump))
-        jit_code_take_dump(made, dump);
-    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++)
-        jit_code_saw(made, locations[i], i);
-    jit_code_load(made);
-    jit_code_load_names(made);
-    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++)
-        look_at(made, locations[i]);
+        jit_code_take_dump(jit, dump);
+    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++)
+        jit_code_saw(jit, addresses[i], i);
+    jit_code_load(jit);
+    jit_code_load_names(jit);
+    for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++)
+        look_at(jit, addresses[i]);
     for (uint64_t address = 1; address; address <<= 1)
-        look_at(made, address);
-    jit_code_destroy(made);
+        look_at(jit, address);
+    jit_code_destroy(jit);
     if (budget.descriptors || budget.pages)
         abort();
     return 0;

@@ -59,9 +59,9 @@ static void end(pid_t child)
     waitpid(child, NULL, 0);
 }
 
-static void clean_up(struct jit_code *made)
+static void clean_up(struct jit_code *jit)
 {
-    jit_code_destroy(made);
+    jit_code_destroy(jit);
     owners_destroy(owners);
     CHECK_UINT(budget.pages, 0);
     CHECK_UINT(budget.descriptors, 0);
@@ -91,31 +91,31 @@ static void list_and_code_of_a_program_that_ended(void)
 {
     pid_t child = start(write_list);
     uint64_t base = (uint64_t)(uintptr_t)memory;
-    struct jit_code *made = jit_code_create((uint32_t)child, owners, &budget);
-    struct jit_code_location location;
+    struct jit_code *jit = jit_code_create((uint32_t)child, owners, &budget);
+    struct jit_code_function function;
     uint8_t bytes[PAGE];
     uint64_t at;
 
-    REQUIRE(made != NULL);
-    jit_code_saw(made, base + PAGE + 8, 100);
-    jit_code_saw(made, base + PAGE + 8, 200);
+    REQUIRE(jit != NULL);
+    jit_code_saw(jit, base + PAGE + 8, 100);
+    jit_code_saw(jit, base + PAGE + 8, 200);
     CHECK_UINT(budget.descriptors, 1);
     end(child);
     unlink(list);
-    jit_code_load(made);
-    jit_code_load_names(made);
-    REQUIRE(jit_code_find(made, base + PAGE + 8, &location));
-    CHECK_STR(location.name, "made in the child");
-    CHECK_UINT(location.start, base + 4000);
-    CHECK_UINT(location.size, 0x800);
-    CHECK_UINT(location.line, 0);
-    CHECK(!jit_code_find(made, base, &location));
-    CHECK_UINT(jit_code_code(made, base + PAGE + 8, base + 4000, base + 4000 + 0x800, bytes, &at),
+    jit_code_load(jit);
+    jit_code_load_names(jit);
+    REQUIRE(jit_code_find(jit, base + PAGE + 8, &function));
+    CHECK_STR(function.name, "made in the child");
+    CHECK_UINT(function.start, base + 4000);
+    CHECK_UINT(function.size, 0x800);
+    CHECK_UINT(function.line, 0);
+    CHECK(!jit_code_find(jit, base, &function));
+    CHECK_UINT(jit_code_code(jit, base + PAGE + 8, base + 4000, base + 4000 + 0x800, bytes, &at),
                0x800);
     CHECK_UINT(at, base + 4000);
     CHECK_UINT(bytes[PAGE + 8 - 4000], 0xc3);
     CHECK_UINT(bytes[0], 0x90);
-    clean_up(made);
+    clean_up(jit);
 }
 
 /* Pages that nobody sampled are not there: pieces are told with where they are. */
@@ -123,19 +123,19 @@ static void code_with_gaps(void)
 {
     pid_t child = start(do_nothing);
     uint64_t base = (uint64_t)(uintptr_t)memory, at;
-    struct jit_code *made = jit_code_create((uint32_t)child, owners, &budget);
+    struct jit_code *jit = jit_code_create((uint32_t)child, owners, &budget);
     static uint8_t bytes[8 * PAGE];
     size_t pages;
 
-    REQUIRE(made != NULL);
-    jit_code_saw(made, base + 4 * PAGE - 1, 100); /* pages 2 and 3; behind them may be nothing */
+    REQUIRE(jit != NULL);
+    jit_code_saw(jit, base + 4 * PAGE - 1, 100); /* pages 2 and 3; behind them may be nothing */
     pages = budget.pages;
     CHECK(pages >= 2 && pages <= 4);
     end(child);
-    CHECK_UINT(jit_code_code(made, base + 3 * PAGE, base, base + 4 * PAGE, bytes, &at), 2 * PAGE);
+    CHECK_UINT(jit_code_code(jit, base + 3 * PAGE, base, base + 4 * PAGE, bytes, &at), 2 * PAGE);
     CHECK_UINT(at, base + 2 * PAGE);
-    CHECK_UINT(jit_code_code(made, base + 3 * PAGE, base, base + PAGE, bytes, &at), 0);
-    clean_up(made);
+    CHECK_UINT(jit_code_code(jit, base + 3 * PAGE, base, base + PAGE, bytes, &at), 0);
+    clean_up(jit);
 }
 
 /* While the process lives, everything can be read. */
@@ -143,14 +143,14 @@ static void code_of_a_living_process(void)
 {
     pid_t child = start(do_nothing);
     uint64_t base = (uint64_t)(uintptr_t)memory, at;
-    struct jit_code *made = jit_code_create((uint32_t)child, owners, &budget);
+    struct jit_code *jit = jit_code_create((uint32_t)child, owners, &budget);
     static uint8_t bytes[4 * PAGE];
 
-    REQUIRE(made != NULL);
-    CHECK_UINT(jit_code_code(made, base, base, base + 4 * PAGE, bytes, &at), 4 * PAGE);
+    REQUIRE(jit != NULL);
+    CHECK_UINT(jit_code_code(jit, base, base, base + 4 * PAGE, bytes, &at), 4 * PAGE);
     CHECK_UINT(bytes[PAGE + 8], 0xc3);
     end(child);
-    clean_up(made);
+    clean_up(jit);
 }
 
 /* A list that is older than the process is of another one that had its number. */
@@ -159,18 +159,18 @@ static void a_list_of_another_process(void)
     pid_t child = start(write_list);
     uint64_t base = (uint64_t)(uintptr_t)memory;
     struct timespec old[2] = { { .tv_sec = time(NULL) - 3600 }, { .tv_sec = time(NULL) - 3600 } };
-    struct jit_code_location location;
-    struct jit_code *made;
+    struct jit_code_function function;
+    struct jit_code *jit;
 
     REQUIRE(utimensat(AT_FDCWD, list, old, 0) == 0);
-    made = jit_code_create((uint32_t)child, owners, &budget);
-    REQUIRE(made != NULL);
-    jit_code_saw(made, base + 4000, 100);
+    jit = jit_code_create((uint32_t)child, owners, &budget);
+    REQUIRE(jit != NULL);
+    jit_code_saw(jit, base + 4000, 100);
     end(child);
-    jit_code_load(made);
-    jit_code_load_names(made);
-    CHECK(!jit_code_find(made, base + 4000, &location));
-    clean_up(made);
+    jit_code_load(jit);
+    jit_code_load_names(jit);
+    CHECK(!jit_code_find(jit, base + 4000, &function));
+    clean_up(jit);
 }
 
 /* However many places are sampled, memory and descriptors are bounded. */
@@ -178,15 +178,15 @@ static void limits(void)
 {
     pid_t child = start(do_nothing);
     uint64_t base = (uint64_t)(uintptr_t)memory;
-    struct jit_code *made = jit_code_create((uint32_t)child, owners, &budget);
+    struct jit_code *jit = jit_code_create((uint32_t)child, owners, &budget);
 
-    REQUIRE(made != NULL);
+    REQUIRE(jit != NULL);
     for (uint64_t i = 0; i < 100000; i++)
-        jit_code_saw(made, base + i * 64, 100 + i);
+        jit_code_saw(jit, base + i * 64, 100 + i);
     CHECK(budget.pages <= 4096);
     CHECK(budget.reads >= 1);
     end(child);
-    clean_up(made);
+    clean_up(jit);
 }
 
 static void which_files_are_dumps(void)

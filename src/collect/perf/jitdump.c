@@ -13,6 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/hash.h"
+#include "base/index.h"
 
 #define MAGIC           0x4a695444u /* "JiTD"; the other way round on another kind of machine */
 #define VERSION         1u
@@ -40,6 +42,12 @@ struct line {
     const char *file;
 };
 
+/* What the dump calls a function by, wherever it moves. */
+struct code {
+    uint64_t index;
+    size_t entry; /* the last one with it */
+};
+
 struct jitdump {
     uint8_t *bytes;
     size_t size;
@@ -48,9 +56,9 @@ struct jitdump {
     struct jitdump_entry *entries; /* by start, then as in the file */
     uint64_t *reach;               /* of each entry: the highest end up to it */
     size_t count, room;
-    uint32_t *by_index; /* entry + 1 of each code index, by hash */
-    uint64_t *indexes;  /* of each entry, in the order of the file */
-    size_t slots;
+    struct code *codes; /* while it is read */
+    size_t code_count, code_room;
+    struct ifg_index by_code_index;
     struct line *lines; /* of each function together, by address */
     size_t line_count, line_room;
     const uint8_t *pending; /* lines of the function that comes next; NULL: none */
@@ -208,54 +216,44 @@ static void attach_lines(struct jitdump *dump, struct jitdump_entry *entry)
 
 /* ---- functions ---- */
 
-static size_t slot_of(const struct jitdump *dump, uint64_t index)
+static uint64_t hash_code(const void *codes, size_t position)
 {
-    size_t at = (size_t)((index * 0x9e3779b97f4a7c15ull) >> 20) & (dump->slots - 1);
-
-    while (dump->by_index[at] && dump->indexes[dump->by_index[at] - 1] != index)
-        at = (at + 1) & (dump->slots - 1);
-    return at;
+    return ifg_hash_pair(((const struct code *)codes)[position].index, 0);
 }
 
-/* Room for one more; the table of indexes is at most half full. */
-static bool make_room(struct jitdump *dump)
+static bool is_same_code(const void *codes, size_t position, const void *wanted)
 {
-    size_t room = dump->room ? dump->room * 2 : 1024;
-    struct jitdump_entry *entries;
-    uint64_t *indexes;
-    uint32_t *by_index;
+    return ((const struct code *)codes)[position].index == ((const struct code *)wanted)->index;
+}
 
-    if (dump->count < dump->room)
-        return true;
-    if (room > ENTRIES_MAX)
-        return false;
-    entries = ifg_realloc(dump->entries, room, sizeof *entries);
-    if (entries)
-        dump->entries = entries;
-    indexes = ifg_realloc(dump->indexes, room, sizeof *indexes);
-    if (indexes)
-        dump->indexes = indexes;
-    by_index = entries && indexes ? ifg_alloc(room * 2, sizeof *by_index) : NULL;
-    if (!by_index)
-        return false;
-    ifg_free(dump->by_index);
-    dump->by_index = by_index;
-    dump->slots = room * 2;
-    dump->room = room;
-    for (size_t i = 0; i < dump->count; i++)
-        by_index[slot_of(dump, dump->indexes[i])] = (uint32_t)i + 1;
-    return true;
+/* NULL: there is none. */
+static struct code *find_code(const struct jitdump *dump, uint64_t index)
+{
+    struct code wanted = { index, 0 };
+    uint32_t found = ifg_index_find(&dump->by_code_index, hash_code(&wanted, 0), is_same_code,
+                                    dump->codes, &wanted);
+
+    return found ? &dump->codes[found - 1] : NULL;
 }
 
 static bool add_entry(struct jitdump *dump, const struct jitdump_entry *entry, uint64_t index)
 {
-    if (!make_room(dump))
+    struct code *code = find_code(dump, index);
+
+    if (!IFG_ARRAY_ROOM(dump->entries, dump->room, dump->count + 1, ENTRIES_MAX))
         return false;
+    if (!code) {
+        if (!IFG_ARRAY_ROOM(dump->codes, dump->code_room, dump->code_count + 1, ENTRIES_MAX) ||
+            !ifg_index_room(&dump->by_code_index, dump->code_count, hash_code, dump->codes))
+            return false;
+        code = &dump->codes[dump->code_count];
+        code->index = index;
+        ifg_index_put(&dump->by_code_index, hash_code(code, 0), dump->code_count++);
+    }
+    code->entry = dump->count;
     dump->entries[dump->count] = *entry;
     dump->entries[dump->count].order = dump->count;
-    dump->indexes[dump->count] = index;
     dump->count++;
-    dump->by_index[slot_of(dump, index)] = (uint32_t)dump->count;
     return true;
 }
 
@@ -288,17 +286,14 @@ static bool take_move(struct jitdump *dump, uint64_t time_ns, const uint8_t *bod
 {
     uint64_t index = size < MOVE_SIZE ? 0 : long_at(body + 40);
     uint64_t to = size < MOVE_SIZE ? 0 : long_at(body + 24);
+    const struct code *code = size < MOVE_SIZE ? NULL : find_code(dump, index);
+    struct jitdump_entry *old = code ? &dump->entries[code->entry] : NULL;
     struct jitdump_entry moved;
-    uint32_t old;
 
-    if (size < MOVE_SIZE || !dump->count)
+    if (!old || old->start != long_at(body + 16) || !is_range(to, old->size))
         return true;
-    old = dump->by_index[slot_of(dump, index)];
-    if (!old || dump->entries[old - 1].start != long_at(body + 16) ||
-        !is_range(to, dump->entries[old - 1].size))
-        return true;
-    dump->entries[old - 1].end_ns = time_ns;
-    moved = dump->entries[old - 1];
+    old->end_ns = time_ns;
+    moved = *old;
     moved.start = to;
     moved.time_ns = time_ns;
     moved.end_ns = UINT64_MAX;
@@ -363,10 +358,9 @@ static bool finish(struct jitdump *dump)
 {
     uint64_t highest = 0;
 
-    ifg_free(dump->by_index);
-    ifg_free(dump->indexes);
-    dump->by_index = NULL;
-    dump->indexes = NULL;
+    ifg_free(dump->codes);
+    dump->codes = NULL;
+    ifg_index_fini(&dump->by_code_index);
     dump->shifted = are_shifted(dump);
     if (!dump->count)
         return false;
@@ -449,8 +443,8 @@ void jitdump_destroy(struct jitdump *dump)
     ifg_free(dump->bytes);
     ifg_free(dump->entries);
     ifg_free(dump->reach);
-    ifg_free(dump->by_index);
-    ifg_free(dump->indexes);
+    ifg_free(dump->codes);
+    ifg_index_fini(&dump->by_code_index);
     ifg_free(dump->lines);
     ifg_free(dump->names);
     ifg_free(dump);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See lookup.h. The child writes a stream of answers: varint frame, start, size, number of places;
- * of each place flags, line, function, file. Before the frames of a module come a 0 and its number.
- * The parent reads it as hostile bytes: the child has read hostile files.
+ * See lookup.h. The child writes a stream of answers: varint frame, start, size, number of
+ * locations; of each location flags, line, function, file. Before the frames of a module come a 0
+ * and its number. The parent reads it as hostile bytes: the child has read hostile files.
  */
 #include "collect/perf/lookup.h"
 
@@ -21,9 +21,9 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
-#include "base/small_file.h"
 #include "base/ticks.h"
 #include "symbol/names.h"
+#include "system/process_status.h"
 #include "system/rights.h"
 
 #define ANSWER_MAX   ((size_t)512 << 20)
@@ -123,16 +123,16 @@ static void tell_file(struct teller *teller, const struct module *module,
     names_close(names);
 }
 
-static void tell_made(struct teller *teller, const struct module *module,
-                      const struct trace_frame *frames, size_t count)
+static void tell_jit_code(struct teller *teller, const struct module *module,
+                          const struct trace_frame *frames, size_t count)
 {
-    jit_code_load_names(module->made);
+    jit_code_load_names(module->jit);
     for (size_t i = 0; i < count; i++) {
         struct names_location location = { .function = "" };
-        struct jit_code_location found;
+        struct jit_code_function found;
 
         if (frames[i].module != module->number ||
-            !jit_code_find(module->made, frames[i].address, &found))
+            !jit_code_find(module->jit, frames[i].address, &found))
             continue;
         location.function = found.name;
         location.file = found.file;
@@ -190,8 +190,8 @@ static void close_others(const struct task *task, int fd)
 
         if (is_of_task(task, module) && module->elf)
             wanted[count++] = elf_file_descriptor(module->elf);
-        else if (is_of_task(task, module) && module->made && jit_code_list(module->made) >= 0)
-            wanted[count++] = jit_code_list(module->made);
+        else if (is_of_task(task, module) && module->jit && jit_code_list(module->jit) >= 0)
+            wanted[count++] = jit_code_list(module->jit);
     }
     qsort(wanted, count, sizeof *wanted, compare_numbers);
     for (size_t i = 0; i < count; i++) {
@@ -210,17 +210,13 @@ static void set_limits(unsigned timeout_s)
 {
     struct rlimit no_core = { 0, 0 };
     struct rlimit cpu = { timeout_s + 1, timeout_s + 1 };
-    char text[8192];
-    uint64_t kilobytes;
+    struct process_status own;
     int fd;
 
     setrlimit(RLIMIT_CORE, &no_core);
     setrlimit(RLIMIT_CPU, &cpu);
-    kilobytes = ifg_read_small("/proc/self/status", text, sizeof text)
-                    ? ifg_find_number(text, "VmData")
-                    : IFG_NO_NUMBER;
-    if (kilobytes < UINT64_MAX >> 11) {
-        struct rlimit memory = { kilobytes * 1024 + MEMORY_MAX, kilobytes * 1024 + MEMORY_MAX };
+    if (process_status_of(PROCESS_SELF, &own) && own.data_bytes < UINT64_MAX - MEMORY_MAX) {
+        struct rlimit memory = { own.data_bytes + MEMORY_MAX, own.data_bytes + MEMORY_MAX };
 
         setrlimit(RLIMIT_DATA, &memory);
     }
@@ -261,8 +257,8 @@ static void be_child(int fd, const struct task *task, unsigned timeout_s, pid_t 
             tell_file(&teller, module, task->frames, task->count);
         else if (module->kind == TRACE_MODULE_KERNEL)
             tell_kernel(&teller, module, task->frames, task->count);
-        else if (module->made)
-            tell_made(&teller, module, task->frames, task->count);
+        else if (module->jit)
+            tell_jit_code(&teller, module, task->frames, task->count);
     }
     flush(&teller);
     _exit(0);
@@ -280,12 +276,10 @@ struct answer {
 
 static uint64_t cpu_of(pid_t child)
 {
-    struct timespec used;
     clockid_t clock;
+    uint64_t used_ns = clock_getcpuclockid(child, &clock) ? UINT64_MAX : ifg_clock_ns(clock);
 
-    if (clock_getcpuclockid(child, &clock) || clock_gettime(clock, &used))
-        return 0;
-    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    return used_ns == UINT64_MAX ? 0 : used_ns;
 }
 
 static void listen(struct answer *answer, int fd, pid_t child, uint64_t end_ns)
@@ -359,17 +353,18 @@ static bool may_name(const struct task *task, uint64_t frame)
 static void understand(struct lookup *lookup, const struct task *task, struct answer *answer)
 {
     struct ifg_cursor cursor = ifg_cursor_over(answer->words.data, answer->words.size);
-    struct ifg_bytes *lists =
-        ifg_realloc(lookup->texts, lookup->text_count + 1, sizeof *lookup->texts);
+    struct ifg_bytes *texts;
     char *free_at;
 
-    if (!lists)
+    if (!IFG_ARRAY_ROOM(lookup->texts, lookup->text_capacity, lookup->text_count + 1,
+                        IFG_ARRAY_ANY))
         return;
-    lookup->texts = lists;
-    ifg_bytes_init(&lists[lookup->text_count], ANSWER_MAX + 1);
-    if (!ifg_bytes_reserve(&lists[lookup->text_count], answer->words.size + 1))
+    texts = &lookup->texts[lookup->text_count];
+    ifg_bytes_init(texts, ANSWER_MAX + 1);
+    if (!ifg_bytes_reserve(texts, answer->words.size + 1))
         return;
-    free_at = (char *)lists[lookup->text_count++].data;
+    lookup->text_count++;
+    free_at = (char *)texts->data;
     while (ifg_cursor_left(&cursor) && !cursor.failed) {
         uint64_t frame = ifg_cursor_varint(&cursor);
         uint64_t start = ifg_cursor_varint(&cursor);

@@ -20,7 +20,7 @@ struct lookup {
     struct trace_symbol *symbols;
     size_t count, room;
     struct ifg_bytes *texts; /* of each child's answer; symbols point into them */
-    size_t text_count;
+    size_t text_count, text_capacity;
     size_t bytes; /* of all answers */
     char problem[200];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See module_copy.h. */
+/* An ELF file put together from the memory of a process, when the file itself is gone. */
 #include "collect/perf/module_copy.h"
 #include "system/maps.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See modules.h. */
+/* The list of files that are executed: recognizing one again, and opening it in time. */
 #include "collect/perf/modules.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ void modules_destroy(struct modules *modules)
     if (!modules)
         return;
     for (size_t i = 0; i < modules->count; i++) {
-        jit_code_destroy(modules->entries[i]->module.made);
+        jit_code_destroy(modules->entries[i]->module.jit);
         unwind_table_destroy(modules->entries[i]->module.table);
         elf_file_close(modules->entries[i]->module.elf);
         ifg_free(modules->entries[i]->module.path);
@@ -322,7 +322,7 @@ static bool is_made_in_memfd(const struct modules *modules, const struct found *
 {
     uint8_t begin[4];
     const char *note;
-    bool made;
+    bool is_jit;
     int fd;
 
     if (strncmp(found->mapping->path, "/memfd:", 7) != 0)
@@ -330,9 +330,9 @@ static bool is_made_in_memfd(const struct modules *modules, const struct found *
     fd = get_hold(modules, found, &note);
     if (fd < 0)
         return false;
-    made = pread(fd, begin, sizeof begin, 0) != sizeof begin || memcmp(begin, "\177ELF", 4) != 0;
+    is_jit = pread(fd, begin, sizeof begin, 0) != sizeof begin || memcmp(begin, "\177ELF", 4) != 0;
     close(fd);
-    return made;
+    return is_jit;
 }
 
 static const struct module *take_dump(struct modules *modules,
@@ -340,8 +340,8 @@ static const struct module *take_dump(struct modules *modules,
 {
     const struct module *module = modules_runtime(modules, mapping->pid);
 
-    if (module && module->made)
-        jit_code_take_dump(module->made, mapping->path);
+    if (module && module->jit)
+        jit_code_take_dump(module->jit, mapping->path);
     return module;
 }
 
@@ -425,27 +425,27 @@ const struct module *modules_runtime(struct modules *modules, uint32_t pid)
         return NULL;
     entry->module.pid = pid;
     entry->module.owner = owners_of(modules->owners, pid);
-    entry->module.made = jit_code_create(pid, modules->owners, &modules->budget);
+    entry->module.jit = jit_code_create(pid, modules->owners, &modules->budget);
     return &entry->module;
 }
 
-static struct jit_code *made_of(const struct modules *modules, uint32_t number)
+static struct jit_code *jit_code_of(const struct modules *modules, uint32_t number)
 {
-    return number && number <= modules->count ? modules->entries[number - 1]->module.made : NULL;
+    return number && number <= modules->count ? modules->entries[number - 1]->module.jit : NULL;
 }
 
 bool modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns)
 {
-    struct jit_code *made = made_of(modules, number);
+    struct jit_code *jit = jit_code_of(modules, number);
 
-    return made && jit_code_saw(made, address, time_ns);
+    return jit && jit_code_saw(jit, address, time_ns);
 }
 
 bool modules_awaits(const struct modules *modules, uint32_t number, uint64_t address)
 {
-    const struct jit_code *made = made_of(modules, number);
+    const struct jit_code *jit = jit_code_of(modules, number);
 
-    return made && !jit_code_knows(made, address);
+    return jit && !jit_code_knows(jit, address);
 }
 
 size_t modules_count(const struct modules *modules)

@@ -20,14 +20,14 @@ struct modules;
 struct module {
     uint32_t number; /* in the trace */
     enum trace_module_kind kind;
-    uint32_t pid;   /* of code made at run time */
+    uint32_t pid;   /* of code generated at run time */
     uint32_t owner; /* whose program mapped it */
     char *path;
     char build_id[129];
     const char *note;           /* how it was read, if not from its path */
     struct elf_file *elf;       /* NULL: cannot be read; or made at run time */
     struct unwind_table *table; /* NULL: it has none */
-    struct jit_code *made;      /* of code made at run time; NULL: no memory */
+    struct jit_code *jit;       /* of code generated at run time; NULL: no memory */
 };
 
 struct modules *modules_create(void); /* NULL: no memory */
@@ -46,8 +46,8 @@ const struct module *modules_take(struct modules *modules, const struct sampler_
 const struct module *modules_kernel(struct modules *modules);
 const struct module *modules_runtime(struct modules *modules, uint32_t pid);
 
-/* A sample has a place of this module on its stack: code made at run time is kept. True: it was not
- * known before. */
+/* A sample has a location of this module on its stack: code generated at run time is kept. True: it
+ * was not known before. */
 bool modules_saw(struct modules *modules, uint32_t number, uint64_t address, uint64_t time_ns);
 /* Whether that would be news. */
 bool modules_awaits(const struct modules *modules, uint32_t number, uint64_t address);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See owners.h. */
+/* Whose a process is, and opening files with the rights and below the root of that user. */
 #include "collect/perf/owners.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include "base/alloc.h"
 #include "system/credentials.h"
 #include "system/open_as.h"
+#include "system/process_folder.h"
 
 #define SLOTS 8192u /* of processes, by number; the last one that had a slot is known */
 
@@ -49,10 +48,8 @@ static void limit(struct owner *owner, const struct owner *self)
 static ino_t mounts_of(uint32_t pid)
 {
     struct stat facts;
-    char path[48];
 
-    snprintf(path, sizeof path, "/proc/%u/ns/mnt", pid);
-    return stat(path, &facts) == 0 ? facts.st_ino : 0;
+    return process_entry((pid_t)pid, "ns/mnt", &facts) ? facts.st_ino : 0;
 }
 
 static bool describe(uint32_t pid, struct owner *out)

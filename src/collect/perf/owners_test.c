@@ -63,7 +63,7 @@ static void an_owner_outlives_its_process(void)
     pid_t child, other, boxed;
 
     if (getuid() != 0)
-        SKIP("only root can start processes of other users");
+        SKIP("root: only root can start processes of other users");
     REQUIRE(owners && mkdtemp(folder) && chmod(folder, 0755) == 0);
     snprintf(path, sizeof path, "%s/only-inside", folder);
     close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
@@ -120,7 +120,7 @@ static void a_child_has_its_owners_rights(void)
     pid_t child;
 
     if (getuid() != 0)
-        SKIP("only root can start processes of other users");
+        SKIP("root: only root can start processes of other users");
     REQUIRE(owners != NULL);
     child = start(SOMEBODY, NULL);
     own = owners_of(owners, (uint32_t)getpid());
@@ -139,7 +139,7 @@ static void many_users(void)
     struct owners *owners = owners_create();
 
     if (getuid() != 0)
-        SKIP("only root can start processes of other users");
+        SKIP("root: only root can start processes of other users");
     REQUIRE(owners != NULL);
     for (uid_t i = 0; i < OWNERS_MAX + 8; i++) {
         pid_t child = start(SOMEBODY + i, NULL);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See perf_errors.h. */
+/* From an error number and the settings of the kernel to a sentence and a command. */
 #include "collect/perf/perf_errors.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/small_file.h"
 #include "collect/perf/sampler.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
 #define MLOCK_KB   516u  /* a ring of 512 KiB and its page of positions */
 #define HIGHEST_HZ 1999u /* that we ever ask for */
@@ -30,16 +30,13 @@ static uint64_t setting(const char *name)
 
 void perf_error_read_facts(struct perf_error_facts *out_facts)
 {
-    char text[4096];
-    uint64_t filter;
+    struct process_status own;
+    char text[16];
 
     memset(out_facts, 0, sizeof *out_facts);
     if (ifg_read_small("/proc/sys/kernel/perf_event_paranoid", text, sizeof text))
         out_facts->paranoid = (int)strtol(text, NULL, 10);
-    if (ifg_read_small("/proc/self/status", text, sizeof text)) {
-        filter = ifg_find_number(text, "Seccomp");
-        out_facts->seccomp = filter != IFG_NO_NUMBER && filter;
-    }
+    out_facts->seccomp = process_status_of(PROCESS_SELF, &own) && own.seccomp_mode;
     out_facts->root = geteuid() == 0;
     out_facts->mlock_kb = setting("perf_event_mlock_kb");
     out_facts->sample_rate = setting("perf_event_max_sample_rate");
@@ -51,11 +48,9 @@ void perf_error_read_facts(struct perf_error_facts *out_facts)
 /* Whether somebody else runs the process. */
 static bool is_foreign(pid_t pid)
 {
-    char path[32];
-    struct stat facts;
+    uid_t owner;
 
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    return pid > 0 && stat(path, &facts) == 0 && facts.st_uid != geteuid();
+    return pid > 0 && process_owner(pid, &owner) && owner != geteuid();
 }
 
 static const char *subject(enum perf_error_wish wish)

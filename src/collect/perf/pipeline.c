@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See profile.h. */
+/* From the events of a sampler to samples, stacks and states of threads in the trace. */
 #include "collect/perf/pipeline.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/ticks.h"
@@ -57,82 +56,82 @@ struct pipeline {
         uint64_t samples, cut; /* counted before, with smaller copies */
     } raise;
     struct threads *threads;
-    struct sched *sched;         /* NULL: no wake-ups */
+    struct sched *sched;         /* NULL: no wakeups */
     char wakers[768];            /* how they are recorded, or why not */
     uint64_t drained_ns;         /* when that was begun last: records of before are told by now */
     uint64_t since_ns, until_ns; /* what is written; until_ns 0: without end */
     struct look looks[LOOKS];
 };
 
-static bool is_wanted(const struct pipeline *profile, uint64_t time_ns)
+static bool is_wanted(const struct pipeline *pipeline, uint64_t time_ns)
 {
-    return time_ns >= profile->since_ns && (!profile->until_ns || time_ns <= profile->until_ns);
+    return time_ns >= pipeline->since_ns && (!pipeline->until_ns || time_ns <= pipeline->until_ns);
 }
 
 /* ---- what the kernel tells ---- */
 
 static void on_mapping(const struct sampler_mapping *mapping, void *user)
 {
-    struct pipeline *profile = user;
+    struct pipeline *pipeline = user;
 
-    profile->unmapped += !processes_map(profile->processes, mapping);
+    pipeline->unmapped += !processes_map(pipeline->processes, mapping);
 }
 
 static void on_fork(uint64_t time_ns, uint32_t parent_pid, uint32_t parent_tid, uint32_t pid,
                     uint32_t tid, void *user)
 {
-    struct pipeline *profile = user;
+    struct pipeline *pipeline = user;
 
     (void)time_ns;
-    threads_add(profile->threads, pid, tid, parent_tid);
+    threads_add(pipeline->threads, pid, tid, parent_tid);
     if (pid != parent_pid)
-        processes_fork(profile->processes, parent_pid, pid);
+        processes_fork(pipeline->processes, parent_pid, pid);
 }
 
 /* A new program has nothing of the old one's mappings; its own are told after this. */
 static void on_name(uint64_t time_ns, uint32_t pid, uint32_t tid, const char *name, bool exec,
                     void *user)
 {
-    struct pipeline *profile = user;
+    struct pipeline *pipeline = user;
 
     (void)time_ns;
-    threads_name(profile->threads, pid, tid, name);
+    threads_name(pipeline->threads, pid, tid, name);
     if (exec)
-        processes_drop(profile->processes, pid);
+        processes_drop(pipeline->processes, pid);
 }
 
 static void on_end(uint64_t time_ns, uint32_t pid, uint32_t tid, void *user)
 {
-    struct pipeline *profile = user;
+    struct pipeline *pipeline = user;
 
     (void)time_ns;
-    threads_end(profile->threads, tid);
+    threads_end(pipeline->threads, tid);
     if (pid == tid)
-        processes_drop(profile->processes, pid);
+        processes_drop(pipeline->processes, pid);
 }
 
-static void write_waiting(struct pipeline *profile)
+static void write_waiting(struct pipeline *pipeline)
 {
-    modules_write(profile->modules, profile->writer);
-    stacks_write(profile->stacks, profile->writer);
-    if (profile->sample_count)
-        trace_writer_samples(profile->writer, profile->samples, profile->sample_count,
-                             profile->counts.sampler.lost);
-    if (profile->switch_count)
-        trace_writer_switches(profile->writer, profile->switches, profile->switch_count);
-    profile->sample_count = 0;
-    profile->switch_count = 0;
+    modules_write(pipeline->modules, pipeline->writer);
+    stacks_write(pipeline->stacks, pipeline->writer);
+    if (pipeline->sample_count)
+        trace_writer_samples(pipeline->writer, pipeline->samples, pipeline->sample_count,
+                             pipeline->counts.sampler.lost);
+    if (pipeline->switch_count)
+        trace_writer_switches(pipeline->writer, pipeline->switches, pipeline->switch_count);
+    pipeline->sample_count = 0;
+    pipeline->switch_count = 0;
 }
 
 static void on_switch(const struct sampler_switch *change, void *user)
 {
-    struct pipeline *profile = user;
+    struct pipeline *pipeline = user;
 
-    if (!is_wanted(profile, change->time_ns))
+    if (!is_wanted(pipeline, change->time_ns))
         return;
-    if (profile->switch_count == BATCH)
-        write_waiting(profile);
-    profile->switches[profile->switch_count++] = (struct trace_switch){
+    if (pipeline->switch_count == BATCH)
+        write_waiting(pipeline);
+    pipeline->switches[pipeline->switch_count++] = (struct trace_switch){
         .time_ns = change->time_ns,
         .pid = change->pid,
         .tid = change->tid,
@@ -144,30 +143,30 @@ static void on_switch(const struct sampler_switch *change, void *user)
 }
 
 /* With capabilities, processes of other users are shown as one, which has no name but this. */
-static void hide_others(struct pipeline *profile, struct sched_change *change)
+static void hide_others(struct pipeline *pipeline, struct sched_change *change)
 {
     if (!change->waker_tid || !trace_rule_applies() ||
-        threads_process(profile->threads, change->waker_tid) ||
+        threads_process(pipeline->threads, change->waker_tid) ||
         trace_rule_is_own((pid_t)change->waker_pid))
         return;
     change->waker_pid = change->waker_tid = OTHERS_TID;
-    threads_name(profile->threads, OTHERS_TID, OTHERS_TID, "other users");
+    threads_name(pipeline->threads, OTHERS_TID, OTHERS_TID, "other users");
 }
 
-/* Of all wake-ups of the machine, those of threads that are recorded. */
+/* Of all wakeups of the machine, those of threads that are recorded. */
 static void on_change(const struct sched_change *told, void *user)
 {
-    struct pipeline *profile = user;
+    struct pipeline *pipeline = user;
     struct sched_change shown = *told;
     const struct sched_change *change = &shown;
-    uint32_t pid = threads_process(profile->threads, change->tid);
+    uint32_t pid = threads_process(pipeline->threads, change->tid);
 
-    if (!pid || !is_wanted(profile, change->time_ns))
+    if (!pid || !is_wanted(pipeline, change->time_ns))
         return;
-    hide_others(profile, &shown);
-    if (profile->switch_count == BATCH)
-        write_waiting(profile);
-    profile->switches[profile->switch_count++] = (struct trace_switch){
+    hide_others(pipeline, &shown);
+    if (pipeline->switch_count == BATCH)
+        write_waiting(pipeline);
+    pipeline->switches[pipeline->switch_count++] = (struct trace_switch){
         .time_ns = change->time_ns,
         .pid = pid,
         .tid = change->tid,
@@ -176,9 +175,9 @@ static void on_change(const struct sched_change *told, void *user)
         .other_pid = change->waker_pid,
         .other_tid = change->waker_tid,
     };
-    profile->counts.wakes += !change->disk;
+    pipeline->counts.wakes += !change->disk;
     if (change->waker_tid)
-        threads_meet(profile->threads, change->waker_pid, change->waker_tid);
+        threads_meet(pipeline->threads, change->waker_pid, change->waker_tid);
 }
 
 static uint8_t end_of(const struct unwind_frames *frames)
@@ -190,32 +189,32 @@ static uint8_t end_of(const struct unwind_frames *frames)
 
 static void on_sample(const struct sampler_sample *sample, void *user)
 {
-    struct pipeline *profile = user;
+    struct pipeline *pipeline = user;
     const struct unwind_frames *frames;
     struct trace_sample *out;
     uint64_t begin = ifg_monotonic_ns();
 
-    if (!is_wanted(profile, sample->time_ns)) {
-        profile->unwanted++;
+    if (!is_wanted(pipeline, sample->time_ns)) {
+        pipeline->unwanted++;
         return;
     }
-    if (profile->sample_count == BATCH)
-        write_waiting(profile);
-    out = &profile->samples[profile->sample_count++];
+    if (pipeline->sample_count == BATCH)
+        write_waiting(pipeline);
+    out = &pipeline->samples[pipeline->sample_count++];
     *out = (struct trace_sample){ .time_ns = sample->time_ns,
                                   .pid = sample->pid,
                                   .tid = sample->tid,
                                   .cpu = sample->cpu,
                                   .in_kernel = sample->in_kernel };
-    out->stack = processes_stack(profile->processes, sample, &frames);
+    out->stack = processes_stack(pipeline->processes, sample, &frames);
     out->end = end_of(frames);
-    profile->counts.rooted += out->end == TRACE_STACK_ROOT;
-    profile->counts.cut += out->end == TRACE_STACK_CUT;
-    profile->counts.inferred += frames && frames->exact < frames->count;
-    profile->walking_ns += ifg_monotonic_ns() - begin;
+    pipeline->counts.rooted += out->end == TRACE_STACK_ROOT;
+    pipeline->counts.cut += out->end == TRACE_STACK_CUT;
+    pipeline->counts.inferred += frames && frames->exact < frames->count;
+    pipeline->walking_ns += ifg_monotonic_ns() - begin;
     /* Where new code runs, more of it is to come, and it can be read only as long as it lives. */
-    if (processes_keep_made(profile->processes, sample->time_ns))
-        sampler_hurry(profile->sampler);
+    if (processes_keep_jit_code(pipeline->processes, sample->time_ns))
+        sampler_hurry(pipeline->sampler);
 }
 
 static bool on_coming_sample(uint32_t pid, uint64_t ip, void *user)
@@ -225,100 +224,93 @@ static bool on_coming_sample(uint32_t pid, uint64_t ip, void *user)
 
 /* ---- together ---- */
 
-static void open_wakers(struct pipeline *profile)
+static void open_wakers(struct pipeline *pipeline)
 {
     struct ifg_error err = { .message = "" };
 
-    if (sched_open(&profile->sched, &err) != IFG_OK)
-        snprintf(profile->wakers, sizeof profile->wakers, "%s", err.message);
+    if (sched_open(&pipeline->sched, &err) != IFG_OK)
+        snprintf(pipeline->wakers, sizeof pipeline->wakers, "%s", err.message);
     else
-        snprintf(profile->wakers, sizeof profile->wakers, "by tracepoints of the scheduler%s",
-                 sched_has_disk(profile->sched) ? ", disk waits told apart" : "");
+        snprintf(pipeline->wakers, sizeof pipeline->wakers, "by tracepoints of the scheduler%s",
+                 sched_has_disk(pipeline->sched) ? ", disk waits told apart" : "");
 }
 
-enum ifg_status pipeline_open(const struct pipeline_options *options, struct pipeline **out_profile,
-                              struct sampler_facts *out_facts, struct ifg_error *err)
+enum ifg_status pipeline_open(const struct pipeline_options *options,
+                              struct pipeline **out_pipeline, struct sampler_facts *out_facts,
+                              struct ifg_error *err)
 {
-    struct pipeline *profile = ifg_alloc(1, sizeof *profile);
+    struct pipeline *pipeline = ifg_alloc(1, sizeof *pipeline);
     enum ifg_status status;
 
-    *out_profile = NULL;
-    if (profile) {
-        profile->writer = options->writer;
-        profile->modules = modules_create();
-        profile->stacks = stacks_create();
-        profile->processes = processes_create(profile->modules, profile->stacks);
-        profile->threads = threads_create();
+    *out_pipeline = NULL;
+    if (pipeline) {
+        pipeline->writer = options->writer;
+        pipeline->modules = modules_create();
+        pipeline->stacks = stacks_create();
+        pipeline->processes = processes_create(pipeline->modules, pipeline->stacks);
+        pipeline->threads = threads_create();
     }
-    if (!profile || !profile->modules || !profile->stacks || !profile->processes ||
-        !profile->threads)
+    if (!pipeline || !pipeline->modules || !pipeline->stacks || !pipeline->processes ||
+        !pipeline->threads)
         status = ifg_fail_no_memory(err, "for a profile");
     else
         status = options->no_sampler
                      ? IFG_OK
-                     : sampler_open(&options->sampler, &profile->sampler, out_facts, err);
+                     : sampler_open(&options->sampler, &pipeline->sampler, out_facts, err);
     if (status) {
-        pipeline_close(profile);
+        pipeline_close(pipeline);
         return status;
     }
-    *out_profile = profile;
+    *out_pipeline = pipeline;
     if (options->no_sampler)
         return IFG_OK;
-    profile->counts.stack_bytes = out_facts->stack_bytes;
-    modules_meet(profile->modules, (uint32_t)options->sampler.pid);
+    pipeline->counts.stack_bytes = out_facts->stack_bytes;
+    modules_meet(pipeline->modules, (uint32_t)options->sampler.pid);
     if (!options->sampler.launched)
-        processes_read_maps(profile->processes, (uint32_t)options->sampler.pid);
-    threads_add_all(profile->threads, (uint32_t)options->sampler.pid);
+        processes_read_maps(pipeline->processes, (uint32_t)options->sampler.pid);
+    threads_add_all(pipeline->threads, (uint32_t)options->sampler.pid);
     if (options->want_wakers)
-        open_wakers(profile);
+        open_wakers(pipeline);
     if (!options->sampler.launched)
-        sampler_pause(profile->sampler, false);
+        sampler_pause(pipeline->sampler, false);
     return IFG_OK;
 }
 
 /* Larger copies of stacks, if too many are cut. If that does not work out, all stays as it is. */
-static void raise_stack(struct pipeline *profile)
+static void raise_stack(struct pipeline *pipeline)
 {
-    struct pipeline_counts *counts = &profile->counts;
-    uint64_t samples = counts->sampler.samples - profile->raise.samples;
-    uint64_t cut = counts->cut - profile->raise.cut;
+    struct pipeline_counts *counts = &pipeline->counts;
+    uint64_t samples = counts->sampler.samples - pipeline->raise.samples;
+    uint64_t cut = counts->cut - pipeline->raise.cut;
     uint32_t bytes =
         counts->stack_bytes * 2 < SAMPLER_STACK_MAX ? counts->stack_bytes * 2 : SAMPLER_STACK_MAX;
     uint32_t pids[PROCESSES_MAX];
     size_t count;
 
-    if (profile->raise.begun_ns) {
-        if (profile->drained_ns < profile->raise.begun_ns + RAISE_WAIT_NS)
+    if (pipeline->raise.begun_ns) {
+        if (pipeline->drained_ns < pipeline->raise.begun_ns + RAISE_WAIT_NS)
             return;
-        count = processes_list(profile->processes, pids, PROCESSES_MAX);
-        if (sampler_raise_end(profile->sampler, pids, count, NULL) == IFG_OK) {
+        count = processes_list(pipeline->processes, pids, PROCESSES_MAX);
+        if (sampler_raise_end(pipeline->sampler, pids, count, NULL) == IFG_OK) {
             counts->stack_bytes = bytes;
-            profile->raise.tries = 0;
+            pipeline->raise.tries = 0;
         }
-        profile->raise.begun_ns = 0;
-        profile->raise.ended_ns = ifg_monotonic_ns();
-    } else if (sampler_told_ns(profile->sampler) <= profile->raise.ended_ns) {
+        pipeline->raise.begun_ns = 0;
+        pipeline->raise.ended_ns = ifg_monotonic_ns();
+    } else if (sampler_told_ns(pipeline->sampler) <= pipeline->raise.ended_ns) {
         /* samples of before are still to come */
-        profile->raise.samples = counts->sampler.samples;
-        profile->raise.cut = counts->cut;
+        pipeline->raise.samples = counts->sampler.samples;
+        pipeline->raise.cut = counts->cut;
     } else if (samples >= RAISE_SAMPLES && cut * 100 > samples * RAISE_PERCENT &&
-               bytes > counts->stack_bytes && profile->raise.tries < RAISE_TRIES) {
-        profile->raise.tries++;
-        count = processes_list(profile->processes, pids, PROCESSES_MAX);
-        if (sampler_raise_begin(profile->sampler, pids, count, bytes, NULL) == IFG_OK)
-            profile->raise.begun_ns = ifg_monotonic_ns();
+               bytes > counts->stack_bytes && pipeline->raise.tries < RAISE_TRIES) {
+        pipeline->raise.tries++;
+        count = processes_list(pipeline->processes, pids, PROCESSES_MAX);
+        if (sampler_raise_begin(pipeline->sampler, pids, count, bytes, NULL) == IFG_OK)
+            pipeline->raise.begun_ns = ifg_monotonic_ns();
     }
 }
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-void pipeline_drain(struct pipeline *profile, bool all)
+void pipeline_drain(struct pipeline *pipeline, bool all)
 {
     const struct sampler_events events = {
         .sample = on_sample,
@@ -328,109 +320,116 @@ void pipeline_drain(struct pipeline *profile, bool all)
         .forked = on_fork,
         .ended = on_end,
         .hurries = on_coming_sample,
-        .user = profile,
+        .user = pipeline,
     };
 
-    const struct sched_events changes = { on_change, profile };
+    const struct sched_events changes = { on_change, pipeline };
     uint64_t now = ifg_monotonic_ns();
-    uint64_t used_ns = cpu_ns();
+    uint64_t used_ns = ifg_thread_cpu_ns();
 
-    if (profile->sampler) {
-        sampler_read(profile->sampler, all, &events);
-        sampler_count(profile->sampler, &profile->counts.sampler);
-        profile->counts.sampler.samples -= profile->unwanted;
-        profile->counts.sampler.lost += profile->unmapped;
+    if (pipeline->sampler) {
+        sampler_read(pipeline->sampler, all, &events);
+        sampler_count(pipeline->sampler, &pipeline->counts.sampler);
+        pipeline->counts.sampler.samples -= pipeline->unwanted;
+        pipeline->counts.sampler.lost += pipeline->unmapped;
         if (!all)
-            raise_stack(profile);
+            raise_stack(pipeline);
     }
     /* Somebody else may have had the CPU meanwhile, and that is no cost of ours. */
-    used_ns = cpu_ns() - used_ns;
-    profile->counts.unwind_ns += profile->walking_ns < used_ns ? profile->walking_ns : used_ns;
-    profile->walking_ns = 0;
-    if (profile->sched) {
-        sched_read(profile->sched, all ? UINT64_MAX : profile->drained_ns, &changes);
-        profile->counts.wakes_lost = sched_lost(profile->sched);
+    used_ns = ifg_thread_cpu_ns() - used_ns;
+    pipeline->counts.unwind_ns += pipeline->walking_ns < used_ns ? pipeline->walking_ns : used_ns;
+    pipeline->walking_ns = 0;
+    if (pipeline->sched) {
+        sched_read(pipeline->sched, all ? UINT64_MAX : pipeline->drained_ns, &changes);
+        pipeline->counts.wakes_lost = sched_lost(pipeline->sched);
     }
-    profile->drained_ns = now;
-    write_waiting(profile);
-    threads_write(profile->threads, profile->writer);
+    pipeline->drained_ns = now;
+    write_waiting(pipeline);
+    threads_write(pipeline->threads, pipeline->writer);
 }
 
-bool pipeline_wakers(const struct pipeline *profile, const char **out_words)
+bool pipeline_wakers(const struct pipeline *pipeline, const char **out_words)
 {
-    *out_words = profile->wakers;
-    return profile->sched != NULL;
+    *out_words = pipeline->wakers;
+    return pipeline->sched != NULL;
 }
 
-struct sampler *pipeline_sampler(struct pipeline *profile)
+struct sampler *pipeline_sampler(struct pipeline *pipeline)
 {
-    return profile->sampler;
+    return pipeline->sampler;
 }
 
-void pipeline_count(const struct pipeline *profile, struct pipeline_counts *out_counts)
+void pipeline_count(const struct pipeline *pipeline, struct pipeline_counts *out_counts)
 {
     size_t frames;
 
-    *out_counts = profile->counts;
-    stacks_frames(profile->stacks, &frames);
+    *out_counts = pipeline->counts;
+    stacks_frames(pipeline->stacks, &frames);
     out_counts->frames = frames;
-    out_counts->modules = modules_count(profile->modules);
+    out_counts->modules = modules_count(pipeline->modules);
 }
 
-void pipeline_limit(struct pipeline *profile, uint64_t since_ns, uint64_t until_ns)
+void pipeline_limit(struct pipeline *pipeline, uint64_t since_ns, uint64_t until_ns)
 {
-    profile->since_ns = since_ns;
-    profile->until_ns = until_ns;
+    pipeline->since_ns = since_ns;
+    pipeline->until_ns = until_ns;
 }
 
-void pipeline_finish(struct pipeline *profile, const struct symbolize_options *options,
+void pipeline_finish(struct pipeline *pipeline, const struct symbolize_options *options,
                      struct symbolize_counts *out_counts)
 {
-    if (profile->sampler)
-        sampler_pause(profile->sampler, true);
-    pipeline_drain(profile, true);
-    sched_close(profile->sched); /* names may take a while, and it costs the whole machine */
-    profile->sched = NULL;
-    symbolize_frames(profile->modules, profile->stacks, options, profile->writer, out_counts);
+    if (pipeline->sampler)
+        sampler_pause(pipeline->sampler, true);
+    pipeline_drain(pipeline, true);
+    sched_close(pipeline->sched); /* names may take a while, and it costs the whole machine */
+    pipeline->sched = NULL;
+    symbolize_frames(pipeline->modules, pipeline->stacks, options, pipeline->writer, out_counts);
 }
 
-void pipeline_close(struct pipeline *profile)
+void pipeline_explain(struct pipeline *pipeline, const struct symbolize_options *options,
+                      struct symbolize_counts *out_counts)
 {
-    if (!profile)
+    write_waiting(pipeline);
+    symbolize_frames(pipeline->modules, pipeline->stacks, options, pipeline->writer, out_counts);
+}
+
+void pipeline_close(struct pipeline *pipeline)
+{
+    if (!pipeline)
         return;
-    sampler_close(profile->sampler);
-    processes_destroy(profile->processes);
-    sched_close(profile->sched);
-    threads_destroy(profile->threads);
-    stacks_destroy(profile->stacks);
-    modules_destroy(profile->modules);
-    ifg_free(profile);
+    sampler_close(pipeline->sampler);
+    processes_destroy(pipeline->processes);
+    sched_close(pipeline->sched);
+    threads_destroy(pipeline->threads);
+    stacks_destroy(pipeline->stacks);
+    modules_destroy(pipeline->modules);
+    ifg_free(pipeline);
 }
 
 /* ---- stacks that others have copied ---- */
 
 /* Reads what is mapped if that may be news: a program of which nothing is known, an address that
  * leads nowhere, or a while without records of the kernel. */
-static bool look_again(struct pipeline *profile, const struct pipeline_stack *stack, bool known,
+static bool look_again(struct pipeline *pipeline, const struct pipeline_stack *stack, bool known,
                        bool miss)
 {
-    struct look *look = &profile->looks[stack->pid % LOOKS];
+    struct look *look = &pipeline->looks[stack->pid % LOOKS];
     uint64_t now = ifg_monotonic_ns();
     bool other = look->pid != stack->pid;
     bool exec = !other && look->program != stack->program;
     uint64_t age = now - look->read_ns;
 
     if (exec)
-        processes_drop(profile->processes, stack->pid);
-    if (known && !exec && !(other && !profile->sampler) && !(miss && age > LOOK_MISS_NS) &&
-        !(!profile->sampler && age > LOOK_AGAIN_NS))
+        processes_drop(pipeline->processes, stack->pid);
+    if (known && !exec && !(other && !pipeline->sampler) && !(miss && age > LOOK_MISS_NS) &&
+        !(!pipeline->sampler && age > LOOK_AGAIN_NS))
         return false;
     *look = (struct look){ stack->pid, stack->program, now };
-    processes_read_maps(profile->processes, stack->pid);
+    processes_read_maps(pipeline->processes, stack->pid);
     return true;
 }
 
-uint32_t pipeline_put_stack(struct pipeline *profile, const struct pipeline_stack *stack,
+uint32_t pipeline_put_stack(struct pipeline *pipeline, const struct pipeline_stack *stack,
                             uint8_t *out_end)
 {
     const struct sampler_sample sample = { .time_ns = stack->time_ns,
@@ -445,17 +444,17 @@ uint32_t pipeline_put_stack(struct pipeline *profile, const struct pipeline_stac
     const struct unwind_frames *frames;
     uint32_t node;
 
-    look_again(profile, stack, true, false);
-    node = processes_stack(profile->processes, &sample, &frames);
+    look_again(pipeline, stack, true, false);
+    node = processes_stack(pipeline->processes, &sample, &frames);
     if ((!frames || frames->stop == UNWIND_NO_MAPPING) &&
-        look_again(profile, stack, frames != NULL, true))
-        node = processes_stack(profile->processes, &sample, &frames);
-    processes_keep_made(profile->processes, stack->time_ns);
+        look_again(pipeline, stack, frames != NULL, true))
+        node = processes_stack(pipeline->processes, &sample, &frames);
+    processes_keep_jit_code(pipeline->processes, stack->time_ns);
     *out_end = (uint8_t)end_of(frames);
     return node;
 }
 
-void pipeline_flush(struct pipeline *profile)
+void pipeline_flush(struct pipeline *pipeline)
 {
-    write_waiting(profile);
+    write_waiting(pipeline);
 }

@@ -15,7 +15,7 @@ struct pipeline;
 struct pipeline_options {
     struct sampler_options sampler;
     struct trace_writer *writer;
-    bool want_wakers; /* also who woke whom, if we may */
+    bool want_wakers; /* also wakeups, if we may */
     bool no_sampler;  /* only stacks that others have copied; what is mapped is read in /proc */
 };
 
@@ -38,36 +38,41 @@ struct pipeline_counts {
     uint64_t unwind_ns;   /* CPU time spent on walking stacks, at most */
     uint64_t frames, nodes, modules;
     uint64_t wakes;      /* of recorded threads */
-    uint64_t wakes_lost; /* wake-ups of any thread that did not fit into a ring */
+    uint64_t wakes_lost; /* wakeups of any thread that did not fit into a ring */
 };
 
-enum ifg_status pipeline_open(const struct pipeline_options *options, struct pipeline **out_profile,
-                              struct sampler_facts *out_facts,
+enum ifg_status pipeline_open(const struct pipeline_options *options,
+                              struct pipeline **out_pipeline, struct sampler_facts *out_facts,
                               struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Takes what the kernel has. Often enough: a ring holds about 20 samples of 24 KiB. */
-void pipeline_drain(struct pipeline *profile, bool all);
+void pipeline_drain(struct pipeline *pipeline, bool all);
 
-struct sampler *pipeline_sampler(struct pipeline *profile);
+struct sampler *pipeline_sampler(struct pipeline *pipeline);
 
-/* Whether wake-ups are recorded; *out_words: how, or why not ("" if nobody asked for them). */
-bool pipeline_wakers(const struct pipeline *profile, const char **out_words);
-void pipeline_count(const struct pipeline *profile, struct pipeline_counts *out_counts);
+/* Whether wakeups are recorded; *out_words: how, or why not ("" if nobody asked for them). */
+bool pipeline_wakers(const struct pipeline *pipeline, const char **out_words);
+void pipeline_count(const struct pipeline *pipeline, struct pipeline_counts *out_counts);
 
 /* The node of its innermost frame, 0: nothing is known; and how it ended, a trace_stack_end. The
  * nodes are in the trace after pipeline_flush. */
-uint32_t pipeline_put_stack(struct pipeline *profile, const struct pipeline_stack *stack,
+uint32_t pipeline_put_stack(struct pipeline *pipeline, const struct pipeline_stack *stack,
                             uint8_t *out_end);
-void pipeline_flush(struct pipeline *profile);
+void pipeline_flush(struct pipeline *pipeline);
 
 /* Samples and switches outside of this are not written. until_ns 0: without end. */
-void pipeline_limit(struct pipeline *profile, uint64_t since_ns, uint64_t until_ns);
+void pipeline_limit(struct pipeline *pipeline, uint64_t since_ns, uint64_t until_ns);
 
 /* Takes the rest and writes it, with names, code and sources. Best while the processes live. */
-void pipeline_finish(struct pipeline *profile, const struct symbolize_options *options,
+void pipeline_finish(struct pipeline *pipeline, const struct symbolize_options *options,
                      struct symbolize_counts *out_counts);
 
+/* Writes the names, code and sources of what is written so far, and nothing else. Once: what has
+ * a name by then would get it again. */
+void pipeline_explain(struct pipeline *pipeline, const struct symbolize_options *options,
+                      struct symbolize_counts *out_counts);
+
 /* Forgets all; what was not taken by now is lost. Accepts NULL. */
-void pipeline_close(struct pipeline *profile);
+void pipeline_close(struct pipeline *pipeline);
 
 #endif

@@ -106,31 +106,31 @@ static pid_t start(int *out_go, void (*work)(void))
     return child;
 }
 
-static void drain_until_end(struct pipeline *profile, pid_t child)
+static void drain_until_end(struct pipeline *pipeline, pid_t child)
 {
     while (waitpid(child, NULL, WNOHANG) == 0) {
-        pipeline_drain(profile, false);
+        pipeline_drain(pipeline, false);
         usleep(10000);
     }
 }
 
-static struct pipeline *open_profile(pid_t child, bool launched)
+static struct pipeline *open_pipeline(pid_t child, bool launched)
 {
     struct pipeline_options options = {
         .writer = writer, .sampler = { .pid = child, .launched = launched, .hz = HZ }
     };
-    struct pipeline *profile = NULL;
+    struct pipeline *pipeline = NULL;
     struct sampler_facts facts;
     struct ifg_error err = { 0 };
-    enum ifg_status status = pipeline_open(&options, &profile, &facts, &err);
+    enum ifg_status status = pipeline_open(&options, &pipeline, &facts, &err);
 
     if (status == IFG_PERMISSION || status == IFG_UNSUPPORTED)
-        SKIP("%s", err.message);
+        SKIP("samples: %s", err.message);
     if (status)
         tap_diag("%s", err.message);
     REQUIRE(status == IFG_OK);
     CHECK_UINT(facts.hz, HZ);
-    return profile;
+    return pipeline;
 }
 
 static bool is_named(uint32_t frame, const char *function)
@@ -192,19 +192,19 @@ static void attached_to_a_process(void)
 {
     struct pipeline_counts counts;
     struct symbolize_counts named;
-    struct pipeline *profile;
+    struct pipeline *pipeline;
     size_t rooted = 0;
     int go;
     pid_t child;
 
     open_writer();
     child = start(&go, work_alone);
-    profile = open_profile(child, false);
+    pipeline = open_pipeline(child, false);
     REQUIRE(write(go, "g", 1) == 1);
-    drain_until_end(profile, child);
-    pipeline_finish(profile, &(struct symbolize_options){ .sources = true }, &named);
-    pipeline_count(profile, &counts);
-    pipeline_close(profile);
+    drain_until_end(pipeline, child);
+    pipeline_finish(pipeline, &(struct symbolize_options){ .sources = true }, &named);
+    pipeline_count(pipeline, &counts);
+    pipeline_close(pipeline);
     read_back();
     tap_diag("%zu samples, %zu switches, %.1f us each", sample_count, switch_count,
              sample_count ? 1e-3 * (double)counts.unwind_ns / (double)sample_count : 0.0);
@@ -237,7 +237,7 @@ static void work_with_threads(void)
 static void threads_that_come_later(void)
 {
     struct symbolize_counts named;
-    struct pipeline *profile;
+    struct pipeline *pipeline;
     uint32_t tids[8];
     size_t tid_count = 0;
     bool came = false, left = false;
@@ -246,11 +246,11 @@ static void threads_that_come_later(void)
 
     open_writer();
     child = start(&go, work_with_threads);
-    profile = open_profile(child, false);
+    pipeline = open_pipeline(child, false);
     REQUIRE(write(go, "g", 1) == 1);
-    drain_until_end(profile, child);
-    pipeline_finish(profile, &(struct symbolize_options){ 0 }, &named);
-    pipeline_close(profile);
+    drain_until_end(pipeline, child);
+    pipeline_finish(pipeline, &(struct symbolize_options){ 0 }, &named);
+    pipeline_close(pipeline);
     read_back();
     for (size_t i = 0; i < sample_count; i++) {
         size_t known = 0;
@@ -274,7 +274,7 @@ static void threads_that_come_later(void)
 static void launched_by_us(void)
 {
     struct symbolize_counts named;
-    struct pipeline *profile;
+    struct pipeline *pipeline;
     bool libc = false;
     pid_t child;
     int go[2];
@@ -290,11 +290,11 @@ static void launched_by_us(void)
             execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done", NULL);
         _exit(127);
     }
-    profile = open_profile(child, true);
+    pipeline = open_pipeline(child, true);
     REQUIRE(write(go[1], "g", 1) == 1);
-    drain_until_end(profile, child);
-    pipeline_finish(profile, &(struct symbolize_options){ 0 }, &named);
-    pipeline_close(profile);
+    drain_until_end(pipeline, child);
+    pipeline_finish(pipeline, &(struct symbolize_options){ 0 }, &named);
+    pipeline_close(pipeline);
     read_back();
     CHECK(sample_count > 5);
     for (size_t i = 0; i < read_profile.module_count; i++)
@@ -332,18 +332,18 @@ static void work_with_children(void)
 static void short_lived_children(void)
 {
     struct symbolize_counts named;
-    struct pipeline *profile;
+    struct pipeline *pipeline;
     size_t of_children = 0, rooted = 0, inside = 0;
     int go;
     pid_t child;
 
     open_writer();
     child = start(&go, work_with_children);
-    profile = open_profile(child, false);
+    pipeline = open_pipeline(child, false);
     REQUIRE(write(go, "g", 1) == 1);
-    drain_until_end(profile, child);
-    pipeline_finish(profile, &(struct symbolize_options){ 0 }, &named);
-    pipeline_close(profile);
+    drain_until_end(pipeline, child);
+    pipeline_finish(pipeline, &(struct symbolize_options){ 0 }, &named);
+    pipeline_close(pipeline);
     read_back();
     inside = count_inside("spin_in_child");
     for (size_t i = 0; i < sample_count; i++) {
@@ -403,7 +403,7 @@ static void deeper_than_the_copy(void)
 {
     struct pipeline_counts counts;
     struct symbolize_counts named;
-    struct pipeline *profile;
+    struct pipeline *pipeline;
     size_t first_whole = 0, whole = 0, of_threads = 0, threads_whole = 0, close_together = 0;
     int go;
     pid_t child;
@@ -413,12 +413,12 @@ static void deeper_than_the_copy(void)
 #endif
     open_writer();
     child = start(&go, work_deeply);
-    profile = open_profile(child, false);
+    pipeline = open_pipeline(child, false);
     REQUIRE(write(go, "g", 1) == 1);
-    drain_until_end(profile, child);
-    pipeline_finish(profile, &(struct symbolize_options){ 0 }, &named);
-    pipeline_count(profile, &counts);
-    pipeline_close(profile);
+    drain_until_end(pipeline, child);
+    pipeline_finish(pipeline, &(struct symbolize_options){ 0 }, &named);
+    pipeline_count(pipeline, &counts);
+    pipeline_close(pipeline);
     read_back();
     while (first_whole < sample_count && samples[first_whole].end != TRACE_STACK_ROOT)
         first_whole++;
@@ -447,16 +447,16 @@ static void deeper_than_the_copy(void)
 static void nobody_there(void)
 {
     struct pipeline_options options = { .sampler = { .pid = 0x3fffffff, .hz = 100 } };
-    struct pipeline *profile;
+    struct pipeline *pipeline;
     struct sampler_facts facts;
     struct ifg_error err = { 0 };
 
     open_writer();
     options.writer = writer;
-    CHECK_INT(pipeline_open(&options, &profile, &facts, &err), IFG_NOT_FOUND);
+    CHECK_INT(pipeline_open(&options, &pipeline, &facts, &err), IFG_NOT_FOUND);
     CHECK_CONTAINS(err.message, "gone");
     options.sampler.stack_bytes = 1u << 20;
-    CHECK_INT(pipeline_open(&options, &profile, &facts, &err), IFG_INVALID);
+    CHECK_INT(pipeline_open(&options, &pipeline, &facts, &err), IFG_INVALID);
     pipeline_close(NULL);
     trace_writer_close(writer, NULL);
     unlink(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See processes.h. */
+/* The mappings of the watched processes, and walking the copied stacks of their samples. */
 #include "collect/perf/processes.h"
 
 #include <limits.h>
@@ -34,8 +34,9 @@ struct processes {
     size_t count;
     struct last_walk *walks[WALKS]; /* by thread */
     struct unwind_frames frames;
-    struct trace_frame made[UNWIND_FRAMES_MAX]; /* of the last stack, new on it: made at run time */
-    size_t made_count;
+    struct trace_frame
+        jit_frames[UNWIND_FRAMES_MAX]; /* of the last stack, new on it: made at run time */
+    size_t jit_frame_count;
 };
 
 struct processes *processes_create(struct modules *modules, struct stacks *stacks)
@@ -140,8 +141,8 @@ void processes_fork(struct processes *processes, uint32_t parent, uint32_t pid)
 bool processes_map(struct processes *processes, const struct sampler_mapping *mapping)
 {
     struct process *process = find(processes, mapping->pid);
-    struct unwind_mapping location = { .start = mapping->start,
-                                       .end = mapping->start + mapping->size };
+    struct unwind_mapping unwound = { .start = mapping->start,
+                                      .end = mapping->start + mapping->size };
     const struct module *module;
     uint64_t address;
 
@@ -150,14 +151,14 @@ bool processes_map(struct processes *processes, const struct sampler_mapping *ma
     module = process ? modules_take(processes->modules, mapping) : NULL;
     if (!module)
         return false;
-    location.number = module->number;
-    location.probes = strcmp(mapping->path, "[uprobes]") == 0;
+    unwound.number = module->number;
+    unwound.probes = strcmp(mapping->path, "[uprobes]") == 0;
     if (module->elf && elf_file_address_at(module->elf, mapping->file_offset, &address)) {
-        location.elf = module->elf;
-        location.table = module->table;
-        location.bias = mapping->start - address;
+        unwound.elf = module->elf;
+        unwound.table = module->table;
+        unwound.bias = mapping->start - address;
     }
-    return unwind_space_map(process->space, &location, NULL) == IFG_OK;
+    return unwind_space_map(process->space, &unwound, NULL) == IFG_OK;
 }
 
 void processes_read_maps(struct processes *processes, uint32_t pid)
@@ -233,7 +234,7 @@ static uint32_t put_frames(struct processes *processes, const struct unwind_spac
             unwind_frame_code(space, frames, frames->count - 1 - depth, &address);
 
         if (!mapping->elf)
-            processes->made[processes->made_count++] =
+            processes->jit_frames[processes->jit_frame_count++] =
                 (struct trace_frame){ mapping->number, address };
         node = stacks_child(processes->stacks, node, mapping->number, address, depth < inferred);
         if (nodes && depth < same)
@@ -249,7 +250,7 @@ uint32_t processes_stack(struct processes *processes, const struct sampler_sampl
     uint32_t node = 0;
 
     *out_frames = NULL;
-    processes->made_count = 0;
+    processes->jit_frame_count = 0;
     if (process) {
         struct unwind_stack stack = { sample->ip, sample->sp,    sample->fp,
                                       sample->lr, sample->stack, sample->stack_size };
@@ -269,14 +270,14 @@ uint32_t processes_stack(struct processes *processes, const struct sampler_sampl
     return node;
 }
 
-bool processes_keep_made(struct processes *processes, uint64_t time_ns)
+bool processes_keep_jit_code(struct processes *processes, uint64_t time_ns)
 {
     bool news = false;
 
-    for (size_t i = 0; i < processes->made_count; i++)
-        news |= modules_saw(processes->modules, processes->made[i].module,
-                            processes->made[i].address, time_ns);
-    processes->made_count = 0;
+    for (size_t i = 0; i < processes->jit_frame_count; i++)
+        news |= modules_saw(processes->modules, processes->jit_frames[i].module,
+                            processes->jit_frames[i].address, time_ns);
+    processes->jit_frame_count = 0;
     return news;
 }
 

@@ -37,7 +37,7 @@ uint32_t processes_stack(struct processes *processes, const struct sampler_sampl
 
 /* After that: keeps the code on it that was made at run time (modules_saw). True: some of it was
  * met for the first time. */
-bool processes_keep_made(struct processes *processes, uint64_t time_ns);
+bool processes_keep_jit_code(struct processes *processes, uint64_t time_ns);
 
 /* Whether this is a place in code that was made at run time, and is not kept yet. */
 bool processes_await(struct processes *processes, uint32_t pid, uint64_t address);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See records.h and perf_event_open(2). */
+/* Reading the records of perf_event_open(2), each field within its bounds. */
 #include "collect/perf/records.h"
 
 #include <string.h>
@@ -81,7 +81,7 @@ bool record_changes_code(const struct perf_event_header *record)
     }
 }
 
-bool record_location(const struct perf_event_header *record, uint32_t *out_pid, uint64_t *out_ip)
+bool record_instruction(const struct perf_event_header *record, uint32_t *out_pid, uint64_t *out_ip)
 {
     struct ifg_cursor cursor = body_of(record);
 

@@ -27,7 +27,8 @@ uint64_t record_time(const struct perf_event_header *record);
 bool record_changes_code(const struct perf_event_header *record);
 
 /* Where a sample was, of the program or of the kernel; false if it is too short to tell. */
-bool record_location(const struct perf_event_header *record, uint32_t *out_pid, uint64_t *out_ip);
+bool record_instruction(const struct perf_event_header *record, uint32_t *out_pid,
+                        uint64_t *out_ip);
 
 /* Calls the callback for it and counts it. Unknown kinds are stepped over. */
 void record_tell(const struct perf_event_header *record, const struct sampler_events *events,

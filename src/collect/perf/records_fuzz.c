@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     record->type = kinds[data[0] % (sizeof kinds / sizeof kinds[0])];
     record->size = (uint16_t)size;
     sink += record_time(record) + record_changes_code(record);
-    if (record_location(record, &pid, &ip))
+    if (record_instruction(record, &pid, &ip))
         sink += pid + ip;
     record_tell(record, &events, &counts);
     free(record);

@@ -276,11 +276,11 @@ static void what_samples_must_precede(void)
     CHECK(!changes_code(PERF_RECORD_SWITCH, 0, 7, 7, 7));
 
     put_sample(32, 16);
-    CHECK(record_location(&record.header, &pid, &ip));
+    CHECK(record_instruction(&record.header, &pid, &ip));
     CHECK_UINT(pid, 21);
     CHECK_UINT(ip, 0xffffffff81000001);
     record.header.size = sizeof record.header + 11;
-    CHECK(!record_location(&record.header, &pid, &ip));
+    CHECK(!record_instruction(&record.header, &pid, &ip));
     record.header.size = sizeof record.header;
     CHECK(!record_changes_code(&record.header));
 }

@@ -11,100 +11,100 @@
 
 #define RECORDS_MAX ((size_t)256 << 20)
 
-struct reorder_buffer_location {
+struct reorder_buffer_entry {
     uint64_t time_ns;
     size_t at; /* byte of records */
 };
 
-void reorder_buffer_init(struct reorder_buffer *held)
+void reorder_buffer_init(struct reorder_buffer *buffer)
 {
-    memset(held, 0, sizeof *held);
-    ifg_bytes_init(&held->records, RECORDS_MAX);
+    memset(buffer, 0, sizeof *buffer);
+    ifg_bytes_init(&buffer->records, RECORDS_MAX);
 }
 
-void reorder_buffer_fini(struct reorder_buffer *held)
+void reorder_buffer_fini(struct reorder_buffer *buffer)
 {
-    ifg_bytes_fini(&held->records);
-    ifg_free(held->locations);
-    memset(held, 0, sizeof *held);
+    ifg_bytes_fini(&buffer->records);
+    ifg_free(buffer->entries);
+    memset(buffer, 0, sizeof *buffer);
 }
 
-static int by_location(const void *left, const void *right)
+static int by_offset(const void *left, const void *right)
 {
-    const struct reorder_buffer_location *a = left;
-    const struct reorder_buffer_location *b = right;
+    const struct reorder_buffer_entry *a = left;
+    const struct reorder_buffer_entry *b = right;
 
     return (a->at > b->at) - (a->at < b->at);
 }
 
 static int by_time(const void *left, const void *right)
 {
-    const struct reorder_buffer_location *a = left;
-    const struct reorder_buffer_location *b = right;
+    const struct reorder_buffer_entry *a = left;
+    const struct reorder_buffer_entry *b = right;
 
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
-    return by_location(left, right);
+    return by_offset(left, right);
 }
 
-static const struct perf_event_header *record_at(const struct reorder_buffer *held, size_t at)
+static const struct perf_event_header *record_at(const struct reorder_buffer *buffer, size_t at)
 {
-    return (const void *)(held->records.data + at);
+    return (const void *)(buffer->records.data + at);
 }
 
-void reorder_buffer_forget_told(struct reorder_buffer *held)
+void reorder_buffer_forget_told(struct reorder_buffer *buffer)
 {
-    size_t left = held->count - held->told;
+    size_t left = buffer->count - buffer->told;
     size_t end = 0;
 
-    if (!held->told)
+    if (!buffer->told)
         return;
-    memmove(held->locations, held->locations + held->told, left * sizeof *held->locations);
-    qsort(held->locations, left, sizeof *held->locations, by_location);
+    memmove(buffer->entries, buffer->entries + buffer->told, left * sizeof *buffer->entries);
+    qsort(buffer->entries, left, sizeof *buffer->entries, by_offset);
     for (size_t i = 0; i < left; i++) {
-        size_t size = record_at(held, held->locations[i].at)->size;
+        size_t size = record_at(buffer, buffer->entries[i].at)->size;
 
-        memmove(held->records.data + end, held->records.data + held->locations[i].at, size);
-        held->locations[i].at = end;
+        memmove(buffer->records.data + end, buffer->records.data + buffer->entries[i].at, size);
+        buffer->entries[i].at = end;
         end += size;
     }
-    held->records.size = end;
-    held->count = left;
-    held->told = 0;
-    held->sorted = false;
+    buffer->records.size = end;
+    buffer->count = left;
+    buffer->told = 0;
+    buffer->sorted = false;
 }
 
-bool reorder_buffer_note(struct reorder_buffer *held, size_t from)
+bool reorder_buffer_note(struct reorder_buffer *buffer, size_t from)
 {
-    while (from < held->records.size) {
-        const struct perf_event_header *record = record_at(held, from);
+    while (from < buffer->records.size) {
+        const struct perf_event_header *record = record_at(buffer, from);
 
-        if (!IFG_ARRAY_ROOM(held->locations, held->room, held->count + 1, IFG_ARRAY_ANY)) {
-            held->records.size = from;
+        if (!IFG_ARRAY_ROOM(buffer->entries, buffer->room, buffer->count + 1, IFG_ARRAY_ANY)) {
+            buffer->records.size = from;
             return false;
         }
-        held->locations[held->count++] =
-            (struct reorder_buffer_location){ record_time(record), from };
-        held->sorted = false;
+        buffer->entries[buffer->count++] =
+            (struct reorder_buffer_entry){ record_time(record), from };
+        buffer->sorted = false;
         from += record->size;
     }
     return true;
 }
 
-size_t reorder_buffer_waiting(const struct reorder_buffer *held)
+size_t reorder_buffer_waiting(const struct reorder_buffer *buffer)
 {
-    return held->count - held->told;
+    return buffer->count - buffer->told;
 }
 
-const struct perf_event_header *reorder_buffer_next(struct reorder_buffer *held, uint64_t before)
+const struct perf_event_header *reorder_buffer_next(struct reorder_buffer *buffer, uint64_t before)
 {
-    if (held->told == held->count)
+    if (buffer->told == buffer->count)
         return NULL;
-    if (!held->sorted)
-        qsort(held->locations + held->told, held->count - held->told, sizeof *held->locations,
+    if (!buffer->sorted)
+        qsort(buffer->entries + buffer->told, buffer->count - buffer->told, sizeof *buffer->entries,
               by_time);
-    held->sorted = true;
-    if (held->locations[held->told].time_ns >= before)
+    buffer->sorted = true;
+    if (buffer->entries[buffer->told].time_ns >= before)
         return NULL;
-    return record_at(held, held->locations[held->told++].at);
+    return record_at(buffer, buffer->entries[buffer->told++].at);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See ring.h. */
+/* The kernel's ring of records: mapping it, and copying out of it before it is overwritten. */
 #include "collect/perf/ring.h"
 
 #include <errno.h>

@@ -6,7 +6,6 @@
  */
 #include "collect/perf/sampler.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -28,6 +27,7 @@
 #include "collect/perf/ring.h"
 #include "collect/perf/task_list.h"
 #include "collect/privileged/privileged.h"
+#include "system/process_folder.h"
 #include "system/rights.h"
 #include "system/trace_rule.h"
 
@@ -48,11 +48,11 @@ struct sampler {
     int epoll;
     uint64_t last_read_ns;
     uint64_t patience_ns;
-    struct reorder_buffer held; /* samples that were copied, but not told */
-    uint64_t hurry_from_ns;     /* the first sample that must not wait; UINT64_MAX: all may */
-    uint64_t hurry_to_ns;       /* the last one */
-    uint64_t batch_ns;          /* when samples were told last */
-    uint64_t told_ns;           /* all samples of before were told */
+    struct reorder_buffer reorder; /* samples that were copied, but not told */
+    uint64_t hurry_from_ns;        /* the first sample that must not wait; UINT64_MAX: all may */
+    uint64_t hurry_to_ns;          /* the last one */
+    uint64_t batch_ns;             /* when samples were told last */
+    uint64_t told_ns;              /* all samples of before were told */
     struct sampler_counts counts;
     struct perf_event_attr attr; /* of the events that take samples */
     bool paused;
@@ -225,26 +225,20 @@ static enum ifg_status add_threads(struct sampler *sampler, struct perf_event_at
                                    struct perf_event_attr *side, pid_t pid,
                                    struct sampler_facts *facts, struct ifg_error *err)
 {
-    char path[64];
-    struct dirent *entry;
-    DIR *folder;
+    struct process_threads threads;
     size_t added = 0, left_out = 0;
     enum ifg_status status = IFG_OK;
+    pid_t tid;
 
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    folder = opendir(path);
-    if (!folder)
+    if (!process_threads_of(pid, &threads))
         return ifg_fail(err, IFG_NOT_FOUND, "process %d is gone", (int)pid);
-    while (!status && (entry = readdir(folder)) && added < THREADS_MAX) {
+    while (!status && added < THREADS_MAX && process_threads_next(&threads, &tid)) {
         struct ifg_error why = { 0 };
-        long tid = strtol(entry->d_name, NULL, 10);
 
-        if (tid <= 0)
-            continue;
-        status = trace_rule_check((pid_t)tid, &why);
+        status = trace_rule_check(tid, &why);
         if (!status) {
-            status = add_thread(sampler, attr, side, (pid_t)tid, &why);
-            if (still_may_watch((pid_t)tid, &why))
+            status = add_thread(sampler, attr, side, tid, &why);
+            if (still_may_watch(tid, &why))
                 status = why.status == IFG_NOT_FOUND ? IFG_BUSY : why.status;
         }
         if (!status)
@@ -254,7 +248,7 @@ static enum ifg_status add_threads(struct sampler *sampler, struct perf_event_at
         else if (err)
             *err = why;
     }
-    closedir(folder);
+    process_threads_close(&threads);
     if (left_out && !facts->missing[0])
         snprintf(facts->missing, sizeof facts->missing,
                  "%zu threads: too many files would be open (raise 'ulimit -n')", left_out);
@@ -318,7 +312,7 @@ static enum ifg_status open_once(const struct sampler_options *options,
     if (!sampler)
         return ifg_fail_no_memory(err, "for samples");
     sampler->epoll = -1;
-    reorder_buffer_init(&sampler->held);
+    reorder_buffer_init(&sampler->reorder);
     sampler->patience_ns = options->patience_ns;
     sampler->hurry_from_ns = UINT64_MAX;
     if (options->stack_bytes > SAMPLER_STACK_MAX || options->stack_bytes % 8)
@@ -383,12 +377,13 @@ static struct ring *oldest(struct sampler *sampler, uint64_t before)
 /* Asks for each of the samples that came last whether it may wait. */
 static void ask(struct sampler *sampler, size_t from, const struct sampler_events *events)
 {
-    while (from < sampler->held.records.size) {
-        const struct perf_event_header *record = (const void *)(sampler->held.records.data + from);
+    while (from < sampler->reorder.records.size) {
+        const struct perf_event_header *record =
+            (const void *)(sampler->reorder.records.data + from);
         uint32_t pid;
         uint64_t ip;
 
-        if (record_location(record, &pid, &ip) && events->hurries(pid, ip, events->user)) {
+        if (record_instruction(record, &pid, &ip) && events->hurries(pid, ip, events->user)) {
             uint64_t time_ns = record_time(record);
 
             if (time_ns < sampler->hurry_from_ns)
@@ -404,12 +399,13 @@ static void copy_rings(struct sampler *sampler, const struct sampler_events *eve
 {
     size_t before;
 
-    reorder_buffer_forget_told(&sampler->held);
-    before = sampler->held.records.size;
+    reorder_buffer_forget_told(&sampler->reorder);
+    before = sampler->reorder.records.size;
     for (size_t i = 0; i < sampler->ring_count; i++)
-        if (sampler->rings[i].page && !ring_copy_apart(&sampler->rings[i], &sampler->held.records))
+        if (sampler->rings[i].page &&
+            !ring_copy_apart(&sampler->rings[i], &sampler->reorder.records))
             sampler->counts.lost++;
-    if (!reorder_buffer_note(&sampler->held, before))
+    if (!reorder_buffer_note(&sampler->reorder, before))
         sampler->counts.lost++;
     if (sampler->patience_ns && events->hurries)
         ask(sampler, before, events);
@@ -420,7 +416,7 @@ static void tell_samples(struct sampler *sampler, uint64_t before,
 {
     const struct perf_event_header *record;
 
-    while ((record = reorder_buffer_next(&sampler->held, before)))
+    while ((record = reorder_buffer_next(&sampler->reorder, before)))
         record_tell(record, events, &sampler->counts);
 }
 
@@ -448,7 +444,8 @@ void sampler_read(struct sampler *sampler, bool all, const struct sampler_events
     drop_ended(sampler);
     copy_rings(sampler, events);
     tell_others(sampler, before, events);
-    if (all || sampler->hurry_from_ns < before || reorder_buffer_waiting(&sampler->held) >= MANY ||
+    if (all || sampler->hurry_from_ns < before ||
+        reorder_buffer_waiting(&sampler->reorder) >= MANY ||
         now - sampler->batch_ns >= sampler->patience_ns) {
         sampler->hurry_from_ns = sampler->hurry_to_ns >= before ? sampler->hurry_to_ns : UINT64_MAX;
         sampler->batch_ns = now;
@@ -593,7 +590,7 @@ void sampler_close(struct sampler *sampler)
     if (sampler->epoll >= 0)
         close(sampler->epoll);
     task_list_fini(&sampler->last);
-    reorder_buffer_fini(&sampler->held);
+    reorder_buffer_fini(&sampler->reorder);
     ifg_free(sampler->samplers);
     ifg_free(sampler->others);
     ifg_free(sampler->rings);

@@ -117,7 +117,7 @@ static void begin(uint64_t patience_ns)
     options.pid = child;
     status = sampler_open(&options, &sampler, &facts, &err);
     if (status == IFG_PERMISSION || status == IFG_UNSUPPORTED)
-        SKIP("%s", err.message);
+        SKIP("samples: %s", err.message);
     REQUIRE(status == IFG_OK);
     sampler_pause(sampler, false);
     sampler_read(sampler, false, &events);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See sched.h. */
+/* The tracepoints of the scheduler on all CPUs, and what their records say of a thread. */
 #include "collect/perf/sched_internal.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -15,12 +14,13 @@
 #include "base/bytes.h"
 #include "collect/perf/perf_errors.h"
 #include "collect/perf/ring.h"
+#include "system/process_folder.h"
 #include "system/rights.h"
 
-#define RING_BYTES ((size_t)256 << 10) /* 3,600 wake-ups */
+#define RING_BYTES ((size_t)256 << 10) /* 3,600 wakeups */
 #define CPUS_MAX   4096
 
-/* Of common_flags: the wake-up came from an interrupt, and the thread that it hit is no waker. */
+/* Of common_flags: the wakeup came from an interrupt, and the thread that it hit is no waker. */
 #define FLAG_HARD_INTERRUPT 0x08
 #define FLAG_SOFT_INTERRUPT 0x10
 #define STATE_DISK          2 /* "D" */
@@ -136,7 +136,7 @@ static enum ifg_status read_layout(struct sched_layout *layout, struct ifg_error
                                   &layout->waking_id, NULL) == IFG_OK)
         status = IFG_OK;
     if (!status && !layout->waking[WAKING_PID].size)
-        status = ifg_fail(err, IFG_UNSUPPORTED, "wake-ups do not say who is woken on this kernel");
+        status = ifg_fail(err, IFG_UNSUPPORTED, "wakeups do not say who is woken on this kernel");
     if (!status && (tracepoint_read("sched/sched_switch", leaving, SWITCH_FIELDS, layout->leaving,
                                     &layout->switch_id, NULL) ||
                     !layout->leaving[SWITCH_PID].size || !layout->leaving[SWITCH_STATE].size))
@@ -209,12 +209,9 @@ static enum ifg_status add_cpu(struct sched *sched, size_t cpu, struct ifg_error
 static bool is_inside_namespace(void)
 {
     char link[64];
-    ssize_t length = readlink("/proc/self/ns/pid", link, sizeof link - 1);
 
-    if (length <= 0)
-        return false;
-    link[length] = '\0';
-    return strcmp(link, "pid:[4026531836]") != 0;
+    return process_link(PROCESS_SELF, "ns/pid", link, sizeof link) &&
+           strcmp(link, "pid:[4026531836]") != 0;
 }
 
 static enum ifg_status open_all(struct sched *sched, struct ifg_error *err)
@@ -232,7 +229,7 @@ static enum ifg_status open_all(struct sched *sched, struct ifg_error *err)
     sched->rings = ifg_alloc((size_t)cpus, sizeof *sched->rings);
     sched->events = ifg_alloc(2 * (size_t)cpus, sizeof *sched->events);
     if (!sched->rings || !sched->events)
-        return ifg_fail_no_memory(err, "for the rings of wake-ups");
+        return ifg_fail_no_memory(err, "for the rings of wakeups");
     sched->ring_count = (size_t)cpus;
     for (size_t i = 0; i < 2 * sched->ring_count; i++)
         sched->events[i] = -1;
@@ -251,7 +248,7 @@ enum ifg_status sched_open(struct sched **out_sched, struct ifg_error *err)
 
     *out_sched = NULL;
     if (!sched)
-        return ifg_fail_no_memory(err, "for wake-ups");
+        return ifg_fail_no_memory(err, "for wakeups");
     status = open_all(sched, err);
     if (status)
         sched_close(sched);

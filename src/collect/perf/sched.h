@@ -3,7 +3,7 @@
  * What the scheduler tells beyond context switches: who woke a thread, and which waits were such
  * that nothing interrupts them (a disk, a page, a lock of the kernel).
  *
- * A wake-up happens where the waker runs, which may be any process or an interrupt: the events are
+ * A wakeup happens where the waker runs, which may be any process or an interrupt: the events are
  * those of the whole machine, one ring per CPU, and who reads them keeps what is about his threads.
  */
 #ifndef IFG_COLLECT_PERF_SCHED_H
@@ -23,7 +23,7 @@ struct sched_change {
     uint32_t tid; /* who was woken, or left its CPU */
     uint32_t cpu; /* where it will run, as far as is known then; or which it left */
     bool disk;    /* it left to wait without being interrupted; else it was woken */
-    /* of a wake-up; 0: an interrupt did it (a timer, a device) */
+    /* of a wakeup; 0: an interrupt did it (a timer, a device) */
     uint32_t waker_pid, waker_tid;
 };
 
@@ -39,7 +39,7 @@ struct sched_layout;
  * here. err tells the command that changes that. */
 enum ifg_status sched_open(struct sched **out_sched, struct ifg_error *err) IFG_MUST_CHECK;
 
-/* Whether disk waits are told apart; wake-ups always are. */
+/* Whether disk waits are told apart; wakeups always are. */
 bool sched_has_disk(const struct sched *sched);
 
 /* Hands out, in order of time, what is in the rings and was made before then. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Descriptions of tracepoints, planted records of the scheduler, thread names, real wake-ups. */
+/* Descriptions of tracepoints, planted records of the scheduler, thread names, real wakeups. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,7 +225,7 @@ static void *answer(void *user)
 struct seen {
     const struct pair *pair;
     uint32_t me;
-    unsigned known;  /* wake-ups of one by the other */
+    unsigned known;  /* wakeups of one by the other */
     unsigned others; /* by somebody else: an interrupt, say */
     uint64_t last_ns;
     bool ordered;
@@ -259,7 +259,7 @@ static void real_wake_ups(void)
 
     if (sched_open(&sched, &err) != IFG_OK) {
         CHECK(err.message[0]);
-        SKIP("%s", err.message);
+        SKIP("samples: %s", err.message);
     }
     tap_diag("disk waits: %s", sched_has_disk(sched) ? "yes" : "no");
     REQUIRE(pipe(pair.there) == 0 && pipe(pair.back) == 0);
@@ -274,7 +274,7 @@ static void real_wake_ups(void)
     sched_read(sched, 0, &events);
     CHECK_UINT(seen.known, 0); /* nothing was made before then */
     sched_read(sched, UINT64_MAX, &events);
-    tap_diag("%u wake-ups by the other side, %u by others, %llu lost", seen.known, seen.others,
+    tap_diag("%u wakeups by the other side, %u by others, %llu lost", seen.known, seen.others,
              (unsigned long long)sched_lost(sched));
     /* Whoever comes in at once takes the turn without a sleep of the other. */
     CHECK(seen.known >= ROUNDS * 9 / 10 && seen.known <= 2 * ROUNDS + 4);

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See stacks.h: two open-addressed tables over two growing arrays. */
+/* See stacks.h: two growing arrays, each with an index. */
 #include "collect/perf/stacks.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/index.h"
 
 #define ENTRIES_MAX (16u << 20)
 #define CACHE_LINE  64u
 #define RECENT_SETS (1u << 11)
-
-/* Numbers of array entries by hash; 0 is free. At most half full. */
-struct numbers {
-    uint32_t *slots;
-    size_t size; /* a power of two */
-};
 
 /* The tables are large, and a look into them costs four lines that the CPU does not have at hand;
  * this is what such a look gave, two to a line. */
@@ -34,40 +29,43 @@ struct recent_set {
 struct stacks {
     struct trace_frame *frames;
     size_t frame_count, frame_room, frames_written;
-    struct numbers frame_numbers;
+    struct ifg_index frame_index;
     struct trace_stack_node *nodes;
     size_t node_count, node_room, nodes_written;
-    struct numbers node_numbers;
+    struct ifg_index node_index;
     void *memory;
     struct recent_set *recent; /* RECENT_SETS of them */
 };
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t hash_frame(const void *frames, size_t position)
 {
-    uint64_t hash = a * 0x9e3779b97f4a7c15ull ^ b * 0xc2b2ae3d27d4eb4full;
+    const struct trace_frame *frame = (const struct trace_frame *)frames + position;
 
-    hash ^= hash >> 29;
-    hash *= 0xbf58476d1ce4e5b9ull;
-    return hash ^ hash >> 32;
+    return ifg_hash_pair(frame->address, frame->module);
 }
 
-static uint64_t hash_frame(const struct trace_frame *frame)
+static bool is_same_frame(const void *frames, size_t position, const void *wanted)
 {
-    return mix(frame->address, frame->module);
+    const struct trace_frame *frame = (const struct trace_frame *)frames + position;
+    const struct trace_frame *other = wanted;
+
+    return frame->address == other->address && frame->module == other->module;
 }
 
-static uint64_t hash_node(const struct trace_stack_node *node)
+static uint64_t hash_node(const void *nodes, size_t position)
 {
-    return mix((uint64_t)node->parent << 1 | node->inferred, node->frame);
+    const struct trace_stack_node *node = (const struct trace_stack_node *)nodes + position;
+
+    return ifg_hash_pair((uint64_t)node->parent << 1 | node->inferred, node->frame);
 }
 
-static void put_number(struct numbers *numbers, uint64_t hash, uint32_t number)
+static bool is_same_node(const void *nodes, size_t position, const void *wanted)
 {
-    size_t at = (size_t)hash & (numbers->size - 1);
+    const struct trace_stack_node *node = (const struct trace_stack_node *)nodes + position;
+    const struct trace_stack_node *other = wanted;
 
-    while (numbers->slots[at])
-        at = (at + 1) & (numbers->size - 1);
-    numbers->slots[at] = number;
+    return node->parent == other->parent && node->frame == other->frame &&
+           node->inferred == other->inferred;
 }
 
 struct stacks *stacks_create(void)
@@ -92,93 +90,43 @@ void stacks_destroy(struct stacks *stacks)
         return;
     ifg_free(stacks->frames);
     ifg_free(stacks->nodes);
-    ifg_free(stacks->frame_numbers.slots);
-    ifg_free(stacks->node_numbers.slots);
+    ifg_index_fini(&stacks->frame_index);
+    ifg_index_fini(&stacks->node_index);
     ifg_free(stacks->memory);
     ifg_free(stacks);
-}
-
-static bool grow_frames(struct stacks *stacks)
-{
-    size_t room = stacks->frame_room ? stacks->frame_room * 2 : 1024;
-    struct numbers numbers = { ifg_alloc(room * 2, sizeof *numbers.slots), room * 2 };
-    struct trace_frame *frames = numbers.slots && room <= ENTRIES_MAX
-                                     ? ifg_realloc(stacks->frames, room, sizeof *frames)
-                                     : NULL;
-
-    if (!frames) {
-        ifg_free(numbers.slots);
-        return false;
-    }
-    stacks->frames = frames;
-    stacks->frame_room = room;
-    for (size_t i = 0; i < stacks->frame_count; i++)
-        put_number(&numbers, hash_frame(&frames[i]), (uint32_t)i + 1);
-    ifg_free(stacks->frame_numbers.slots);
-    stacks->frame_numbers = numbers;
-    return true;
-}
-
-static bool grow_nodes(struct stacks *stacks)
-{
-    size_t room = stacks->node_room ? stacks->node_room * 2 : 1024;
-    struct numbers numbers = { ifg_alloc(room * 2, sizeof *numbers.slots), room * 2 };
-    struct trace_stack_node *nodes = numbers.slots && room <= ENTRIES_MAX
-                                         ? ifg_realloc(stacks->nodes, room, sizeof *nodes)
-                                         : NULL;
-
-    if (!nodes) {
-        ifg_free(numbers.slots);
-        return false;
-    }
-    stacks->nodes = nodes;
-    stacks->node_room = room;
-    for (size_t i = 0; i < stacks->node_count; i++)
-        put_number(&numbers, hash_node(&nodes[i]), (uint32_t)i + 1);
-    ifg_free(stacks->node_numbers.slots);
-    stacks->node_numbers = numbers;
-    return true;
 }
 
 uint32_t stacks_frame(struct stacks *stacks, uint32_t module, uint64_t address)
 {
     struct trace_frame frame = { module, address };
-    uint64_t hash = hash_frame(&frame);
-    const struct numbers *numbers = &stacks->frame_numbers;
+    struct ifg_index *index = &stacks->frame_index;
+    uint64_t hash = hash_frame(&frame, 0);
+    uint32_t known = ifg_index_find(index, hash, is_same_frame, stacks->frames, &frame);
 
-    if (numbers->size)
-        for (size_t at = (size_t)hash & (numbers->size - 1); numbers->slots[at];
-             at = (at + 1) & (numbers->size - 1)) {
-            const struct trace_frame *old = &stacks->frames[numbers->slots[at] - 1];
-
-            if (old->address == address && old->module == module)
-                return numbers->slots[at];
-        }
-    if (stacks->frame_count == stacks->frame_room && !grow_frames(stacks))
+    if (known)
+        return known;
+    if (!IFG_ARRAY_ROOM(stacks->frames, stacks->frame_room, stacks->frame_count + 1, ENTRIES_MAX) ||
+        !ifg_index_room(index, stacks->frame_count, hash_frame, stacks->frames))
         return 0;
-    stacks->frames[stacks->frame_count++] = frame;
-    put_number(&stacks->frame_numbers, hash, (uint32_t)stacks->frame_count);
+    stacks->frames[stacks->frame_count] = frame;
+    ifg_index_put(index, hash, stacks->frame_count++);
     return (uint32_t)stacks->frame_count;
 }
 
 uint32_t stacks_node(struct stacks *stacks, uint32_t parent, uint32_t frame, bool inferred)
 {
     struct trace_stack_node node = { parent, frame, inferred };
-    uint64_t hash = hash_node(&node);
-    const struct numbers *numbers = &stacks->node_numbers;
+    struct ifg_index *index = &stacks->node_index;
+    uint64_t hash = hash_node(&node, 0);
+    uint32_t known = ifg_index_find(index, hash, is_same_node, stacks->nodes, &node);
 
-    if (numbers->size)
-        for (size_t at = (size_t)hash & (numbers->size - 1); numbers->slots[at];
-             at = (at + 1) & (numbers->size - 1)) {
-            const struct trace_stack_node *old = &stacks->nodes[numbers->slots[at] - 1];
-
-            if (old->parent == parent && old->frame == frame && old->inferred == inferred)
-                return numbers->slots[at];
-        }
-    if (stacks->node_count == stacks->node_room && !grow_nodes(stacks))
+    if (known)
+        return known;
+    if (!IFG_ARRAY_ROOM(stacks->nodes, stacks->node_room, stacks->node_count + 1, ENTRIES_MAX) ||
+        !ifg_index_room(index, stacks->node_count, hash_node, stacks->nodes))
         return 0;
-    stacks->nodes[stacks->node_count++] = node;
-    put_number(&stacks->node_numbers, hash, (uint32_t)stacks->node_count);
+    stacks->nodes[stacks->node_count] = node;
+    ifg_index_put(index, hash, stacks->node_count++);
     return (uint32_t)stacks->node_count;
 }
 
@@ -186,7 +134,9 @@ uint32_t stacks_child(struct stacks *stacks, uint32_t parent, uint32_t module, u
                       bool inferred)
 {
     struct recent *set =
-        stacks->recent[mix(address, (uint64_t)parent << 32 | module << 1 | inferred) % RECENT_SETS]
+        stacks
+            ->recent[ifg_hash_pair(address, (uint64_t)parent << 32 | module << 1 | inferred) %
+                     RECENT_SETS]
             .entries;
     struct recent found = { address, module, parent, 0, inferred };
     uint32_t frame;

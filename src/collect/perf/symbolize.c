@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See symbolize.h. */
+/* Writing the names, the code and the sources of sampled frames into the trace. */
 #include "collect/perf/symbolize.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int compare_functions(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* From the file; of code made at run time what is known, which may have gaps. */
+/* From the file; of code generated at run time what is known, which may have gaps. */
 static size_t read_code(const struct module *module, const struct function *function, uint64_t from,
                         uint8_t *out, uint64_t *out_at)
 {
@@ -47,8 +47,7 @@ static size_t read_code(const struct module *module, const struct function *func
     *out_at = from;
     if (module->elf)
         return elf_file_read(module->elf, from, out, (size_t)(end - from));
-    return module->made ? jit_code_code(module->made, function->address, from, end, out, out_at)
-                        : 0;
+    return module->jit ? jit_code_code(module->jit, function->address, from, end, out, out_at) : 0;
 }
 
 static void write_code(const struct modules *modules, struct function *functions, size_t count,
@@ -218,7 +217,7 @@ static void explain_sources(const struct modules *modules, const struct trace_fr
 
 /* ---- all of it ---- */
 
-/* Code made at run time of which nothing has a name: what to do about it. */
+/* Code generated at run time of which nothing has a name: what to do about it. */
 static void explain_unnamed(const struct modules *modules, const struct trace_frame *frames,
                             size_t count, const struct lookup *lookup,
                             struct symbolize_counts *counts)
@@ -234,8 +233,8 @@ static void explain_unnamed(const struct modules *modules, const struct trace_fr
     for (size_t i = 0; named && used && i < modules_known && !counts->problem[0]; i++) {
         const struct module *module = modules_at(modules, i);
 
-        if (module->made && used[i + 1] && !named[i + 1])
-            snprintf(counts->problem, sizeof counts->problem, "%s", jit_code_hint(module->made));
+        if (module->jit && used[i + 1] && !named[i + 1])
+            snprintf(counts->problem, sizeof counts->problem, "%s", jit_code_hint(module->jit));
     }
     ifg_free(named);
     ifg_free(used);
@@ -252,8 +251,8 @@ void symbolize_frames(const struct modules *modules, const struct stacks *stacks
     memset(out_counts, 0, sizeof *out_counts);
     out_counts->frames = frame_count;
     for (size_t i = 0; i < modules_count(modules); i++)
-        if (modules_at(modules, i)->made)
-            jit_code_load(modules_at(modules, i)->made);
+        if (modules_at(modules, i)->jit)
+            jit_code_load(modules_at(modules, i)->jit);
     lookup_run(&lookup, modules, frames, frame_count,
                options->timeout_s ? options->timeout_s : TIMEOUT_S);
     memcpy(out_counts->problem, lookup.problem, sizeof out_counts->problem);

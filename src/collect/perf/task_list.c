@@ -1,41 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See task_list.h. */
+/* The threads of some processes, read from /proc and sorted. */
 #include "collect/perf/task_list.h"
 
-#include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "system/process_folder.h"
 
 #define TASKS_MAX 65536u
 
-static bool add(struct task_list *list, uint32_t tid)
-{
-    if (!IFG_ARRAY_ROOM(list->tids, list->room, list->count + 1, TASKS_MAX))
-        return false;
-    list->tids[list->count++] = tid;
-    return true;
-}
-
 static bool add_process(struct task_list *list, uint32_t pid)
 {
-    char path[64];
-    struct dirent *entry;
-    DIR *folder;
+    struct process_threads threads;
     bool ok = true;
+    pid_t tid;
 
-    snprintf(path, sizeof path, "/proc/%u/task", pid);
-    folder = opendir(path);
-    while (folder && ok && (entry = readdir(folder))) {
-        unsigned long tid = strtoul(entry->d_name, NULL, 10);
-
-        if (tid && tid <= UINT32_MAX)
-            ok = add(list, (uint32_t)tid);
+    (void)process_threads_of((pid_t)pid, &threads);
+    while (ok && process_threads_next(&threads, &tid)) {
+        ok = IFG_ARRAY_ROOM(list->tids, list->room, list->count + 1, TASKS_MAX);
+        if (ok)
+            list->tids[list->count++] = (uint32_t)tid;
     }
-    if (folder)
-        closedir(folder);
+    process_threads_close(&threads);
     return ok;
 }
 

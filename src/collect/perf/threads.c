@@ -2,13 +2,11 @@
 /* See threads.h. Threads are found by their number; ended ones go when their name is written. */
 #include "collect/perf/threads.h"
 
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/small_file.h"
+#include "system/process_folder.h"
 #include "trace/samples.h"
 
 #define BUCKETS      4096u
@@ -113,20 +111,13 @@ void threads_add(struct threads *threads, uint32_t pid, uint32_t tid, uint32_t p
 
 void threads_add_all(struct threads *threads, uint32_t pid)
 {
-    char path[64];
-    struct dirent *entry;
-    DIR *folder;
+    struct process_threads list;
+    pid_t tid;
 
-    snprintf(path, sizeof path, "/proc/%u/task", pid);
-    folder = opendir(path);
-    while (folder && (entry = readdir(folder))) {
-        unsigned long tid = strtoul(entry->d_name, NULL, 10);
-
-        if (tid > 0 && tid <= INT32_MAX)
-            threads_add(threads, pid, (uint32_t)tid, 0);
-    }
-    if (folder)
-        closedir(folder);
+    (void)process_threads_of((pid_t)pid, &list);
+    while (process_threads_next(&list, &tid))
+        threads_add(threads, pid, (uint32_t)tid, 0);
+    process_threads_close(&list);
 }
 
 void threads_end(struct threads *threads, uint32_t tid)
@@ -163,15 +154,6 @@ uint32_t threads_process(const struct threads *threads, uint32_t tid)
     return thread && thread->recorded ? thread->pid : 0;
 }
 
-static void read_name(struct thread *thread)
-{
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/%u/task/%u/comm", thread->pid, thread->tid);
-    if (ifg_read_small(path, thread->name, sizeof thread->name))
-        thread->name[strcspn(thread->name, "\n")] = '\0';
-}
-
 static void forget(struct threads *threads, struct thread *thread)
 {
     struct thread **link = &threads->buckets[thread->tid % BUCKETS];
@@ -196,7 +178,8 @@ void threads_write(struct threads *threads, struct trace_writer *writer)
         threads->waiting = thread->next_to_go;
         thread->waits = false;
         if (!thread->name[0] && !thread->ended)
-            read_name(thread);
+            process_thread_name((pid_t)thread->pid, (pid_t)thread->tid, thread->name,
+                                sizeof thread->name);
         if (thread->name[0] && !thread->is_written) {
             thread->is_written = true;
             memcpy(texts[count], thread->name, NAME_BYTES);

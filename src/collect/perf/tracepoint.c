@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See tracepoint.h. */
+/* Reading tracefs: the number of a tracepoint and the layout of its records. */
 #include "collect/perf/tracepoint.h"
 
 #include <errno.h>

@@ -17,10 +17,11 @@
 #include "base/alloc.h"
 #include "collect/privileged/protocol.h"
 #include "system/credentials.h"
+#include "system/process_folder.h"
 
 #define PROGRAM "inferogram-privileged"
 
-_Static_assert(PRIVILEGED_LOCATIONS == PRIVILEGED_LOCATIONS_MAX, "one number for both sides");
+_Static_assert(PRIVILEGED_PROBES == PRIVILEGED_PROBES_MAX, "one number for both sides");
 
 struct privileged {
     int socket;
@@ -33,22 +34,17 @@ struct privileged {
 /* Beside this very program, installed, or in the build tree. Never from the environment. */
 static bool find(char out[PATH_MAX], bool *out_exists)
 {
-    static const char *const locations[] = { ".", IFG_HELPER_FROM_BIN,
-                                             "../collect/privileged/helper" };
+    static const char *const folders[] = { ".", IFG_HELPER_FROM_BIN,
+                                           "../collect/privileged/helper" };
     char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
 
     *out_exists = false;
-    self[length > 0 ? length : 0] = '\0';
-    slash = strrchr(self, '/');
-    if (!slash)
+    if (!process_own_program_folder(self))
         return false;
-    *slash = '\0';
-    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++) {
-        bool whole = locations[i][0] == '/';
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        bool whole = folders[i][0] == '/';
         int needed = snprintf(out, PATH_MAX, "%s%s%s/" PROGRAM, whole ? "" : self, whole ? "" : "/",
-                              locations[i]);
+                              folders[i]);
 
         if (needed >= PATH_MAX || access(out, F_OK) < 0)
             continue;
@@ -283,7 +279,7 @@ int privileged_load(struct privileged *helper, size_t ring_bytes, size_t wake_by
     struct privileged_answer answer;
     int error = ask(helper, &request, -1, &answer, out_fds, PRIVILEGED_MAPS);
 
-    *out_many = answer.value > PRIVILEGED_LOCATIONS || !answer.value ? 1 : answer.value;
+    *out_many = answer.value > PRIVILEGED_PROBES || !answer.value ? 1 : answer.value;
     return error;
 }
 
@@ -306,7 +302,7 @@ int privileged_link(struct privileged *helper, pid_t pid, unsigned step, int fil
     };
     struct privileged_answer answer;
 
-    if (count > PRIVILEGED_LOCATIONS)
+    if (count > PRIVILEGED_PROBES)
         return E2BIG;
     memcpy(request.offsets, offsets, count * sizeof *offsets);
     memcpy(request.cookies, cookies, count * sizeof *cookies);

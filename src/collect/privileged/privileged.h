@@ -41,8 +41,8 @@ void privileged_end(struct privileged *helper); /* accepts NULL */
 /* As perf_event_open: a descriptor, or -1 and errno. One helper for all of this process. */
 int privileged_event(const struct perf_event_attr *attr, pid_t tid, int cpu);
 
-#define PRIVILEGED_MAPS          3  /* ring, counts, stacks */
-#define PRIVILEGED_LOCATIONS_MAX 64 /* of one link */
+#define PRIVILEGED_MAPS       3  /* ring, counts, stacks */
+#define PRIVILEGED_PROBES_MAX 64 /* of one link */
 
 /* 0, or an errno. out_many: how many places a link takes. */
 int privileged_load(struct privileged *helper, size_t ring_bytes, size_t wake_bytes,

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PRIVILEGED_MAGIC     0x31706669u /* "ifp1": another version is another number */
-#define PRIVILEGED_LOCATIONS 64u
-#define PRIVILEGED_FDS       3u
-#define PRIVILEGED_SOCKET    3          /* the helper's end */
-#define PRIVILEGED_REQUESTS  (1u << 20) /* then the helper ends */
-#define PRIVILEGED_LINKS     8192u
-#define PRIVILEGED_CPUS      4096
+#define PRIVILEGED_MAGIC    0x31706669u /* "ifp1": another version is another number */
+#define PRIVILEGED_PROBES   64u
+#define PRIVILEGED_FDS      3u
+#define PRIVILEGED_SOCKET   3          /* the helper's end */
+#define PRIVILEGED_REQUESTS (1u << 20) /* then the helper ends */
+#define PRIVILEGED_LINKS    8192u
+#define PRIVILEGED_CPUS     4096
 
 enum privileged_operation {
     PRIVILEGED_HELLO = 1, /* the answer's value: enum privileged_can */
@@ -54,8 +54,8 @@ struct privileged_request {
     uint32_t unused;
     uint64_t ring_bytes;
     uint64_t wake_bytes;
-    uint64_t offsets[PRIVILEGED_LOCATIONS];
-    uint64_t cookies[PRIVILEGED_LOCATIONS];
+    uint64_t offsets[PRIVILEGED_PROBES];
+    uint64_t cookies[PRIVILEGED_PROBES];
 };
 
 struct privileged_answer {

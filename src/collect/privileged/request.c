@@ -33,10 +33,10 @@ static bool ring_is_sound(const struct privileged_request *request)
            request->wake_bytes <= request->ring_bytes / 2;
 }
 
-static bool locations_are_sound(const struct privileged_request *request)
+static bool probes_are_sound(const struct privileged_request *request)
 {
     if (request->pid <= 0 || request->step >= STEPS || !request->count ||
-        request->count > PRIVILEGED_LOCATIONS)
+        request->count > PRIVILEGED_PROBES)
         return false;
     for (uint32_t i = 0; i < request->count; i++) {
         uint64_t cookie = request->cookies[i];
@@ -62,7 +62,7 @@ bool privileged_request_check(const struct privileged_request *request, size_t s
     case PRIVILEGED_LOAD:
         return ring_is_sound(request);
     case PRIVILEGED_LINK:
-        return locations_are_sound(request);
+        return probes_are_sound(request);
     case PRIVILEGED_PERMIT:
     case PRIVILEGED_FORBID:
         return request->pid > 0;

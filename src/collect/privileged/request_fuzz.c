@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!privileged_request_check(&request, size, fd_count))
         return 0;
     if (request.operation == PRIVILEGED_LINK &&
-        (request.count == 0 || request.count > PRIVILEGED_LOCATIONS || request.pid <= 0 ||
+        (request.count == 0 || request.count > PRIVILEGED_PROBES || request.pid <= 0 ||
          request.step > 2 || fd_count != 1))
         __builtin_trap();
     if (request.operation == PRIVILEGED_EVENT &&

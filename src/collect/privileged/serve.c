@@ -23,6 +23,7 @@
 #include "collect/uprobe/record_internal.h"
 #include "system/credentials.h"
 #include "system/function_start.h"
+#include "system/process_folder.h"
 #include "system/rights.h"
 #include "system/trace_rule.h"
 
@@ -105,13 +106,11 @@ static void open_event(const struct helper *helper, const struct privileged_requ
 
 /* ---- probes ---- */
 
-static bool pid_namespace(const char *who, struct probe_namespace *out)
+static bool pid_namespace(pid_t pid, struct probe_namespace *out)
 {
     struct stat information;
-    char path[48];
 
-    snprintf(path, sizeof path, "/proc/%s/ns/pid", who);
-    if (stat(path, &information) < 0)
+    if (!process_entry(pid, "ns/pid", &information))
         return false;
     /* The kernel compares with its own form of a device number. */
     out->device = (uint64_t)major(information.st_dev) << 20 | minor(information.st_dev);
@@ -130,7 +129,7 @@ static void load(struct helper *helper, const struct privileged_request *request
         fail(reply, EBUSY, "");
         return;
     }
-    if (!pid_namespace("self", &ours)) {
+    if (!pid_namespace(PROCESS_SELF, &ours)) {
         fail(reply, errno, "");
         return;
     }
@@ -149,7 +148,7 @@ static void load(struct helper *helper, const struct privileged_request *request
     give(reply, helper->program.events, true);
     give(reply, helper->program.counts, true);
     give(reply, helper->program.stacks, true);
-    reply->answer.value = helper->program.many ? PRIVILEGED_LOCATIONS : 1;
+    reply->answer.value = helper->program.many ? PRIVILEGED_PROBES : 1;
 }
 
 static bool put(int map, uint32_t key, const void *value, uint64_t flags)
@@ -166,10 +165,8 @@ static uint64_t namespace_of(struct helper *helper, pid_t pid)
 {
     struct probe_namespace space;
     uint32_t index;
-    char who[16];
 
-    snprintf(who, sizeof who, "%d", (int)pid);
-    if (!pid_namespace(who, &space))
+    if (!pid_namespace(pid, &space))
         return NAMESPACE_UNKNOWN;
     if (space.inode == INITIAL_PID_NAMESPACE)
         return NAMESPACE_INITIAL;
@@ -202,7 +199,7 @@ static void link_probes(struct helper *helper, const struct privileged_request *
 {
     struct ifg_error err = { .message = "" };
     struct traced traced = TRACED_INIT;
-    uint64_t cookies[PRIVILEGED_LOCATIONS];
+    uint64_t cookies[PRIVILEGED_PROBES];
     uint64_t space;
     char path[32];
     int fd;
@@ -217,9 +214,9 @@ static void link_probes(struct helper *helper, const struct privileged_request *
              "elsewhere need sudo");
         return;
     }
-    if (traced_open(request->pid, &traced, &err)) {
+    if (trace_rule_open(request->pid, &traced, &err)) {
         fail_rule(reply, &err);
-        traced_close(&traced);
+        trace_rule_close(&traced);
         return;
     }
     space = namespace_of(helper, request->pid);
@@ -232,14 +229,14 @@ static void link_probes(struct helper *helper, const struct privileged_request *
     rights_lower();
     if (fd < 0) {
         fail(reply, errno, "");
-    } else if (traced_confirm(&traced, &err)) {
+    } else if (trace_rule_confirm(&traced, &err)) {
         close(fd);
         fail_rule(reply, &err);
     } else {
         helper->links++;
         give(reply, fd, false);
     }
-    traced_close(&traced);
+    trace_rule_close(&traced);
 }
 
 /* The same dance as in collect/uprobe/bpf.c: whoever executes a program meanwhile is not there any
@@ -255,22 +252,22 @@ static void permit(struct helper *helper, pid_t pid, struct reply *reply)
         fail(reply, EINVAL, "");
         return;
     }
-    if (traced_open(pid, &traced, &err)) {
+    if (trace_rule_open(pid, &traced, &err)) {
         fail_rule(reply, &err);
-        traced_close(&traced);
+        trace_rule_close(&traced);
         return;
     }
     for (int i = 0; i < PERMIT_TRIES && !done && !reply->answer.error; i++) {
         if (!put(helper->program.permitted, (uint32_t)pid, &asked, BPF_ANY))
             fail(reply, errno, "");
-        else if (traced_confirm(&traced, &err))
+        else if (trace_rule_confirm(&traced, &err))
             fail_rule(reply, &err);
         else
             done = put(helper->program.permitted, (uint32_t)pid, &permitted, BPF_EXIST);
     }
     if (!done && !reply->answer.error)
         fail(reply, EBUSY, "");
-    traced_close(&traced);
+    trace_rule_close(&traced);
 }
 
 static void forbid(struct helper *helper, pid_t pid, struct reply *reply)

@@ -117,7 +117,7 @@ static void resolve_object(struct watched_process *process, const struct watched
     call->session = object->session;
 }
 
-/* Which model, which place; as far as it can be known now. */
+/* Which model, which location; as far as it can be known now. */
 static void resolve(struct watched_process *process, const struct watched_function *function,
                     const struct uprobe_event *event, struct open_call *call)
 {
@@ -217,7 +217,7 @@ static void finish_call(struct watched_process *process, struct watched_thread *
     trace_stream_zone(thread->base.stream, call->start,
                       event->end_ns > call->start ? event->end_ns - call->start : 0,
                       call->location);
-    thread_stream_wait(&thread->base, watch->now_ns);
+    streams_thread_wait(&thread->base, watch->now_ns);
     watch->counts.events++;
     watch->counts.inferences += rule->category == TRACE_CATEGORY_INFERENCE;
 }
@@ -269,7 +269,7 @@ void watch_seen(const struct uprobe_event *event, void *user)
     }
     if (event->kind == UPROBE_BEGIN) {
         thread->open[thread->base.open_count++] = call;
-        thread_stream_wait(&thread->base, watch->now_ns);
+        streams_thread_wait(&thread->base, watch->now_ns);
         return;
     }
     finish_call(process, thread, &call, event);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define WORDS_MAX 8
 
@@ -430,7 +431,6 @@ static enum ifg_status take_probe(struct parser *parser)
     struct probe_file *file = parser->file;
     const char *symbol = word(parser, 1);
     struct probe_rule *rule;
-    struct probe_rule *grown;
     enum ifg_status status = finish_rule(parser);
 
     if (status)
@@ -451,11 +451,9 @@ static enum ifg_status take_probe(struct parser *parser)
     if (file->rule_count == PROBE_RULES_MAX)
         return WRONG(parser, "more than %u functions; divide the file into several",
                      PROBE_RULES_MAX);
-    grown = ifg_realloc(file->rules, file->rule_count + 1, sizeof *grown);
-    if (!grown)
+    if (!IFG_ARRAY_ROOM(file->rules, file->rule_capacity, file->rule_count + 1, PROBE_RULES_MAX))
         return no_memory(parser);
-    file->rules = grown;
-    rule = &grown[file->rule_count];
+    rule = &file->rules[file->rule_count];
     *rule = (struct probe_rule){ .symbol = ifg_strdup(symbol), .line = parser->line };
     if (!rule->symbol)
         return no_memory(parser);

@@ -105,7 +105,7 @@ struct probe_file {
     struct probe_library libraries[PROBE_LIBRARIES_MAX];
     size_t library_count;
     struct probe_rule *rules;
-    size_t rule_count;
+    size_t rule_count, rule_capacity;
 };
 
 /* IFG_CORRUPT with "NAME:LINE: what is wrong; what to do". */

@@ -15,11 +15,14 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "collect/map_watch/map_watch.h"
 #include "system/maps.h"
 #include "collect/probe_file/watch_internal.h"
 #include "symbol/exported.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
 #define MS 1000000ull
 
@@ -88,17 +91,14 @@ static bool add_function(struct watched_process *process, const struct probe_fil
                          const struct probe_rule *rule, const char *symbol)
 {
     struct probe_watch *watch = process->watch;
-    struct watched_function *grown;
+    struct watched_function *function;
 
-    if (watch->function_count == WATCH_FUNCTIONS_MAX)
+    if (!IFG_ARRAY_ROOM(watch->functions, watch->function_capacity, watch->function_count + 1u,
+                        WATCH_FUNCTIONS_MAX))
         return false;
-    grown = ifg_realloc(watch->functions, watch->function_count + 1u, sizeof *grown);
-    if (!grown)
-        return false;
-    watch->functions = grown;
-    grown += watch->function_count;
-    *grown = (struct watched_function){ process, file, rule, ifg_strdup(symbol) };
-    if (!grown->symbol)
+    function = &watch->functions[watch->function_count];
+    *function = (struct watched_function){ process, file, rule, ifg_strdup(symbol) };
+    if (!function->symbol)
         return false;
     watch->function_count++;
     return true;
@@ -186,7 +186,6 @@ static enum ifg_status set_probes(struct watched_process *process, const struct 
     if (status) {
         drop_functions(watch, before);
     } else {
-        watch->counts.probes += (uint32_t)plan->count;
         snprintf(reason, sizeof reason, "%.64s in %.100s, %s%s%s%s%s", base_name(file->name),
                  base_name(path), uprobe_way(watch->engine) == UPROBE_BPF ? "BPF" : "perf",
                  *plan->missing ? "; not there: " : "", plan->missing, file->note ? "; " : "",
@@ -266,23 +265,12 @@ static enum ifg_status look_at_map(struct watched_process *process, const struct
     return first;
 }
 
-static bool is_own_program(const char *program)
-{
-    char own[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
-
-    own[length > 0 ? length : 0] = '\0';
-    return length > 0 && strcmp(own, program) == 0;
-}
-
 /* The first thing that failed is told; the rest is set all the same. */
 static enum ifg_status scan(struct watched_process *process, struct ifg_error *err)
 {
-    char link[64];
-    char program[PATH_MAX];
+    char own[PATH_MAX], program[PATH_MAX];
     struct map_line *map;
     struct maps maps;
-    ssize_t length;
     enum ifg_status first = IFG_OK;
 
     if (!maps_open(process->pid, &maps)) {
@@ -290,10 +278,9 @@ static enum ifg_status scan(struct watched_process *process, struct ifg_error *e
             return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)process->pid);
         return ifg_fail_errno(err, "cannot look into process %d", (int)process->pid);
     }
-    snprintf(link, sizeof link, "/proc/%d/exe", (int)process->pid);
-    length = readlink(link, program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    if (is_own_program(program)) { /* a child of ours that has not become the command yet */
+    if (process_link(process->pid, "exe", program, sizeof program) &&
+        process_link(PROCESS_SELF, "exe", own, sizeof own) &&
+        strcmp(own, program) == 0) { /* a child of ours that has not become the command yet */
         maps_close(&maps);
         return IFG_OK;
     }
@@ -421,20 +408,9 @@ void probe_watch_look(struct probe_watch *watch, pid_t pid)
 
 static pid_t parent_of(pid_t pid)
 {
-    char path[64];
-    char text[512] = "";
-    const char *at;
-    FILE *file;
+    struct process_stat now;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return 0;
-    if (!fgets(text, sizeof text, file))
-        text[0] = '\0';
-    fclose(file);
-    at = strrchr(text, ')'); /* behind the name, which may be anything: ") S PARENT" */
-    return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;
+    return process_stat_of(pid, &now) ? now.parent : 0;
 }
 
 /* Whether it descends from one that is followed. */
@@ -589,17 +565,13 @@ static uint64_t sum(const struct uprobe_losses *lost)
     return lost->ring_full + lost->too_deep + lost->too_many + lost->out_of_order;
 }
 
-void probe_watch_count(const struct probe_watch *watch, struct probe_watch_counts *counts)
+struct sink_counts probe_watch_count(const struct probe_watch *watch)
 {
     struct uprobe_losses lost = uprobe_lost(watch->engine);
+    struct sink_counts counts = watch->counts;
 
-    counts->events += watch->counts.events;
-    counts->inferences += watch->counts.inferences;
-    counts->dropped += sum(&lost) + watch->unnamed;
-    counts->models += watch->counts.models;
-    counts->threads += watch->counts.threads;
-    counts->processes += watch->counts.processes;
-    counts->probes += watch->counts.probes;
+    counts.dropped = sum(&lost) + watch->unnamed;
+    return counts;
 }
 
 static void report_losses(struct probe_watch *watch)
@@ -613,7 +585,7 @@ static void report_losses(struct probe_watch *watch)
         { "calls inside too many others", lost.too_deep },
         { "calls of more threads than probes can follow", lost.too_many },
         { "calls whose end was seen too late", lost.out_of_order },
-        { "calls for which there was no place or no memory", watch->unnamed },
+        { "calls for which there was no location or no memory", watch->unnamed },
         { UPROBE_LET_GO, lost.let_go },
     };
 

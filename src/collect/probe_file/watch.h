@@ -26,16 +26,6 @@
 
 struct probe_watch;
 
-struct probe_watch_counts {
-    uint64_t events;
-    uint64_t inferences;
-    uint64_t dropped;
-    uint32_t models;
-    uint32_t threads;
-    uint32_t processes; /* of which something was seen, also those that are gone */
-    uint32_t probes;    /* functions that are or were watched */
-};
-
 /* The descriptions outlive the watch. IFG_PERMISSION and others, with a sentence, where no probes
  * can be set at all. */
 enum ifg_status probe_watch_open(struct probe_file *const *files, size_t count, enum uprobe_way way,
@@ -60,7 +50,7 @@ int probe_watch_fd(const struct probe_watch *watch); /* for poll */
 size_t probe_watch_drain(struct probe_watch *watch, uint64_t now_ns);
 
 /* Adds to what the caller has counted elsewhere. */
-void probe_watch_count(const struct probe_watch *watch, struct probe_watch_counts *counts);
+struct sink_counts probe_watch_count(const struct probe_watch *watch);
 
 /* Nothing that began before this moment is written. */
 void probe_watch_since(struct probe_watch *watch, uint64_t since_ns);

@@ -3,6 +3,7 @@
 #ifndef IFG_COLLECT_PROBE_FILE_WATCH_INTERNAL_H
 #define IFG_COLLECT_PROBE_FILE_WATCH_INTERNAL_H
 
+#include "base/strings.h"
 #include "collect/probe_file/watch.h"
 #include "collect/streams.h"
 
@@ -14,32 +15,28 @@
 #define WATCH_FUNCTIONS_MAX 16384u /* of all processes together */
 #define WATCH_WORDS_MAX     16u
 
-struct watched_model {
-    char *key; /* what it was called by: a path, a name, an address */
-};
-
 struct watched_location {
     uint32_t model; /* 0: a zone of no model */
     enum trace_category category;
-    char *name;  /* of the function, or of the zone */
-    uint32_t id; /* in the trace */
+    const char *name; /* of the function, or of the zone */
+    uint32_t id;      /* in the trace */
 };
 
 struct watched_object {
-    uint64_t address; /* 0: an empty place of the table */
+    uint64_t address;
     uint32_t model;
     uint32_t session;
 };
 
-/* What is known of a process. Ids of models are their index + 1. */
+/* What is known of a process. */
 struct watched_names {
-    struct watched_model *models;
-    uint32_t model_count;
+    struct ifg_strings models; /* what they were called by: a path, a name, an address. Their ids
+                                  are the numbers + 1 */
     struct watched_location *locations;
-    uint32_t location_count;
-    struct watched_object *objects; /* open addressing; capacity is a power of two */
-    size_t object_count;
-    size_t object_capacity;
+    size_t location_count, location_capacity;
+    struct watched_object *objects;
+    size_t object_count, object_capacity;
+    struct ifg_index object_index;
     uint32_t sessions;
 };
 
@@ -105,12 +102,13 @@ struct probe_watch {
     uint32_t process_count;
     struct watched_function *functions;
     uint32_t function_count;
+    size_t function_capacity;
     struct watched_word words[WATCH_WORDS_MAX];
     size_t word_count;
-    struct probe_watch_counts counts;
-    uint64_t unnamed;       /* events for which there was no place */
-    uint64_t now_ns;        /* of the drain that runs */
-    uint32_t first_process; /* in the trace: losses are told with it */
+    struct sink_counts counts; /* without what was dropped */
+    uint64_t unnamed;          /* events for which there was no location */
+    uint64_t now_ns;           /* of the drain that runs */
+    uint32_t first_process;    /* in the trace: losses are told with it */
 };
 
 /* models.c: ids, 0 when there is no memory, or when a text that was read late is no file's name */

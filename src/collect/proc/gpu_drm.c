@@ -69,7 +69,7 @@ void proc_devices_find(struct proc_devices *devices, const char *folder, const c
     qsort(devices->items, devices->count, sizeof devices->items[0], by_path);
 }
 
-void proc_drm_open(struct proc_devices *gpus, const struct proc_roots *roots)
+void proc_drm_open(struct proc_devices *gpus, const struct host_roots *roots)
 {
     char folder[128];
     size_t used = 0;
@@ -208,7 +208,7 @@ bool proc_is_npu_driver(const char *driver)
            strcmp(driver, "qaic") == 0;
 }
 
-static bool read_client(const struct proc_process *process, const struct proc_roots *roots,
+static bool read_client(const struct proc_process *process, const struct host_roots *roots,
                         uint32_t fd, struct drm_client *out)
 {
     char path[256], text[4096];
@@ -224,7 +224,7 @@ static bool is_same(const struct drm_client *left, const struct drm_client *righ
 }
 
 /* Which descriptors are of a device; a client that has several of them counts once. */
-static void find_descriptors(struct proc_process *process, const struct proc_roots *roots)
+static void find_descriptors(struct proc_process *process, const struct host_roots *roots)
 {
     struct drm_client clients[PROC_DRM_FDS];
     char folder[256], path[300], link[64];
@@ -287,7 +287,7 @@ static void put_engines(const struct drm_client *now, const struct drm_client *b
     }
 }
 
-void proc_drm_look_process(struct proc_process *process, const struct proc_roots *roots,
+void proc_drm_look_process(struct proc_process *process, const struct host_roots *roots,
                            uint64_t now_ns, const struct proc_sink *sink)
 {
     uint64_t memory[2] = { 0, 0 };

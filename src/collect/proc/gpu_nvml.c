@@ -3,14 +3,13 @@
  * NVIDIA's GPUs by NVML, loaded where the driver brings it. Each call may take milliseconds. What a
  * device does not support is left out, and not asked for again.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "collect/proc/proc_internal.h"
+#include "system/nvml.h"
 
-#define DEVICES   16u
 #define PROCESSES 256u
 #define SLOW_NS   (2 * SECOND_NS) /* what changes slowly costs as much as the rest */
 
@@ -57,18 +56,14 @@ enum {
 };
 
 struct device {
-    void *handle;
+    void *handle; /* as nvml.devices */
     unsigned can;
     unsigned long long sampled_us;
     uint64_t next_slow_ns, next_processes_ns;
 };
 
 struct proc_nvml {
-    void *library;
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*count)(unsigned *);
-    int (*handle)(unsigned, void **);
+    struct nvml nvml;
     int (*name)(void *, char *, unsigned);
     int (*rates)(void *, struct utilization *);
     int (*memory)(void *, struct memory *);
@@ -80,47 +75,32 @@ struct proc_nvml {
     int (*processes)(void *, unsigned *, void *);
     int (*samples)(void *, struct process_sample *, unsigned *, unsigned long long);
     size_t process_bytes;
-    struct device devices[DEVICES];
-    size_t device_count;
+    struct device devices[NVML_DEVICES_MAX];
     union {
         char bytes[PROCESSES * sizeof(struct process_v2)];
         struct process_sample samples[PROCESSES];
     } list;
 };
 
-static bool find(const struct proc_nvml *nvml, const char *name, void *out)
+static void find_functions(struct proc_nvml *proc)
 {
-    void *found = dlsym(nvml->library, name);
+    const struct nvml *nvml = &proc->nvml;
 
-    memcpy(out, &found, sizeof found); /* C has no cast from objects to functions */
-    return found != NULL;
-}
-
-static const char *load(struct proc_nvml *nvml)
-{
-    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!nvml->library)
-        return "no driver";
-    if (!find(nvml, "nvmlInit_v2", &nvml->init) || !find(nvml, "nvmlShutdown", &nvml->shutdown) ||
-        !find(nvml, "nvmlDeviceGetCount_v2", &nvml->count) ||
-        !find(nvml, "nvmlDeviceGetHandleByIndex_v2", &nvml->handle))
-        return "libnvidia-ml.so.1 is too old";
-    find(nvml, "nvmlDeviceGetName", &nvml->name);
-    find(nvml, "nvmlDeviceGetUtilizationRates", &nvml->rates);
-    find(nvml, "nvmlDeviceGetMemoryInfo", &nvml->memory);
-    find(nvml, "nvmlDeviceGetMemoryInfo_v2", &nvml->memory_v2);
-    find(nvml, "nvmlDeviceGetPowerUsage", &nvml->power);
-    find(nvml, "nvmlDeviceGetClockInfo", &nvml->clock);
-    find(nvml, "nvmlDeviceGetTemperature", &nvml->heat);
-    find(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", &nvml->throttle);
-    nvml->process_bytes = sizeof(struct process_v2);
-    if (!find(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", &nvml->processes) &&
-        !find(nvml, "nvmlDeviceGetComputeRunningProcesses_v2", &nvml->processes)) {
-        nvml->process_bytes = sizeof(struct process_v1);
-        find(nvml, "nvmlDeviceGetComputeRunningProcesses", &nvml->processes);
+    nvml_find(nvml, "nvmlDeviceGetName", &proc->name);
+    nvml_find(nvml, "nvmlDeviceGetUtilizationRates", &proc->rates);
+    nvml_find(nvml, "nvmlDeviceGetMemoryInfo", &proc->memory);
+    nvml_find(nvml, "nvmlDeviceGetMemoryInfo_v2", &proc->memory_v2);
+    nvml_find(nvml, "nvmlDeviceGetPowerUsage", &proc->power);
+    nvml_find(nvml, "nvmlDeviceGetClockInfo", &proc->clock);
+    nvml_find(nvml, "nvmlDeviceGetTemperature", &proc->heat);
+    nvml_find(nvml, "nvmlDeviceGetCurrentClocksThrottleReasons", &proc->throttle);
+    proc->process_bytes = sizeof(struct process_v2);
+    if (!nvml_find(nvml, "nvmlDeviceGetComputeRunningProcesses_v3", &proc->processes) &&
+        !nvml_find(nvml, "nvmlDeviceGetComputeRunningProcesses_v2", &proc->processes)) {
+        proc->process_bytes = sizeof(struct process_v1);
+        nvml_find(nvml, "nvmlDeviceGetComputeRunningProcesses", &proc->processes);
     }
-    find(nvml, "nvmlDeviceGetProcessUtilization", &nvml->samples);
-    return NULL;
+    nvml_find(nvml, "nvmlDeviceGetProcessUtilization", &proc->samples);
 }
 
 static void describe(struct proc_nvml *nvml, char *out, size_t size)
@@ -128,7 +108,7 @@ static void describe(struct proc_nvml *nvml, char *out, size_t size)
     char name[96] = "";
     size_t used = 0;
 
-    for (size_t i = 0; i < nvml->device_count && used < size; i++) {
+    for (size_t i = 0; i < nvml->nvml.device_count && used < size; i++) {
         if (!nvml->name || nvml->name(nvml->devices[i].handle, name, sizeof name - 1) != 0)
             snprintf(name, sizeof name, "NVIDIA");
         name[sizeof name - 1] = '\0';
@@ -139,29 +119,18 @@ static void describe(struct proc_nvml *nvml, char *out, size_t size)
 struct proc_nvml *proc_nvml_open(char *out_words, size_t size)
 {
     struct proc_nvml *nvml = ifg_alloc(1, sizeof *nvml);
-    const char *reason = nvml ? load(nvml) : "not enough memory";
-    unsigned count = 0;
+    const char *reason = nvml ? nvml_start(&nvml->nvml) : "not enough memory";
 
-    if (!reason && nvml->init() != 0) {
-        reason = "NVML does not start (is the NVIDIA kernel module loaded?)";
-    } else if (!reason) {
-        if (nvml->count(&count) != 0)
-            count = 0;
-        for (unsigned i = 0; i < count && nvml->device_count < DEVICES; i++)
-            if (nvml->handle(i, &nvml->devices[nvml->device_count].handle) == 0)
-                nvml->devices[nvml->device_count++].can = ~0u;
-        if (nvml->device_count) {
-            describe(nvml, out_words, size);
-            return nvml;
-        }
-        nvml->shutdown();
-        reason = "no NVIDIA device";
+    if (reason) {
+        snprintf(out_words, size, "%s", strcmp(reason, NVML_NO_DRIVER) == 0 ? "no driver" : reason);
+        ifg_free(nvml);
+        return NULL;
     }
-    snprintf(out_words, size, "%s", reason);
-    if (nvml && nvml->library)
-        dlclose(nvml->library);
-    ifg_free(nvml);
-    return NULL;
+    find_functions(nvml);
+    for (size_t i = 0; i < nvml->nvml.device_count; i++)
+        nvml->devices[i] = (struct device){ .handle = nvml->nvml.devices[i], .can = ~0u };
+    describe(nvml, out_words, size);
+    return nvml;
 }
 
 static void put(const struct proc_sink *sink, uint32_t pid, size_t number, const char *what,
@@ -259,7 +228,7 @@ static void look_at_processes(struct proc_nvml *nvml, size_t number, const pid_t
 void proc_nvml_look(struct proc_nvml *nvml, const pid_t *pids, size_t count, uint64_t now_ns,
                     const struct proc_sink *sink)
 {
-    for (size_t i = 0; i < nvml->device_count; i++) {
+    for (size_t i = 0; i < nvml->nvml.device_count; i++) {
         look_at_device(nvml, i, now_ns, sink);
         if (count && proc_is_due(&nvml->devices[i].next_processes_ns, now_ns, SECOND_NS, false))
             look_at_processes(nvml, i, pids, count, sink);
@@ -270,7 +239,6 @@ void proc_nvml_close(struct proc_nvml *nvml)
 {
     if (!nvml)
         return;
-    nvml->shutdown();
-    dlclose(nvml->library);
+    nvml_stop(&nvml->nvml);
     ifg_free(nvml);
 }

@@ -11,7 +11,7 @@
 
 #define EVERY_NS (SECOND_NS / 10)
 
-void proc_npu_open(struct proc_devices *npus, const struct proc_roots *roots)
+void proc_npu_open(struct proc_devices *npus, const struct host_roots *roots)
 {
     char folder[128];
     size_t used = 0;

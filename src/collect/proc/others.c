@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Who else is busy: the CPU time of all processes of the machine, and the names of those that use
- * most of it. Reading them all is dear, so it is done rarely: the more there are, the more rarely.
+ * most of it. Reading them all is expensive: the more there are, the more rarely it is done.
  */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "collect/proc/proc_internal.h"
+#include "system/process_status.h"
 #include "system/trace_rule.h"
 
 #define EVERY_NS   (5 * SECOND_NS)
@@ -33,36 +34,12 @@ struct busiest {
     char name[24];
 };
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 static bool is_followed(const struct proc_process *followed, size_t count, uint32_t pid)
 {
     for (size_t i = 0; i < count; i++)
         if (followed[i].pid == pid)
             return true;
     return false;
-}
-
-static bool read_stat(int folder, const char *pid, struct process_stat *out)
-{
-    char path[64], text[1024];
-    ssize_t got;
-    int fd;
-
-    snprintf(path, sizeof path, "%.20s/stat", pid);
-    fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    got = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    return proc_parse_process(text, out);
 }
 
 /* With capabilities, those of other users count, and are not named. */
@@ -114,7 +91,7 @@ static void tell(const struct busiest *top, const struct proc_sink *sink)
     }
 }
 
-void proc_others_look(struct proc_others *others, const struct proc_roots *roots,
+void proc_others_look(struct proc_others *others, const struct host_roots *roots,
                       const struct proc_process *followed, size_t followed_count, uint64_t now_ns,
                       bool last, const struct proc_sink *sink)
 {
@@ -123,7 +100,7 @@ void proc_others_look(struct proc_others *others, const struct proc_roots *roots
     struct busiest top[NAMED] = { 0 };
     double all = 0;
     struct proc_other *now = NULL;
-    uint64_t begin = cpu_ns();
+    uint64_t begin = ifg_thread_cpu_ns();
     size_t count = 0, hint = 0;
     struct dirent *entry;
     DIR *folder;
@@ -137,11 +114,13 @@ void proc_others_look(struct proc_others *others, const struct proc_roots *roots
     while (now && count < OTHERS_MAX && (entry = readdir(folder)) != NULL) {
         const struct proc_other *before;
         struct process_stat stat;
+        char path[256];
         double percent;
         uint64_t pid;
 
+        snprintf(path, sizeof path, "%s/%.20s", roots->proc, entry->d_name);
         if (!ifg_parse_number(entry->d_name, NULL, &pid) || pid > UINT32_MAX ||
-            !read_stat(dirfd(folder), entry->d_name, &stat))
+            !process_stat_in(path, &stat))
             continue;
         now[count++] = (struct proc_other){ (uint32_t)pid, stat.start_ticks, stat.ticks };
         if (!others->before || pid == (uint64_t)getpid() ||
@@ -170,7 +149,7 @@ void proc_others_look(struct proc_others *others, const struct proc_roots *roots
     others->before = now;
     others->before_count = count;
     others->at_ns = now_ns;
-    begin = cpu_ns() - begin;
+    begin = ifg_thread_cpu_ns() - begin;
     if (begin * TIMES > EVERY_NS)
         others->next_ns = now_ns + begin * TIMES;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What this tries: the texts of /proc/stat, pressure, PID/stat, PID/status, cgroup and fdinfo, cut
+ * What this tries: the texts of /proc/stat, pressure and fdinfo, cut
  * anywhere and with anything in them. The first byte chooses the parser. Names must stay inside
  * their buffers, and hold nothing that a terminal obeys where they are shown; counts must stay
  * below their limits.
@@ -30,7 +30,7 @@ static void is_word(const char *text, size_t size)
 static void try_cpus(const char *text)
 {
     struct cpu_ticks all, each[8];
-    size_t count = proc_parse_cpus(text, &all, each, 8);
+    size_t count = host_parse_cpus(text, &all, each, 8);
 
     must(count <= 8);
     for (size_t i = 0; i < count; i++)
@@ -53,10 +53,6 @@ static void try_fdinfo(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
-    struct process_stat stat;
-    struct proc_memory memory;
-    char controllers[16], group[32];
-    bool unified;
 
     if (!text)
         return 0;
@@ -68,27 +64,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         try_cpus(text + 1);
         break;
     case 'p':
-        (void)proc_parse_pressure(text + 1, "some");
-        (void)proc_parse_pressure(text + 1, "full");
+        (void)host_parse_pressure(text + 1, "some");
+        (void)host_parse_pressure(text + 1, "full");
         (void)ifg_find_number(text + 1, "MemTotal");
         break;
     case 'f':
         try_fdinfo(text + 1);
         break;
-    case 'c':
-        if (proc_parse_cgroup(text + 1, &unified, controllers, sizeof controllers, group,
-                              sizeof group))
-            must(strnlen(group, sizeof group) < sizeof group && group[0] == '/' &&
-                 !strstr(group, "/.."));
-        break;
-    case 'm':
-        (void)proc_parse_memory(text + 1, &memory);
-        must(strnlen(memory.name, sizeof memory.name) < sizeof memory.name);
-        must(memory.bytes == MISSING || memory.bytes % 1024 == 0);
-        break;
-    default:
-        if (size && proc_parse_process(text + 1, &stat))
-            must(strnlen(stat.name, sizeof stat.name) < sizeof stat.name);
     }
     free(text);
     return 0;

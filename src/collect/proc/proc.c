@@ -11,10 +11,8 @@
 /* Limits and the time that they cost change slowly. */
 #define GROUPS_EVERY_NS SECOND_NS
 
-const struct proc_roots proc_real_roots = { "/proc", "/sys" };
-
 struct proc_collector {
-    const struct proc_roots *roots;
+    const struct host_roots *roots;
     uint64_t begin_ns;
     struct proc_system system;
     struct proc_frequency frequency;
@@ -31,7 +29,7 @@ struct proc_collector {
     char nvml_words[WORDS];
 };
 
-struct proc_collector *proc_open(const struct proc_roots *roots, uint64_t now_ns)
+struct proc_collector *proc_open(const struct host_roots *roots, uint64_t now_ns)
 {
     struct proc_collector *collector = ifg_alloc(1, sizeof *collector);
 
@@ -114,7 +112,8 @@ void proc_follow(struct proc_collector *collector, const pid_t *pids, size_t cou
 static bool is_first_of_group(const struct proc_collector *collector, size_t index)
 {
     for (size_t i = 0; i < index; i++)
-        if (strcmp(collector->processes[i].group, collector->processes[index].group) == 0)
+        if (strcmp(collector->processes[i].group.folder,
+                   collector->processes[index].group.folder) == 0)
             return false;
     return true;
 }
@@ -122,7 +121,7 @@ static bool is_first_of_group(const struct proc_collector *collector, size_t ind
 void proc_look(struct proc_collector *collector, uint64_t now_ns, bool last,
                const struct proc_sink *sink)
 {
-    const struct proc_roots *roots = collector->roots;
+    const struct host_roots *roots = collector->roots;
     bool groups = proc_is_due(&collector->next_groups_ns, now_ns, GROUPS_EVERY_NS, last);
 
     proc_system_look(&collector->system, roots, now_ns, sink);

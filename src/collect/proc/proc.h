@@ -3,7 +3,7 @@
  * What the machine and the recorded processes use, as the system tells it: CPUs, memory, pressure,
  * frequency, limits, GPUs and NPUs. One look gives values by name; times are the caller's.
  *
- * Every source has its own pace: what is dear (all processes, the pages of one) is looked at
+ * Every source has its own pace: what is expensive (all processes, the pages of one) is sampled
  * rarely, and the more it costs the more rarely. What is not there is said in words.
  *
  * One thread at a time may use a collector; only proc_look_devices may go on while another calls
@@ -17,16 +17,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "system/host.h"
+
 #define PROC_NAME_BYTES    48u
 #define PROC_COMM_BYTES    16u  /* of the kernel's names */
 #define PROC_PROCESSES_MAX 128u /* that are looked at */
-
-struct proc_roots {
-    const char *proc; /* "/proc" */
-    const char *sys;  /* "/sys" */
-};
-
-extern const struct proc_roots proc_real_roots;
 
 /* Gets every value. pid 0 is the machine. Names say their unit: "cpu total %", "rss bytes". */
 struct proc_sink {
@@ -37,7 +32,7 @@ struct proc_sink {
 struct proc_collector;
 
 /* NULL: no memory. */
-struct proc_collector *proc_open(const struct proc_roots *roots, uint64_t now_ns);
+struct proc_collector *proc_open(const struct host_roots *roots, uint64_t now_ns);
 void proc_close(struct proc_collector *collector); /* accepts NULL */
 
 /* Leaves GPUs and NPUs out from now on, and says so. Before the first look. */
@@ -75,13 +70,16 @@ void proc_missing(const struct proc_collector *collector, char *out, size_t size
  */
 struct proc_resident;
 
-struct proc_resident *proc_resident_open(const struct proc_roots *roots); /* NULL: no memory */
+struct proc_resident *proc_resident_open(const struct host_roots *roots); /* NULL: no memory */
 void proc_resident_close(struct proc_resident *resident);                 /* accepts NULL */
 
 /* One look at these and at children of theirs that are not in the list yet. Returns how many were
  * there. */
 size_t proc_resident_look(struct proc_resident *resident, const pid_t *pids, size_t count,
                           const struct proc_sink *sink);
+
+/* How many processes a look had no room for, at most. */
+size_t proc_resident_left_out(const struct proc_resident *resident);
 
 /* Who was there at the last look, one by one, with the name that the kernel gives; false: no more.
  * Valid until the next look. */

@@ -5,43 +5,14 @@
 
 #include "base/small_file.h"
 #include "collect/proc/proc.h"
+#include "system/cgroup.h"
+#include "system/host_counters.h"
 
 #define MISSING   IFG_NO_NUMBER
 #define SECOND_NS 1000000000ull
-#define CPUS_MAX  1024u
 #define WORDS     160u /* bytes of a sentence */
 
 /* ---- texts (parse.c); all of them hostile ---- */
-
-struct cpu_ticks {
-    uint64_t user, system, idle, iowait, steal, total;
-};
-
-/* /proc/stat: the sum of all CPUs, and each by its number; of those that are not there total is 0.
- * Returns 1 + the highest number, 0 if the text is none. */
-size_t proc_parse_cpus(const char *text, struct cpu_ticks *out_all, struct cpu_ticks *out_each,
-                       size_t most);
-
-/* /proc/pressure/X: microseconds in all of "some" and "full". */
-uint64_t proc_parse_pressure(const char *text, const char *kind);
-
-struct process_stat {
-    char name[64];
-    char state;
-    uint64_t minor_faults, major_faults, ticks, threads, start_ticks, rss_pages;
-};
-bool proc_parse_process(const char *text, struct process_stat *out);
-
-/* /proc/PID/status: memory in bytes, MISSING where the kernel does not say. False: it has none. */
-struct proc_memory {
-    char name[PROC_COMM_BYTES];
-    uint64_t bytes, anon_bytes, peak_bytes;
-};
-bool proc_parse_memory(const char *text, struct proc_memory *out);
-
-/* A line of /proc/PID/cgroup: the group of the hierarchy that has the CPU controller. */
-bool proc_parse_cgroup(char *text, bool *out_unified, char *out_controllers, size_t controllers,
-                       char *out_group, size_t group);
 
 #define DRM_ENGINES 8u
 
@@ -101,7 +72,7 @@ struct proc_system {
     bool has_pressure;
 };
 bool proc_system_open(struct proc_system *system);
-void proc_system_look(struct proc_system *system, const struct proc_roots *roots, uint64_t now_ns,
+void proc_system_look(struct proc_system *system, const struct host_roots *roots, uint64_t now_ns,
                       const struct proc_sink *sink);
 void proc_system_close(struct proc_system *system);
 
@@ -111,8 +82,8 @@ struct proc_frequency {
     bool has_frequency, has_throttle;
     uint64_t next_ns;
 };
-void proc_frequency_open(struct proc_frequency *frequency, const struct proc_roots *roots);
-void proc_frequency_look(struct proc_frequency *frequency, const struct proc_roots *roots,
+void proc_frequency_open(struct proc_frequency *frequency, const struct host_roots *roots);
+void proc_frequency_look(struct proc_frequency *frequency, const struct host_roots *roots,
                          uint64_t now_ns, bool last, const struct proc_sink *sink);
 
 #define PROC_DRM_FDS     8u
@@ -141,15 +112,13 @@ struct proc_process {
     size_t drm_count;
     uint64_t drm_ns;
     uint64_t next_group_ns;
-    char group[256]; /* the folder of its cgroup; "": not known */
-    char memory_group[256];
-    bool unified;
+    struct cgroup group; /* its folder is "" while it is not known */
 };
-void proc_process_look(struct proc_process *process, const struct proc_roots *roots,
+void proc_process_look(struct proc_process *process, const struct host_roots *roots,
                        uint64_t begin_ns, uint64_t now_ns, bool last, const struct proc_sink *sink);
 void proc_process_close(struct proc_process *process);
 
-void proc_cgroup_find(struct proc_process *process, const struct proc_roots *roots,
+void proc_cgroup_find(struct proc_process *process, const struct host_roots *roots,
                       uint64_t now_ns);
 void proc_cgroup_look(const struct proc_process *process, const struct proc_sink *sink);
 
@@ -158,7 +127,7 @@ struct proc_others {
     size_t before_count;
     uint64_t at_ns, next_ns;
 };
-void proc_others_look(struct proc_others *others, const struct proc_roots *roots,
+void proc_others_look(struct proc_others *others, const struct host_roots *roots,
                       const struct proc_process *followed, size_t followed_count, uint64_t now_ns,
                       bool last, const struct proc_sink *sink);
 void proc_others_close(struct proc_others *others);
@@ -179,12 +148,12 @@ struct proc_devices {
     uint64_t next_ns;
     char words[WORDS];
 };
-void proc_drm_open(struct proc_devices *gpus, const struct proc_roots *roots);
+void proc_drm_open(struct proc_devices *gpus, const struct host_roots *roots);
 void proc_drm_look(struct proc_devices *gpus, uint64_t now_ns, bool last,
                    const struct proc_sink *sink);
-void proc_drm_look_process(struct proc_process *process, const struct proc_roots *roots,
+void proc_drm_look_process(struct proc_process *process, const struct host_roots *roots,
                            uint64_t now_ns, const struct proc_sink *sink);
-void proc_npu_open(struct proc_devices *npus, const struct proc_roots *roots);
+void proc_npu_open(struct proc_devices *npus, const struct host_roots *roots);
 void proc_npu_look(struct proc_devices *npus, uint64_t now_ns, bool last,
                    const struct proc_sink *sink);
 bool proc_is_npu_driver(const char *driver);

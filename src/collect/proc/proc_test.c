@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Looks at made-up trees of /proc and /sys, for hardware that is not at hand, and at this process.
+/* Samples fake trees of /proc and /sys, for hardware that is not at hand, and at this process.
  */
 #include "collect/proc/proc.h"
 
@@ -13,14 +13,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/small_file.h"
 #include "collect/proc/proc_internal.h"
 #include "tap.h"
 
 #define S 1000000000ull
 
 static char root[200], proc[256], sys[256];
-static struct proc_roots roots;
+static struct host_roots roots;
 
 static void make_folders(char *path)
 {
@@ -57,7 +56,7 @@ static void begin_tree(void)
              (long)getpid());
     snprintf(proc, sizeof proc, "%s/proc", root);
     snprintf(sys, sizeof sys, "%s/sys", root);
-    roots = (struct proc_roots){ proc, sys };
+    roots = (struct host_roots){ proc, sys };
     put("proc/stat", "cpu  1000 0 500 8000 100 0 0 10\ncpu0 500 0 250 4000 50 0 0 5\n"
                      "cpu1 500 0 250 4000 50 0 0 5\nintr 12345\n");
 }
@@ -406,7 +405,7 @@ static uint64_t clock_now(clockid_t clock)
 static void this_process(void)
 {
     uint64_t begin = clock_now(CLOCK_MONOTONIC), cpu, from, to;
-    struct proc_collector *collector = proc_open(&proc_real_roots, begin);
+    struct proc_collector *collector = proc_open(&host_system, begin);
     pid_t self = getpid();
     double expected;
 
@@ -480,26 +479,13 @@ static void no_memory(void)
 
 static void texts(void)
 {
-    struct process_stat stat;
     struct drm_client client;
     struct cpu_ticks all, each[2];
-    char group[32], controllers[16];
-    char up[] = "0::/../other\n";
-    char split[] = "4:cpu,cpuacct:/box\n0::/unified\n";
-    bool unified = true;
 
-    CHECK(!proc_parse_process("", &stat));
-    CHECK(!proc_parse_process("1 (x", &stat));
-    CHECK(!proc_parse_process("1 (x) S 1 2", &stat));
-    CHECK_UINT(proc_parse_cpus("cpu 1 2 3", &all, each, 2), 0);
-    CHECK_UINT(proc_parse_cpus("cpu 1 2 3 4\ncpu9999 1 1 1 1\ncpu1 1 2 3 4\n", &all, each, 2), 2);
+    CHECK_UINT(host_parse_cpus("cpu 1 2 3", &all, each, 2), 0);
+    CHECK_UINT(host_parse_cpus("cpu 1 2 3 4\ncpu9999 1 1 1 1\ncpu1 1 2 3 4\n", &all, each, 2), 2);
     CHECK_UINT(each[1].total, 10);
     CHECK_UINT(each[0].total, 0);
-    CHECK(!proc_parse_cgroup(up, &unified, controllers, sizeof controllers, group, sizeof group));
-    CHECK(proc_parse_cgroup(split, &unified, controllers, sizeof controllers, group, sizeof group));
-    CHECK(!unified);
-    CHECK_STR(group, "/box");
-    CHECK_STR(controllers, "cpu,cpuacct");
     CHECK(!proc_parse_fdinfo("pos: 0\n", &client));
     CHECK(proc_parse_fdinfo("drm-driver:\tx\033[31m\ndrm-engine-a b:\t5 ns\n", &client));
     CHECK_STR(client.driver, "x__31m");

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One recorded process: CPU, threads, memory, faults, I/O, switches. */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "collect/proc/proc_internal.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
 #define SLOW_NS       (5 * SECOND_NS) /* between looks at what costs a read for each thread */
 #define FIRST_SLOW_NS SECOND_NS
 #define PSS_TIMES     2000u /* the sum over all pages may take this part of a CPU: 0.05 % */
 #define LEAST_NS      5000000ull
 #define COARSE_NS     (SECOND_NS / 4) /* where time comes in hundredths of a second */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    if (clock_gettime(clock, &now) != 0)
-        return MISSING;
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t ticks_ns(uint64_t ticks)
 {
@@ -34,35 +26,32 @@ static uint64_t ticks_ns(uint64_t ticks)
     return ticks < UINT64_MAX / one ? ticks * one : 0;
 }
 
-static bool is_real(const struct proc_roots *roots)
+static bool is_real(const struct host_roots *roots)
 {
-    return roots->proc == proc_real_roots.proc;
+    return roots->proc == host_system.proc;
 }
 
 /* The kernel's own clock of the process is exact; the text has hundredths of a second. */
-static uint64_t cpu_time(const struct proc_process *process, const struct proc_roots *roots,
+static uint64_t cpu_time(const struct proc_process *process, const struct host_roots *roots,
                          const struct process_stat *stat)
 {
     clockid_t clock;
     uint64_t exact = MISSING;
 
     if (is_real(roots) && clock_getcpuclockid((pid_t)process->pid, &clock) == 0)
-        exact = clock_ns(clock);
+        exact = ifg_clock_ns(clock);
     return exact != MISSING ? exact : ticks_ns(stat->ticks);
 }
 
 /* When it began, on the clock of our times; 0: long ago, or not known. */
-static uint64_t start_of(const struct proc_roots *roots, const struct process_stat *stat)
+static uint64_t start_of(const struct host_roots *roots, const struct process_stat *stat)
 {
-    uint64_t boot = clock_ns(CLOCK_BOOTTIME), now = clock_ns(CLOCK_MONOTONIC);
-    uint64_t start = ticks_ns(stat->start_ticks);
+    uint64_t now_ns = ifg_monotonic_ns(), age_ns = process_age_ns(stat->start_ticks);
 
-    if (!is_real(roots) || boot == MISSING || now == MISSING || start > boot || boot - start > now)
-        return 0;
-    return now - (boot - start);
+    return is_real(roots) && age_ns < now_ns ? now_ns - age_ns : 0;
 }
 
-static void look_at_cpu(struct proc_process *process, const struct proc_roots *roots,
+static void look_at_cpu(struct proc_process *process, const struct host_roots *roots,
                         const struct process_stat *stat, uint64_t begin_ns, uint64_t now_ns,
                         const struct proc_sink *sink)
 {
@@ -88,7 +77,7 @@ static void look_at_cpu(struct proc_process *process, const struct proc_roots *r
     process->cpu_ns = cpu_ns;
 }
 
-static void look_at_io(struct proc_process *process, const struct proc_roots *roots,
+static void look_at_io(struct proc_process *process, const struct host_roots *roots,
                        const struct proc_sink *sink)
 {
     char path[256], text[512];
@@ -104,11 +93,11 @@ static void look_at_io(struct proc_process *process, const struct proc_roots *ro
 }
 
 /* The sum over all pages, each by how many share it. Others that map memory wait meanwhile. */
-static void look_at_pages(struct proc_process *process, const struct proc_roots *roots,
+static void look_at_pages(struct proc_process *process, const struct host_roots *roots,
                           uint64_t now_ns, const struct proc_sink *sink)
 {
     char path[256], text[2048];
-    uint64_t before = clock_ns(CLOCK_MONOTONIC), cost, pss;
+    uint64_t before = ifg_monotonic_ns(), cost, pss;
 
     snprintf(path, sizeof path, "%s/%u/smaps_rollup", roots->proc, process->pid);
     if (ifg_read_small(path, text, sizeof text)) {
@@ -116,7 +105,7 @@ static void look_at_pages(struct proc_process *process, const struct proc_roots 
         if (pss != MISSING)
             proc_put(sink, process->pid, "pss bytes", 1024.0 * (double)pss);
     }
-    cost = clock_ns(CLOCK_MONOTONIC) - before;
+    cost = ifg_monotonic_ns() - before;
     process->next_pss_ns =
         now_ns + (cost * PSS_TIMES > SLOW_NS ? cost * PSS_TIMES : (uint64_t)SLOW_NS);
 }
@@ -133,41 +122,37 @@ static struct proc_thread *take_thread(struct proc_process *process, uint32_t ti
 }
 
 /* The kernel counts for each thread; what one that has ended did is kept. */
-static void look_at_switches(struct proc_process *process, const struct proc_roots *roots,
+static void look_at_switches(struct proc_process *process, const struct host_roots *roots,
                              const struct proc_sink *sink)
 {
-    char folder[256], path[600], text[4096];
-    struct dirent *entry;
+    struct process_threads threads;
+    struct process_status now;
+    char folder[256], path[300];
     size_t kept = 0;
-    DIR *tasks;
+    pid_t tid;
 
     if (!process->threads)
         process->threads = ifg_alloc(PROC_THREADS_MAX, sizeof *process->threads);
-    snprintf(folder, sizeof folder, "%s/%u/task", roots->proc, process->pid);
-    tasks = process->threads ? opendir(folder) : NULL;
-    if (!tasks)
+    snprintf(folder, sizeof folder, "%s/%u", roots->proc, process->pid);
+    if (!process->threads || !process_threads_in(folder, &threads))
         return;
-    while ((entry = readdir(tasks)) != NULL) {
-        uint64_t tid, voluntary, involuntary;
-        struct proc_thread *thread;
+    while (process_threads_next(&threads, &tid)) {
+        struct proc_thread *thread = take_thread(process, (uint32_t)tid);
 
-        if (!ifg_parse_number(entry->d_name, NULL, &tid) || tid > UINT32_MAX)
-            continue;
-        thread = take_thread(process, (uint32_t)tid);
         if (!thread)
             break;
         thread->seen = true;
-        snprintf(path, sizeof path, "%s/%u/status", folder, thread->tid);
-        if (!ifg_read_small(path, text, sizeof text))
+        snprintf(path, sizeof path, "%s/task/%u", folder, thread->tid);
+        if (!process_status_in(path, &now))
             continue;
-        voluntary = ifg_find_number(text, "voluntary_ctxt_switches");
-        involuntary = ifg_find_number(text, "nonvoluntary_ctxt_switches");
-        process->voluntary += (uint64_t)proc_more(voluntary, thread->voluntary);
-        process->involuntary += (uint64_t)proc_more(involuntary, thread->involuntary);
-        thread->voluntary = voluntary != MISSING ? voluntary : thread->voluntary;
-        thread->involuntary = involuntary != MISSING ? involuntary : thread->involuntary;
+        process->voluntary += (uint64_t)proc_more(now.voluntary_switches, thread->voluntary);
+        process->involuntary += (uint64_t)proc_more(now.involuntary_switches, thread->involuntary);
+        if (now.voluntary_switches != MISSING)
+            thread->voluntary = now.voluntary_switches;
+        if (now.involuntary_switches != MISSING)
+            thread->involuntary = now.involuntary_switches;
     }
-    closedir(tasks);
+    process_threads_close(&threads);
     for (size_t i = 0; i < process->thread_count; i++) {
         if (!process->threads[i].seen)
             continue;
@@ -179,15 +164,15 @@ static void look_at_switches(struct proc_process *process, const struct proc_roo
     proc_put(sink, process->pid, "switches involuntary", (double)process->involuntary);
 }
 
-void proc_process_look(struct proc_process *process, const struct proc_roots *roots,
+void proc_process_look(struct proc_process *process, const struct host_roots *roots,
                        uint64_t begin_ns, uint64_t now_ns, bool last, const struct proc_sink *sink)
 {
-    char path[256], text[1024];
     struct process_stat stat;
+    char folder[256];
     long page = sysconf(_SC_PAGESIZE);
 
-    snprintf(path, sizeof path, "%s/%u/stat", roots->proc, process->pid);
-    if (!ifg_read_small(path, text, sizeof text) || !proc_parse_process(text, &stat))
+    snprintf(folder, sizeof folder, "%s/%u", roots->proc, process->pid);
+    if (!process_stat_in(folder, &stat))
         return; /* it is gone */
     look_at_cpu(process, roots, &stat, begin_ns, now_ns, sink);
     proc_put(sink, process->pid, "page faults minor", (double)stat.minor_faults);

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "collect/proc/proc_internal.h"
+#include "system/process_status.h"
 
 #define KEPT_OPEN   32u          /* processes beyond have their file opened at every look */
 #define TEXT_BYTES  (16u * 1024) /* a user may be in a thousand groups */
@@ -31,14 +32,15 @@ struct resident {
 };
 
 struct proc_resident {
-    const struct proc_roots *roots;
+    const struct host_roots *roots;
     struct resident items[PROC_PROCESSES_MAX];
     size_t count;
-    unsigned open; /* descriptors, two each */
+    size_t left_out, most_left_out; /* for which there was no room, at this look and at most */
+    unsigned open;                  /* descriptors, two each */
     char text[TEXT_BYTES];
 };
 
-struct proc_resident *proc_resident_open(const struct proc_roots *roots)
+struct proc_resident *proc_resident_open(const struct host_roots *roots)
 {
     struct proc_resident *resident = ifg_alloc(1, sizeof *resident);
 
@@ -67,10 +69,12 @@ void proc_resident_close(struct proc_resident *resident)
     ifg_free(resident);
 }
 
-static bool add(struct proc_resident *resident, uint32_t pid, bool found)
+static void add(struct proc_resident *resident, uint32_t pid, bool found)
 {
-    if (resident->count == PROC_PROCESSES_MAX)
-        return false;
+    if (resident->count == PROC_PROCESSES_MAX) {
+        resident->left_out++;
+        return;
+    }
     resident->items[resident->count++] = (struct resident){
         .pid = pid,
         .listed = !found,
@@ -81,7 +85,6 @@ static bool add(struct proc_resident *resident, uint32_t pid, bool found)
         .anon_bytes = MISSING,
         .peak_bytes = MISSING,
     };
-    return true;
 }
 
 static struct resident *find(struct proc_resident *resident, uint32_t pid)
@@ -129,31 +132,32 @@ static void find_children(struct proc_resident *resident, size_t index)
         if (!*at)
             break; /* cut: perhaps only the begin of a number */
         if (pid && pid <= UINT32_MAX && !find(resident, (uint32_t)pid))
-            (void)add(resident, (uint32_t)pid, true);
+            add(resident, (uint32_t)pid, true);
     }
 }
 
-static void put_values(struct resident *item, const struct proc_memory *now,
+static void put_values(struct resident *item, const struct process_status *now,
                        const struct proc_sink *sink)
 {
-    bool same = item->peak_bytes != MISSING && now->peak_bytes != MISSING;
-    uint64_t most = item->bytes != MISSING && item->bytes > now->bytes ? item->bytes : now->bytes;
+    bool same = item->peak_bytes != MISSING && now->peak_rss_bytes != MISSING;
+    uint64_t most =
+        item->bytes != MISSING && item->bytes > now->rss_bytes ? item->bytes : now->rss_bytes;
 
-    proc_put(sink, item->pid, "resident bytes", (double)now->bytes);
+    proc_put(sink, item->pid, "resident bytes", (double)now->rss_bytes);
     /* A smaller peak is that of another program in the same process. */
-    if (same && now->peak_bytes > item->peak_bytes && now->peak_bytes > most)
-        proc_put(sink, item->pid, "resident peak bytes", (double)now->peak_bytes);
+    if (same && now->peak_rss_bytes > item->peak_bytes && now->peak_rss_bytes > most)
+        proc_put(sink, item->pid, "resident peak bytes", (double)now->peak_rss_bytes);
     if (now->anon_bytes != item->anon_bytes)
         proc_put_count(sink, item->pid, "resident anon bytes", now->anon_bytes);
-    item->bytes = now->bytes;
+    item->bytes = now->rss_bytes;
     item->anon_bytes = now->anon_bytes;
-    item->peak_bytes = now->peak_bytes;
+    item->peak_bytes = now->peak_rss_bytes;
 }
 
 static void look_at(struct proc_resident *resident, size_t index, const struct proc_sink *sink)
 {
     struct resident *item = &resident->items[index];
-    struct proc_memory now;
+    struct process_status now;
     char path[256];
 
     snprintf(path, sizeof path, "%s/%u/status", resident->roots->proc, item->pid);
@@ -161,11 +165,12 @@ static void look_at(struct proc_resident *resident, size_t index, const struct p
         item->gone = errno == ENOENT || errno == ESRCH;
         return;
     }
-    if (!proc_parse_memory(resident->text, &now)) {
+    process_status_parse(resident->text, &now);
+    if (now.rss_bytes == MISSING) {
         item->gone = item->found; /* it has ended and nobody asked how */
         return;
     }
-    memcpy(item->name, now.name, sizeof item->name);
+    snprintf(item->name, sizeof item->name, "%.15s", now.name);
     put_values(item, &now, sink);
     find_children(resident, index);
 }
@@ -175,13 +180,14 @@ size_t proc_resident_look(struct proc_resident *resident, const pid_t *pids, siz
 {
     size_t kept = 0, looked = 0;
 
+    resident->left_out = 0;
     for (size_t i = 0; i < count; i++) {
         struct resident *item = find(resident, (uint32_t)pids[i]);
 
         if (item)
             item->listed = true;
         else
-            (void)add(resident, (uint32_t)pids[i], false);
+            add(resident, (uint32_t)pids[i], false);
     }
     for (size_t i = 0; i < resident->count; i++) { /* it grows meanwhile */
         if (resident->items[i].listed)
@@ -202,7 +208,14 @@ size_t proc_resident_look(struct proc_resident *resident, const pid_t *pids, siz
         close_one(resident, &item->children);
     }
     resident->count = kept;
+    if (resident->left_out > resident->most_left_out)
+        resident->most_left_out = resident->left_out;
     return looked;
+}
+
+size_t proc_resident_left_out(const struct proc_resident *resident)
+{
+    return resident->most_left_out;
 }
 
 bool proc_resident_name(const struct proc_resident *resident, size_t index, uint32_t *out_pid,

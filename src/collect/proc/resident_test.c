@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Resident memory: of a made-up tree of /proc, of this process, and of a child. */
+/* Resident memory: of a fake tree of /proc, of this process, and of a child. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -100,13 +100,13 @@ static void end_tree(void)
 static void peaks_between_looks(void)
 {
     const pid_t pid = 7;
-    struct proc_roots roots;
+    struct host_roots roots;
     struct proc_resident *resident;
     const char *name = "";
     uint32_t who = 0;
 
     begin_tree();
-    roots = (struct proc_roots){ root, root };
+    roots = (struct host_roots){ root, root };
     resident = proc_resident_open(&roots);
     REQUIRE(resident != NULL);
     put_status("7", 10, 50, 4);
@@ -144,11 +144,11 @@ static void peaks_between_looks(void)
 static void children(void)
 {
     const pid_t pid = 7;
-    struct proc_roots roots;
+    struct host_roots roots;
     struct proc_resident *resident;
 
     begin_tree();
-    roots = (struct proc_roots){ root, root };
+    roots = (struct host_roots){ root, root };
     resident = proc_resident_open(&roots);
     REQUIRE(resident != NULL);
     put_status("7", 10, 10, 4);
@@ -162,11 +162,39 @@ static void children(void)
     end_tree();
 }
 
+/* Who finds no room is counted: at most so many at one look, not the sum of all looks. */
+static void too_many_are_counted(void)
+{
+    const pid_t pid = 7;
+    struct host_roots roots;
+    struct proc_resident *resident;
+    char list[1024] = "";
+    size_t used = 0;
+
+    begin_tree();
+    roots = (struct host_roots){ root, root };
+    resident = proc_resident_open(&roots);
+    REQUIRE(resident != NULL);
+    put_status("7", 10, 10, 4);
+    for (unsigned child = 1; child < PROC_PROCESSES_MAX; child++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%u ", 100 + child);
+    write_file("7/task/7/children", list);
+    look(resident, &pid, 1);
+    CHECK_UINT(proc_resident_left_out(resident), 0);
+    snprintf(list + used, sizeof list - used, "8 9 ");
+    write_file("7/task/7/children", list);
+    look(resident, &pid, 1);
+    look(resident, &pid, 1);
+    CHECK_UINT(proc_resident_left_out(resident), 2);
+    proc_resident_close(resident);
+    end_tree();
+}
+
 static void this_process(void)
 {
     const pid_t self = getpid();
     size_t bytes = 100 << 20;
-    struct proc_resident *resident = proc_resident_open(&proc_real_roots);
+    struct proc_resident *resident = proc_resident_open(&host_system);
     double before;
     void *memory;
 
@@ -187,7 +215,7 @@ static void this_process(void)
 static void a_child(void)
 {
     const pid_t self = getpid();
-    struct proc_resident *resident = proc_resident_open(&proc_real_roots);
+    struct proc_resident *resident = proc_resident_open(&host_system);
     pid_t child = fork();
     int status;
 
@@ -207,27 +235,13 @@ static void a_child(void)
     proc_resident_close(resident);
 }
 
-static void texts(void)
-{
-    struct proc_memory memory;
-
-    CHECK(!proc_parse_memory("", &memory));
-    CHECK(!proc_parse_memory("Name:\tx\nVmHWM: 5 kB\n", &memory));
-    CHECK(proc_parse_memory("Name:\ta name that is too long\nVmRSS:\t 5 kB\n", &memory));
-    CHECK_STR(memory.name, "a name that is ");
-    CHECK_UINT(memory.bytes, 5120);
-    CHECK(memory.peak_bytes == MISSING && memory.anon_bytes == MISSING);
-    CHECK(!proc_parse_memory("VmRSS: 99999999999999999999 kB\n", &memory));
-    CHECK(!proc_parse_memory("VmRSS: 18446744073709551614 kB\n", &memory));
-}
-
 static void no_memory(void)
 {
     ifg_alloc_fail_after(0);
-    CHECK(!proc_resident_open(&proc_real_roots));
+    CHECK(!proc_resident_open(&host_system));
     ifg_alloc_fail_after(-1);
     proc_resident_close(NULL);
 }
 
-TAP_MAIN(TAP_CASE(peaks_between_looks), TAP_CASE(children), TAP_CASE(this_process),
-         TAP_CASE(a_child), TAP_CASE(texts), TAP_CASE(no_memory))
+TAP_MAIN(TAP_CASE(peaks_between_looks), TAP_CASE(children), TAP_CASE(too_many_are_counted),
+         TAP_CASE(this_process), TAP_CASE(a_child), TAP_CASE(no_memory))

@@ -13,8 +13,8 @@
 
 bool proc_system_open(struct proc_system *system)
 {
-    system->each = ifg_alloc(CPUS_MAX, sizeof *system->each);
-    system->fresh = ifg_alloc(CPUS_MAX, sizeof *system->fresh);
+    system->each = ifg_alloc(HOST_CPUS_MAX, sizeof *system->each);
+    system->fresh = ifg_alloc(HOST_CPUS_MAX, sizeof *system->fresh);
     system->text = ifg_alloc(TEXT_BYTES, 1);
     return system->each && system->fresh && system->text;
 }
@@ -36,7 +36,7 @@ static double busy(const struct cpu_ticks *now, const struct cpu_ticks *before, 
     return share(now->user, before->user, all) + share(now->system, before->system, all);
 }
 
-static void look_at_cpus(struct proc_system *system, const struct proc_roots *roots,
+static void look_at_cpus(struct proc_system *system, const struct host_roots *roots,
                          uint64_t now_ns, const struct proc_sink *sink)
 {
     struct cpu_ticks all, *swap;
@@ -48,7 +48,7 @@ static void look_at_cpus(struct proc_system *system, const struct proc_roots *ro
     snprintf(path, sizeof path, "%s/stat", roots->proc);
     if (!ifg_read_small(path, system->text, TEXT_BYTES))
         return;
-    count = proc_parse_cpus(system->text, &all, system->fresh, CPUS_MAX);
+    count = host_parse_cpus(system->text, &all, system->fresh, HOST_CPUS_MAX);
     if (!count)
         return;
     if (system->cpus_ns) {
@@ -76,7 +76,7 @@ static void look_at_cpus(struct proc_system *system, const struct proc_roots *ro
     system->cpus_ns = now_ns;
 }
 
-static void look_at_memory(const struct proc_roots *roots, const struct proc_sink *sink)
+static void look_at_memory(const struct host_roots *roots, const struct proc_sink *sink)
 {
     char path[256], text[4096];
     uint64_t total, available, swap, swap_free;
@@ -96,7 +96,7 @@ static void look_at_memory(const struct proc_roots *roots, const struct proc_sin
         proc_put(sink, 0, "swap used bytes", 1024.0 * (double)(swap - swap_free));
 }
 
-static void look_at_pressure(struct proc_system *system, const struct proc_roots *roots,
+static void look_at_pressure(struct proc_system *system, const struct host_roots *roots,
                              uint64_t now_ns, const struct proc_sink *sink)
 {
     static const struct {
@@ -118,7 +118,7 @@ static void look_at_pressure(struct proc_system *system, const struct proc_roots
             snprintf(path, sizeof path, "%s/pressure/%s", roots->proc, lines[i].file);
             (void)ifg_read_small(path, text, sizeof text);
         }
-        now_us = proc_parse_pressure(text, lines[i].kind);
+        now_us = host_parse_pressure(text, lines[i].kind);
         if (now_us == MISSING)
             continue;
         system->has_pressure = true;
@@ -132,7 +132,7 @@ static void look_at_pressure(struct proc_system *system, const struct proc_roots
     system->pressure_ns = now_ns;
 }
 
-void proc_system_look(struct proc_system *system, const struct proc_roots *roots, uint64_t now_ns,
+void proc_system_look(struct proc_system *system, const struct host_roots *roots, uint64_t now_ns,
                       const struct proc_sink *sink)
 {
     char path[256], text[128], *end;

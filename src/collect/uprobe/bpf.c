@@ -19,10 +19,12 @@
 #include <bpf/libbpf.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "collect/privileged/privileged.h"
 #include "collect/uprobe/record_internal.h"
 #include "collect/uprobe/uprobe_internal.h"
+#include "system/process_folder.h"
 #include "system/rights.h"
 
 #define INITIAL_PID_NAMESPACE 0xeffffffcu /* its inode: part of the kernel's interface */
@@ -151,14 +153,9 @@ static int on_record(void *opaque, void *data, size_t size)
 
 static bool pid_namespace(pid_t pid, struct probe_namespace *out_space)
 {
-    char path[64];
     struct stat information;
 
-    if (pid)
-        snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
-    else
-        snprintf(path, sizeof path, "/proc/self/ns/pid");
-    if (stat(path, &information) < 0)
+    if (!process_entry(pid, "ns/pid", &information))
         return false;
     /* The kernel compares with its own form of a device number. */
     out_space->device = (uint64_t)major(information.st_dev) << 20 | minor(information.st_dev);
@@ -175,9 +172,9 @@ enum step {
     STEPS,
 };
 
-static bool takes_part(const struct uprobe_location *location, enum step step)
+static bool takes_part(const struct uprobe_point *point, enum step step)
 {
-    return (step != STEP_POINT) == ((location->cookie & COOKIE_RETURN) != 0);
+    return (step != STEP_POINT) == ((point->cookie & COOKIE_RETURN) != 0);
 }
 
 static struct bpf_program *program_of(const struct bpf_state *state, enum step step)
@@ -237,7 +234,7 @@ static enum ifg_status prepare(struct bpf_state *state, const struct uprobe_opti
     state->enter = bpf_object__find_program_by_name(state->object, "probe_enter");
     state->leave = bpf_object__find_program_by_name(state->object, "probe_leave");
     execs = bpf_object__find_program_by_name(state->object, "process_execs");
-    if (!state->in_initial_namespace && pid_namespace(0, &ours)) {
+    if (!state->in_initial_namespace && pid_namespace(PROCESS_SELF, &ours)) {
         settings.device = ours.device;
         settings.inode = ours.inode;
     }
@@ -310,7 +307,8 @@ static enum ifg_status bpf_open(const struct uprobe_options *options, void **out
     if (!state)
         return ifg_fail_no_memory(err, NULL);
     state->space_count = 1; /* NAMESPACE_INITIAL */
-    state->in_initial_namespace = pid_namespace(0, &ours) && ours.inode == INITIAL_PID_NAMESPACE;
+    state->in_initial_namespace =
+        pid_namespace(PROCESS_SELF, &ours) && ours.inode == INITIAL_PID_NAMESPACE;
     status = prepare(state, options, err);
     if (status == IFG_PERMISSION && prepare_remote(state, options, err))
         status = IFG_OK;
@@ -360,42 +358,40 @@ static void drop(struct attachment *attachment)
         close(attachment->fd);
 }
 
-static enum ifg_status not_set(const struct uprobe_location *location, int error,
-                               struct ifg_error *err)
+static enum ifg_status not_set(const struct uprobe_point *point, int error, struct ifg_error *err)
 {
     char what[400];
 
-    snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", location->file,
-             (unsigned long long)location->offset);
+    snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", point->file,
+             (unsigned long long)point->offset);
     return uprobe_refused(err, UPROBE_ATTACH, error, what);
 }
 
-static enum ifg_status add_one(struct bpf_state *state, pid_t pid,
-                               const struct uprobe_location *location, uint64_t space,
-                               enum step step, struct ifg_error *err)
+static enum ifg_status add_one(struct bpf_state *state, pid_t pid, const struct uprobe_point *point,
+                               uint64_t space, enum step step, struct ifg_error *err)
 {
-    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = location->cookie | space << 40,
+    LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = point->cookie | space << 40,
                 .retprobe = step == STEP_LEAVE);
-    struct bpf_link *link = bpf_program__attach_uprobe_opts(
-        program_of(state, step), pid, location->path, location->offset, &options);
+    struct bpf_link *link = bpf_program__attach_uprobe_opts(program_of(state, step), pid,
+                                                            point->path, point->offset, &options);
 
     if (!link)
-        return not_set(location, errno, err);
+        return not_set(point, errno, err);
     state->attachments[state->count++] = (struct attachment){ .pid = pid, .link = link, .fd = -1 };
     return IFG_OK;
 }
 
 /* All places of the file of the first one that take part in this step. */
 static enum ifg_status add_many(struct bpf_state *state, pid_t pid,
-                                const struct uprobe_location *locations, size_t count,
-                                uint64_t space, enum step step, struct ifg_error *err)
+                                const struct uprobe_point *points, size_t count, uint64_t space,
+                                enum step step, struct ifg_error *err)
 {
     uint64_t *offsets = ifg_alloc(2 * count, sizeof *offsets);
     uint64_t *cookies = offsets ? offsets + count : NULL;
     struct many_probes request = {
         .program_fd = (__u32)bpf_program__fd(program_of(state, step)),
         .attach_type = MANY_PROBES,
-        .path = (uintptr_t)locations[0].path,
+        .path = (uintptr_t)points[0].path,
         .offsets = (uintptr_t)offsets,
         .cookies = (uintptr_t)cookies,
         .probe_flags = step == STEP_LEAVE ? MANY_PROBES_RETURN : 0,
@@ -407,15 +403,15 @@ static enum ifg_status add_many(struct bpf_state *state, pid_t pid,
     if (!offsets)
         return ifg_fail_no_memory(err, NULL);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(locations[i].file, locations[0].file) != 0 || !takes_part(&locations[i], step))
+        if (strcmp(points[i].file, points[0].file) != 0 || !takes_part(&points[i], step))
             continue;
-        offsets[request.count] = locations[i].offset;
-        cookies[request.count++] = locations[i].cookie | space << 40;
+        offsets[request.count] = points[i].offset;
+        cookies[request.count++] = points[i].cookie | space << 40;
     }
     if (request.count) {
         fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof request);
         if (fd < 0)
-            status = not_set(&locations[0], errno, err);
+            status = not_set(&points[0], errno, err);
         else
             state->attachments[state->count++] = (struct attachment){ .pid = pid, .fd = fd };
     }
@@ -425,28 +421,28 @@ static enum ifg_status add_many(struct bpf_state *state, pid_t pid,
 
 /* The same by the helper. */
 static enum ifg_status add_remote(struct bpf_state *state, pid_t pid,
-                                  const struct uprobe_location *locations, size_t count,
-                                  enum step step, struct ifg_error *err)
+                                  const struct uprobe_point *points, size_t count, enum step step,
+                                  struct ifg_error *err)
 {
-    uint64_t offsets[PRIVILEGED_LOCATIONS_MAX], cookies[PRIVILEGED_LOCATIONS_MAX];
+    uint64_t offsets[PRIVILEGED_PROBES_MAX], cookies[PRIVILEGED_PROBES_MAX];
     uint32_t found = 0;
 
     for (size_t i = 0; i <= count; i++) {
-        if (i < count && strcmp(locations[i].file, locations[0].file) == 0 &&
-            takes_part(&locations[i], step)) {
-            offsets[found] = locations[i].offset;
-            cookies[found++] = locations[i].cookie;
+        if (i < count && strcmp(points[i].file, points[0].file) == 0 &&
+            takes_part(&points[i], step)) {
+            offsets[found] = points[i].offset;
+            cookies[found++] = points[i].cookie;
         }
         if (found == state->remote_many || (i == count && found)) {
             struct ifg_error why = { .message = "" };
             int fd = -1;
-            int error = privileged_link(state->remote, pid, (unsigned)step, locations[0].fd,
-                                        offsets, cookies, found, &fd, &why);
+            int error = privileged_link(state->remote, pid, (unsigned)step, points[0].fd, offsets,
+                                        cookies, found, &fd, &why);
 
             if (error && why.message[0])
                 return ifg_fail(err, why.status, "%s", why.message);
             if (error)
-                return not_set(&locations[0], error, err);
+                return not_set(&points[0], error, err);
             state->attachments[state->count++] = (struct attachment){ .pid = pid, .fd = fd };
             found = 0;
         }
@@ -454,15 +450,15 @@ static enum ifg_status add_remote(struct bpf_state *state, pid_t pid,
     return IFG_OK;
 }
 
-static bool is_first_of_its_file(const struct uprobe_location *locations, size_t index)
+static bool is_first_of_its_file(const struct uprobe_point *points, size_t index)
 {
     for (size_t i = 0; i < index; i++)
-        if (strcmp(locations[i].file, locations[index].file) == 0)
+        if (strcmp(points[i].file, points[index].file) == 0)
             return false;
     return true;
 }
 
-static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_location *locations,
+static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_point *points,
                                size_t count, struct ifg_error *err)
 {
     struct bpf_state *state = opaque;
@@ -470,27 +466,20 @@ static enum ifg_status bpf_add(void *opaque, pid_t pid, const struct uprobe_loca
     uint32_t space = state->remote ? NAMESPACE_INITIAL : namespace_of(state, pid);
     enum ifg_status status = IFG_OK;
 
-    if (state->capacity - state->count < count * STEPS) {
-        size_t wanted = state->count + count * STEPS;
-        struct attachment *more =
-            ifg_realloc(state->attachments, wanted, sizeof *state->attachments);
-
-        if (!more)
-            return ifg_fail_no_memory(err, NULL);
-        state->attachments = more;
-        state->capacity = wanted;
-    }
+    if (!IFG_ARRAY_ROOM(state->attachments, state->capacity, state->count + count * STEPS,
+                        IFG_ARRAY_ANY))
+        return ifg_fail_no_memory(err, NULL);
     rights_raise();
     for (enum step step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < count && !status; i++) {
-            if (state->remote && is_first_of_its_file(locations, i))
-                status = add_remote(state, pid, locations + i, count - i, step, err);
+            if (state->remote && is_first_of_its_file(points, i))
+                status = add_remote(state, pid, points + i, count - i, step, err);
             else if (state->remote)
                 continue;
-            else if (!state->many_at_once && takes_part(&locations[i], step))
-                status = add_one(state, pid, &locations[i], space, step, err);
-            else if (state->many_at_once && is_first_of_its_file(locations, i))
-                status = add_many(state, pid, locations + i, count - i, space, step, err);
+            else if (!state->many_at_once && takes_part(&points[i], step))
+                status = add_one(state, pid, &points[i], space, step, err);
+            else if (state->many_at_once && is_first_of_its_file(points, i))
+                status = add_many(state, pid, points + i, count - i, space, step, err);
         }
     }
     rights_lower();
@@ -524,7 +513,7 @@ static enum ifg_status bpf_permit(void *opaque, const struct traced *traced, str
 
         if (!put(state->permitted_fd, (uint32_t)traced->pid, &asked, BPF_ANY))
             return uprobe_refused(err, UPROBE_LOAD, errno, "cannot permit probes of a process");
-        status = traced_confirm(traced, err);
+        status = trace_rule_confirm(traced, err);
         if (status)
             return status;
         if (put(state->permitted_fd, (uint32_t)traced->pid, &permitted, BPF_EXIST))
@@ -557,11 +546,11 @@ static void renew_permits(struct bpf_state *state)
     while (i < state->count) {
         pid_t pid = state->attachments[i].pid;
         struct traced traced = TRACED_INIT;
-        enum ifg_status status = traced_open(pid, &traced, NULL);
+        enum ifg_status status = trace_rule_open(pid, &traced, NULL);
 
         if (!status)
             status = bpf_permit(state, &traced, NULL);
-        traced_close(&traced);
+        trace_rule_close(&traced);
         if (!status) { /* the others of this process as well */
             while (i < state->count && state->attachments[i].pid == pid)
                 i++;
@@ -602,12 +591,11 @@ static void bpf_remove(void *opaque, pid_t pid, bool all)
 static bool is_gone(const struct bpf_state *state, uint32_t tid, const struct call_stack *stack,
                     uint64_t now_ns)
 {
-    char path[32];
+    char folder[PROCESS_FOLDER_BYTES];
 
     if (!state->in_initial_namespace) /* all we can tell: it has not called for long */
         return stack->depth == 0 && now_ns - stack->frames[0].start_ns > SWEEP_IDLE_NS;
-    snprintf(path, sizeof path, "/proc/%u", tid);
-    return access(path, F_OK) < 0 && errno == ENOENT;
+    return access(process_folder((pid_t)tid, 0, folder), F_OK) < 0 && errno == ENOENT;
 }
 
 /* The map of stacks keeps threads that have ended; they go before it is full. */

@@ -16,7 +16,6 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +25,7 @@
 #include "collect/uprobe/calls_internal.h"
 #include "collect/uprobe/perf_internal.h"
 #include "collect/uprobe/uprobe_internal.h"
+#include "system/process_folder.h"
 
 #define PROCESSORS_MAX  4096
 #define HOLD_NS         2000000ull /* longer than a processor needs to finish a sample */
@@ -192,27 +192,16 @@ static enum ifg_status perf_open(const struct uprobe_options *options, void **ou
     return IFG_OK;
 }
 
-static bool in_our_namespace(pid_t pid)
-{
-    char path[48];
-    struct stat ours;
-    struct stat theirs;
-
-    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
-    return pid != UPROBE_EVERYONE && stat("/proc/self/ns/pid", &ours) == 0 &&
-           stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino;
-}
-
 static enum ifg_status add_watch(struct perf_state *state, pid_t pid,
-                                 const struct uprobe_location *location, bool at_return,
+                                 const struct uprobe_point *point, bool at_return,
                                  const struct ring *ring, struct ifg_error *err)
 {
     struct perf_event_attr attributes = {
         .size = sizeof attributes,
         .type = (uint32_t)state->type,
         .config = at_return,
-        .uprobe_path = (uintptr_t)location->path,
-        .probe_offset = location->offset,
+        .uprobe_path = (uintptr_t)point->path,
+        .probe_offset = point->offset,
         .sample_period = 1,
         .sample_type = SAMPLE_CONTENTS | PERF_SAMPLE_REGS_USER,
         .sample_regs_user = PERF_REGISTER_MASK,
@@ -227,15 +216,15 @@ static enum ifg_status add_watch(struct perf_state *state, pid_t pid,
     char what[400];
 
     if (fd < 0) {
-        snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", location->file,
-                 (unsigned long long)location->offset);
+        snprintf(what, sizeof what, "cannot set a probe at %s+%#llx", point->file,
+                 (unsigned long long)point->offset);
         return uprobe_refused(err, UPROBE_ATTACH, errno, what);
     }
     *watch = (struct watch){
-        .cookie = location->cookie,
+        .cookie = point->cookie,
         .pid = pid,
         .at_return = at_return,
-        .our_namespace = in_our_namespace(pid),
+        .our_namespace = (pid != UPROBE_EVERYONE && process_shares(pid, "ns/pid")),
         .fd = fd,
     };
     state->watch_count++;
@@ -245,25 +234,25 @@ static enum ifg_status add_watch(struct perf_state *state, pid_t pid,
     return IFG_OK;
 }
 
-static enum ifg_status add_location(struct perf_state *state, pid_t pid,
-                                    const struct uprobe_location *location, struct ifg_error *err)
+static enum ifg_status add_point(struct perf_state *state, pid_t pid,
+                                 const struct uprobe_point *point, struct ifg_error *err)
 {
     size_t first = state->watch_count;
     enum ifg_status status = IFG_OK;
 
     /* Returns are switched on before entries: what enters in between has no beginning. */
-    if (location->cookie & COOKIE_RETURN)
+    if (point->cookie & COOKIE_RETURN)
         for (size_t i = 0; i < state->ring_count && !status; i++)
-            status = add_watch(state, pid, location, true, &state->rings[i], err);
+            status = add_watch(state, pid, point, true, &state->rings[i], err);
     for (size_t i = 0; i < state->ring_count && !status; i++)
-        status = add_watch(state, pid, location, false, &state->rings[i], err);
+        status = add_watch(state, pid, point, false, &state->rings[i], err);
     for (size_t i = first; i < state->watch_count && !status; i++)
         if (ioctl(state->watches[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
             status = ifg_fail_errno(err, "a perf event that cannot be switched on");
     return status;
 }
 
-static enum ifg_status perf_add(void *opaque, pid_t pid, const struct uprobe_location *locations,
+static enum ifg_status perf_add(void *opaque, pid_t pid, const struct uprobe_point *points,
                                 size_t count, struct ifg_error *err)
 {
     struct perf_state *state = opaque;
@@ -271,18 +260,12 @@ static enum ifg_status perf_add(void *opaque, pid_t pid, const struct uprobe_loc
     size_t more = count * 2 * state->ring_count;
     enum ifg_status status = IFG_OK;
 
-    if (state->watch_capacity - state->watch_count < more) {
-        struct watch *larger =
-            ifg_realloc(state->watches, state->watch_count + more, sizeof *state->watches);
-
-        if (!larger)
-            return ifg_fail_no_memory(err, NULL);
-        state->watches = larger;
-        state->watch_capacity = state->watch_count + more;
-    }
+    if (!IFG_ARRAY_ROOM(state->watches, state->watch_capacity, state->watch_count + more,
+                        IFG_ARRAY_ANY))
+        return ifg_fail_no_memory(err, NULL);
     state->stopped = false;
     for (size_t i = 0; i < count && !status; i++)
-        status = add_location(state, pid, &locations[i], err);
+        status = add_point(state, pid, &points[i], err);
     while (status && state->watch_count > before)
         close(state->watches[--state->watch_count].fd);
     return status;

@@ -2,7 +2,6 @@
 /* The threads of the fallback: see perf_internal.h. */
 #include "collect/uprobe/perf_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -10,6 +9,8 @@
 
 #include "base/alloc.h"
 #include "collect/uprobe/calls_internal.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
 #define THREADS_MOST 4096
 #define PAGE_BYTES   4096u /* the smallest there is */
@@ -46,42 +47,15 @@ static void thread_free(struct perf_thread *thread)
     ifg_free(thread);
 }
 
-/* The last number of a line such as "NSpid:  4711  12". */
-static pid_t innermost(const char *numbers)
-{
-    pid_t last = 0;
-    char *end;
-
-    for (;;) {
-        long value = strtol(numbers, &end, 10);
-
-        if (end == numbers)
-            return last;
-        last = (pid_t)value;
-        numbers = end;
-    }
-}
-
 static void find_own_ids(struct perf_thread *thread, bool our_namespace)
 {
-    char path[64];
-    char line[256];
-    FILE *status;
+    char folder[PROCESS_FOLDER_BYTES];
+    struct process_status now = { .own_pid = thread->pid, .own_tid = thread->tid };
 
-    thread->own_pid = our_namespace ? thread->pid : 0;
-    thread->own_tid = our_namespace ? thread->tid : 0;
-    if (our_namespace)
-        return;
-    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)thread->pid, (int)thread->tid);
-    status = fopen(path, "re");
-    while (status && fgets(line, sizeof line, status)) {
-        if (strncmp(line, "NStgid:", 7) == 0)
-            thread->own_pid = innermost(line + 7);
-        if (strncmp(line, "NSpid:", 6) == 0)
-            thread->own_tid = innermost(line + 6);
-    }
-    if (status)
-        fclose(status);
+    if (!our_namespace)
+        (void)process_status_in(process_folder(thread->pid, thread->tid, folder), &now);
+    thread->own_pid = now.own_pid;
+    thread->own_tid = now.own_tid;
 }
 
 static void drop_ended(struct perf_threads *threads)
@@ -91,10 +65,8 @@ static void drop_ended(struct perf_threads *threads)
 
         while (*at) {
             struct perf_thread *thread = *at;
-            char path[64];
 
-            snprintf(path, sizeof path, "/proc/%d/task/%d", (int)thread->pid, (int)thread->tid);
-            if (access(path, F_OK) == 0) {
+            if (process_thread_exists(thread->pid, thread->tid)) {
                 at = &thread->next;
                 continue;
             }
@@ -164,8 +136,7 @@ static size_t read_memory(pid_t pid, uint64_t address, void *out, size_t size)
     return got < 0 ? 0 : (size_t)got;
 }
 
-static void read_text(struct perf_thread *thread, uint32_t location, uint64_t address,
-                      uint64_t cookie)
+static void read_text(struct perf_thread *thread, uint32_t slot, uint64_t address, uint64_t cookie)
 {
     struct text *text;
     uint64_t behind = 0;
@@ -175,7 +146,7 @@ static void read_text(struct perf_thread *thread, uint32_t location, uint64_t ad
         thread->texts = ifg_alloc(CALL_DEPTH + 1, sizeof *thread->texts);
     if (!thread->texts)
         return;
-    text = &thread->texts[location];
+    text = &thread->texts[slot];
     if (cookie & COOKIE_TEXT_BEHIND) {
         if (read_memory(thread->pid, address, &behind, sizeof behind) != sizeof behind)
             behind = 0;

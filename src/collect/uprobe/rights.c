@@ -16,6 +16,7 @@
 
 #include "collect/uprobe/uprobe_internal.h"
 #include "system/maps.h"
+#include "system/process_status.h"
 
 #define INSTEAD                                                                                    \
     "without rights, start the program under `inferogram record -- COMMAND`, or try --hook inject"
@@ -29,30 +30,11 @@ enum capability {
     CAPABILITY_CHECKPOINT = 40,
 };
 
-/* A number after `key` in /proc/self/status. */
-static bool status_number(const char *key, int base, uint64_t *out_value)
-{
-    char line[256];
-    bool found = false;
-    FILE *file = fopen("/proc/self/status", "re");
-
-    *out_value = 0;
-    while (file && !found && fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, strlen(key)) == 0) {
-            *out_value = strtoull(line + strlen(key), NULL, base);
-            found = true;
-        }
-    }
-    if (file)
-        fclose(file);
-    return found;
-}
-
 static bool has(enum capability capability)
 {
-    uint64_t effective;
+    struct process_status own;
 
-    return status_number("CapEff:", 16, &effective) && (effective >> capability & 1);
+    return process_status_of(PROCESS_SELF, &own) && own.effective >> capability & 1;
 }
 
 static bool first_line(const char *path, char *out_text, size_t size)
@@ -73,9 +55,9 @@ static bool first_line(const char *path, char *out_text, size_t size)
 static enum ifg_status refused_all_the_same(struct ifg_error *err, const char *what)
 {
     char lockdown[128];
-    uint64_t seccomp;
+    struct process_status own;
 
-    if (status_number("Seccomp:", 10, &seccomp) && seccomp)
+    if (process_status_of(PROCESS_SELF, &own) && own.seccomp_mode)
         return ifg_fail(err, IFG_PERMISSION,
                         "%s: a seccomp filter on this process forbids it, as containers have one; "
                         "run Inferogram outside of the container, or with "
@@ -262,7 +244,7 @@ int uprobe_open_own_code(const void *function, uint64_t *out_offset)
                  map.end);
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0) /* not allowed to everybody */
-            fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+            fd = process_open_program(PROCESS_SELF);
     }
     maps_close(&maps);
     return fd;

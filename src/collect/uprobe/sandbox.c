@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "collect/uprobe/uprobe_internal.h"
+#include "system/process_status.h"
 #include "system/rights.h"
 
 #define URETPROBE_CALL  335
@@ -51,20 +52,9 @@ static bool kernel_may_need_repair(void)
 
 static bool is_filtered(pid_t pid)
 {
-    char path[48];
-    char line[256];
-    bool filtered = false;
-    FILE *status;
+    struct process_status now;
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    status = fopen(path, "re");
-    if (!status)
-        return true;
-    while (fgets(line, sizeof line, status))
-        if (strncmp(line, "Seccomp:", 8) == 0)
-            filtered = strtol(line + 8, NULL, 10) != 0;
-    fclose(status);
-    return filtered;
+    return !process_status_of(pid, &now) || now.seccomp_mode;
 }
 
 __attribute__((noinline)) static int patient(int value)

@@ -126,9 +126,9 @@ static uint64_t past_landing_pad(int fd, uint64_t offset)
 }
 #endif
 
-/* place->fd stays open also on failure, for the caller to close. */
-static enum ifg_status find_location(const struct uprobe_spec *spec,
-                                     struct uprobe_location *location, struct ifg_error *err)
+/* point->fd stays open also on failure, for the caller to close. */
+static enum ifg_status find_point(const struct uprobe_spec *spec, struct uprobe_point *point,
+                                  struct ifg_error *err)
 {
     struct stat information;
     enum ifg_status status = check_spec(spec, err);
@@ -136,33 +136,33 @@ static enum ifg_status find_location(const struct uprobe_spec *spec,
 
     if (status)
         return status;
-    location->file = spec->file;
-    location->fd = open(spec->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (location->fd < 0) {
+    point->file = spec->file;
+    point->fd = open(spec->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (point->fd < 0) {
         snprintf(what, sizeof what, "cannot open %s to set a probe", spec->file);
         return uprobe_refused(err, UPROBE_OPEN_FILE, errno, what);
     }
-    if (fstat(location->fd, &information) < 0)
+    if (fstat(point->fd, &information) < 0)
         return ifg_fail_errno(err, "%s", spec->file);
     if (!S_ISREG(information.st_mode))
         return ifg_fail(err, IFG_INVALID, "%s is not a file that a program could run", spec->file);
     if (spec->offset >= (uint64_t)information.st_size)
         return ifg_fail(err, IFG_INVALID, "%s has no byte %#llx: another version of the file?",
                         spec->file, (unsigned long long)spec->offset);
-    if (trace_rule_applies() && !function_start_may_be_probed(location->fd, spec->offset))
+    if (trace_rule_applies() && !function_start_may_be_probed(point->fd, spec->offset))
         return ifg_fail(err, IFG_PERMISSION,
                         "%s+%#llx is not the beginning of a function: in files that are not yours, "
                         "probes elsewhere need sudo",
                         spec->file, (unsigned long long)spec->offset);
-    location->offset = spec->offset;
+    point->offset = spec->offset;
     if (!(spec->flags & UPROBE_EXACT))
-        location->offset = past_landing_pad(location->fd, spec->offset);
-    snprintf(location->path, sizeof location->path, "/proc/self/fd/%d", location->fd);
-    location->cookie = spec->id | (uint64_t)spec->text_argument << 32 |
-                       (uint64_t)spec->out_argument << 35 |
-                       (spec->flags & UPROBE_RETURN ? COOKIE_RETURN : 0) |
-                       (spec->flags & UPROBE_OPEN ? COOKIE_OPEN : 0) |
-                       (spec->flags & UPROBE_TEXT_BEHIND ? COOKIE_TEXT_BEHIND : 0);
+        point->offset = past_landing_pad(point->fd, spec->offset);
+    snprintf(point->path, sizeof point->path, "/proc/self/fd/%d", point->fd);
+    point->cookie = spec->id | (uint64_t)spec->text_argument << 32 |
+                    (uint64_t)spec->out_argument << 35 |
+                    (spec->flags & UPROBE_RETURN ? COOKIE_RETURN : 0) |
+                    (spec->flags & UPROBE_OPEN ? COOKIE_OPEN : 0) |
+                    (spec->flags & UPROBE_TEXT_BEHIND ? COOKIE_TEXT_BEHIND : 0);
     return IFG_OK;
 }
 
@@ -180,13 +180,13 @@ static enum ifg_status may_watch(const struct uprobe *engine, pid_t pid, struct 
     if (pid == UPROBE_EVERYONE)
         return ifg_fail(err, IFG_PERMISSION,
                         "probes in all processes need sudo: your rights are for your own only");
-    return traced_open(pid, out, err);
+    return trace_rule_open(pid, out, err);
 }
 
 enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe_spec *specs,
                            size_t count, struct ifg_error *err)
 {
-    struct uprobe_location *locations = NULL;
+    struct uprobe_point *points = NULL;
     struct traced traced = TRACED_INIT;
     enum ifg_status status = IFG_OK;
     bool returns = false;
@@ -200,29 +200,29 @@ enum ifg_status uprobe_add(struct uprobe *engine, pid_t pid, const struct uprobe
     status = may_watch(engine, pid, &traced, err);
     if (status)
         return status;
-    locations = ifg_alloc(count, sizeof *locations);
-    if (!locations)
+    points = ifg_alloc(count, sizeof *points);
+    if (!points)
         status = ifg_fail_no_memory(err, NULL);
     while (found < count && !status) {
-        locations[found].fd = -1;
-        status = find_location(&specs[found], &locations[found], err);
+        points[found].fd = -1;
+        status = find_point(&specs[found], &points[found], err);
         returns |= (specs[found].flags & UPROBE_RETURN) != 0;
         found++;
     }
     if (!status && returns)
         status = uprobe_returns_are_safe(engine->way == UPROBE_PERF ? UPROBE_EVERYONE : pid, err);
     if (!status)
-        status = engine->backend->add(engine->state, pid, locations, count, err);
+        status = engine->backend->add(engine->state, pid, points, count, err);
     if (!status && is_guarded(engine)) {
         status = engine->backend->permit(engine->state, &traced, err);
         if (status)
             uprobe_remove(engine, pid);
     }
-    traced_close(&traced);
+    trace_rule_close(&traced);
     for (size_t i = 0; i < found; i++)
-        if (locations[i].fd >= 0)
-            close(locations[i].fd);
-    ifg_free(locations);
+        if (points[i].fd >= 0)
+            close(points[i].fd);
+    ifg_free(points);
     return status;
 }
 

@@ -7,7 +7,7 @@
 #include "system/trace_rule.h"
 
 /* A description that was looked at: the file is open, and the offset lies in it. */
-struct uprobe_location {
+struct uprobe_point {
     const char *file; /* the caller's name for it, for messages */
     char path[32];    /* /proc/self/fd/N of what was opened: nobody can swap it */
     int fd;
@@ -18,9 +18,9 @@ struct uprobe_location {
 struct uprobe_backend {
     enum ifg_status (*open)(const struct uprobe_options *options, void **out_state,
                             struct ifg_error *err);
-    /* All places or none. */
-    enum ifg_status (*add)(void *state, pid_t pid, const struct uprobe_location *locations,
-                           size_t count, struct ifg_error *err);
+    /* All points or none. */
+    enum ifg_status (*add)(void *state, pid_t pid, const struct uprobe_point *points, size_t count,
+                           struct ifg_error *err);
     /* Whether probes tell nothing of a process before it is permitted. */
     bool (*guarded)(const void *state);
     /* Where not every process may be watched: from here on this one is, until it executes another
