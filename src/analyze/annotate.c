@@ -293,7 +293,7 @@ static size_t piece_from(const struct trace_profile *trace, uint32_t module, uin
     return low;
 }
 
-/* Memory of code made at run time is used again: what begins with the function is its own. */
+/* Memory of code generated at run time is used again: what begins with the function is its own. */
 static const uint8_t *code_at(const struct annotation *annotation,
                               const struct timeline_profile *profile, uint64_t at, size_t *out_size)
 {
@@ -342,7 +342,7 @@ static bool take_code(struct annotation *annotation, const struct timeline *time
         size_t size;
         const uint8_t *bytes = code_at(annotation, profile, at, &size);
 
-        if (!bytes) { /* of code made at run time pages may be missing */
+        if (!bytes) { /* of code generated at run time pages may be missing */
             at = code_behind(annotation, profile, at);
             continue;
         }
@@ -359,9 +359,8 @@ static bool take_code(struct annotation *annotation, const struct timeline *time
     return true;
 }
 
-enum ifg_status annotation_create(const struct timeline *timeline, const struct hot *hot,
-                                  size_t row, struct annotation **out_annotation,
-                                  struct ifg_error *err)
+enum ifg_status annotate_create(const struct timeline *timeline, const struct hot *hot, size_t row,
+                                struct annotation **out_annotation, struct ifg_error *err)
 {
     const struct hot_row *from = &hot->rows[row];
     const struct timeline_profile *profile;
@@ -389,14 +388,14 @@ enum ifg_status annotation_create(const struct timeline *timeline, const struct 
     }
     if (!annotation || !take_lines(annotation, profile, hot) ||
         !take_code(annotation, timeline, profile, hot)) {
-        annotation_destroy(annotation);
+        annotate_destroy(annotation);
         return ifg_fail_no_memory(err, "for the code of a function");
     }
     *out_annotation = annotation;
     return IFG_OK;
 }
 
-void annotation_destroy(struct annotation *annotation)
+void annotate_destroy(struct annotation *annotation)
 {
     if (!annotation)
         return;

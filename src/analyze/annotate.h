@@ -15,7 +15,7 @@ struct annotated_instruction {
     bool is_target; /* a jump of this function leads here */
     uint32_t frame; /* number of a frame in it, for its lines; 0: none was sampled */
     uint64_t self;
-    uint64_t total; /* with what it calls */
+    uint64_t total; /* including callees */
 };
 
 struct annotated_line {
@@ -55,10 +55,10 @@ struct annotation {
 size_t annotate_find(const struct hot *hot, const struct timeline_profile *profile,
                      const char *text, size_t *out, size_t size);
 
-enum ifg_status annotation_create(const struct timeline *timeline, const struct hot *hot,
-                                  size_t row, struct annotation **out_annotation,
-                                  struct ifg_error *err) IFG_MUST_CHECK;
-void annotation_destroy(struct annotation *annotation);
+enum ifg_status annotate_create(const struct timeline *timeline, const struct hot *hot, size_t row,
+                                struct annotation **out_annotation,
+                                struct ifg_error *err) IFG_MUST_CHECK;
+void annotate_destroy(struct annotation *annotation);
 
 /* The text of a line of a source in the trace; NULL if it is not there. */
 const char *annotate_source_line(const struct timeline_profile *profile, const char *file,

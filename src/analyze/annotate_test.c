@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Code made at run time with its samples: versions of a function, memory that is used again, gaps.
- */
+/* Code generated at run time with its samples: versions of a function, reused memory, gaps. */
 #include "analyze/annotate.h"
 
 #include <string.h>
@@ -71,7 +70,7 @@ static struct annotation *annotate(const char *text)
     size_t rows[4];
 
     REQUIRE(annotate_find(hot, profile, text, rows, 4) == 1);
-    REQUIRE(annotation_create(trace.timeline, hot, rows[0], &annotation, NULL) == IFG_OK);
+    REQUIRE(annotate_create(trace.timeline, hot, rows[0], &annotation, NULL) == IFG_OK);
     return annotation;
 }
 
@@ -84,10 +83,10 @@ static void versions_of_a_function(void)
     annotation = annotate("run");
     CHECK_STR(annotation->name, "JS:*run /a.js:1:1");
     CHECK_UINT(annotation->self, 3);
-    annotation_destroy(annotation);
+    annotate_destroy(annotation);
     annotation = annotate("JS:^run");
     CHECK_UINT(annotation->start, 0x1020);
-    annotation_destroy(annotation);
+    annotate_destroy(annotation);
     CHECK_UINT(annotate_find(hot, profile, "a.js", rows, 4), 3); /* not versions of one another */
     CHECK_UINT(annotate_find(hot, profile, "run", rows, 1), 2);  /* no room to choose */
     end();
@@ -102,12 +101,12 @@ static void memory_that_is_used_again(void)
     REQUIRE(annotation->instruction_count == 0x40);
     CHECK_STR(annotation->instructions[0x30].what.text, "nop");
     CHECK_UINT(annotation->instructions[0x30].self, 3);
-    annotation_destroy(annotation);
+    annotate_destroy(annotation);
     annotation = annotate("JS:^run");
     REQUIRE(annotation->instruction_count == 0x40);
     CHECK_STR(annotation->instructions[8].what.text, "int3");
     CHECK_UINT(annotation->instructions[8].self, 1);
-    annotation_destroy(annotation);
+    annotate_destroy(annotation);
     end();
 }
 
@@ -123,7 +122,7 @@ static void code_with_gaps(void)
     CHECK_UINT(annotation->instructions[0x808].self, 1);
     CHECK_STR(annotation->instructions[0x808].what.text, "ret");
     CHECK_STR(annotation->why_no_code, "");
-    annotation_destroy(annotation);
+    annotate_destroy(annotation);
     end();
 }
 

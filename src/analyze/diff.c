@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Comparing two traces place by place: see diff.h. */
+/* Comparing two traces location by location: see diff.h. */
 #include "analyze/diff.h"
 
 #include <math.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/diff_pairs.h"
+#include "analyze/operator_use.h"
 #include "analyze/statistics.h"
 #include "analyze/perturbed.h"
 #include "base/alloc.h"
@@ -26,7 +27,7 @@ struct comparing {
     const struct timeline *timelines[DIFF_SIDES];
     const char **names[DIFF_SIDES]; /* what their models are called here */
     struct diff *diff;
-    size_t *row_of[DIFF_SIDES];                /* by place */
+    size_t *row_of[DIFF_SIDES];                /* by location */
     double (*blocks[DIFF_SIDES])[DIFF_BLOCKS]; /* by row: logarithms of block medians */
     double threshold;
     uint64_t step_ns[DIFF_SIDES]; /* every duration is a multiple of it */
@@ -55,8 +56,7 @@ static enum ifg_status no_memory(struct ifg_error *err)
     return ifg_fail_no_memory(err, "to compare the traces");
 }
 
-/* ---- rows: what both traces have places for ----------------------------------------------------
- */
+/* ---- rows: what both traces have locations for ---- */
 
 static int compare_identity(const void *left, const void *right)
 {
@@ -112,6 +112,21 @@ static bool name_models(struct comparing *comparing)
     return true;
 }
 
+static bool mark_host_times(struct comparing *comparing)
+{
+    for (int side = 0; side < DIFF_SIDES; side++) {
+        bool *host = NULL;
+
+        if (operator_host_times(comparing->timelines[side], &host))
+            return false;
+        for (size_t i = 0; i < comparing->timelines[side]->location_count; i++)
+            if (host[i])
+                comparing->diff->rows[comparing->row_of[side][i]].host_time = true;
+        ifg_free(host);
+    }
+    return true;
+}
+
 static bool make_rows(struct comparing *comparing)
 {
     struct diff *diff = comparing->diff;
@@ -151,7 +166,7 @@ static bool make_rows(struct comparing *comparing)
             comparing->row_of[side][i] = found ? (size_t)(found - diff->rows) : SIZE_MAX;
         }
     }
-    return true;
+    return mark_host_times(comparing);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------
@@ -514,7 +529,7 @@ enum ifg_status diff_create(const struct timeline *a, const struct timeline *b, 
             row->side[DIFF_B].blocks >= DIFF_BLOCKS_LEAST)
             compare_row(&comparing, i);
     }
-    /* Places that never ended anything in either trace say nothing. */
+    /* Locations that never ended anything in either trace say nothing. */
     for (size_t i = 0; !status && i < comparing.diff->row_count; i++)
         if (comparing.diff->rows[i].side[DIFF_A].count ||
             comparing.diff->rows[i].side[DIFF_B].count)

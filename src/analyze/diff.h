@@ -63,6 +63,7 @@ struct diff_row {
     const char *name;     /* these belong to the models */
     const char *model;    /* "" if none */
     const char *function; /* of ML events, else "" */
+    bool host_time;       /* on one side at least: see operator_is_host_time */
     struct diff_side side[DIFF_SIDES];
     bool compared;    /* both sides have enough; else what follows is 0 */
     double change;    /* of the median: 0.05 is 5 % slower */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See diff_pairs.h. */
+/* Pairing the models of two traces that have different names, by how alike they are. */
 #include "analyze/diff_pairs.h"
 
 #include <string.h>

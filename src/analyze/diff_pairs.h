@@ -8,7 +8,7 @@
 /*
  * A model is called by its path only where another one of the trace has its name, so the same model
  * may be "en/model" in one trace and "model" in the other. Fills in what each model of either trace
- * (net_count of them) is called in a comparison: its own name, or for those of one name that only
+ * (model_count of them) is called in a comparison: its own name, or for those of one name that only
  * one trace has, the longer name of the two that belong together. That is known by content, then by
  * how much of their paths agrees, then if there is only one on each side. Names are borrowed from
  * the traces.

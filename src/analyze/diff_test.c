@@ -33,8 +33,8 @@ static double normal(void)
     return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
 }
 
-/* Places "p0" to "p11"; each zone takes base_ns with 5 % noise, a slow drift that all share, and
- * rare stalls. Place 0 takes `factor` times as long. */
+/* Locations "p0" to "p11"; each zone takes base_ns with 5 % noise, a slow drift that all share, and
+ * rare stalls. Location 0 takes `factor` times as long. */
 static void make(struct made *made, size_t rounds, double base_ns, double factor, double drift_size)
 {
     struct trace_writer *writer = NULL;
@@ -91,7 +91,7 @@ static const struct diff_row *find(const struct diff *diff, const char *name)
     return NULL;
 }
 
-/* How often verdicts fall in `runs` pairs of traces. *out_found: place 0 REGRESSED. */
+/* How often verdicts fall in `runs` pairs of traces. *out_found: location 0 REGRESSED. */
 static size_t count_false(size_t runs, size_t rounds, double factor, double drift,
                           size_t *out_found)
 {
@@ -130,7 +130,7 @@ static void nothing_changed(void)
 
     random_state = 1;
     wrong = count_false(40, 1000, 1, 0.03, &found);
-    tap_diag("no change, drift of 3 %%: %zu of %d places called changed", wrong, 40 * LOCATIONS);
+    tap_diag("no change, drift of 3 %%: %zu of %d locations called changed", wrong, 40 * LOCATIONS);
     CHECK(wrong <= 4);
 }
 

@@ -12,6 +12,8 @@
 
 #include "analyze/hot_internal.h"
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/index.h"
 
 /* At the stacks of the trace, by the number of a node; 0: nothing is known. */
 struct counts {
@@ -34,9 +36,8 @@ struct way {
 struct ways {
     struct way *items;
     size_t count;
-    uint32_t *slots; /* number + 1 of a way, by parent and function */
-    size_t mask;
-    uint32_t *order; /* the seen ones, sorted by parent */
+    struct ifg_index index; /* by parent and function */
+    uint32_t *order;        /* the seen ones, sorted by parent */
     size_t seen;
 };
 
@@ -99,46 +100,38 @@ static void count_samples(struct counts *counts, const struct timeline_profile *
 
 static bool ways_init(struct ways *ways, size_t most)
 {
-    size_t slots = 16;
-
-    while (slots < 2 * most)
-        slots *= 2;
-    ways->mask = slots - 1;
     ways->items = ifg_alloc(most, sizeof *ways->items);
-    ways->slots = ifg_alloc(slots, sizeof *ways->slots);
     ways->order = ifg_alloc(most, sizeof *ways->order);
     ways->count = 1;
-    return ways->items && ways->slots && ways->order;
+    return ways->items && ways->order && ifg_index_reserve(&ways->index, most);
 }
 
 static void ways_fini(struct ways *ways)
 {
     ifg_free(ways->items);
-    ifg_free(ways->slots);
+    ifg_index_fini(&ways->index);
     ifg_free(ways->order);
 }
 
-static uint64_t mix(uint64_t x)
+static bool is_same_way(const void *items, size_t position, const void *wanted)
 {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    const struct way *way = (const struct way *)items + position;
+    const struct way *other = wanted;
+
+    return way->parent == other->parent && way->function == other->function;
 }
 
 static uint32_t find_way(struct ways *ways, uint32_t parent, uint32_t function)
 {
-    size_t at = mix((uint64_t)parent << 32 | function) & ways->mask;
+    struct way way = { .parent = parent, .function = function, .first = UINT32_MAX };
+    uint64_t hash = ifg_hash_pair(parent, function);
+    uint32_t found = ifg_index_find(&ways->index, hash, is_same_way, ways->items, &way);
 
-    for (; ways->slots[at]; at = (at + 1) & ways->mask) {
-        const struct way *way = &ways->items[ways->slots[at] - 1];
-
-        if (way->parent == parent && way->function == function)
-            return ways->slots[at] - 1;
-    }
-    ways->items[ways->count] =
-        (struct way){ .parent = parent, .function = function, .first = UINT32_MAX };
-    ways->slots[at] = (uint32_t)++ways->count;
-    return (uint32_t)ways->count - 1;
+    if (found)
+        return found - 1;
+    ways->items[ways->count] = way;
+    ifg_index_put(&ways->index, hash, ways->count);
+    return (uint32_t)ways->count++;
 }
 
 static void add_to_way(struct way *way, const struct counts *counts, size_t node)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "runtimes/runtimes.h"
 #include "timeline/allocations.h"
 
@@ -135,8 +136,8 @@ bool heap_is_allocator(const char *function, const char *module)
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
         if (strncmp(function, begins[i], strlen(begins[i])) == 0)
             return true;
-    for (size_t i = 0; i < runtime_count; i++)
-        for (const char *const *name = runtimes[i].allocators; name && *name; name++)
+    for (size_t i = 0; runtimes[i]; i++)
+        for (const char *const *name = runtimes[i]->allocators; name && *name; name++)
             if (strncmp(function, *name, strlen(*name)) == 0)
                 return true;
     return strncmp(module, "libinferogram", 13) == 0 || strncmp(module, "libifg", 6) == 0;
@@ -350,17 +351,14 @@ static struct entry entry_for(struct building *building, enum table table,
     return entry;
 }
 
-/* Operators of one name are one row: their places are made per model, type and name alike. */
+/* Operators of one name are one row: their locations are made per model, type and name alike. */
 static void key_operators(struct entry *entries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t hash = 14695981039346656037ull ^ entries[i].row.model;
+        const char *name = entries[i].row.name;
 
-        if (!entries[i].key)
-            continue;
-        for (const char *at = entries[i].row.name; *at; at++)
-            hash = (hash ^ (uint8_t)*at) * 1099511628211ull;
-        entries[i].key = hash | 1;
+        if (entries[i].key)
+            entries[i].key = ifg_fnv(IFG_FNV_BEGIN ^ entries[i].row.model, name, strlen(name)) | 1;
     }
 }
 

@@ -216,8 +216,7 @@ static void run_queue(void)
     CHECK_UINT(waiting->models[0].ns[TIMELINE_RUNNING], 80 * ML_MS);
     CHECK_UINT(waiting->models[0].ns[TIMELINE_BLOCKED], 0);
     CHECK_UINT(waiting->models[0].longest_wait_ns, 2 * ML_MS);
-    CHECK_UINT(waiting->threads[0].ns[TIMELINE_RUNNABLE],
-               21 * ML_MS); /* and once after a wake-up */
+    CHECK_UINT(waiting->threads[0].ns[TIMELINE_RUNNABLE], 21 * ML_MS); /* and once after a wakeup */
     CHECK_UINT(waiting->threads[0].ns[TIMELINE_BLOCKED], 3 * ML_MS);
     CHECK_UINT(waiting->threads[0].times, 11);
     CHECK_UINT(waiting->threads[1].ns[TIMELINE_RUNNING], 120 * ML_MS);
@@ -240,7 +239,7 @@ static void code_and_lines(void)
     CHECK_UINT(annotate_find(hot, profile, "r", rows, 4), 4); /* run, recurse, Worker, librun.so */
     CHECK_UINT(annotate_find(hot, profile, "0x10f0", rows, 4), 1);
     REQUIRE(annotate_find(hot, profile, "run", rows, 4) == 1); /* whole but for parameters */
-    REQUIRE(annotation_create(trace.timeline, hot, rows[0], &a, NULL) == IFG_OK);
+    REQUIRE(annotate_create(trace.timeline, hot, rows[0], &a, NULL) == IFG_OK);
     CHECK(a->self == 30 && a->total == 40 && a->samples == 100 && a->by_timer);
     REQUIRE(a->line_count == 3);
     CHECK_STR(a->lines[0].file, "/src/mul.h");
@@ -254,12 +253,12 @@ static void code_and_lines(void)
     CHECK(a->instructions[0x20].is_target && a->instructions[0x20].self == 10);
     CHECK_STR(a->instructions[0x30].what.text, "jmp 0x1020");
     CHECK_STR(a->instructions[0xfe].what.text, "ret");
-    annotation_destroy(a);
+    annotate_destroy(a);
     REQUIRE(annotate_find(hot, profile, "do_page", rows, 4) == 1);
-    REQUIRE(annotation_create(trace.timeline, hot, rows[0], &a, NULL) == IFG_OK);
+    REQUIRE(annotate_create(trace.timeline, hot, rows[0], &a, NULL) == IFG_OK);
     CHECK(!a->instruction_count);
     CHECK_STR(a->why_no_code, "its code is not in the trace");
-    annotation_destroy(a);
+    annotate_destroy(a);
     hot_destroy(hot);
     ml_trace_end(&trace);
 }

@@ -157,8 +157,8 @@ static void give_row(struct live *live, const struct live_event *event, bool slo
     struct live_second *slot = second_for(live, lane, second);
 
     if (slot) {
-        uint64_t location = slot->count++;
-        bool kept = slot->rows < lane_rows[lane] && location % slot->stride == 0;
+        uint64_t number = slot->count++;
+        bool kept = slot->rows < lane_rows[lane] && number % slot->stride == 0;
 
         if (!kept && !(slowest && slot->rows < ROWS_SECOND_MAX))
             return;

@@ -117,7 +117,7 @@ enum live_kind {
 };
 
 struct live_series {
-    uint32_t process; /* the trace's number of it, and of the counter's place */
+    uint32_t process; /* the trace's number of it, and of the counter's location */
     uint32_t location;
     uint32_t pid; /* 0: the machine */
     enum live_kind kind;
@@ -197,10 +197,10 @@ uint32_t live_model(struct live *live, uint32_t process, uint32_t id, const char
                     const char *path, const char *runtime);
 void live_thread(struct live *live, uint32_t thread, uint32_t tid, uint32_t pid, const char *name);
 
-/* The series of a counter, found by process and place; NULL if it is not known. */
+/* The series of a counter, found by process and location; NULL if it is not known. */
 struct live_series *live_find_series(struct live *live, uint32_t process, uint32_t location);
 
-/* Adds one; process, place, pid, name are given, the rest follows from the name. NULL: of no
+/* Adds one; process, location, pid, name are given, the rest follows from the name. NULL: of no
  * interest to a gauge, too many, or no memory. */
 struct live_series *live_add_series(struct live *live, uint32_t process, uint32_t location,
                                     uint32_t pid, const char *name);

@@ -9,6 +9,7 @@
 
 #include "analyze/live_spans.h"
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/ticks.h"
 #include "trace/follow.h"
@@ -21,7 +22,7 @@
 #define LOOK_AFTER_NS    NS_PER_S       /* whether the recorder is still there */
 #define AHEAD_NS         (5 * NS_PER_S) /* later than that is no time of this recording */
 
-/* What a place is to a gauge, so that it need not be looked up for each zone. */
+/* What a location is to a gauge, so that it need not be looked up for each zone. */
 struct cached_location {
     uint32_t process;
     uint32_t id;
@@ -37,6 +38,9 @@ struct live_feed_own {
     struct live_spans spans;
     uint64_t *dropped; /* by thread */
     size_t dropped_count;
+    bool has_compared; /* the clocks; and now it is known whether */
+    bool is_captured;  /* it comes from an agent, from another machine perhaps */
+    uint64_t ahead_ns; /* whose CLOCK_MONOTONIC is ahead of ours by this, or behind: it wraps */
     uint64_t last_bytes;
     uint64_t grown_ns; /* when the file last did */
     uint64_t looked_ns;
@@ -112,11 +116,33 @@ static enum ifg_status restart(struct live_feed *feed, struct ifg_error *err)
     memset(&feed->own->spans, 0, sizeof feed->own->spans);
     for (size_t i = 0; i < feed->own->dropped_count; i++)
         feed->own->dropped[i] = 0;
+    feed->own->has_compared = false;
     feed->own->grown_ns = ifg_monotonic_ns();
     return IFG_OK;
 }
 
 /* ---- definitions ---- */
+
+/* The capture has compared the times of day of both machines, and every trace has both clocks of
+ * its own: that is how far apart the clocks of the recording and of this machine are. Once: a time
+ * of day that is set meanwhile must not move the picture. */
+static void compare_clocks(struct live_feed *feed)
+{
+    struct live_feed_own *own = feed->own;
+    const struct trace_follow_info *info = trace_follow_info(own->follow);
+    const char *offset;
+
+    if (own->has_compared || !info->begin_ns)
+        return;
+    own->has_compared = true; /* facts come before the first clock pair */
+    offset = trace_find_fact(trace_follow_tables(own->follow), TRACE_FACT_CAPTURE_OFFSET_NS);
+    own->is_captured = offset != NULL;
+    own->ahead_ns = 0;
+    if (offset)
+        own->ahead_ns = info->begin_ns - info->begin_realtime_ns +
+                        (uint64_t)strtoll(offset, NULL, 10) + ifg_realtime_ns() -
+                        ifg_monotonic_ns();
+}
 
 static void set_text(struct live_feed *feed, char *to, size_t size, const char *from)
 {
@@ -232,16 +258,8 @@ static void note_dropped(struct live_feed *feed, uint32_t thread, uint64_t dropp
 
     if (!dropped && thread >= own->dropped_count)
         return;
-    if (thread >= own->dropped_count) {
-        size_t count = (size_t)thread + 64;
-        uint64_t *grown = ifg_realloc(own->dropped, count, sizeof *grown);
-
-        if (!grown)
-            return;
-        memset(grown + own->dropped_count, 0, (count - own->dropped_count) * sizeof *grown);
-        own->dropped = grown;
-        own->dropped_count = count;
-    }
+    if (!IFG_ARRAY_ROOM_ZEROED(own->dropped, own->dropped_count, (size_t)thread + 1, IFG_ARRAY_ANY))
+        return;
     if (dropped > own->dropped[thread]) {
         feed->dropped += dropped - own->dropped[thread];
         own->dropped[thread] = dropped;
@@ -557,8 +575,11 @@ static void judge(struct live_feed *feed, uint64_t now_ns, bool read_all)
     if (now_ns - own->grown_ns >= LOOK_AFTER_NS && now_ns - own->looked_ns >= LOOK_AFTER_NS) {
         own->looked_ns = now_ns;
         if (trace_follow_is_abandoned(own->follow)) {
-            end(feed, "the recorder is gone without finishing the file: it was killed, or the "
-                      "machine stopped");
+            end(feed, own->is_captured
+                          ? "the capture has ended without the end of the recording: the "
+                            "connection was lost, or one of both ends was killed"
+                          : "the recorder is gone without finishing the file: it was killed, or "
+                            "the machine stopped");
             return;
         }
     }
@@ -566,8 +587,12 @@ static void judge(struct live_feed *feed, uint64_t now_ns, bool read_all)
         return;
     feed->state = now_ns - own->grown_ns >= SILENT_AFTER_NS ? LIVE_SILENT : LIVE_RUNNING;
     snprintf(feed->why, sizeof feed->why, "%s",
-             feed->state == LIVE_SILENT ? "the recorder writes nothing: it is stopped" : "");
+             feed->state != LIVE_SILENT ? ""
+             : own->is_captured         ? "nothing comes from the recorder: it is stopped, or the "
+                                          "connection is"
+                                        : "the recorder writes nothing: it is stopped");
     /* Its clock is this machine's, unless the file came from another one. */
+    now_ns += own->ahead_ns;
     if (feed->state == LIVE_RUNNING && now_ns >= info->begin_ns && info->begin_ns &&
         (!feed->live->now_ns || now_ns - feed->live->now_ns < 30 * NS_PER_S))
         live_set_now(feed->live, now_ns);
@@ -601,10 +626,13 @@ enum ifg_status live_feed_step(struct live_feed *feed, bool *out_more, struct if
         status = trace_follow_next(follow, &news, err);
         if (status || news.kind == TRACE_NEWS_NONE)
             break;
+        compare_clocks(feed);
         feed->live->begin_ns = info->begin_ns;
         feed->info.created_realtime_ns = info->created_realtime_ns;
         /* On another machine's clock there is nothing to compare with. */
-        latest_ns = info->begin_ns && info->begin_ns <= now_ns ? now_ns + AHEAD_NS : UINT64_MAX;
+        latest_ns = info->begin_ns && info->begin_ns <= now_ns && !feed->own->is_captured
+                        ? now_ns + AHEAD_NS
+                        : UINT64_MAX;
         switch (news.kind) {
         case TRACE_NEWS_RESTARTED:
             status = restart(feed, err);

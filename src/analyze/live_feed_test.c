@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "tap.h"
 #include "trace/writer.h"
 
@@ -21,6 +22,8 @@ struct recording {
     struct trace_stream *stream;
     struct trace_stream *resources;
     uint64_t begin_ns;
+    int64_t ahead_ns;       /* of the machine, if it is another one */
+    const char *clock_fact; /* of its capture; NULL: it is this machine */
 };
 
 static uint64_t monotonic_ns(void)
@@ -40,8 +43,11 @@ static void begin(struct recording *recording)
              directory ? directory : "/tmp", (int)getpid());
     unlink(recording->path);
     REQUIRE(trace_writer_create(recording->path, false, &recording->writer, NULL) == IFG_OK);
-    recording->begin_ns = monotonic_ns() - 10000 * MS;
-    pair = (struct trace_clock_pair){ recording->begin_ns, recording->begin_ns, 0 };
+    recording->begin_ns = monotonic_ns() - 10000 * MS + (uint64_t)recording->ahead_ns;
+    pair = (struct trace_clock_pair){ recording->begin_ns, recording->begin_ns,
+                                      ifg_realtime_ns() - 10000 * MS + 3600000 * MS };
+    if (recording->clock_fact)
+        trace_writer_fact(recording->writer, "capture.clock_offset_ns", recording->clock_fact);
     trace_writer_clock(recording->writer, 0, TRACE_CLOCK_MONOTONIC, 1000000000, "monotonic");
     trace_writer_clock_pairs(recording->writer, 0, &pair, 1);
     trace_writer_fact(recording->writer, "record.program", "ocr-server");
@@ -93,7 +99,7 @@ static void step(struct live_feed *feed)
 
 static void a_program_from_load_to_end(void)
 {
-    struct recording recording;
+    struct recording recording = { 0 };
     struct live_feed *feed = NULL;
     double cpu = 76;
     uint64_t t;
@@ -163,7 +169,7 @@ static void both_ends(struct trace_stream *stream, enum trace_event_kind kind, u
 
 static void runs_that_end_elsewhere(void)
 {
-    struct recording recording;
+    struct recording recording = { 0 };
     struct live_feed *feed = NULL;
     struct trace_stream *other;
     uint64_t t;
@@ -225,7 +231,7 @@ static void runs_that_end_elsewhere(void)
 
 static void another_recording_takes_the_place(void)
 {
-    struct recording recording;
+    struct recording recording = { 0 };
     struct live_feed *feed = NULL;
 
     begin(&recording);
@@ -258,5 +264,34 @@ static void what_is_no_trace(void)
     live_feed_close(feed);
 }
 
+/* Its time of day is an hour ahead, and it has run for longer or shorter than this one. */
+static void a_recording_of_another_machine(void)
+{
+    static const int64_t ahead_ms[] = { 12000, -12000, 4000000, -1000000 };
+
+    for (size_t i = 0; i < sizeof ahead_ms / sizeof ahead_ms[0]; i++) {
+        struct recording recording = { .ahead_ns = ahead_ms[i] * (int64_t)MS,
+                                       .clock_fact = "3600000000000" };
+        struct live_feed *feed = NULL;
+        uint64_t now_ns;
+
+        if (monotonic_ns() < 1100000 * MS && ahead_ms[i] < -12000)
+            continue; /* this one has just started */
+        begin(&recording);
+        REQUIRE(live_feed_open(recording.path, &feed, NULL) == IFG_OK);
+        now_ns = monotonic_ns() + (uint64_t)recording.ahead_ns;
+        trace_stream_zone(recording.stream, now_ns - 6000 * MS, 50 * MS, RUN);
+        trace_stream_flush(recording.stream, NULL, 0, now_ns);
+        step(feed);
+        CHECK_UINT(feed->live->events, 1);
+        CHECK(feed->live->now_ns > now_ns - 5000 * MS); /* whoever was held up meanwhile */
+        CHECK(feed->live->now_ns < monotonic_ns() + (uint64_t)recording.ahead_ns + 5000 * MS);
+        live_feed_close(feed);
+        CHECK_INT(trace_writer_close(recording.writer, NULL), IFG_OK);
+        unlink(recording.path);
+    }
+}
+
 TAP_MAIN(TAP_CASE(a_program_from_load_to_end), TAP_CASE(runs_that_end_elsewhere),
-         TAP_CASE(another_recording_takes_the_place), TAP_CASE(what_is_no_trace))
+         TAP_CASE(another_recording_takes_the_place), TAP_CASE(what_is_no_trace),
+         TAP_CASE(a_recording_of_another_machine))

@@ -13,35 +13,13 @@
 #include "base/quantile.h"
 
 #define SHARE_BITS  6u
-#define SHARE       (1u << SHARE_BITS)
 #define LARGEST_LOG 44u /* 2^44 ns are 4.9 hours; longer ones count as that */
-#define CELLS       (SHARE + (LARGEST_LOG - SHARE_BITS) * SHARE)
+#define CELLS       IFG_CELLS(SHARE_BITS, LARGEST_LOG)
 #define HELD        (LIVE_WINDOW + 1) /* seconds with a histogram */
 
-/* Below SHARE the value itself, then SHARE cells for each power of two. */
 static size_t cell_of(uint64_t value)
 {
-    unsigned log;
-
-    if (value < SHARE)
-        return (size_t)value;
-    if (value >> LARGEST_LOG)
-        return CELLS - 1;
-    log = 63u - (unsigned)__builtin_clzll(value);
-    return SHARE + (size_t)(log - SHARE_BITS) * SHARE +
-           (size_t)((value >> (log - SHARE_BITS)) & (SHARE - 1));
-}
-
-static double middle_of(size_t cell)
-{
-    unsigned log;
-    double low;
-
-    if (cell < SHARE)
-        return (double)cell;
-    log = (unsigned)((cell - SHARE) / SHARE) + SHARE_BITS;
-    low = ldexp((double)(SHARE + (cell - SHARE) % SHARE), (int)(log - SHARE_BITS));
-    return low + (ldexp(1, (int)(log - SHARE_BITS)) - 1) / 2;
+    return value >> LARGEST_LOG ? CELLS - 1 : ifg_cell_of(value, SHARE_BITS);
 }
 
 void live_distribution_fini(struct live_distribution *distribution)
@@ -105,18 +83,6 @@ static double exact_median(const struct live_distribution *distribution, int64_t
     return ifg_median_u64(values, count);
 }
 
-static double cell_median(const uint64_t *cells, uint64_t count)
-{
-    uint64_t seen = 0;
-
-    for (size_t i = 0; i < CELLS; i++) {
-        seen += cells[i];
-        if (seen > (count - 1) / 2)
-            return middle_of(i);
-    }
-    return NAN;
-}
-
 double live_median(const struct live *live, unsigned category)
 {
     const struct live_distribution *distribution = &live->distributions[category];
@@ -125,7 +91,7 @@ double live_median(const struct live *live, unsigned category)
         return NAN;
     if (distribution->count <= LIVE_EXACT)
         return exact_median(distribution, INT64_MIN);
-    return cell_median(distribution->cells, distribution->count);
+    return ifg_cells_median(distribution->cells, CELLS, SHARE_BITS);
 }
 
 double live_window_median(const struct live *live, unsigned category)
@@ -153,5 +119,5 @@ double live_window_median(const struct live *live, unsigned category)
         /* Those that are kept came last, and so all that are in the window are among them. */
         return exact_median(distribution, from);
     }
-    return cell_median(sums, count);
+    return ifg_cells_median(sums, CELLS, SHARE_BITS);
 }

@@ -13,7 +13,7 @@
 
 #define LIVE_SPANS_MOST 1024u
 
-/* One end. The same process, place and id make it part of the same span. */
+/* One end. The same process, location and id make it part of the same span. */
 struct live_span_end {
     uint64_t ns;
     uint64_t id;

@@ -13,12 +13,20 @@
 
 #define SCENES_MAX 16u /* processes whose peak is looked at more closely */
 
+/* The looks around instances of a phase. */
+struct range {
+    uint32_t phase, first, last;
+    bool is_short;
+};
+
 struct building {
     const struct ml_input *input;
     const struct timeline *timeline;
     struct memory *memory;
     struct memory_lines lines;
     size_t phase_capacity;
+    struct range *ranges; /* of phases whose growth is not summed up yet */
+    size_t range_count, range_capacity;
 };
 
 static uint32_t pid_of(const struct timeline *timeline, uint32_t process)
@@ -39,22 +47,112 @@ static struct memory_phase *add_phase(struct building *building, const struct me
     return &memory->phases[memory->phase_count++];
 }
 
-static void add_instance(struct memory_phase *phase, const struct memory_line *line,
-                         uint64_t start_ns, uint64_t duration_ns, size_t slice)
+/* Unknown ones come last. */
+static int compare_sizes(double left, double right)
 {
+    if (isnan(left) || isnan(right))
+        return isnan(left) - isnan(right);
+    return left > right ? -1 : left < right;
+}
+
+/* Thousands of short instances stand between the same two looks: one range is enough for them. */
+static bool add_range(struct building *building, uint32_t phase, const struct memory_span *span)
+{
+    const struct range range = { phase, span->first, span->last, span->is_short };
+    const struct range *before =
+        building->range_count ? &building->ranges[building->range_count - 1] : NULL;
+
+    if (before && before->phase == phase && before->first == range.first &&
+        before->last == range.last && before->is_short == range.is_short)
+        return true;
+    if (!IFG_ARRAY_ROOM(building->ranges, building->range_capacity, building->range_count + 1,
+                        IFG_ARRAY_ANY))
+        return false;
+    building->ranges[building->range_count++] = range;
+    return true;
+}
+
+static bool add_instance(struct building *building, uint32_t index, struct memory_phase *phase,
+                         const struct ml_event *event)
+{
+    const struct memory_line *line = memory_line_of(&building->lines, phase->pid);
     struct memory_span span;
     uint64_t end_ns;
 
-    if (__builtin_add_overflow(start_ns, duration_ns, &end_ns) ||
-        !memory_ask(line, start_ns, end_ns, &span))
-        return;
-    phase->growth += span.after - span.before;
-    phase->coarse += span.coarse;
-    if (!phase->count++ || memory_delta(&span) > memory_delta(&phase->most)) {
-        phase->most = span;
-        phase->most_start_ns = start_ns;
-        phase->most_slice = slice;
+    if (__builtin_add_overflow(event->start_ns, event->duration_ns, &end_ns) ||
+        !memory_ask(line, event->start_ns, end_ns, &span)) {
+        phase->unpolled++;
+        return true;
     }
+    phase->coarse += span.coarse;
+    if (!phase->count++ || compare_sizes(memory_delta(&span), memory_delta(&phase->most)) < 0) {
+        phase->most = span;
+        phase->most_start_ns = event->start_ns;
+        phase->most_slice = event->slice;
+    }
+    return add_range(building, index, &span);
+}
+
+static int by_phase_and_look(const void *a, const void *b)
+{
+    const struct range *left = a;
+    const struct range *right = b;
+
+    if (left->phase != right->phase)
+        return left->phase < right->phase ? -1 : 1;
+    if (left->is_short != right->is_short)
+        return left->is_short ? 1 : -1;
+    return left->first < right->first ? -1 : left->first > right->first;
+}
+
+/* The ranges of one phase: long ones first, by their first look. A step of memory counts once,
+ * however many instances ran meanwhile. */
+static double sum_growth(const struct memory_look *looks, struct range *ranges, size_t count)
+{
+    size_t at = 0, merged = 0, next = 0;
+    uint32_t to = 0;
+    double growth = 0, uncertain = 0;
+
+    for (; at < count && !ranges[at].is_short; at++) {
+        if (!merged || ranges[at].first > ranges[merged - 1].last)
+            ranges[merged++] = ranges[at];
+        else if (ranges[at].last > ranges[merged - 1].last)
+            ranges[merged - 1].last = ranges[at].last;
+    }
+    for (size_t i = 0; i < merged; i++)
+        growth += looks[ranges[i].last].bytes - looks[ranges[i].first].bytes;
+    for (; at < count; at++)
+        for (uint32_t i = ranges[at].first > to ? ranges[at].first : to; i < ranges[at].last; i++) {
+            double step = looks[i + 1].bytes - looks[i].bytes;
+
+            to = i + 1;
+            while (next < merged && ranges[next].last <= i)
+                next++;
+            if (next < merged && ranges[next].first <= i)
+                continue;
+            growth += step;
+            uncertain += fabs(step);
+        }
+    return uncertain > MEMORY_OUTSIDE_SHARE * fabs(growth) ? (double)NAN : growth;
+}
+
+static void sum_growths(struct building *building)
+{
+    struct range *ranges = building->ranges;
+    size_t end;
+
+    if (building->range_count)
+        qsort(ranges, building->range_count, sizeof *ranges, by_phase_and_look);
+    for (size_t at = 0; at < building->range_count; at = end) {
+        struct memory_phase *phase = &building->memory->phases[ranges[at].phase];
+        const struct memory_line *line = memory_line_of(&building->lines, phase->pid);
+
+        for (end = at + 1; end < building->range_count && ranges[end].phase == ranges[at].phase;)
+            end++;
+        phase->growth = sum_growth(line->looks, &ranges[at], end - at);
+        phase->resolution_ns = line->resolution_ns;
+    }
+    building->range_count = 0;
 }
 
 static const struct ml_event *first_event(const struct ml_input *input,
@@ -81,7 +179,7 @@ static bool add_category(struct building *building, uint32_t index, enum trace_c
     const struct ml_input *input = building->input;
     const struct ml_model *model = &input->models[index];
     uint32_t pid = pid_of(building->timeline, model->model->process);
-    const struct memory_line *line = memory_line_of(&building->lines, pid);
+    uint32_t at = (uint32_t)building->memory->phase_count; /* where it will be */
     const struct ml_event *first = part == MEMORY_ALL ? NULL : first_event(input, model, category);
     struct memory_phase phase = {
         .pid = pid,
@@ -92,7 +190,9 @@ static bool add_category(struct building *building, uint32_t index, enum trace_c
         .most_slice = SIZE_MAX,
     };
 
-    for (size_t f = 0; line && f < model->function_count; f++) {
+    if (!memory_line_of(&building->lines, pid))
+        return true;
+    for (size_t f = 0; f < model->function_count; f++) {
         const struct ml_events *events =
             &input->functions[model->first_function + f].events[category];
 
@@ -102,7 +202,8 @@ static bool add_category(struct building *building, uint32_t index, enum trace_c
             if (event->flags & ML_NESTED || (part == MEMORY_FIRST && event != first) ||
                 (part == MEMORY_REST && event == first))
                 continue;
-            add_instance(&phase, line, event->start_ns, event->duration_ns, event->slice);
+            if (!add_instance(building, at, &phase, event))
+                return false;
         }
     }
     return !phase.count || add_phase(building, &phase);
@@ -123,6 +224,7 @@ static bool add_models(struct building *building)
             }
         }
     }
+    sum_growths(building);
     return true;
 }
 
@@ -187,9 +289,13 @@ static bool add_zones(struct building *building)
         if (at == TIMELINE_NONE ||
             (unfinished < timeline->unfinished_count && timeline->unfinished[unfinished] == i))
             continue;
-        add_instance(&memory->phases[at], memory_line_of(&building->lines, memory->phases[at].pid),
-                     timeline->start_ns[i], timeline_duration_ns(timeline, i), i);
+        good = add_instance(building, at, &memory->phases[at],
+                            &(struct ml_event){ .start_ns = timeline->start_ns[i],
+                                                .duration_ns = timeline_duration_ns(timeline, i),
+                                                .slice = i });
     }
+    if (good)
+        sum_growths(building);
     for (size_t i = 0; good && i < memory->phase_count; i++) /* those that did not happen */
         if (memory->phases[i].count)
             memory->phases[kept++] = memory->phases[i];
@@ -352,16 +458,19 @@ static bool add_wholes(struct building *building)
     for (size_t i = 0; i < memory->process_count; i++) {
         const struct memory_process *process = &memory->processes[i];
 
-        if (!add_phase(building, &(struct memory_phase){
-                                     .pid = process->pid,
-                                     .whole = true,
-                                     .model = TIMELINE_NONE,
-                                     .name = process->name,
-                                     .count = 1,
-                                     .most = process->whole,
-                                     .most_slice = SIZE_MAX,
-                                     .growth = process->whole.after - process->whole.before,
-                                 }))
+        if (!add_phase(
+                building,
+                &(struct memory_phase){
+                    .pid = process->pid,
+                    .whole = true,
+                    .model = TIMELINE_NONE,
+                    .name = process->name,
+                    .count = 1,
+                    .most = process->whole,
+                    .most_slice = SIZE_MAX,
+                    .growth = process->whole.after - process->whole.before,
+                    .resolution_ns = memory_line_of(&building->lines, process->pid)->resolution_ns,
+                }))
             return false;
     }
     return true;
@@ -371,12 +480,12 @@ static int by_importance(const void *a, const void *b)
 {
     const struct memory_process *left = a;
     const struct memory_process *right = b;
-    double left_delta = memory_delta(&left->whole), right_delta = memory_delta(&right->whole);
+    int order = compare_sizes(memory_delta(&left->whole), memory_delta(&right->whole));
 
     if (left->has_models != right->has_models)
         return left->has_models ? -1 : 1;
-    if (left_delta > right_delta || left_delta < right_delta)
-        return left_delta > right_delta ? -1 : 1;
+    if (order)
+        return order;
     return left->pid < right->pid ? -1 : left->pid > right->pid;
 }
 
@@ -384,10 +493,10 @@ static int by_delta(const void *a, const void *b)
 {
     const struct memory_phase *left = a;
     const struct memory_phase *right = b;
-    double left_delta = memory_delta(&left->most), right_delta = memory_delta(&right->most);
+    int order = compare_sizes(memory_delta(&left->most), memory_delta(&right->most));
 
-    if (left_delta > right_delta || left_delta < right_delta)
-        return left_delta > right_delta ? -1 : 1;
+    if (order)
+        return order;
     if (left->most_start_ns != right->most_start_ns)
         return left->most_start_ns < right->most_start_ns ? -1 : 1;
     return strcmp(left->name, right->name);
@@ -413,7 +522,7 @@ static bool add_processes(struct building *building)
             .scene = { .model = TIMELINE_NONE, .op = "", .zone = "" },
         };
         (void)memory_ask(line, line->looks[0].ns, line->looks[line->count - 1].ns, &process->whole);
-        process->whole.coarse = false;
+        process->whole.coarse = process->whole.is_short = false;
         memory->fine |= line->fine;
     }
     if (!memory->processes)
@@ -459,6 +568,7 @@ enum ifg_status memory_create(const struct ml_input *input, struct memory **out_
             status = IFG_NO_MEMORY;
     }
     memory_lines_destroy(&building.lines);
+    ifg_free(building.ranges);
     if (status) {
         memory_destroy(building.memory);
         return status;

@@ -4,8 +4,9 @@
  * was recorded (loads, specializations, setups, inferences of each model; zones by name).
  *
  * Nothing is interpolated. Before: the last value at or before the start. After: the first one at
- * or after the end. Peak: the most in between, with what the kernel saw between two looks. A phase
- * that begins and ends between two looks has the values around it, and is marked as coarse.
+ * or after the end. Peak: the most in between, with what the kernel saw between two looks. What
+ * happened between two looks may be of any phase between them: a phase that is shorter has the
+ * values around it, no peak, and no growth unless nothing changed.
  */
 #ifndef IFG_ANALYZE_MEMORY_H
 #define IFG_ANALYZE_MEMORY_H
@@ -20,8 +21,9 @@
 struct memory_span {
     double before, peak, after;
     uint64_t peak_from_ns, peak_ns; /* it was between the two; equal: at that look */
-    bool coarse;                    /* shorter than the time between two looks, or the peak may lie
-                                       just outside of it */
+    bool coarse;   /* shorter than the sampling interval, or the peak may be just outside of it */
+    bool is_short; /* the first of the two: the peak is NAN, unless it is a look */
+    uint32_t first, last; /* the looks around it */
 };
 
 /* Memory that has come up stays there, more or less: what brought it there is told, and not what
@@ -39,10 +41,14 @@ struct memory_phase {
     const char *name;        /* the zone's, or the category's */
     uint64_t count;          /* instances whose memory is known */
     uint64_t coarse;         /* of these */
+    uint64_t unpolled;       /* others, before the first look or after the last */
     struct memory_span most; /* of the instance with the largest peak - before */
     uint64_t most_start_ns;
     size_t most_slice; /* SIZE_MAX: it has none */
-    double growth;     /* the sum of after - before of all instances */
+    /* What the looks around all instances differ by, the time between two looks counted once. NAN:
+     * more than a tenth of it came between looks that stand around short instances. */
+    double growth;
+    uint64_t resolution_ns; /* of its process: usual time between two looks */
 };
 
 /* What ran in a process at a time; empty texts and TIMELINE_NONE where there was nothing. */
@@ -82,7 +88,7 @@ enum ifg_status memory_create(const struct ml_input *input,
                               struct memory **out_memory) IFG_MUST_CHECK;
 void memory_destroy(struct memory *memory); /* accepts NULL */
 
-/* How much more there was than before; NAN. */
+/* How much more there was than before; NAN where the peak is not known. */
 static inline double memory_delta(const struct memory_span *span)
 {
     return span->peak - span->before;

@@ -33,6 +33,9 @@ const struct memory_line *memory_line_of(const struct memory_lines *lines, uint3
 void memory_first(const struct memory_line *line, double bytes, uint64_t *out_from_ns,
                   uint64_t *out_ns);
 
+/* Steps of memory that are not a phase's for certain are no more than this share of its growth. */
+#define MEMORY_OUTSIDE_SHARE 0.1
+
 /* False if nothing is known of that time. */
 bool memory_ask(const struct memory_line *line, uint64_t start_ns, uint64_t end_ns,
                 struct memory_span *out);

@@ -8,13 +8,12 @@
 #include "base/alloc.h"
 #include "base/quantile.h"
 
-#define BLOCK         64u
-#define FINE_NAME     "resident bytes"
-#define PEAK_NAME     "resident peak bytes"
-#define RARE_NAME     "rss bytes"
-#define SECOND_NS     1000000000ull
-#define OUTSIDE_SHARE 0.1
-#define LEAST_LOOK    2u /* of the fine ones, to be taken in the place of the others */
+#define BLOCK      64u
+#define FINE_NAME  "resident bytes"
+#define PEAK_NAME  "resident peak bytes"
+#define RARE_NAME  "rss bytes"
+#define SECOND_NS  1000000000ull
+#define LEAST_LOOK 2u /* of the fine ones, to be taken in the place of the others */
 
 static int by_time(const void *a, const void *b)
 {
@@ -234,7 +233,7 @@ static bool is_inside(const struct memory_line *line, size_t first, size_t last,
         end--;
     if (begin < end)
         inside = fmax(inside, looks[find_top(line, begin, end)].most);
-    return span->peak - inside <= OUTSIDE_SHARE * (span->peak - span->before);
+    return span->peak - inside <= MEMORY_OUTSIDE_SHARE * (span->peak - span->before);
 }
 
 bool memory_ask(const struct memory_line *line, uint64_t start_ns, uint64_t end_ns,
@@ -244,7 +243,7 @@ bool memory_ask(const struct memory_line *line, uint64_t start_ns, uint64_t end_
     size_t first = first_from(line, start_ns), last = first_from(line, end_ns);
     size_t top;
 
-    *out = (struct memory_span){ (double)NAN, (double)NAN, (double)NAN, 0, 0, true };
+    *out = (struct memory_span){ .before = (double)NAN, .peak = (double)NAN, .after = (double)NAN };
     if (first == line->count)
         return false; /* it is later than all that is known */
     if (looks[first].ns > start_ns) {
@@ -254,12 +253,20 @@ bool memory_ask(const struct memory_line *line, uint64_t start_ns, uint64_t end_
     }
     if (last == line->count)
         last--; /* it ended with the program */
+    out->first = (uint32_t)first;
+    out->last = (uint32_t)last;
     out->before = out->peak = looks[first].bytes;
     out->after = looks[last].bytes;
     out->peak_from_ns = out->peak_ns = looks[first].ns;
-    out->coarse = end_ns - start_ns < line->resolution_ns;
+    out->is_short = out->coarse =
+        end_ns - start_ns < line->resolution_ns ||
+        (first + 1 == last && looks[first].ns < start_ns && looks[last].ns > end_ns);
     if (last == first)
         return true;
+    if (out->is_short) {
+        out->peak = (double)NAN;
+        return true;
+    }
     top = find_top(line, first + 1, last + 1);
     if (looks[top].most > out->peak) {
         out->peak = looks[top].most;

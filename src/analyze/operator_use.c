@@ -2,9 +2,9 @@
 /*
  * Operators of a model: see operator_use.h.
  *
- * One pass over the slices counts at their places; attributes are looked at once for each place,
- * since a runtime has a place for each node. Then places that are the same become one node: another
- * session of a model has places of its own.
+ * One pass over the slices counts at their locations; attributes are looked at once for each
+ * location, since a runtime has a location for each node. Then locations that are the same become
+ * one node: another session of a model has locations of its own.
  */
 #include "analyze/operator_use.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "runtimes/runtimes.h"
 #include "trace/keys.h"
 
 #define DEPTH_MAX 65536u /* as deep as the column can tell */
@@ -23,7 +24,7 @@ struct gathering {
     struct operator_use *use;
     struct operator_node *by_location;
     size_t *inference; /* by depth: the inference of this model around, or NO_SLICE */
-    uint32_t *around;  /* by depth: place + 1 of the nearest operator of this model, or 0 */
+    uint32_t *around;  /* by depth: location + 1 of the nearest operator of this model, or 0 */
 };
 
 /* ---- counting ---- */
@@ -33,6 +34,54 @@ static const char *text_of(const struct timeline *timeline, size_t slice, const 
     const struct timeline_attribute *found = timeline_find_attribute(timeline, slice, key);
 
     return found && found->type == TRACE_VALUE_STRING ? found->text : "";
+}
+
+static bool any_is_asynchronous(const char *providers)
+{
+    while (*providers) {
+        size_t bytes;
+
+        providers += strspn(providers, " ,");
+        bytes = strcspn(providers, " ,");
+        if (runtime_provider_is_asynchronous(providers, bytes))
+            return true;
+        providers += bytes;
+    }
+    return false;
+}
+
+bool operator_is_host_time(const struct timeline *timeline, size_t slice)
+{
+    const char *provider = text_of(timeline, slice, TRACE_KEY_PROVIDER);
+    uint32_t index = timeline->locations[timeline->location[slice]].model;
+    const struct timeline_model *model =
+        index < timeline->model_count ? &timeline->models[index] : NULL;
+
+    if (*provider || !model)
+        return any_is_asynchronous(provider);
+    return any_is_asynchronous(*model->actual_devices ? model->actual_devices
+                                                      : model->requested_devices);
+}
+
+enum ifg_status operator_host_times(const struct timeline *timeline, bool **out_by_location)
+{
+    bool *seen = ifg_alloc(timeline->location_count, sizeof *seen);
+    bool *host = ifg_alloc(timeline->location_count, sizeof *host);
+
+    for (size_t i = 0; seen && host && i < timeline->slice_count; i++) {
+        uint32_t at = timeline->location[i];
+
+        if (!seen[at] && timeline->locations[at].kind == TRACE_LOCATION_OP)
+            host[at] = operator_is_host_time(timeline, i);
+        seen[at] = true;
+    }
+    if (!seen) {
+        ifg_free(host);
+        host = NULL;
+    }
+    ifg_free(seen);
+    *out_by_location = host;
+    return host ? IFG_OK : IFG_NO_MEMORY;
 }
 
 static void take_operator(struct gathering *gathering, size_t slice, uint32_t around)
@@ -49,6 +98,7 @@ static void take_operator(struct gathering *gathering, size_t slice, uint32_t ar
         node->type = *type ? type : text_of(timeline, slice, TRACE_KEY_OP_NAME);
         node->provider = text_of(timeline, slice, TRACE_KEY_PROVIDER);
         node->location = number;
+        gathering->use->host_time |= operator_is_host_time(timeline, slice);
     }
     node->count++;
     node->total_ns += duration;

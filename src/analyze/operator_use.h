@@ -8,6 +8,7 @@
 #ifndef IFG_ANALYZE_OPERATOR_USE_H
 #define IFG_ANALYZE_OPERATOR_USE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,7 @@ struct operator_type {
 
 struct operator_use {
     uint64_t runs;               /* inferences with operators in them */
+    bool host_time;              /* some of its times are the host's: see operator_is_host_time */
     uint64_t self_ns;            /* of all operators */
     struct operator_node *nodes; /* longest self time first */
     size_t node_count;
@@ -55,5 +57,13 @@ enum ifg_status operator_use_create(const struct timeline *timeline, uint32_t mo
                                     struct operator_use **out_use,
                                     struct ifg_error *err) IFG_MUST_CHECK;
 void operator_use_destroy(struct operator_use *use); /* accepts NULL */
+
+/* Whether a slice, which is an operator, is of a provider that runs asynchronously, so that its
+ * time is the host's. Where it does not tell its provider, those of its model are taken. */
+bool operator_is_host_time(const struct timeline *timeline, size_t slice);
+
+/* The same by location. */
+enum ifg_status operator_host_times(const struct timeline *timeline,
+                                    bool **out_by_location) IFG_MUST_CHECK;
 
 #endif

@@ -132,4 +132,56 @@ static void out_of_memory(void)
     ml_trace_end(&trace);
 }
 
-TAP_MAIN(TAP_CASE(nodes_and_types), TAP_CASE(waits), TAP_CASE(out_of_memory))
+/* Whose times are the host's: told by the operator, else by its model. */
+static void host_times(void)
+{
+    struct ml_trace trace;
+    struct operator_use *use = NULL;
+    bool *host = NULL;
+    static const struct ml_trace_model gpu = { .name = "gpu", .requested = "CUDA,CPU" },
+                                       fell_back = { .name = "fell back",
+                                                     .requested = "CUDA,CPU",
+                                                     .actual = "CPU" };
+    uint32_t locations[4];
+
+    ml_trace_begin(&trace, NULL);
+    write_model(&trace); /* one of its operators is on CUDA, though nobody asked for it */
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t model = ml_trace_model(&trace, i ? &fell_back : &gpu);
+        uint32_t run = ml_trace_category(&trace, model, TRACE_CATEGORY_INFERENCE);
+        struct ml_trace_open open = ml_trace_enter(&trace, 0, run);
+
+        locations[2 * i] = ml_trace_location(&trace, TRACE_LOCATION_OP, model, "untold", "Conv");
+        locations[2 * i + 1] = ml_trace_location(&trace, TRACE_LOCATION_OP, model, "told", "Conv");
+        ml_trace_slice(&trace, 0, locations[2 * i], ML_MS);
+        op(&trace, locations[2 * i + 1], ML_MS, "Conv", i ? "CUDA" : "CPUExecutionProvider");
+        ml_trace_leave(&trace, 0, open);
+    }
+    REQUIRE(ml_trace_load(&trace));
+    REQUIRE(operator_host_times(trace.timeline, &host) == IFG_OK);
+    for (size_t i = 0; i < trace.timeline->location_count; i++) {
+        const struct timeline_location *location = &trace.timeline->locations[i];
+        const char *model =
+            location->model == TIMELINE_NONE ? "" : trace.timeline->models[location->model].name;
+        bool told = strcmp(location->name, "told") == 0;
+
+        CHECK(host[i] == ((strcmp(location->name, "conv_2") == 0 && strcmp(model, "ocr") == 0) ||
+                          (strcmp(location->name, "untold") == 0 && strcmp(model, "gpu") == 0) ||
+                          (told && strcmp(model, "fell back") == 0)));
+    }
+    ifg_free(host);
+    REQUIRE(operator_use_create(trace.timeline, 0, &use, NULL) == IFG_OK);
+    CHECK(use->host_time);
+    operator_use_destroy(use);
+    REQUIRE(operator_use_create(trace.timeline, 1, &use, NULL) == IFG_OK);
+    CHECK(!use->host_time);
+    operator_use_destroy(use);
+    for (long n = 0; n < 2; n++) {
+        ifg_alloc_fail_after(n);
+        CHECK(operator_host_times(trace.timeline, &host) == IFG_NO_MEMORY && !host);
+    }
+    ifg_alloc_fail_after(-1);
+    ml_trace_end(&trace);
+}
+
+TAP_MAIN(TAP_CASE(nodes_and_types), TAP_CASE(host_times), TAP_CASE(waits), TAP_CASE(out_of_memory))

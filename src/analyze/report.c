@@ -58,7 +58,7 @@ const char *report_placement(const struct ml_model *model, char *out, size_t siz
 
     out[0] = '\0';
     for (size_t i = 0; i < count; i++) {
-        append(out, size, "%s%s", i ? ", " : "", ml_ep_name(eps[i], name, sizeof name));
+        append(out, size, "%s%s", i ? ", " : "", findings_ep_name(eps[i], name, sizeof name));
         if (model->nodes_known && count > 1)
             append(out, size, " %llu", (unsigned long long)eps[i]->nodes);
     }
@@ -120,10 +120,10 @@ static void say_placement_of_one(const struct report *report, const struct ml_mo
     if (report->model_count > 1)
         append(out, size, "%.60s: ", model->model->name);
     if (!count) {
-        append(out, size, "Where the nodes run is not known%.160s.", model->source + 7);
+        append(out, size, "It is unknown where the nodes run%.160s.", model->source + 7);
         return;
     }
-    ml_ep_name(eps[0], name, sizeof name);
+    findings_ep_name(eps[0], name, sizeof name);
     if (!model->nodes_known)
         append(out, size, "%s runs it", name);
     else if (count == 1)
@@ -132,7 +132,7 @@ static void say_placement_of_one(const struct report *report, const struct ml_mo
         append(out, size, "%s runs %llu of %llu nodes", name, (unsigned long long)eps[0]->nodes,
                (unsigned long long)model->nodes);
     for (size_t i = 1; i < count; i++) {
-        append(out, size, ", %s", ml_ep_name(eps[i], name, sizeof name));
+        append(out, size, ", %s", findings_ep_name(eps[i], name, sizeof name));
         if (model->nodes_known)
             append(out, size, " %llu", (unsigned long long)eps[i]->nodes);
     }
@@ -163,8 +163,8 @@ static bool say_placement_of_all(const struct report *report, char *out, size_t 
     }
     if (!common)
         return false;
-    snprintf(out, size, "%s runs all nodes of all models%s.", ml_ep_name(common, name, sizeof name),
-             asked ? ", as asked" : "");
+    snprintf(out, size, "%s runs all nodes of all models%s.",
+             findings_ep_name(common, name, sizeof name), asked ? ", as asked" : "");
     return true;
 }
 
@@ -187,7 +187,7 @@ static void say_placement(struct report *report)
                     findings->items[i].model != findings->items[0].model;
         append(out, size, "%s", findings->items[0].sentence);
         if (more)
-            append(out, size, " So it is for %zu more model%s.", more, more == 1 ? "" : "s");
+            append(out, size, " The same holds for %zu more model%s.", more, more == 1 ? "" : "s");
     } else if (report->model_count > 1 && say_placement_of_all(report, out, size)) {
         report->sentence_count = 1;
         return;
@@ -382,7 +382,7 @@ enum ifg_status report_create(const struct timeline *timeline, struct report **o
     *out_report = NULL;
     if (!report)
         return ifg_fail_no_memory(err, "for a report");
-    status = ml_input_create(timeline, &report->input, err);
+    status = findings_input_create(timeline, &report->input, err);
     if (!status)
         status = findings_create(report->input, &report->findings, err);
     if (!status && order_models(report))
@@ -427,7 +427,7 @@ void report_destroy(struct report *report)
         hot_destroy(report->hot_models[i]);
     hot_destroy(report->hot);
     findings_destroy(report->findings);
-    ml_input_destroy(report->input);
+    findings_input_destroy(report->input);
     ifg_free(report->models);
     ifg_free(report);
 }

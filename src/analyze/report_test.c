@@ -99,7 +99,7 @@ static void perturbed(void)
     done(report);
 }
 
-/* Operators nest: an If contains others. Types come from the place, or from the attribute. */
+/* Operators nest: an If contains others. Types come from the location, or from the attribute. */
 static void operators(void)
 {
     uint32_t model, outer, conv, add;
@@ -183,7 +183,7 @@ static void order_and_sentences(void)
     CHECK_UINT(report->runtime_count, 1);
     REQUIRE(report->sentence_count == REPORT_SENTENCES);
     CHECK_STR(report->sentences[0],
-              "det: CUDA was asked for and refused (CUDA execution provider is not enabled in this "
+              "det: CUDA was requested and refused (CUDA execution provider is not enabled in this "
               "build); CPU runs all 400 nodes.");
     CHECK_STR(report->findings->items[0].id, "ep-fallback");
     CHECK_STR(report_placement(&report->input->models[0], text, sizeof text), "CPU 400/400 nodes");
@@ -279,7 +279,7 @@ static void partly_placed(void)
     ml_trace_event(&trace, 0, model, TRACE_CATEGORY_LOAD, 5 * ML_MS);
     report = make();
     REQUIRE(report->sentence_count > 0);
-    CHECK_STR(report->sentences[0], "Where the nodes run is not known: ONNX Runtime before 1.24.");
+    CHECK_STR(report->sentences[0], "It is unknown where the nodes run: ONNX Runtime before 1.24.");
     done(report);
 }
 
@@ -380,7 +380,7 @@ static void random_traces(void)
                     CHECK(!i || list->items[i - 1].start_ns <= event->start_ns);
                     CHECK_UINT(event->duration_ns,
                                timeline_duration_ns(sample.timeline, event->slice));
-                    if (ml_event_counts(list, event))
+                    if (findings_event_counts(list, event))
                         total += event->duration_ns;
                 }
                 CHECK_UINT(list->timing.total_ns, total);

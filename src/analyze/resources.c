@@ -17,10 +17,13 @@ static bool is_resource(const struct timeline *timeline, const struct timeline_c
 {
     const struct timeline_thread *thread = &timeline->threads[counter->thread];
 
+    /* What several traces say of their machines cannot be added up, and means no single one. */
+    if (timeline->machine_count > 1 && !timeline->processes[thread->process].pid)
+        return false;
     return thread->tid == 0 && strcmp(thread->name, "resources") == 0 && isfinite(counter->value);
 }
 
-/* Each place is a series; a process that replaced itself has several of one name. */
+/* Each location is a series; a process that replaced itself has several of one name. */
 static enum ifg_status gather(const struct timeline *timeline, struct resources *out)
 {
     size_t *next = ifg_alloc(timeline->location_count + 1, sizeof *next);

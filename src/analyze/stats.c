@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operator_use.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
 
@@ -22,7 +23,7 @@
 
 /* Cells: 64 for each power of two, so a cell is at most 1.6 % wide. */
 #define CELL_BITS 6u
-#define CELLS     (64u << CELL_BITS)
+#define CELLS     IFG_CELLS(CELL_BITS, 64)
 
 /* Histograms of more groups than this would take more than 64 MiB. */
 #define HISTOGRAMS_MAX 4096u
@@ -49,6 +50,7 @@ struct group_rest {
     uint64_t unfinished;
     uint32_t first_location;
     uint32_t thread;
+    bool host_time;
 };
 
 /* The ranks of a percentile and how far it lies between them. */
@@ -64,17 +66,6 @@ struct gathering {
     size_t group_count;
     bool by_thread;
 };
-
-static uint32_t cell_of(uint64_t value)
-{
-    unsigned exponent;
-
-    if (value < (1u << CELL_BITS))
-        return (uint32_t)value;
-    exponent = 63u - (unsigned)__builtin_clzll(value);
-    return ((exponent - CELL_BITS + 1) << CELL_BITS) |
-           (uint32_t)((value >> (exponent - CELL_BITS)) & ((1u << CELL_BITS) - 1));
-}
 
 static double between(uint64_t low, uint64_t high, double part)
 {
@@ -117,7 +108,7 @@ static const char *model_name(const struct timeline *timeline,
     return location->model == TIMELINE_NONE ? "" : timeline->models[location->model].name;
 }
 
-/* What makes two places one group; the same in two processes is the same for people. */
+/* What makes two locations one group; the same in two processes is the same for people. */
 static int compare_keys(const struct gathering *gathering, const struct timeline_location *a,
                         const struct timeline_location *b)
 {
@@ -191,6 +182,21 @@ static enum ifg_status group_locations(struct gathering *gathering)
             gathering->rest[gathering->group_of_location[order[i]]].first_location = order[i];
     ifg_free(order);
     return gathering->groups && gathering->rest ? IFG_OK : IFG_NO_MEMORY;
+}
+
+static enum ifg_status find_host_times(struct gathering *gathering)
+{
+    const struct timeline *timeline = gathering->timeline;
+    bool *host = NULL;
+    enum ifg_status status = IFG_OK;
+
+    if (!gathering->by_thread)
+        status = operator_host_times(timeline, &host);
+    for (size_t i = 0; host && i < timeline->location_count; i++)
+        if (gathering->group_of_location[i] != NO_GROUP)
+            gathering->rest[gathering->group_of_location[i]].host_time |= host[i];
+    ifg_free(host);
+    return status;
 }
 
 static enum ifg_status choose_threads(struct gathering *gathering)
@@ -285,7 +291,7 @@ static inline void count_slice(struct group *group, uint64_t duration)
     group->total += duration;
     group->squares += (unsigned __int128)duration * duration;
     if (LIKELY(group->cells))
-        group->cells[cell_of(duration)]++;
+        group->cells[ifg_cell_of(duration, CELL_BITS)]++;
     else
         group->count++;
 }
@@ -389,7 +395,7 @@ static void take_from(struct gathering *gathering, uint32_t t, size_t first, siz
             continue;
         rest = &rests[g];
         if (LIKELY(rest->cell_bits)) {
-            uint32_t cell = cell_of(duration);
+            uint32_t cell = ifg_cell_of(duration, CELL_BITS);
 
             if (!(rest->cell_bits[cell / 64] >> (cell % 64) & 1))
                 continue;
@@ -595,6 +601,7 @@ static bool fill_row(const struct gathering *gathering, size_t g, uint64_t range
     row->min_ns = rest->min;
     row->max_ns = rest->max;
     row->sd_ns = deviation_of(group);
+    row->host_time = rest->host_time;
     row->share = range_ns ? (double)group->total / (double)range_ns : 0;
     if (group->count) {
         row->mean_ns = (double)group->total / (double)group->count;
@@ -682,6 +689,8 @@ enum ifg_status stats_create(const struct timeline *timeline, const struct stats
         stats->range_ns = range_end - gathering.from_ns;
     if (!status)
         status = group_locations(&gathering);
+    if (!status)
+        status = find_host_times(&gathering);
     if (!status)
         status = choose_threads(&gathering);
     if (!status && gathering.group_count) {

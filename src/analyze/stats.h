@@ -39,7 +39,7 @@ struct stats_filter {
     uint64_t to_ns;
     const char *model;  /* ML events of the model with this name */
     const char *thread; /* a tid, or a thread's name */
-    /* Decides by name; called once per place, not per slice. */
+    /* Decides by name; called once per location, not per slice. */
     bool (*name_matches)(const char *name, void *user);
     void *user;
 };
@@ -54,10 +54,10 @@ enum { STATS_P50, STATS_P90, STATS_P95, STATS_P99, STATS_P999, STATS_PERCENTILES
 
 struct stats_row {
     const char *name;
-    enum trace_location_kind kind; /* of the group's first place */
+    enum trace_location_kind kind; /* of the group's first location */
     enum trace_category category;
     const char *model;       /* "" if none */
-    const char *location;    /* the name of the group's first place alone */
+    const char *location;    /* the name of the group's first location alone */
     uint32_t first_location; /* its number; TIMELINE_NONE by thread */
     const char *function;    /* ML events: the model's function */
     uint64_t count;
@@ -70,6 +70,7 @@ struct stats_row {
     uint64_t max_ns;
     double percentile_ns[STATS_PERCENTILES];
     double share;
+    bool host_time; /* operators that a device runs: see operator_is_host_time */
 };
 
 struct stats {

@@ -88,8 +88,8 @@ static void ask_functions(const struct timeline *timeline, const struct hot_filt
         self += hot->rows[i].self;
         if (hot->rows[i].total > hot->samples || hot->rows[i].self > hot->rows[i].total)
             abort();
-        if (i < 4 && annotation_create(timeline, hot, i, &annotation, NULL) == IFG_OK)
-            annotation_destroy(annotation);
+        if (i < 4 && annotate_create(timeline, hot, i, &annotation, NULL) == IFG_OK)
+            annotate_destroy(annotation);
     }
     if (self != hot->samples)
         abort();

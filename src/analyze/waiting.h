@@ -4,7 +4,7 @@
  *
  *   running   on a CPU
  *   runnable  could run, but does not: it was preempted, or woken and not yet let in
- *   blocked   waits for something else; without wake-up records also the wait after it
+ *   blocked   waits for something else; without wakeup records also the wait after it
  *
  * The run-queue wait of an inference is the time in which its thread was runnable.
  */
@@ -20,10 +20,10 @@ struct waiting_thread {
     uint64_t disk_ns; /* of the blocked time, what nothing interrupts: a disk, a page, a lock */
     /* with wakers: */
     uint64_t wakes;
-    uint64_t wake_ns;     /* of the runnable time, what came after wake-ups */
-    uint64_t waker_times; /* of the wake-ups, those by its most frequent waker */
+    uint64_t wake_ns;     /* of the runnable time, what came after wakeups */
+    uint64_t waker_times; /* of the wakeups, those by its most frequent waker */
     uint32_t waker;       /* who that is: thread number; 0: interrupts (timers, devices) */
-    uint64_t untold;      /* wake-ups that the kernel did not tell; not among the others */
+    uint64_t untold;      /* wakeups that the kernel did not tell; not among the others */
 };
 
 struct waiting_model {

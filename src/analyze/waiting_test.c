@@ -65,7 +65,7 @@ static struct waiting *begin(struct ml_trace *trace, bool with_wakers)
         ml_trace_wait(trace, 0, 10 * ML_MS);
     }
     plan(with_wakers);
-    /* Wake-ups come from other rings: blocks need not be in order. */
+    /* Wakeups come from other rings: blocks need not be in order. */
     trace_writer_switches(trace->writer, changes + count / 2, count - count / 2);
     trace_writer_switches(trace->writer, changes, count / 2);
     trace_writer_thread_names(trace->writer, names, 2);
@@ -96,7 +96,7 @@ static void with_wakers(void)
 
     CHECK(waiting->has_wakers);
     CHECK_UINT(waiting->models[0].inferences, 2);
-    CHECK_UINT(waiting->models[0].ns[TIMELINE_RUNNABLE], 2 * ML_MS); /* from wake-up to running */
+    CHECK_UINT(waiting->models[0].ns[TIMELINE_RUNNABLE], 2 * ML_MS); /* from wakeup to running */
     CHECK_UINT(waiting->models[0].ns[TIMELINE_BLOCKED], 4 * ML_MS);
     CHECK_UINT(waiting->models[0].longest_wait_ns, ML_MS);
     REQUIRE(thread);
@@ -114,7 +114,7 @@ static void with_wakers(void)
     ml_trace_end(&trace);
 }
 
-/* The same program, recorded by somebody who may not see wake-ups. */
+/* The same program, recorded by somebody who may not see wakeups. */
 static void without_wakers(void)
 {
     struct ml_trace trace;

@@ -96,7 +96,7 @@ static bool join(const struct timeline *timeline, const struct trace_sample *mom
 
     if (joined) {
         joined->sample_count = count;
-        good = profile_join(timeline, moments, joined);
+        good = timeline_profile_join(timeline, moments, joined);
     }
     for (size_t i = 0; good && i < count; i++) {
         const struct timeline_sample *sample = &joined->samples[i];
@@ -108,11 +108,11 @@ static bool join(const struct timeline *timeline, const struct trace_sample *mom
         items[i].process = joined->threads[sample->thread].process;
         items[i].thread = joined->threads[sample->thread].thread;
     }
-    profile_destroy(joined);
+    timeline_profile_destroy(joined);
     return good;
 }
 
-void heap_destroy(struct timeline_allocations *heap)
+void timeline_heap_destroy(struct timeline_allocations *heap)
 {
     if (!heap)
         return;
@@ -151,7 +151,7 @@ static enum ifg_status heap_create(const struct timeline *timeline,
     ifg_free(moments);
     ifg_free(number_of);
     if (status) {
-        heap_destroy(heap);
+        timeline_heap_destroy(heap);
         return ifg_fail_no_memory(err, "for the allocations of the trace");
     }
     *out_heap = heap;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The heap of a trace (record --memory) on the timeline's clock: allocations, each with its end and
- * with what ran on its thread when it was made. (timeline_allocation of model.h is another matter:
- * what a program told of its own pools.) They were picked by their bytes: sums of weights are
- * estimates of all bytes, the better the more there are.
+ * with what ran on its thread when it was made. (timeline_allocation of timeline.h is another
+ * matter: what a program told of its own pools.) They were picked by their bytes: sums of weights
+ * are estimates of all bytes, the better the more there are.
  *
  * Made when first asked for; a trace without allocations costs nothing. Read-only, the timeline's
  * own.
@@ -24,8 +24,8 @@ struct timeline_heap_allocation {
     uint32_t process; /* index into model->processes, or TIMELINE_NONE */
     uint32_t thread;  /* index into model->threads, or TIMELINE_NONE */
     uint32_t stack;   /* node of the innermost frame, 0: nothing is known */
-    uint32_t ml;      /* place of the ML event around, or TIMELINE_NONE */
-    uint32_t op;      /* place of the operator around, or TIMELINE_NONE */
+    uint32_t ml;      /* location of the ML event around, or TIMELINE_NONE */
+    uint32_t op;      /* location of the operator around, or TIMELINE_NONE */
     uint8_t join;     /* enum timeline_join, as for samples */
 };
 

@@ -47,7 +47,7 @@ static void *grow(struct growing *list, size_t size)
 
 /* ---- attributes ---- */
 
-/* The slice of this thread that has this start and place. */
+/* The slice of this thread that has this start and location. */
 static size_t slice_at(const struct timeline_builder *builder, uint32_t thread, uint64_t start_ns,
                        uint32_t location)
 {
@@ -77,7 +77,7 @@ static bool take_attribute(struct collecting *collecting, uint32_t thread, uint6
     struct trace_attribute from;
     struct timeline_attribute *to;
     uint32_t location =
-        builder_location(builder, builder->threads[thread].process, event->reference);
+        timeline_builder_location(builder, builder->threads[thread].process, event->reference);
     size_t slice = slice_at(builder, thread, start_ns, location);
 
     if (slice == SIZE_MAX || trace_parse_attribute(event, &from)) {
@@ -210,7 +210,7 @@ static bool take_event(struct collecting *collecting, uint32_t thread, uint64_t 
 {
     struct timeline_builder *builder = collecting->builder;
     uint32_t location =
-        builder_location(builder, builder->threads[thread].process, event->reference);
+        timeline_builder_location(builder, builder->threads[thread].process, event->reference);
     struct timeline_frame *frame;
 
     switch (event->kind) {
@@ -258,7 +258,7 @@ static enum ifg_status decode_blocks(struct collecting *collecting)
             status = IFG_OK;
             continue;
         }
-        clock = builder_clock(builder, block->stream);
+        clock = timeline_builder_clock(builder, block->stream);
         if (block->dropped > builder->threads[block->stream].dropped) {
             builder->timeline.dropped += block->dropped - builder->threads[block->stream].dropped;
             builder->threads[block->stream].dropped = block->dropped;
@@ -387,7 +387,7 @@ static void hand_over(struct collecting *collecting)
     timeline->attribute_count = collecting->attributes.count;
 }
 
-enum ifg_status build_events(struct timeline_builder *builder)
+enum ifg_status timeline_build_events(struct timeline_builder *builder)
 {
     struct collecting collecting = { .builder = builder };
     enum ifg_status status = decode_blocks(&collecting);
@@ -396,7 +396,8 @@ enum ifg_status build_events(struct timeline_builder *builder)
     if (!status)
         status = match_spans(&collecting);
     if (!status && collecting.flow_points.count)
-        status = build_flows(builder, collecting.flow_points.items, collecting.flow_points.count);
+        status = timeline_build_flows(builder, collecting.flow_points.items,
+                                      collecting.flow_points.count);
     ifg_free(collecting.ends.items);
     ifg_free(collecting.flow_points.items);
     return status;

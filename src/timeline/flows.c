@@ -212,8 +212,8 @@ static enum ifg_status order_points(struct timeline *timeline)
     return timeline->arrows && timeline->flow_by_slice ? IFG_OK : IFG_NO_MEMORY;
 }
 
-enum ifg_status build_flows(struct timeline_builder *builder, struct taken_flow_point *points,
-                            size_t count)
+enum ifg_status timeline_build_flows(struct timeline_builder *builder,
+                                     struct taken_flow_point *points, size_t count)
 {
     struct timeline *timeline = &builder->timeline;
     struct timeline_flow_point *kept = NULL;

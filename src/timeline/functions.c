@@ -86,8 +86,8 @@ static struct function_key key_of(const struct timeline_profile *profile, uint32
     return key;
 }
 
-/* Number 0 of routine_of is "no frame": unknown memory. */
-bool profile_functions(struct timeline_profile *profile)
+/* Number 0 of function_of is "no frame": unknown memory. */
+bool timeline_profile_functions(struct timeline_profile *profile)
 {
     size_t count = profile->trace->frame_count + 1;
     struct function_key *keys = ifg_alloc(count, sizeof *keys);
@@ -140,7 +140,7 @@ const char *timeline_module_name(const struct timeline_profile *profile, uint32_
         return slash + 1;
     if (*found->path)
         return found->path;
-    return found->kind == TRACE_MODULE_RUNTIME ? "[made at run time]" : "[no name]";
+    return found->kind == TRACE_MODULE_RUNTIME ? "[generated code]" : "[no name]";
 }
 
 const char *timeline_function_name(const struct timeline_profile *profile, uint32_t function,

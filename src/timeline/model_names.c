@@ -4,7 +4,7 @@
  *
  * Programs call their files model.onnx and put them into folders that say which it is. Models of
  * the same name that come from different files get as much of the path as it takes: en/model.
- * Everybody shows and groups by timeline_net.name, so this is the only place that knows.
+ * Everybody shows and groups by timeline_model.name, so this is the only place that knows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +111,86 @@ static bool name_alike(struct timeline_builder *builder, struct timeline_model *
     return true;
 }
 
-enum ifg_status name_models(struct timeline_builder *builder, struct timeline_model *models,
-                            size_t count)
+/* ---- models of several machines ---- */
+
+/* What a content id says of the file, without what it says of the session. */
+static size_t content_bytes(const struct timeline_model *model)
+{
+    return strcspn(model->content_id, "-");
+}
+
+/* On one machine, what has the same name and file is the same model. On two, only what has the same
+ * content is: /model.onnx of both are two, until somebody shows otherwise. */
+static bool is_same_model(const struct timeline_builder *builder, const struct timeline_model *a,
+                          const struct timeline_model *b)
+{
+    const struct timeline_process *processes = builder->timeline.processes;
+
+    return strcmp(processes[a->process].host, processes[b->process].host) == 0 ||
+           (content_bytes(a) && content_bytes(a) == content_bytes(b) &&
+            memcmp(a->content_id, b->content_id, content_bytes(a)) == 0);
+}
+
+static bool add_host(struct timeline_builder *builder, struct timeline_model *model)
+{
+    const char *host = builder->timeline.processes[model->process].host;
+    struct ifg_bytes text;
+    const char *label = NULL;
+
+    if (!*host)
+        return true;
+    ifg_bytes_init(&text, LABEL_MAX);
+    ifg_bytes_put(&text, model->name, strlen(model->name));
+    ifg_bytes_put(&text, " (", 2);
+    ifg_bytes_put(&text, host, strlen(host));
+    ifg_bytes_put(&text, ")", 1);
+    if (!text.failed)
+        label = ifg_strings_keep(&builder->strings, (const char *)text.data, text.size);
+    ifg_bytes_fini(&text);
+    model->name = label ? label : model->name;
+    return label != NULL;
+}
+
+static int by_label(const void *a, const void *b, void *user)
+{
+    const struct timeline_model *models = user;
+
+    return strcmp(models[*(const uint32_t *)a].name, models[*(const uint32_t *)b].name);
+}
+
+static bool name_hosts(struct timeline_builder *builder, struct timeline_model *models,
+                       const uint32_t *order, size_t count)
+{
+    bool differ = false;
+
+    for (size_t i = 1; i < count && !differ; i++)
+        differ = !is_same_model(builder, &models[order[0]], &models[order[i]]);
+    for (size_t i = 0; i < count && differ; i++)
+        if (!add_host(builder, &models[order[i]]))
+            return false;
+    return true;
+}
+
+static bool name_merged(struct timeline_builder *builder, struct timeline_model *models,
+                        uint32_t *order, size_t count)
+{
+    size_t end;
+
+    if (!builder->timeline.several_machines)
+        return true;
+    if (count)
+        qsort_r(order, count, sizeof *order, by_label, models);
+    for (size_t i = 0; i < count; i = end) {
+        for (end = i; end < count && strcmp(models[order[end]].name, models[order[i]].name) == 0;)
+            end++;
+        if (!name_hosts(builder, models, order + i, end - i))
+            return false;
+    }
+    return true;
+}
+
+enum ifg_status timeline_name_models(struct timeline_builder *builder,
+                                     struct timeline_model *models, size_t count)
 {
     uint32_t *order = ifg_alloc(count, sizeof *order);
     const char **paths = ifg_alloc(count, sizeof *paths);
@@ -129,6 +207,7 @@ enum ifg_status name_models(struct timeline_builder *builder, struct timeline_mo
             end++;
         memory = name_alike(builder, models, order + i, end - i, paths);
     }
+    memory = memory && name_merged(builder, models, order, count);
     ifg_free(order);
     ifg_free(paths);
     return memory ? IFG_OK : IFG_NO_MEMORY;

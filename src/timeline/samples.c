@@ -293,8 +293,8 @@ static bool take_states(struct timeline_profile *profile, const struct trace_swi
         size_t from = t ? first[t - 1] : 0; /* by now each has moved to its end */
 
         threads[t].first_state = profile->state_count;
-        threads[t].state_count = profile_walk_states(switches, order + from, first[t] - from,
-                                                     (uint32_t)t, states + profile->state_count);
+        threads[t].state_count = timeline_profile_walk_states(
+            switches, order + from, first[t] - from, (uint32_t)t, states + profile->state_count);
         profile->state_count += threads[t].state_count;
     }
     ifg_free(order);
@@ -503,8 +503,8 @@ static bool join_all(const struct timeline *timeline, struct timeline_profile *p
     return good;
 }
 
-bool profile_join(const struct timeline *timeline, const struct trace_sample *samples,
-                  struct timeline_profile *profile)
+bool timeline_profile_join(const struct timeline *timeline, const struct trace_sample *samples,
+                           struct timeline_profile *profile)
 {
     if (!list_threads(profile, samples, NULL) || !take_samples(profile, samples))
         return false;
@@ -558,7 +558,7 @@ static void note_facts(const struct timeline *timeline, struct timeline_profile 
     }
 }
 
-void profile_destroy(struct timeline_profile *profile)
+void timeline_profile_destroy(struct timeline_profile *profile)
 {
     if (!profile)
         return;
@@ -596,7 +596,7 @@ static enum ifg_status profile_create(const struct timeline *timeline,
     if (!status)
         status = trace_switches_read(timeline->reader, &switches, &profile->switch_count, err);
     if (!status && (!list_threads(profile, samples, switches) || !take_samples(profile, samples) ||
-                    !take_states(profile, switches) || !profile_functions(profile)))
+                    !take_states(profile, switches) || !timeline_profile_functions(profile)))
         status = IFG_NO_MEMORY;
     if (!status) {
         recognise_threads(timeline, profile);
@@ -608,7 +608,7 @@ static enum ifg_status profile_create(const struct timeline *timeline,
     ifg_free(samples);
     ifg_free(switches);
     if (status) {
-        profile_destroy(profile);
+        timeline_profile_destroy(profile);
         return ifg_fail_no_memory(err, "for the samples of the trace");
     }
     *out_profile = profile;

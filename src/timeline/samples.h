@@ -27,8 +27,8 @@ struct timeline_sample {
     uint32_t thread; /* index into timeline_profile.threads */
     uint32_t cpu;
     uint32_t stack; /* node of the innermost frame, 0: nothing is known */
-    uint32_t ml;    /* place of the ML event around, or TIMELINE_NONE */
-    uint32_t op;    /* place of the operator around, or TIMELINE_NONE */
+    uint32_t ml;    /* location of the ML event around, or TIMELINE_NONE */
+    uint32_t op;    /* location of the operator around, or TIMELINE_NONE */
     uint8_t join;   /* enum timeline_join */
     uint8_t end;    /* enum trace_stack_end */
     bool in_kernel;
@@ -43,9 +43,9 @@ struct timeline_thread_state {
     uint32_t cpu;    /* of the change that began it */
     uint32_t waker;  /* thread number of who made it runnable; 0: an interrupt, or not known */
     uint8_t state;   /* enum timeline_state */
-    bool woken;      /* runnable by a wake-up, and not because it was preempted */
+    bool woken;      /* runnable by a wakeup, and not because it was preempted */
     bool disk;       /* blocked, and nothing interrupts it: a disk, a page, a lock of the kernel */
-    bool untold;     /* blocked until it ran: nothing told of its wake-up */
+    bool untold;     /* blocked until it ran: its wakeup was not reported */
 };
 
 /* A thread that was sampled or switched, whether it has slices or not. */
@@ -79,7 +79,7 @@ struct timeline_profile {
     const struct timeline_thread_state *states; /* thread by thread, by start in each */
     size_t state_count;
     size_t switch_count;
-    /* Wake-ups were recorded. Without them, and after those that the kernel did not tell (some do
+    /* Wakeups were recorded. Without them, and after those that the kernel did not tell (some do
      * not tell what interrupts of idle CPUs wake), the wait till it runs counts as blocked. */
     bool has_wakers;
 
@@ -111,7 +111,7 @@ enum ifg_status timeline_profile_get(const struct timeline *timeline,
 size_t timeline_frame_symbols(const struct timeline_profile *profile, uint32_t frame,
                               const struct trace_symbol **out_first);
 
-/* "libonnxruntime.so.1", "[kernel]", "[vdso]", "[made at run time]", "[unknown]" */
+/* "libonnxruntime.so.1", "[kernel]", "[vdso]", "[generated code]", "[unknown]" */
 const char *timeline_module_name(const struct timeline_profile *profile, uint32_t module);
 
 /* Its name, or where it is: "libx.so+0x1234", "libx.so [unknown]". */

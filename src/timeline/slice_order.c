@@ -32,7 +32,7 @@ static int by_start(const void *a, const void *b)
     return left->before < right->before ? -1 : 1;
 }
 
-bool order_slices(struct timeline_builder *builder, size_t first, size_t end)
+bool timeline_order_slices(struct timeline_builder *builder, size_t first, size_t end)
 {
     struct ordered *slices = ifg_alloc(end - first, sizeof *slices);
 
@@ -51,7 +51,8 @@ bool order_slices(struct timeline_builder *builder, size_t first, size_t end)
     return true;
 }
 
-enum ifg_status walk_depths(struct timeline_builder *builder, const struct timeline_thread *thread)
+enum ifg_status timeline_walk_depths(struct timeline_builder *builder,
+                                     const struct timeline_thread *thread)
 {
     uint64_t *ends = NULL; /* of the slices around */
     size_t depth = 0;

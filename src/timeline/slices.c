@@ -107,7 +107,8 @@ static size_t set_early_aside(struct worker *worker, const struct slice_block *b
             struct loose_slice slice = {
                 .start_ns = zones->starts[i],
                 .duration_ns = zones->durations[i] - zones->starts[i],
-                .location = builder_location(worker->work->builder, process, zones->locations[i]),
+                .location =
+                    timeline_builder_location(worker->work->builder, process, zones->locations[i]),
                 .thread = block->thread,
                 .block = (size_t)(block - worker->work->blocks),
                 .late = zones->durations[i] <= earlier_ns,
@@ -144,7 +145,7 @@ static bool scatter(struct worker *worker, const struct slice_block *block, size
         uint32_t id = zones->locations[i];
         uint32_t location = __builtin_expect(id < map->limit, 1)
                                 ? map->by_id[id]
-                                : builder_location(builder, process, id);
+                                : timeline_builder_location(builder, process, id);
         uint32_t inside = zones->inside[i];
         uint64_t duration = zones->durations[i] - zones->starts[i];
         size_t depth_here;
@@ -205,8 +206,8 @@ static bool note_open(struct worker *worker, struct slice_block *block, uint32_t
         block->open[i] = (struct loose_slice){
             .start_ns = start,
             .duration_ns = seen > start ? seen - start : 0,
-            .location = builder_location(builder, builder->threads[block->thread].process,
-                                         zones->open_locations[i]),
+            .location = timeline_builder_location(builder, builder->threads[block->thread].process,
+                                                  zones->open_locations[i]),
             .thread = block->thread,
             .block = SIZE_MAX,
             .unfinished = true,
@@ -222,7 +223,7 @@ static void take_block(struct worker *worker, struct slice_block *block)
     struct timeline_builder *builder = work->builder;
     struct trace_zones *zones = &worker->zones;
     uint32_t process = builder->threads[block->thread].process;
-    uint32_t clock = builder_clock(builder, block->thread);
+    uint32_t clock = timeline_builder_clock(builder, block->thread);
     uint64_t earlier_ns = block->earlier_end;
     enum ifg_status status =
         trace_decode_zones(builder->timeline.reader, block->block, zones, NULL);
@@ -246,8 +247,9 @@ static void take_block(struct worker *worker, struct slice_block *block)
         trace_clock_convert(builder->timeline.reader, clock, &earlier_ns, 1);
     block->kept = set_early_aside(worker, block, earlier_ns, process);
     block->overlaps = !scatter(worker, block, block->kept, process);
-    if (block->overlaps && !order_slices(builder, block->first + (block->count - block->kept),
-                                         block->first + block->count))
+    if (block->overlaps &&
+        !timeline_order_slices(builder, block->first + (block->count - block->kept),
+                               block->first + block->count))
         atomic_store(&work->out_of_memory, true);
 }
 
@@ -309,8 +311,8 @@ static enum ifg_status list_blocks(struct slice_work *work)
                 end = block->t1;
         }
         if (end) {
-            uint64_t end_ns =
-                trace_clock_to_ns(builder->timeline.reader, builder_clock(builder, t), end);
+            uint64_t end_ns = trace_clock_to_ns(builder->timeline.reader,
+                                                timeline_builder_clock(builder, t), end);
 
             if (end_ns > work->builder->timeline.end_ns)
                 work->builder->timeline.end_ns = end_ns;
@@ -477,10 +479,10 @@ static enum ifg_status allocate_columns(struct slice_work *work, size_t *region_
     }
     at += spare;
     builder->column_slots = at;
-    builder->start_ns = column_alloc(at, sizeof *builder->start_ns);
-    builder->duration_ns = column_alloc(at, sizeof *builder->duration_ns);
-    builder->location = column_alloc(at, sizeof *builder->location);
-    builder->depth = column_alloc(at, sizeof *builder->depth);
+    builder->start_ns = timeline_column_alloc(at, sizeof *builder->start_ns);
+    builder->duration_ns = timeline_column_alloc(at, sizeof *builder->duration_ns);
+    builder->location = timeline_column_alloc(at, sizeof *builder->location);
+    builder->depth = timeline_column_alloc(at, sizeof *builder->depth);
     if (!builder->start_ns || !builder->duration_ns || !builder->location || !builder->depth)
         return IFG_NO_MEMORY;
     return IFG_OK;
@@ -520,7 +522,7 @@ static enum ifg_status run_workers(struct slice_work *work, struct loose_list *l
     return atomic_load(&work->out_of_memory) ? IFG_NO_MEMORY : status;
 }
 
-/* The slice of a thread with this start, place and column value that is not taken yet. */
+/* The slice of a thread with this start, location and column value that is not taken yet. */
 static size_t find_slice(const struct timeline_builder *builder, const struct loose_slice *wanted,
                          size_t not_before)
 {
@@ -667,7 +669,7 @@ static enum ifg_status find_depths(const struct slice_work *work, const struct l
     }
     for (size_t t = 0; t < builder->timeline.thread_count && !status; t++)
         if (walked[t])
-            status = walk_depths(builder, &builder->threads[t]);
+            status = timeline_walk_depths(builder, &builder->threads[t]);
     ifg_free(boundaries);
     ifg_free(walked);
     return status;
@@ -750,7 +752,7 @@ static enum ifg_status put_together(struct slice_work *work, struct loose_list *
     return status;
 }
 
-enum ifg_status build_slices(struct timeline_builder *builder)
+enum ifg_status timeline_build_slices(struct timeline_builder *builder)
 {
     struct slice_work work = { .builder = builder };
     struct loose_list loose = { 0 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a thread was doing, from its context switches and wake-ups.
+ * What a thread was doing, from its context switches and wakeups.
  *
  * Each CPU tells its own part with its own timestamps, so that two records of one moment may come
  * in either order: a thread is woken while it still is on its way to sleep.
@@ -32,7 +32,7 @@ static enum timeline_state state_after(const struct walk *walk, const struct tra
         return is_race ? TIMELINE_RUNNABLE : TIMELINE_BLOCKED;
     case TRACE_SWITCH_PREEMPTED:
         return TIMELINE_RUNNABLE;
-    default: /* a wake-up matters only to one that is blocked */
+    default: /* a wakeup matters only to one that is blocked */
         return walk->known && walk->now.state != TIMELINE_BLOCKED
                    ? (enum timeline_state)walk->now.state
                    : TIMELINE_RUNNABLE;
@@ -50,8 +50,9 @@ static void note_waker(struct walk *walk, const struct trace_switch *change)
     }
 }
 
-size_t profile_walk_states(const struct trace_switch *switches, const uint32_t *order, size_t count,
-                           uint32_t thread, struct timeline_thread_state *out)
+size_t timeline_profile_walk_states(const struct trace_switch *switches, const uint32_t *order,
+                                    size_t count, uint32_t thread,
+                                    struct timeline_thread_state *out)
 {
     struct walk walk = { .now = { .thread = thread } };
     size_t made = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* States of a thread from planted context switches and wake-ups, in every order that happens. */
+/* States of a thread from planted context switches and wakeups, in every order that happens. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,12 +32,12 @@ static void at(uint64_t us, enum trace_switch_kind kind, uint32_t waker)
 }
 
 /* "running 10, blocked/disk 20, runnable<5 3, blocked? 4": what it was, for how many us, woken by
- * whom; "?": nothing told of the wake-up. */
+ * whom; "?": the wakeup was not reported. */
 static const char *walked(void)
 {
     static char text[512];
     struct timeline_thread_state states[MOST];
-    size_t made = profile_walk_states(changes, order, count, 3, states);
+    size_t made = timeline_profile_walk_states(changes, order, count, 3, states);
     size_t used = 0;
 
     text[0] = '\0';
@@ -87,7 +87,7 @@ static void a_wake_up(void)
                         "runnable<0 10");
 }
 
-/* Woken while it goes to sleep: the wake-up is stamped before the sleep, on another CPU. */
+/* Woken while it goes to sleep: the wakeup is stamped before the sleep, on another CPU. */
 static void a_race(void)
 {
     begin();
@@ -127,7 +127,7 @@ static void disk_waits(void)
     CHECK_STR(walked(), "running 9, blocked/disk 1, runnable<4 40");
 }
 
-/* The first thing that is known of a thread is a wake-up. */
+/* The first thing that is known of a thread is a wakeup. */
 static void beginnings(void)
 {
     begin();

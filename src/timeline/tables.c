@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The small tables of a timeline: processes, threads, models, functions, places. */
+/* The small tables of a timeline: processes, threads, models, functions, locations. */
 #include "timeline/timeline_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,123 @@
 #include "trace/keys.h"
 
 #define MAP_SLOTS_FREE (1u << 20)
+#define MACHINES_MAX   4096u /* traces in a merged one */
 
 static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return slash && slash[1] ? slash + 1 : path;
+}
+
+/* ---- machines: of a merged trace, each of its traces has one ---- */
+
+struct merged_trace {
+    const char *host;
+    const char *boot_id;
+    const char *file;
+    const char *first_process;
+};
+
+/* The facts about each trace, numbered from 1: "merge.2.host.name". */
+static void read_merged(const struct trace_tables *tables, struct merged_trace *traces,
+                        size_t count)
+{
+    const size_t prefix = strlen(TRACE_FACT_MERGE);
+
+    for (size_t i = 0; i < tables->fact_count; i++) {
+        const char *key = tables->facts[i].key;
+        char *rest;
+        unsigned long number;
+
+        if (strncmp(key, TRACE_FACT_MERGE, prefix) != 0)
+            continue;
+        number = strtoul(key + prefix, &rest, 10);
+        if (rest == key + prefix || *rest != '.' || number < 1 || number > count)
+            continue;
+        if (strcmp(rest + 1, TRACE_FACT_HOST_NAME) == 0)
+            traces[number - 1].host = tables->facts[i].value;
+        else if (strcmp(rest + 1, TRACE_FACT_HOST_BOOT_ID) == 0)
+            traces[number - 1].boot_id = tables->facts[i].value;
+        else if (strcmp(rest + 1, TRACE_MERGED_FILE) == 0)
+            traces[number - 1].file = tables->facts[i].value;
+        else if (strcmp(rest + 1, TRACE_MERGED_FIRST_PROCESS) == 0)
+            traces[number - 1].first_process = tables->facts[i].value;
+    }
+}
+
+/* What one of the traces calls its machine. Where another one has the same name (raspberrypi), the
+ * file tells them apart. NULL: no memory. */
+static const char *machine_name(struct timeline_builder *builder, const struct merged_trace *traces,
+                                size_t count, size_t index)
+{
+    const struct merged_trace *trace = &traces[index];
+    bool taken = false;
+    char name[400];
+
+    for (size_t i = 0; trace->host && i < count && !taken; i++)
+        taken = traces[i].host && strcmp(traces[i].host, trace->host) == 0 &&
+                strcmp(traces[i].boot_id ? traces[i].boot_id : "",
+                       trace->boot_id ? trace->boot_id : "") != 0;
+    if (!taken || !trace->file)
+        return trace->host ? trace->host : "";
+    snprintf(name, sizeof name, "%.100s, %.255s", trace->host, trace->file);
+    return ifg_strings_keep(&builder->strings, name, strlen(name));
+}
+
+/* Processes come trace by trace. False: no memory. */
+static bool find_machines(struct timeline_builder *builder, struct timeline_process *processes,
+                          size_t count)
+{
+    const char *text = trace_find_fact(builder->tables, TRACE_FACT_MERGE_COUNT);
+    size_t trace_count = text ? strtoul(text, NULL, 10) : 0;
+    struct merged_trace *traces;
+    const char *host = "";
+    size_t next = 0;
+
+    if (!trace_count || trace_count > MACHINES_MAX)
+        return true;
+    traces = ifg_alloc(trace_count, sizeof *traces);
+    if (!traces)
+        return false;
+    read_merged(builder->tables, traces, trace_count);
+    for (size_t i = 0; i < trace_count && next < count && host; i++) {
+        const char *end = i + 1 < trace_count ? traces[i + 1].first_process : NULL;
+        size_t first_of_next = end ? strtoul(end, NULL, 10) : count;
+
+        host = machine_name(builder, traces, trace_count, i);
+        for (; host && next < count && next < first_of_next; next++)
+            processes[next].host = host;
+    }
+    ifg_free(traces);
+    return host != NULL;
+}
+
+static bool name_machines(struct timeline_builder *builder, struct timeline_process *processes,
+                          size_t count)
+{
+    const char *host = trace_find_fact(builder->tables, TRACE_FACT_HOST_NAME);
+    char name[800];
+
+    for (size_t i = 0; i < count; i++)
+        processes[i].host = host ? host : "";
+    if (!find_machines(builder, processes, count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        builder->timeline.machine_count +=
+            !processes[i].pid && strcmp(processes[i].program, "system") == 0;
+        if (strcmp(processes[i].host, processes[0].host) != 0)
+            builder->timeline.several_machines = true;
+    }
+    for (size_t i = 0; i < count && builder->timeline.several_machines; i++) {
+        if (!*processes[i].host)
+            continue;
+        snprintf(name, sizeof name, "%.255s (%.400s)", processes[i].name, processes[i].host);
+        processes[i].name = ifg_strings_keep(&builder->strings, name, strlen(name));
+        if (!processes[i].name)
+            return false;
+    }
+    return true;
 }
 
 static enum ifg_status build_processes(struct timeline_builder *builder)
@@ -43,7 +155,7 @@ static enum ifg_status build_processes(struct timeline_builder *builder)
             processes[i].end_ns =
                 trace_clock_to_ns(builder->timeline.reader, from->clock, from->end_ticks);
     }
-    return IFG_OK;
+    return name_machines(builder, processes, tables->process_count) ? IFG_OK : IFG_NO_MEMORY;
 }
 
 static enum ifg_status build_threads(struct timeline_builder *builder)
@@ -101,10 +213,10 @@ static enum ifg_status build_models(struct timeline_builder *builder)
                 late_property(tables, from, TRACE_PROPERTY_ACTUAL_DEVICES, from->actual_devices),
         };
     }
-    return name_models(builder, models, tables->model_count);
+    return timeline_name_models(builder, models, tables->model_count);
 }
 
-/* The function (net, name), added if it is new. */
+/* The function (model, name), added if it is new. */
 static uint32_t function_index(struct timeline_builder *builder, uint32_t model, const char *name)
 {
     for (size_t i = 0; i < builder->timeline.function_count; i++)
@@ -151,7 +263,7 @@ static enum ifg_status build_locations(struct timeline_builder *builder)
         if (location->kind == TRACE_LOCATION_ML && location->model != TIMELINE_NONE)
             location->function_index = function_index(builder, location->model, location->function);
     }
-    /* The last place stands for locations that the trace does not define. */
+    /* The last location stands for locations that the trace does not define. */
     locations[tables->location_count] = (struct timeline_location){
         .kind = TRACE_LOCATION_ZONE,
         .model = TIMELINE_NONE,
@@ -200,8 +312,8 @@ static enum ifg_status build_maps(struct timeline_builder *builder)
     return IFG_OK;
 }
 
-uint32_t builder_location(const struct timeline_builder *builder, uint32_t process,
-                          uint32_t location)
+uint32_t timeline_builder_location(const struct timeline_builder *builder, uint32_t process,
+                                   uint32_t location)
 {
     const struct trace_tables *tables = builder->tables;
     const struct trace_location *found;
@@ -213,12 +325,12 @@ uint32_t builder_location(const struct timeline_builder *builder, uint32_t proce
     return found ? (uint32_t)(found - tables->locations) : (uint32_t)tables->location_count;
 }
 
-uint32_t builder_clock(const struct timeline_builder *builder, uint32_t thread)
+uint32_t timeline_builder_clock(const struct timeline_builder *builder, uint32_t thread)
 {
     return trace_thread_clock(builder->tables, thread);
 }
 
-enum ifg_status build_tables(struct timeline_builder *builder)
+enum ifg_status timeline_build_tables(struct timeline_builder *builder)
 {
     enum ifg_status status = build_processes(builder);
 

@@ -14,7 +14,7 @@
 #define WORKERS_MAX 64
 #define HUGE_PAGE   ((size_t)2 << 20)
 
-void *column_alloc(size_t count, size_t size)
+void *timeline_column_alloc(size_t count, size_t size)
 {
     size_t bytes;
     void *column;
@@ -34,7 +34,7 @@ void *column_alloc(size_t count, size_t size)
     return column;
 }
 
-void column_free(void *column, size_t count, size_t size)
+void timeline_column_free(void *column, size_t count, size_t size)
 {
     size_t bytes = (count ? count : 1) * size;
 
@@ -133,12 +133,12 @@ enum ifg_status timeline_create(const struct trace_reader *reader,
         builder->timeline.realtime_offset_ns = trace_realtime_offset_ns(reader);
         builder->tables = trace_reader_tables(reader);
         builder->workers = worker_count(options);
-        status = build_tables(builder);
+        status = timeline_build_tables(builder);
         if (!status)
-            status = build_slices(builder);
+            status = timeline_build_slices(builder);
         if (!status) {
             take_stock(builder);
-            status = build_events(builder);
+            status = timeline_build_events(builder);
             if (builder->timeline.begin_ns == UINT64_MAX)
                 builder->timeline.begin_ns = builder->timeline.end_ns; /* nothing happened */
         }
@@ -159,10 +159,10 @@ void timeline_destroy(const struct timeline *timeline)
 
     if (!builder)
         return;
-    column_free(builder->start_ns, builder->column_slots, sizeof *builder->start_ns);
-    column_free(builder->duration_ns, builder->column_slots, sizeof *builder->duration_ns);
-    column_free(builder->location, builder->column_slots, sizeof *builder->location);
-    column_free(builder->depth, builder->column_slots, sizeof *builder->depth);
+    timeline_column_free(builder->start_ns, builder->column_slots, sizeof *builder->start_ns);
+    timeline_column_free(builder->duration_ns, builder->column_slots, sizeof *builder->duration_ns);
+    timeline_column_free(builder->location, builder->column_slots, sizeof *builder->location);
+    timeline_column_free(builder->depth, builder->column_slots, sizeof *builder->depth);
     for (size_t i = 0; builder->maps && i < builder->tables->process_count; i++)
         ifg_free(builder->maps[i].by_id);
     ifg_free(builder->maps);
@@ -183,8 +183,9 @@ void timeline_destroy(const struct timeline *timeline)
     ifg_free((void *)(uintptr_t)timeline->arrows);
     ifg_free((void *)(uintptr_t)timeline->flow_by_slice);
     ifg_strings_fini(&builder->strings);
-    heap_destroy(builder->heap);
-    profile_destroy(builder->profile);
+    timeline_heap_destroy(builder->heap);
+    timeline_inputs_destroy(builder->inputs);
+    timeline_profile_destroy(builder->profile);
     pthread_mutex_destroy(&builder->profile_lock);
     ifg_free(builder);
 }

@@ -24,9 +24,10 @@
 struct timeline_process {
     uint32_t pid;
     uint32_t parent_pid;
-    const char *name; /* file name of the program */
+    const char *name; /* file name of the program; with its machine, if the trace is of several */
     const char *program;
     const char *arguments;
+    const char *host;  /* the machine it ran on; "" unknown */
     uint64_t start_ns; /* when the library started in it */
     uint64_t end_ns;   /* 0 if unknown */
     enum trace_process_fate fate;
@@ -163,6 +164,8 @@ struct timeline {
 
     const struct timeline_process *processes;
     size_t process_count;
+    size_t machine_count;  /* processes that are a machine: several in a merged trace */
+    bool several_machines; /* the processes are of more than one */
     const struct timeline_thread *threads;
     size_t thread_count;
     const struct timeline_model *models;
@@ -260,7 +263,7 @@ const struct timeline_attribute *timeline_find_attribute(const struct timeline *
  * the path? */
 bool timeline_model_is_called(const struct timeline_model *model, const char *name);
 
-/* A name for people: the attribute "name" if there is one, else the place's name. */
+/* A name for people: the attribute "name" if there is one, else the location's name. */
 const char *timeline_slice_name(const struct timeline *timeline, size_t slice);
 
 const char *timeline_category_name(enum trace_category category);

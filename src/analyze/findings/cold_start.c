@@ -44,40 +44,29 @@ static bool runs_on(const struct ml_model *model, const char *part)
     for (size_t i = 0; i < model->ep_count; i++) {
         char name[64];
 
-        if (model->eps[i].actual && strstr(ml_ep_name(&model->eps[i], name, sizeof name), part))
+        if (model->eps[i].actual &&
+            strstr(findings_ep_name(&model->eps[i], name, sizeof name), part))
             return true;
     }
     return false;
 }
 
 /* What keeps the specialized model, by provider. */
-static const char *fix_for(const struct ml_model *model)
+static const char *fix_for(const struct ml_input *input, uint32_t index)
 {
-    if (!finding_is_ort(model))
+    const struct runtime *runtime = finding_runtime(input, index);
+    const struct runtime_keep *keep = runtime ? runtime->keep : NULL;
+
+    if (!keep)
         return "specialize it once, ahead of time, and load the result";
-    if (runs_on(model, "NvTensorR"))
-        return "keep the compiled model: session option ep.context_enable=1 writes a model with "
-               "the "
-               "engine inside; load that one";
-    if (runs_on(model, "Tensorrt"))
-        return "keep the engines: provider options trt_engine_cache_enable=1, "
-               "trt_engine_cache_path=DIR and trt_timing_cache_enable=1, or ep.context_enable=1";
-    if (runs_on(model, "OpenVINO"))
-        return "keep the compiled model: provider option cache_dir=DIR, or session option "
-               "ep.context_enable=1";
-    if (runs_on(model, "QNN") || runs_on(model, "VitisAI"))
-        return "keep the compiled model: session option ep.context_enable=1 writes a model with "
-               "the "
-               "binary inside; load that one";
-    return "optimize once: SetOptimizedModelFilePath (Python: optimized_model_filepath), then load "
-           "that file with ORT_DISABLE_ALL on the same kind of machine; or convert to ORT format "
-           "(python -m onnxruntime.tools.convert_onnx_models_to_ort)";
+    while (keep->device && !runs_on(&input->models[index], keep->device))
+        keep++;
+    return keep->advice;
 }
 
 static void report(const struct ml_input *input, uint32_t index, const struct ml_event *load,
                    uint64_t startup, struct findings *out)
 {
-    const struct ml_model *model = &input->models[index];
     struct finding *finding =
         finding_add(out, load->duration_ns >= HIGH_NS ? FINDING_HIGH : FINDING_MEDIUM, index);
     double duration = (double)load->duration_ns;
@@ -89,20 +78,23 @@ static void report(const struct ml_input *input, uint32_t index, const struct ml
         return;
     if (startup >= load->duration_ns)
         snprintf(of_startup, sizeof of_startup, ", %s of the %s until the first inference is done",
-                 words_share(duration / (double)startup).text, words_time((double)startup).text);
+                 finding_words_share(duration / (double)startup).text,
+                 finding_words_time((double)startup).text);
     if (load->specialization_ns)
-        snprintf(of_load, sizeof of_load, ", %s of it for specialization", words_time(part).text);
+        snprintf(of_load, sizeof of_load, ", %s of it for specialization",
+                 finding_words_time(part).text);
     finding->weight_ns = load->specialization_ns ? part : duration;
-    finding_title(finding, "a cold load takes %s%s", words_time(duration).text, of_load);
-    finding_sentence(finding, "%sA cold load takes %s%s: it is done again at every start.",
-                     words_about(input, index).text, words_time(duration).text,
+    finding_title(finding, "a cold load takes %s%s", finding_words_time(duration).text, of_load);
+    finding_sentence(finding, "%sA cold load takes %s%s: this happens at every start.",
+                     finding_words_about(input, index).text, finding_words_time(duration).text,
                      *of_startup ? of_startup : of_load);
     finding_evidence(finding, "load of %s: %s%s%s; cold because: %.200s",
-                     words_model(input, index).text, words_time(duration).text, of_load, of_startup,
-                     *ml_event_text(input, load, TRACE_KEY_WHY)
-                         ? ml_event_text(input, load, TRACE_KEY_WHY)
-                         : "the program says so");
-    finding_fix(finding, "%s", fix_for(model));
+                     finding_words_model(input, index).text, finding_words_time(duration).text,
+                     of_load, of_startup,
+                     *findings_event_text(input, load, TRACE_KEY_WHY)
+                         ? findings_event_text(input, load, TRACE_KEY_WHY)
+                         : "the program reports it");
+    finding_fix(finding, "%s", fix_for(input, index));
     finding_event(finding, load);
     finding_number(finding, "load_ms", duration / MS);
     if (load->specialization_ns)

@@ -16,9 +16,9 @@ void rule_dropped_events(const struct ml_input *input, struct findings *out)
         return;
     finding = finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_LOW, TIMELINE_NONE);
     finding_title(finding, "%llu events were dropped, %s of all",
-                  (unsigned long long)timeline->dropped, words_share(share).text);
+                  (unsigned long long)timeline->dropped, finding_words_share(share).text);
     finding_sentence(finding, "%llu events (%s) were dropped while recording: counts are too low.",
-                     (unsigned long long)timeline->dropped, words_share(share).text);
+                     (unsigned long long)timeline->dropped, finding_words_share(share).text);
     finding_evidence(finding, "%llu dropped, %zu slices recorded",
                      (unsigned long long)timeline->dropped, timeline->slice_count);
     finding_fix(finding, "record with --lossless (the program waits instead), or record less: no "

@@ -29,7 +29,7 @@ static bool takes_single_nodes(const struct ml_ep *ep)
                                          "JS",   "Xnnpack", "ACL", "ArmNN" };
     char name[64];
 
-    ml_ep_name(ep, name, sizeof name);
+    findings_ep_name(ep, name, sizeof name);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -52,7 +52,7 @@ static bool is_remote(const struct ml_ep *ep)
 {
     char name[64];
 
-    return strcmp(ml_ep_name(ep, name, sizeof name), "Azure") == 0;
+    return strcmp(findings_ep_name(ep, name, sizeof name), "Azure") == 0;
 }
 
 static bool not_in_build(const char *failed)
@@ -80,25 +80,20 @@ static void name_events(const struct ml_input *input, const struct fallback *fal
     }
 }
 
-static void say_fix(struct finding *finding, const struct fallback *fallback, const char *full)
+static void say_fix(const struct ml_input *input, struct finding *finding,
+                    const struct fallback *fallback, const char *full)
 {
-    if (!finding_is_ort(fallback->model))
-        finding_fix(finding, "make %s usable, or stop asking for it", full);
-    else if (fallback->ep->failed && not_in_build(fallback->ep->failed))
-        finding_fix(finding,
-                    "install a build of ONNX Runtime that has it (CUDA and TensorRT: the gpu "
-                    "packages), or drop the provider");
-    else if (fallback->ep->failed && strstr(fallback->ep->failed, "shared library"))
-        finding_fix(finding,
-                    "its library, or one that this needs (CUDA, cuDNN), is not installed: install "
-                    "the gpu package of ONNX Runtime and what it asks for, or drop the provider");
-    else if (fallback->ep->failed)
-        finding_fix(finding, "see to the error above (library or driver missing?), or drop the "
-                             "provider");
+    const char *failed = fallback->ep->failed;
+    enum runtime_advice what = !failed                            ? RUNTIME_SEE_PLACEMENT
+                               : not_in_build(failed)             ? RUNTIME_GET_DEVICE
+                               : strstr(failed, "shared library") ? RUNTIME_GET_LIBRARY
+                                                                  : RUNTIME_SEE_ERROR;
+    const char *advice = finding_advice(input, fallback->index, what, NULL);
+
+    if (advice)
+        finding_fix(finding, "%s", advice);
     else
-        finding_fix(finding,
-                    "see why: log at ORT_LOGGING_LEVEL_VERBOSE names every node that it refuses; "
-                    "session.disable_cpu_ep_fallback=1 makes this an error");
+        finding_fix(finding, "make %s usable, or do not request it", full);
 }
 
 /* The program knows, if it caught the error; who reads the report may not. */
@@ -118,7 +113,7 @@ static void say_refused(struct finding *finding, const struct fallback *fallback
     else if (model->nodes_known)
         snprintf(nodes, sizeof nodes, "%llu of %llu nodes",
                  (unsigned long long)fallback->worker->nodes, (unsigned long long)model->nodes);
-    finding_sentence(finding, "%s%s was asked for and refused (%.*s); %s runs %s.", about, provider,
+    finding_sentence(finding, "%s%s was requested and refused (%.*s); %s runs %s.", about, provider,
                      (int)length, reason, worker, nodes);
 }
 
@@ -128,15 +123,15 @@ static void report(const struct ml_input *input, struct findings *out,
     const struct ml_model *model = fallback->model;
     const struct ml_ep *ep = fallback->ep;
     struct finding *finding = finding_add(out, severity, fallback->index);
-    struct words_name about = words_about(input, fallback->index);
+    struct words_name about = finding_words_about(input, fallback->index);
     char full[96], brief[64], worker[64], nodes[96] = "";
 
     if (!finding)
         return;
     snprintf(full, sizeof full, "%.*s", ep->name_bytes < 90 ? (int)ep->name_bytes : 90, ep->name);
-    ml_ep_name(ep, brief, sizeof brief);
+    findings_ep_name(ep, brief, sizeof brief);
     if (fallback->worker)
-        ml_ep_name(fallback->worker, worker, sizeof worker);
+        findings_ep_name(fallback->worker, worker, sizeof worker);
     if (model->nodes_known)
         snprintf(nodes, sizeof nodes, "%llu of %llu nodes", (unsigned long long)ep->nodes,
                  (unsigned long long)model->nodes);
@@ -152,20 +147,20 @@ static void report(const struct ml_input *input, struct findings *out,
     if (fallback->worker && ep->failed)
         say_refused(finding, fallback, about.text, brief, worker);
     else if (!fallback->worker)
-        finding_sentence(finding, "%s%s was asked for and could not be used.", about.text, brief);
+        finding_sentence(finding, "%s%s was requested but could not be used.", about.text, brief);
     else if (model->nodes_known)
-        finding_sentence(finding, "%s%s was asked for, %s does %s the work: %s run on %s.",
+        finding_sentence(finding, "%s%s was requested, but %s does %s the work: %s run on %s.",
                          about.text, brief, worker, fallback->missing ? "all" : "most of", nodes,
                          full);
     else
-        finding_sentence(finding, "%s%s was asked for, %s does all the work.", about.text, brief,
-                         worker);
+        finding_sentence(finding, "%s%s was requested, but %s does all the work.", about.text,
+                         brief, worker);
     finding_evidence(finding, "asked for: %.120s; runs on: %.120s%s%s%s%.200s",
                      model->model->requested_devices,
                      *model->model->actual_devices ? model->model->actual_devices : "not known",
                      *model->source ? ", by " : "", model->source, ep->failed ? "; error: " : "",
                      ep->failed ? ep->failed : "");
-    say_fix(finding, fallback, full);
+    say_fix(input, finding, fallback, full);
     name_events(input, fallback, finding);
     if (model->nodes_known) {
         finding_number(finding, "nodes_there", (double)ep->nodes);
@@ -180,17 +175,18 @@ static void look_at(const struct ml_input *input, uint32_t index, struct finding
     bool accelerated = false;
 
     for (size_t i = 0; i < model->ep_count; i++)
-        accelerated |= model->eps[i].actual && !ml_is_cpu(&model->eps[i]);
+        accelerated |= model->eps[i].actual && !findings_is_cpu(&model->eps[i]);
     for (size_t i = 0; i < model->ep_count; i++) {
         const struct ml_ep *ep = &model->eps[i];
         struct fallback fallback = { model, ep, worker, true, index };
 
-        if (!ep->requested || ml_is_cpu(ep) || (is_remote(ep) && !ep->failed))
+        if (!ep->requested || findings_is_cpu(ep) || (is_remote(ep) && !ep->failed))
             continue;
         if (!ep->actual && (ep->failed || (model->placement_known && !accelerated))) {
             report(input, out, &fallback, accelerated ? FINDING_MEDIUM : FINDING_HIGH);
         } else if (ep->actual && ep->nodes_known && takes_single_nodes(ep) && worker &&
-                   ml_is_cpu(worker) && (double)ep->nodes < FEW_NODES * (double)model->nodes) {
+                   findings_is_cpu(worker) &&
+                   (double)ep->nodes < FEW_NODES * (double)model->nodes) {
             fallback.missing = false;
             report(input, out, &fallback,
                    (double)ep->nodes < VERY_FEW_NODES * (double)model->nodes ? FINDING_HIGH

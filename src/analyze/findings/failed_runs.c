@@ -14,7 +14,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
     const struct ml_events *events = &function->events[category];
     uint64_t failed = events->timing.failed;
     const char *what = category == TRACE_CATEGORY_LOAD ? "load" : "inference";
-    struct words_name model = words_model(input, function->model);
+    struct words_name model = finding_words_model(input, function->model);
     struct finding *finding;
     const char *message = "";
     uint64_t time = 0;
@@ -33,7 +33,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
         if (!(events->items[i].flags & ML_FAILED))
             continue;
         if (!*message)
-            message = ml_event_text(input, &events->items[i], TRACE_KEY_STATUS);
+            message = findings_event_text(input, &events->items[i], TRACE_KEY_STATUS);
         time += events->items[i].duration_ns;
         finding_event(finding, &events->items[i]);
     }
@@ -43,8 +43,7 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
     finding_sentence(finding, "%llu of %llu %ss of %s failed.", (unsigned long long)failed,
                      (unsigned long long)events->count, what, model.text);
     finding_evidence(finding, "the first one says: %.360s", *message ? message : "nothing");
-    finding_fix(finding, "see to the error; failed %ss are in no other figure of this report",
-                what);
+    finding_fix(finding, "fix the error; no other figure of this report includes failed %ss", what);
     finding_number(finding, "failed", (double)failed);
     finding_number(finding, "count", (double)events->count);
 }

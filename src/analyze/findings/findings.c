@@ -12,7 +12,6 @@
 #include "analyze/findings/findings_internal.h"
 #include "base/alloc.h"
 #include "base/array.h"
-#include "runtimes/runtimes.h"
 
 static const struct finding_rule rules[] = {
     { "ep-fallback", rule_ep_fallback },
@@ -107,9 +106,9 @@ void finding_number(struct finding *finding, const char *key, double value)
         finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
 }
 
-struct words words_time(double ns)
+struct words finding_words_time(double ns)
 {
-    static const char *const units[] = { "ns", "us", "ms", "s" };
+    static const char *const units[] = { "ns", "µs", "ms", "s" };
     struct words words;
     size_t unit = 0;
 
@@ -126,7 +125,7 @@ struct words words_time(double ns)
     return words;
 }
 
-struct words words_share(double share)
+struct words finding_words_share(double share)
 {
     struct words words;
     double percent = 100 * share;
@@ -138,7 +137,7 @@ struct words words_share(double share)
     return words;
 }
 
-struct words_name words_model(const struct ml_input *input, uint32_t model)
+struct words_name finding_words_model(const struct ml_input *input, uint32_t model)
 {
     struct words_name words = { "the model" };
     const char *name = model < input->model_count ? input->models[model].model->name : "";
@@ -148,7 +147,7 @@ struct words_name words_model(const struct ml_input *input, uint32_t model)
     return words;
 }
 
-struct words_name words_about(const struct ml_input *input, uint32_t model)
+struct words_name finding_words_about(const struct ml_input *input, uint32_t model)
 {
     struct words_name words = { "" };
 
@@ -181,9 +180,39 @@ size_t finding_loads(const struct ml_input *input, const struct ml_model *model,
     return count;
 }
 
-bool finding_is_ort(const struct ml_model *model)
+const struct runtime *finding_runtime(const struct ml_input *input, uint32_t model)
 {
-    return runtime_called(model->model->runtime) == runtime_ort;
+    const struct runtime *found = NULL;
+
+    if (model != TIMELINE_NONE)
+        return runtime_called(input->models[model].model->runtime);
+    for (size_t i = 0; i < input->model_count; i++) {
+        const struct runtime *runtime = runtime_called(input->models[i].model->runtime);
+
+        if (!runtime || (found && found != runtime))
+            return NULL;
+        found = runtime;
+    }
+    return found;
+}
+
+const char *finding_advice(const struct ml_input *input, uint32_t model, enum runtime_advice what,
+                           const char *otherwise)
+{
+    const struct runtime *runtime = finding_runtime(input, model);
+
+    return runtime && runtime->advice[what] ? runtime->advice[what] : otherwise;
+}
+
+struct words_option finding_option(const struct ml_input *input, uint32_t model,
+                                   enum runtime_advice what)
+{
+    const char *advice = finding_advice(input, model, what, NULL);
+    struct words_option option = { "" };
+
+    if (advice)
+        snprintf(option.text, sizeof option.text, " (%s)", advice);
+    return option;
 }
 
 static size_t rule_number(const struct finding *finding)

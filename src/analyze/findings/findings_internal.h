@@ -4,6 +4,7 @@
 #define IFG_ANALYZE_FINDINGS_FINDINGS_INTERNAL_H
 
 #include "analyze/findings/findings.h"
+#include "runtimes/runtimes.h"
 
 #define MS 1e6
 
@@ -31,25 +32,37 @@ void finding_number(struct finding *finding, const char *key, double value);
 struct words {
     char text[32];
 };
-struct words words_time(double ns);
-struct words words_share(double share);
+struct words finding_words_time(double ns);
+struct words finding_words_share(double share);
 
 /* The name of a model, short enough for a line. */
 struct words_name {
     char text[64];
 };
-struct words_name words_model(const struct ml_input *input, uint32_t model);
+struct words_name finding_words_model(const struct ml_input *input, uint32_t model);
 
 /* "ocr: " if there are several models, else "": the begin of a sentence about one. */
-struct words_name words_about(const struct ml_input *input, uint32_t model);
+struct words_name finding_words_about(const struct ml_input *input, uint32_t model);
 
 /* The loads of a model that went well and are not part of another one: *out_events is the caller's
  * to free. IFG_NO_MEMORY goes into out->status. */
 size_t finding_loads(const struct ml_input *input, const struct ml_model *model,
                      struct findings *out, const struct ml_event ***out_events);
 
-/* Whether the runtime of a model is ONNX Runtime: only then may a fix name its options. */
-bool finding_is_ort(const struct ml_model *model);
+/* The runtime of a model, or with TIMELINE_NONE that of all models; NULL: it is not known, or there
+ * are several. Only where it is known may a fix name its options. */
+const struct runtime *finding_runtime(const struct ml_input *input, uint32_t model);
+
+/* What that runtime advises; NULL or `otherwise`: nothing. */
+const char *finding_advice(const struct ml_input *input, uint32_t model, enum runtime_advice what,
+                           const char *otherwise);
+
+/* The same in parentheses, after what it is an option for: " (OPTION)", or "". */
+struct words_option {
+    char text[96];
+};
+struct words_option finding_option(const struct ml_input *input, uint32_t model,
+                                   enum runtime_advice what);
 
 /* The rules, in the order in which they run. */
 void rule_ep_fallback(const struct ml_input *input, struct findings *out);

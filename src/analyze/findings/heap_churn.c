@@ -51,21 +51,17 @@ static void report(const struct ml_input *input, const struct heap_churn *churn,
     finding->weight_ns = fmin(cost_ns * runs, (double)input->duration_ns);
     finding_title(finding, "each inference allocates %.0f MB and frees it again", each / MB);
     finding_sentence(finding, "Each inference of %s allocates %.0f MB and frees it again.",
-                     words_model(input, churn->model).text, each / MB);
+                     finding_words_model(input, churn->model).text, each / MB);
     finding_evidence(finding,
                      "%.1f ± %.1f MB for each of %llu inferences after the first, estimated from "
                      "%llu allocations; of %.1f MB allocated in an inference. If the pages come "
                      "from the system each time, that is about %s",
                      each / MB, heap_error(&churn->freed) / runs / MB,
                      (unsigned long long)churn->inferences, (unsigned long long)churn->freed.count,
-                     churn->allocated.bytes / runs / MB, words_time(cost_ns).text);
-    finding_fix(finding, "%s",
-                finding_is_ort(&input->models[churn->model])
-                    ? "leave the arena on (enable_cpu_mem_arena), bind inputs and outputs once "
-                      "(IoBinding) and reuse the buffers; inferogram stats --by allocation --sort "
-                      "total names who allocates"
-                    : "reuse buffers between inferences; inferogram stats --by allocation --sort "
-                      "total names who allocates");
+                     churn->allocated.bytes / runs / MB, finding_words_time(cost_ns).text);
+    finding_fix(finding, "%s; inferogram stats --by allocation --sort total shows what allocates",
+                finding_advice(input, churn->model, RUNTIME_REUSE_MEMORY,
+                               "reuse buffers between inferences"));
     finding_number(finding, "mb_per_inference", each / MB);
     finding_number(finding, "error_mb", heap_error(&churn->freed) / runs / MB);
     finding_number(finding, "inferences", runs);

@@ -36,17 +36,17 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
     if (!finding)
         return;
     finding->weight_ns = total;
-    finding_title(finding, "%s between inferences of %s", words_time(gap).text,
-                  words_time(inference).text);
-    finding_sentence(
-        finding, "%sBetween two inferences of %s lie %s in which the model does nothing.",
-        words_about(input, function->model).text, words_time(inference).text, words_time(gap).text);
+    finding_title(finding, "%s between inferences of %s", finding_words_time(gap).text,
+                  finding_words_time(inference).text);
+    finding_sentence(finding, "%sBetween two inferences of %s the model is idle for %s.",
+                     finding_words_about(input, function->model).text,
+                     finding_words_time(inference).text, finding_words_time(gap).text);
     finding_evidence(finding,
                      "%zu gaps of at most 100 ms between inferences on a thread, without setup: "
-                     "median %s, %s in all (%s of the recording); work or waiting, this trace does "
-                     "not tell",
-                     count, words_time(gap).text, words_time(total).text,
-                     words_share(total / (double)input->duration_ns).text);
+                     "median %s, %s in all (%s of the recording); the trace does not show whether "
+                     "it is work or waiting",
+                     count, finding_words_time(gap).text, finding_words_time(total).text,
+                     finding_words_share(total / (double)input->duration_ns).text);
     finding_fix(finding,
                 "find out what the thread does there: put zones around it (IFG_ZONE); prepare the "
                 "next input on another thread while the model runs");

@@ -139,7 +139,7 @@ static enum ifg_status make_tables(struct building *building)
         input->models[i].model = &timeline->models[i];
         input->models[i].operator_median_ns = NAN;
     }
-    ml_read_properties(input);
+    findings_read_properties(input);
     status = make_functions(building);
     return status ? status : make_stages(building);
 }
@@ -165,7 +165,7 @@ static void finish_stages(struct building *building)
     if (kept)
         qsort(input->stages, kept, sizeof *input->stages, by_first);
     if (building->request_count) {
-        ml_sort(building->requests, building->request_count);
+        findings_sort(building->requests, building->request_count);
         for (size_t i = 0; i < building->request_count; i++)
             input->requests += !i || building->requests[i] != building->requests[i - 1];
         return;
@@ -206,7 +206,7 @@ static void destroy_building(struct building *building)
         ifg_free(building->operator_times[i].cells);
     ifg_free(building->operator_times);
     ifg_free(building->operators.items);
-    ifg_free(building->operators.slots);
+    ifg_index_fini(&building->operators.index);
     ifg_free(building->operator_of_location);
     ifg_free(building->stage_of_location);
     ifg_free(building->requests);
@@ -214,8 +214,8 @@ static void destroy_building(struct building *building)
     ifg_free(building->function_of);
 }
 
-enum ifg_status ml_input_create(const struct timeline *timeline, struct ml_input **out_input,
-                                struct ifg_error *err)
+enum ifg_status findings_input_create(const struct timeline *timeline, struct ml_input **out_input,
+                                      struct ifg_error *err)
 {
     struct building building = { .timeline = timeline };
     enum ifg_status status = IFG_NO_MEMORY;
@@ -225,11 +225,11 @@ enum ifg_status ml_input_create(const struct timeline *timeline, struct ml_input
     if (building.input)
         status = make_tables(&building);
     if (!status)
-        status = ml_walk(&building);
+        status = findings_walk(&building);
     if (!status)
-        status = ml_finish_operators(&building);
+        status = findings_finish_operators(&building);
     if (!status)
-        status = ml_time_events(building.input);
+        status = findings_time_events(building.input);
     if (!status)
         status =
             resources_create(timeline, building.input->duration_ns, &building.input->resources);
@@ -246,14 +246,14 @@ enum ifg_status ml_input_create(const struct timeline *timeline, struct ml_input
         finish_models(building.input);
         *out_input = building.input;
     } else {
-        ml_input_destroy(building.input);
+        findings_input_destroy(building.input);
         ifg_fail_no_memory(err, "for the events of %zu models", timeline->model_count);
     }
     destroy_building(&building);
     return status;
 }
 
-void ml_input_destroy(struct ml_input *input)
+void findings_input_destroy(struct ml_input *input)
 {
     if (!input)
         return;
@@ -269,8 +269,8 @@ void ml_input_destroy(struct ml_input *input)
     ifg_free(input);
 }
 
-const char *ml_event_text(const struct ml_input *input, const struct ml_event *event,
-                          const char *key)
+const char *findings_event_text(const struct ml_input *input, const struct ml_event *event,
+                                const char *key)
 {
     const struct timeline_attribute *attribute =
         event->slice == SIZE_MAX ? NULL

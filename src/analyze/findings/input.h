@@ -4,7 +4,7 @@
  * the order of their starts, with the attributes that matter, and with timings.
  *
  * Made in a fixed number of passes over the slices, whatever the trace holds. Everything here is
- * read-only afterwards and lives until ml_input_destroy; texts belong to the timeline.
+ * read-only afterwards and lives until findings_input_destroy; texts belong to the timeline.
  */
 #ifndef IFG_ANALYZE_FINDINGS_INPUT_H
 #define IFG_ANALYZE_FINDINGS_INPUT_H
@@ -148,6 +148,7 @@ struct ml_model {
     double operator_median_ns; /* of one execution, to 2 %; NAN */
     uint64_t profiled;         /* inferences whose operators are in the trace */
     bool whole_microseconds;   /* so coarse are the times of operators */
+    bool host_time;            /* operators of it are: see operator_is_host_time */
 };
 
 struct ml_stage {
@@ -185,9 +186,9 @@ struct ml_input {
     struct heap_use *heap;                  /* NULL: allocations were not recorded */
 };
 
-enum ifg_status ml_input_create(const struct timeline *timeline, struct ml_input **out_input,
-                                struct ifg_error *err) IFG_MUST_CHECK;
-void ml_input_destroy(struct ml_input *input);
+enum ifg_status findings_input_create(const struct timeline *timeline, struct ml_input **out_input,
+                                      struct ifg_error *err) IFG_MUST_CHECK;
+void findings_input_destroy(struct ml_input *input);
 
 /* The operators of a model; NULL if it has none. */
 static inline const struct ml_operator *ml_operators_of(const struct ml_input *input,
@@ -197,18 +198,18 @@ static inline const struct ml_operator *ml_operators_of(const struct ml_input *i
 }
 
 /* The value of an attribute of an event, or "" */
-const char *ml_event_text(const struct ml_input *input, const struct ml_event *event,
-                          const char *key);
+const char *findings_event_text(const struct ml_input *input, const struct ml_event *event,
+                                const char *key);
 
 /* Whether an event belongs into statistics: it did not fail, and is not left out as perturbed. */
-bool ml_event_counts(const struct ml_events *events, const struct ml_event *event);
+bool findings_event_counts(const struct ml_events *events, const struct ml_event *event);
 
-bool ml_is_cpu(const struct ml_ep *ep);
+bool findings_is_cpu(const struct ml_ep *ep);
 
 /* "CUDA" for CUDAExecutionProvider. */
-const char *ml_ep_name(const struct ml_ep *ep, char *out, size_t size);
+const char *findings_ep_name(const struct ml_ep *ep, char *out, size_t size);
 
 /* Puts values in order. */
-void ml_sort(uint64_t *values, size_t count);
+void findings_sort(uint64_t *values, size_t count);
 
 #endif

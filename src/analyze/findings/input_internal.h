@@ -4,6 +4,7 @@
 #define IFG_ANALYZE_FINDINGS_INPUT_INTERNAL_H
 
 #include "analyze/findings/input.h"
+#include "base/index.h"
 
 #define NO_FUNCTION UINT32_MAX
 
@@ -12,11 +13,11 @@
 
 /* Cells of the histogram of operator times: 32 for each power of two. */
 #define CELL_BITS 5u
-#define CELLS     (64u << CELL_BITS)
+#define CELLS     IFG_CELLS(CELL_BITS, 64)
 
 /* What is gathered of the operators of one model, beyond their types. */
 struct operator_times {
-    uint32_t *cells;
+    uint64_t *cells;
     uint64_t count;
     uint64_t whole_us;
 };
@@ -25,8 +26,7 @@ struct operator_table {
     struct ml_operator *items;
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* index + 1 into items */
-    size_t slot_count;
+    struct ifg_index index;
 };
 
 struct building {
@@ -44,19 +44,17 @@ struct building {
 };
 
 /* properties.c: what the properties of models say. */
-void ml_read_properties(struct ml_input *input);
+void findings_read_properties(struct ml_input *input);
 
 /* walk.c: the passes over slices. */
-enum ifg_status ml_walk(struct building *building);
+enum ifg_status findings_walk(struct building *building);
 
 /* operators.c */
-enum ifg_status ml_operator_find(struct operator_table *table, uint32_t model, const char *type,
-                                 uint32_t *out_index);
-uint32_t ml_cell_of(uint64_t value);
-double ml_cells_median(const uint32_t *cells, uint64_t count);
-enum ifg_status ml_finish_operators(struct building *building);
+enum ifg_status findings_operator_find(struct operator_table *table, uint32_t model,
+                                       const char *type, uint32_t *out_index);
+enum ifg_status findings_finish_operators(struct building *building);
 
 /* timing.c */
-enum ifg_status ml_time_events(struct ml_input *input);
+enum ifg_status findings_time_events(struct ml_input *input);
 
 #endif

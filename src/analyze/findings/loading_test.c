@@ -159,7 +159,7 @@ static void slow_first_run(void)
     first_runs(&test, 31 * ML_MS, true);
     REQUIRE(rules_find(&test, "slow-first-run") != NULL);
     CHECK_STR(rules_find(&test, "slow-first-run")->title,
-              "first inference 31.0 ms, steady 15.0 ms");
+              "the first inference takes 31.0 ms, 2.1 times as long as later ones");
     CHECK_INT(rules_find(&test, "slow-first-run")->severity, FINDING_MEDIUM);
     CHECK_UINT(rules_find(&test, "slow-first-run")->events[0], 1);
     rules_end(&test);
@@ -205,8 +205,9 @@ static void ep_fallback(void)
     finding = rules_find(&test, "ep-fallback");
     REQUIRE(finding == &test.findings->items[0]);
     CHECK_INT(finding->severity, FINDING_HIGH);
-    CHECK_STR(finding->sentence, "CUDA was asked for, CPU does all the work: 0 of 400 nodes run on "
-                                 "CUDAExecutionProvider.");
+    CHECK_STR(finding->sentence,
+              "CUDA was requested, but CPU does all the work: 0 of 400 nodes run on "
+              "CUDAExecutionProvider.");
     CHECK_CONTAINS(finding->fix, "session.disable_cpu_ep_fallback=1");
     CHECK_CONTAINS(finding->evidence, "assignment info");
     rules_end(&test);
@@ -294,7 +295,7 @@ static void policy_fallback(void)
     ml_trace_event(&test.trace, 0, model, TRACE_CATEGORY_LOAD, ML_MS);
     rules_run(&test);
     REQUIRE(rules_find(&test, "policy-fallback") != NULL);
-    CHECK_CONTAINS(rules_find(&test, "policy-fallback")->title, "PREFER_NPU asks for the NPU");
+    CHECK_CONTAINS(rules_find(&test, "policy-fallback")->title, "PREFER_NPU requests the NPU");
     CHECK_UINT(rules_find(&test, "policy-fallback")->event_count, 1);
     rules_end(&test);
 }

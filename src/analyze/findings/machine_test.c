@@ -128,7 +128,7 @@ static void throttled(void)
     put(&test, MACHINE, "cpu thermal throttles", 10, 70, 2);
     rules_run(&test);
     REQUIRE(rules_find(&test, "throttled") != NULL);
-    CHECK_STR(rules_find(&test, "throttled")->title, "heat made the CPUs slower 20 times");
+    CHECK_STR(rules_find(&test, "throttled")->title, "heat throttled the CPUs 20 times");
     rules_end(&test);
 
     begin(&test, 10);
@@ -241,7 +241,7 @@ static void page_faults(void)
     put(&test, 0, "page faults minor", 10, 5000, 200000);
     rules_run(&test);
     REQUIRE(rules_find(&test, "page-faults") != NULL);
-    CHECK_CONTAINS(rules_find(&test, "page-faults")->title, "page faults for each inference");
+    CHECK_CONTAINS(rules_find(&test, "page-faults")->title, "page faults per inference");
     CHECK(fabs(rules_number(rules_find(&test, "page-faults"), "share") - 0.1) < 0.01);
     rules_end(&test);
 
@@ -250,7 +250,7 @@ static void page_faults(void)
     put(&test, 0, "page faults major", 10, 5, 50);
     rules_run(&test);
     REQUIRE(rules_find(&test, "page-faults") != NULL);
-    CHECK_CONTAINS(rules_find(&test, "page-faults")->title, "come from disk");
+    CHECK_CONTAINS(rules_find(&test, "page-faults")->title, "are read from disk");
     rules_end(&test);
 }
 

@@ -54,17 +54,16 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
     if (!finding)
         return;
     finding->weight_ns = (double)timing->total_ns;
-    finding_title(finding, "%llu inferences of %s with batch 1, one right after the other",
-                  (unsigned long long)timing->count, words_time(timing->median_ns).text);
-    finding_sentence(finding, "%s%llu inferences of %s come one right after the other, each alone.",
-                     words_about(input, function->model).text, (unsigned long long)timing->count,
-                     words_time(timing->median_ns).text);
+    finding_title(finding, "%llu inferences of %s with batch 1, back to back",
+                  (unsigned long long)timing->count, finding_words_time(timing->median_ns).text);
+    finding_sentence(finding, "%s%llu inferences of %s run back to back, one at a time.",
+                     finding_words_about(input, function->model).text,
+                     (unsigned long long)timing->count, finding_words_time(timing->median_ns).text);
     finding_evidence(finding, "median %s, median gap %s, batch 1 in %zu of %zu; shapes %.160s",
-                     words_time(timing->median_ns).text, words_time(gap).text, ones, known,
-                     *events->items[0].detail ? events->items[0].detail : "not known");
-    finding_fix(finding,
-                "if these inputs do not depend on each other and the model takes a batch (first "
-                "dimension not fixed), give several to one call; measure it first");
+                     finding_words_time(timing->median_ns).text, finding_words_time(gap).text, ones,
+                     known, *events->items[0].detail ? events->items[0].detail : "not known");
+    finding_fix(finding, "if the inputs are independent and the model accepts a batch (first "
+                         "dimension not fixed), pass several to one call; measure it first");
     finding_number(finding, "count", (double)timing->count);
     finding_number(finding, "median_ms", timing->median_ns / MS);
     finding_number(finding, "gap_ms", gap / MS);

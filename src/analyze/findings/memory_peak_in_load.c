@@ -21,15 +21,15 @@ static void report(const struct ml_input *input, const struct memory_phase *load
 
     if (!finding)
         return;
-    finding_title(finding, "loading takes %.0f MB at its peak, of which %.0f MB stay", delta / MB,
+    finding_title(finding, "loading peaks at %.0f MB, of which %.0f MB stay", delta / MB,
                   stays / MB);
-    finding_sentence(finding, "Loading %s takes %.0f MB at its peak, of which %.0f MB stay.",
-                     words_model(input, load->model).text, delta / MB, stays / MB);
+    finding_sentence(finding, "Loading %s peaks at %.0f MB, of which %.0f MB stay.",
+                     finding_words_model(input, load->model).text, delta / MB, stays / MB);
     if (model->file_bytes)
         finding_evidence(
             finding,
             "resident memory of pid %u: %.0f MB before, %.0f MB at most, %.0f MB after "
-            "the load; the file of the model has %.0f MB",
+            "the load; the model file has %.0f MB",
             load->pid, load->most.before / MB, load->most.peak / MB, load->most.after / MB,
             (double)model->file_bytes / MB);
     else
@@ -38,15 +38,10 @@ static void report(const struct ml_input *input, const struct memory_phase *load
             "resident memory of pid %u: %.0f MB before, %.0f MB at most, %.0f MB after "
             "the load",
             load->pid, load->most.before / MB, load->most.peak / MB, load->most.after / MB);
-    if (finding_is_ort(model))
-        finding_fix(finding,
-                    "load from a path and not from bytes; keep weights in external data, which are "
-                    "mapped (onnx.save_model(..., save_as_external_data=True)); or save the "
-                    "optimized model once (optimized_model_filepath), as .ort with "
-                    "session.use_ort_model_bytes_for_initializers=1");
-    else
-        finding_fix(finding, "let the runtime map the file of the model instead of reading it, and "
-                             "load a form that needs no conversion");
+    finding_fix(finding, "%s",
+                finding_advice(input, load->model, RUNTIME_LOAD_SMALLER,
+                               "let the runtime map the model file instead of reading it, and use "
+                               "a format that needs no conversion"));
     if (load->most_slice != SIZE_MAX)
         finding_event(finding, &(struct ml_event){ .slice = load->most_slice });
     finding_number(finding, "peak_mb", delta / MB);

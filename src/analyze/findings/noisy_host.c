@@ -37,17 +37,18 @@ static void by_load(const struct ml_input *input, struct findings *out)
     finding_title(finding, "load average %.1f on %u CPUs before the recording began",
                   input->load_average, input->cpus);
     finding_sentence(finding,
-                     "Other programs were busy: load average %.1f on %u CPUs at the begin.",
+                     "Other programs were busy: load average %.1f on %u CPUs at the start.",
                      input->load_average, input->cpus);
     finding_evidence(finding,
-                     "load average of the last minute at the begin: %.2f%s; not recorded: which "
+                     "load average of the last minute at the start: %.2f%s; not recorded: which "
                      "programs, steal time, clock frequency",
                      input->load_average,
                      is_virtual && strcmp(is_virtual, "yes") == 0
-                         ? ", in a virtual machine (its neighbours are not seen)"
+                         ? ", in a virtual machine (other guests are not visible)"
                          : "");
-    finding_fix(finding, "record again while nothing else runs; until then take differences below "
-                         "10 %% for noise");
+    finding_fix(
+        finding,
+        "record again while nothing else runs; until then treat differences below 10 %% as noise");
     finding_number(finding, "load_average", input->load_average);
     finding_number(finding, "cpus", input->cpus);
 }
@@ -106,14 +107,14 @@ void rule_noisy_host(const struct ml_input *input, struct findings *out)
         finding_sentence(finding, "The host took %.1f %% of the CPU time (steal).", steal);
     }
     finding_evidence(finding,
-                     "CPUs busy to %.0f %%, of which the program %.2f CPUs, others %.2f; steal "
+                     "CPUs %.0f %% busy, of which the program %.2f CPUs, others %.2f; steal "
                      "%.1f %%; tasks waited for a CPU %.0f %% of the time%s",
                      resources->cpu_pct, resources->program_cores, fmax(others, 0), steal,
                      resources->pressure_cpu_pct > 0 ? resources->pressure_cpu_pct : 0, names);
-    finding_fix(finding,
-                "record again while nothing else runs%s; until then take differences "
-                "below 10 %% for noise",
-                stolen ? ", on a host with less to do" : "");
+    finding_fix(
+        finding,
+        "record again while nothing else runs%s; until then treat differences below 10 %% as noise",
+        stolen ? ", on a host with less to do" : "");
     finding_number(finding, "others_cpus", others);
     finding_number(finding, "steal_pct", steal);
     finding_number(finding, "pressure_cpu_pct", resources->pressure_cpu_pct);

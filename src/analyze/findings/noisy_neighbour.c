@@ -31,9 +31,8 @@ void rule_noisy_neighbour(const struct ml_input *input, struct findings *out)
         finding_sentence(finding, "%s (pid %u) used %.0f %% of a CPU at the same time.",
                          other->name, other->pid, other->cpu_pct);
         finding_evidence(finding,
-                         "mean over the recording; the machine's %u CPUs were busy to "
-                         "%.0f %%",
-                         cpus, resources->cpu_pct);
+                         "mean over the recording; the machine's %u CPUs were %.0f %% busy", cpus,
+                         resources->cpu_pct);
         finding_fix(finding, "stop it while you measure, or keep the two apart: taskset -c, "
                              "cpusets, nice");
         finding_number(finding, "cpu_pct", other->cpu_pct);

@@ -55,9 +55,11 @@ struct sweep {
  * with two threads to a core that is half of the CPUs. */
 static uint32_t threads_of(const struct ml_input *input, const struct ml_model *model)
 {
+    const struct runtime *runtime = runtime_called(model->model->runtime);
+
     if (model->intra_threads)
         return model->intra_threads;
-    if (finding_is_ort(model) && *model->options)
+    if (runtime && runtime->uses_all_cores && *model->options)
         return (input->cpus + 1) / 2;
     return 1;
 }
@@ -209,23 +211,24 @@ static void report(const struct ml_input *input, const struct sweep *sweep, stru
                      (unsigned long long)sweep->peak, sweep->peak_sessions,
                      sweep->peak_sessions == 1 ? "" : "s", input->cpus);
     finding_evidence(finding,
-                     "half as many threads again as CPUs, or more, for %s, %s of the time in which "
-                     "anything is inferred; "
+                     "1.5 times as many threads as CPUs, or more, for %s, %s of the time with "
+                     "inferences running; "
                      "at most %zu session%s at a time",
-                     words_time((double)sweep->over_ns).text, words_share(share).text,
-                     sweep->peak_sessions, sweep->peak_sessions == 1 ? "" : "s");
+                     finding_words_time((double)sweep->over_ns).text,
+                     finding_words_share(share).text, sweep->peak_sessions,
+                     sweep->peak_sessions == 1 ? "" : "s");
     if (sweep->single_threaded) /* fewer than one thread for each cannot be set */
         finding_fix(finding,
-                    "each session computes with one thread already: run at most %u inferences at a "
-                    "time (fewer workers, or a queue before them)",
+                    "each session already computes with one thread: run at most %u inferences at a "
+                    "time (fewer workers, or a queue in front of them)",
                     input->cpus);
     else
         finding_fix(
             finding,
-            "sessions at a time x intra-op threads should not exceed %u: SetIntraOpNumThreads "
-            "(intra_op_num_threads), or one pool for all (CreateEnvWithGlobalThreadPools and "
-            "DisablePerSessionThreads)",
-            input->cpus);
+            "sessions at a time x threads of each should not exceed %u: fewer threads%s, or one "
+            "pool for all%s",
+            input->cpus, finding_option(input, TIMELINE_NONE, RUNTIME_FEWER_THREADS).text,
+            finding_option(input, TIMELINE_NONE, RUNTIME_SHARE_THREADS).text);
     for (size_t i = 0; i < sweep->example_count; i++)
         finding_event(finding, sweep->examples[i]);
     finding_number(finding, "threads", (double)sweep->peak);

@@ -88,18 +88,19 @@ static void report_minor(const struct ml_input *input, uint32_t pid, const struc
     if (!finding)
         return;
     finding->weight_ns = fmin(faults * MINOR_NS, (double)input->duration_ns);
-    finding_title(finding, "%.0f page faults for each inference, about %s of its time",
-                  faults / window->runs, words_share(share).text);
+    finding_title(finding, "%.0f page faults per inference, about %s of its time",
+                  faults / window->runs, finding_words_share(share).text);
     finding_sentence(finding, "Each inference has %.0f page faults, about %s of its time.",
-                     faults / window->runs, words_share(share).text);
+                     faults / window->runs, finding_words_share(share).text);
     finding_evidence(finding,
                      "%.0f faults of pid %u in %s, after its start, with %.0f inferences; a fault "
                      "takes half a microsecond or more",
-                     faults, pid, words_time((double)(window->to_ns - window->from_ns)).text,
+                     faults, pid,
+                     finding_words_time((double)(window->to_ns - window->from_ns)).text,
                      window->runs);
     finding_fix(finding,
                 "keep memory between inferences: leave the arena on (enable_cpu_mem_arena), bind "
-                "outputs once (IoBinding), and keep malloc from giving memory back: "
+                "outputs once (IoBinding), and keep malloc from returning memory to the kernel: "
                 "MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=1073741824, or another "
                 "allocator");
     finding_number(finding, "faults_per_inference", faults / window->runs);
@@ -114,7 +115,7 @@ static void report_major(uint32_t pid, const struct window *window, double fault
     if (faults < LEAST_MAJOR || faults < MAJOR_PER_RUN * window->runs)
         return;
     finding = finding_add(out, FINDING_MEDIUM, TIMELINE_NONE);
-    finding_title(finding, "%.1f pages for each inference come from disk", faults / window->runs);
+    finding_title(finding, "%.1f pages per inference are read from disk", faults / window->runs);
     finding_sentence(finding, "Inferences wait for %.1f pages from disk each.",
                      faults / window->runs);
     finding_evidence(finding, "%.0f major faults of pid %u with %.0f inferences, after its start",

@@ -20,24 +20,25 @@ void rule_policy_fallback(const struct ml_input *input, struct findings *out)
         bool elsewhere = false;
 
         for (size_t e = 0; e < model->ep_count; e++)
-            elsewhere |= model->eps[e].actual && !ml_is_cpu(&model->eps[e]);
+            elsewhere |= model->eps[e].actual && !findings_is_cpu(&model->eps[e]);
         if (!device || !model->placement_known || elsewhere)
             continue;
         finding = finding_add(out, FINDING_HIGH, i);
         if (!finding)
             continue;
         finding->weight_ns = (double)model->total_ns;
-        finding_title(finding, "the policy %.60s asks for the %s, everything runs on the CPU",
+        finding_title(finding, "the policy %.60s requests the %s, but everything runs on the CPU",
                       model->policy, device);
-        finding_sentence(finding, "%sThe policy %.60s asks for the %s, the CPU does all the work.",
-                         words_about(input, i).text, model->policy, device);
+        finding_sentence(finding,
+                         "%sThe policy %.60s requests the %s, but the CPU does all the work.",
+                         finding_words_about(input, i).text, model->policy, device);
         finding_evidence(finding, "policy: %.60s; runs on: %.200s%s%s", model->policy,
                          model->model->actual_devices, *model->source ? ", by " : "",
                          model->source);
         finding_fix(finding,
                     "register the library of a provider for the %s "
                     "(RegisterExecutionProviderLibrary) before the policy is set; GetEpDevices "
-                    "lists what there is to choose from",
+                    "lists the available devices",
                     device);
         for (size_t f = 0; f < model->function_count; f++) {
             const struct ml_events *loads =

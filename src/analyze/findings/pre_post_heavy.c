@@ -42,17 +42,17 @@ static void look_at_stages(const struct ml_input *input, struct findings *out)
         return;
     finding->weight_ns = outside;
     finding_title(finding, "%s of a request is not inference; most of it is '%.60s'",
-                  words_share(outside / (inside + outside)).text, longest->name);
+                  finding_words_share(outside / (inside + outside)).text, longest->name);
     finding_sentence(finding,
                      "%s of each request is spent outside the model, most of it in '%.60s'.",
-                     words_share(outside / (inside + outside)).text, longest->name);
+                     finding_words_share(outside / (inside + outside)).text, longest->name);
     finding_evidence(finding, "stages of %llu requests: %s inference, %s others, '%.60s' alone %s",
-                     (unsigned long long)input->requests, words_time(inside).text,
-                     words_time(outside).text, longest->name,
-                     words_time((double)longest->self_ns).text);
+                     (unsigned long long)input->requests, finding_words_time(inside).text,
+                     finding_words_time(outside).text, longest->name,
+                     finding_words_time((double)longest->self_ns).text);
     finding_fix(finding,
-                "make '%.60s' faster or run it beside the inference of the request before: it is "
-                "what limits this program",
+                "make '%.60s' faster, or overlap it with the inference of the previous request: it "
+                "limits this program",
                 longest->name);
     finding_number(finding, "requests", (double)input->requests);
     finding_number(finding, "inference_ms", inside / MS);
@@ -75,25 +75,26 @@ static void look_at_zones(const struct ml_input *input, const struct ml_function
         return;
     finding->weight_ns = outside;
     finding_title(finding, "%s of a request is not inference: %s before, %s after",
-                  words_share(outside / (inside + outside)).text,
-                  words_time((double)request->before_ns / count).text,
-                  words_time((double)request->after_ns / count).text);
+                  finding_words_share(outside / (inside + outside)).text,
+                  finding_words_time((double)request->before_ns / count).text,
+                  finding_words_time((double)request->after_ns / count).text);
     finding_sentence(finding, "%s%s of each request is spent outside the model.",
-                     words_about(input, function->model).text,
-                     words_share(outside / (inside + outside)).text);
+                     finding_words_about(input, function->model).text,
+                     finding_words_share(outside / (inside + outside)).text);
     finding_evidence(
         finding,
         "%llu zones with one inference of %s inside; means: %s before it, %s in it, %s "
         "after it",
-        (unsigned long long)request->count, words_model(input, function->model).text,
-        words_time((double)request->before_ns / count).text, words_time(inside / count).text,
-        words_time((double)request->after_ns / count).text);
+        (unsigned long long)request->count, finding_words_model(input, function->model).text,
+        finding_words_time((double)request->before_ns / count).text,
+        finding_words_time(inside / count).text,
+        finding_words_time((double)request->after_ns / count).text);
     finding_fix(finding, "%s",
                 request->before_ns > request->after_ns
-                    ? "preparation is what limits this program: make it faster, or do it beside "
-                      "the inference of the request before"
-                    : "what follows the inference limits this program: make it faster, or do it "
-                      "beside the next inference");
+                    ? "preparation limits this program: make it faster, or overlap it with the "
+                      "inference of the previous request"
+                    : "what follows the inference limits this program: make it faster, or overlap "
+                      "it with the next inference");
     finding_number(finding, "requests", count);
     finding_number(finding, "before_ms", (double)request->before_ns / count / MS);
     finding_number(finding, "inference_ms", inside / count / MS);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "trace/keys.h"
+
 #define PROVIDER_SUFFIX "ExecutionProvider"
 
 /* Larger numbers are nonsense, and would overflow sums. */
@@ -73,8 +75,8 @@ static uint32_t option_threads(const char *options)
 
 static void take_property(struct ml_model *model, const char *key, const char *value)
 {
-    static const char nodes[] = "nodes.";
-    static const char failed[] = "requested_failed.";
+    static const char nodes[] = TRACE_PROPERTY_NODES;
+    static const char failed[] = TRACE_PROPERTY_REQUESTED_FAILED;
     struct ml_ep *ep = NULL;
     uint64_t number;
 
@@ -93,23 +95,24 @@ static void take_property(struct ml_model *model, const char *key, const char *v
             ep->failed = strncmp(value, "error: ", 7) == 0 ? value + 7 : value;
             ep->requested = true;
         }
-    } else if (strcmp(key, "placement.source") == 0) {
+    } else if (strcmp(key, TRACE_PROPERTY_PLACEMENT_SOURCE) == 0) {
         model->source = value;
-    } else if (strcmp(key, "policy") == 0) {
+    } else if (strcmp(key, TRACE_PROPERTY_POLICY) == 0) {
         model->policy = value;
-    } else if (strcmp(key, "options") == 0) {
+    } else if (strcmp(key, TRACE_PROPERTY_OPTIONS) == 0) {
         model->options = value;
         model->intra_threads = option_threads(value);
-    } else if (strcmp(key, "source") == 0) {
+    } else if (strcmp(key, TRACE_PROPERTY_SOURCE) == 0) {
         model->origin = value;
-    } else if (strcmp(key, "inferred") == 0) {
+    } else if (strcmp(key, TRACE_PROPERTY_INFERRED) == 0) {
         model->inferred = value;
-    } else if (strcmp(key, "file_bytes") == 0 && parse_number(value, UINT64_MAX, &number)) {
+    } else if (strcmp(key, TRACE_PROPERTY_FILE_BYTES) == 0 &&
+               parse_number(value, UINT64_MAX, &number)) {
         model->file_bytes = number;
     }
 }
 
-void ml_read_properties(struct ml_input *input)
+void findings_read_properties(struct ml_input *input)
 {
     const struct trace_tables *tables = input->tables;
 
@@ -140,7 +143,7 @@ void ml_read_properties(struct ml_input *input)
     }
 }
 
-bool ml_is_cpu(const struct ml_ep *ep)
+bool findings_is_cpu(const struct ml_ep *ep)
 {
     return ep->name_bytes >= 3 && strncasecmp(ep->name, "CPU", 3) == 0 &&
            (ep->name_bytes == 3 ||
@@ -148,7 +151,7 @@ bool ml_is_cpu(const struct ml_ep *ep)
              strncmp(ep->name + 3, PROVIDER_SUFFIX, sizeof PROVIDER_SUFFIX - 1) == 0));
 }
 
-const char *ml_ep_name(const struct ml_ep *ep, char *out, size_t size)
+const char *findings_ep_name(const struct ml_ep *ep, char *out, size_t size)
 {
     size_t suffix = sizeof PROVIDER_SUFFIX - 1;
     size_t bytes = ep->name_bytes;

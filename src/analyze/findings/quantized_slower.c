@@ -75,19 +75,21 @@ static void report_twins(const struct ml_input *input, const struct named *slow,
     if (!finding)
         return;
     finding->weight_ns = (a - b) * (double)slow->runs->timing.count;
-    finding_title(finding, "the quantized model takes %s, the float one %s", words_time(a).text,
-                  words_time(b).text);
+    finding_title(finding, "the quantized model takes %s, the float one %s",
+                  finding_words_time(a).text, finding_words_time(b).text);
     finding_sentence(finding, "The quantized model %s is slower than %s: %s against %s.",
-                     words_model(input, slow->model).text, words_model(input, plain->model).text,
-                     words_time(a).text, words_time(b).text);
+                     finding_words_model(input, slow->model).text,
+                     finding_words_model(input, plain->model).text, finding_words_time(a).text,
+                     finding_words_time(b).text);
     finding_evidence(
         finding, "medians of %llu and %llu inferences with the same shapes, by name: %s and %s",
         (unsigned long long)slow->runs->timing.count, (unsigned long long)plain->runs->timing.count,
-        words_model(input, slow->model).text, words_model(input, plain->model).text);
-    finding_fix(finding,
-                "use the float model here, or quantize in a way that this CPU is fast at (static "
-                "QDQ with U8S8 weights and reduce_range on CPUs without VNNI); see its operators "
-                "with --ops");
+        finding_words_model(input, slow->model).text,
+        finding_words_model(input, plain->model).text);
+    finding_fix(
+        finding,
+        "use the float model here, or quantize in a way that is fast on this CPU (static "
+        "QDQ with U8S8 weights and reduce_range on CPUs without VNNI); --ops shows its operators");
     finding_number(finding, "quantized_ms", a / MS);
     finding_number(finding, "float_ms", b / MS);
     finding_number(finding, "ratio", a / b);
@@ -157,14 +159,14 @@ static void look_at_operators(const struct ml_input *input, uint32_t index, stru
         return;
     finding->weight_ns = share * (double)model->total_ns;
     finding_title(finding, "%s of the operators' time converts between float and integer",
-                  words_share(share).text);
+                  finding_words_share(share).text);
     finding_sentence(finding, "%s%s of the operators' time converts between float and integer.",
-                     words_about(input, index).text, words_share(share).text);
+                     finding_words_about(input, index).text, finding_words_share(share).text);
     finding_evidence(finding,
                      "QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: %llu executions, "
                      "%s of %s self time",
-                     (unsigned long long)count, words_time(self).text,
-                     words_time((double)model->operator_self_ns).text);
+                     (unsigned long long)count, finding_words_time(self).text,
+                     finding_words_time((double)model->operator_self_ns).text);
     finding_fix(
         finding,
         "quantize the operators between them too, or leave those that convert most in float "

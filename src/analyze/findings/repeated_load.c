@@ -38,24 +38,26 @@ static void look_at(const struct ml_input *input, uint32_t index, struct finding
                                                       : FINDING_LOW,
                               index);
         finding_title(finding, "the same model is loaded %zu times, %s each", count,
-                      words_time(median).text);
-        finding_sentence(finding, "%s is loaded %zu times: %s of %s (%s) goes into reloading it.",
-                         input->model_count > 1 ? words_model(input, index).text : "The model",
-                         count, words_time((double)saved).text,
-                         words_time((double)input->duration_ns).text, words_share(share).text);
-        finding_evidence(
-            finding, "%zu loads of %s (%s) in process %u: %s in all, the first took %s", count,
-            words_model(input, index).text,
-            *model->model->content_id ? "same content, providers and options"
-                                      : "same path; its content was not read",
-            model->model->process < input->timeline->process_count
-                ? input->timeline->processes[model->model->process].pid
-                : 0,
-            words_time((double)total).text, words_time((double)loads[0]->duration_ns).text);
+                      finding_words_time(median).text);
+        finding_sentence(
+            finding, "%s is loaded %zu times: %s of %s (%s) goes into reloading it.",
+            input->model_count > 1 ? finding_words_model(input, index).text : "The model", count,
+            finding_words_time((double)saved).text,
+            finding_words_time((double)input->duration_ns).text, finding_words_share(share).text);
+        finding_evidence(finding,
+                         "%zu loads of %s (%s) in process %u: %s in all, the first took %s", count,
+                         finding_words_model(input, index).text,
+                         *model->model->content_id ? "same content, providers and options"
+                                                   : "same path; its content was not read",
+                         model->model->process < input->timeline->process_count
+                             ? input->timeline->processes[model->model->process].pid
+                             : 0,
+                         finding_words_time((double)total).text,
+                         finding_words_time((double)loads[0]->duration_ns).text);
         finding_fix(finding,
                     "keep one session: create it once and reuse it (it may run on several threads "
                     "at a time); saves %s of this run",
-                    words_time((double)saved).text);
+                    finding_words_time((double)saved).text);
         for (size_t i = 0; i < count; i++)
             finding_event(finding, loads[i]);
         finding_number(finding, "count", (double)count);

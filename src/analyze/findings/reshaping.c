@@ -65,18 +65,16 @@ static void report(const struct ml_input *input, const struct ml_function *funct
     if (!finding)
         return;
     finding->weight_ns = shapes->lost_ns;
-    finding_title(finding,
-                  "%zu shapes of inputs, the first inference of each takes %.1f times as long",
+    finding_title(finding, "%zu input shapes; the first inference of each takes %.1f times as long",
                   shapes->distinct, ratio);
-    finding_sentence(finding,
-                     "%s%zu different shapes of inputs: each new one costs extra, %s in all.",
-                     words_about(input, function->model).text, shapes->distinct,
-                     words_time(shapes->lost_ns).text);
+    finding_sentence(finding, "%s%zu different input shapes: each new one costs extra, %s in all.",
+                     finding_words_about(input, function->model).text, shapes->distinct,
+                     finding_words_time(shapes->lost_ns).text);
     finding_evidence(finding,
                      "%zu shapes in %llu inferences; %zu of them could be compared with later "
                      "inferences of the same shape: %.2f times as long (median), %s more in all",
                      shapes->distinct, (unsigned long long)timing->count, shapes->compared, ratio,
-                     words_time(shapes->lost_ns).text);
+                     finding_words_time(shapes->lost_ns).text);
     finding_fix(finding, "pad inputs to a few fixed sizes, and run each size once after loading");
     finding_number(finding, "shapes", (double)shapes->distinct);
     finding_number(finding, "ratio", ratio);
@@ -97,11 +95,12 @@ static void report_specializations(const struct ml_input *input, const struct ml
         time += (double)runs->items[i].duration_ns;
     }
     finding_title(finding, "the model is specialized again inside %zu inferences, %s in all", count,
-                  words_time(time).text);
+                  finding_words_time(time).text);
     finding_sentence(finding, "%sThe model is specialized again inside %zu inferences: %s.",
-                     words_about(input, function->model).text, count, words_time(time).text);
+                     finding_words_about(input, function->model).text, count,
+                     finding_words_time(time).text);
     finding_evidence(finding, "%zu inferences of %s have a specialization inside", count,
-                     words_model(input, function->model).text);
+                     finding_words_model(input, function->model).text);
     finding_fix(finding, "give the provider the range of shapes beforehand (TensorRT: "
                          "trt_profile_min_shapes, _opt_shapes, _max_shapes) and keep its engines "
                          "(trt_engine_cache_enable=1), or pad inputs to fixed sizes");
@@ -121,7 +120,7 @@ static bool compare_shapes(const struct ml_events *events, struct shapes *shapes
     shapes->ratios = ifg_alloc(events->count, sizeof *shapes->ratios);
     if (runs && values && shapes->ratios) {
         for (size_t i = 0; i < events->count; i++)
-            if (ml_event_counts(events, &events->items[i]) && *events->items[i].detail)
+            if (findings_event_counts(events, &events->items[i]) && *events->items[i].detail)
                 runs[count++] = &events->items[i];
         qsort(runs, count, sizeof *runs, by_shape);
         for (size_t first = 0, end; first < count; first = end) {

@@ -27,14 +27,14 @@ static inline void rules_run(struct rules_test *test)
     test->input = NULL;
     test->findings = NULL;
     REQUIRE(ml_trace_load(&test->trace));
-    REQUIRE(ml_input_create(test->trace.timeline, &test->input, NULL) == IFG_OK);
+    REQUIRE(findings_input_create(test->trace.timeline, &test->input, NULL) == IFG_OK);
     REQUIRE(findings_create(test->input, &test->findings, NULL) == IFG_OK);
 }
 
 static inline void rules_end(struct rules_test *test)
 {
     findings_destroy(test->findings);
-    ml_input_destroy(test->input);
+    findings_input_destroy(test->input);
     ml_trace_end(&test->trace);
 }
 

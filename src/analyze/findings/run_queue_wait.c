@@ -21,24 +21,26 @@ static void report(const struct ml_input *input, uint32_t index, struct findings
     if (!finding)
         return;
     finding->weight_ns = (double)model->ns[TIMELINE_RUNNABLE];
-    finding_title(finding, "inferences wait %s for a CPU, %s of their time", words_time(each).text,
-                  words_share(share).text);
+    finding_title(finding, "inferences wait %s for a CPU, %s of their time",
+                  finding_words_time(each).text, finding_words_share(share).text);
     finding_sentence(finding, "%s%snferences wait %s of %s for a CPU (%s).",
-                     words_about(input, index).text, *words_about(input, index).text ? "i" : "I",
-                     words_time(each).text, words_time(length).text, words_share(share).text);
+                     finding_words_about(input, index).text,
+                     *finding_words_about(input, index).text ? "i" : "I",
+                     finding_words_time(each).text, finding_words_time(length).text,
+                     finding_words_share(share).text);
     finding_evidence(
         finding,
-        "of %llu inferences the thread could run but did not for %s of %s; the "
-        "longest wait in one is %s%s",
+        "in %llu inferences, the thread was runnable but not running for %s of %s; the longest "
+        "single wait is %s%s",
         (unsigned long long)model->inferences,
-        words_time((double)model->ns[TIMELINE_RUNNABLE]).text,
-        words_time((double)model->total_ns).text, words_time((double)model->longest_wait_ns).text,
-        input->waiting->has_wakers ? "" : "; waits after a wake-up are not known and come on top");
-    finding_fix(
-        finding,
-        "fewer threads that compute at a time (SetIntraOpNumThreads, intra_op_num_threads), "
-        "or fewer other programs on these CPUs; 'inferogram query' has who ran when in "
-        "thread_state");
+        finding_words_time((double)model->ns[TIMELINE_RUNNABLE]).text,
+        finding_words_time((double)model->total_ns).text,
+        finding_words_time((double)model->longest_wait_ns).text,
+        input->waiting->has_wakers ? "" : "; waits after a wakeup are unknown and add to this");
+    finding_fix(finding,
+                "use fewer compute threads%s, or fewer other programs on these CPUs; "
+                "the table thread_state of 'inferogram query' shows which thread ran when",
+                finding_option(input, index, RUNTIME_FEWER_THREADS).text);
     if (model->longest != SIZE_MAX)
         finding_event(finding, &(struct ml_event){ .slice = model->longest });
     finding_number(finding, "wait_ms", each / MS);

@@ -41,7 +41,7 @@ static void reshaping(void)
 
     run_shapes(&test, 6, 3);
     REQUIRE(rules_find(&test, "reshaping") != NULL);
-    CHECK_CONTAINS(rules_find(&test, "reshaping")->title, "7 shapes of inputs");
+    CHECK_CONTAINS(rules_find(&test, "reshaping")->title, "7 input shapes");
     CHECK(rules_number(rules_find(&test, "reshaping"), "ratio") == 3);
     CHECK(rules_number(rules_find(&test, "reshaping"), "lost_ms") == 42);
     rules_end(&test);
@@ -269,7 +269,7 @@ static void many_small_runs(void)
     run_often(&test, 100 * ML_US, 5 * ML_US, "x:1x3");
     REQUIRE(rules_find(&test, "many-small-runs") != NULL);
     CHECK_CONTAINS(rules_find(&test, "many-small-runs")->title,
-                   "300 inferences of 100 us with batch 1");
+                   "300 inferences of 100 µs with batch 1");
     rules_end(&test);
 }
 
@@ -291,7 +291,8 @@ static void few_or_large_runs(void)
 /* ---- oversubscription ---- */
 
 /* Three threads, each with its own session of so many threads, at the same time or in turn. */
-static void run_together(struct rules_test *test, const char *options, bool at_once)
+static void run_together(struct rules_test *test, const char *runtime, const char *options,
+                         bool at_once)
 {
     ml_trace_begin(&test->trace, NULL);
     for (uint32_t t = 0; t < 3; t++) {
@@ -299,7 +300,8 @@ static void run_together(struct rules_test *test, const char *options, bool at_o
         uint32_t model;
 
         snprintf(name, sizeof name, "m%u", t);
-        model = ml_trace_model(&test->trace, &(struct ml_trace_model){ .name = name });
+        model = ml_trace_model(&test->trace,
+                               &(struct ml_trace_model){ .name = name, .runtime = runtime });
         ml_trace_property(&test->trace, model, "options", options);
         for (int i = 0; i < 20; i++) {
             if (!at_once)
@@ -316,15 +318,23 @@ static void oversubscription(void)
 {
     struct rules_test test;
 
-    run_together(&test, "intra_op_threads=4 graph_optimization=all", true);
+    run_together(&test, NULL, "intra_op_threads=4 graph_optimization=all", true);
     REQUIRE(rules_find(&test, "oversubscription") != NULL);
     CHECK_STR(rules_find(&test, "oversubscription")->title,
               "up to 12 threads compute at a time on 4 CPUs");
     CHECK_INT(rules_find(&test, "oversubscription")->severity, FINDING_HIGH);
     rules_end(&test);
-    run_together(&test, "intra_op_threads=0", true); /* at least half of the CPUs each */
+    run_together(&test, NULL, "intra_op_threads=0", true); /* at least half of the CPUs each */
     REQUIRE(rules_find(&test, "oversubscription") != NULL);
     CHECK_CONTAINS(rules_find(&test, "oversubscription")->title, "up to 6 threads");
+    CHECK_CONTAINS(rules_find(&test, "oversubscription")->fix,
+                   "fewer threads (SetIntraOpNumThreads, intra_op_num_threads), or one pool for "
+                   "all (CreateEnvWithGlobalThreadPools");
+    rules_end(&test);
+    run_together(&test, "llama.cpp", "intra_op_threads=4", true); /* whose options are not known */
+    REQUIRE(rules_find(&test, "oversubscription") != NULL);
+    CHECK_CONTAINS(rules_find(&test, "oversubscription")->fix,
+                   "fewer threads, or one pool for all");
     rules_end(&test);
 }
 
@@ -348,7 +358,7 @@ static void oversubscription_of_single_threads(void)
     rules_run(&test);
     REQUIRE(rules_find(&test, "oversubscription") != NULL);
     CHECK_CONTAINS(rules_find(&test, "oversubscription")->fix,
-                   "each session computes with one thread already: run at most 4 inferences");
+                   "each session already computes with one thread: run at most 4 inferences");
     rules_end(&test);
 }
 
@@ -356,10 +366,10 @@ static void enough_cpus(void)
 {
     struct rules_test test;
 
-    run_together(&test, "intra_op_threads=1", true);
+    run_together(&test, NULL, "intra_op_threads=1", true);
     CHECK(!rules_find(&test, "oversubscription"));
     rules_end(&test);
-    run_together(&test, "intra_op_threads=4", false);
+    run_together(&test, NULL, "intra_op_threads=4", false);
     CHECK(!rules_find(&test, "oversubscription"));
     rules_end(&test);
 }

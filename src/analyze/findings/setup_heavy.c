@@ -25,21 +25,20 @@ void rule_setup_heavy(const struct ml_input *input, struct findings *out)
         finding =
             finding_add(out, share >= HIGH_SHARE ? FINDING_HIGH : FINDING_MEDIUM, function->model);
         finding_title(finding, "setup takes %s per inference of %s",
-                      words_time(setup->median_ns).text, words_time(runs->median_ns).text);
+                      finding_words_time(setup->median_ns).text,
+                      finding_words_time(runs->median_ns).text);
         finding_sentence(finding, "%sPreparing inputs takes %s, inferences %s.",
-                         words_about(input, function->model).text,
-                         words_time((double)setup->total_ns).text,
-                         words_time((double)runs->total_ns).text);
+                         finding_words_about(input, function->model).text,
+                         finding_words_time((double)setup->total_ns).text,
+                         finding_words_time((double)runs->total_ns).text);
         finding_evidence(finding, "%llu setups, %s in all: %s of the time of %llu inferences (%s)",
-                         (unsigned long long)setup->count, words_time((double)setup->total_ns).text,
-                         words_share(share).text, (unsigned long long)runs->count,
-                         words_time((double)runs->total_ns).text);
-        finding_fix(finding,
-                    finding_is_ort(&input->models[function->model])
-                        ? "create tensors once over your own buffers "
-                          "(CreateTensorWithDataAsOrtValue) and reuse them; bind them once with "
-                          "IoBinding and call RunWithBinding"
-                        : "allocate inputs and outputs once and reuse them");
+                         (unsigned long long)setup->count,
+                         finding_words_time((double)setup->total_ns).text,
+                         finding_words_share(share).text, (unsigned long long)runs->count,
+                         finding_words_time((double)runs->total_ns).text);
+        finding_fix(finding, "%s",
+                    finding_advice(input, function->model, RUNTIME_REUSE_INPUTS,
+                                   "allocate inputs and outputs once and reuse them"));
         finding_number(finding, "setup_ms", (double)setup->total_ns / MS);
         finding_number(finding, "inference_ms", (double)runs->total_ns / MS);
         finding_number(finding, "share", share);

@@ -65,10 +65,10 @@ static void judge(const struct ml_events *events, const struct ml_event *const *
     size_t later = 0;
     double steady, lost;
 
-    if (!ml_event_counts(events, first) || first->flags & (ML_ASYNC | ML_WITH_OPS))
+    if (!findings_event_counts(events, first) || first->flags & (ML_ASYNC | ML_WITH_OPS))
         return;
     for (size_t i = 1; i < count; i++)
-        if (ml_event_counts(events, runs[i]) && runs[i]->detail == first->detail)
+        if (findings_event_counts(events, runs[i]) && runs[i]->detail == first->detail)
             values[later++] = runs[i]->duration_ns;
     if (later < LATER_LEAST)
         return;
@@ -101,15 +101,18 @@ static void report(const struct ml_input *input, const struct ml_function *funct
         snprintf(sessions, sizeof sessions, " (the worst of %zu of %zu sessions)", slow->slow,
                  slow->sessions);
     finding->weight_ns = slow->lost_ns;
-    finding_title(finding, "first inference %s, steady %s%s", words_time(first).text,
-                  words_time(slow->steady_ns).text, sessions);
-    finding_sentence(finding, "%sThe first inference takes %s, later ones %s.",
-                     words_about(input, function->model).text, words_time(first).text,
-                     words_time(slow->steady_ns).text);
+    /* Their median is not that of the model, which has other shapes and sessions in it: two such
+     * numbers beside one another contradict. */
+    finding_title(finding, "the first inference takes %s, %.1f times as long as later ones%s",
+                  finding_words_time(first).text, first / slow->steady_ns, sessions);
+    finding_sentence(finding, "%sThe first inference takes %s, %.1f times as long as later ones.",
+                     finding_words_about(input, function->model).text,
+                     finding_words_time(first).text, first / slow->steady_ns);
     finding_evidence(finding,
                      "%s: %s more than the median of later inferences of the session with the same "
                      "shapes%s%s",
-                     words_model(input, function->model).text, words_time(lost).text, sessions,
+                     finding_words_model(input, function->model).text,
+                     finding_words_time(lost).text, sessions,
                      builds ? "; a specialization lies inside it" : "");
     finding_fix(finding, builds
                              ? "run one warm-up inference with the real shapes after loading, and "

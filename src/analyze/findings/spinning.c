@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * spinning: threads of a runtime's pool that wait for work by asking again and again.
+ * spinning: threads of a runtime's pool that busy-wait.
  *
  * Recognised by code, since runtimes are stripped: a loop that waits tells the CPU so (pause and
  * tpause on x86). A function is a waiting one if a good part of its samples stand behind such an
@@ -174,19 +174,19 @@ static void report(const struct ml_input *input, const struct spinning *s, uint6
     if (!finding)
         return;
     finding->weight_ns = s->profile->hz > 0 ? (double)spun * 1e9 / s->profile->hz : 0;
-    finding_title(finding, "%s of the CPU time goes into waiting loops", words_share(share).text);
-    finding_sentence(finding, "%s of the CPU time goes into loops that wait for work.",
-                     words_share(share).text);
-    finding_evidence(finding,
-                     "%llu of %llu samples of %zu thread%s are in functions that pause and ask "
-                     "again; there are %u CPUs%s",
-                     (unsigned long long)spun, (unsigned long long)s->samples, threads,
-                     threads == 1 ? "" : "s", input->cpus,
-                     crowded ? ", and others wait for them" : "");
+    finding_title(finding, "%s of the CPU time is spent busy-waiting",
+                  finding_words_share(share).text);
+    finding_sentence(finding, "%s of the CPU time is spent busy-waiting (spinning).",
+                     finding_words_share(share).text);
+    finding_evidence(
+        finding,
+        "%llu of %llu samples of %zu thread%s are in functions that spin; there are %u CPUs%s",
+        (unsigned long long)spun, (unsigned long long)s->samples, threads, threads == 1 ? "" : "s",
+        input->cpus, crowded ? ", and other threads wait for them" : "");
     finding_fix(finding,
-                "fewer intra-op threads; or wait without spinning, which frees the CPU and costs "
-                "some microseconds per operator: session.intra_op.allow_spinning=0 (ONNX Runtime), "
-                "OMP_WAIT_POLICY=passive (OpenMP)");
+                "use fewer threads in a session; or disable spinning, which frees the CPU and "
+                "costs a few microseconds per operator%s; in OpenMP, OMP_WAIT_POLICY=passive",
+                finding_option(input, TIMELINE_NONE, RUNTIME_WAIT_PASSIVELY).text);
     finding_number(finding, "share", share);
     finding_number(finding, "samples", (double)spun);
     finding_number(finding, "threads", (double)threads);

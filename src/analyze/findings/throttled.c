@@ -36,16 +36,16 @@ static void by_quota(const struct ml_input *input, uint32_t pid, struct findings
     if (finding)
         finding->weight_ns = fmin(stopped_s * 1e9, (double)input->duration_ns);
     finding_title(finding, "the CPU quota stopped the program in %s of all periods",
-                  words_share(share).text);
+                  finding_words_share(share).text);
     finding_sentence(finding, "The CPU quota stopped the program in %s of all periods.",
-                     words_share(share).text);
+                     finding_words_share(share).text);
     finding_evidence(finding,
                      "%.0f of %.0f periods of its control group; its threads waited %s in all%s",
-                     stopped, periods, words_time(stopped_s * 1e9).text, quota);
+                     stopped, periods, finding_words_time(stopped_s * 1e9).text, quota);
     finding_fix(finding,
                 "raise the quota (docker run --cpus, resources.limits.cpu in Kubernetes, CPUQuota "
                 "in systemd), or compute with no more threads than it allows%s",
-                limit > 0 ? ": intra_op_num_threads" : "");
+                limit > 0 ? finding_option(input, TIMELINE_NONE, RUNTIME_FEWER_THREADS).text : "");
     finding_number(finding, "share", share);
     finding_number(finding, "stopped_ms", stopped_s * 1e3);
     finding_number(finding, "cpu_limit", limit);
@@ -63,8 +63,8 @@ static void by_heat(const struct ml_input *input, struct findings *out)
     if (mhz > 0)
         snprintf(clock, sizeof clock, "; the CPUs ran at %.0f MHz on average", mhz);
     finding = finding_add(out, FINDING_MEDIUM, TIMELINE_NONE);
-    finding_title(finding, "heat made the CPUs slower %.0f time%s", events, events > 1 ? "s" : "");
-    finding_sentence(finding, "Heat made the CPUs slower %.0f time%s.", events,
+    finding_title(finding, "heat throttled the CPUs %.0f time%s", events, events > 1 ? "s" : "");
+    finding_sentence(finding, "Heat throttled the CPUs %.0f time%s.", events,
                      events > 1 ? "s" : "");
     finding_evidence(finding, "thermal_throttle counters grew by %.0f%s", events, clock);
     finding_fix(finding, "cool the machine, or measure at a clock that it can hold: sudo cpupower "
@@ -96,11 +96,12 @@ static void by_device(const struct ml_input *input, size_t number, struct findin
             continue;
         finding = finding_add(out, i ? FINDING_LOW : FINDING_MEDIUM, TIMELINE_NONE);
         finding_title(finding, "GPU %zu was slowed by %s for %s of the time", number,
-                      causes[i].word, words_share(share).text);
+                      causes[i].word, finding_words_share(share).text);
         finding_sentence(finding, "GPU %zu was slowed by %s for %s of the time.", number,
-                         causes[i].word, words_share(share).text);
-        finding_evidence(finding, "its driver names %s as the reason for its clock in %s of looks",
-                         causes[i].word, words_share(share).text);
+                         causes[i].word, finding_words_share(share).text);
+        finding_evidence(finding,
+                         "its driver reports %s as the reason for its clock in %s of the samples",
+                         causes[i].word, finding_words_share(share).text);
         finding_fix(finding, "%s", causes[i].fix);
         finding_number(finding, "share", share);
     }

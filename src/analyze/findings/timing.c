@@ -56,7 +56,7 @@ static void sort_by_digits(uint64_t *values, uint64_t *other, size_t count)
         memcpy(values, from, count * sizeof *values);
 }
 
-void ml_sort(uint64_t *values, size_t count)
+void findings_sort(uint64_t *values, size_t count)
 {
     uint64_t *other = count >= DIGITS_LEAST ? ifg_alloc(count, sizeof *other) : NULL;
 
@@ -67,7 +67,7 @@ void ml_sort(uint64_t *values, size_t count)
     ifg_free(other);
 }
 
-bool ml_event_counts(const struct ml_events *events, const struct ml_event *event)
+bool findings_event_counts(const struct ml_events *events, const struct ml_event *event)
 {
     return !(event->flags & ML_FAILED) &&
            (!(event->flags & ML_WITH_OPS) || events->timing.perturbed_included);
@@ -115,7 +115,7 @@ static void take_times(struct ml_events *events, uint64_t duration_ns, uint64_t 
     for (size_t i = 0; i < events->count; i++) {
         const struct ml_event *event = &events->items[i];
 
-        if (!ml_event_counts(events, event))
+        if (!findings_event_counts(events, event))
             continue;
         if (i == 0)
             timing->first_ns = (double)event->duration_ns;
@@ -127,7 +127,7 @@ static void take_times(struct ml_events *events, uint64_t duration_ns, uint64_t 
     timing->share = (double)timing->total_ns / (double)duration_ns;
     if (!count)
         return;
-    ml_sort(values, count);
+    findings_sort(values, count);
     timing->median_ns = ifg_quantile_sorted_u64(values, count, .5, IFG_QUANTILE_LINEAR);
     timing->mean_ns = (double)timing->total_ns / (double)count;
     timing->min_ns = (double)values[0];
@@ -139,7 +139,7 @@ static void take_times(struct ml_events *events, uint64_t duration_ns, uint64_t 
     take_cost(events, values);
 }
 
-enum ifg_status ml_time_events(struct ml_input *input)
+enum ifg_status findings_time_events(struct ml_input *input)
 {
     uint64_t *values;
     size_t most = 0;

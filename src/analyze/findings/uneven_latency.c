@@ -27,7 +27,7 @@ static const char *commonest(const struct ml_events *events, uint64_t *details)
 
     for (size_t i = 0; i < events->count; i++)
         details[count++] = (uintptr_t)events->items[i].detail;
-    ml_sort(details, count);
+    findings_sort(details, count);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && details[end] == details[first];)
             end++;
@@ -54,25 +54,24 @@ static void report(const struct ml_input *input, const struct ml_function *funct
     for (size_t i = 1; i < events->count; i++) {
         const struct ml_event *event = &events->items[i];
 
-        if (event->detail != shapes || !ml_event_counts(events, event) ||
+        if (event->detail != shapes || !findings_event_counts(events, event) ||
             (double)event->duration_ns < percentiles[1])
             continue;
         lost += (double)event->duration_ns - percentiles[0];
         finding_event(finding, event);
     }
     finding->weight_ns = lost;
-    finding_title(finding, "p99 is %.1f times the median: %s against %s", times,
-                  words_time(percentiles[1]).text, words_time(percentiles[0]).text);
-    finding_sentence(finding,
-                     "%sOne inference in a hundred takes %s or more, half of them %s or less.",
-                     words_about(input, function->model).text, words_time(percentiles[1]).text,
-                     words_time(percentiles[0]).text);
-    finding_evidence(finding, "%zu inferences%s%.120s, without the first", count,
-                     *shapes ? " with shapes " : "", shapes);
-    finding_fix(finding,
-                "look at what else happens then (the events named here, other threads at that "
-                "time); fewer intra-op threads than CPUs, and nothing else on the machine, make "
-                "latency even");
+    /* These are not the model's figures, in which all inferences are: so not beside them. */
+    finding_title(finding, "p99 is %.1f times the median", times);
+    finding_sentence(finding, "%sOne inference in a hundred takes %.1f times the median or more.",
+                     finding_words_about(input, function->model).text, times);
+    finding_evidence(finding, "p99 %s, median %s of %zu inferences%s%.120s, without the first",
+                     finding_words_time(percentiles[1]).text,
+                     finding_words_time(percentiles[0]).text, count, *shapes ? " with shapes " : "",
+                     shapes);
+    finding_fix(finding, "look at what else happens then (the events named here, other threads at "
+                         "that time); latency is most even with fewer intra-op threads than CPUs "
+                         "and nothing else on the machine");
     finding_number(finding, "p50_ms", percentiles[0] / MS);
     finding_number(finding, "p99_ms", percentiles[1] / MS);
     finding_number(finding, "ratio", times);
@@ -92,7 +91,8 @@ static void look_at(const struct ml_input *input, const struct ml_function *func
         double percentiles[2];
 
         for (size_t i = 1; i < events->count; i++)
-            if (events->items[i].detail == shapes && ml_event_counts(events, &events->items[i]))
+            if (events->items[i].detail == shapes &&
+                findings_event_counts(events, &events->items[i]))
                 values[count++] = events->items[i].duration_ns;
         percentiles[0] = ifg_median_u64(values, count);
         percentiles[1] = ifg_quantile_u64(values, count, .99);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The passes over slices: one counts events by function and category, one puts them in their
- * places. The second goes through each thread with a stack of what is open, so that nesting costs
- * nothing extra: operators inside operators, specializations inside loads, inferences inside zones.
+ * locations. The second goes through each thread with a stack of what is open, so that nesting
+ * costs nothing extra: operators inside operators, specializations inside loads, inferences inside
+ * zones.
  */
 #include "analyze/findings/input_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/operator_use.h"
 #include "base/alloc.h"
+#include "base/quantile.h"
 #include "base/array.h"
 #include "trace/keys.h"
 
@@ -425,8 +428,9 @@ static enum ifg_status group_operator(struct walking *walking, size_t slice, uin
     }
     if (!*type)
         type = read_attributes(walking, slice).operator_type;
-    status =
-        ml_operator_find(&building->operators, model, *type ? type : "(type not known)", out_index);
+    status = findings_operator_find(&building->operators, model, *type ? type : "(type not known)",
+                                    out_index);
+    building->input->models[model].host_time |= operator_is_host_time(building->timeline, slice);
     if (!status && of_location && *out_index != UINT32_MAX)
         building->operator_of_location[location_index] = *out_index + 1;
     return status;
@@ -456,7 +460,7 @@ static enum ifg_status take_operator(struct walking *walking, struct frame *fram
         times->cells = ifg_alloc(CELLS, sizeof *times->cells);
     if (!times->cells)
         return IFG_NO_MEMORY;
-    times->cells[ml_cell_of(duration)]++;
+    times->cells[ifg_cell_of(duration, CELL_BITS)]++;
     times->count++;
     times->whole_us +=
         (duration + 2) % 1000 <= 4; /* conversion of ticks may be off by one or two */
@@ -637,7 +641,7 @@ static enum ifg_status sort_events(struct ml_input *input)
     return status;
 }
 
-enum ifg_status ml_walk(struct building *building)
+enum ifg_status findings_walk(struct building *building)
 {
     const struct timeline *timeline = building->timeline;
     struct walking walking = { .building = building };
