@@ -8,48 +8,57 @@
 
 #include "tap.h"
 
-static void words_are_those_of_the_rows(void)
+static void lists_are_those_of_the_rows(void)
 {
-    char watched[256] = "", described[256] = "";
-
-    for (size_t i = 0; i < runtime_count; i++) {
-        char *list = runtimes[i].probes ? described : watched;
-        size_t used = strlen(list);
-
-        snprintf(list + used, sizeof watched - used, "%s%s",
-                 !used                ? ""
-                 : runtimes[i].probes ? ", "
-                                      : " or ",
-                 runtimes[i].probes ? runtimes[i].probes : runtimes[i].name);
-    }
-    CHECK_STR(watched, RUNTIMES_WATCHED);
-    CHECK_STR(described, RUNTIMES_DESCRIBED);
+    CHECK_STR(runtimes_watched(RUNTIME_LAUNCHED).text, "ONNX Runtime or IREE");
+    CHECK_STR(runtimes_watched(RUNTIME_ATTACHED).text, "ONNX Runtime");
+    CHECK_STR(runtimes_watched(RUNTIME_INJECTED).text, "ONNX Runtime");
+    CHECK_STR(runtime_described(0), "llama");
+    CHECK_STR(runtime_described(1), "openvino");
+    CHECK(runtime_described(2) == NULL);
 }
 
-/* Each description in probes/ is a row with the name that it gives its runtime. */
+/* The name by which a file that the description means begins: "library libllama.*so*". */
+static bool has_library(const struct runtime *runtime, const char *pattern)
+{
+    for (const char *const *one = runtime->libraries; one && *one; one++)
+        if (strncmp(pattern, *one, strlen(*one)) == 0)
+            return true;
+    return false;
+}
+
+/* Each description in probes/ is a row with the name and the files that it gives its runtime. */
 static void descriptions_are_rows(void)
 {
     size_t rows = 0;
     glob_t found;
 
     REQUIRE(glob(PROBES "/*.probe", 0, NULL, &found) == 0);
-    for (size_t i = 0; i < runtime_count; i++)
-        rows += runtimes[i].probes != NULL;
+    while (runtime_described(rows))
+        rows++;
     CHECK_UINT(found.gl_pathc, rows);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         FILE *file = fopen(found.gl_pathv[i], "re");
-        char line[512], name[128] = "";
-        const struct runtime *runtime;
+        const struct runtime *runtime = NULL;
+        size_t libraries = 0;
+        char line[512];
 
         REQUIRE(file != NULL);
-        while (!name[0] && fgets(line, sizeof line, file))
-            if (strncmp(line, "runtime ", 8) == 0)
-                snprintf(name, sizeof name, "%.*s", (int)strcspn(line + 8, "\n"), line + 8);
+        while (fgets(line, sizeof line, file)) {
+            line[strcspn(line, "\n")] = '\0';
+            if (strncmp(line, "runtime ", 8) == 0) {
+                runtime = runtime_called(line + 8);
+                REQUIRE(runtime != NULL);
+                CHECK_STR(runtime->name, line + 8);
+                CHECK_CONTAINS(found.gl_pathv[i], runtime->probes);
+            } else if (strncmp(line, "library ", 8) == 0) {
+                REQUIRE(runtime != NULL);
+                CHECK(has_library(runtime, line + 8));
+                libraries++;
+            }
+        }
         fclose(file);
-        runtime = runtime_called(name);
-        REQUIRE(runtime != NULL);
-        CHECK_STR(runtime->name, name);
-        CHECK_CONTAINS(found.gl_pathv[i], runtime->probes);
+        CHECK(libraries > 0);
     }
     globfree(&found);
 }
@@ -58,15 +67,54 @@ static void names_and_files_are_known(void)
 {
     bool is_module;
 
-    CHECK(runtime_called("ONNX Runtime 1.30.0") == runtime_ort);
-    CHECK(runtime_called("onnxruntime (Python) 1.20.1") == runtime_ort);
+    CHECK(runtime_called("ONNX Runtime 1.30.0") == &runtime_ort);
+    CHECK(runtime_called("onnxruntime (Python) 1.20.1") == &runtime_ort);
     CHECK(runtime_called("operators") == NULL);
     CHECK(runtime_called("") == NULL);
-    CHECK(runtime_of_file("libonnxruntime.so.1.20.1", &is_module) == runtime_ort && !is_module);
-    CHECK(runtime_of_file("onnxruntime_pybind11_state.so", &is_module) == runtime_ort && is_module);
+    CHECK(runtime_of_file("libonnxruntime.so.1.20.1", &is_module) == &runtime_ort && !is_module);
+    CHECK(runtime_of_file("onnxruntime_pybind11_state.so", &is_module) == &runtime_ort &&
+          is_module);
     CHECK(runtime_of_file("libonnxruntime_providers_shared.so", &is_module) == NULL);
+    CHECK(runtime_of_file("/usr/lib/libllama.so", &is_module) == runtime_called("llama.cpp"));
     CHECK(runtime_of_file("libc.so.6", &is_module) == NULL && !is_module);
+    CHECK(runtime_of_file("/lib/iree/_runtime_libs/_runtime.cpython-311.so", &is_module) ==
+              runtime_called("IREE 3.13.0") &&
+          is_module);
+    CHECK(runtime_of_file("_runtime_libs/_runtime.abi3.so", &is_module) == runtime_called("IREE"));
+    CHECK(runtime_of_file("/lib/other/_runtime.cpython-311.so", &is_module) == NULL);
+    CHECK(runtime_of_file("/_runtime.so", &is_module) == NULL);
+    CHECK(runtime_of_file("_runtime.so", &is_module) == NULL);
 }
 
-TAP_MAIN(TAP_CASE(words_are_those_of_the_rows), TAP_CASE(descriptions_are_rows),
-         TAP_CASE(names_and_files_are_known))
+static void asynchronous_providers(void)
+{
+    static const struct {
+        const char *name;
+        bool asynchronous;
+    } providers[] = {
+        { "CUDAExecutionProvider", true },
+        { "CUDA", true },
+        { "TensorrtExecutionProvider", true },
+        { "NvTensorRTRTXExecutionProvider", true },
+        { "ROCMExecutionProvider", true },
+        { "DmlExecutionProvider", true },
+        { "WebGpuExecutionProvider", true },
+        { "CPUExecutionProvider", false },
+        { "OpenVINOExecutionProvider", false },
+        { "ExecutionProvider", false },
+        { "", false },
+    };
+
+    for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++)
+        CHECK(runtime_provider_is_asynchronous(providers[i].name, strlen(providers[i].name)) ==
+              providers[i].asynchronous);
+    CHECK(runtime_provider_is_asynchronous("CUDAExecutionProvider,CPU",
+                                           21)); /* as long as was said */
+    CHECK(runtime_provider_uses_nvidia("TensorrtExecutionProvider", 25) &&
+          runtime_provider_uses_nvidia("cuda", 4));
+    CHECK(!runtime_provider_uses_nvidia("ROCMExecutionProvider", 21) &&
+          !runtime_provider_uses_nvidia("cpu", 3));
+}
+
+TAP_MAIN(TAP_CASE(lists_are_those_of_the_rows), TAP_CASE(descriptions_are_rows),
+         TAP_CASE(names_and_files_are_known), TAP_CASE(asynchronous_providers))

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "hooks/memory/draw.h"
 #include "hooks/memory/memory.h"
 #include "wire/heap.h"
@@ -42,12 +42,7 @@ extern void *__libc_stack_end __attribute__((weak)); /* where the main thread's 
 
 uint64_t memory_now_ns(void)
 {
-    struct timespec now;
-
-    if (memory_confined)
-        return 0;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return memory_confined ? 0 : ifg_monotonic_ns();
 }
 
 /* ---- confined programs ---- */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See picked.h. */
+/* The table of picked allocations and the filter in front of it, without locks. */
 #include "hooks/memory/picked.h"
 
 #define NEIGHBOURS 2u /* buckets that an address may be in */
@@ -34,11 +34,11 @@ static bool exchange(struct picked *picked, uintptr_t address, uintptr_t before,
     size_t bucket = bucket_of(address);
 
     for (size_t i = 0; i < NEIGHBOURS * PICKED_EACH; i++) {
-        uintptr_t *location = &picked->buckets[bucket ^ i / PICKED_EACH][i % PICKED_EACH];
+        uintptr_t *slot = &picked->buckets[bucket ^ i / PICKED_EACH][i % PICKED_EACH];
         uintptr_t expected = before;
 
-        if (__atomic_load_n(location, __ATOMIC_RELAXED) == before &&
-            __atomic_compare_exchange_n(location, &expected, after, false, __ATOMIC_RELAXED,
+        if (__atomic_load_n(slot, __ATOMIC_RELAXED) == before &&
+            __atomic_compare_exchange_n(slot, &expected, after, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
             return true;
     }

@@ -4,6 +4,7 @@
  * one model is to be read as such. Properties are what was told last; the log they are written to
  * is bounded, so they are told again only when they have changed, and ever less often.
  */
+#include "base/ticks.h"
 #include "hooks/ort/arena.h"
 #include "trace/keys.h"
 
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define ARENA_OLDEST  23 /* 1.23: AllocatorGetStats */
 #define WHOLES_MAX    256u
@@ -73,14 +73,6 @@ static unsigned told_all;
 static __attribute__((constructor)) void read_settings(void)
 {
     arena_wanted = secure_getenv("IFG_MEMORY") != NULL;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
 /* ---- asking ---- */
@@ -210,7 +202,7 @@ static struct arena_whole *find_whole(const ifg_model *model, const char *memory
 static void tell_properties(struct arena_whole *whole, ifg_model *model, const struct stats *stats,
                             bool is_last)
 {
-    uint64_t now = now_ns();
+    uint64_t now = ifg_monotonic_ns();
     char key[80];
     char text[24];
 
@@ -332,7 +324,7 @@ void arena_look(struct ort_session_state *session, struct ort_session *real)
     uint64_t now;
     int saved_errno;
 
-    if (!session->arena.is_on || (now = now_ns()) < next ||
+    if (!session->arena.is_on || (now = ifg_monotonic_ns()) < next ||
         !__atomic_compare_exchange_n(&session->arena.next_ns, &next, UINT64_MAX, false,
                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return;

@@ -14,21 +14,21 @@
 
 /* The directory itself, or the nearest one that exists: a cache may have to be made first, and may
  * be a file. Of what else happens there nothing counts. */
-static bool watch_location(struct ort_cache_watch *watch, unsigned i)
+static bool watch_cache(struct ort_cache_watch *watch, unsigned i)
 {
     char directory[ORT_TEXT];
     struct stat info;
     size_t bytes;
 
-    snprintf(directory, sizeof directory, "%s", watch->locations[i].path);
-    watch->locations[i].name[0] = '\0';
+    snprintf(directory, sizeof directory, "%s", watch->caches[i].path);
+    watch->caches[i].name[0] = '\0';
     while (stat(directory, &info) < 0 || !S_ISDIR(info.st_mode)) {
         char *slash;
 
         for (bytes = strlen(directory); bytes > 1 && directory[bytes - 1] == '/';)
             directory[--bytes] = '\0';
         slash = strrchr(directory, '/');
-        snprintf(watch->locations[i].name, sizeof watch->locations[i].name, "%.63s",
+        snprintf(watch->caches[i].name, sizeof watch->caches[i].name, "%.63s",
                  slash ? slash + 1 : directory);
         if (!slash) {
             snprintf(directory, sizeof directory, ".");
@@ -38,8 +38,8 @@ static bool watch_location(struct ort_cache_watch *watch, unsigned i)
         if (slash == directory)
             break;
     }
-    watch->locations[i].number = inotify_add_watch(watch->fd, directory, WRITTEN | IN_OPEN);
-    return watch->locations[i].number >= 0;
+    watch->caches[i].number = inotify_add_watch(watch->fd, directory, WRITTEN | IN_OPEN);
+    return watch->caches[i].number >= 0;
 }
 
 /* Where ONNX Runtime writes a compiled model that nobody named: model_ctx.onnx, or before 1.21
@@ -52,8 +52,8 @@ static void add_context(struct ort_cache_watch *watch, const char *model_path)
 
     if (watch->count + 2 > ORT_CACHES)
         return;
-    snprintf(watch->locations[watch->count++].path, ORT_TEXT, "%.*s_ctx.onnx", stem, model_path);
-    snprintf(watch->locations[watch->count++].path, ORT_TEXT, "%.*s_ctx.onnx", ORT_TEXT - 16,
+    snprintf(watch->caches[watch->count++].path, ORT_TEXT, "%.*s_ctx.onnx", stem, model_path);
+    snprintf(watch->caches[watch->count++].path, ORT_TEXT, "%.*s_ctx.onnx", ORT_TEXT - 16,
              model_path);
 }
 
@@ -72,11 +72,11 @@ void cache_watch_begin(struct ort_cache_watch *watch, const struct ort_options *
         snprintf(watch->model, sizeof watch->model, "%.63s", slash ? slash + 1 : model_path);
     watch->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     for (unsigned i = 0; i < options->cache_count; i++)
-        memcpy(watch->locations[watch->count++].path, options->caches[i], ORT_TEXT);
+        memcpy(watch->caches[watch->count++].path, options->caches[i], ORT_TEXT);
     if (options->writes_context && model_path)
         add_context(watch, model_path);
     for (unsigned i = 0; watch->fd >= 0 && i < watch->count; i++)
-        any = watch_location(watch, i) || any;
+        any = watch_cache(watch, i) || any;
     if (!any)
         cache_watch_end(watch);
     errno = saved_errno;
@@ -105,9 +105,9 @@ static void follow(struct ort_cache_watch *watch, unsigned i, struct cache_news 
     const struct dirent *entry;
     DIR *directory;
 
-    if (!watch_location(watch, i) || watch->locations[i].name[0])
+    if (!watch_cache(watch, i) || watch->caches[i].name[0])
         return;
-    directory = opendir(watch->locations[i].path);
+    directory = opendir(watch->caches[i].path);
     while (directory && (entry = readdir(directory)))
         if (entry->d_type == DT_REG)
             note(out, entry->d_name, true);
@@ -124,10 +124,9 @@ static void take(struct ort_cache_watch *watch, const struct inotify_event *even
     if (!event->len || is_model(watch, event->name))
         return;
     for (unsigned i = 0; i < watch->count; i++) {
-        const char *name = watch->locations[i].name;
+        const char *name = watch->caches[i].name;
 
-        if (watch->locations[i].number != event->wd ||
-            strncmp(event->name, name, strlen(name)) != 0)
+        if (watch->caches[i].number != event->wd || strncmp(event->name, name, strlen(name)) != 0)
             continue;
         if (!is_directory)
             note(out, event->name, written);

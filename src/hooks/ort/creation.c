@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "hooks/ort/cache_watch.h"
 #include "hooks/ort/ops.h"
 #include "hooks/ort/session_profile.h"
@@ -29,10 +29,7 @@
 
 void creation_clock(struct creation_time *out)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    out->ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    out->ns = ifg_monotonic_ns();
     out->ticks = ifg_ticks();
 }
 
@@ -379,7 +376,7 @@ static void tell_placement(const struct creation *creation, const struct placeme
     size_t at = 0;
 
     for (unsigned i = 0; i < placement->count; i++) {
-        snprintf(key, sizeof key, "nodes.%s", placement->names[i]);
+        snprintf(key, sizeof key, TRACE_PROPERTY_NODES "%s", placement->names[i]);
         snprintf(text, sizeof text, "%llu", (unsigned long long)placement->nodes[i]);
         ifg_model_property(creation->model, key, text);
         if (placement->nodes[i] && at < sizeof actual)

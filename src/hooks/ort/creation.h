@@ -61,6 +61,6 @@ void creation_tell(struct creation *creation, ifg_zone load, struct ort_session 
 void creation_placement(struct creation *creation, struct ort_session *session);
 
 /* Whether this model is new to this process. */
-bool models_note(const char *content_id, const char *path);
+bool ort_models_note(const char *content_id, const char *path);
 
 #endif

@@ -213,7 +213,7 @@ static void identify(struct source *source, struct model_identity *out)
     }
 }
 
-void model_identify(const void *data, size_t bytes, struct model_identity *out)
+void identity_of_model(const void *data, size_t bytes, struct model_identity *out)
 {
     struct source source = { .data = data, .fd = -1, .bytes = bytes };
 
@@ -222,7 +222,7 @@ void model_identify(const void *data, size_t bytes, struct model_identity *out)
         identify(&source, out);
 }
 
-bool model_identify_file(const char *path, struct model_identity *out)
+bool identity_of_file(const char *path, struct model_identity *out)
 {
     struct source source = { .fd = -1 };
     struct stat info;
@@ -244,10 +244,10 @@ bool model_identify_file(const char *path, struct model_identity *out)
 
 void ifg_ort_identify(const void *data, size_t bytes, struct model_identity *out)
 {
-    model_identify(data, bytes, out);
+    identity_of_model(data, bytes, out);
 }
 
 void ifg_ort_identify_file(const char *path, struct model_identity *out)
 {
-    model_identify_file(path, out);
+    identity_of_file(path, out);
 }

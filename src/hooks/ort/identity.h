@@ -21,10 +21,10 @@ struct model_identity {
 };
 
 /* Any bytes at all may be given; what is not understood stays empty. */
-void model_identify(const void *data, size_t bytes, struct model_identity *out);
+void identity_of_model(const void *data, size_t bytes, struct model_identity *out);
 
 /* The same of a file, of which the weights are not read. False: it cannot be read. */
-bool model_identify_file(const char *path, struct model_identity *out);
+bool identity_of_file(const char *path, struct model_identity *out);
 
 /* The same two for the Python hook. */
 __attribute__((visibility("default"))) void ifg_ort_identify(const void *data, size_t bytes,

@@ -12,8 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct model_identity one;
     struct model_identity two;
 
-    model_identify(data, size, &one);
-    model_identify(data, size, &two);
+    identity_of_model(data, size, &one);
+    identity_of_model(data, size, &two);
     if (memcmp(&one, &two, sizeof one) != 0 ||
         strnlen(one.graph_name, sizeof one.graph_name) == sizeof one.graph_name)
         abort();

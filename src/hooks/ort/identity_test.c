@@ -65,14 +65,14 @@ static void a_model_is_known_by_what_is_in_it(void)
 
     make_model(&model, "Conv", "");
     make_model(&other, "Gemm", "");
-    model_identify(model.bytes, model.size, &one);
+    identity_of_model(model.bytes, model.size, &one);
     CHECK_STR(one.graph_name, "the graph");
     CHECK_UINT(one.nodes, 2);
     CHECK_UINT(one.bytes, model.size);
     CHECK(!one.has_ep_context && !one.saved_by_ort && !one.is_ort_format);
-    model_identify(other.bytes, other.size, &two);
+    identity_of_model(other.bytes, other.size, &two);
     CHECK(one.hash != two.hash);
-    model_identify(model.bytes, model.size, &two);
+    identity_of_model(model.bytes, model.size, &two);
     CHECK_UINT(one.hash, two.hash);
 }
 
@@ -82,12 +82,12 @@ static void prepared_models_are_recognised(void)
     struct buffer model;
 
     make_model(&model, "EPContext", "");
-    model_identify(model.bytes, model.size, &identity);
+    identity_of_model(model.bytes, model.size, &identity);
     CHECK(identity.has_ep_context && !identity.saved_by_ort);
     make_model(&model, "Conv", "com.microsoft.nchwc");
-    model_identify(model.bytes, model.size, &identity);
+    identity_of_model(model.bytes, model.size, &identity);
     CHECK(identity.saved_by_ort && !identity.has_ep_context);
-    model_identify("\x30\0\0\0ORTM rest", 13, &identity);
+    identity_of_model("\x30\0\0\0ORTM rest", 13, &identity);
     CHECK(identity.is_ort_format);
 }
 
@@ -96,18 +96,18 @@ static void anything_may_be_given(void)
     struct model_identity identity;
     struct buffer model;
 
-    model_identify(NULL, 0, &identity);
+    identity_of_model(NULL, 0, &identity);
     CHECK_UINT(identity.bytes, 0);
-    model_identify("<html>", 6, &identity);
+    identity_of_model("<html>", 6, &identity);
     CHECK_STR(identity.graph_name, "");
     make_model(&model, "Conv", "com.microsoft.nchwc");
     for (size_t cut = 0; cut < model.size; cut++)
-        model_identify(model.bytes, cut, &identity);
+        identity_of_model(model.bytes, cut, &identity);
     for (size_t at = 0; at < model.size; at++) {
         unsigned char was = model.bytes[at];
 
         model.bytes[at] = 0xff;
-        model_identify(model.bytes, model.size, &identity);
+        identity_of_model(model.bytes, model.size, &identity);
         model.bytes[at] = was;
     }
     CHECK(1);
@@ -127,21 +127,21 @@ static void a_file_is_the_same_as_its_bytes(void)
     make_model(&model, "Conv", "");
     memcpy(padding, model.bytes, model.size); /* then zeros: no field, the end */
     REQUIRE(write(fd, padding, large) == (ssize_t)large);
-    REQUIRE(model_identify_file(path, &file));
-    model_identify(padding, large, &memory);
+    REQUIRE(identity_of_file(path, &file));
+    identity_of_model(padding, large, &memory);
     CHECK_UINT(file.hash, memory.hash);
     CHECK_STR(file.graph_name, "the graph");
     padding[large - 1] = 1; /* the last piece counts */
-    model_identify(padding, large, &memory);
+    identity_of_model(padding, large, &memory);
     CHECK(file.hash != memory.hash);
     REQUIRE_INT(ftruncate(fd, 0), 0);
-    CHECK(!model_identify_file(path, &file));
+    CHECK(!identity_of_file(path, &file));
     close(fd);
     unlink(path);
-    CHECK(!model_identify_file(path, &file));
-    CHECK(!model_identify_file(NULL, &file));
-    CHECK(!model_identify_file("/", &file));
-    CHECK(!model_identify_file("/dev/zero", &file));
+    CHECK(!identity_of_file(path, &file));
+    CHECK(!identity_of_file(NULL, &file));
+    CHECK(!identity_of_file("/", &file));
+    CHECK(!identity_of_file("/dev/zero", &file));
     free(padding);
 }
 

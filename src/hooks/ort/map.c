@@ -7,7 +7,7 @@
 
 bool ort_map_add(struct ort_map *map, const void *key, void *value)
 {
-    struct ort_map_entry *location = NULL;
+    struct ort_map_entry *slot = NULL;
     unsigned at = ort_map_slot(key);
     bool replaces = false;
 
@@ -18,26 +18,26 @@ bool ort_map_add(struct ort_map *map, const void *key, void *value)
         struct ort_map_entry *entry = &map->entries[(at + i) & (ORT_MAP_SLOTS - 1)];
 
         if (entry->key == key) {
-            location = entry;
+            slot = entry;
             replaces = true;
             break;
         }
-        if (!location && (!entry->key || entry->key == ORT_MAP_GONE))
-            location = entry;
+        if (!slot && (!entry->key || entry->key == ORT_MAP_GONE))
+            slot = entry;
         if (!entry->key)
             break;
     }
-    if (!location || (!replaces && map->live >= LIVE_MAX)) {
+    if (!slot || (!replaces && map->live >= LIVE_MAX)) {
         map->refused++;
-        location = NULL;
+        slot = NULL;
     } else {
-        __atomic_store_n(&location->value, value, __ATOMIC_RELEASE);
-        __atomic_store_n(&location->key, key, __ATOMIC_RELEASE);
+        __atomic_store_n(&slot->value, value, __ATOMIC_RELEASE);
+        __atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);
         if (!replaces)
             map->live++;
     }
     pthread_mutex_unlock(&map->lock);
-    return location != NULL;
+    return slot != NULL;
 }
 
 /* Marks with nothing behind them are not needed: a walk would end there anyway. */

@@ -123,7 +123,7 @@ int ifg_ort_profile_run(struct ort_run_options *options, const char *prefix)
     return status ? -1 : 0;
 }
 
-/* ---- nodes become places, once ---- */
+/* ---- nodes become locations, once ---- */
 
 #define NODES_SLOTS 16384u
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * libinferogram-preload.so: notices ONNX Runtime in a program that nobody changed.
+ * libinferogram-preload.so: notices ONNX Runtime in an unmodified program.
  *
  * It lies in every process that a recorded program starts, so it is tiny and does nothing at all
  * until somebody asks for OrtGetApiBase, the one door to ONNX Runtime: by linking with it, or by
@@ -25,6 +25,7 @@
 #define DOOR           "OrtGetApiBase"
 #define DOORS          4 /* different ONNX Runtimes in one process that are asked for by dlsym */
 #define SESSION        "IFG_SESSION"
+#define PROFILE        "IFG_PROFILE" /* profiling handles, without a recorder */
 #define HOOKS_LIBRARY  "libinferogram-ort.so"
 #define HOOKS_FUNCTION "ifg_ort_wrap_base"
 #define TELL_FUNCTION  "ifg_confine" /* of libinferogram, which the hooks bring with them */
@@ -149,9 +150,16 @@ static tell_function *tell;
 static bool confined; /* the program may not expect our system calls: load nothing any more */
 static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
 
-static void load_hooks(void)
+static bool is_asked_for(void)
 {
     const char *session = secure_getenv(SESSION);
+    const char *profile = secure_getenv(PROFILE);
+
+    return (session && *session) || (profile && *profile);
+}
+
+static void load_hooks(void)
+{
     char path[PATH_MAX];
     Dl_info self;
     const char *slash;
@@ -159,7 +167,7 @@ static void load_hooks(void)
     void *found;
 
     hooks = unchanged;
-    if (!session || !*session || !dladdr((void *)(uintptr_t)&load_hooks, &self) ||
+    if (!is_asked_for() || !dladdr((void *)(uintptr_t)&load_hooks, &self) ||
         !(slash = strrchr(self.dli_fname, '/')))
         return;
     if (snprintf(path, sizeof path, "%.*s/" HOOKS_LIBRARY, (int)(slash - self.dli_fname),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What was refused: see refused.h. */
 #include "hooks/ort/refused.h"
+#include "trace/keys.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -75,7 +76,7 @@ void refused_tell(const struct ort_options *asked, uint64_t model_hash, ifg_mode
         if (is_asked_for(asked, refused->provider) ||
             (refused->is_session && refused->model_hash != model_hash))
             continue; /* it is said already, or was another model's */
-        snprintf(key, sizeof key, "requested_failed.%s", refused->provider);
+        snprintf(key, sizeof key, TRACE_PROPERTY_REQUESTED_FAILED "%s", refused->provider);
         ifg_model_property(model, key, refused->reason);
     }
     pthread_mutex_unlock(&lock);

@@ -9,6 +9,7 @@
 
 #include "hooks/ort/arena.h"
 #include "hooks/ort/cache_watch.h"
+#include "hooks/ort/capture.h"
 #include "hooks/ort/identity.h"
 #include "hooks/ort/ops.h"
 #include "hooks/ort/shapes.h"
@@ -87,21 +88,26 @@ struct ort_status *ort_Run(struct ort_runtime *rt, struct ort_session *session,
     ifg_zone zone;
     uint64_t end;
 
-    if (!ifg_is_recording() || !(state = find_state(rt, session)))
+    if (!ifg_wants_events() || !(state = find_state(rt, session)))
         return run(session, options, input_names, inputs, input_count, output_names, output_count,
                    outputs);
     ort_setup_flush(state, inputs, input_count, NULL);
-    if (UNLIKELY(ops_wanted(state)))
+    if (UNLIKELY(ops_wanted(state) && ifg_is_recording()))
         ops_begin(state, session, &options, &ops);
     zone = ifg_location_begin(state->inference_location);
     status = run(session, options, input_names, inputs, input_count, output_names, output_count,
                  outputs);
     end = ifg_ticks();
-    tell(state, zone, end, ort_shapes_of_run(state, input_names, inputs, input_count), status);
+    if (LIKELY(ifg_is_recording()))
+        tell(state, zone, end, ort_shapes_of_run(state, input_names, inputs, input_count), status);
     if (UNLIKELY(ops.active))
         ops_end(&ops, zone, end, status != NULL);
     ifg_zone_end_at(zone, end);
-    if (UNLIKELY(arena_wanted && !ifg_is_confined()))
+    if (UNLIKELY(capture_wanted && ifg_is_recording()))
+        capture_run(state, zone, end, status != NULL,
+                    &(struct capture_given){ input_names, inputs, input_count, (ort_inputs)outputs,
+                                             output_count });
+    if (UNLIKELY(arena_wanted && ifg_is_recording() && !ifg_is_confined()))
         arena_look(state, session);
     return status;
 }
@@ -116,21 +122,24 @@ struct ort_status *ort_RunWithBinding(struct ort_runtime *rt, struct ort_session
     ifg_zone zone;
     uint64_t end;
 
-    if (!ifg_is_recording() || !(state = find_state(rt, session)))
+    if (!ifg_wants_events() || !(state = find_state(rt, session)))
         return ORT_FN(rt, RunWithBinding, struct ort_session *, const struct ort_run_options *,
                       const struct ort_io_binding *)(session, options, binding);
     ort_setup_flush(state, NULL, 0, binding);
-    if (UNLIKELY(ops_wanted(state)))
+    if (UNLIKELY(ops_wanted(state) && ifg_is_recording()))
         ops_begin(state, session, &options, &ops);
     zone = ifg_location_begin(state->inference_location);
     status = ORT_FN(rt, RunWithBinding, struct ort_session *, const struct ort_run_options *,
                     const struct ort_io_binding *)(session, options, binding);
     end = ifg_ticks();
-    tell(state, zone, end, ort_shapes_of_binding(state, binding), status);
+    if (LIKELY(ifg_is_recording()))
+        tell(state, zone, end, ort_shapes_of_binding(state, binding), status);
     if (UNLIKELY(ops.active))
         ops_end(&ops, zone, end, status != NULL);
     ifg_zone_end_at(zone, end);
-    if (UNLIKELY(arena_wanted && !ifg_is_confined()))
+    if (UNLIKELY(capture_wanted && ifg_is_recording()))
+        capture_binding(state, zone, end, status != NULL, binding);
+    if (UNLIKELY(arena_wanted && ifg_is_recording() && !ifg_is_confined()))
         arena_look(state, session);
     return status;
 }
@@ -152,9 +161,11 @@ static void async_done(void *user, struct ort_value **outputs, size_t output_cou
     uint64_t end = ifg_ticks();
 
     free(user);
-    if (ifg_is_recording()) {
+    if (UNLIKELY(capture_wanted && ifg_is_recording()))
+        capture_async(run.session, end - run.start, status != NULL);
+    if (ifg_wants_events()) {
         ifg_location_async(run.session->inference_location, ifg_request_new(), run.start, end);
-        if (status) {
+        if (status && ifg_is_recording()) {
             char text[ORT_TEXT];
 
             ort_status_text(run.session->rt, status, text, sizeof text);
@@ -175,12 +186,12 @@ struct ort_status *ort_RunAsync(struct ort_runtime *rt, struct ort_session *sess
     struct ort_status *status;
     uint64_t start = 0;
 
-    if (ifg_is_recording() && callback && (state = find_state(rt, session)))
+    if (ifg_wants_events() && callback && (state = find_state(rt, session)))
         run = malloc(sizeof *run);
     if (run) {
         ort_setup_flush(state, inputs, input_count, NULL);
         if (UNLIKELY(
-                arena_wanted &&
+                arena_wanted && ifg_is_recording() &&
                 !ifg_is_confined())) /* not in the callback: that is a thread of ONNX Runtime */
             arena_look(state, session);
         start = ifg_ticks();
@@ -198,6 +209,8 @@ struct ort_status *ort_RunAsync(struct ort_runtime *rt, struct ort_session *sess
 
         tell(state, zone, ifg_ticks(), NULL, status);
         ifg_zone_end_at(zone, ifg_ticks());
+        if (UNLIKELY(capture_wanted && ifg_is_recording()))
+            capture_async(state, 0, true);
         free(run);
     }
     return status;

@@ -222,7 +222,7 @@ static ifg_model *name_model(const struct ort_runtime *rt, const void *session)
         .content_id = search.found ? "" : content_id,
         .runtime = rt->name,
     });
-    if (!models_note(content_id, absolute))
+    if (!ort_models_note(content_id, absolute))
         return model;
     if (search.found)
         ifg_model_property(model, TRACE_PROPERTY_INFERRED, "session object");

@@ -122,7 +122,7 @@ struct ort_cache_watch {
         char path[ORT_TEXT];
         char name[64]; /* what counts begins with this; empty: all, the directory is the cache's */
         int number;    /* of the directory */
-    } locations[ORT_CACHES];
+    } caches[ORT_CACHES];
 };
 
 /* arena.h: memory that a session takes through one of its allocators, as it was last told. */
@@ -158,6 +158,7 @@ struct ort_session_state {
     uint32_t no_shapes;          /* inputs that are no tensors: do not ask again */
     uint32_t runs;               /* begun */
     uint32_t observed;           /* the observer is in it: operators can be had */
+    bool cpu_only;               /* no other provider was asked for: inputs are not moved */
     struct ort_profile *profile; /* old runtimes: the session profile while it is written */
     struct ort_cache_watch cache_watch;
     struct ort_arena arena;
@@ -173,6 +174,7 @@ struct ort_binding {
     char names[ORT_BOUND_INPUTS][64];
     size_t ranks[ORT_BOUND_INPUTS];
     int64_t sizes[ORT_BOUND_INPUTS][8];
+    struct capture_bound *kept; /* capture.h; NULL: nobody wants inputs */
 };
 
 extern struct ort_map ort_sessions;

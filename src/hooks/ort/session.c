@@ -15,6 +15,7 @@
 
 #include "hooks/ort/arena.h"
 #include "hooks/ort/cache_watch.h"
+#include "hooks/ort/capture.h"
 #include "hooks/ort/creation.h"
 #include "hooks/ort/observer.h"
 #include "hooks/ort/ops.h"
@@ -101,7 +102,7 @@ static void tell_properties(const struct creation *creation, const char *options
         ifg_model_property(model, TRACE_PROPERTY_POLICY,
                            asked->policy == -2 ? "the program's own" : "unknown");
     for (unsigned i = 0; i < asked->failed_count; i++) {
-        snprintf(key, sizeof key, "requested_failed.%.64s", asked->failed[i][0]);
+        snprintf(key, sizeof key, TRACE_PROPERTY_REQUESTED_FAILED "%.64s", asked->failed[i][0]);
         ifg_model_property(model, key, asked->failed[i][1]);
     }
 }
@@ -137,13 +138,13 @@ static void name_model(struct creation *creation)
         .runtime = creation->rt->name,
         .requested_devices = requested,
     });
-    creation->is_new_model = models_note(content_id, absolute);
+    creation->is_new_model = ort_models_note(content_id, absolute);
     if (creation->is_new_model)
         tell_properties(creation, options_text);
 }
 
 /* Whether this text has been seen for the first time: properties need to be told once only. */
-bool models_note(const char *content_id, const char *path)
+bool ort_models_note(const char *content_id, const char *path)
 {
     static uint64_t seen[256];
     static unsigned count;
@@ -229,6 +230,7 @@ static void keep(struct creation *creation, struct ort_session *session,
         state->inference_location = ifg_event_location(creation->model, NULL, IFG_INFERENCE);
         state->setup_location = ifg_event_location(creation->model, NULL, IFG_SETUP);
         state->observed = creation->observed;
+        state->cpu_only = capture_is_cpu_only(creation->asked);
         state->cache_watch = *watch;
         ops_created(creation->profile, creation->identity.nodes, state, session);
         if (arena_wanted && creation->asked) {
@@ -303,6 +305,7 @@ static struct ort_status *create(struct creation *creation, struct ort_session *
         refused_session(creation->asked, creation->identity.hash, reason);
         ops_created(creation->profile, 0, NULL, NULL);
         cache_watch_end(&watch);
+        ifg_model_destroy(creation->model);
     }
     return status;
 }
@@ -316,7 +319,7 @@ struct ort_status *ort_CreateSession(struct ort_runtime *rt, const struct ort_en
     };
 
     if (!ifg_is_confined())
-        model_identify_file(path, &creation.identity);
+        identity_of_file(path, &creation.identity);
     return create(&creation, out);
 }
 
@@ -329,7 +332,7 @@ struct ort_status *ort_CreateSessionFromArray(struct ort_runtime *rt, const stru
         .rt = rt, .how = FROM_ARRAY, .env = env, .data = data, .bytes = bytes, .options = options
     };
 
-    model_identify(data, bytes, &creation.identity);
+    identity_of_model(data, bytes, &creation.identity);
     return create(&creation, out);
 }
 
@@ -346,7 +349,7 @@ struct ort_status *ort_CreateSessionWithContainer(struct ort_runtime *rt, const 
                                  .container = container };
 
     if (!ifg_is_confined())
-        model_identify_file(path, &creation.identity);
+        identity_of_file(path, &creation.identity);
     return create(&creation, out);
 }
 
@@ -362,7 +365,7 @@ struct ort_status *ort_CreateSessionFromArrayWithContainer(
                                  .options = options,
                                  .container = container };
 
-    model_identify(data, bytes, &creation.identity);
+    identity_of_model(data, bytes, &creation.identity);
     return create(&creation, out);
 }
 
@@ -397,6 +400,7 @@ void ort_ReleaseSession(struct ort_runtime *rt, struct ort_session *session)
     if (state) {
         arena_ended(state);
         cache_watch_end(&state->cache_watch);
+        ifg_model_destroy(state->model);
         put_state(state);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See session_profile.h. */
+/* Starting and ending a session's profile, and handing its file and runs to the recorder. */
 #include "hooks/ort/session_profile.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "hooks/ort/wrap.h"
 
 #define RUNS_MAX   64u
@@ -220,10 +221,7 @@ void session_profile_finish(struct ort_profile *profile)
         return;
     /* Runs that go on are waited for, and new ones wait for us, but not for long: then the profile
      * goes on too, and the end of the next run tries again. */
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += WAIT_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    until = ifg_timespec(ifg_realtime_ns() + WAIT_MS * 1000000);
     if (pthread_rwlock_timedwrlock(&profile->running, &until) == 0) {
         IFG_BEGIN(zone, "inferogram: operator profile ends");
         pthread_mutex_lock(&profile->lock);

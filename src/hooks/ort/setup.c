@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/ticks.h"
+#include "hooks/ort/capture.h"
 #include "hooks/ort/shapes.h"
 #include "trace/keys.h"
 
@@ -33,18 +35,10 @@ static uint64_t start_ticks;
 static uint64_t start_ns;
 static uint64_t merge_ticks;
 
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static __attribute__((constructor)) void clock_starts(void)
 {
     start_ticks = ifg_ticks();
-    start_ns = monotonic_ns();
+    start_ns = ifg_monotonic_ns();
 }
 
 static uint64_t merge_distance(void)
@@ -53,7 +47,7 @@ static uint64_t merge_distance(void)
 
     if (!known) {
         uint64_t ticks = ifg_ticks() - start_ticks;
-        uint64_t ns = monotonic_ns() - start_ns;
+        uint64_t ns = ifg_monotonic_ns() - start_ns;
 
         if (ns < MERGE_NS)
             return UINT64_MAX; /* all of it took less than that */
@@ -134,7 +128,7 @@ struct ort_status *ort_CreateTensor(struct ort_runtime *rt, struct ort_allocator
                                     const int64_t *shape, size_t rank, int type,
                                     struct ort_value **out)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status =
         ORT_FN(rt, CreateTensor, struct ort_allocator *, const int64_t *, size_t, int,
                struct ort_value **)(allocator, shape, rank, type, out);
@@ -149,7 +143,7 @@ struct ort_status *ort_CreateTensorWithData(struct ort_runtime *rt,
                                             size_t bytes, const int64_t *shape, size_t rank,
                                             int type, struct ort_value **out)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status = ORT_FN(
         rt, CreateTensorWithData, const struct ort_memory_info *, void *, size_t, const int64_t *,
         size_t, int, struct ort_value **)(info, data, bytes, shape, rank, type, out);
@@ -164,7 +158,7 @@ struct ort_status *ort_CreateTensorWithDeleter(struct ort_runtime *rt,
                                                size_t bytes, const int64_t *shape, size_t rank,
                                                int type, struct ort_value **out)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status =
         ORT_FN(rt, CreateTensorWithDeleter, struct ort_allocator *, void *, size_t, const int64_t *,
                size_t, int, struct ort_value **)(deleter, data, bytes, shape, rank, type, out);
@@ -177,7 +171,7 @@ struct ort_status *ort_CreateTensorWithDeleter(struct ort_runtime *rt,
 struct ort_status *ort_FillStringTensor(struct ort_runtime *rt, struct ort_value *value,
                                         const ort_text *texts, size_t count)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status = ORT_FN(rt, FillStringTensor, struct ort_value *, const ort_text *,
                                        size_t)(value, texts, count);
 
@@ -189,7 +183,7 @@ struct ort_status *ort_FillStringTensor(struct ort_runtime *rt, struct ort_value
 struct ort_status *ort_CreateValue(struct ort_runtime *rt, ort_inputs in, size_t count, int type,
                                    struct ort_value **out)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status =
         ORT_FN(rt, CreateValue, ort_inputs, size_t, int, struct ort_value **)(in, count, type, out);
 
@@ -202,7 +196,7 @@ struct ort_status *ort_CopyTensors(struct ort_runtime *rt, const struct ort_env 
                                    ort_inputs from, struct ort_value *const *to, void *stream,
                                    size_t count)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status =
         ORT_FN(rt, CopyTensors, const struct ort_env *, ort_inputs, struct ort_value *const *,
                void *, size_t)(env, from, to, stream, count);
@@ -217,7 +211,7 @@ struct ort_status *ort_CopyTensors(struct ort_runtime *rt, const struct ort_env 
 struct ort_status *ort_CreateIoBinding(struct ort_runtime *rt, struct ort_session *session,
                                        struct ort_io_binding **out)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status =
         ORT_FN(rt, CreateIoBinding, struct ort_session *, struct ort_io_binding **)(session, out);
     struct ort_binding *noted;
@@ -236,7 +230,11 @@ struct ort_status *ort_CreateIoBinding(struct ort_runtime *rt, struct ort_sessio
 
 void ort_ReleaseIoBinding(struct ort_runtime *rt, struct ort_io_binding *binding)
 {
-    free(ort_map_remove(&ort_bindings, binding));
+    struct ort_binding *noted = ort_map_remove(&ort_bindings, binding);
+
+    if (noted)
+        free(noted->kept);
+    free(noted);
     ORT_VOID(rt, ReleaseIoBinding)(binding);
 }
 
@@ -251,7 +249,7 @@ static void hand_over(const struct ort_value *value, const struct ort_io_binding
 struct ort_status *ort_BindInput(struct ort_runtime *rt, struct ort_io_binding *binding,
                                  ort_text name, const struct ort_value *value)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status = ORT_FN(rt, BindInput, struct ort_io_binding *, ort_text,
                                        const struct ort_value *)(binding, name, value);
 
@@ -260,13 +258,26 @@ struct ort_status *ort_BindInput(struct ort_runtime *rt, struct ort_io_binding *
         note(binding, start);
         ort_shapes_note(rt, binding, name, value);
     }
+    if (capture_wanted && !status)
+        capture_note(rt, binding, name, value);
     return status;
+}
+
+void ort_ClearBoundInputs(struct ort_runtime *rt, struct ort_io_binding *binding)
+{
+    struct ort_binding *noted = ort_map_find(&ort_bindings, binding);
+
+    if (noted) {
+        noted->count = 0;
+        capture_forget(noted);
+    }
+    ORT_VOID(rt, ClearBoundInputs)(binding);
 }
 
 struct ort_status *ort_BindOutput(struct ort_runtime *rt, struct ort_io_binding *binding,
                                   ort_text name, const struct ort_value *value)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status = ORT_FN(rt, BindOutput, struct ort_io_binding *, ort_text,
                                        const struct ort_value *)(binding, name, value);
 
@@ -280,7 +291,7 @@ struct ort_status *ort_BindOutput(struct ort_runtime *rt, struct ort_io_binding 
 struct ort_status *ort_BindOutputToDevice(struct ort_runtime *rt, struct ort_io_binding *binding,
                                           ort_text name, const struct ort_memory_info *info)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status = ORT_FN(rt, BindOutputToDevice, struct ort_io_binding *, ort_text,
                                        const struct ort_memory_info *)(binding, name, info);
 
@@ -292,7 +303,7 @@ struct ort_status *ort_BindOutputToDevice(struct ort_runtime *rt, struct ort_io_
 struct ort_status *ort_SynchronizeBoundInputs(struct ort_runtime *rt,
                                               struct ort_io_binding *binding)
 {
-    uint64_t start = ifg_is_recording() ? ifg_ticks() : 0;
+    uint64_t start = ifg_wants_events() ? ifg_ticks() : 0;
     struct ort_status *status =
         ORT_FN(rt, SynchronizeBoundInputs, struct ort_io_binding *)(binding);
 

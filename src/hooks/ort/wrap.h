@@ -143,6 +143,7 @@ typedef const struct ort_value *const *ort_inputs;
     V(ReleaseIoBinding, (struct ort_io_binding *binding), (rt, binding)) \
     S(BindInput, (struct ort_io_binding *binding, ort_text name, const struct ort_value \
       *value), (rt, binding, name, value)) \
+    V(ClearBoundInputs, (struct ort_io_binding *binding), (rt, binding)) \
     S(BindOutput, (struct ort_io_binding *binding, ort_text name, const struct ort_value \
       *value), (rt, binding, name, value)) \
     S(BindOutputToDevice, (struct ort_io_binding *binding, ort_text name, const struct \

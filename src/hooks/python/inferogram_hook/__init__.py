@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what a Python program does with ONNX Runtime; loaded when it looks for `onnxruntime`.
+"""Records what a Python program does with a runtime; loaded when it looks for one of PACKAGES.
 
-The wheel holds its own ONNX Runtime, which no preloaded library can see. So the Python classes are
-wrapped: sessions, runs, bindings. Whatever goes wrong here is swallowed: the program goes on.
+The wheels hold runtimes that no preloaded library can see. So their Python classes are wrapped:
+sessions, modules, runs. Whatever goes wrong here is swallowed: the program goes on.
 """
+import importlib
 import os
 import sys
 
 HOOKS_DIRECTORY = os.path.dirname(os.path.dirname(__file__))
+
+# What sitecustomize.py waits for: the module, and the one in here whose install() wraps it.
+PACKAGES = {
+    'onnxruntime': 'install',
+    'iree.runtime': 'iree_runtime',
+    'iree.compiler.tools.core': 'iree_compiler',
+}
 
 
 def watched_spec(waiter, name, path, target):
@@ -17,19 +25,20 @@ def watched_spec(waiter, name, path, target):
         find_spec = getattr(finder, 'find_spec', None)
         spec = find_spec(name, path, target) if find_spec and finder is not waiter else None
         if spec is not None:
-            watch(spec.loader, waiter)
+            watch(spec.loader, waiter, name)
             return spec
     return None
 
 
-def watch(loader, waiter):
+def watch(loader, waiter, name):
     execute = loader.exec_module
 
     def exec_module(module):
         del loader.exec_module
-        finish = begin()
+        finish = begin(name)
         execute(module)
-        if waiter in sys.meta_path:
+        waiter.names.discard(name)
+        if not waiter.names and waiter in sys.meta_path:
             sys.meta_path.remove(waiter)
         if finish is not None:
             finish(module)
@@ -37,8 +46,8 @@ def watch(loader, waiter):
     loader.exec_module = exec_module
 
 
-def begin():
-    """Before onnxruntime is imported; returns what to call with the module afterwards, or None."""
+def begin(name):
+    """Before it is imported; returns what to call with the module afterwards, or None."""
     try:
         from . import client
         library = client.load(HOOKS_DIRECTORY)
@@ -51,12 +60,13 @@ def begin():
     def finish(module):
         end = library.ticks()
         try:
-            from . import install
-            install.install(library, module, HOOKS_DIRECTORY)
+            installer = importlib.import_module('.' + PACKAGES[name], __name__)
+            installer.install(library, module, HOOKS_DIRECTORY)
             if library.recording[0]:
-                location = library.location('import onnxruntime', 'import')
+                location = library.location('import ' + name, 'import')
                 library.write_zone(location, start, end)
         except Exception as error:
-            library.report_trouble(getattr(module, '__version__', ''), error)
+            library.report_trouble(client.instrument_name(
+                name, getattr(module, '__version__', '')), error)
 
     return finish

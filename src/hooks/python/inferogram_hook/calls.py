@@ -11,7 +11,8 @@ import threading
 import time
 import weakref
 
-from .client import INFERENCE, LEVEL_ERROR, STRLEN, as_bytes, status_text
+from . import capture, keys
+from .client import INFERENCE, LEVEL_ERROR, STRLEN, as_bytes, instrument_name, status_text
 from .sessions import MAIN
 
 SHAPES_MAX = 4096
@@ -123,12 +124,12 @@ class Setups(threading.local):
     def write(self, library, state):
         pending, self.pending = self.pending, []
         for start, end in pending:
-            library.write_zone(state.setup_location, start, end, [(b'session', state.number)])
+            library.write_zone(state.setup_location, start, end, [(keys.SESSION, state.number)])
 
 
 class Run:
     """An open inference with the zone of the line that asked for it."""
-    __slots__ = ('site', 'event', 'observed', 'profile')
+    __slots__ = ('site', 'event', 'observed', 'profile', 'state')
 
 
 class Recorder:
@@ -136,17 +137,19 @@ class Recorder:
 
     def __init__(self, library, sessions, sites):
         self.library = library
-        self.recording = library.recording
+        self.wanted = library.wanted
         self.sessions = sessions
         self.sites = sites
         self.shapes = Shapes()
         self.setups = Setups()
         self.open_profiles = getattr(sessions.operators, 'open_profiles', ())
         self.bound = weakref.WeakKeyDictionary()  # IOBinding: {input: shape}
+        self.capture = capture.create(library)  # None: nobody wants inputs
 
     def trouble(self, error):
         try:
-            self.library.report_trouble(self.sessions.version, error)
+            self.library.report_trouble(
+                instrument_name('onnxruntime', self.sessions.version), error)
         except Exception:
             pass
 
@@ -158,6 +161,7 @@ class Recorder:
             state = self.sessions.states.get(id(session))
             if state is None or state.reference() is not session:
                 state = self.sessions.adopt(session)
+            run.state = state
             if self.setups.pending:
                 self.setups.write(library, state)
             text, batch = self.shapes.of(feed)
@@ -167,11 +171,11 @@ class Recorder:
             run.observed = is_observed and self.sessions.operators.begin_run(state)
             run.site = library.location_begin(site)
             run.event = event = library.location_begin(state.inference_location)
-            library.zone_detail_int(event, b'session', state.number)
+            library.zone_detail_int(event, keys.SESSION, state.number)
             if text:
-                library.zone_detail_string(event, b'shapes', text)
+                library.zone_detail_string(event, keys.SHAPES, text)
             if batch is not None:
-                library.zone_detail_int(event, b'batch', batch)
+                library.zone_detail_int(event, keys.BATCH, batch)
             return run
         except Exception as error:
             if run.profile is not None:
@@ -179,17 +183,22 @@ class Recorder:
             self.trouble(error)
             return None
 
-    def end(self, run, error):
+    def end(self, run, error, session, call):
+        """call: what it was fed with, if anybody wants that."""
         library, profile = self.library, run.profile
         try:
             if error is not None:
-                library.zone_detail_string(run.event, b'status', status_text(error))
+                library.zone_detail_string(run.event, keys.STATUS, status_text(error))
             if run.observed:
                 self.sessions.operators.end_run(run)
             elif profile is not None and error is None:
-                library.zone_detail_int(run.event, b'ops', 1)
-            start, end = run.event.start, library.ticks() if profile is not None else 0
-            if run.event.depth:
+                library.zone_detail_int(run.event, keys.OPS, 1)
+            start = run.event.start
+            end = library.ticks() if profile is not None or call is not None else 0
+            if run.event.depth and call is not None:
+                library.zone_end_at(run.event, end)
+                self.capture.after(session, run.state, run.event, end, call, error is not None)
+            elif run.event.depth:
                 library.zone_end(run.event)
             if run.site.depth:
                 library.zone_end(run.site)
@@ -216,7 +225,7 @@ def argument(args, kwargs, position, name):
     return args[position] if len(args) > position else kwargs.get(name)
 
 
-def recorded(recorder, original, session, args, kwargs, feed, options_position, frame):
+def recorded(recorder, original, session, args, kwargs, feed, options_position, frame, call=None):
     """The original call inside its events. options_position: of run_options; None: leave alone."""
     operators = recorder.sessions.operators
     observes = operators is not None and options_position is not None and \
@@ -233,12 +242,12 @@ def recorded(recorder, original, session, args, kwargs, feed, options_position, 
         error = raised
         raise
     finally:
-        recorder.end(run, error)
+        recorder.end(run, error, session, call)
         error = None  # no cycle with the traceback
 
 
 def unrecorded(recorder, original, session, args, kwargs):
-    """Nobody records any more. A profile that is still open ends at the first chance."""
+    """Nobody wants events any more. A profile that is still open ends at the first chance."""
     state = recorder.sessions.states.get(id(session))
     profile = state.profile if state is not None else None
     if profile is None or not profile.enter():
@@ -251,31 +260,34 @@ def unrecorded(recorder, original, session, args, kwargs):
 
 def wrap_run(recorder, original):
     """The signature is the original's since its first release: this is the call that counts."""
-    recording, profiles = recorder.recording, recorder.open_profiles
+    wanted, profiles, captures = recorder.wanted, recorder.open_profiles, recorder.capture
     arguments = getattr(getattr(original, '__code__', None), 'co_varnames', ())[:4]
     if arguments != ('self', 'output_names', 'input_feed', 'run_options'):
         return wrap_any_run(recorder, original, feed_of(1, 'input_feed'), 2)
 
     @functools.wraps(original)
     def run(self, output_names, input_feed, run_options=None):
-        if not recording[0]:
+        if not wanted[0]:
             if not profiles:
                 return original(self, output_names, input_feed, run_options)
             return unrecorded(recorder, original, self, (output_names, input_feed, run_options), {})
         return recorded(recorder, original, self, (output_names, input_feed, run_options), {},
-                        input_feed, 2, sys._getframe().f_back)
+                        input_feed, 2, sys._getframe().f_back,
+                        captures and capture.Feed(input_feed))
     return run
 
 
-def wrap_any_run(recorder, original, find_feed, options_position):
-    recording = recorder.recording
+def wrap_any_run(recorder, original, find_feed, options_position, find_call=None):
+    wanted, captures = recorder.wanted, recorder.capture
+    find_call = find_call or (lambda args, kwargs: capture.Feed(find_feed(args, kwargs)))
 
     @functools.wraps(original)
     def wrapper(self, *args, **kwargs):
-        if not recording[0]:
+        if not wanted[0]:
             return unrecorded(recorder, original, self, args, kwargs)
         return recorded(recorder, original, self, args, kwargs, find_feed(args, kwargs),
-                        options_position, sys._getframe().f_back)
+                        options_position, sys._getframe().f_back,
+                        captures and find_call(args, kwargs))
     return wrapper
 
 
@@ -287,11 +299,20 @@ def bound_feed_of(recorder):
     return lambda args, kwargs: bound_shapes(recorder, argument(args, kwargs, 0, 'iobinding'))
 
 
-class Bound:
-    """The shape of an input that was bound earlier."""
+def bound_call_of(recorder):
+    """What the binding of a run holds, for those who want inputs."""
+    def call(args, kwargs):
+        binding = argument(args, kwargs, 0, 'iobinding')
+        return capture.BoundFeed(binding, {name: bound.value for name, bound in
+                                           bound_shapes(recorder, binding).items()})
+    return call
 
-    def __init__(self, shape):
-        self.shape = shape
+
+class Bound:
+    """The shape of an input that was bound earlier; and itself, if somebody wants inputs."""
+
+    def __init__(self, shape, value):
+        self.shape, self.value = shape, value
 
 
 def bound_shapes(recorder, binding):
@@ -305,23 +326,25 @@ def wrap_run_async(recorder, original):
     library = recorder.library
 
     def begin(session, is_recorded):
-        """(model or None, number of the span, profile that the run is in or None)"""
+        """(model or None, number of the span, profile that the run is in or None, begin)"""
         state = recorder.sessions.state_of(session)
         profile = entered(state.profile) if state.profile is not None else None
         if not is_recorded:
-            return None, 0, profile
+            return None, 0, profile, 0
         recorder.setups.write(library, state)
         number = library.request_new()
         library.event_async_begin(state.model, MAIN, INFERENCE, number)
-        return state.model, number, profile
+        return state.model, number, profile, library.ticks()
 
     def finish(begun, status):
-        model, number, profile = begun
+        model, number, profile, start = begun
         try:
             if profile is not None:
                 profile.leave(is_last=bool(status) or model is None)
             if model is not None:
                 library.event_async_end(model, MAIN, INFERENCE, number)
+            if model is not None and recorder.capture is not None:
+                recorder.capture.asynchronous(model, library.ticks() - start, bool(status))
             if model is not None and status:
                 library.message(LEVEL_ERROR, as_bytes('run_async: %s' % status), STRLEN)
         except Exception as error:
@@ -341,7 +364,7 @@ def wrap_run_async(recorder, original):
 
     @functools.wraps(original)
     def wrapper(self, *args, **kwargs):
-        is_recorded = recorder.recording[0] != 0
+        is_recorded = recorder.wanted[0] != 0
         if not (is_recorded or recorder.open_profiles) or \
                 not callable(argument(args, kwargs, 2, 'callback')):
             return original(self, *args, **kwargs)
@@ -369,7 +392,7 @@ def wrap_setup(recorder, original, note=None):
 
     @functools.wraps(original)
     def wrapper(*args, **kwargs):
-        if not recorder.recording[0]:
+        if not recorder.wanted[0]:
             return original(*args, **kwargs)
         start = ticks()
         result = original(*args, **kwargs)
@@ -390,5 +413,16 @@ def note_bound(recorder, position, name):
         value = argument(given, kwargs, position, name)
         shape = tuple(value) if name == 'shape' else shape_of(value)
         inputs = recorder.bound.setdefault(binding, {})
-        inputs[argument(given, kwargs, 0, 'name')] = Bound(shape)
+        if recorder.capture is not None and name == 'shape':
+            value = capture.Pointer(argument(given, kwargs, 1, 'device_type'),
+                                    argument(given, kwargs, 3, 'element_type'), shape,
+                                    argument(given, kwargs, 5, 'buffer_ptr'))
+        inputs[argument(given, kwargs, 0, 'name')] = Bound(
+            shape, capture.bound_value(value) if recorder.capture is not None else None)
+    return note
+
+
+def forget_bound(recorder):
+    def note(args, kwargs):
+        recorder.bound.pop(args[0], None)
     return note

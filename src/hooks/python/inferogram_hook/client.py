@@ -53,6 +53,7 @@ FUNCTIONS = {
     'request_new': (U64, []),
     'message': (None, [INT, TEXT, ctypes.c_size_t]),
     'model_create': (MODEL, [ctypes.POINTER(ModelOptions)]),
+    'model_destroy': (None, [MODEL]),
     'model_property': (None, [MODEL, TEXT, TEXT]),
     'instrument_report': (None, [TEXT, INT, TEXT]),
     'session_directory': (TEXT, []),
@@ -94,6 +95,7 @@ class Library:
     """The functions of inferogram.h without their prefix, and what is built from them."""
 
     def __init__(self, dll):
+        self.dll = dll
         for name, (result, arguments) in FUNCTIONS.items():
             function = getattr(dll, 'ifg_' + name)
             function.restype, function.argtypes = result, arguments
@@ -102,9 +104,11 @@ class Library:
         self.is_confined = getattr(dll, 'ifg_is_confined', lambda: 0)
         # A view of the library's own pointer, which moves when the process forks: recording[0].
         self.recording = ctypes.POINTER(U32).in_dll(dll, 'ifg_recording_word')
+        # The same for events of models, which profiling handles want as well: wanted[0].
+        self.wanted = ctypes.POINTER(U32).in_dll(dll, 'ifg_event_word')
         self.locations = {}
         self.told = set()
-        self.trouble_told = False
+        self.trouble_told = set()
 
     def location(self, name, function, file='', line=0):
         """A location of zones; made once for each description."""
@@ -149,13 +153,13 @@ class Library:
             self.told.add(fact)
             self.instrument_report(as_bytes(name), state, as_bytes(reason))
 
-    def report_trouble(self, version, error):
+    def report_trouble(self, instrument, error):
         """The hook itself failed. Said once; the program's call goes on without us."""
-        if not self.trouble_told:
-            self.trouble_told = True
+        if instrument not in self.trouble_told:
+            self.trouble_told.add(instrument)
             reason = 'the import hook failed: %s: %s' % (type(error).__name__, error)
-            self.report(instrument_name(version), UNAVAILABLE, reason)
+            self.report(instrument, UNAVAILABLE, reason)
 
 
-def instrument_name(version):
-    return ('onnxruntime (Python) ' + version).strip()
+def instrument_name(package, version):
+    return ('%s (Python) %s' % (package, version)).strip()

@@ -51,7 +51,7 @@ class Reader:
                 library.ifg_ort_identify_file, library.ifg_ort_identify
             self.identify_file.restype = self.identify.restype = None
             self.identify_file.argtypes = [ctypes.c_char_p, ctypes.POINTER(Identity)]
-            self.identify.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(Identity)]
+            self.identify.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Identity)]
         except (OSError, AttributeError):
             self.identify_file = self.identify = lambda *arguments: None
 
@@ -59,6 +59,11 @@ class Reader:
         found = Identity()
         if isinstance(data, bytes):
             self.identify(data, len(data), ctypes.byref(found))
+        return Content(found)
+
+    def of_memory(self, address, size):
+        found = Identity()
+        self.identify(address, size, ctypes.byref(found))
         return Content(found)
 
     def of_file(self, path):

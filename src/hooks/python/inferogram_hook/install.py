@@ -13,7 +13,7 @@ BINDINGS = 'onnxruntime.capi._pybind_state'
 def install(library, package, hooks_directory):
     collection = sys.modules.get(COLLECTION)
     version = getattr(package, '__version__', '')
-    name = client.instrument_name(version)
+    name = client.instrument_name('onnxruntime', version)
     inference_session = getattr(collection, 'InferenceSession', None)
     if not hasattr(inference_session, '_create_inference_session'):
         library.report(name, client.UNAVAILABLE, 'this onnxruntime has no InferenceSession that '
@@ -82,7 +82,7 @@ def wrap_creation(recorder, inference_session):
         @functools.wraps(original)
         def wrapper(self, *args, **kwargs):
             begun = begin(self, args, kwargs) \
-                if recorder.recording[0] and not library.is_confined() else None
+                if recorder.wanted[0] and not library.is_confined() else None
             if begun is None:
                 return original(self, *args, **kwargs)
             error = None
@@ -134,7 +134,8 @@ def wrap_runs(recorder, cls):
     replace(cls, 'run_with_ort_values', functools.partial(
         any_run, find_feed=calls.feed_of(1, 'input_dict_ort_values'), options_position=2))
     replace(cls, 'run_with_iobinding', functools.partial(
-        any_run, find_feed=calls.bound_feed_of(recorder), options_position=1))
+        any_run, find_feed=calls.bound_feed_of(recorder), options_position=1,
+        find_call=calls.bound_call_of(recorder)))
     replace(cls, 'run_with_ortvaluevector', functools.partial(
         any_run, find_feed=lambda args, kwargs: None, options_position=None))
     replace(cls, 'run_async', lambda f: calls.wrap_run_async(recorder, f))
@@ -160,6 +161,8 @@ def wrap_preparations(recorder, collection):
                                      ('bind_input', 4, 'shape')):
         note = calls.note_bound(recorder, position, argument)
         replace(binding, name, functools.partial(calls.wrap_setup, recorder, note=note))
+    replace(binding, 'clear_binding_inputs', functools.partial(
+        calls.wrap_setup, recorder, note=calls.forget_bound(recorder)))
     for name in ('bind_output', 'bind_ortvalue_output', 'synchronize_inputs'):
         replace(binding, name, functools.partial(calls.wrap_setup, recorder))
     for name in ('ortvalue_from_numpy', 'ortvalue_from_numpy_with_onnx_type',
@@ -196,7 +199,7 @@ def wrap_register(recorder, original):
 
     @functools.wraps(original)
     def register_execution_provider_library(*args, **kwargs):
-        if not recorder.recording[0] or args[:1] == (operators.REGISTERED_AS,):
+        if not recorder.wanted[0] or args[:1] == (operators.REGISTERED_AS,):
             return original(*args, **kwargs)
         start, error = ticks(), None
         try:

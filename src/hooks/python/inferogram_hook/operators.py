@@ -12,6 +12,7 @@ import re
 import struct
 import threading
 
+from . import keys
 from .client import ON, UNAVAILABLE
 from .identity import LIBRARY, find_library
 from .options import CPU, NO_CPU_FALLBACK, entry
@@ -73,8 +74,8 @@ class Operators:
     def work(self, model, every, reason):
         self.has_worked = True
         self.library.report('operators', ON, reason)
-        self.library.tell(model, 'ops.every', every)
-        self.library.tell(model, 'ops.how', self.how)
+        self.library.tell(model, keys.PROPERTY_OPS_EVERY, every)
+        self.library.tell(model, keys.PROPERTY_OPS_HOW, self.how)
 
     def prepare(self, session, creation):
         """Before a session is created."""
@@ -191,7 +192,7 @@ class Observer(Operators):
 
     def end_run(self, run):
         self.observe(None)
-        self.library.zone_detail_int(run.event, b'ops', 1)
+        self.library.zone_detail_int(run.event, keys.OPS, 1)
 
     def hide(self, devices):
         return [device for device in devices

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a session's nodes really run: asked of the session, or concluded from its providers."""
+from . import keys
 from .options import CPU, RECORD_ASSIGNMENT, entry
 
 
@@ -33,29 +34,29 @@ def tell(library, model, session, requested, available, version):
         if name not in actual and name != CPU:
             reason = 'it did not start' if name in available else \
                 'not in this build of onnxruntime, which has ' + ','.join(available)
-            library.tell(model, 'requested_failed.' + name, reason)
+            library.tell(model, keys.PROPERTY_REQUESTED_FAILED + name, reason)
     if counts:
         tell_counts(library, model, counts, requested, 'assignment info')
     elif actual == [CPU]:
-        library.tell(model, 'actual_devices', CPU)
-        library.tell(model, 'placement.source', 'only provider')
+        library.tell(model, keys.PROPERTY_ACTUAL_DEVICES, CPU)
+        library.tell(model, keys.PROPERTY_PLACEMENT_SOURCE, 'only provider')
         tell_zeros(library, model, {CPU}, requested)
     else:
-        library.tell(model, 'placement.source', 'unknown: onnxruntime %s does not tell; '
-                     'operators (--ops) show it' % version)
+        library.tell(model, keys.PROPERTY_PLACEMENT_SOURCE,
+                     'unknown: onnxruntime %s does not tell; operators (--ops) show it' % version)
 
 
 def tell_counts(library, model, counts, requested, source):
     order = [name for name in requested if counts.get(name)]
     order += sorted(name for name in counts if name not in order)
-    library.tell(model, 'actual_devices', ','.join(order))
-    library.tell(model, 'placement.source', source)
+    library.tell(model, keys.PROPERTY_ACTUAL_DEVICES, ','.join(order))
+    library.tell(model, keys.PROPERTY_PLACEMENT_SOURCE, source)
     for name, count in counts.items():
-        library.tell(model, 'nodes.' + name, count)
+        library.tell(model, keys.PROPERTY_NODES + name, count)
     tell_zeros(library, model, set(counts), requested)
 
 
 def tell_zeros(library, model, present, requested):
     for name in requested:
         if name not in present:
-            library.tell(model, 'nodes.' + name, 0)
+            library.tell(model, keys.PROPERTY_NODES + name, 0)

@@ -10,7 +10,7 @@ import threading
 import weakref
 import zlib
 
-from . import evidence, options, placement
+from . import evidence, keys, options, placement
 from .client import (COLD, INFERENCE, LOAD, PREPARE_EP, SETUP, SPECIALIZATION, UNKNOWN, as_bytes,
                      status_text)
 
@@ -90,6 +90,7 @@ class Sessions:
                 del self.states[key]
             if state.profile is not None:
                 state.profile.finish()
+            self.library.model_destroy(model)
 
         state.reference = weakref.ref(session, forget)
         self.states[key] = state
@@ -116,14 +117,14 @@ class Sessions:
         content_id = '%s-%08x' % (content.hash, zlib.crc32(text.encode('utf-8', 'replace')))
         model = self.library.model(name, path, content_id, self.runtime, ','.join(requested))
         tell = self.library.tell
-        tell(model, 'content', content.hash)
-        tell(model, 'options', text)
-        tell(model, 'file_bytes', content.size)
-        tell(model, 'source', 'file' if path else 'memory')
+        tell(model, keys.PROPERTY_CONTENT, content.hash)
+        tell(model, keys.PROPERTY_OPTIONS, text)
+        tell(model, keys.PROPERTY_FILE_BYTES, content.size)
+        tell(model, keys.PROPERTY_SOURCE, 'file' if path else 'memory')
         if content.graph_name:
-            tell(model, 'graph_name', content.graph_name)
+            tell(model, keys.PROPERTY_GRAPH_NAME, content.graph_name)
         if creation.policy:
-            tell(model, 'policy', creation.policy)
+            tell(model, keys.PROPERTY_POLICY, creation.policy)
         return model
 
     def tell_placement(self, model, session, requested):
@@ -164,7 +165,7 @@ class Sessions:
         creation.zone = self.library.location_begin(
             self.library.event_location(creation.model, MAIN, LOAD))
         creation.start = creation.zone.start or self.library.ticks()
-        self.library.zone_detail_int(creation.zone, b'session', creation.number)
+        self.library.zone_detail_int(creation.zone, keys.SESSION, creation.number)
 
     def end_load(self, session, creation, error):
         creation.end = self.library.ticks()
@@ -200,7 +201,7 @@ class Sessions:
             return
         for name in earlier[1]:
             if name not in session.get_providers() and (again or name not in requested):
-                self.library.tell(model, 'requested_failed.' + name, earlier[2])
+                self.library.tell(model, keys.PROPERTY_REQUESTED_FAILED + name, earlier[2])
 
     def requested(self, session, creation):
         """What the program asked for, also when this is ONNX Runtime's second try without it."""
@@ -214,13 +215,13 @@ class Sessions:
         details = []
         state = UNKNOWN
         if creation.error is not None:
-            details.append((b'status', status_text(creation.error)))
+            details.append((keys.STATUS, status_text(creation.error)))
         else:
             state, why = evidence.judge(
                 creation.content, creation.options or default_options(self.package),
                 session.get_providers(), creation.caches, creation.files_before,
                 evidence.cache_files(creation.caches + creation.contexts), creation.contexts)
-            details.append((b'why', as_bytes(why)))
+            details.append((keys.WHY, as_bytes(why)))
         library.event_load_state(zone, state)
         library.details(zone, details)
         if creation.initialize_start:
@@ -233,7 +234,7 @@ class Sessions:
         library.write_zone(library.location('read model', ''), creation.start, middle)
         if state == COLD:
             location, details = library.event_location(creation.model, MAIN, SPECIALIZATION), \
-                [(b'session', creation.number)]
+                [(keys.SESSION, creation.number)]
         else:
             location, details = library.location('initialize', ''), ()
         library.write_zone(location, middle, creation.initialize_end or creation.end, details)
@@ -242,11 +243,11 @@ class Sessions:
 
     def note_prepare(self, start, end, provider, path, error):
         prepares = self.here.__dict__.setdefault('prepares', [])
-        details = [(b'provider', as_bytes(provider))]
+        details = [(keys.PROVIDER, as_bytes(provider))]
         if path:
-            details.append((b'library', as_bytes(path)))
+            details.append((keys.LIBRARY, as_bytes(path)))
         if error is not None:
-            details.append((b'status', status_text(error)))
+            details.append((keys.STATUS, status_text(error)))
         if len(prepares) < PREPARES_MAX:
             prepares.append((start, end, details))
 

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of attributes and of models' properties, as trace/keys.h has them: check-style compares."""
+
+SESSION = b'session'
+STATUS = b'status'
+WHY = b'why'
+SHAPES = b'shapes'
+BATCH = b'batch'
+OPS = b'ops'
+PROVIDER = b'provider'
+LIBRARY = b'library'
+
+PROPERTY_REQUESTED_DEVICES = 'requested_devices'
+PROPERTY_ACTUAL_DEVICES = 'actual_devices'
+PROPERTY_PLACEMENT_SOURCE = 'placement.source'
+PROPERTY_CONTENT = 'content'
+PROPERTY_FILE_BYTES = 'file_bytes'
+PROPERTY_SOURCE = 'source'
+PROPERTY_GRAPH_NAME = 'graph_name'
+PROPERTY_OPTIONS = 'options'
+PROPERTY_POLICY = 'policy'
+PROPERTY_OPS_EVERY = 'ops.every'
+PROPERTY_OPS_HOW = 'ops.how'
+PROPERTY_NODES = 'nodes.'
+PROPERTY_REQUESTED_FAILED = 'requested_failed.'
