@@ -2,17 +2,16 @@
 /* See confined.h; and the memory that a confined program cannot ask for itself. */
 #include "record/confined.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/ticks.h"
 #include "record/process.h"
 #include "record/target_internal.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 #include "wire/confine.h"
 
 #define LOOK_EVERY_NS 1000000000ull
@@ -21,104 +20,68 @@
 #define SPARE_RINGS   8u
 #define SPARE_SLOTS   16384u /* of a ring that no thread has yet: 256 KiB */
 
-static unsigned long number_after(const char *text, const char *key)
+/* An old kernel does not count: then it is one, and more than none. */
+static unsigned filters_of(const struct process_status *status)
 {
-    const char *at = strstr(text, key);
-
-    return at ? strtoul(at + strlen(key), NULL, 10) : 0;
+    if (status->seccomp_mode != IFG_SECCOMP_MODE_FILTER)
+        return 0;
+    return status->seccomp_filters ? (unsigned)status->seccomp_filters : 1;
 }
 
-enum confined_how confined_parse(const char *status, unsigned own_filters)
+static enum confined_how confined_by(const struct process_status *status, unsigned own_filters)
 {
-    unsigned long mode = number_after(status, "\nSeccomp:");
-    unsigned long filters = number_after(status, "\nSeccomp_filters:");
-
-    if (mode == IFG_SECCOMP_MODE_STRICT)
+    if (status->seccomp_mode == IFG_SECCOMP_MODE_STRICT)
         return CONFINED_STRICTLY;
-    if (mode != IFG_SECCOMP_MODE_FILTER)
-        return CONFINED_NOT;
-    /* An old kernel does not count: then it is one, and more than none. */
-    return (filters ? filters : 1) > own_filters ? CONFINED_BY_FILTER : CONFINED_NOT;
-}
-
-static bool read_status(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
-
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    return length > 0;
+    return filters_of(status) > own_filters ? CONFINED_BY_FILTER : CONFINED_NOT;
 }
 
 unsigned confined_own_filters(void)
 {
     static int known = -1;
-    char text[4096];
+    struct process_status own;
 
-    if (known < 0) {
-        known = 0;
-        if (read_status("/proc/self/status", text, sizeof text) &&
-            number_after(text, "\nSeccomp:") == IFG_SECCOMP_MODE_FILTER) {
-            known = (int)number_after(text, "\nSeccomp_filters:");
-            known = known > 0 ? known : 1;
-        }
-    }
+    if (known < 0)
+        known = process_status_of(PROCESS_SELF, &own) ? (int)filters_of(&own) : 0;
     return (unsigned)known;
 }
 
 enum confined_how confined_look(pid_t pid)
 {
     enum confined_how tightest = CONFINED_NOT;
-    char path[320];
-    char text[4096];
-    DIR *threads;
-    struct dirent *entry;
+    char folder[PROCESS_FOLDER_BYTES];
+    struct process_threads threads;
+    struct process_status status;
+    pid_t tid;
 
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    threads = opendir(path);
-    for (int i = 0; threads && i < THREADS_MAX && (entry = readdir(threads)); i++) {
-        enum confined_how how;
+    (void)process_threads_of(pid, &threads);
+    for (int i = 0; i < THREADS_MAX && process_threads_next(&threads, &tid); i++) {
+        enum confined_how how = CONFINED_NOT;
 
-        if (!isdigit((unsigned char)entry->d_name[0]))
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, entry->d_name);
-        if (!read_status(path, text, sizeof text))
-            continue;
-        how = confined_parse(text, confined_own_filters());
+        if (process_status_in(process_folder(pid, tid, folder), &status))
+            how = confined_by(&status, confined_own_filters());
         tightest = how > tightest ? how : tightest;
     }
-    if (threads)
-        closedir(threads);
+    process_threads_close(&threads);
     return tightest;
 }
 
 bool confined_more_than_born(pid_t pid)
 {
-    unsigned long first = 0;
-    char path[64];
-    char text[4096];
-    struct stat space;
-    struct stat ours;
+    struct process_status status;
+    struct stat space, ours;
+    unsigned first = 0;
     pid_t at = pid;
 
-    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
-    if (stat(path, &space) < 0)
+    if (!process_entry(pid, "ns/pid", &space))
         space.st_ino = 0;
     for (int i = 0; i < ANCESTORS_MAX && at > 0; i++) {
-        snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)at);
-        if (stat(path, &ours) < 0 || ours.st_ino != space.st_ino)
+        if (!process_entry(at, "ns/pid", &ours) || ours.st_ino != space.st_ino ||
+            !process_status_of(at, &status))
             break;
-        snprintf(path, sizeof path, "/proc/%d/status", (int)at);
-        if (!read_status(path, text, sizeof text))
-            break;
-        first = number_after(text, "\nSeccomp_filters:"); /* the last one is the first of all */
-        at = (pid_t)number_after(text, "\nPPid:");
+        first = (unsigned)status.seccomp_filters; /* the last one is the first of all */
+        at = status.parent;
     }
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    return read_status(path, text, sizeof text) &&
-           confined_parse(text, (unsigned)first) != CONFINED_NOT;
+    return process_status_of(pid, &status) && confined_by(&status, first) != CONFINED_NOT;
 }
 
 /* ---- a recorded process ---- */

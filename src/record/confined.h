@@ -23,7 +23,4 @@ bool confined_more_than_born(pid_t pid);
 /* Seccomp filters that we have ourselves: everything that we start has them as well. */
 unsigned confined_own_filters(void);
 
-/* What a status file of /proc says; for confined_look and its test. */
-enum confined_how confined_parse(const char *status, unsigned own_filters);
-
 #endif

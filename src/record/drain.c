@@ -221,13 +221,13 @@ static uint32_t take_record(struct target *target, struct ring_reader *reader, u
     return slots;
 }
 
-void ring_count_dropped(struct ring_reader *reader)
+void target_ring_count_dropped(struct ring_reader *reader)
 {
     reader->dropped =
         __atomic_load_n(&reader->ring->dropped, __ATOMIC_RELAXED) - reader->ring->dropped_before;
 }
 
-void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_ns)
+void target_ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_ns)
 {
     const struct ifg_wire_zone *base = ifg_wire_slots(reader->ring);
     uint64_t head = reader->head_now;
@@ -269,7 +269,7 @@ void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_
     target->inferences += inferences;
     reader->tail = at;
     __atomic_store_n(&reader->ring->tail, at, __ATOMIC_RELEASE);
-    ring_count_dropped(reader);
+    target_ring_count_dropped(reader);
 }
 
 /* Looks at the stack of open zones. The thread goes on meanwhile: what was seen counts only if
@@ -356,7 +356,8 @@ static uint64_t flush_age(const struct target_context *context)
                : least_ns;
 }
 
-void ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_ns, bool final)
+void target_ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_ns,
+                       bool final)
 {
     struct trace_open_zone open[IFG_WIRE_OPEN_MAX];
     uint64_t as_of;

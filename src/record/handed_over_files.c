@@ -154,7 +154,7 @@ static struct trace_stream *give_stream(void *user, uint32_t tid)
     return taking->stream;
 }
 
-static uint32_t give_place(void *user, const char *name, const char *type)
+static uint32_t give_location(void *user, const char *name, const char *type)
 {
     const struct taking *taking = user;
 
@@ -182,7 +182,7 @@ static double ticks_per_ns(const struct target *target)
 static bool take_profile(struct target *target, int directory, const struct handed_file *file)
 {
     struct taking taking = { .target = target, .model = file->model };
-    struct stitch_sink sink = { &taking, give_stream, give_place };
+    struct stitch_sink sink = { &taking, give_stream, give_location };
     struct stitch_result result = { 0 };
     struct ort_runs runs = { 0 };
     enum ifg_status status = IFG_CORRUPT;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "system/process_folder.h"
 #include "wire/heap.h"
 #include "wire/wire.h"
 
@@ -50,23 +51,16 @@ static bool is_there(const char *directory, const char *name)
 /* Beside the installed command, or in the build tree. */
 static bool find_beside_us(char out[PATH_MAX])
 {
-    static const char *const locations[] = { IFG_HOOKS_FROM_BIN, "../../hooks" };
+    static const char *const folders[] = { IFG_HOOKS_FROM_BIN, "../../hooks" };
     char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
 
-    if (length <= 0)
+    if (!process_own_program_folder(self))
         return false;
-    self[length] = '\0';
-    slash = strrchr(self, '/');
-    if (!slash)
-        return false;
-    *slash = '\0';
-    for (size_t i = 0; i < sizeof locations / sizeof locations[0]; i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char path[2 * PATH_MAX];
 
-        snprintf(path, sizeof path, "%s%s%s", locations[i][0] == '/' ? "" : self,
-                 locations[i][0] == '/' ? "" : "/", locations[i]);
+        snprintf(path, sizeof path, "%s%s%s", folders[i][0] == '/' ? "" : self,
+                 folders[i][0] == '/' ? "" : "/", folders[i]);
         if (realpath(path, out))
             return true;
     }

@@ -15,7 +15,7 @@
 #include "record/launch.h"
 #include "record/program.h"
 
-#define HOOKS_VARIABLES 8
+#define HOOKS_VARIABLES 9
 
 struct hooks {
     bool preload;     /* the loader puts our library into the program and its children */

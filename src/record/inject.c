@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Whether a running program can take the hooks, and giving them to it: see inject.h. */
+/* Whether a running program can take the hooks, giving them to it, and taking them back. */
 #include "record/inject.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +14,16 @@
 
 #include "record/process.h"
 #include "record/ptrace_elf.h"
+#include "runtimes/runtimes.h"
 #include "system/credentials.h"
 #include "system/maps.h"
 #include "system/open_as.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
-#define LIBRARY       "libinferogram-ort.so"
-#define CLIENT        "libinferogram.so.0"
-#define DOOR          "OrtGetApiBase"
+#define OURS          "libinferogram"
+#define CLIENT        OURS ".so.0"
+#define HANDLES       "libinferogram-handles.so.0"
 #define BEGIN_WAIT_MS 2000u
 #define END_WAIT_MS   5000u
 
@@ -46,53 +48,22 @@ struct patch_result {
 
 /* ---- what /proc tells ---- */
 
-struct state {
-    char letter; /* R, S, D, T, t, Z */
-    int tracer;
-    int seccomp;
-    bool shadow_stack;
-};
-
-static bool read_state(pid_t pid, struct state *out)
-{
-    char path[64];
-    char line[256];
-    FILE *file;
-
-    memset(out, 0, sizeof *out);
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file)) {
-        if (strncmp(line, "State:", 6) == 0)
-            out->letter = line[6 + strspn(line + 6, " \t")];
-        else if (strncmp(line, "TracerPid:", 10) == 0)
-            out->tracer = (int)strtol(line + 10, NULL, 10);
-        else if (strncmp(line, "Seccomp:", 8) == 0)
-            out->seccomp = (int)strtol(line + 8, NULL, 10);
-        else if (strncmp(line, "x86_Thread_features:", 20) == 0)
-            out->shadow_stack = strstr(line, "shstk") != NULL;
-    }
-    if (file)
-        fclose(file);
-    return file != NULL;
-}
-
 static enum ifg_status check_state(const struct inject_options *options, struct ifg_error *err)
 {
     int pid = (int)options->pid;
-    struct state state;
+    struct process_status state;
 
-    if (!read_state(options->pid, &state) || state.letter == 'Z')
+    if (!process_status_of(options->pid, &state) || state.state == 'Z')
         return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", pid);
     if (state.tracer)
         return ifg_fail(err, IFG_BUSY,
                         "process %d is being traced by process %d (a debugger, strace?); nothing "
                         "can be loaded into it until that lets go",
                         pid, state.tracer);
-    if (state.letter == 'T')
+    if (state.state == 'T')
         return ifg_fail(err, IFG_BUSY, "process %d is stopped; let it go on first: kill -CONT %d",
                         pid, pid);
-    if (state.seccomp == 2 && !options->force)
+    if (state.seccomp_mode == 2 && !options->force)
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "process %d has a seccomp filter, which may kill it for the system calls "
                         "that loading a library takes; " INSTEAD,
@@ -107,12 +78,9 @@ static enum ifg_status check_state(const struct inject_options *options, struct 
 static enum ifg_status check_machine(pid_t pid, struct ifg_error *err)
 {
     Elf64_Ehdr head;
-    char path[64];
     ssize_t got;
-    int fd;
+    int fd = process_open_program(pid);
 
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? ifg_fail(err, IFG_UNSUPPORTED,
                                           "process %d has no program: it is the kernel's own, or "
@@ -160,10 +128,10 @@ static enum ifg_status check_owner(pid_t pid, const char *directory, const char 
 }
 
 /* The path of the library, as long as it means the same file over there. */
-static enum ifg_status find_library(const struct inject_options *options, char path[PATH_MAX],
-                                    struct ifg_error *err)
+static enum ifg_status find_library(const struct inject_options *options, const char *library,
+                                    char path[PATH_MAX], struct ifg_error *err)
 {
-    static const char *const needed[] = { CLIENT, LIBRARY };
+    const char *const needed[] = { CLIENT, library };
     char directory[PATH_MAX];
     char theirs[PATH_MAX + 64];
     enum ifg_status status;
@@ -181,6 +149,8 @@ static enum ifg_status find_library(const struct inject_options *options, char p
         if (status)
             return status;
         snprintf(theirs, sizeof theirs, "/proc/%d/root%s", (int)options->pid, path);
+        if (!is_same_file(path, theirs) && process_has_ended(options->pid))
+            return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", (int)options->pid);
         if (!is_same_file(path, theirs))
             return ifg_fail(err, IFG_UNSUPPORTED,
                             "process %d does not see %.256s: it runs in a container or with "
@@ -195,20 +165,50 @@ static enum ifg_status find_library(const struct inject_options *options, char p
 
 struct survey {
     const struct ptrace *remote;
-    struct ptrace_library hooks;
-    unsigned runtimes;
+    const struct runtime *runtime; /* that can be patched; NULL: none was found */
+    struct ptrace_library hooks;   /* those for it, if they are there already */
 };
 
-static bool see_library(const struct ptrace_library *library, const char *path, void *user)
+static const char *file_name(const char *path)
 {
-    struct survey *survey = user;
     const char *slash = strrchr(path, '/');
 
-    if (strcmp(slash ? slash + 1 : path, LIBRARY) == 0)
-        survey->hooks = *library;
-    else if (!strstr(path, "libinferogram-preload") && ptrace_symbol(survey->remote, library, DOOR))
-        survey->runtimes++;
-    return true;
+    return slash ? slash + 1 : path;
+}
+
+static bool see_runtime(const struct ptrace_library *library, const char *path, void *user)
+{
+    struct survey *survey = user;
+
+    if (strncmp(file_name(path), OURS, sizeof OURS - 1) == 0)
+        return true;
+    for (size_t i = 0; runtimes[i] && !survey->runtime; i++)
+        if (runtimes[i]->inject && ptrace_symbol(survey->remote, library, runtimes[i]->door))
+            survey->runtime = runtimes[i];
+    return !survey->runtime;
+}
+
+struct named_library {
+    const char *name;
+    struct ptrace_library found;
+};
+
+static bool see_named(const struct ptrace_library *library, const char *path, void *user)
+{
+    struct named_library *named = user;
+
+    if (strcmp(file_name(path), named->name) == 0)
+        named->found = *library;
+    return !named->found.dynamic;
+}
+
+static struct ptrace_library find_loaded(const struct ptrace *remote,
+                                         const struct ptrace_world *world, const char *name)
+{
+    struct named_library named = { .name = name };
+
+    ptrace_each_library(remote, world, see_named, &named);
+    return named.found;
 }
 
 static enum ifg_status check_world(const struct ptrace *remote, struct ptrace_world *world,
@@ -235,34 +235,27 @@ static enum ifg_status check_world(const struct ptrace *remote, struct ptrace_wo
     return IFG_OK;
 }
 
-/* Gone, or killed and not buried yet. */
-static bool is_dead(pid_t pid)
-{
-    struct state state;
-
-    return !read_state(pid, &state) || state.letter == 'Z' || state.letter == 'X';
-}
-
 static enum ifg_status check_runtimes(const struct ptrace *remote, const struct ptrace_world *world,
                                       struct survey *survey, struct ifg_error *err)
 {
     *survey = (struct survey){ .remote = remote };
-    ptrace_each_library(remote, world, see_library, survey);
-    if (survey->runtimes)
+    ptrace_each_library(remote, world, see_runtime, survey);
+    if (survey->runtime) {
+        survey->hooks = find_loaded(remote, world, survey->runtime->inject->library);
         return IFG_OK;
-    if (is_dead(remote->pid)) /* it has no libraries either then */
+    }
+    if (process_has_ended(remote->pid)) /* it has no libraries either then */
         return ifg_fail(err, IFG_NOT_FOUND, "process %d has ended", (int)remote->pid);
-    return ifg_fail(
-        err, IFG_NOT_FOUND,
-        "process %d has no ONNX Runtime whose functions can be reached (a library with " DOOR
-        "). If it has one inside of its program or of a Python package, " INSTEAD,
-        (int)remote->pid);
+    return ifg_fail(err, IFG_NOT_FOUND,
+                    "process %d has no %s whose functions can be reached. If it is inside of the "
+                    "program or of a Python package, " INSTEAD,
+                    (int)remote->pid, runtimes_watched(RUNTIME_INJECTED).text);
 }
 
 /* ---- giving it the hooks ---- */
 
 static enum ifg_status load(struct ptrace *remote, const struct ptrace_world *world,
-                            const char *path, struct survey *survey, struct ifg_error *err)
+                            const char *path, struct ptrace_library *out, struct ifg_error *err)
 {
     uint64_t function = ptrace_symbol(remote, &world->libc, "dlopen");
     uint64_t flags = RTLD_NOW;
@@ -281,8 +274,8 @@ static enum ifg_status load(struct ptrace *remote, const struct ptrace_world *wo
     status = ptrace_call(remote, function, path, flags, err);
     if (status)
         return status;
-    ptrace_each_library(remote, world, see_library, survey);
-    if (survey->hooks.dynamic)
+    *out = find_loaded(remote, world, file_name(path));
+    if (out->dynamic)
         return IFG_OK;
     return ifg_fail(err, IFG_UNSUPPORTED,
                     "process %d could not load %.256s: perhaps its C library is older than the one "
@@ -293,12 +286,13 @@ static enum ifg_status load(struct ptrace *remote, const struct ptrace_world *wo
 static enum ifg_status patch(struct ptrace *remote, const struct survey *survey,
                              struct injection *out, struct ifg_error *err)
 {
-    uint64_t function = ptrace_symbol(remote, &survey->hooks, "ifg_ort_patch");
+    const struct runtime_inject *inject = survey->runtime->inject;
+    uint64_t function = ptrace_symbol(remote, &survey->hooks, inject->patch);
     struct patch_result result;
     enum ifg_status status;
 
-    out->unpatch = ptrace_symbol(remote, &survey->hooks, "ifg_ort_unpatch");
-    out->result = ptrace_symbol(remote, &survey->hooks, "ifg_ort_patch_result");
+    out->unpatch = ptrace_symbol(remote, &survey->hooks, inject->unpatch);
+    out->result = ptrace_symbol(remote, &survey->hooks, inject->result);
     if (!function || !out->unpatch || !out->result)
         return ifg_fail(err, IFG_UNSUPPORTED,
                         "process %d carries the hooks of another version of Inferogram",
@@ -309,11 +303,13 @@ static enum ifg_status patch(struct ptrace *remote, const struct survey *survey,
     if (!ptrace_read(remote, out->result, &result, sizeof result))
         return ifg_fail(err, IFG_NOT_FOUND, "process %d ended meanwhile", (int)remote->pid);
     result.reason[sizeof result.reason - 1] = '\0';
+    out->runtime = survey->runtime;
     out->watched = result.watched;
     if (result.watched > 0)
         return IFG_OK;
-    return ifg_fail(err, IFG_UNSUPPORTED, "ONNX Runtime in process %d is left alone: %s",
-                    (int)remote->pid, *result.reason ? result.reason : "none was found");
+    return ifg_fail(err, IFG_UNSUPPORTED, "%s in process %d is left alone: %s",
+                    survey->runtime->name, (int)remote->pid,
+                    *result.reason ? result.reason : "none was found");
 }
 
 enum ifg_status inject_begin(const struct inject_options *options, struct injection *out_injection,
@@ -345,11 +341,11 @@ enum ifg_status inject_begin(const struct inject_options *options, struct inject
     if (!status)
         status = check_runtimes(&remote, &world, &survey, err);
     if (!status && !survey.hooks.dynamic)
-        status = find_library(options, path, err);
+        status = find_library(options, survey.runtime->inject->library, path, err);
     if (!status)
         status = ptrace_borrow(&remote, restorer, BEGIN_WAIT_MS, err);
     if (!status && !survey.hooks.dynamic)
-        status = load(&remote, &world, path, &survey, err);
+        status = load(&remote, &world, path, &survey.hooks, err);
     if (!status)
         status = patch(&remote, &survey, out_injection, err);
     if (!status)
@@ -359,20 +355,101 @@ out:
     return status;
 }
 
+/* ---- profiling handles ---- */
+
+static enum ifg_status ask_handles(struct ptrace *remote, const struct ptrace_library *handles,
+                                   const char *text, struct inject_answer *out,
+                                   struct ifg_error *err)
+{
+    uint64_t function = ptrace_symbol(remote, handles, "ifg_handles_command");
+    uint64_t answer = ptrace_symbol(remote, handles, "ifg_handles_result");
+    enum ifg_status status;
+
+    if (!function || !answer)
+        return ifg_fail(err, IFG_UNSUPPORTED,
+                        "process %d carries the handles of another version of Inferogram",
+                        (int)remote->pid);
+    status = ptrace_call(remote, function, text, 0, err);
+    if (status)
+        return status;
+    if (!ptrace_read(remote, answer, out, sizeof *out))
+        return ifg_fail(err, IFG_NOT_FOUND, "process %d ended meanwhile", (int)remote->pid);
+    out->text[sizeof out->text - 1] = '\0';
+    return IFG_OK;
+}
+
+/* The hooks, where there is a runtime. A program that carries our library marks models itself. */
+static enum ifg_status give_hooks(struct ptrace *remote, const struct ptrace_world *world,
+                                  const char *path, struct survey *survey, struct ifg_error *err)
+{
+    struct injection injection;
+    enum ifg_status status = IFG_OK;
+
+    if (!survey->runtime)
+        return IFG_OK;
+    if (!survey->hooks.dynamic)
+        status = load(remote, world, path, &survey->hooks, err);
+    return status ? status : patch(remote, survey, &injection, err);
+}
+
+enum ifg_status inject_command(const struct inject_options *options, const char *text,
+                               struct inject_answer *out_answer, struct ifg_error *err)
+{
+    struct ptrace remote = PTRACE_NONE;
+    struct ptrace_library handles = { 0 };
+    struct ptrace_world world;
+    struct survey survey;
+    char hooks_path[PATH_MAX];
+    char path[PATH_MAX];
+    uint64_t restorer;
+    enum ifg_status status = check_state(options, err);
+
+    if (!status)
+        status = check_machine(options->pid, err);
+    if (!status)
+        status = ptrace_open(options->pid, &remote, err);
+    if (!status)
+        status = check_world(&remote, &world, &restorer, err);
+    if (!status) {
+        status = check_runtimes(&remote, &world, &survey, err);
+        if (status && find_loaded(&remote, &world, CLIENT).dynamic)
+            status = IFG_OK;
+    }
+    if (!status && survey.runtime && !survey.hooks.dynamic)
+        status = find_library(options, survey.runtime->inject->library, hooks_path, err);
+    if (!status) {
+        handles = find_loaded(&remote, &world, HANDLES);
+        if (!handles.dynamic)
+            status = find_library(options, HANDLES, path, err);
+    }
+    if (!status)
+        status = ptrace_borrow(&remote, restorer, BEGIN_WAIT_MS, err);
+    if (!status)
+        status = give_hooks(&remote, &world, hooks_path, &survey, err);
+    if (!status && !handles.dynamic)
+        status = load(&remote, &world, path, &handles, err);
+    if (!status)
+        status = ask_handles(&remote, &handles, text, out_answer, err);
+    ptrace_close(&remote);
+    return status;
+}
+
 /* ---- taking it back ---- */
 
 /* Whether the functions that were found are still there: not after an exec. */
-static bool is_still_loaded(pid_t pid, uint64_t address)
+static bool is_still_loaded(const struct injection *injection)
 {
+    const char *library = injection->runtime->inject->library;
+    uint64_t address = injection->unpatch;
     struct map_line map;
     bool found = false;
     struct maps maps;
 
-    if (!maps_open(pid, &maps))
+    if (!maps_open(injection->pid, &maps))
         return false;
     while (!found && maps_next_file(&maps, &map))
         found = address >= map.start && address < map.end && map.executable &&
-                strstr(map.path, "/" LIBRARY);
+                strcmp(file_name(map.path), library) == 0;
     maps_close(&maps);
     return found;
 }
@@ -380,11 +457,10 @@ static bool is_still_loaded(pid_t pid, uint64_t address)
 static bool is_same_process(const struct injection *injection)
 {
     struct process_info info;
-    struct state state;
 
     return process_describe(injection->pid, &info, NULL) == IFG_OK &&
-           info.start_time == injection->start_time && read_state(injection->pid, &state) &&
-           state.letter != 'Z' && is_still_loaded(injection->pid, injection->unpatch);
+           info.start_time == injection->start_time && !process_has_ended(injection->pid) &&
+           is_still_loaded(injection);
 }
 
 enum ifg_status inject_end(struct injection *injection, struct ifg_error *err)
@@ -412,8 +488,8 @@ enum ifg_status inject_end(struct injection *injection, struct ifg_error *err)
     if (!status && ptrace_read(&remote, injection->result, &result, sizeof result) &&
         result.reason[0]) {
         result.reason[sizeof result.reason - 1] = '\0';
-        status = ifg_fail(err, IFG_INTERNAL, "ONNX Runtime in process %d: %s", (int)injection->pid,
-                          result.reason);
+        status = ifg_fail(err, IFG_INTERNAL, "%s in process %d: %s", injection->runtime->name,
+                          (int)injection->pid, result.reason);
     }
 out:
     ptrace_close(&remote);

@@ -8,7 +8,6 @@
  */
 #include "record/session_internal.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/ticks.h"
+#include "system/process_status.h"
 
 #define MS 1000000ull
 
@@ -32,6 +32,7 @@
 #define FILES_EVERY_NS   (500 * MS)
 #define PROGRESS_NS      (200 * MS)
 #define LOOK_EVERY_NS    (5 * MS) /* for ends, signals and new processes, while not sleeping */
+#define DELAY_LOOK_MS    20
 #define POLLED_TARGETS   64
 #define POLLED_SOURCES   (SOURCES_MAX * SOURCE_FDS_MAX)
 #define DESCENDANTS_MAX  4096
@@ -115,7 +116,8 @@ void session_fill_progress(struct session *session, struct session_progress *out
     out_progress->dropped = counts.dropped;
     out_progress->models = counts.models;
     out_progress->threads = counts.threads;
-    out_progress->bytes = trace_writer_bytes(session->recording.sink.writer);
+    out_progress->bytes = session->flight ? flight_bytes(session->flight)
+                                          : trace_writer_bytes(session->recording.sink.writer);
     out_progress->processes = session->processes;
     sources_count(&session->sources, out_progress);
 }
@@ -144,25 +146,6 @@ void session_write_clock_pair(struct session *session)
     trace_writer_clock_pairs(session->recording.sink.writer, SINK_CLOCK_MONOTONIC, &best, 1);
 }
 
-/* Also one that was not waited for yet. Threads of the kernel have no program either, but run. */
-static bool has_ended(pid_t pid)
-{
-    char path[32];
-    char text[512] = "";
-    const char *name_end;
-    FILE *file;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return errno == ENOENT;
-    if (fread(text, 1, sizeof text - 1, file) == 0)
-        text[0] = '\0';
-    fclose(file);
-    name_end = strrchr(text, ')');
-    return !name_end || strncmp(name_end, ") Z", 3) == 0 || strncmp(name_end, ") X", 3) == 0;
-}
-
 /* A region's file has the number that its process has for itself. In another pid namespace that is
  * not ours, and may be somebody else's. */
 static pid_t owner_of(const struct session *session, int fd, pid_t own)
@@ -187,7 +170,29 @@ static pid_t owner_of(const struct session *session, int fd, pid_t own)
     if (!status)
         close(other);
     /* Who has ended has no region any more, and may have done so since the question above. */
-    return (!status || status == IFG_NOT_FOUND) && !has_ended(own) ? PROCESS_GONE : own;
+    return (!status || status == IFG_NOT_FOUND) && !process_has_ended(own) ? PROCESS_GONE : own;
+}
+
+/* Adds a region that was found. One that was refused is tried again: it may be free by now. That of
+ * a process which has ended is free as well, and there is nothing to come from it. */
+static void add_found(struct session *session, int fd, pid_t pid)
+{
+    struct ifg_error err = { .message = "" };
+    struct refused *refused = session->refused;
+    struct refused *end = refused + session->refused_count;
+
+    while (refused < end && refused->pid != pid)
+        refused++;
+    if (refused < end && (target_check_free(fd, pid, NULL) || process_has_ended(pid))) {
+        close(fd);
+    } else if (!session_add_target(session, fd, pid, &err)) {
+        if (refused < end)
+            *refused = session->refused[--session->refused_count];
+    } else if (refused == end && session->refused_count < REFUSED_MAX) {
+        refused->pid = pid;
+        snprintf(refused->why, sizeof refused->why, "%.255s", err.message);
+        session->refused_count++;
+    }
 }
 
 static void take_new_regions(struct session *session)
@@ -198,8 +203,7 @@ static void take_new_regions(struct session *session)
     if (!rendezvous_has_news(&session->rendezvous))
         return;
     while (rendezvous_take(&session->rendezvous, &fd, &pid))
-        if (session_add_target(session, fd, owner_of(session, fd, pid), NULL))
-            continue;
+        add_found(session, fd, owner_of(session, fd, pid));
 }
 
 static bool has_target(const struct session *session, pid_t pid)
@@ -247,8 +251,18 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
         return;
     if (known_too)
         session->next_exec_check_ns = now_ns + EXEC_CHECK_NS;
-    pids[count++] = session->recording.root;
-    count += process_descendants(session->recording.root, pids + 1, DESCENDANTS_MAX - 1);
+    if (!session->root_gone) {
+        pids[count++] = session->recording.root;
+        count += process_descendants(session->recording.root, pids + 1, DESCENDANTS_MAX - 1);
+    }
+    for (size_t i = 0; i < session->options->other_count && count < DESCENDANTS_MAX; i++) {
+        pid_t pid = session->options->others[i];
+
+        if (session->other_pidfds[i] < 0)
+            continue;
+        pids[count++] = pid;
+        count += process_descendants(pid, pids + count, DESCENDANTS_MAX - count);
+    }
     look_for_runtimes(session, pids, count, now_ns);
     sources_processes(&session->sources, pids, count);
     for (size_t i = 0; i < count; i++) {
@@ -260,8 +274,8 @@ static void scan_descendants(struct session *session, uint64_t now_ns)
             continue;
         if (!target_belongs_to(fd, pids[i]))
             close(fd);
-        else if (session_add_target(session, fd, pids[i], NULL))
-            continue;
+        else
+            add_found(session, fd, pids[i]);
     }
 }
 
@@ -327,6 +341,11 @@ static bool handle_signals(struct session *session)
         if (number == SIGCHLD || (number == SIGINT && info.ssi_code == SI_KERNEL &&
                                   session->terminal_interrupts_ignored))
             continue;
+        if (number == SIGUSR2) { /* only with --dump-on-signal */
+            if (session->flight)
+                flight_signal(session->flight);
+            continue;
+        }
         session->interrupts++;
         if (session->root_is_child && !session->root_ended) {
             bool from_terminal = info.ssi_code == SI_KERNEL;
@@ -383,6 +402,23 @@ static void sleep_until_something(struct session *session)
             sources_hung_up(&session->sources, polled[i].fd);
 }
 
+/* Whether any of the other processes goes on. Their numbers may be somebody else's later. */
+static bool note_others(struct session *session)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < session->options->other_count; i++) {
+        struct pollfd ended = { session->other_pidfds[i], POLLIN, 0 };
+
+        if (ended.fd >= 0 && poll(&ended, 1, 0) > 0) {
+            close(ended.fd);
+            session->other_pidfds[i] = -1;
+        }
+        any = any || session->other_pidfds[i] >= 0;
+    }
+    return any;
+}
+
 static void note_root_end(struct session *session)
 {
     if (session->root_ended)
@@ -391,14 +427,22 @@ static void note_root_end(struct session *session)
         session_note_command(session);
     } else {
         struct pollfd ended = { session->root_pidfd, POLLIN, 0 };
+        bool gone = session->root_gone ||
+                    (session->root_pidfd >= 0 ? poll(&ended, 1, 0) > 0
+                                              : !process_exists(session->recording.root));
 
-        session->root_ended = session->root_pidfd >= 0 ? poll(&ended, 1, 0) > 0
-                                                       : !process_exists(session->recording.root);
+        session->root_ended = !note_others(session) && gone;
+        if (gone && !session->root_ended && session->root_pidfd >= 0) {
+            close(session->root_pidfd); /* it would wake us for ever */
+            session->root_pidfd = -1;
+        }
+        session->root_gone = gone;
     }
 }
 
 static void drain_all(struct session *session, uint64_t now_ns)
 {
+    bool accepts = trace_writer_accepts(session->recording.sink.writer);
     unsigned fullest = 0;
     bool any = false;
 
@@ -410,7 +454,10 @@ static void drain_all(struct session *session, uint64_t now_ns)
         session->context.pass_ns = pass_ns > before_ns ? pass_ns : before_ns - before_ns / 8;
     }
     session->last_pass_ns = now_ns;
-    for (struct target *t = session->targets; t; t = target_next(t)) {
+    session->sources.hold_back = !accepts;
+    /* What an output cannot take now stays in the rings: what they lose is counted there, thread by
+     * thread, and nobody waits. */
+    for (struct target *t = session->targets; t && accepts; t = target_next(t)) {
         unsigned full = target_drain(t, now_ns, &any);
 
         if (full > fullest)
@@ -420,7 +467,7 @@ static void drain_all(struct session *session, uint64_t now_ns)
         any = true;
     if (fullest >= FULL_PERCENT)
         session->sleep_ns = 0;
-    else if (any)
+    else if (any || !accepts)
         session->sleep_ns = SLEEP_BUSY_NS;
     else if (!session->targets && sources_any_wakes(&session->sources))
         session->sleep_ns = SLEEP_OUTSIDE_NS;
@@ -458,6 +505,8 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
             target_take_files(t, 1);
         session->next_files_ns = now_ns + FILES_EVERY_NS;
     }
+    if (session->flight)
+        flight_work(session, now_ns);
     if (session->options->progress && now_ns >= session->next_progress_ns) {
         struct session_progress progress;
 
@@ -465,6 +514,58 @@ static void do_periodic_work(struct session *session, uint64_t now_ns)
         session->options->progress(&progress, session->options->user);
         session->next_progress_ns = now_ns + PROGRESS_NS;
     }
+}
+
+enum ifg_status session_delay_attach(struct session *session, struct ifg_error *err)
+{
+    uint64_t until_ns = ifg_monotonic_ns() + (uint64_t)(session->options->delay_s * 1e9);
+    uint64_t now_ns;
+
+    while ((now_ns = ifg_monotonic_ns()) < until_ns) {
+        struct pollfd polled = { session->signal_fd, POLLIN, 0 };
+
+        poll(&polled, 1, (int)((until_ns - now_ns) / MS % INT32_MAX) + 1);
+        if (handle_signals(session))
+            return ifg_fail(err, IFG_CANCELLED, "stopped before the --delay was over");
+    }
+    return IFG_OK;
+}
+
+/* Sources are asked for what they have, so that nothing of theirs overflows: they leave out what
+ * was before. Regions are opened later. */
+bool session_delay(struct session *session)
+{
+    uint64_t now_ns;
+
+    session->result->end = SESSION_PROGRAM_ENDED;
+    while ((now_ns = ifg_monotonic_ns()) < session->context.since_ns) {
+        struct pollfd polled[2] = { { session->signal_fd, POLLIN, 0 },
+                                    { session->root_pidfd, POLLIN, 0 } };
+        uint64_t left_ms = (session->context.since_ns - now_ns) / MS + 1;
+
+        poll(polled, session->root_pidfd >= 0 ? 2 : 1,
+             left_ms < DELAY_LOOK_MS ? (int)left_ms : DELAY_LOOK_MS);
+        sources_work(&session->sources, ifg_monotonic_ns(), true);
+        if (handle_signals(session)) {
+            session->result->end = SESSION_INTERRUPTED;
+            return false;
+        }
+        note_root_end(session);
+        if (session->root_ended) {
+            snprintf(session->result->let_go, sizeof session->result->let_go,
+                     "the program ended before the --delay was over");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_large_enough(const struct session *session)
+{
+    if (session->flight)
+        return flight_is_full(session->flight);
+    return session->options->max_bytes &&
+           trace_writer_bytes(session->recording.sink.writer) >= session->options->max_bytes;
 }
 
 void session_loop(struct session *session)
@@ -493,6 +594,11 @@ void session_loop(struct session *session)
         do_periodic_work(session, now_ns);
         if (trace_writer_status(session->recording.sink.writer, NULL)) {
             session->result->end = SESSION_WRITE_FAILED;
+            return;
+        }
+        if (is_large_enough(session)) {
+            session->result->end = SESSION_SIZE_REACHED;
+            session->recording.until_ns = ifg_monotonic_ns();
             return;
         }
         if (look && handle_signals(session)) {

@@ -20,7 +20,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "collect/map_watch/map_watch.h"
-#include "collect/ort_attach/libraries.h"
+#include "collect/runtime_files.h"
 #include "record/thread_hold.h"
 
 #define MS              1000000ull
@@ -66,10 +66,10 @@ struct map_hold {
     bool hurries;
     bool may_hurry;
     atomic_bool is_over;
-    sem_t is_ready;          /* counts the watchers that are */
-    pthread_mutex_t mutex;   /* guards the states, and: */
-    struct ort_known *known; /* files that are no runtime */
-    struct guest *looking;   /* whom the recorder's thread is looking at */
+    sem_t is_ready;            /* counts the watchers that are */
+    pthread_mutex_t mutex;     /* guards the states, and: */
+    struct known_files *known; /* files that are no runtime */
+    struct guest *looking;     /* whom the recorder's thread is looking at */
     size_t count;
     struct watcher watchers[];
 };
@@ -127,12 +127,10 @@ static void wake(int fd)
 
 static bool is_known(struct map_hold *all, const struct map_seen *seen)
 {
-    bool found = false;
+    bool found;
 
     pthread_mutex_lock(&all->mutex);
-    for (size_t i = 0; i < all->known->count && !found; i++)
-        found = all->known->files[i].inode == seen->inode &&
-                all->known->files[i].device == seen->device;
+    found = runtime_files_have(all->known, (struct file_key){ seen->device, seen->inode });
     pthread_mutex_unlock(&all->mutex);
     return found;
 }
@@ -172,13 +170,13 @@ static bool is_runtime(struct map_hold *all, const struct watcher *watcher,
     if (is_slow)
         calm_down();
     snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
-    exports = ort_library_exports(file);
+    exports = runtime_file_exports(file, NULL);
     close(fd);
     if (is_slow)
         begin_hurry(map_watch_ring_cpu(all->watch, watcher->ring));
     if (!exports) {
         pthread_mutex_lock(&all->mutex);
-        ort_known_add(all->known, (struct file_key){ seen->device, seen->inode });
+        runtime_files_add(all->known, (struct file_key){ seen->device, seen->inode });
         pthread_mutex_unlock(&all->mutex);
     }
     return exports;
@@ -222,7 +220,7 @@ static void on_mapping(const struct map_seen *seen, void *user)
     struct watcher *watcher = user;
     struct map_hold *all = watcher->all;
     bool is_child = seen->tid == all->options.child;
-    bool is_named = ort_library_is_named(seen->path);
+    bool is_named = runtime_file_is_named(seen->path, NULL);
     struct thread_hold hold = { 0 };
 
     if ((!is_named && is_known(all, seen)) ||
@@ -359,7 +357,7 @@ static void on_rest(const struct map_seen *seen, void *user)
 {
     const struct rest *rest = user;
     struct map_hold *all = rest->hold;
-    bool is_named = ort_library_is_named(seen->path);
+    bool is_named = runtime_file_is_named(seen->path, NULL);
 
     if ((is_named || !is_known(all, seen)) &&
         all->options.wants(all->options.user, seen->pid, is_named) &&

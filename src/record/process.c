@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Other processes as /proc shows them: see process.h. */
-#include "record/process_internal.h"
-#include "system/maps.h"
+#include "record/process.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -17,100 +16,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/small_file.h"
+#include "system/maps.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 #include "wire/wire.h"
-
-/* Reads a whole small /proc file; returns the bytes read (a NUL is added), or -1. */
-static ssize_t read_file(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t have = 0;
-
-    if (fd < 0)
-        return -1;
-    while (have < size - 1) {
-        ssize_t got = read(fd, out + have, size - 1 - have);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        have += (size_t)got;
-    }
-    close(fd);
-    out[have] = '\0';
-    return (ssize_t)have;
-}
-
-static void read_link(const char *path, char *out, size_t size)
-{
-    ssize_t length = readlink(path, out, size - 1);
-
-    out[length < 0 ? 0 : length] = '\0';
-}
-
-bool process_parse_stat(const char *text, struct process_info *info)
-{
-    const char *open = strchr(text, '(');
-    const char *close = strrchr(text, ')');
-    size_t length;
-    char *end;
-
-    if (!open || !close || close < open)
-        return false;
-    length = (size_t)(close - open - 1);
-    if (length >= sizeof info->name)
-        length = sizeof info->name - 1;
-    memcpy(info->name, open + 1, length);
-    info->name[length] = '\0';
-    if (close[1] != ' ' || !close[2] || close[3] != ' ')
-        return false;
-    info->parent = (pid_t)strtol(close + 4, &end, 10);
-    /* ppid is field 4; the start time is field 22. */
-    for (int field = 4; field < 22; field++) {
-        end = strchr(end, ' ');
-        if (!end)
-            return false;
-        end++;
-    }
-    info->start_time = strtoull(end, NULL, 10);
-    return true;
-}
 
 enum ifg_status process_glance(pid_t pid, struct process_info *out_info, struct ifg_error *err)
 {
-    char path[64];
-    char text[1024];
-    struct stat owner;
+    struct process_stat now;
 
     memset(out_info, 0, sizeof *out_info);
     out_info->pid = pid;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (read_file(path, text, sizeof text) <= 0 || !process_parse_stat(text, out_info))
+    if (!process_stat_of(pid, &now) || !process_owner(pid, &out_info->uid))
         return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)pid);
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
-    if (stat(path, &owner) < 0)
-        return ifg_fail(err, IFG_NOT_FOUND, "there is no process %d", (int)pid);
-    out_info->uid = owner.st_uid;
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    read_link(path, out_info->program, sizeof out_info->program);
+    out_info->parent = now.parent;
+    out_info->start_time = now.start_ticks;
+    snprintf(out_info->name, sizeof out_info->name, "%.31s", now.name);
+    (void)process_link(pid, "exe", out_info->program, sizeof out_info->program);
     return IFG_OK;
 }
 
 enum ifg_status process_describe(pid_t pid, struct process_info *out_info, struct ifg_error *err)
 {
     enum ifg_status status = process_glance(pid, out_info, err);
-    char path[64];
-    ssize_t length;
 
     if (status)
         return status;
-    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
-    read_link(path, out_info->directory, sizeof out_info->directory);
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    length = read_file(path, out_info->arguments, sizeof out_info->arguments);
-    out_info->arguments_bytes = length > 0 ? (size_t)length : 0;
-    if (out_info->arguments_bytes && !out_info->arguments[out_info->arguments_bytes - 1])
-        out_info->arguments_bytes--; /* the last one's own NUL */
+    (void)process_link(pid, "cwd", out_info->directory, sizeof out_info->directory);
+    out_info->arguments_bytes =
+        process_arguments(pid, out_info->arguments, sizeof out_info->arguments);
     return IFG_OK;
 }
 
@@ -124,27 +59,6 @@ const char *process_short_name(const struct process_info *info)
 bool process_exists(pid_t pid)
 {
     return kill(pid, 0) == 0 || errno == EPERM;
-}
-
-bool process_thread_exists(pid_t pid, pid_t tid)
-{
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d", (int)pid, (int)tid);
-    return access(path, F_OK) == 0;
-}
-
-void process_thread_name(pid_t pid, pid_t tid, char *out_name, size_t size)
-{
-    char path[64];
-    ssize_t length;
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
-    length = read_file(path, out_name, size);
-    if (length <= 0)
-        out_name[0] = '\0';
-    else if (out_name[length - 1] == '\n')
-        out_name[length - 1] = '\0';
 }
 
 const char *process_user_name(uid_t uid, char *out_name, size_t size)
@@ -178,38 +92,23 @@ void process_each(bool (*visit)(pid_t pid, void *user), void *user)
 
 static size_t append_children(pid_t pid, pid_t *pids, size_t have, size_t max)
 {
-    char path[300];
-    DIR *tasks;
-    struct dirent *entry;
+    char folder[PROCESS_FOLDER_BYTES], path[PROCESS_FOLDER_BYTES + 16];
+    struct process_threads threads;
+    pid_t tid;
 
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    tasks = opendir(path);
-    if (!tasks)
-        return have;
-    while ((entry = readdir(tasks))) {
+    (void)process_threads_of(pid, &threads);
+    while (process_threads_next(&threads, &tid)) {
         char text[32768];
-        char *at = text;
-        ssize_t length;
+        const char *at = text;
+        uint64_t child;
 
-        if (!isdigit((unsigned char)entry->d_name[0]))
-            continue;
-        snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-        length = read_file(path, text, sizeof text);
-        if (length <= 0)
-            continue;
-        if ((size_t)length == sizeof text - 1) /* the last number may be cut */
-            *(strrchr(text, ' ') ? strrchr(text, ' ') : text) = '\0';
-        while (have < max) {
-            char *end;
-            long child = strtol(at, &end, 10);
-
-            if (end == at)
-                break;
+        snprintf(path, sizeof path, "%s/children", process_folder(pid, tid, folder));
+        (void)ifg_read_small(path, text, sizeof text);
+        /* Each has a blank behind it; without one, the last number may be cut. */
+        while (have < max && ifg_parse_number(at, &at, &child) && *at)
             pids[have++] = (pid_t)child;
-            at = end;
-        }
     }
-    closedir(tasks);
+    process_threads_close(&threads);
     return have;
 }
 
@@ -247,16 +146,16 @@ static bool is_region(int fd)
 /* Any process can have a file of that name: no device is opened, and nobody waits for a lease. */
 static int try_open(const char *path)
 {
-    int location = open(path, O_PATH | O_CLOEXEC);
+    int path_fd = open(path, O_PATH | O_CLOEXEC);
     char again[32];
     int fd = -1;
 
-    if (location >= 0 && has_size_of_region(location)) {
-        snprintf(again, sizeof again, "/proc/self/fd/%d", location);
+    if (path_fd >= 0 && has_size_of_region(path_fd)) {
+        snprintf(again, sizeof again, "/proc/self/fd/%d", path_fd);
         fd = open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     }
-    if (location >= 0)
-        close(location);
+    if (path_fd >= 0)
+        close(path_fd);
     if (fd >= 0 && !is_region(fd)) {
         close(fd);
         fd = -1;
@@ -278,11 +177,11 @@ static int open_by_descriptors(pid_t pid, bool *out_denied)
         return -1;
     }
     while (fd < 0 && (entry = readdir(descriptors))) {
-        char link[512];
+        char name[sizeof entry->d_name + 3], link[512];
 
-        snprintf(path, sizeof path, "/proc/%d/fd/%s", (int)pid, entry->d_name);
-        read_link(path, link, sizeof link);
-        if (looks_like_region(link))
+        snprintf(name, sizeof name, "fd/%s", entry->d_name);
+        snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+        if (process_link(pid, name, link, sizeof link) && looks_like_region(link))
             fd = try_open(path);
     }
     closedir(descriptors);
@@ -364,48 +263,25 @@ bool process_has_region(pid_t pid, int fd)
     return same;
 }
 
-/* The last number of a status: the outermost that we see stands first, its own last. */
-static pid_t own_number(const char *path)
-{
-    char text[8192];
-    const char *line;
-    const char *end;
-
-    if (read_file(path, text, sizeof text) <= 0)
-        return 0;
-    line = strstr(text, "\nNSpid:");
-    end = line ? strchr(line + 1, '\n') : NULL;
-    if (!end)
-        return 0;
-    while (end > line && isdigit((unsigned char)end[-1]))
-        end--;
-    return (pid_t)strtol(end, NULL, 10);
-}
-
 pid_t process_own_number(pid_t pid)
 {
-    char path[64];
+    struct process_status now;
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    return own_number(path);
+    return process_status_of(pid, &now) ? now.own_tid : 0;
 }
 
 pid_t process_thread_number(pid_t pid, pid_t own)
 {
-    pid_t found = own;
-    struct dirent *entry;
-    char path[300];
-    DIR *tasks;
+    char folder[PROCESS_FOLDER_BYTES];
+    struct process_threads threads;
+    struct process_status now;
+    pid_t found = own, tid;
 
-    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-    tasks = opendir(path);
-    while (tasks && found == own && (entry = readdir(tasks))) {
-        snprintf(path, sizeof path, "/proc/%d/task/%s/status", (int)pid, entry->d_name);
-        if (isdigit((unsigned char)entry->d_name[0]) && own_number(path) == own)
-            found = (pid_t)strtol(entry->d_name, NULL, 10);
-    }
-    if (tasks)
-        closedir(tasks);
+    (void)process_threads_of(pid, &threads);
+    while (found == own && process_threads_next(&threads, &tid))
+        if (process_status_in(process_folder(pid, tid, folder), &now) && now.own_tid == own)
+            found = tid;
+    process_threads_close(&threads);
     return found;
 }
 

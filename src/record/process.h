@@ -58,8 +58,6 @@ pid_t process_own_number(pid_t pid);
 pid_t process_thread_number(pid_t pid, pid_t own);
 /* Whether it has the region behind fd. */
 bool process_has_region(pid_t pid, int fd);
-bool process_thread_exists(pid_t pid, pid_t tid);
-void process_thread_name(pid_t pid, pid_t tid, char *out_name, size_t size);
 const char *process_user_name(uid_t uid, char *out_name, size_t size);
 
 /* How to match a process by its name or by the path of its program or script. */

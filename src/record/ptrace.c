@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/small_file.h"
 #include "record/process.h"
+#include "system/process_status.h"
 
 #define CAP_SYS_PTRACE_BIT 19
 
@@ -63,34 +65,16 @@ void ptrace_read_text(const struct ptrace *remote, uint64_t address, char *out, 
 
 /* ---- rights ---- */
 
-static long read_number(const char *path)
-{
-    char text[32] = "";
-    FILE *file = fopen(path, "re");
-    bool got = file && fgets(text, sizeof text, file);
-
-    if (file)
-        fclose(file);
-    return got ? strtol(text, NULL, 10) : -1;
-}
-
 static bool may_trace_everything(void)
 {
-    char line[128];
-    FILE *file = fopen("/proc/self/status", "re");
-    unsigned long long rights = 0;
+    struct process_status own;
 
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "CapEff:", 7) == 0)
-            rights = strtoull(line + 7, NULL, 16);
-    if (file)
-        fclose(file);
-    return rights >> CAP_SYS_PTRACE_BIT & 1;
+    return process_status_of(PROCESS_SELF, &own) && own.effective >> CAP_SYS_PTRACE_BIT & 1;
 }
 
 enum ifg_status ptrace_explain_rights(pid_t pid, struct ifg_error *err)
 {
-    long scope = read_number("/proc/sys/kernel/yama/ptrace_scope");
+    uint64_t scope = ifg_read_number("/proc/sys/kernel/yama/ptrace_scope");
     bool mighty = may_trace_everything();
     struct process_info info;
     char user[64];

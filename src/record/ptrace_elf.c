@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See ptrace_elf.h. */
+/* The loader's list of libraries and their symbol tables, read in another process's memory. */
 #include "record/ptrace_elf.h"
 
 #include <elf.h>

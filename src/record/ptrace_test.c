@@ -282,7 +282,7 @@ static void signal_in_a_call(int flags)
     waitpid(sender, NULL, 0);
     CHECK_INT(shared->signals_at_call, 0);
     ptrace_close(&remote);
-    for (int i = 0; i < 1000 && !shared->signals; i++)
+    for (int i = 0; i < 60000 && !shared->signals; i++)
         usleep(1000);
     CHECK_INT(shared->signals, 1);
     if (flags & SA_RESTART) {
@@ -393,7 +393,9 @@ static void it_finds_back_alone(void)
         if (!borrower)
             borrow_and_die(pid, (enum ptrace_phase)phase);
         CHECK_INT(ended(borrower), -SIGKILL);
-        usleep(100000);
+        for (int i = 0; i < 60000 && shared->calls < (phase != PTRACE_STOPPED); i++)
+            usleep(1000);
+        usleep(100000); /* what should not happen had its time */
         CHECK_INT(shared->finished, 0);
         CHECK_INT(shared->calls, phase != PTRACE_STOPPED);
         CHECK_INT(write(pipe_ends[1], "x", 1), 1);

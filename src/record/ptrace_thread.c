@@ -3,45 +3,29 @@
  * Which thread of a process can be borrowed, and when: one that waits in a system call that nobody
  * calls while he holds a lock of the C library, with enough stack left for our call.
  */
+#include "base/small_file.h"
 #include "record/ptrace_internal.h"
 #include "system/maps.h"
+#include "system/process_folder.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define STACK_NEEDED 65536u
-
-static ssize_t read_small(const char *path, char *out, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
-
-    if (fd >= 0)
-        close(fd);
-    out[got > 0 ? got : 0] = '\0';
-    return got;
-}
 
 /* A read that waits for somebody else; not for a disk. */
 static bool waits_for_others(pid_t pid, uint64_t descriptor)
 {
     static const char *const kinds[] = { "socket:", "pipe:", "anon_inode:", "/dev/pts/",
                                          "/dev/tty" };
-    char path[64];
+    char name[32];
     char link[64];
-    ssize_t length;
 
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, (int)descriptor);
-    length = readlink(path, link, sizeof link - 1);
-    if (length <= 0)
-        return false;
-    link[length] = '\0';
+    snprintf(name, sizeof name, "fd/%d", (int)descriptor);
+    (void)process_link(pid, name, link, sizeof link);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strncmp(link, kinds[i], strlen(kinds[i])) == 0)
             return true;
@@ -123,7 +107,7 @@ static bool waits_safely(const struct ptrace *remote, pid_t tid, struct ptrace_c
     long number;
 
     snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)remote->pid, (int)tid);
-    if (read_small(path, text, sizeof text) <= 0)
+    if (!ifg_read_small(path, text, sizeof text))
         return false;
     crowd->threads++;
     if (!isdigit((unsigned char)text[0])) {
@@ -147,20 +131,14 @@ static bool waits_safely(const struct ptrace *remote, pid_t tid, struct ptrace_c
 bool ptrace_find_waiting(const struct ptrace *remote, ptrace_try *attempt, void *user,
                          struct ptrace_crowd *out_crowd)
 {
-    char path[64];
-    struct dirent *entry;
+    struct process_threads threads;
     bool found = false;
-    DIR *tasks;
+    pid_t tid;
 
     memset(out_crowd, 0, sizeof *out_crowd);
-    snprintf(path, sizeof path, "/proc/%d/task", (int)remote->pid);
-    tasks = opendir(path);
-    while (tasks && !found && (entry = readdir(tasks))) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-
-        found = tid > 0 && waits_safely(remote, tid, out_crowd) && attempt(tid, user);
-    }
-    if (tasks)
-        closedir(tasks);
+    (void)process_threads_of(remote->pid, &threads);
+    while (!found && process_threads_next(&threads, &tid))
+        found = waits_safely(remote, tid, out_crowd) && attempt(tid, user);
+    process_threads_close(&threads);
     return found;
 }

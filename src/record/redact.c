@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See redact.h. */
+/* Finding what looks like a secret in arguments, and leaving it out. */
 #include "record/redact.h"
 #include "trace/keys.h"
 

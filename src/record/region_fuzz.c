@@ -4,7 +4,7 @@
  * drained between changes and at the end. The recorder must not crash, hang or write a file that
  * cannot be read.
  *
- * The input is a list of steps: a place (one byte: what to change, 7: drain), an offset there (two
+ * The input is a list of steps: a part (one byte: what to change, 7: drain), an offset there (two
  * bytes), a length (one byte), and that many bytes to write.
  */
 #include "record/target.h"
@@ -110,17 +110,17 @@ static void build_region(void)
     control->magic = IFG_WIRE_MAGIC;
 }
 
-static void change(uint8_t location, uint16_t offset, const uint8_t *bytes, size_t length)
+static void change(uint8_t part, uint16_t offset, const uint8_t *bytes, size_t length)
 {
     uint32_t slots;
     size_t big = ifg_wire_ring_offset(0, &slots);
     size_t small = ifg_wire_ring_offset(SMALL_RING, &slots);
-    const size_t locations[7] = {
+    const size_t parts[7] = {
         0,     IFG_WIRE_STATES_OFFSET, IFG_WIRE_DEFINITIONS_OFFSET, big, big + IFG_WIRE_PAGE,
         small, small + IFG_WIRE_PAGE
     };
 
-    memcpy(region + locations[location % 7] + offset % 16384, bytes, length);
+    memcpy(region + parts[part % 7] + offset % 16384, bytes, length);
 }
 
 static void check_readable(void)

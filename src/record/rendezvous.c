@@ -24,6 +24,11 @@
  * nothing. */
 static const char *const folders[] = { "/dev/shm", "/run/shm", "/tmp" };
 
+const char *rendezvous_folder(size_t index)
+{
+    return index < sizeof folders / sizeof folders[0] ? folders[index] : NULL;
+}
+
 /* Anybody may put a link into /tmp that looks like a directory of ours: only what is really a
  * directory and really belongs to this user is emptied. */
 static void remove_with_files(const char *directory)
@@ -41,8 +46,8 @@ static void remove_with_files(const char *directory)
         return;
     }
     while ((entry = readdir(files)))
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(files), entry->d_name, 0);
+        if (entry->d_name[0] != '.' && unlinkat(dirfd(files), entry->d_name, 0) < 0)
+            unlinkat(dirfd(files), entry->d_name, AT_REMOVEDIR); /* a program may make those, too */
     closedir(files);
     rmdir(directory);
 }
@@ -127,7 +132,6 @@ static bool is_ready(int fd, pid_t pid, bool *out_hopeless)
 {
     struct ifg_wire_control head;
     ssize_t got = pread(fd, &head, sizeof head, 0);
-    struct timespec now;
     struct stat info;
 
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
@@ -136,8 +140,7 @@ static bool is_ready(int fd, pid_t pid, bool *out_hopeless)
     }
     if (got == (ssize_t)sizeof head && head.magic == IFG_WIRE_MAGIC)
         return true;
-    clock_gettime(CLOCK_REALTIME, &now);
-    *out_hopeless = !process_exists(pid) && now.tv_sec > info.st_ctim.tv_sec + UNREADY_S;
+    *out_hopeless = !process_exists(pid) && time(NULL) > info.st_ctim.tv_sec + UNREADY_S;
     return false;
 }
 

@@ -8,6 +8,7 @@
 #define IFG_RECORD_RENDEZVOUS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/status.h"
@@ -30,6 +31,9 @@ bool rendezvous_take(struct rendezvous *rendezvous, int *out_fd, pid_t *out_pid)
 /* True when it is worth to call rendezvous_take: something new is there, or was not ready before.
  */
 bool rendezvous_has_news(struct rendezvous *rendezvous);
+
+/* Where such directories may be; NULL behind the last. */
+const char *rendezvous_folder(size_t index);
 
 void rendezvous_destroy(struct rendezvous *rendezvous);
 

@@ -17,12 +17,13 @@
 #include "base/ticks.h"
 #include "record/confined.h"
 #include "record/fault.h"
-#include "record/host.h"
 #include "record/process.h"
 #include "record/program.h"
 #include "record/redact.h"
 #include "runtimes/runtimes.h"
+#include "system/host.h"
 #include "trace/keys.h"
+#include "trace/output.h"
 #include "wire/wire.h"
 
 /* A recorder that is killed loses at most this much, plus one pass of the loop. */
@@ -46,6 +47,36 @@ static void default_path(const char *program, pid_t pid, char *out, size_t size)
             *out = '_'; /* a name that a terminal shows as it is */
 }
 
+static void write_host_facts(struct trace_writer *writer)
+{
+    char cpus[16], memory[24];
+    struct host_facts host;
+    const struct {
+        const char *key, *value;
+    } facts[] = {
+        { TRACE_FACT_HOST_NAME, host.name },
+        { TRACE_FACT_HOST_MACHINE, host.machine },
+        { TRACE_FACT_HOST_KERNEL, host.kernel },
+        { TRACE_FACT_HOST_CPU, host.cpu },
+        { TRACE_FACT_HOST_CPUS, cpus },
+        { TRACE_FACT_HOST_MEMORY_BYTES, memory },
+        { TRACE_FACT_HOST_LOAD, host.load },
+        { TRACE_FACT_HOST_CLOCKSOURCE, host.clock_source },
+        { TRACE_FACT_HOST_BOOT_ID, host.boot_id },
+    };
+
+    host_read(&host_system, &host);
+    snprintf(cpus, sizeof cpus, "%u", host.online);
+    memory[0] = '\0'; /* 0 is not known */
+    if (host.memory_bytes)
+        snprintf(memory, sizeof memory, "%llu", (unsigned long long)host.memory_bytes);
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        if (*facts[i].value)
+            trace_writer_fact(writer, facts[i].key, facts[i].value);
+    if (host.hypervisor[0] || host.tells_flags)
+        trace_writer_fact(writer, TRACE_FACT_HOST_VIRTUAL, host.hypervisor[0] ? "yes" : "no");
+}
+
 static void write_facts(struct session *session)
 {
     struct trace_writer *writer = session->recording.sink.writer;
@@ -64,8 +95,24 @@ static void write_facts(struct session *session)
                       : session->options->next  ? "next"
                                                 : "attach");
     trace_writer_fact(writer, TRACE_FACT_RECORD_PROGRAM, session->result->program);
-    host_write_facts(writer);
+    for (size_t i = 0; i < session->options->fact_count; i++)
+        trace_writer_fact(writer, session->options->facts[i].key, session->options->facts[i].value);
+    write_host_facts(writer);
     session_write_clock_pair(session);
+}
+
+static enum ifg_status open_given_output(struct session *session, struct ifg_error *err)
+{
+    struct trace_output *output;
+    enum ifg_status status = session->options->open_output(&output, session->options->user, err);
+
+    if (status)
+        return status;
+    snprintf(session->result->path, sizeof session->result->path, "%s", output->name);
+    status = trace_writer_create_on(output, &session->recording.sink.writer, err);
+    if (!status && session->options->makes_own_index)
+        trace_writer_keep_no_index(session->recording.sink.writer);
+    return status;
 }
 
 enum ifg_status session_open_output(struct session *session, const char *program, pid_t pid,
@@ -81,8 +128,14 @@ enum ifg_status session_open_output(struct session *session, const char *program
         snprintf(path, size, "%s", session->options->output);
     else
         default_path(program, pid, path, size);
-    status = trace_writer_create_private(path, session->options->overwrite, session->options->mode,
-                                         &session->recording.sink.writer, err);
+    if (session->options->open_output)
+        status = open_given_output(session, err);
+    else if (session->options->flight.is_on)
+        status = flight_open(session, path, err);
+    else
+        status =
+            trace_writer_create_private(path, session->options->overwrite, session->options->mode,
+                                        &session->recording.sink.writer, err);
     if (status)
         return status;
     session->recording.begin_ns = ifg_monotonic_ns();
@@ -224,7 +277,7 @@ static void end_injection(struct session *session)
 
 enum ifg_status session_confirm(const struct session *session, struct ifg_error *err)
 {
-    return session->traced.pid ? traced_confirm(&session->traced, err) : IFG_OK;
+    return session->traced.pid ? trace_rule_confirm(&session->traced, err) : IFG_OK;
 }
 
 /* Why there is nothing to be recorded in a process that does not carry the library. `region` is
@@ -242,10 +295,10 @@ static enum ifg_status explain(const struct session *session, const struct proce
         return ifg_fail(err, region, "%s", region_error->message);
     return ifg_fail(
         err, IFG_NOT_FOUND,
-        "process %d (%s) does not carry libinferogram and has not loaded " RUNTIMES_WATCHED ": "
-        "there is nothing to record in it but its call stacks (--sample). Start it with "
+        "process %d (%s) does not carry libinferogram and has not loaded %s: there is nothing to "
+        "record in it but its call stacks (--sample). Start it with "
         "'inferogram record -- %s ...', wait for a program with --next, or see 'inferogram ls'",
-        (int)info->pid, name, name);
+        (int)info->pid, name, runtimes_watched(RUNTIME_ATTACHED).text, name);
 }
 
 /* A supervisor has nothing to record, and its workers do. True if any has something. */
@@ -269,6 +322,46 @@ static bool attach_descendants(struct session *session, pid_t root)
     return found;
 }
 
+/* One more process that runs already; its region is found as those of descendants are. */
+static enum ifg_status attach_other(struct session *session, size_t index, struct ifg_error *err)
+{
+    pid_t pid = session->options->others[index];
+    struct source_sight sight = { .why = IFG_OK };
+    struct ifg_error no_region = { .message = "" };
+    enum ifg_status region;
+    struct process_info info;
+    enum ifg_status status = process_describe(pid, &info, err);
+    int fd = -1;
+
+    if (status)
+        return status;
+    session->other_pidfds[index] = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (session->other_pidfds[index] < 0)
+        return ifg_fail_errno(err, "cannot watch process %d", (int)pid);
+    status = find_region(pid, &fd, &region, &no_region, err);
+    if (!status)
+        status = sources_attach(&session->sources, pid, &sight, err);
+    if (!status && !attach_descendants(session, pid) && region && !sight.watched &&
+        !session->options->machine_alone)
+        status = explain(session, &info, &sight, region, &no_region, err);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+static enum ifg_status attach_others(struct session *session, struct ifg_error *err)
+{
+    enum ifg_status status = IFG_OK;
+
+    if (session->options->other_count && trace_rule_applies())
+        return ifg_fail(err, IFG_PERMISSION,
+                        "with rights by file capabilities one process at a time can be recorded: "
+                        "use sudo, or one --pid");
+    for (size_t i = 0; i < session->options->other_count && !status; i++)
+        status = attach_other(session, i, err);
+    return status;
+}
+
 static enum ifg_status begin_attach(struct session *session, struct ifg_error *err)
 {
     pid_t pid = session->options->pid;
@@ -280,7 +373,7 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
     int fd = -1;
 
     if (!status && trace_rule_applies())
-        status = traced_open(pid, &session->traced, err);
+        status = trace_rule_open(pid, &session->traced, err);
     if (status)
         return status;
     status = find_region(pid, &fd, &region, &no_region, err);
@@ -307,6 +400,8 @@ static enum ifg_status begin_attach(struct session *session, struct ifg_error *e
         status = explain(session, &info, &sight, region, &no_region, err);
     if (!status)
         status = session_confirm(session, err);
+    if (!status)
+        status = attach_others(session, err);
     if (!status)
         status = session_open_output(session, session->result->program, pid, err);
     if (status) {
@@ -349,6 +444,8 @@ static enum ifg_status begin_signals(struct session *session, struct ifg_error *
     if (!is_ignored(SIGHUP)) /* nohup */
         sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGCHLD);
+    if (session->options->flight.on_signal)
+        sigaddset(&set, SIGUSR2);
     sigprocmask(SIG_BLOCK, &set, NULL);
     session->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (session->signal_fd < 0)
@@ -367,45 +464,85 @@ static void raise_descriptor_limit(void)
     }
 }
 
-static double cpu_seconds(void)
+double session_cpu_seconds(uint64_t *out_memory_bytes)
 {
     struct rusage usage;
 
     getrusage(RUSAGE_SELF, &usage);
+    *out_memory_bytes = (uint64_t)usage.ru_maxrss * 1024;
     return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
 /* What no process could tell: that nothing was there to be watched, or why it was not. */
+/* What is known of a runtime of which no hook and no source has told. */
+static void write_silent_runtime(struct session *session, const struct runtime *runtime, bool told)
+{
+    struct instruments *instruments = &session->result->instruments;
+    const char *reason = session->hooks.reason;
+    char seen[512];
+    char probed[INSTRUMENT_NAME_BYTES];
+
+    snprintf(probed, sizeof probed, "%s by probes", runtime->name);
+    if ((session->hooks.preload || session->hooks.python) &&
+        !instruments_find(instruments, probed) &&
+        unhooked_explain(&session->runtimes, runtime, !told, seen, sizeof seen))
+        reason = seen;
+    else if (told || runtime->probes)
+        return;
+    else if (session->options->hook == SESSION_HOOK_NONE)
+        reason = "--hook none was given";
+    instruments_report(instruments, session->recording.sink.writer, runtime->name,
+                       *reason ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF,
+                       *reason ? reason : "no process used it");
+}
+
 static void write_instruments(struct session *session)
 {
     struct instruments *instruments = &session->result->instruments;
     bool told = instruments_have_runtime(instruments);
-    const char *reason = session->hooks.reason;
-    char seen[512];
 
     if (!session->processes)
-        instruments_report(instruments, session->recording.sink.writer, "zones",
-                           TRACE_INSTRUMENT_UNAVAILABLE, "no process carried libinferogram");
+        instruments_report(
+            instruments, session->recording.sink.writer, "zones", TRACE_INSTRUMENT_UNAVAILABLE,
+            session->refused_count ? session->refused[0].why : "no process carried libinferogram");
     if (session->result->no_library)
         instruments_report(instruments, session->recording.sink.writer, "models",
                            session->result->hooked ? TRACE_INSTRUMENT_OFF
                                                    : TRACE_INSTRUMENT_UNAVAILABLE,
                            session->result->hooked ? "no process used a runtime that is known"
                                                    : "no process carried libinferogram");
-    if ((session->hooks.preload || session->hooks.python) &&
-        (session->runtimes.sight_count || !told) &&
-        unhooked_explain(&session->runtimes, seen, sizeof seen))
-        reason = seen;
-    else if (told)
-        return;
-    else if (session->options->hook == SESSION_HOOK_NONE)
-        reason = "--hook none was given";
-    for (size_t i = 0; i < runtime_count; i++)
-        if (!runtimes[i].probes)
-            instruments_report(instruments, session->recording.sink.writer, runtimes[i].name,
-                               *reason ? TRACE_INSTRUMENT_UNAVAILABLE : TRACE_INSTRUMENT_OFF,
-                               *reason ? reason : "no process used it");
+    for (size_t i = 0; runtimes[i]; i++)
+        write_silent_runtime(session, runtimes[i], told);
+}
+
+static void write_refused(struct session *session)
+{
+    char what[300];
+
+    session->result->refused = (uint32_t)session->refused_count;
+    if (session->refused_count)
+        snprintf(session->result->refusal, sizeof session->result->refusal, "%s",
+                 session->refused[0].why);
+    for (size_t i = 0; i < session->refused_count; i++) {
+        snprintf(what, sizeof what, "process not recorded: %s", session->refused[i].why);
+        trace_writer_loss(session->recording.sink.writer, 0, what, 1);
+    }
+}
+
+void session_write_end(struct session *session, const char *reason)
+{
+    struct session_result *result = session->result;
+    char text[64];
+
+    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_END, reason);
+    snprintf(text, sizeof text, "%.6f", result->totals.seconds);
+    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_SECONDS, text);
+    snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
+    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_CPU_SECONDS, text);
+    write_refused(session);
+    write_instruments(session);
+    session_write_clock_pair(session);
 }
 
 static void write_ending(struct session *session)
@@ -415,17 +552,14 @@ static void write_ending(struct session *session)
         [SESSION_DURATION_OVER] = "the duration was over",
         [SESSION_INTERRUPTED] = "stopped by the user",
         [SESSION_WRITE_FAILED] = "the file could not be written",
+        [SESSION_SIZE_REACHED] = "the file had its size",
     };
-    struct session_result *result = session->result;
-    char text[64];
 
-    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_END, reasons[result->end]);
-    snprintf(text, sizeof text, "%.6f", result->totals.seconds);
-    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_SECONDS, text);
-    snprintf(text, sizeof text, "%.6f", result->recorder_cpu_s);
-    trace_writer_fact(session->recording.sink.writer, TRACE_FACT_RECORD_CPU_SECONDS, text);
-    write_instruments(session);
-    session_write_clock_pair(session);
+    session_write_end(session, session->flight && session->result->end == SESSION_SIZE_REACHED
+                                   ? "definitions took half of the memory"
+                                   : reasons[session->result->end]);
+    if (session->flight)
+        flight_end(session);
 }
 
 /* All sources at once, as nearly as can be: to take probes out and to look up names takes long. */
@@ -436,7 +570,8 @@ static void stop(struct session *session)
     uint64_t now = ifg_counter_read();
     uint64_t end_ns = session->recording.until_ns ? session->recording.until_ns : now_ns;
 
-    session->result->recorded_s = (double)(end_ns - session->ready_ns) * 1e-9;
+    if (end_ns > session->ready_ns) /* not before --delay was over */
+        session->result->recorded_s = (double)(end_ns - session->ready_ns) * 1e-9;
     if (!session->recording.until_ns)
         return;
     if (now_ns > context->monotonic_begin_ns)
@@ -456,11 +591,14 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
     enum ifg_status status;
 
     result->left_running = 0;
+    if (session->flight)
+        flight_stop(session->flight);
     stop(session);
     while (session->targets) {
         bool alive = process_exists(target_pid(session->targets));
 
-        if (alive && target_pid(session->targets) != session->recording.root)
+        if (alive && target_pid(session->targets) != session->recording.root &&
+            !session->options->other_count)
             result->left_running++;
         session_close_target(session, session->targets,
                              alive ? TRACE_FATE_RUNNING : TRACE_FATE_UNKNOWN, 0);
@@ -473,13 +611,18 @@ static enum ifg_status finish(struct session *session, struct ifg_error *err)
         result->not_written = session->ended.events - session->context.written;
         result->totals.events -= result->not_written;
     }
-    result->recorder_cpu_s = cpu_seconds();
+    result->recorder_cpu_s = session_cpu_seconds(&result->memory_bytes);
     result->interrupted = session->interrupts > 0;
     result->no_library =
         result->totals.processes == 0 && !sources_need_no_runtime(&session->sources);
     write_ending(session);
     status = trace_writer_close(session->recording.sink.writer, err);
     session->recording.sink.writer = NULL;
+    if (session->flight) {
+        enum ifg_status saved = flight_save(session, status ? NULL : err);
+
+        status = status ? status : saved;
+    }
     return status;
 }
 
@@ -501,9 +644,47 @@ static void begin(struct session *session)
 {
     if (!session->ready_ns)
         session->ready_ns = ifg_monotonic_ns();
-    if (session->options->command || session->options->next)
+    if (session->options->command && session->options->delay_s > 0) {
+        session->ready_ns += (uint64_t)(session->options->delay_s * 1e9);
+        session->context.since_ns = session->ready_ns;
+    } else if (session->options->command || session->options->next) {
         return;
+    }
     session->recording.since_ns = session->ready_ns;
+}
+
+static enum ifg_status begin_target(struct session *session, bool *out_cannot_start,
+                                    struct ifg_error *err)
+{
+    enum ifg_status status;
+
+    if (session->options->command)
+        return begin_launch(session, out_cannot_start, err);
+    status = session_delay_attach(session, err);
+    if (status)
+        return status;
+    return session->options->next ? session_begin_next(session, err) : begin_attach(session, err);
+}
+
+static void close_pidfds(const struct session *session)
+{
+    if (session->root_pidfd >= 0)
+        close(session->root_pidfd);
+    for (size_t i = 0; i < session->options->other_count; i++)
+        if (session->other_pidfds[i] >= 0)
+            close(session->other_pidfds[i]);
+}
+
+/* If there is a writer still, nothing was recorded: leaves no empty file behind. */
+static void abandon_output(struct session *session, enum ifg_status status)
+{
+    if (session->recording.sink.writer) {
+        enum ifg_status closed = trace_writer_close(session->recording.sink.writer, NULL);
+
+        if ((closed == IFG_OK || status) && !session->flight && !session->options->open_output)
+            unlink(session->result->path);
+    }
+    flight_destroy(session->flight);
 }
 
 enum ifg_status session_run(const struct session_options *options,
@@ -526,6 +707,7 @@ enum ifg_status session_run(const struct session_options *options,
     struct ifg_error write_error = { 0 };
 
     memset(out_result, 0, sizeof *out_result);
+    memset(session.other_pidfds, -1, sizeof session.other_pidfds);
     *out_cannot_start = false;
     session.rendezvous.inotify = -1;
     session.rendezvous.lock = -1;
@@ -546,16 +728,15 @@ enum ifg_status session_run(const struct session_options *options,
     session.context.session_directory = session.rendezvous.directory;
     session.context.instruments = &out_result->instruments;
     session.context.runtimes = &session.runtimes;
-    status = options->command ? begin_launch(&session, out_cannot_start, err)
-             : options->next  ? session_begin_next(&session, err)
-                              : begin_attach(&session, err);
+    status = begin_target(&session, out_cannot_start, err);
     if (status)
         goto out;
     session.root_pidfd = (int)syscall(SYS_pidfd_open, session.recording.root, 0);
     begin(&session);
     sources_start(&session.sources);
     tell_start(&session);
-    session_loop(&session);
+    if (session_delay(&session))
+        session_loop(&session);
     if (finish(&session, &write_error))
         out_result->end = SESSION_WRITE_FAILED;
     if (out_result->end == SESSION_WRITE_FAILED && err)
@@ -563,17 +744,13 @@ enum ifg_status session_run(const struct session_options *options,
     session_await_command(&session);
 out:
     end_injection(&session);
-    sources_close(&session.sources);     /* while there is a file: their streams go with it */
-    if (session.recording.sink.writer) { /* nothing was recorded: leave no empty file behind */
-        if (trace_writer_close(session.recording.sink.writer, NULL) == IFG_OK || status)
-            unlink(out_result->path);
-    }
+    sources_close(&session.sources); /* while there is a file: their streams go with it */
+    abandon_output(&session, status);
     sink_fini(&session.recording.sink);
     rendezvous_destroy(&session.rendezvous);
     hooks_fini(&session.hooks);
-    traced_close(&session.traced);
-    if (session.root_pidfd >= 0)
-        close(session.root_pidfd);
+    trace_rule_close(&session.traced);
+    close_pidfds(&session);
     if (session.signal_fd >= 0) {
         close(session.signal_fd);
         sigprocmask(SIG_SETMASK, &session.surroundings.mask, NULL);

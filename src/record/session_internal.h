@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "record/flight.h"
 #include "record/hooks.h"
 #include "record/inject.h"
 #include "record/launch.h"
@@ -15,6 +16,15 @@
 #include "record/source.h"
 #include "record/target.h"
 #include "system/trace_rule.h"
+
+#define REFUSED_MAX 16u /* that are told of; more are tried again just the same */
+
+/* A process with memory of ours that could not be taken: another recorder has it, it is of another
+ * version, or it must be left alone. */
+struct refused {
+    pid_t pid;
+    char why[256];
+};
 
 struct session {
     const struct session_options *options;
@@ -27,11 +37,16 @@ struct session {
     struct process_info next;   /* whom --next found: it may be gone when it is described */
     struct recording recording;
     struct sources sources;
+    struct flight *flight; /* NULL: all is kept, in a file */
     struct target *targets;
     uint32_t target_count;
+    struct refused refused[REFUSED_MAX];
+    size_t refused_count;
     struct traced traced; /* the process that was attached to, where not all may be */
     int root_pidfd;
+    int other_pidfds[SESSION_OTHERS_MAX]; /* -1: it has ended */
     bool root_is_child;
+    bool root_gone; /* but others are recorded still */
     bool root_ended;
     int signal_fd;
     struct launch_surroundings surroundings;
@@ -51,12 +66,18 @@ struct session {
     uint32_t processes;
 };
 
+/* Waits until a running process is to be attached to. IFG_CANCELLED: the user stopped it. */
+enum ifg_status session_delay_attach(struct session *session, struct ifg_error *err) IFG_MUST_CHECK;
+
+/* Waits until recording of a command is to begin; false: the program or the user ended it. */
+bool session_delay(struct session *session);
+
 /* Runs until something ends the recording. */
 void session_loop(struct session *session);
 
 /* Adds the region behind fd (taken over) as a target. IFG_BUSY and others: not added. */
 enum ifg_status session_add_target(struct session *session, int fd, pid_t pid,
-                                   struct ifg_error *err);
+                                   struct ifg_error *err) IFG_MUST_CHECK;
 void session_close_target(struct session *session, struct target *target,
                           enum trace_process_fate fate, uint32_t code);
 void session_fill_progress(struct session *session, struct session_progress *out_progress);
@@ -69,6 +90,11 @@ void session_write_clock_pair(struct session *session);
  * it. IFG_NOT_FOUND: none did in time. IFG_CANCELLED: the user stopped it. */
 enum ifg_status session_begin_next(struct session *session, struct ifg_error *err) IFG_MUST_CHECK;
 extern const struct sink_calls session_sink_calls; /* session_sink.c */
+
+double session_cpu_seconds(uint64_t *out_memory_bytes); /* of this process; the most it had */
+
+/* What is known at the end, of the recording and its sources; of a dump as far as it has come. */
+void session_write_end(struct session *session, const char *reason);
 
 /* session.c: the file, and what is known at its beginning. */
 enum ifg_status session_open_output(struct session *session, const char *program, pid_t pid,

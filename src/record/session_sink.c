@@ -3,27 +3,17 @@
  * ended, and passes on what they say of themselves (collect/sink.h). */
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/ticks.h"
 #include "record/redact.h"
 #include "record/session_internal.h"
+#include "system/process_status.h"
 
 /* When the process began, as CLOCK_MONOTONIC would have said it. */
 static uint64_t start_of(const struct process_info *info)
 {
-    struct timespec boot;
-    long per_second = sysconf(_SC_CLK_TCK);
-    uint64_t now_ns = ifg_monotonic_ns();
-    uint64_t ago_ns;
-    uint64_t boot_ns;
+    uint64_t now_ns = ifg_monotonic_ns(), ago_ns = process_age_ns(info->start_time);
 
-    if (per_second <= 0 || clock_gettime(CLOCK_BOOTTIME, &boot) < 0)
-        return now_ns;
-    boot_ns = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
-    if (info->start_time > boot_ns / 1000000000u * (uint64_t)per_second)
-        return now_ns;
-    ago_ns = boot_ns - info->start_time * (1000000000u / (uint64_t)per_second);
     return ago_ns < now_ns ? now_ns - ago_ns : 0;
 }
 

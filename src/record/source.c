@@ -101,6 +101,8 @@ size_t sources_fds(const struct sources *sources, int *out_fds, size_t room)
         int fds[SOURCE_FDS_MAX];
         size_t of_one = open->source->fds ? open->source->fds(open->state, fds) : 0;
 
+        if (sources->hold_back && open->source->may_wait)
+            continue; /* it would only wake us */
         for (size_t k = 0; k < of_one && count < room; k++)
             if (!has_hung_up(open, fds[k]))
                 out_fds[count++] = fds[k];
@@ -150,6 +152,10 @@ bool sources_work(struct sources *sources, uint64_t now_ns, bool is_alone)
         struct ifg_error err = { .message = "" };
         bool here = false;
 
+        if (sources->hold_back && open->source->may_wait) {
+            i++;
+            continue;
+        }
         if (open->source->work && open->source->work(open->state, now_ns, &here, &err)) {
             say_failed(sources, open->source, &err);
             finish_one(sources, i);
@@ -162,6 +168,16 @@ bool sources_work(struct sources *sources, uint64_t now_ns, bool is_alone)
         i++;
     }
     return any;
+}
+
+void source_add(struct session_progress *progress, struct sink_counts counts)
+{
+    progress->events += counts.events;
+    progress->inferences += counts.inferences;
+    progress->dropped += counts.dropped;
+    progress->models += counts.models;
+    progress->threads += counts.threads;
+    progress->processes += counts.processes;
 }
 
 void sources_count(const struct sources *sources, struct session_progress *progress)
@@ -183,6 +199,13 @@ void sources_stop(struct sources *sources)
     for (size_t i = sources->count; i-- > 0;)
         if (sources->open[i].source->stop)
             sources->open[i].source->stop(sources->open[i].state);
+}
+
+void sources_explain(struct sources *sources)
+{
+    for (size_t i = 0; i < sources->count; i++)
+        if (sources->open[i].source->explain)
+            sources->open[i].source->explain(sources->open[i].state);
 }
 
 void sources_finish(struct sources *sources)
@@ -237,6 +260,16 @@ bool sources_need_no_runtime(const struct sources *sources)
         if (sources->open[i].source->needs_no_runtime)
             return true;
     return false;
+}
+
+/* ---- without a recording ---- */
+
+void source_survey_add(struct source_survey *survey, const char *name, const char *version)
+{
+    size_t used = strlen(survey->runtimes);
+
+    snprintf(survey->runtimes + used, sizeof survey->runtimes - used, "%s%s%s%s", used ? ", " : "",
+             name, *version ? " " : "", version);
 }
 
 /* ---- waiting ---- */

@@ -9,6 +9,7 @@
  *     begin     the file is open (sink.writer): from here on it writes
  *     start     the recording begins: threads may be made now
  *     work, processes, ended, defined      while it runs
+ *     explain   a copy of it is written to a file, and it goes on
  *     stop      it is over at until_ns, for all sources at nearly the same moment
  *     finish    writes the rest, the counts and the losses; nothing after that
  *     close     frees; also after a failure at any of these
@@ -58,6 +59,16 @@ struct source_sight {
     char reason[768];
 };
 
+/* What a process has, for those who only want to know (ls). */
+struct source_survey {
+    char runtimes[256]; /* names with versions; "": none */
+    char missing[800];  /* why one cannot be watched; "": nothing is in the way */
+    bool is_told;       /* hooks in it tell of them */
+    bool can;           /* they can be watched from outside, given the rights */
+};
+
+void source_survey_add(struct source_survey *survey, const char *name, const char *version);
+
 /* How a process came to be looked at by somebody who waits for one that runs a model. */
 enum source_look {
     SOURCE_LOOK_EARLIER, /* it ran before; only what it does from now on counts */
@@ -69,6 +80,7 @@ struct source {
     const char *name;
     bool needs_no_runtime; /* what it records is worth a recording of its own */
     bool wakes;            /* its descriptor wakes the loop, which may sleep longer */
+    bool may_wait;         /* late work costs counted losses, and keeps nobody waiting */
 
     /* *out_state stays NULL: it is not wanted in this recording. */
     enum ifg_status (*open)(struct recording *recording, void **out_state, struct ifg_error *err);
@@ -90,6 +102,10 @@ struct source {
     enum ifg_status (*work)(void *state, uint64_t now_ns, bool *out_any, struct ifg_error *err);
     void (*count)(const void *state, struct session_progress *progress); /* adds */
 
+    /* Writes what explains all that is written so far, as finish would: names, say. Called in a
+     * child process with a copy of everything, which ends then. */
+    void (*explain)(void *state);
+
     void (*stop)(void *state);
     enum ifg_status (*finish)(void *state, struct ifg_error *err);
     void (*close)(void *state);
@@ -102,6 +118,10 @@ struct source {
     /* It stood still while it was looked at, since it had mapped that. May be NULL. */
     void (*held)(void *state, pid_t pid);
     pid_t (*creator)(const void *state, bool *out_watches); /* who ran one; 0: nobody did yet */
+
+    /* Without a recording: which runtimes a process has that this source could watch. *kept is NULL
+     * at first, and then what this source wants to remember: one block, which the caller frees. */
+    void (*survey)(pid_t pid, void **kept, struct source_survey *survey);
 };
 
 /* sources/table.c */
@@ -116,6 +136,7 @@ struct sources {
         int hung_up[SOURCE_FDS_MAX]; /* descriptors, + 1 */
     } open[SOURCES_MAX];
     size_t count;
+    bool hold_back; /* the output takes no more: those that may wait have no work now */
     struct session_progress failed; /* what those had counted that are closed by now */
     struct recording *recording;
 };
@@ -133,7 +154,10 @@ size_t sources_fds(const struct sources *sources, int *out_fds, size_t room);
 void sources_hung_up(struct sources *sources, int fd);
 /* True if the loop is to come back soon. is_alone: nothing but sources is recorded. */
 bool sources_work(struct sources *sources, uint64_t now_ns, bool is_alone);
+/* For a source's count. */
+void source_add(struct session_progress *progress, struct sink_counts counts);
 void sources_count(const struct sources *sources, struct session_progress *progress);
+void sources_explain(struct sources *sources);
 void sources_stop(struct sources *sources);
 void sources_finish(struct sources *sources);
 void sources_close(struct sources *sources);

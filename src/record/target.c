@@ -3,7 +3,7 @@
 #include "record/target_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +14,18 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "record/process.h"
 #include "record/redact.h"
+#include "system/process_folder.h"
+#include "system/process_status.h"
 
 /* A ring that has been quiet for this long: see whether its thread is still there. */
 #define IDLE_CHECK_NS 1000000000ull
 
 #define LOCK_ATTEMPTS  10
 #define DYING_ATTEMPTS 700 /* two seconds and more, for one that was killed */
-#define PF_EXITING     4   /* of the kernel */
 #define LOCK_PAUSE_NS  3000000
 
 static int open_pidfd(pid_t pid)
@@ -34,14 +36,11 @@ static int open_pidfd(pid_t pid)
 /* 0 if a pid of ours means the same process over there, else the other namespace's number. */
 static uint64_t foreign_pid_namespace(pid_t pid)
 {
-    struct stat ours;
     struct stat theirs;
-    char path[64];
 
-    snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
-    if (stat("/proc/self/ns/pid", &ours) < 0 || stat(path, &theirs) < 0)
+    if (process_shares(pid, "ns/pid") || !process_entry(pid, "ns/pid", &theirs))
         return 0;
-    return ours.st_ino == theirs.st_ino ? 0 : theirs.st_ino;
+    return theirs.st_ino;
 }
 
 /* The words of the command that we launched, NUL between them. */
@@ -101,7 +100,7 @@ static bool keeps_events(const struct ifg_wire_control *control)
 static void begin_recording(struct target *target)
 {
     struct ifg_wire_control *control = target->control;
-    bool keep = keeps_events(control);
+    bool keep = keeps_events(control) && target->start_ns >= target->context->since_ns;
     uint32_t used = __atomic_load_n(&control->rings_used, __ATOMIC_ACQUIRE);
 
     control->recorder_pid_ns = foreign_pid_namespace(target->pid);
@@ -135,28 +134,15 @@ static void begin_recording(struct target *target)
  * somebody that it started has not closed what it got yet. */
 static bool is_dying(uint32_t pid)
 {
-    char path[64];
-    char text[1024];
-    const char *at;
-    char state;
-    FILE *file;
-    size_t length;
+    struct process_status status;
+    struct process_stat now;
 
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    file = fopen(path, "re");
-    if (!file)
+    if (!process_stat_of((pid_t)pid, &now) || now.state == 'Z' || now.state == 'X' ||
+        now.is_exiting)
         return true;
-    length = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    at = strrchr(text, ')');
-    if (!at || strlen(at) < 4)
-        return true;
-    at += 2;
-    state = *at;
-    for (int field = 3; field < 9 && at; field++) /* the state is the third, flags are the ninth */
-        at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL;
-    return state == 'Z' || state == 'X' || (at && (strtoul(at, NULL, 10) & PF_EXITING));
+    /* On a busy machine it has not had its turn to die yet. */
+    return process_status_of((pid_t)pid, &status) &&
+           ((status.pending | status.shared_pending) & (1ull << (SIGKILL - 1)));
 }
 
 /* Who only asks whether a region is free (`ls`) holds the lock for a moment as well; and so does a
@@ -269,16 +255,10 @@ out:
 /* Makes room for readers of rings 0 .. count-1. */
 static bool grow_readers(struct target *target, uint32_t count)
 {
-    struct ring_reader *rings;
-
-    if (count <= target->ring_count)
-        return true;
-    rings = ifg_realloc(target->rings, count, sizeof *rings);
-    if (!rings)
+    if (!IFG_ARRAY_ROOM_ZEROED(target->rings, target->ring_capacity, count, IFG_ARRAY_ANY))
         return false;
-    memset(rings + target->ring_count, 0, (count - target->ring_count) * sizeof *rings);
-    target->rings = rings;
-    target->ring_count = count;
+    if (count > target->ring_count)
+        target->ring_count = count;
     return true;
 }
 
@@ -327,8 +307,8 @@ static bool begin_thread(struct target *target, uint32_t index, uint32_t generat
 static void end_thread(struct target *target, struct ring_reader *reader, uint64_t now_ns)
 {
     name_thread(target, reader);
-    ring_count_dropped(reader);
-    ring_flush(target, reader, now_ns, true);
+    target_ring_count_dropped(reader);
+    target_ring_flush(target, reader, now_ns, true);
     target_note_ended(target, reader->tid, reader->thread, trace_stream_zones(reader->stream),
                       reader->dropped);
     target->context->written += trace_stream_written(reader->stream);
@@ -363,9 +343,9 @@ static unsigned visit_ring(struct target *target, uint32_t index, uint64_t now_n
     if (waiting) {
         *out_any = true;
         reader->idle_since_ns = now_ns;
-        ring_drain(target, reader, now_ns);
+        target_ring_drain(target, reader, now_ns);
     } else {
-        ring_count_dropped(reader);
+        target_ring_count_dropped(reader);
     }
     /* EXITED was read before the drain saw head; the thread wrote nothing after setting it. */
     if ((state_now == IFG_WIRE_EXITED &&
@@ -377,7 +357,7 @@ static unsigned visit_ring(struct target *target, uint32_t index, uint64_t now_n
         if (memcmp(reader->ring->name, reader->name, sizeof reader->name) != 0 &&
             reader->ring->name[0])
             name_thread(target, reader);
-        ring_flush(target, reader, now_ns, false);
+        target_ring_flush(target, reader, now_ns, false);
     }
     if (waiting > reader->slots)
         return 100;
@@ -440,6 +420,13 @@ unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any)
     __atomic_add_fetch(&target->control->drained, 1, __ATOMIC_RELEASE);
     fault_guard_mend(&target->guard);
     return fullest;
+}
+
+void target_flush(struct target *target, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < target->ring_count; i++)
+        if (target->rings[i].generation)
+            target_ring_flush(target, &target->rings[i], now_ns, true);
 }
 
 static void report_losses(struct target *target)

@@ -26,8 +26,9 @@ struct target_context {
     struct sink *sink;             /* where all of the recording goes */
     const char *session_directory; /* where children of a fork are to put their regions */
     bool lossless;
-    uint64_t pass_ns; /* how long the loop takes from one look at a ring to the next */
-    pid_t launched;   /* the command we started, and its words: it may be gone before we look */
+    uint64_t since_ns; /* what processes that began before have kept until then is not recorded */
+    uint64_t pass_ns;  /* how long the loop takes from one look at a ring to the next */
+    pid_t launched;    /* the command we started, and its words: it may be gone before we look */
     char *const *command;
     struct instruments *instruments; /* what the processes say of them; NULL: nobody asks */
     bool is_injected; /* hooks that were injected are at work, not left from before */
@@ -71,6 +72,9 @@ void target_take_files(struct target *target, size_t most);
 /* Takes what the rings hold and writes blocks that are full or old. Returns how full the fullest
  * ring was, in percent: the caller sleeps accordingly. *out_any is set if anything was found. */
 unsigned target_drain(struct target *target, uint64_t now_ns, bool *out_any);
+
+/* Writes all that was taken, and what is open now, also where nothing changed. */
+void target_flush(struct target *target, uint64_t now_ns);
 
 pid_t target_pid(const struct target *target);
 uint64_t target_start_ns(const struct target *target); /* when the library started in it */

@@ -78,7 +78,8 @@ struct target {
     uint32_t inference_first; /* locations of inferences: those that the bits tell, from here */
     uint32_t inference_span;  /* up to so many behind; 0: there are none */
     uint8_t *inference_bits;  /* of locations 0 .. INFERENCE_LOCATIONS - 1 */
-    uint32_t ring_count;      /* readers allocated */
+    uint32_t ring_count;      /* readers that there are */
+    size_t ring_capacity;
     struct ring_reader *rings;
     struct ended_thread *ended;
     size_t ended_count;
@@ -115,7 +116,7 @@ const char *target_refuses(struct target *target);
 /* While it is recorded: leaves it alone if need be, gives it memory that it cannot ask for. */
 void target_watch_confinement(struct target *target, uint64_t now_ns);
 
-/* Inferences at places with higher numbers are not counted while they are recorded. */
+/* Inferences at locations with higher numbers are not counted while they are recorded. */
 #define INFERENCE_LOCATIONS (1u << 20)
 
 /* 1 if the location is one of inferences. For almost all zones of a program this is one look. */
@@ -135,8 +136,9 @@ void target_note_ended(struct target *target, uint32_t tid, uint32_t thread, uin
                        uint64_t dropped);
 
 /* drain.c */
-void ring_count_dropped(struct ring_reader *reader);
-void ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_ns);
-void ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_ns, bool final);
+void target_ring_count_dropped(struct ring_reader *reader);
+void target_ring_drain(struct target *target, struct ring_reader *reader, uint64_t now_ns);
+void target_ring_flush(struct target *target, struct ring_reader *reader, uint64_t now_ns,
+                       bool final);
 
 #endif

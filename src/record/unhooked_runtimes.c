@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Looking for runtimes in the mappings and files of processes: see runtime.h. */
+/* Looking for runtimes in the mappings and files of processes, and why nobody told of them. */
 #include "record/unhooked_runtimes.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "collect/ort_attach/libraries.h"
+#include "collect/runtime_files.h"
 #include "record/process.h"
 #include "record/program.h"
-#include "runtimes/runtimes.h"
 #include "system/maps.h"
+#include "system/process_folder.h"
 
 #define SEARCH_BYTES (1ull << 30)
 
-enum seen { SEEN_NOTHING, SEEN_LIBRARY, SEEN_PYTHON };
+/* A runtime in a process, and how sure it is that something is missing. */
+enum seen { SEEN_NOTHING, SEEN_DESCRIBED, SEEN_LIBRARY, SEEN_PYTHON };
 
-static enum seen seen_in(const char *path, const char **out_name)
-{
-    const char *name = strrchr(path, '/') + 1; /* files have absolute paths */
-    bool is_module;
-
-    *out_name = name;
-    if (!runtime_of_file(name, &is_module))
-        return SEEN_NOTHING;
-    return is_module ? SEEN_PYTHON : SEEN_LIBRARY;
-}
-
-static enum seen look_at_mappings(pid_t pid, char *out_name, size_t size)
+static enum seen look_at_mappings(pid_t pid, const struct runtime **out_runtime, char *out_name,
+                                  size_t size)
 {
     enum seen seen = SEEN_NOTHING;
     struct map_line map;
@@ -37,13 +26,18 @@ static enum seen look_at_mappings(pid_t pid, char *out_name, size_t size)
     if (!maps_open(pid, &maps))
         return SEEN_NOTHING;
     while (seen != SEEN_PYTHON && maps_next_file(&maps, &map)) {
-        const char *name;
-        enum seen here = seen_in(map.path, &name);
+        bool is_module;
+        const struct runtime *runtime = runtime_of_file(map.path, &is_module);
+        enum seen here = !runtime          ? SEEN_NOTHING
+                         : runtime->probes ? SEEN_DESCRIBED
+                         : is_module       ? SEEN_PYTHON
+                                           : SEEN_LIBRARY;
 
-        if (here == SEEN_NOTHING)
+        if (here <= seen)
             continue;
         seen = here; /* the wheel has both; Python's says more */
-        snprintf(out_name, size, "%.100s", name);
+        *out_runtime = runtime;
+        snprintf(out_name, size, "%.100s", strrchr(map.path, '/') + 1); /* paths are absolute */
     }
     maps_close(&maps);
     return seen;
@@ -71,7 +65,8 @@ static char python_option(const struct process_info *info)
     return 0;
 }
 
-static void explain_python(const struct process_info *info, char *out, size_t size)
+static void explain_python(const struct process_info *info, const char *package, char *out,
+                           size_t size)
 {
     switch (python_option(info)) {
     case 'I':
@@ -85,7 +80,7 @@ static void explain_python(const struct process_info *info, char *out, size_t si
         snprintf(out, size,
                  "%.64s imported %s without our import hook; does it change "
                  "PYTHONPATH?",
-                 process_short_name(info), runtime_ort->package);
+                 process_short_name(info), package);
     }
 }
 
@@ -103,6 +98,7 @@ void unhooked_look(struct unhooked_watch *watch, pid_t pid)
 {
     struct process_info info;
     char name[128] = "";
+    const struct runtime *runtime = NULL;
     struct unhooked_sight *sight;
     enum seen seen;
     size_t at = 0;
@@ -113,13 +109,18 @@ void unhooked_look(struct unhooked_watch *watch, pid_t pid)
         process_describe(pid, &info, NULL) != IFG_OK)
         return;
     unhooked_add_program(watch, info.program);
-    seen = look_at_mappings(pid, name, sizeof name);
+    seen = look_at_mappings(pid, &runtime, name, sizeof name);
     if (seen == SEEN_NOTHING)
         return;
     sight = &watch->sights[watch->sight_count++];
     sight->pid = pid;
+    sight->runtime = runtime;
     if (seen == SEEN_PYTHON)
-        explain_python(&info, sight->reason, sizeof sight->reason);
+        explain_python(&info, runtime->package, sight->reason, sizeof sight->reason);
+    else if (seen == SEEN_DESCRIBED)
+        snprintf(sight->reason, sizeof sight->reason,
+                 "%.64s loaded %s, which is followed if asked for: --probe %s",
+                 process_short_name(&info), name, runtime->probes);
     else
         snprintf(sight->reason, sizeof sight->reason,
                  "%.64s loaded %s, but no call to it passed through the hooks",
@@ -133,45 +134,29 @@ void unhooked_told(struct unhooked_watch *watch, pid_t pid)
             watch->sights[i--] = watch->sights[--watch->sight_count];
 }
 
-static bool is_ourselves(const char *path)
-{
-    struct stat ours;
-    struct stat other;
-
-    return stat("/proc/self/exe", &ours) == 0 && stat(path, &other) == 0 &&
-           ours.st_dev == other.st_dev && ours.st_ino == other.st_ino;
-}
-
-/* A runtime that is linked into it statically. */
-static bool has_inside(const char *path, uint64_t *budget)
-{
-    for (size_t i = 0; i < runtime_count; i++) {
-        size_t count = 0;
-
-        while (runtimes[i].marks && runtimes[i].marks[count])
-            count++;
-        if (count && program_contains(path, runtimes[i].marks, count, budget))
-            return true;
-    }
-    return false;
-}
-
-bool unhooked_explain(const struct unhooked_watch *watch, char *out, size_t size)
+bool unhooked_explain(const struct unhooked_watch *watch, const struct runtime *runtime,
+                      bool searches, char *out, size_t size)
 {
     uint64_t budget = SEARCH_BYTES;
+    size_t marks = 0;
 
-    if (watch->sight_count) {
-        snprintf(out, size, "%s", watch->sights[0].reason);
-        return true;
+    for (size_t i = 0; i < watch->sight_count; i++) {
+        if (watch->sights[i].runtime == runtime) {
+            snprintf(out, size, "%s", watch->sights[i].reason);
+            return true;
+        }
     }
-    for (size_t i = 0; i < watch->program_count; i++) {
+    while (runtime->marks && runtime->marks[marks])
+        marks++;
+    for (size_t i = 0; searches && marks && i < watch->program_count; i++) {
         const char *slash = strrchr(watch->programs[i], '/');
 
-        if (is_ourselves(watch->programs[i]) || !has_inside(watch->programs[i], &budget))
+        if (process_entry_is(PROCESS_SELF, "exe", watch->programs[i]) ||
+            !program_contains(watch->programs[i], runtime->marks, marks, &budget))
             continue;
         snprintf(out, size, "it is statically linked into the program (%.128s)%s",
                  slash ? slash + 1 : watch->programs[i],
-                 ort_library_exports(watch->programs[i])
+                 runtime_file_exports(watch->programs[i], runtime)
                      ? "; it has symbols, so record it with --hook uprobe"
                      : ", which has no symbols");
         return true;

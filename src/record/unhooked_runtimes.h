@@ -11,11 +11,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct runtime;
+
 #define UNHOOKED_SIGHTS_MAX   16
 #define UNHOOKED_PROGRAMS_MAX 8
 
 struct unhooked_sight {
     pid_t pid;
+    const struct runtime *runtime;
     char reason[256];
 };
 
@@ -35,8 +38,9 @@ void unhooked_told(struct unhooked_watch *watch, pid_t pid);
 /* Also this program belongs to the recording. */
 void unhooked_add_program(struct unhooked_watch *watch, const char *path);
 
-/* Why a runtime could not be watched, for the instrument. Searches the programs for one that is
- * linked statically, but only if nothing else is known. False: none was seen. */
-bool unhooked_explain(const struct unhooked_watch *watch, char *out, size_t size);
+/* Why this runtime could not be watched, for the instrument. `searches`: if nothing else is known,
+ * the programs are searched for one that is linked statically. False: none was seen. */
+bool unhooked_explain(const struct unhooked_watch *watch, const struct runtime *runtime,
+                      bool searches, char *out, size_t size);
 
 #endif

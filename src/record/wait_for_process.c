@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
-#include "collect/ort_attach/libraries.h"
+#include "collect/runtime_files.h"
 #include "record/thread_hold.h"
 #include "record/map_hold.h"
 #include "record/session_internal.h"
@@ -97,7 +97,7 @@ static void on_mapping(const struct map_seen *seen, void *user)
     struct waiting *waiting = user;
     struct thread_hold hold;
 
-    if (ort_library_is_named(seen->path) || trace_rule_check(seen->pid, NULL) ||
+    if (runtime_file_is_named(seen->path, NULL) || trace_rule_check(seen->pid, NULL) ||
         !sources_may_be(&waiting->session->sources, seen) ||
         !is_wanted(waiting->session->options, seen->pid))
         return;
@@ -165,9 +165,9 @@ static enum ifg_status wait_for_creator(struct waiting *waiting, pid_t *out_pid,
                             "stopped: no process had run a model, and nothing was recorded");
         if (timeout_s > 0 && (double)(now_ns - begin_ns) * 1e-9 >= timeout_s)
             return ifg_fail(err, IFG_NOT_FOUND,
-                            "no process created a session of " RUNTIMES_WATCHED
-                            " within %g s, and nothing was recorded",
-                            timeout_s);
+                            "no process created a session of %s within %g s, and nothing was "
+                            "recorded",
+                            runtimes_watched(RUNTIME_ATTACHED).text, timeout_s);
         /* Probes do not wake anybody for a single call: while there are some, look often. */
         poll(polled, 3, watches ? PAUSE_MS : 5 * PAUSE_MS);
     }
@@ -209,7 +209,7 @@ enum ifg_status session_begin_next(struct session *session, struct ifg_error *er
     map_watch_close(waiting->maps);
     ifg_free(waiting);
     if (!status && trace_rule_applies())
-        status = traced_open(pid, &session->traced, err);
+        status = trace_rule_open(pid, &session->traced, err);
     if (status)
         return status;
     session->recording.root = pid;

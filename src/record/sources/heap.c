@@ -23,7 +23,7 @@
 #include "record/program.h"
 #include "record/hooks.h"
 #include "record/launch.h"
-#include "record/sources/sources.h"
+#include "record/source.h"
 #include "trace/keys.h"
 #include "wire/heap.h"
 

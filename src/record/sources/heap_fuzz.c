@@ -19,7 +19,7 @@
 
 #include "record/fault.h"
 #include "record/hooks.h"
-#include "record/sources/sources.h"
+#include "record/source.h"
 #include "trace/reader.h"
 #include "wire/heap.h"
 
@@ -114,10 +114,9 @@ static void put_free(struct ifg_heap *heap, uint8_t number)
 static void change(struct ifg_heap *heap, uint8_t kind, uint8_t number, uint16_t offset,
                    const uint8_t *bytes, size_t length)
 {
-    char *const locations[4] = { (char *)&heap->head,
-                                 (char *)&heap->stacks[number % IFG_HEAP_STACKS],
-                                 (char *)&heap->frees[number],
-                                 (char *)&heap->frees[IFG_HEAP_FREES - 1 - number] };
+    char *const parts[4] = { (char *)&heap->head, (char *)&heap->stacks[number % IFG_HEAP_STACKS],
+                             (char *)&heap->frees[number],
+                             (char *)&heap->frees[IFG_HEAP_FREES - 1 - number] };
     const size_t sizes[4] = { sizeof heap->head, sizeof heap->stacks[0], sizeof heap->frees[0],
                               sizeof heap->frees[0] };
 
@@ -130,7 +129,7 @@ static void change(struct ifg_heap *heap, uint8_t kind, uint8_t number, uint16_t
     offset = (uint16_t)(offset % sizes[kind]);
     if (length > sizes[kind] - offset)
         length = sizes[kind] - offset;
-    memcpy(locations[kind] + offset, bytes, length);
+    memcpy(parts[kind] + offset, bytes, length);
 }
 
 static void check_readable(void)
@@ -150,6 +149,8 @@ static void hear(void *user, const char *name, enum trace_instrument_state state
 {
     (void)user, (void)name, (void)state, (void)reason;
 }
+
+extern const struct source source_heap;
 
 static void work(void *state, uint64_t now_ns)
 {

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "collect/ort_attach/libraries.h"
 #include "record/map_hold.h"
-#include "record/sources/sources.h"
+#include "record/source.h"
 #include "runtimes/runtimes.h"
 
 struct attached {
@@ -64,7 +64,7 @@ static enum ifg_status open_source(struct recording *recording, void **out_state
     if (status)
         return status;
     ort_attach_ops(attached->attach, options->ops);
-    ort_attach_say(attached->attach, say, attached);
+    ort_attach_set_message_callback(attached->attach, say, attached);
     if (options->command || options->next) {
         ort_attach_from_start(attached->attach);
         status = ort_attach_prepare(attached->attach, err);
@@ -219,15 +219,7 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
 
 static void count(const void *state, struct session_progress *progress)
 {
-    struct ort_attach_counts counts = { 0 };
-
-    ort_attach_count(((const struct attached *)state)->attach, &counts);
-    progress->events += counts.events;
-    progress->inferences += counts.inferences;
-    progress->dropped += counts.lost;
-    progress->models += counts.models;
-    progress->threads += counts.threads;
-    progress->processes += counts.processes;
+    source_add(progress, ort_attach_count(((const struct attached *)state)->attach));
 }
 
 static void stop(void *state)
@@ -247,7 +239,7 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
         map_hold_end(attached->holds, looked, attached);
     ort_attach_finish(attached->attach);
     if (attached->saw_python && !instruments_have_runtime(&recording->result->instruments))
-        sink_instrument(&recording->sink, runtime_ort->python, TRACE_INSTRUMENT_UNAVAILABLE,
+        sink_instrument(&recording->sink, runtime_ort.python, TRACE_INSTRUMENT_UNAVAILABLE,
                         python_reason);
     return IFG_OK;
 }
@@ -291,8 +283,67 @@ static pid_t creator(const void *state, bool *out_watches)
     return ort_attach_creator(attach);
 }
 
+/* ---- what a process has ---- */
+
+#define VERSIONS_MAX 32
+
+/* A library that was looked into: many processes may have the same one. */
+struct version {
+    struct file_key key;
+    char text[32];    /* "" if it is not known */
+    char reason[256]; /* why it cannot be watched; "" if it can */
+};
+
+struct kept {
+    struct known_files known;
+    struct version versions[VERSIONS_MAX];
+    size_t version_count;
+    struct ort_libraries libraries; /* of the process at hand */
+    struct ort_table table;
+};
+
+static const struct version *version_of(struct kept *kept, const struct ort_library *library)
+{
+    struct version *version;
+    struct ifg_error err = { .message = "" };
+
+    for (size_t i = 0; i < kept->version_count; i++)
+        if (runtime_files_key_is_in(library->key, &kept->versions[i].key, 1))
+            return &kept->versions[i];
+    if (kept->version_count == VERSIONS_MAX)
+        kept->version_count = 0;
+    version = &kept->versions[kept->version_count++];
+    *version = (struct version){ .key = library->key };
+    if (ort_library_table(library, &kept->table, &err) != IFG_OK)
+        snprintf(version->reason, sizeof version->reason, "%.250s", err.message);
+    snprintf(version->text, sizeof version->text, "%s", kept->table.version);
+    return version;
+}
+
+static void survey(pid_t pid, void **kept_here, struct source_survey *out)
+{
+    struct kept *kept = *kept_here ? *kept_here : ifg_alloc(1, sizeof *kept);
+
+    *kept_here = kept;
+    if (!kept || ort_libraries_find(pid, &kept->known, &kept->libraries, NULL) != IFG_OK)
+        return;
+    for (size_t i = 0; i < kept->libraries.count; i++) {
+        const struct version *version = version_of(kept, &kept->libraries.found[i]);
+
+        source_survey_add(out, runtime_ort.name, version->text);
+        out->can |= !version->reason[0];
+        if (version->reason[0] && !out->missing[0])
+            snprintf(out->missing, sizeof out->missing, "%s", version->reason);
+    }
+    if (kept->libraries.python) { /* whether this one can be watched is found out by recording it */
+        source_survey_add(out, runtime_ort.python, "");
+        out->can = true;
+    }
+    out->is_told |= kept->libraries.hooked;
+}
+
 const struct source source_ort_attach = {
-    .name = "ONNX Runtime from outside",
+    .name = "calls seen from outside",
     .wakes = true,
     .open = open_source,
     .attach = attach,
@@ -309,4 +360,5 @@ const struct source source_ort_attach = {
     .consider = consider,
     .held = held,
     .creator = creator,
+    .survey = survey,
 };

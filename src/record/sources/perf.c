@@ -8,7 +8,7 @@
 #include "collect/perf/calibrate.h"
 #include "collect/perf/pipeline.h"
 #include "record/overhead.h"
-#include "record/sources/sources.h"
+#include "record/source.h"
 #include "trace/keys.h"
 
 #define DRAIN_MOST_NS  20000000ull
@@ -61,7 +61,7 @@ static void watch_cost(struct sampled *sampled)
     sampled->recording->sink.inference_user = sampled->overhead;
 }
 
-/* Who woke whom: on wherever the kernel lets us. */
+/* Wakeups: on wherever the kernel lets us. */
 static void report_wakers(struct sampled *sampled, const char *refused)
 {
     const char *words = refused;
@@ -199,6 +199,19 @@ static void stop(void *state)
     pipeline_limit(sampled->profile, sampled->recording->since_ns, sampled->recording->until_ns);
 }
 
+static void explain(void *state)
+{
+    struct sampled *sampled = state;
+    struct symbolize_options options = { .sources = !sampled->recording->options->no_sources };
+    struct symbolize_counts named;
+
+    pipeline_explain(sampled->profile, &options, &named);
+    if (named.problem[0])
+        trace_writer_fact(sampled->recording->sink.writer, TRACE_FACT_SAMPLES_NAMES_PROBLEM,
+                          named.problem);
+    write_cost(sampled);
+}
+
 static enum ifg_status finish(void *state, struct ifg_error *err)
 {
     struct sampled *sampled = state;
@@ -212,6 +225,11 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
     pipeline_count(sampled->profile, &counts);
     if (named.problem[0])
         trace_writer_fact(sink->writer, TRACE_FACT_SAMPLES_NAMES_PROBLEM, named.problem);
+    if (sampled->recording->options->flight.is_on) { /* counts are of more than what is kept */
+        sampled->recording->result->samples = counts.sampler.samples;
+        write_cost(sampled);
+        return IFG_OK;
+    }
     sink_count(sink, TRACE_FACT_SAMPLES_FRAMES, named.frames);
     sink_count(sink, TRACE_FACT_SAMPLES_NAMED, named.named);
     sink_count(sink, TRACE_FACT_SAMPLES_GUESSED, named.guessed);
@@ -258,11 +276,13 @@ static enum ifg_status open_source(struct recording *recording, void **out_state
 const struct source source_perf = {
     .name = "samples",
     .needs_no_runtime = true,
+    .may_wait = true, /* the kernel counts what its rings lose */
     .open = open_source,
     .begin = begin,
     .start = start,
     .fds = fds,
     .work = work,
+    .explain = explain,
     .stop = stop,
     .finish = finish,
     .close = close_source,

@@ -3,7 +3,7 @@
  * collect/probe_file. */
 #include "base/alloc.h"
 #include "collect/probe_file/watch.h"
-#include "record/sources/sources.h"
+#include "record/source.h"
 
 struct probed {
     struct recording *recording;
@@ -77,15 +77,7 @@ static enum ifg_status work(void *state, uint64_t now_ns, bool *out_any, struct 
 
 static void count(const void *state, struct session_progress *progress)
 {
-    struct probe_watch_counts counts = { 0 };
-
-    probe_watch_count(((const struct probed *)state)->watch, &counts);
-    progress->events += counts.events;
-    progress->inferences += counts.inferences;
-    progress->dropped += counts.dropped;
-    progress->models += counts.models;
-    progress->threads += counts.threads;
-    progress->processes += counts.processes;
+    source_add(progress, probe_watch_count(((const struct probed *)state)->watch));
 }
 
 static void stop(void *state)

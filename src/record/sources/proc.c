@@ -18,7 +18,7 @@
 #include "base/array.h"
 #include "base/ticks.h"
 #include "record/sources/proc_internal.h"
-#include "record/sources/sources.h"
+#include "record/source.h"
 #include "trace/keys.h"
 
 #define HOLD_NS       (SECOND_NS) /* until a process that nobody defined is defined here */
@@ -27,7 +27,8 @@
 #define LOCATIONS_MAX 4096u
 #define HELD_MAX      8192u
 #define STACK_BYTES   (1024u * 1024u)
-#define LAST_LOOK_S   5
+#define LAST_LOOK_NS  5000000000ull
+#define FIRST_LOOK_NS 1000000000ull
 
 /* ---- whose they are ---- */
 
@@ -78,7 +79,7 @@ static struct owner *take_owner(struct resource_watch *watch, uint32_t pid)
 
 static void leave_place(struct owner *owner)
 {
-    thread_stream_destroy(owner->thread);
+    streams_thread_destroy(owner->thread);
     owner->thread = NULL;
     owner->defined = owner->ours = false;
     owner->location_count = owner->hint = 0;
@@ -98,8 +99,8 @@ static void begin_stream(struct resource_watch *watch, struct owner *owner, uint
     owner->process = process;
     owner->clock = clock;
     owner->defined = true;
-    owner->thread = thread_stream_create(&watch->recording->sink, process, 0, "resources",
-                                         sizeof *owner->thread);
+    owner->thread = streams_thread_create(&watch->recording->sink, process, 0, "resources",
+                                          sizeof *owner->thread);
 }
 
 /* A process that carries nothing of ours: told of only by what it uses. */
@@ -157,6 +158,13 @@ static uint32_t location_of(struct resource_watch *watch, struct owner *owner, c
     return owner->locations[at].location;
 }
 
+static void lose_value(struct resource_watch *watch)
+{
+    pthread_mutex_lock(&watch->lock);
+    watch->lost++;
+    pthread_mutex_unlock(&watch->lock);
+}
+
 /* The last look comes a little after the end, and counts as the end. */
 static void write_value(struct resource_watch *watch, struct owner *owner,
                         const struct value *value)
@@ -171,6 +179,8 @@ static void write_value(struct resource_watch *watch, struct owner *owner,
         trace_stream_event(owner->thread->stream, TRACE_EVENT_COUNTER,
                            until && at > until ? until : at, location, &value->value,
                            sizeof value->value);
+    else
+        lose_value(watch);
 }
 
 static void write_held(struct resource_watch *watch, struct owner *owner)
@@ -190,8 +200,12 @@ static void write_values(struct resource_watch *watch, bool define)
         const struct value *value = &watch->taken.items[i];
         struct owner *owner = take_owner(watch, value->pid);
 
-        if (!owner)
+        if (value->ns < watch->recording->since_ns)
             continue;
+        if (!owner) {
+            lose_value(watch);
+            continue;
+        }
         if (!owner->first_ns)
             owner->first_ns = value->ns;
         if (!i || watch->taken.items[i - 1].pid != value->pid)
@@ -199,8 +213,8 @@ static void write_values(struct resource_watch *watch, bool define)
         write_held(watch, owner);
         if (owner->defined)
             write_value(watch, owner, value);
-        else
-            (void)proc_push(&owner->held, value, HELD_MAX);
+        else if (!proc_push(&owner->held, value, HELD_MAX))
+            lose_value(watch);
     }
     watch->taken.count = 0;
     for (size_t i = 0; define && i < watch->owner_count; i++) {
@@ -256,9 +270,9 @@ static bool begin(void *state)
     if (!all)
         tell(watch, "resources", TRACE_INSTRUMENT_OFF, "--no-resources was given");
     if (all)
-        watch->collector = proc_open(&proc_real_roots, watch->recording->begin_ns);
+        watch->collector = proc_open(&host_system, watch->recording->begin_ns);
     if (options->memory)
-        watch->fast.resident = proc_resident_open(&proc_real_roots);
+        watch->fast.resident = proc_resident_open(&host_system);
     if ((all && !watch->collector) || (options->memory && !watch->fast.resident)) {
         tell(watch, "resources", TRACE_INSTRUMENT_UNAVAILABLE, "not enough memory");
         return false;
@@ -282,6 +296,20 @@ static bool start_thread(pthread_t *thread, void *(*look)(void *), struct resour
     return started;
 }
 
+/* Who is told that we record may take memory at once: what there was before must be known then. A
+ * /proc that does not answer keeps nobody waiting for longer. */
+static void await_first_look(struct resource_watch *watch)
+{
+    uint64_t until_ns = ifg_monotonic_ns() + FIRST_LOOK_NS;
+    struct timespec until = { (time_t)(until_ns / SECOND_NS), (long)(until_ns % SECOND_NS) };
+
+    pthread_mutex_lock(&watch->lock);
+    while (!watch->fast.has_looked &&
+           pthread_cond_clockwait(&watch->wake, &watch->lock, CLOCK_MONOTONIC, &until) == 0)
+        ;
+    pthread_mutex_unlock(&watch->lock);
+}
+
 static void start(void *state)
 {
     struct resource_watch *watch = state;
@@ -294,12 +322,14 @@ static void start(void *state)
              watch->fast.running ? "resident memory of each process every 10 ms"
                                  : "no thread could be started for it");
     }
-    if (!watch->every_ns)
-        return;
-    watch->running = start_thread(&watch->thread, proc_look_at_all, watch);
-    if (!watch->running)
-        tell(watch, "resources", TRACE_INSTRUMENT_UNAVAILABLE,
-             "no thread could be started for them");
+    if (watch->every_ns) {
+        watch->running = start_thread(&watch->thread, proc_look_at_all, watch);
+        if (!watch->running)
+            tell(watch, "resources", TRACE_INSTRUMENT_UNAVAILABLE,
+                 "no thread could be started for them");
+    }
+    if (watch->fast.running)
+        await_first_look(watch);
 }
 
 /* Who was over before anybody else told of it is told of by what it used. */
@@ -438,9 +468,13 @@ static void write_facts(struct resource_watch *watch)
     if (watch->too_many)
         trace_writer_loss(watch->recording->sink.writer, 0,
                           "processes whose resources were not looked at", watch->too_many);
+    if (watch->fast.resident && proc_resident_left_out(watch->fast.resident))
+        trace_writer_loss(watch->recording->sink.writer, 0,
+                          "processes whose resident memory was not looked at",
+                          proc_resident_left_out(watch->fast.resident));
     if (watch->lost)
         trace_writer_loss(watch->recording->sink.writer, 0,
-                          "values of resources that found the queue full", watch->lost);
+                          "values of resources that found no room", watch->lost);
 }
 
 /* How those ended that nobody else tells of. */
@@ -487,8 +521,7 @@ static void stop(void *state)
     if (watch->fast.running)
         pthread_join(watch->fast.thread, NULL);
     watch->fast.running = false;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LAST_LOOK_S;
+    until = ifg_timespec(ifg_realtime_ns() + LAST_LOOK_NS);
     if (watch->running && pthread_timedjoin_np(watch->thread, NULL, &until) != 0) {
         /* A driver does not come back. The recording must: the thread keeps what it has. */
         watch->is_stuck = true;

@@ -57,6 +57,7 @@ struct process_name {
 struct resident_watch {
     pthread_t thread;
     bool running;
+    bool has_looked;                /* guarded by the lock */
     struct proc_resident *resident; /* only the thread */
     uint64_t looks, gaps, longest_ns;
     uint64_t cpu_ns, wall_ns;              /* when it has ended */

@@ -103,7 +103,6 @@ void *proc_look_at_all(void *user)
     uint64_t next_ns = begin_ns;
     uint64_t next_devices_ns = 0;
     size_t early = 0;
-    struct timespec used;
     bool stop;
 
     prctl(PR_SET_NAME, "resources");
@@ -130,8 +129,7 @@ void *proc_look_at_all(void *user)
     if (ifg_monotonic_ns() >= watch->last_look_ns + CLOSE_LOOK_NS)
         look(watch, true, true);
     describe(watch);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    watch->cpu_ns = (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+    watch->cpu_ns = ifg_thread_cpu_ns();
     return NULL;
 }
 
@@ -155,15 +153,10 @@ static void keep_names(struct resource_watch *watch)
         fast->names[at].pid = pid;
         memcpy(fast->names[at].name, name, PROC_COMM_BYTES);
     }
+    if (!fast->has_looked)
+        pthread_cond_broadcast(&watch->wake);
+    fast->has_looked = true;
     pthread_mutex_unlock(&watch->lock);
-}
-
-static uint64_t own_cpu_ns(void)
-{
-    struct timespec used;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
 }
 
 void *proc_look_at_memory(void *user)
@@ -180,7 +173,7 @@ void *proc_look_at_memory(void *user)
         struct moment moment;
         const struct proc_sink sink = { proc_take_value, &moment };
         pid_t pids[PROC_PROCESSES_MAX];
-        uint64_t cpu_ns = own_cpu_ns(), cost_ns;
+        uint64_t cpu_ns = ifg_thread_cpu_ns(), cost_ns;
         size_t count;
 
         pthread_mutex_lock(&watch->lock);
@@ -196,13 +189,13 @@ void *proc_look_at_memory(void *user)
         keep_names(watch);
         before_ns = moment.ns;
         fast->looks++;
-        cost_ns = COST_TIMES * (own_cpu_ns() - cpu_ns); /* many processes: not so often */
+        cost_ns = COST_TIMES * (ifg_thread_cpu_ns() - cpu_ns); /* many processes: not so often */
         next_ns += cost_ns > RESIDENT_NS ? cost_ns : RESIDENT_NS;
         if (next_ns <= ifg_monotonic_ns()) /* late: the next one is a whole step away */
             next_ns = ifg_monotonic_ns() + RESIDENT_NS;
         stop = wait_until(watch, next_ns);
     }
-    fast->cpu_ns = own_cpu_ns();
+    fast->cpu_ns = ifg_thread_cpu_ns();
     fast->wall_ns = ifg_monotonic_ns() - begin_ns;
     return NULL;
 }
