@@ -7,36 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/latency_table.h"
 #include "export/export_internal.h"
-
-enum column {
-    COL_SAMPLE,
-    COL_DEV_INF_PER_SEC,
-    COL_DEV_EXEC,
-    COL_DEV_IN_WAIT,
-    COL_DEV_OUT_WAIT,
-    COL_HOST_ROUND_TRIP,
-    COL_ENQUEUE,
-    COL_PRE,
-    COL_SUBMIT,
-    COL_EXEC_TOTAL,
-    COL_EXEC_TO_VC,
-    COL_EXEC_TO_COMPLETE,
-    COL_POST,
-    COL_TOTAL,
-    COL_QUEUE_DEPTH,
-    COL_IN_QUEUE,
-    COLUMNS,
-};
-
-static const char *const column_names[COLUMNS] = {
-    "Sample",           "devInfPerSec",         "devExecUs",  "devInWaitTimeUs",
-    "devOutWaitTimeUs", "hostRoundTripUs",      "enqTimeUs",  "preProcTimeUs",
-    "submitTimeUs",     "execTotalUs",          "exectoVcUs", "execToCompleteUs",
-    "postProcUs",       "totalRoundtripTimeUs", "queueDepth", "numInfInQueue",
-};
-
-#define WIDTH 20
 
 struct sample {
     uint64_t start_ns;
@@ -70,7 +42,7 @@ struct latency {
     uint64_t written;
     uint32_t every; /* of all samples; the others count for the queue */
     uint64_t *ends; /* of all samples, sorted */
-    bool has[COLUMNS];
+    uint32_t known; /* columns, as LATENCY_KNOWN has them */
 };
 
 size_t export_programs(const struct timeline *timeline, uint32_t *out, size_t size)
@@ -134,6 +106,8 @@ static void add_request(struct latency *l, struct sample *sample, uint64_t id)
 {
     size_t low = 0;
     size_t high = l->flows.count;
+    uint64_t setup_ns = sample->pre_ns;
+    uint64_t setup_start_ns = sample->trip_start_ns;
     uint64_t waited_since = 0;
 
     while (low < high) {
@@ -154,15 +128,17 @@ static void add_request(struct latency *l, struct sample *sample, uint64_t id)
         if (stage->end_ns <= sample->start_ns) {
             sample->pre_ns += stage->end_ns - stage->start_ns;
             waited_since = stage->end_ns;
-            l->has[COL_PRE] = true;
+            l->known |= LATENCY_KNOWN(LATENCY_PRE);
         } else if (stage->start_ns >= sample->end_ns) {
             sample->post_ns += stage->end_ns - stage->start_ns;
-            l->has[COL_POST] = true;
+            l->known |= LATENCY_KNOWN(LATENCY_POST);
         } else if (waited_since && stage->start_ns >= waited_since) {
             sample->enqueue_ns = stage->start_ns - waited_since;
-            l->has[COL_ENQUEUE] = true;
+            l->known |= LATENCY_KNOWN(LATENCY_ENQUEUE);
         }
     }
+    if (waited_since > setup_start_ns)
+        sample->pre_ns -= setup_ns; /* the setup lies in one of the stages */
 }
 
 /* ---- inferences -------------------------------------------------------------- */
@@ -189,7 +165,7 @@ static void take_setup(struct latency *l, struct before *before, const struct ex
 {
     uint64_t ns = slice->end_ns - slice->start_ns;
 
-    l->has[COL_PRE] = true;
+    l->known |= LATENCY_KNOWN(LATENCY_PRE);
     if (before->current < l->count && slice->end_ns <= l->samples[before->current].end_ns) {
         l->samples[before->current].pre_ns += ns; /* inside the inference */
         return;
@@ -300,33 +276,6 @@ static bool sort_samples(struct latency *l)
 
 /* ---- the file ---------------------------------------------------------------- */
 
-static void put_padded(struct export_sink *sink, const char *text, size_t length, bool last)
-{
-    char *out = export_room(sink, WIDTH + EXPORT_DIGITS + 8);
-
-    for (size_t i = length; i < WIDTH; i++)
-        *out++ = ' ';
-    memcpy(out, text, length);
-    out += length;
-    memcpy(out, last ? "\n" : ", ", last ? 1 : 2);
-    export_advance(sink, out + (last ? 1 : 2));
-}
-
-static void put_field(const struct latency *l, enum column column, uint64_t value)
-{
-    char text[EXPORT_DIGITS + WIDTH];
-    char *end;
-    bool last = column == COLUMNS - 1;
-
-    if (!l->has[column]) {
-        put_padded(l->job->sink, "N/A", 3, last);
-        return;
-    }
-    end = column == COL_SAMPLE || column == COL_QUEUE_DEPTH ? export_uint(text, value)
-                                                            : export_us(text, value);
-    put_padded(l->job->sink, text, (size_t)(end - text), last);
-}
-
 /* At the beginning and at the end each: what --keep-middle does not want. */
 static size_t left_out(const struct latency *l)
 {
@@ -335,26 +284,17 @@ static size_t left_out(const struct latency *l)
     return percent > 0 ? (size_t)((double)l->count * (100 - percent) / 200) : 0;
 }
 
-static void write_head(struct latency *l)
+static enum ifg_status write_head(struct latency *l)
 {
-    struct export_sink *sink = l->job->sink;
-    char *out;
+    char *head = ifg_alloc(LATENCY_HEAD_BYTES + strlen(l->name), 1);
 
-    export_put_text(sink, "Profiling Data\nProgramId:");
-    out = export_room(sink, EXPORT_DIGITS);
-    export_advance(sink, export_uint(out, l->job->options->program + 1));
-    export_put_text(sink, "\nProgramName: ");
-    for (const char *at = l->name; *at; at++)
-        export_put(sink, *at == '\n' || *at == '\r' ? " " : at, 1);
-    export_put_text(sink, "\nNumSamples collected: ");
-    out = export_room(sink, EXPORT_DIGITS);
-    export_advance(sink, export_uint(out, l->written));
-    export_put_text(sink, " Num Requested: ");
-    out = export_room(sink, EXPORT_DIGITS);
-    export_advance(sink, export_uint(out, l->requested));
-    export_put_text(sink, "\n");
-    for (int i = 0; i < COLUMNS; i++)
-        put_padded(sink, column_names[i], strlen(column_names[i]), i == COLUMNS - 1);
+    if (!head)
+        return export_no_memory(l->job);
+    export_put(
+        l->job->sink, head,
+        latency_write_head(head, l->job->options->program + 1, l->name, l->written, l->requested));
+    ifg_free(head);
+    return IFG_OK;
 }
 
 static void write_samples(struct latency *l)
@@ -362,45 +302,49 @@ static void write_samples(struct latency *l)
     size_t started = 0;
     size_t ended = 0;
 
-    l->has[COL_SAMPLE] = l->has[COL_HOST_ROUND_TRIP] = true;
-    l->has[COL_TOTAL] = l->has[COL_QUEUE_DEPTH] = true;
+    l->known |= LATENCY_KNOWN(LATENCY_SAMPLE) | LATENCY_KNOWN(LATENCY_HOST_ROUND_TRIP) |
+                LATENCY_KNOWN(LATENCY_EXEC_TOTAL) | LATENCY_KNOWN(LATENCY_TOTAL) |
+                LATENCY_KNOWN(LATENCY_QUEUE_DEPTH);
     for (size_t i = 0; i < l->count; i++) {
         const struct sample *sample = &l->samples[i];
-        uint64_t values[COLUMNS] = { 0 };
+        struct latency_row row = { .known = l->known };
+        char *out;
 
         while (started < l->count && l->samples[started].start_ns <= sample->start_ns)
             started++;
         while (ended < l->count && l->ends[ended] <= sample->start_ns)
             ended++;
-        values[COL_SAMPLE] = sample->number;
-        values[COL_HOST_ROUND_TRIP] = sample->end_ns - sample->start_ns;
-        values[COL_ENQUEUE] = sample->enqueue_ns;
-        values[COL_PRE] = sample->pre_ns;
-        values[COL_POST] = sample->post_ns;
-        values[COL_TOTAL] = sample->trip_end_ns - sample->trip_start_ns;
-        values[COL_QUEUE_DEPTH] = started > ended ? started - ended : 1;
+        row.values[LATENCY_SAMPLE] = sample->number;
+        row.values[LATENCY_HOST_ROUND_TRIP] = sample->end_ns - sample->start_ns;
+        row.values[LATENCY_EXEC_TOTAL] = row.values[LATENCY_HOST_ROUND_TRIP];
+        row.values[LATENCY_ENQUEUE] = sample->enqueue_ns;
+        row.values[LATENCY_PRE] = sample->pre_ns;
+        row.values[LATENCY_POST] = sample->post_ns;
+        row.values[LATENCY_TOTAL] = sample->trip_end_ns - sample->trip_start_ns;
+        row.values[LATENCY_QUEUE_DEPTH] = started > ended ? started - ended : 1;
         if (sample->number % l->every || i < left_out(l) || i >= l->count - left_out(l))
             continue;
-        for (int c = 0; c < COLUMNS; c++)
-            put_field(l, (enum column)c, values[c]);
+        out = export_room(l->job->sink, LATENCY_ROW_BYTES);
+        export_advance(l->job->sink, out + latency_write_row(out, &row));
     }
 }
 
 static void explain(struct latency *l)
 {
-    export_note(l->job,
-                "dev*, submitTimeUs, exec* and numInfInQueue are N/A: nothing in this trace "
-                "was measured on the device");
-    if (!l->has[COL_ENQUEUE])
+    export_note(
+        l->job,
+        "dev*, submitTimeUs, exectoVcUs, execToCompleteUs and numInfInQueue are N/A: nothing "
+        "in this trace was measured on the device");
+    if (!(l->known & LATENCY_KNOWN(LATENCY_ENQUEUE)))
         export_note(l->job, "enqTimeUs is N/A: no request has a stage before its inference");
-    if (!l->has[COL_PRE])
+    if (!(l->known & LATENCY_KNOWN(LATENCY_PRE)))
         export_note(l->job, "preProcTimeUs is N/A: there are neither setup events nor stages "
                             "before an inference");
-    if (!l->has[COL_POST])
+    if (!(l->known & LATENCY_KNOWN(LATENCY_POST)))
         export_note(l->job, "postProcUs is N/A: no request has a stage after its inference");
 }
 
-enum ifg_status export_aic_latency(struct export_job *job)
+static enum ifg_status write_aic_latency(struct export_job *job)
 {
     struct latency l = { .job = job, .timeline = job->timeline, .every = 1 };
     uint32_t *programs = ifg_alloc(job->timeline->model_count + 1, sizeof *programs);
@@ -426,7 +370,9 @@ enum ifg_status export_aic_latency(struct export_job *job)
         status = export_no_memory(job);
     if (!status) {
         job->result->slices = l.written = l.count - 2 * left_out(&l);
-        write_head(&l);
+        status = write_head(&l);
+    }
+    if (!status) {
         write_samples(&l);
         explain(&l);
     }
@@ -437,6 +383,15 @@ enum ifg_status export_aic_latency(struct export_job *job)
     export_flows_fini(&l.flows);
     return status;
 }
+
+const struct export_format export_format_aic_latency = {
+    .name = "aic-latency",
+    .extension = "-latency.txt",
+    .summary = "the latency file of AIC100's tools",
+    .takes = EXPORT_TAKES_KEEP_MIDDLE,
+    .per_program = true,
+    .write = write_aic_latency,
+};
 
 enum ifg_status export_latency_of(const struct export_inferences *inferences,
                                   struct export_sink *sink, struct ifg_error *err)
@@ -459,7 +414,8 @@ enum ifg_status export_latency_of(const struct export_inferences *inferences,
         }
         sample->trip_start_ns = from->due_ns;
         sample->enqueue_ns = from->start_ns - from->due_ns;
-        l.has[COL_ENQUEUE] |= sample->enqueue_ns > 0;
+        if (sample->enqueue_ns > 0)
+            l.known |= LATENCY_KNOWN(LATENCY_ENQUEUE);
         l.written += from->number % l.every == 0;
     }
     if (!status && !sort_samples(&l))
@@ -467,10 +423,10 @@ enum ifg_status export_latency_of(const struct export_inferences *inferences,
     /* They came in the order of their starts; numbers go on from the report before. */
     for (size_t i = 0; i < l.count && !status; i++)
         l.samples[i].number = inferences->items[i].number;
-    if (!status) {
-        write_head(&l);
+    if (!status)
+        status = write_head(&l);
+    if (!status)
         write_samples(&l);
-    }
     ifg_free(l.samples);
     ifg_free(l.ends);
     return status;

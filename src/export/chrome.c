@@ -23,8 +23,8 @@ struct chrome {
     const struct timeline *timeline;
     struct export_ids ids;
     struct export_flows flows;
-    struct export_texts heads;   /* per place: everything before "ph" */
-    struct export_texts args;    /* per place: what is inside args, or nothing */
+    struct export_texts heads;   /* per location: everything before "ph" */
+    struct export_texts args;    /* per location: what is inside args, or nothing */
     struct export_texts threads; /* per thread: pid and tid */
     struct ifg_bytes line;       /* for what is rare */
     uint64_t begin_ns;
@@ -177,7 +177,7 @@ static void put_attributes(struct ifg_bytes *out, const struct timeline *timelin
         export_bytes_text(out, ",\"unfinished\":true");
 }
 
-/* ,"args":{...} for a slice or a span, from its place and its attributes; nothing if there are
+/* ,"args":{...} for a slice or a span, from its location and its attributes; nothing if there are
  * none. */
 static void put_args(struct chrome *chrome, struct ifg_bytes *out, uint32_t location,
                      const struct export_slice *slice)
@@ -651,7 +651,7 @@ static void say_what_changed(struct chrome *chrome)
                     (unsigned long long)chrome->ids.changed);
 }
 
-enum ifg_status export_chrome(struct export_job *job)
+static enum ifg_status write_chrome(struct export_job *job)
 {
     struct chrome chrome = {
         .job = job, .sink = job->sink, .timeline = job->timeline, .first = true
@@ -693,3 +693,11 @@ enum ifg_status export_chrome(struct export_job *job)
     export_ids_fini(&chrome.ids);
     return status;
 }
+
+const struct export_format export_format_chrome = {
+    .name = "chrome",
+    .extension = ".json",
+    .summary = "Chrome trace JSON, as Perfetto's importer reads it",
+    .takes = EXPORT_TAKES_STACKS,
+    .write = write_chrome,
+};

@@ -95,7 +95,7 @@ static void write_row(struct csv *csv, uint32_t thread, const struct export_slic
     export_advance(sink, out);
 }
 
-enum ifg_status export_csv(struct export_job *job)
+static enum ifg_status write_csv(struct export_job *job)
 {
     struct csv csv = { .job = job, .separator = job->options->separator };
     enum ifg_status status = IFG_OK;
@@ -131,3 +131,11 @@ enum ifg_status export_csv(struct export_job *job)
     export_texts_fini(&csv.names);
     return status;
 }
+
+const struct export_format export_format_csv = {
+    .name = "csv",
+    .extension = ".csv",
+    .summary = "a row for each slice",
+    .takes = EXPORT_TAKES_SEPARATOR,
+    .write = write_csv,
+};

@@ -14,9 +14,9 @@ static void put_row(struct ifg_json *json, const struct diff_row *row)
     ifg_json_put_string(json, "model", row->model);
     ifg_json_put_string(json, "function", row->function);
     ifg_json_put_string(json, "category", timeline_category_name(row->category));
+    ifg_json_put_bool(json, "host_time", row->host_time);
     for (int side = 0; side < DIFF_SIDES; side++) {
-        ifg_json_key(json, sides[side]);
-        ifg_json_open(json, '{');
+        ifg_json_put_open(json, sides[side], '{');
         ifg_json_put_uint(json, "count", row->side[side].count);
         ifg_json_put_uint(json, "total_ns", row->side[side].total_ns);
         ifg_json_put_double(json, "median_ns", row->side[side].median_ns);
@@ -40,8 +40,7 @@ static void put_perturbed(struct ifg_json *json, const struct diff *diff)
 {
     static const char *const words[] = { "none", "left out", "all" };
 
-    ifg_json_key(json, "perturbed");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "perturbed", '{');
     ifg_json_put_string(json, "inferences", words[diff->perturbed]);
     ifg_json_put_uint(json, "a", diff->with_ops[DIFF_A]);
     ifg_json_put_uint(json, "b", diff->with_ops[DIFF_B]);
@@ -72,13 +71,11 @@ void document_diff(const struct diff_document *document, struct ifg_bytes *out)
     ifg_json_put_uint(&json, "floor_ns", diff->floor_ns);
     put_perturbed(&json, diff);
     ifg_json_put_double(&json, "common_change", diff->common_change);
-    ifg_json_key(&json, "counts");
-    ifg_json_open(&json, '{');
+    ifg_json_put_open(&json, "counts", '{');
     for (int i = 0; i < DIFF_VERDICTS; i++)
         ifg_json_put_uint(&json, diff_verdict_name((enum diff_verdict)i), diff->verdicts[i]);
     ifg_json_close(&json, '}');
-    ifg_json_key(&json, "differences");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "differences", '[');
     for (size_t i = 0; i < count; i++) {
         ifg_json_open(&json, '{');
         ifg_json_put_string(&json, "what", differences[i].what);
@@ -87,8 +84,7 @@ void document_diff(const struct diff_document *document, struct ifg_bytes *out)
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "rows", '[');
     for (size_t i = 0; i < diff->row_count; i++)
         put_row(&json, &diff->rows[i]);
     ifg_json_close(&json, ']');

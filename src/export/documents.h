@@ -35,12 +35,12 @@ void document_memory(struct ifg_json *json, const struct report *report);
 
 /* One function by samples, with at most so many lines and addresses. samples: what shares refer
  * to. */
-void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64_t samples,
-                        size_t details);
+void document_function_row(struct ifg_json *json, const struct hot_row *row, uint64_t samples,
+                           size_t details);
 
 /* The values of one thread, inside its object; times in nanoseconds. */
-void threads_json_values(struct ifg_json *json, const struct timeline_profile *profile,
-                         const struct waiting_thread *from, bool has_wakers);
+void document_thread_values(struct ifg_json *json, const struct timeline_profile *profile,
+                            const struct waiting_thread *from, bool has_wakers);
 
 /* Keys of an object that is open. Times are since begin_ns. */
 void memory_json_span(struct ifg_json *json, const struct memory_span *span, uint64_t begin_ns);
@@ -55,6 +55,8 @@ void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
                         const struct heap_row *row, bool is_function);
 
 /* "det inference (first)", "zone resize", "process node (4711)" */
+/* "polled every 275 ms": why a value is not known; NULL if it is. */
+const char *memory_unknown(const struct memory_phase *phase, double value, char out[48]);
 const char *memory_phase_label(const struct ml_input *input, const struct memory_phase *phase,
                                char *out, size_t size);
 

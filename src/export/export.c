@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The formats, and what is exported: the table, the filter, going through slices. */
+/* What all formats share: what is wanted, going through slices, and notes of what got lost. */
 #include "export/export_internal.h"
 
 #include <stdarg.h>
@@ -9,30 +9,13 @@
 #include "timeline/samples.h"
 #include "trace/keys.h"
 
-const struct export_format export_formats[] = {
-    { "chrome", ".json", "Chrome trace JSON, as Perfetto's importer reads it", EXPORT_TAKES_STACKS,
-      false, export_chrome },
-    { "perfetto", ".pftrace", "Perfetto's protobuf, with the tree model, function",
-      EXPORT_TAKES_STACKS | EXPORT_TAKES_COMPRESS, false, export_perfetto },
-    { "csv", ".csv", "a row for each slice", EXPORT_TAKES_SEPARATOR, false, export_csv },
-    { "tracy-csv", ".tracy.csv", "the columns of Tracy's csvexport",
-      EXPORT_TAKES_SEPARATOR | EXPORT_TAKES_ZONES, false, export_tracy_csv },
-    { "aic-latency", "-latency.txt", "the latency file of AIC100's tools", EXPORT_TAKES_KEEP_MIDDLE,
-      true, export_aic_latency },
-    { "speedscope", ".speedscope.json", "speedscope's evented profiles, one for each thread",
-      EXPORT_TAKES_STACKS, false, export_speedscope },
-    { "folded", ".folded", "stacks and their own time, for flame graphs",
-      EXPORT_TAKES_STACKS | EXPORT_TAKES_BY_THREAD, false, export_folded },
-    { "pprof", ".pb.gz", "the profile of Go's pprof", EXPORT_TAKES_STACKS, false, export_pprof },
-    { NULL, NULL, NULL, 0, false, NULL },
-};
-
 const struct export_format *export_find_format(const char *name)
 {
-    for (const struct export_format *format = export_formats; format->name; format++)
-        if (strcmp(name, format->name) == 0)
-            return format;
-    return NULL;
+    size_t i = 0;
+
+    while (export_formats[i] && strcmp(name, export_formats[i]->name) != 0)
+        i++;
+    return export_formats[i];
 }
 
 void export_note(struct export_job *job, const char *format, ...)

@@ -3,7 +3,7 @@
  * A trace in somebody else's format.
  *
  * One file per format; all stream: what is kept in memory besides the timeline is one buffer, the
- * texts of the places, and indexes of what is rare (requests, inferences, distinct stacks).
+ * texts of the locations, and indexes of what is rare (requests, inferences, distinct stacks).
  * docs/exports.md says what each format gets and what it cannot hold.
  */
 #ifndef IFG_EXPORT_EXPORT_H
@@ -34,7 +34,9 @@ struct export_options {
     bool by_thread;        /* folded: the thread is the first frame */
     const char *separator; /* tracy-csv, csv: NULL is "," */
     const char *filter;    /* tracy-csv: part of a name */
-    size_t program;        /* aic-latency: which of export_programs, from 0 */
+    uint64_t event;        /* npz: the inference; if has_event */
+    bool has_event;
+    size_t program; /* aic-latency: which of export_programs, from 0 */
 
     /* What to export; NULL or 0 is all. */
     const char *model;  /* its name: the model's events and what lies inside them */
@@ -69,6 +71,7 @@ enum export_takes {
     EXPORT_TAKES_SEPARATOR = 1 << 3,
     EXPORT_TAKES_ZONES = 1 << 4, /* unwrap, self, filter, case_sensitive */
     EXPORT_TAKES_KEEP_MIDDLE = 1 << 5,
+    EXPORT_TAKES_EVENT = 1 << 6,
 };
 
 struct export_job;
@@ -80,11 +83,12 @@ struct export_format {
     const char *summary;
     unsigned takes;   /* enum export_takes */
     bool per_program; /* a file for each of export_programs, of inferences */
+    bool one_event;   /* of one inference alone: nothing else can be chosen */
     enum ifg_status (*write)(struct export_job *job);
 };
 
-/* The formats in the order in which they are shown; ends with a NULL name. */
-extern const struct export_format export_formats[];
+/* table.c: the formats in the order in which they are shown; ends with NULL. */
+extern const struct export_format *const export_formats[];
 
 /* NULL if there is none of that name. */
 const struct export_format *export_find_format(const char *name);

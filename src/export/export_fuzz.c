@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "mended.h"
+#include "mended_timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,28 +56,13 @@ static void write_all(const struct timeline *timeline)
     uint32_t programs[4];
 
     export_programs(timeline, programs, 4);
-    for (const struct export_format *format = export_formats; format->name; format++)
+    for (const struct export_format *const *format = export_formats; *format; format++)
         for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-            write_one(timeline, format, &options[i]);
+            write_one(timeline, *format, &options[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct timeline_options options = { .threads = 1 };
-    uint8_t *file = ifg_alloc(size + 1, 1);
-    struct trace_reader *reader = NULL;
-    const struct timeline *timeline = NULL;
-
-    if (!file)
-        return 0;
-    if (size)
-        memcpy(file, data, size);
-    mended_trace(file, size);
-    if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
-        timeline_create(reader, &options, &timeline, NULL) == IFG_OK)
-        write_all(timeline);
-    timeline_destroy(timeline);
-    trace_reader_close(reader);
-    ifg_free(file);
+    mended_timeline(data, size, write_all);
     return 0;
 }

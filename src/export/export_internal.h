@@ -29,11 +29,6 @@ struct export_job {
     struct ifg_error *err;
 };
 
-typedef enum ifg_status export_write_call(struct export_job *job); /* export_format.write */
-
-export_write_call export_chrome, export_perfetto, export_csv, export_tracy_csv, export_aic_latency,
-    export_speedscope, export_folded, export_pprof;
-
 /* A sentence for the user. */
 void export_note(struct export_job *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -97,7 +92,7 @@ static inline bool export_next(struct export_cursor *cursor, struct export_slice
     return false;
 }
 
-/* Its name: its own, or its place's. */
+/* Its name: its own, or its location's. */
 static inline const char *export_name(const struct export_cursor *cursor,
                                       const struct export_slice *slice)
 {
@@ -159,7 +154,7 @@ struct export_text {
     size_t size;
 };
 
-/* One text for each place or thread. */
+/* One text for each location or thread. */
 struct export_texts {
     struct ifg_bytes bytes;
     struct export_text *items;
@@ -196,7 +191,7 @@ void export_bytes_json_value(struct ifg_bytes *bytes, const struct timeline_attr
 /* The attribute comes again later with another value: the last one counts. */
 bool export_attribute_repeats(const struct export_slice *slice, size_t index);
 
-/* A frame of a flame graph: the place's name; of ML events with model and function. */
+/* A frame of a flame graph: the location's name; of ML events with model and function. */
 void export_frame_name(const struct timeline *timeline, uint32_t location, struct ifg_bytes *out);
 
 /* ---- numbers of processes and threads ---------------------------------------- */
@@ -236,8 +231,8 @@ const struct export_flow *export_flow_of(const struct export_flows *flows, size_
 
 /* ---- memory in use ----------------------------------------------------------- */
 
-/* For each place the first one of the same process, kind and name: a counter or a pool is one thing
- * wherever in the source it is mentioned. NULL if memory is short; for ifg_free. */
+/* For each location the first one of the same process, kind and name: a counter or a pool is one
+ * thing wherever in the source it is mentioned. NULL if memory is short; for ifg_free. */
 uint32_t *export_same_names(const struct timeline *timeline);
 
 /* The bytes in use of each pool, allocation by allocation. */

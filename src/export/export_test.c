@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "export/export_internal.h"
+#include "export/npz.h"
 #include "export/perfetto_internal.h"
 #include "tap.h"
 #include "trace/fixture.h"
@@ -197,8 +198,10 @@ static void every_format_survives_any_failed_allocation(void)
     REQUIRE(data != NULL);
     REQUIRE_INT(trace_reader_open_memory(data, size, "fixture", &reader, NULL), IFG_OK);
     REQUIRE_INT(timeline_create(reader, NULL, &timeline, NULL), IFG_OK);
-    for (const struct export_format *format = export_formats; format->name; format++) {
-        for (size_t o = 0; o < 2; o++) {
+    for (size_t f = 0; export_formats[f]; f++) {
+        const struct export_format *format = export_formats[f];
+
+        for (size_t o = 0; o < 2 && !format->one_event; o++) {
             enum ifg_status status = IFG_NO_MEMORY;
 
             for (long n = 0; n < 2000 && status != IFG_OK; n++) {
@@ -216,6 +219,71 @@ static void every_format_survives_any_failed_allocation(void)
     ifg_free(data);
 }
 
+/* ---- inputs --------------------------------------------------------------------- */
+
+static void collect(const void *data, size_t bytes, void *user)
+{
+    ifg_bytes_put(user, data, bytes);
+}
+
+static uint32_t u32_at(const struct ifg_bytes *bytes, size_t at)
+{
+    uint32_t value;
+
+    REQUIRE(at + sizeof value <= bytes->size);
+    memcpy(&value, bytes->data + at, sizeof value);
+    return value;
+}
+
+/* An archive of three, the second of them without elements; and any allocation may fail. */
+static void inputs_are_an_archive_of_arrays(void)
+{
+    char path[] = "/tmp/export_inputs_test_XXXXXX";
+    const struct export_format *format = export_find_format("npz");
+    const struct timeline *timeline = NULL;
+    const struct trace_inputs *inputs;
+    struct trace_reader *reader = NULL;
+    enum ifg_status status = IFG_NO_MEMORY;
+    struct ifg_error err = { 0 };
+    struct ifg_bytes got;
+    size_t slice;
+    int fd = mkstemp(path);
+
+    REQUIRE(fd >= 0);
+    close(fd);
+    REQUIRE_INT(fixture_write_inputs(path, NULL), IFG_OK);
+    REQUIRE_INT(trace_reader_open(path, &reader, NULL), IFG_OK);
+    unlink(path);
+    REQUIRE_INT(timeline_create(reader, NULL, &timeline, NULL), IFG_OK);
+    for (long n = 0; n < 2000 && status != IFG_OK; n++) {
+        ifg_alloc_fail_after(n);
+        status = run(timeline, format, &(struct export_options){ 0 });
+        ifg_alloc_fail_after(-1);
+        CHECK(status == IFG_OK || status == IFG_NO_MEMORY);
+    }
+    CHECK_INT(status, IFG_OK);
+    CHECK_INT(run(timeline, format, &(struct export_options){ .has_event = true, .event = 1 }),
+              IFG_NOT_FOUND);
+    REQUIRE_INT(export_inputs_choose(timeline, SIZE_MAX, &inputs, &slice, &err), IFG_OK);
+    CHECK_UINT(slice, 0);
+    CHECK_STR(export_inputs_extension(inputs), ".npz");
+    ifg_bytes_init(&got, 1u << 20);
+    REQUIRE_INT(export_inputs_write(timeline, inputs, collect, &got, &err), IFG_OK);
+    CHECK(got.size <= export_inputs_bytes(inputs));
+    CHECK_UINT(u32_at(&got, 0), 0x04034b50);    /* the first entry */
+    CHECK_UINT(u32_at(&got, 18), 128 + 24);     /* its bytes */
+    CHECK_BYTES(got.data + 30, "image.npy", 9); /* its name */
+    CHECK_BYTES(got.data + 39,
+                "\x93NUMPY\1\0\x76\0{'descr': '<f4', 'fortran_order': False, "
+                "'shape': (2, 3), }",
+                69);
+    CHECK_UINT(u32_at(&got, got.size - 22), 0x06054b50);              /* the end of the directory */
+    CHECK_UINT(u32_at(&got, u32_at(&got, got.size - 6)), 0x02014b50); /* and its beginning */
+    ifg_bytes_fini(&got);
+    timeline_destroy(timeline);
+    trace_reader_close(reader);
+}
+
 static enum ifg_status write_dummy(struct export_job *job)
 {
     job->result->slices = job->timeline->slice_count;
@@ -225,7 +293,9 @@ static enum ifg_status write_dummy(struct export_job *job)
 /* All that a format needs besides its file. */
 static void a_format_is_one_row(void)
 {
-    const struct export_format dummy = { "dummy", ".dummy", "a test", 0, false, write_dummy };
+    const struct export_format dummy = {
+        .name = "dummy", .extension = ".dummy", .summary = "a test", .write = write_dummy
+    };
     const struct export_options options = { 0 };
     struct export_result result = { 0 };
     struct trace_reader *reader;
@@ -249,4 +319,5 @@ static void a_format_is_one_row(void)
 TAP_MAIN(TAP_CASE(integers_are_what_printf_writes), TAP_CASE(doubles_read_back_the_same),
          TAP_CASE(lanes_never_overlap), TAP_CASE(the_sink_writes_everything),
          TAP_CASE(a_full_disk_is_told_once_at_the_end), TAP_CASE(a_cancelled_export_leaves_nothing),
-         TAP_CASE(every_format_survives_any_failed_allocation), TAP_CASE(a_format_is_one_row))
+         TAP_CASE(every_format_survives_any_failed_allocation), TAP_CASE(a_format_is_one_row),
+         TAP_CASE(inputs_are_an_archive_of_arrays))

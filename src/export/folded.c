@@ -8,7 +8,7 @@
 struct folded {
     struct export_job *job;
     struct stacks stacks;
-    struct export_texts frames;  /* per place */
+    struct export_texts frames;  /* per location */
     struct export_texts threads; /* per thread */
     uint32_t *path;
     size_t path_capacity;
@@ -98,8 +98,16 @@ static enum ifg_status export_folded_zones(struct export_job *job)
     return status;
 }
 
-enum ifg_status export_folded(struct export_job *job)
+static enum ifg_status write_folded(struct export_job *job)
 {
     return sampled_are_richer(job) ? sampled_export(job, export_folded_samples)
                                    : export_folded_zones(job);
 }
+
+const struct export_format export_format_folded = {
+    .name = "folded",
+    .extension = ".folded",
+    .summary = "stacks and their own time, for flame graphs",
+    .takes = EXPORT_TAKES_STACKS | EXPORT_TAKES_BY_THREAD,
+    .write = write_folded,
+};

@@ -5,8 +5,7 @@
 static void put_devices(struct ifg_json *json, const char *key,
                         const struct resource_device *devices, size_t count)
 {
-    ifg_json_key(json, key);
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, key, '[');
     for (size_t i = 0; i < count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_double(json, "busy_pct", devices[i].busy_pct);
@@ -24,8 +23,7 @@ void document_machine(struct ifg_json *json, const struct report *report)
 
     if (!resources)
         return;
-    ifg_json_key(json, "machine");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "machine", '{');
     ifg_json_put_double(json, "cpu_pct", resources->cpu_pct);
     ifg_json_put_double(json, "cpu_max_pct", resources->cpu_max_pct);
     ifg_json_put_double(json, "program_cores", resources->program_cores);
@@ -39,8 +37,7 @@ void document_machine(struct ifg_json *json, const struct report *report)
     ifg_json_put_double(json, "frequency_mhz", resources->frequency_mhz);
     put_devices(json, "gpus", resources->gpus, resources->gpu_count);
     put_devices(json, "npus", resources->npus, resources->npu_count);
-    ifg_json_key(json, "others");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "others", '[');
     for (size_t i = 0; i < resources->other_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", resources->others[i].name);

@@ -26,6 +26,31 @@ const char *memory_phase_label(const struct ml_input *input, const struct memory
     return out;
 }
 
+const char *memory_unknown(const struct memory_phase *phase, double value, char out[48])
+{
+    double ms = (double)phase->resolution_ns / 1e6;
+
+    if (!isnan(value))
+        return NULL;
+    if (ms < 999.5)
+        snprintf(out, 48, "polled every %.3g ms", ms);
+    else
+        snprintf(out, 48, "polled every %.3g s", ms / 1e3);
+    return out;
+}
+
+static void put_unknown(struct ifg_json *json, const char *key, const struct memory_phase *phase,
+                        double value)
+{
+    char text[48];
+    const char *why = memory_unknown(phase, value, text);
+
+    if (why)
+        ifg_json_put_string(json, key, why);
+    else
+        ifg_json_put_double(json, key, (double)NAN);
+}
+
 void memory_json_span(struct ifg_json *json, const struct memory_span *span, uint64_t begin_ns)
 {
     ifg_json_put_double(json, "before_bytes", span->before);
@@ -33,8 +58,12 @@ void memory_json_span(struct ifg_json *json, const struct memory_span *span, uin
     ifg_json_put_double(json, "after_bytes", span->after);
     ifg_json_put_double(json, "delta_bytes", memory_delta(span));
     ifg_json_put_double(json, "peak_ns",
-                        span->peak_ns >= begin_ns ? (double)(span->peak_ns - begin_ns) : 0);
-    ifg_json_put_double(json, "peak_within_ns", (double)(span->peak_ns - span->peak_from_ns));
+                        isnan(span->peak)           ? (double)NAN
+                        : span->peak_ns >= begin_ns ? (double)(span->peak_ns - begin_ns)
+                                                    : 0);
+    ifg_json_put_double(json, "peak_within_ns",
+                        isnan(span->peak) ? (double)NAN
+                                          : (double)(span->peak_ns - span->peak_from_ns));
     ifg_json_put_bool(json, "coarse", span->coarse);
 }
 
@@ -63,10 +92,13 @@ void memory_json_phase(struct ifg_json *json, const struct ml_input *input,
     ifg_json_put_string(json, "zone",
                         phase->model < input->model_count || phase->whole ? "" : phase->name);
     ifg_json_put_string(json, "process", phase->whole ? phase->name : "");
-    ifg_json_put_uint(json, "count", phase->count);
+    ifg_json_put_uint(json, "count", phase->count + phase->unpolled);
+    ifg_json_put_uint(json, "unpolled_count", phase->unpolled);
     ifg_json_put_uint(json, "coarse_count", phase->coarse);
     memory_json_span(json, &phase->most, input->timeline->begin_ns);
+    put_unknown(json, "delta_unknown", phase, memory_delta(&phase->most));
     ifg_json_put_double(json, "growth_bytes", phase->growth);
+    put_unknown(json, "growth_unknown", phase, phase->growth);
     if (phase->most_slice != SIZE_MAX)
         ifg_json_put_uint(json, "slice", phase->most_slice);
     else
@@ -76,8 +108,7 @@ void memory_json_phase(struct ifg_json *json, const struct ml_input *input,
 
 static void put_sum(struct ifg_json *json, const char *key, const struct heap_sum *sum)
 {
-    ifg_json_key(json, key);
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, key, '{');
     ifg_json_put_double(json, "bytes", sum->bytes);
     ifg_json_put_double(json, "error_bytes", heap_error(sum));
     ifg_json_put_uint(json, "count", sum->count);
@@ -97,8 +128,7 @@ void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
         ifg_json_put_bool(json, "guessed", row->guessed);
         ifg_json_put_string(json, "under", row->under);
         ifg_json_put_string(json, "module", row->module);
-        ifg_json_key(json, "stack");
-        ifg_json_open(json, '[');
+        ifg_json_put_open(json, "stack", '[');
         for (size_t i = 0; i < frames; i++) {
             char text[256];
 
@@ -123,8 +153,7 @@ void memory_json_holder(struct ifg_json *json, const struct ml_input *input,
 static void put_table(struct ifg_json *json, const struct ml_input *input, const char *key,
                       const struct heap_table *table, size_t rows, bool functions)
 {
-    ifg_json_key(json, key);
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, key, '[');
     for (size_t i = 0; i < table->count && i < rows; i++)
         memory_json_holder(json, input, &table->rows[i], functions);
     ifg_json_close(json, ']');
@@ -153,8 +182,7 @@ void memory_json_heap(struct ifg_json *json, const struct ml_input *input, size_
     put_table(json, input, "operators", &heap->operators, rows, false);
     put_table(json, input, "threads", &heap->threads, rows, false);
     put_table(json, input, "functions", &heap->functions, rows, true);
-    ifg_json_key(json, "inferences");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "inferences", '[');
     for (size_t i = 0; i < heap->churn_count; i++) {
         const struct heap_churn *churn = &heap->churns[i];
         double count = (double)churn->inferences;
@@ -183,8 +211,7 @@ static void put_process(struct ifg_json *json, const struct ml_input *input,
     memory_json_span(json, &process->whole, input->timeline->begin_ns);
     ifg_json_put_double(json, "after_load_bytes", process->after_load);
     ifg_json_put_double(json, "anon_peak_bytes", process->anon_peak);
-    ifg_json_key(json, "peak_in");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "peak_in", '{');
     ifg_json_put_string(json, "model",
                         scene->model == TIMELINE_NONE ? ""
                                                       : input->models[scene->model].model->name);
@@ -205,17 +232,14 @@ void document_memory(struct ifg_json *json, const struct report *report)
 
     if (!memory && !input->heap)
         return;
-    ifg_json_key(json, "memory");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "memory", '{');
     if (memory) {
         memory_json_looks(json, memory);
-        ifg_json_key(json, "processes");
-        ifg_json_open(json, '[');
+        ifg_json_put_open(json, "processes", '[');
         for (size_t i = 0; i < memory->process_count; i++)
             put_process(json, input, &memory->processes[i]);
         ifg_json_close(json, ']');
-        ifg_json_key(json, "phases");
-        ifg_json_open(json, '[');
+        ifg_json_put_open(json, "phases", '[');
         for (size_t i = 0; i < memory->phase_count && i < PHASES_SHOWN; i++)
             memory_json_phase(json, input, &memory->phases[i]);
         ifg_json_close(json, ']');

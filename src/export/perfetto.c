@@ -71,7 +71,7 @@ static void annotate(struct perfetto *p, const struct timeline_attribute *attrib
     proto_message(&p->event, EVENT_ANNOTATIONS, &p->part);
 }
 
-/* What each begin event of a place has in common: category, source, model. Not its name. */
+/* What each begin event of a location has in common: category, source, model. Not its name. */
 static bool make_starts(struct perfetto *p)
 {
     const struct timeline *timeline = p->timeline;
@@ -97,7 +97,8 @@ static bool make_starts(struct perfetto *p)
     return !p->starts.bytes.failed;
 }
 
-/* A packet with a begin event of this place, up to what is special about it. track 0: the default.
+/* A packet with a begin event of this location, up to what is special about it. track 0: the
+ * default.
  */
 static void begin_event(struct perfetto *p, uint64_t ns, uint32_t location, const char *name,
                         enum event_type type, uint64_t track)
@@ -427,7 +428,7 @@ static enum ifg_status prepare(struct perfetto *p)
     p->location_seen = ifg_alloc(timeline->location_count + 1, sizeof *p->location_seen);
     p->counter_seen = ifg_alloc(timeline->location_count + 1, sizeof *p->counter_seen);
     p->function_seen = ifg_alloc(timeline->function_count + 1, sizeof *p->function_seen);
-    p->keys = ifg_alloc(PERFETTO_KEYS, sizeof *p->keys);
+    p->keys.limit = PERFETTO_KEYS;
     p->same_names = export_same_names(timeline);
     if (p->job->options->compress)
         p->zstd = ZSTD_createCCtx();
@@ -436,7 +437,7 @@ static enum ifg_status prepare(struct perfetto *p)
         status = export_flows_init(&p->flows, p->job);
     if (status)
         return status;
-    if (!p->location_seen || !p->counter_seen || !p->function_seen || !p->same_names || !p->keys ||
+    if (!p->location_seen || !p->counter_seen || !p->function_seen || !p->same_names ||
         (p->job->options->compress && !p->zstd) || !make_starts(p))
         return export_no_memory(p->job);
     return IFG_OK;
@@ -453,14 +454,14 @@ static void release(struct perfetto *p)
     ifg_free(p->counter_seen);
     ifg_free(p->function_seen);
     ifg_free(p->same_names);
-    ifg_free(p->keys);
+    ifg_strings_fini(&p->keys);
     ZSTD_freeCCtx(p->zstd);
     export_texts_fini(&p->starts);
     export_flows_fini(&p->flows);
     export_ids_fini(&p->ids);
 }
 
-enum ifg_status export_perfetto(struct export_job *job)
+static enum ifg_status write_perfetto(struct export_job *job)
 {
     struct perfetto p = { .job = job, .timeline = job->timeline };
     struct export_nest nest = { 0 };
@@ -509,3 +510,11 @@ enum ifg_status export_perfetto(struct export_job *job)
     release(&p);
     return status;
 }
+
+const struct export_format export_format_perfetto = {
+    .name = "perfetto",
+    .extension = ".pftrace",
+    .summary = "Perfetto's protobuf, with the tree model, function",
+    .takes = EXPORT_TAKES_STACKS | EXPORT_TAKES_COMPRESS,
+    .write = write_perfetto,
+};

@@ -8,8 +8,9 @@
 
 #include <zstd.h>
 
+#include "base/strings.h"
 #include "export/export_internal.h"
-#include "export/proto.h"
+#include "base/proto.h"
 
 enum packet_field {
     PACKET_CLOCK_SNAPSHOT = 6,
@@ -100,21 +101,15 @@ struct lanes {
     size_t capacity;
 };
 
-#define PERFETTO_KEYS 1024 /* a power of two; half of it is used */
+#define PERFETTO_KEYS 512
 
 /* The name of an attribute. */
-struct interned_key {
-    const char *name;
-    uint32_t iid;
-    uint32_t generation;
-};
-
 struct perfetto {
     struct export_job *job;
     const struct timeline *timeline;
     struct export_ids ids;
     struct export_flows flows;
-    struct export_texts starts; /* per place: what is the same in each begin event */
+    struct export_texts starts; /* per location: what is the same in each begin event */
     uint32_t *same_names;
 
     struct ifg_bytes packet;
@@ -130,12 +125,13 @@ struct perfetto {
     uint32_t sequence;
     uint64_t default_track;
     uint32_t generation;
-    uint64_t since_reset;    /* bytes */
-    uint32_t *location_seen; /* generation in which a place's name was interned, a function's... */
+    uint64_t since_reset; /* bytes */
+    uint32_t
+        *location_seen; /* generation in which a location's name was interned, a function's... */
     uint32_t *function_seen;
     uint32_t *counter_seen;
-    struct interned_key *keys; /* a hash table of PERFETTO_KEYS */
-    uint32_t key_count;
+    struct ifg_strings keys;
+    uint32_t key_seen[PERFETTO_KEYS]; /* in which generation */
     bool described;
     uint64_t overlapping;
     uint64_t no_numbers;

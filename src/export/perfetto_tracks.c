@@ -126,24 +126,15 @@ void perfetto_intern_location(struct perfetto *p, uint32_t location)
 
 uint32_t perfetto_intern_key(struct perfetto *p, const char *name)
 {
-    uint32_t at = 2166136261u;
-    struct interned_key *key;
+    uint32_t key = ifg_strings_add(&p->keys, name, strlen(name));
 
-    for (const char *c = name; *c; c++)
-        at = (at ^ (uint8_t)*c) * 16777619u;
-    for (at &= PERFETTO_KEYS - 1; p->keys[at].name && strcmp(p->keys[at].name, name) != 0;)
-        at = (at + 1) & (PERFETTO_KEYS - 1);
-    key = &p->keys[at];
-    if (!key->name) {
-        if (p->key_count == PERFETTO_KEYS / 2)
-            return 0;
-        *key = (struct interned_key){ name, KEYS + p->key_count++, 0 };
+    if (key == IFG_STRINGS_NONE)
+        return 0;
+    if (p->key_seen[key] != p->generation) {
+        p->key_seen[key] = p->generation;
+        intern(p, INTERNED_ANNOTATION_NAMES, KEYS + key, name);
     }
-    if (key->generation != p->generation) {
-        key->generation = p->generation;
-        intern(p, INTERNED_ANNOTATION_NAMES, key->iid, name);
-    }
-    return key->iid;
+    return KEYS + key;
 }
 
 static void write_reset(struct perfetto *p)

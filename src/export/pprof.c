@@ -7,12 +7,12 @@
 
 #include "base/alloc.h"
 
-/* Strings that every profile has; those of places follow. */
+/* Strings that every profile has; those of locations follow. */
 static const char *const fixed_strings[] = { "",      "zones",   "count", "wall", "nanoseconds",
                                              "model", "category" };
 enum { S_NONE, S_ZONES, S_COUNT, S_WALL, S_NANOSECONDS, S_MODEL, S_CATEGORY, S_FIXED };
 
-/* From there on: a name, a function and a file for each place, a name for each model, the
+/* From there on: a name, a function and a file for each location, a name for each model, the
  * categories. */
 #define LOCATION_STRINGS 3
 
@@ -157,7 +157,7 @@ static void write_profile(struct pprof *p)
     pprof_compress(p, true);
 }
 
-enum ifg_status export_pprof(struct export_job *job)
+static enum ifg_status write_pprof(struct export_job *job)
 {
     struct pprof p = { .job = job };
     bool samples = sampled_are_richer(job);
@@ -196,3 +196,11 @@ enum ifg_status export_pprof(struct export_job *job)
     ifg_free(p.sampled);
     return status;
 }
+
+const struct export_format export_format_pprof = {
+    .name = "pprof",
+    .extension = ".pb.gz",
+    .summary = "the profile of Go's pprof",
+    .takes = EXPORT_TAKES_STACKS,
+    .write = write_pprof,
+};

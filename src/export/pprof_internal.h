@@ -5,7 +5,7 @@
 
 #include <zlib.h>
 
-#include "export/proto.h"
+#include "base/proto.h"
 #include "export/sampled.h"
 #include "export/stacks.h"
 

@@ -29,7 +29,7 @@ struct locations {
     uint64_t entries; /* name and file of each */
     uint64_t models;
     uint64_t categories;
-    uint64_t operators; /* names of places */
+    uint64_t operators; /* names of locations */
     uint64_t threads;
 };
 

@@ -31,8 +31,7 @@ static void write_timing(struct ifg_json *json, const struct ml_timing *timing)
     ifg_json_put_uint(json, "async", timing->async);
     ifg_json_put_uint(json, "failed", timing->failed);
     ifg_json_put_uint(json, "unfinished", timing->unfinished);
-    ifg_json_key(json, "perturbed");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "perturbed", '{');
     ifg_json_put_uint(json, "count", timing->perturbed);
     ifg_json_put_bool(json, "included", timing->perturbed && timing->perturbed_included);
     ifg_json_put_double(json, "total_ms", (double)timing->perturbed_total_ns / MS);
@@ -48,15 +47,13 @@ static void write_function(struct ifg_json *json, const struct ml_function *func
 
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "name", function->name);
-    ifg_json_key(json, "events");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "events", '{');
     for (int c = TRACE_CATEGORY_PREPARE_EP; c < TRACE_CATEGORIES; c++) {
         ifg_json_key(json, timeline_category_name((enum trace_category)c));
         write_timing(json, &function->events[c].timing);
     }
     ifg_json_close(json, '}');
-    ifg_json_key(json, "request");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "request", '{');
     ifg_json_put_uint(json, "count", request->count);
     ifg_json_put_double(json, "before_ms", (double)request->before_ns / count / MS);
     ifg_json_put_double(json, "inference_ms", (double)request->inference_ns / count / MS);
@@ -72,18 +69,15 @@ static void put_ep(struct ifg_json *json, const struct ml_ep *ep)
 
 static void write_placement(struct ifg_json *json, const struct ml_model *model)
 {
-    ifg_json_key(json, "placement");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "placement", '{');
     for (int actual = 0; actual < 2; actual++) {
-        ifg_json_key(json, actual ? "actual" : "requested");
-        ifg_json_open(json, '[');
+        ifg_json_put_open(json, actual ? "actual" : "requested", '[');
         for (size_t i = 0; i < model->ep_count; i++)
             if (actual ? model->eps[i].actual : model->eps[i].requested)
                 put_ep(json, &model->eps[i]);
         ifg_json_close(json, ']');
     }
-    ifg_json_key(json, "nodes");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "nodes", '{');
     for (size_t i = 0; i < model->ep_count; i++) {
         if (!model->eps[i].nodes_known)
             continue;
@@ -110,8 +104,7 @@ static void write_loads(struct ifg_json *json, const struct ml_model *model)
         kinds += model->loads[i] > 0;
     }
     ifg_json_put_string(json, "specialization", kinds > 1 ? "mixed" : state);
-    ifg_json_key(json, "loads");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "loads", '{');
     for (int i = 0; i < ML_LOAD_STATES; i++)
         ifg_json_put_uint(json, names[i], model->loads[i]);
     ifg_json_close(json, '}');
@@ -123,8 +116,7 @@ static void write_operators(struct ifg_json *json, const struct report *report, 
     const struct ml_operator *operators = ml_operators_of(report->input, model);
     double all = (double)model->operator_self_ns;
 
-    ifg_json_key(json, "operators");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "operators", '[');
     for (size_t i = 0; i < model->operator_count && i < limit; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "type", operators[i].type);
@@ -136,12 +128,12 @@ static void write_operators(struct ifg_json *json, const struct report *report, 
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
-    ifg_json_key(json, "profiling");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "profiling", '{');
     ifg_json_put_uint(json, "inferences", model->profiled);
     ifg_json_put_uint(json, "operators", model->operator_events);
     ifg_json_put_double(json, "median_us", model->operator_median_ns / 1e3);
     ifg_json_put_double(json, "resolution_us", model->whole_microseconds ? 1 : (double)NAN);
+    ifg_json_put_bool(json, "host_time", model->host_time);
     ifg_json_close(json, '}');
 }
 
@@ -167,8 +159,7 @@ static void write_model(struct ifg_json *json, const struct report *report, size
     ifg_json_put_string(json, "options", model->options);
     write_loads(json, model);
     write_placement(json, model);
-    ifg_json_key(json, "functions");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "functions", '[');
     for (size_t f = 0; f < model->function_count; f++)
         write_function(json, &input->functions[model->first_function + f]);
     ifg_json_close(json, ']');
@@ -181,8 +172,7 @@ static void write_findings(struct ifg_json *json, const struct report *report)
 {
     const struct findings *findings = report->findings;
 
-    ifg_json_key(json, "findings");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "findings", '[');
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
 
@@ -194,17 +184,14 @@ static void write_findings(struct ifg_json *json, const struct report *report)
                                 ? report->input->models[finding->model].model->name
                                 : "");
         ifg_json_put_string(json, "title", finding->title);
-        ifg_json_key(json, "evidence");
-        ifg_json_open(json, '{');
+        ifg_json_put_open(json, "evidence", '{');
         ifg_json_put_string(json, "text", finding->evidence);
-        ifg_json_key(json, "events");
-        ifg_json_open(json, '[');
+        ifg_json_put_open(json, "events", '[');
         for (size_t e = 0; e < finding->event_count && e < FINDING_EVENTS; e++)
             ifg_json_uint(json, finding->events[e]);
         ifg_json_close(json, ']');
         ifg_json_put_uint(json, "event_count", finding->event_count);
-        ifg_json_key(json, "numbers");
-        ifg_json_open(json, '{');
+        ifg_json_put_open(json, "numbers", '{');
         for (size_t n = 0; n < finding->number_count; n++)
             ifg_json_put_double(json, finding->numbers[n].key, finding->numbers[n].value);
         ifg_json_close(json, '}');
@@ -219,8 +206,7 @@ static void write_host(struct ifg_json *json, const struct report *report)
 {
     const struct ml_input *input = report->input;
 
-    ifg_json_key(json, "host");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "host", '{');
     ifg_json_put_string(json, "cpu", report->cpu);
     if (input->cpus)
         ifg_json_put_uint(json, "cpus", input->cpus);
@@ -235,11 +221,9 @@ static void write_stages(struct ifg_json *json, const struct ml_input *input)
 {
     double requests = input->requests ? (double)input->requests : (double)NAN;
 
-    ifg_json_key(json, "pipeline");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "pipeline", '{');
     ifg_json_put_uint(json, "requests", input->requests);
-    ifg_json_key(json, "stages");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "stages", '[');
     for (size_t i = 0; i < input->stage_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", input->stages[i].name);
@@ -258,8 +242,7 @@ static void write_recording(struct ifg_json *json, const struct report *report)
     const struct trace_tables *tables = report->input->tables;
 
     ifg_json_put_uint(json, "drops", report->input->timeline->dropped);
-    ifg_json_key(json, "losses");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "losses", '[');
     for (size_t i = 0; i < tables->loss_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "what", tables->losses[i].what);
@@ -267,15 +250,13 @@ static void write_recording(struct ifg_json *json, const struct report *report)
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
-    ifg_json_key(json, "overhead");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "overhead", '{');
     ifg_json_put_double(json, "recorder_cpu_s", report->recorder_cpu_s);
     ifg_json_put_double(json, "recorder_cpu_share", report->recorder_share);
     ifg_json_put_double(json, "operator_cost", report->operator_cost);
     ifg_json_put_double(json, "operator_added_ms", report->operator_share_ns / MS);
     ifg_json_close(json, '}');
-    ifg_json_key(json, "instruments");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "instruments", '[');
     for (size_t i = 0; i < tables->instrument_count; i++) {
         unsigned state = (unsigned)tables->instruments[i].state;
 
@@ -297,13 +278,11 @@ void document_report(const struct report *report, size_t limit, struct ifg_bytes
     ifg_json_put_string(&json, "program", report->program);
     write_host(&json, report);
     ifg_json_put_double(&json, "duration_s", (double)report->input->duration_ns * NANO);
-    ifg_json_key(&json, "summary");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "summary", '[');
     for (size_t i = 0; i < report->sentence_count; i++)
         ifg_json_string(&json, report->sentences[i]);
     ifg_json_close(&json, ']');
-    ifg_json_key(&json, "models");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "models", '[');
     for (size_t i = 0; i < report->model_count && i < limit; i++)
         write_model(&json, report, limit, &report->input->models[report->models[i]]);
     ifg_json_close(&json, ']');

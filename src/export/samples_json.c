@@ -15,8 +15,8 @@ static double share_of(uint64_t part, uint64_t all)
     return all ? (double)part / (double)all : 0;
 }
 
-void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64_t samples,
-                        size_t details)
+void document_function_row(struct ifg_json *json, const struct hot_row *row, uint64_t samples,
+                           size_t details)
 {
     char text[32];
 
@@ -32,8 +32,7 @@ void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64
     ifg_json_put_double(json, "self_share", share_of(row->self, samples));
     ifg_json_put_double(json, "total_share", share_of(row->total, samples));
     ifg_json_put_uint(json, "total_inferred", row->total_inferred);
-    ifg_json_key(json, "lines");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "lines", '[');
     for (size_t i = 0; i < row->line_count && i < details; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "function", row->lines[i].innermost);
@@ -43,8 +42,7 @@ void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
-    ifg_json_key(json, "addresses");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "addresses", '[');
     for (size_t i = 0; i < row->address_count && i < details; i++) {
         ifg_json_open(json, '{');
         snprintf(text, sizeof text, "0x%llx", (unsigned long long)row->addresses[i].address);
@@ -56,8 +54,8 @@ void functions_json_row(struct ifg_json *json, const struct hot_row *row, uint64
     ifg_json_close(json, '}');
 }
 
-void threads_json_values(struct ifg_json *json, const struct timeline_profile *profile,
-                         const struct waiting_thread *from, bool has_wakers)
+void document_thread_values(struct ifg_json *json, const struct timeline_profile *profile,
+                            const struct waiting_thread *from, bool has_wakers)
 {
     ifg_json_put_uint(json, "disk_ns", from->disk_ns);
     ifg_json_put_uint(json, "waits", from->times);
@@ -76,10 +74,9 @@ void threads_json_values(struct ifg_json *json, const struct timeline_profile *p
 
 static void json_functions(struct ifg_json *json, const struct hot *hot)
 {
-    ifg_json_key(json, "functions");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "functions", '[');
     for (size_t i = 0; hot && i < hot->row_count && i < JSON_FUNCTIONS && hot->rows[i].self; i++)
-        functions_json_row(json, &hot->rows[i], hot->samples, JSON_DETAILS);
+        document_function_row(json, &hot->rows[i], hot->samples, JSON_DETAILS);
     ifg_json_close(json, ']');
 }
 
@@ -87,8 +84,7 @@ static void json_waiting(struct ifg_json *json, const struct waiting_model *mode
 {
     double count = (double)model->inferences;
 
-    ifg_json_key(json, "waiting");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "waiting", '{');
     ifg_json_put_uint(json, "inferences", model->inferences);
     ifg_json_put_double(json, "mean_ms", (double)model->total_ns / count / MS);
     ifg_json_put_double(json, "run_queue_ms", (double)model->ns[TIMELINE_RUNNABLE] / count / MS);
@@ -108,8 +104,7 @@ void document_samples_of(struct ifg_json *json, const struct report *report,
         json_waiting(json, waiting);
     if (!hot)
         return;
-    ifg_json_key(json, "sampled");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "sampled", '{');
     ifg_json_put_uint(json, "samples", hot->samples);
     ifg_json_put_uint(json, "lent", hot->lent);
     json_functions(json, hot);
@@ -121,8 +116,7 @@ static void json_threads(struct ifg_json *json, const struct report *report)
     const struct waiting *waiting = report->input->waiting;
     const struct timeline_profile *profile = report->input->profile;
 
-    ifg_json_key(json, "threads");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "threads", '[');
     for (size_t i = 0; waiting && i < waiting->thread_count; i++) {
         const struct waiting_thread *from = &waiting->threads[i];
         const struct timeline_sampled_thread *thread = &profile->threads[from->thread];
@@ -138,7 +132,7 @@ static void json_threads(struct ifg_json *json, const struct report *report)
             snprintf(key, sizeof key, "%s_ms", timeline_state_name((enum timeline_state)s));
             ifg_json_put_double(json, key, (double)from->ns[s] / MS);
         }
-        threads_json_values(json, profile, from, waiting->has_wakers);
+        document_thread_values(json, profile, from, waiting->has_wakers);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
@@ -150,11 +144,9 @@ void document_samples(struct ifg_json *json, const struct report *report)
 
     if (!report->input->profile)
         return;
-    ifg_json_key(json, "sampled");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "sampled", '{');
     ifg_json_put_uint(json, "samples", hot ? hot->samples : 0);
-    ifg_json_key(json, "modules");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "modules", '[');
     for (size_t i = 0; hot && i < hot->module_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", hot->modules[i].name);

@@ -169,8 +169,16 @@ static enum ifg_status export_speedscope_zones(struct export_job *job)
     return status;
 }
 
-enum ifg_status export_speedscope(struct export_job *job)
+static enum ifg_status write_speedscope(struct export_job *job)
 {
     return sampled_are_richer(job) ? sampled_export(job, export_speedscope_samples)
                                    : export_speedscope_zones(job);
 }
+
+const struct export_format export_format_speedscope = {
+    .name = "speedscope",
+    .extension = ".speedscope.json",
+    .summary = "speedscope's evented profiles, one for each thread",
+    .takes = EXPORT_TAKES_STACKS,
+    .write = write_speedscope,
+};

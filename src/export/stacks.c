@@ -3,78 +3,50 @@
 #include "export/stacks.h"
 
 #include "base/alloc.h"
+#include "base/array.h"
+#include "base/hash.h"
 
-static size_t slot_of(const struct stacks *stacks, uint32_t parent, uint32_t location)
+static uint64_t hash_node(const void *nodes, size_t position)
 {
-    uint64_t key = ((uint64_t)parent << 32 | location) * 0x9e3779b97f4a7c15u;
+    const struct stack_node *node = (const struct stack_node *)nodes + position;
 
-    return (size_t)(key >> 24) & (stacks->slot_count - 1);
+    return ifg_hash_pair((uint64_t)node->parent << 32 | node->location, node->is_thread);
 }
 
-static bool grow_slots(struct stacks *stacks)
+static bool is_same_node(const void *nodes, size_t position, const void *wanted)
 {
-    size_t count = stacks->slot_count ? stacks->slot_count * 2 : 1024;
-    uint32_t *slots = ifg_alloc(count, sizeof *slots);
+    const struct stack_node *node = (const struct stack_node *)nodes + position;
+    const struct stack_node *other = wanted;
 
-    if (!slots)
-        return false;
-    ifg_free(stacks->slots);
-    stacks->slots = slots;
-    stacks->slot_count = count;
-    for (size_t i = 0; i < stacks->count; i++) {
-        size_t at;
-
-        if (stacks->nodes[i].is_thread)
-            continue;
-        at = slot_of(stacks, stacks->nodes[i].parent, stacks->nodes[i].location);
-        while (slots[at])
-            at = (at + 1) & (count - 1);
-        slots[at] = (uint32_t)i + 1;
-    }
-    return true;
+    return node->parent == other->parent && node->location == other->location &&
+           node->is_thread == other->is_thread;
 }
 
 static uint32_t add_node(struct stacks *stacks, const struct stack_node *node)
 {
-    if (stacks->count == stacks->capacity) {
-        size_t capacity = stacks->capacity ? stacks->capacity * 2 : 256;
-        struct stack_node *nodes = ifg_realloc(stacks->nodes, capacity, sizeof *nodes);
-
-        if (!nodes || capacity >= STACK_ROOT)
-            return STACK_ROOT;
-        stacks->nodes = nodes;
-        stacks->capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(stacks->nodes, stacks->capacity, stacks->count + 1, STACK_ROOT) ||
+        !ifg_index_room(&stacks->index, stacks->count, hash_node, stacks->nodes))
+        return STACK_ROOT;
     stacks->nodes[stacks->count] = *node;
+    ifg_index_put(&stacks->index, hash_node(node, 0), stacks->count);
     return (uint32_t)stacks->count++;
 }
 
-/* The node below parent for this place; STACK_ROOT if memory is short. */
+/* The node below parent for this location; STACK_ROOT if memory is short. */
 static uint32_t child(struct stacks *stacks, const struct timeline *timeline, uint32_t parent,
                       uint32_t location)
 {
     struct stack_node node = { .parent = parent, .location = location, .ml = TIMELINE_NONE };
-    size_t at;
+    uint32_t found =
+        ifg_index_find(&stacks->index, hash_node(&node, 0), is_same_node, stacks->nodes, &node);
 
-    if (stacks->count * 2 >= stacks->slot_count && !grow_slots(stacks))
-        return STACK_ROOT;
-    at = slot_of(stacks, parent, location);
-    for (; stacks->slots[at]; at = (at + 1) & (stacks->slot_count - 1)) {
-        const struct stack_node *found = &stacks->nodes[stacks->slots[at] - 1];
-
-        if (found->parent == parent && found->location == location)
-            return stacks->slots[at] - 1;
-    }
+    if (found)
+        return found - 1;
     if (timeline->locations[location].kind == TRACE_LOCATION_ML)
         node.ml = location;
     else if (parent != STACK_ROOT)
         node.ml = stacks->nodes[parent].ml;
-    stacks->slots[at] = (uint32_t)stacks->count + 1;
-    if (add_node(stacks, &node) == STACK_ROOT) {
-        stacks->slots[at] = 0;
-        return STACK_ROOT;
-    }
-    return (uint32_t)stacks->count - 1;
+    return add_node(stacks, &node);
 }
 
 static void close_slice(struct stacks *stacks, const struct timeline *timeline,
@@ -142,6 +114,6 @@ enum ifg_status stacks_build(struct stacks *stacks, struct export_job *job, bool
 void stacks_fini(struct stacks *stacks)
 {
     ifg_free(stacks->nodes);
-    ifg_free(stacks->slots);
+    ifg_index_fini(&stacks->index);
     *stacks = (struct stacks){ 0 };
 }

@@ -6,6 +6,7 @@
 #ifndef IFG_EXPORT_STACKS_H
 #define IFG_EXPORT_STACKS_H
 
+#include "base/index.h"
 #include "export/export_internal.h"
 
 #define STACK_ROOT UINT32_MAX
@@ -13,7 +14,7 @@
 struct stack_node {
     uint32_t parent;   /* STACK_ROOT: none */
     uint32_t location; /* of a thread's node: the thread */
-    uint32_t ml;       /* place of the ML event around it (or itself), or TIMELINE_NONE */
+    uint32_t ml;       /* location of the ML event around it (or itself), or TIMELINE_NONE */
     bool is_thread;
     uint64_t count;
     uint64_t self_ns;
@@ -23,8 +24,7 @@ struct stacks {
     struct stack_node *nodes; /* parents before children */
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* a hash table of node + 1 */
-    size_t slot_count;
+    struct ifg_index index;
 };
 
 /* With by_thread the first node of each stack is the thread. */

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/index.h"
 #include "trace/keys.h"
 
 #define REUSED 10000000u /* no system has a process of this number */
@@ -237,14 +240,13 @@ struct live {
     uint64_t address;
     uint64_t bytes;
     uint32_t location;
-    bool used;
 };
 
 struct export_memory {
-    struct live *slots; /* open addressing; a power of two of them */
-    size_t capacity;
-    size_t count;
-    uint64_t *in_use; /* per place */
+    struct live *items;
+    size_t count, capacity;
+    struct ifg_index index;
+    uint64_t *in_use; /* per location */
     const uint32_t *same_names;
 };
 
@@ -256,10 +258,8 @@ struct export_memory *export_memory_create(const struct timeline *timeline,
     if (!memory)
         return NULL;
     memory->same_names = same_names;
-    memory->capacity = 1024;
-    memory->slots = ifg_alloc(memory->capacity, sizeof *memory->slots);
     memory->in_use = ifg_alloc(timeline->location_count + 1, sizeof *memory->in_use);
-    if (!memory->slots || !memory->in_use) {
+    if (!memory->in_use) {
         export_memory_destroy(memory);
         return NULL;
     }
@@ -270,80 +270,47 @@ void export_memory_destroy(struct export_memory *memory)
 {
     if (!memory)
         return;
-    ifg_free(memory->slots);
+    ifg_free(memory->items);
+    ifg_index_fini(&memory->index);
     ifg_free(memory->in_use);
     ifg_free(memory);
 }
 
-static size_t home(const struct export_memory *memory, uint64_t address, uint32_t location)
+static uint64_t hash_live(const void *items, size_t position)
 {
-    return ((address ^ location) * 0x9e3779b97f4a7c15u >> 20) & (memory->capacity - 1);
+    const struct live *live = (const struct live *)items + position;
+
+    return ifg_hash_pair(live->address, live->location);
 }
 
-/* The slot of this address, or the free one where it would be. */
-static size_t find(const struct export_memory *memory, uint64_t address, uint32_t location)
+static bool is_same_live(const void *items, size_t position, const void *wanted)
 {
-    size_t at = home(memory, address, location);
+    const struct live *live = (const struct live *)items + position;
+    const struct live *other = wanted;
 
-    while (memory->slots[at].used &&
-           (memory->slots[at].address != address || memory->slots[at].location != location))
-        at = (at + 1) & (memory->capacity - 1);
-    return at;
-}
-
-static bool grow(struct export_memory *memory)
-{
-    struct live *old = memory->slots;
-    size_t count = memory->capacity;
-    struct live *slots = ifg_alloc(count * 2, sizeof *slots);
-
-    if (!slots)
-        return false;
-    memory->slots = slots;
-    memory->capacity = count * 2;
-    for (size_t i = 0; i < count; i++)
-        if (old[i].used)
-            slots[find(memory, old[i].address, old[i].location)] = old[i];
-    ifg_free(old);
-    return true;
-}
-
-/* Closes the gap, so that whatever had to make way is found again. */
-static void take_out(struct export_memory *memory, size_t at)
-{
-    size_t mask = memory->capacity - 1;
-
-    memory->slots[at].used = false;
-    memory->count--;
-    for (size_t next = (at + 1) & mask; memory->slots[next].used; next = (next + 1) & mask) {
-        size_t wanted = home(memory, memory->slots[next].address, memory->slots[next].location);
-
-        if (((next - wanted) & mask) < ((next - at) & mask))
-            continue;
-        memory->slots[at] = memory->slots[next];
-        memory->slots[next].used = false;
-        at = next;
-    }
+    return live->address == other->address && live->location == other->location;
 }
 
 uint64_t export_memory_next(struct export_memory *memory, const struct timeline_allocation *event)
 {
     uint32_t pool = memory->same_names[event->location];
     uint64_t *in_use = &memory->in_use[pool];
-    size_t at = find(memory, event->address, pool);
+    struct live live = { event->address, event->bytes, pool };
+    uint64_t hash = hash_live(&live, 0);
+    uint32_t found = ifg_index_find(&memory->index, hash, is_same_live, memory->items, &live);
 
-    if (memory->slots[at].used) {
-        *in_use -= memory->slots[at].bytes;
-        take_out(memory, at);
+    if (found) {
+        *in_use -= memory->items[found - 1].bytes;
+        ifg_index_remove(&memory->index, found - 1, memory->count--, hash_live, memory->items,
+                         sizeof live);
     }
     if (event->is_free)
         return *in_use;
-    if (memory->count * 4 >= memory->capacity * 3 && !grow(memory) &&
-        memory->count + 1 >= memory->capacity)
+    if (!IFG_ARRAY_ROOM(memory->items, memory->capacity, memory->count + 1, IFG_ARRAY_ANY) ||
+        !ifg_index_room(&memory->index, memory->count, hash_live, memory->items))
         return *in_use; /* short of memory: this one is not followed */
-    at = find(memory, event->address, pool);
-    memory->slots[at] = (struct live){ event->address, event->bytes, pool, true };
-    memory->count++;
+    memory->items[memory->count] = live;
+    ifg_index_put(&memory->index, hash, memory->count++);
     *in_use += event->bytes;
     return *in_use;
 }

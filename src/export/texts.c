@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Texts that are made once for each place or thread, and how CSV and JSON quote. */
+/* Texts that are made once for each location or thread, and how CSV and JSON quote. */
 #include "export/export_internal.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  * The columns of Tracy's csvexport, byte for byte in the header, so that scripts made for it go on
  * working.
  *
- * Unlike csvexport it quotes what needs it and counts zones without length. A row is a place in the
- * source, or with unwrap a zone.
+ * Unlike csvexport it quotes what needs it and counts zones without length. A row is a location in
+ * the source, or with unwrap a zone.
  */
 #include "export/export_internal.h"
 
@@ -34,8 +34,8 @@ struct tracy {
     struct export_job *job;
     const char *separator;
     struct export_texts locations; /* name to src_line, with the separator after it */
-    bool *wanted;                  /* per place */
-    struct numbers *numbers;       /* per place */
+    bool *wanted;                  /* per location */
+    struct numbers *numbers;       /* per location */
     struct ifg_bytes row;
     uint64_t unfinished;
     bool failed;
@@ -51,7 +51,7 @@ static void put_columns(const struct tracy *tracy, const char *const *columns, s
     export_put(tracy->job->sink, "\n", 1);
 }
 
-/* A place's name; events of models are called as in the statistics: "ocr inference". */
+/* A location's name; events of models are called as in the statistics: "ocr inference". */
 static void put_name(const struct tracy *tracy, uint32_t index, struct ifg_bytes *out)
 {
     const struct timeline *timeline = tracy->job->timeline;
@@ -285,7 +285,7 @@ static void write_statistics(struct tracy *tracy)
     }
 }
 
-enum ifg_status export_tracy_csv(struct export_job *job)
+static enum ifg_status write_tracy_csv(struct export_job *job)
 {
     struct tracy tracy = { .job = job, .separator = job->options->separator };
     struct export_nest nest = { 0 };
@@ -318,3 +318,11 @@ enum ifg_status export_tracy_csv(struct export_job *job)
     ifg_free(tracy.numbers);
     return status;
 }
+
+const struct export_format export_format_tracy_csv = {
+    .name = "tracy-csv",
+    .extension = ".tracy.csv",
+    .summary = "the columns of Tracy's csvexport",
+    .takes = EXPORT_TAKES_SEPARATOR | EXPORT_TAKES_ZONES,
+    .write = write_tracy_csv,
+};

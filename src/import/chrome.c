@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What each phase of a Chrome trace becomes: see docs/import.md for the table. */
 #include "import/import_internal.h"
+#include "import/ireeperf.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,8 +77,8 @@ static void put_args(struct importer *importer, const struct event *event,
     }
 }
 
-/* The location of a zone. When there are too many names, those that come late share one place and
- * carry their name as a detail. */
+/* The location of a zone. When there are too many names, those that come late share one location
+ * and carry their name as a detail. */
 static uint32_t zone_location(struct importer *importer, uint32_t process,
                               const struct meaning *meaning)
 {
@@ -117,10 +118,14 @@ static void understand(struct importer *importer, const struct event *event, str
         out->name_bytes = strlen(out->name);
         return;
     }
+    if (importer->result->format == IMPORT_IREEPERF) {
+        ireeperf_understand(event, out);
+        return;
+    }
     if (format == IMPORT_CHROME)
         return;
     if (understand_ort(event, format == IMPORT_ORT, out))
-        importer->result->is_ort = true;
+        importer->result->format = IMPORT_ORT;
     else if (format == IMPORT_AUTO)
         understand_ours(event, out);
 }
@@ -146,7 +151,7 @@ static enum ifg_status take_zone(struct importer *importer, const struct event *
     uint32_t location;
 
     understand(importer, event, &meaning);
-    if (meaning.from_ort)
+    if (meaning.from_ort || meaning.is_of_file)
         meaning.model = &model;
     if (complete && event->duration.kind == VALUE_MISSING) {
         import_count(importer, IMPORT_NO_DURATION, 1);
@@ -280,14 +285,14 @@ static enum ifg_status take_flow(struct importer *importer, const struct event *
     uint64_t id;
 
     /* What the export makes of stages; they come back with the stages themselves. */
-    if (importer->options->format == IMPORT_AUTO && value_is(&event->category, "request") &&
+    if (importer->options->format == IMPORT_AUTO && event_value_is(&event->category, "request") &&
         event_find_arg(event, "of_stages"))
         return IFG_OK;
     if (!parse_id(&event->id, &id) && !parse_id(&event->bind_id, &id)) {
         import_count(importer, IMPORT_FLOW_WITHOUT_ID, 1);
         return IFG_OK;
     }
-    if (phase == 'f' && !value_is(&event->bp, "e"))
+    if (phase == 'f' && !event_value_is(&event->bp, "e"))
         flags |= TRACE_FLOW_NEXT;
     import_count(importer, IMPORT_ASYNC_DETAILS, event->arg_count);
     id = import_flow_id(importer, event, meaning.name, meaning.name_bytes, id);
@@ -374,7 +379,7 @@ static uint32_t message_level(const struct event *event)
     const struct event_arg *arg = event_find_arg(event, "level");
 
     for (uint32_t i = 0; arg && i < 5; i++)
-        if (value_is(&arg->value, levels[i]))
+        if (event_value_is(&arg->value, levels[i]))
             return i;
     return 2;
 }
@@ -416,14 +421,14 @@ static enum ifg_status take_message(struct importer *importer, const struct even
 static void take_metadata(struct importer *importer, const struct event *event)
 {
     const struct event_arg *name = event_find_arg(event, "name");
-    bool of_process = value_is(&event->name, "process_name");
+    bool of_process = event_value_is(&event->name, "process_name");
     uint32_t process = import_process(importer, &event->pid);
     uint32_t number = IFG_STRINGS_NONE;
     uint32_t thread;
 
     if (process == IFG_STRINGS_NONE)
         return;
-    if (!name || (!of_process && !value_is(&event->name, "thread_name"))) {
+    if (!name || (!of_process && !event_value_is(&event->name, "thread_name"))) {
         import_count(importer, IMPORT_DISPLAY_HINTS, 1);
         return;
     }

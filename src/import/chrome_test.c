@@ -117,7 +117,7 @@ static void sorting(void)
             records[i] = (struct record){ key[shape], i % 3, RECORD_ZONE, 0, i };
             sum += i ^ key[shape];
         }
-        record_sort(records, COUNT);
+        store_sort_records(records, COUNT);
         for (uint32_t i = 0; i < COUNT; i++) {
             after += records[i].sequence ^ records[i].end;
             if (i && !in_order(&records[i - 1], &records[i]))
@@ -138,7 +138,7 @@ static void ties(void)
     };
     static const uint32_t expected[] = { 6, 4, 3, 5, 2, 1 };
 
-    record_sort(records, 6);
+    store_sort_records(records, 6);
     for (size_t i = 0; i < 6; i++)
         CHECK_UINT(records[i].location, expected[i]);
 }

@@ -50,7 +50,7 @@ static const struct {
     { "flow_out", offsetof(struct event, flow_out) },
 };
 
-bool value_is(const struct value *value, const char *text)
+bool event_value_is(const struct value *value, const char *text)
 {
     return value->kind == VALUE_STRING && value->bytes == strlen(text) &&
            memcmp(value->text, text, value->bytes) == 0;

@@ -66,6 +66,6 @@ enum parse_result event_parse(struct event_parser *parser, const char *text, siz
                               const struct event **out_event);
 
 const struct event_arg *event_find_arg(const struct event *event, const char *key);
-bool value_is(const struct value *value, const char *text);
+bool event_value_is(const struct value *value, const char *text);
 
 #endif

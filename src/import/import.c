@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "import/import_internal.h"
+#include "import/ireeperf.h"
 #include "import/repair.h"
 #include "import/source.h"
 #include "import/splitter.h"
@@ -22,8 +23,28 @@ struct reading {
     struct source *source;
     struct splitter *splitter;
     struct event_parser *parser;
+    struct ireeperf *profile; /* instead of splitter and parser */
     struct ifg_bytes repaired;
 };
+
+/* By what was asked for, else by how the text begins. */
+static enum ifg_status choose_format(struct reading *reading, struct ifg_error *err)
+{
+    enum import_format format = reading->importer.options->format;
+    char text[IREEPERF_LOOK_BYTES];
+    enum ifg_status status;
+    size_t bytes;
+
+    status = source_peek(reading->source, text, sizeof text, &bytes, err);
+    if (!status)
+        status = ireeperf_refuse_binary(text, bytes, err);
+    if (format == IMPORT_AUTO)
+        format = !status && ireeperf_begins(text, bytes) ? IMPORT_IREEPERF : IMPORT_CHROME;
+    reading->importer.result->format =
+        format == IMPORT_IREEPERF ? format : IMPORT_CHROME; /* until an event is ONNX Runtime's */
+    reading->importer.result->has_lines = format == IMPORT_IREEPERF;
+    return status;
+}
 
 static enum ifg_status open_reading(struct reading *reading, const struct import_options *options,
                                     struct import_result *result, struct ifg_error *err)
@@ -50,8 +71,12 @@ static enum ifg_status open_reading(struct reading *reading, const struct import
                                                 options->data_chunk, &reading->source, err)
                            : source_open(options->path, &reading->source, err);
     if (!status)
+        status = choose_format(reading, err);
+    if (!status && result->format == IMPORT_IREEPERF)
+        status = ireeperf_create(importer, &reading->profile, err);
+    else if (!status)
         status = splitter_create(reading->source, &reading->splitter, err);
-    if (!status)
+    if (!status && result->format != IMPORT_IREEPERF)
         status = event_parser_create(&reading->parser, err);
     if (!status)
         status = store_create(options->output, &importer->store, err);
@@ -63,6 +88,7 @@ static void close_reading(struct reading *reading)
     struct importer *importer = &reading->importer;
 
     store_destroy(importer->store);
+    ireeperf_destroy(reading->profile);
     event_parser_destroy(reading->parser);
     splitter_destroy(reading->splitter);
     source_close(reading->source);
@@ -153,8 +179,8 @@ static enum ifg_status take_event(struct reading *reading, struct piece *piece)
     return import_event(importer, event);
 }
 
-static void add_fact(struct importer *importer, const char *prefix, const char *key,
-                     size_t key_bytes, const struct value *value)
+void import_fact(struct importer *importer, const char *prefix, const char *key, size_t key_bytes,
+                 const struct value *value)
 {
     struct ifg_bytes *facts = &importer->facts;
     size_t before = facts->size;
@@ -233,7 +259,7 @@ static enum ifg_status take_member(struct reading *reading, const struct piece *
         if (arg->value.bytes > FACT_MAX_BYTES)
             import_count(importer, IMPORT_OTHER_PARTS, 1);
         else
-            add_fact(importer, "import.file.", arg->key, arg->key_bytes, &arg->value);
+            import_fact(importer, "import.file.", arg->key, arg->key_bytes, &arg->value);
     }
     return IFG_OK;
 }
@@ -296,7 +322,8 @@ static enum ifg_status read_all(struct reading *reading)
     importer->offset = IMPORT_NOWHERE; /* from here on it is about the whole */
     import_count(importer, IMPORT_DAMAGED_GZIP, source_is_damaged(reading->source));
     import_count(importer, IMPORT_NO_CLOSING_BRACKET, !splitter_closed(reading->splitter));
-    import_count(importer, IMPORT_ORT_LIMIT, result->is_ort && result->events >= ORT_EVENTS_MAX);
+    import_count(importer, IMPORT_ORT_LIMIT,
+                 result->format == IMPORT_ORT && result->events >= ORT_EVENTS_MAX);
     if (!result->events)
         return ifg_fail(importer->err, IFG_CORRUPT, "there is no event in it%s",
                         source_is_damaged(reading->source)
@@ -304,6 +331,40 @@ static enum ifg_status read_all(struct reading *reading)
                         : splitter_closed(reading->splitter) ? ""
                                                              : ", and it is cut short");
     return IFG_OK;
+}
+
+/* One record per line. */
+static enum ifg_status read_lines(struct reading *reading)
+{
+    struct importer *importer = &reading->importer;
+    struct import_result *result = importer->result;
+    enum ifg_status status = IFG_OK;
+    struct lines lines;
+    struct line line;
+    bool has_line = true;
+
+    lines_init(&lines, reading->source);
+    while (!status && has_line) {
+        status = lines_next(&lines, &line, &has_line, importer->err);
+        importer->offset = lines.number;
+        if (!status && has_line)
+            status = check_limit(importer);
+        if (!status && has_line)
+            status = ireeperf_line(reading->profile, &line);
+        if (lines.number % PROGRESS_EVENTS == 0)
+            report(reading);
+    }
+    if (!status)
+        status = ireeperf_finish(reading->profile);
+    result->gzip = source_is_gzip(reading->source);
+    result->input_bytes = source_raw_bytes(reading->source);
+    result->text_bytes = lines.bytes;
+    lines_fini(&lines);
+    importer->offset = IMPORT_NOWHERE;
+    import_count(importer, IMPORT_DAMAGED_GZIP, source_is_damaged(reading->source));
+    if (!status && !result->events)
+        status = ifg_fail(importer->err, IFG_CORRUPT, "there is no record in it");
+    return status;
 }
 
 enum ifg_status import_file(const struct import_options *options, struct import_result *out_result,
@@ -321,7 +382,7 @@ enum ifg_status import_file(const struct import_options *options, struct import_
                         options->output);
     status = open_reading(&reading, options, out_result, err);
     if (!status)
-        status = read_all(&reading);
+        status = reading.profile ? read_lines(&reading) : read_all(&reading);
     if (!status)
         status = import_write(&reading.importer);
     if (status == IFG_CORRUPT || status == IFG_NO_MEMORY)

@@ -23,9 +23,10 @@
 #define IMPORT_EVENTS_MAX     4000000000u
 
 enum import_format {
-    IMPORT_AUTO, /* ONNX Runtime's events are recognised one by one */
+    IMPORT_AUTO, /* by its first line; ONNX Runtime's events are recognised one by one */
     IMPORT_CHROME,
     IMPORT_ORT,
+    IMPORT_IREEPERF,
 };
 
 /* Why something is not in the trace, or not as it was in the file. */
@@ -55,6 +56,10 @@ enum import_reason {
     IMPORT_TOO_MANY_NAMES,
     IMPORT_TOO_MANY_DETAILS,
     IMPORT_DAMAGED_GZIP,
+    IMPORT_NOT_VALID,
+    IMPORT_NO_CLOCK,
+    IMPORT_UNKNOWN_RECORD,
+    IMPORT_DROPPED_BEFORE,
     IMPORT_LOST_REASONS,
     /* kept, but changed or odd */
     IMPORT_REPAIRED = IMPORT_LOST_REASONS,
@@ -67,6 +72,9 @@ enum import_reason {
     IMPORT_TIMES_SHIFTED,
     IMPORT_NO_CLOSING_BRACKET,
     IMPORT_ORT_LIMIT,
+    IMPORT_UNKNOWN_KEPT,
+    IMPORT_PROBLEMS,
+    IMPORT_OTHER_SCHEMA,
     IMPORT_REASONS,
 };
 
@@ -103,8 +111,13 @@ struct import_result {
     uint64_t counts[IMPORT_REASONS];
     uint64_t first_at[IMPORT_REASONS]; /* byte of the text, or IMPORT_NOWHERE */
     bool gzip;
-    bool is_ort;
+    bool has_lines;            /* first_at are numbers of lines */
+    enum import_format format; /* what it was; never IMPORT_AUTO */
 };
+
+/* What a format is called: as an option, and in sentences. */
+const char *import_format_key(enum import_format format);
+const char *import_format_text(enum import_format format);
 
 /* IFG_CORRUPT: not a trace we know, or there is no event in it; then nothing is written. */
 enum ifg_status import_file(const struct import_options *options, struct import_result *out_result,

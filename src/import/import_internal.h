@@ -59,6 +59,7 @@ struct meaning {
     const struct value *file;
     uint32_t line;
     bool from_ort;
+    bool is_of_file; /* its model is called like the file */
     bool unfinished;
     bool is_ours; /* written by `inferogram export`: some arguments are part of the meaning */
 };
@@ -76,11 +77,11 @@ struct importer {
     struct ifg_strings keys;          /* of details */
     struct ifg_strings flow_names;
     uint64_t *flow_realms; /* of each name: the category and scope that it was first seen in */
-    uint32_t flow_capacity;
+    size_t flow_capacity;
     struct known_process *processes;
     struct known_thread *threads;
-    uint32_t process_capacity;
-    uint32_t thread_capacity;
+    size_t process_capacity;
+    size_t thread_capacity;
     struct ifg_bytes scratch; /* details of one event, encoded */
     struct ifg_bytes name;    /* a name while it is put together */
     struct ifg_bytes facts;   /* key and value strings for the trace */
@@ -94,6 +95,10 @@ struct importer {
 
 /* Counts, and remembers where it was first. */
 void import_count(struct importer *importer, enum import_reason reason, uint64_t count);
+
+/* A fact about the file; one too many or too large is counted. */
+void import_fact(struct importer *importer, const char *prefix, const char *key, size_t key_bytes,
+                 const struct value *value);
 
 /* The number of a process, thread or location; IFG_STRINGS_NONE (counted) when there are too
  * many. */

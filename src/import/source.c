@@ -31,6 +31,9 @@ struct source {
     bool member_open; /* inside a gzip member */
     bool damaged;
     z_stream zip;
+    uint8_t ahead[SOURCE_PEEK_MAX]; /* text that was looked at */
+    size_t ahead_at;
+    size_t ahead_size;
 };
 
 static enum ifg_status create(const char *name, struct source **out_source, struct ifg_error *err)
@@ -216,12 +219,39 @@ static enum ifg_status read_gzip(struct source *source, uint8_t *out, size_t siz
     return IFG_OK;
 }
 
+enum ifg_status source_peek(struct source *source, void *out, size_t size, size_t *out_bytes,
+                            struct ifg_error *err)
+{
+    enum ifg_status status = IFG_OK;
+    uint8_t text[SOURCE_PEEK_MAX];
+    size_t have = 0;
+    size_t got = 1;
+
+    size = size < sizeof text ? size : sizeof text;
+    while (!status && got && have < size) {
+        status = source_read(source, text + have, size - have, &got, err);
+        have += status ? 0 : got;
+    }
+    memcpy(source->ahead, text, have);
+    source->ahead_size = have;
+    memcpy(out, text, have);
+    *out_bytes = have;
+    return status;
+}
+
 enum ifg_status source_read(struct source *source, void *out, size_t size, size_t *out_bytes,
                             struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
 
     *out_bytes = 0;
+    if (source->ahead_at < source->ahead_size) {
+        *out_bytes = source->ahead_size - source->ahead_at;
+        *out_bytes = *out_bytes < size ? *out_bytes : size;
+        memcpy(out, source->ahead + source->ahead_at, *out_bytes);
+        source->ahead_at += *out_bytes;
+        return IFG_OK;
+    }
     if (!source->looked)
         status = look(source, err);
     if (status)

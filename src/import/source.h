@@ -23,6 +23,11 @@ void source_close(struct source *source);
 enum ifg_status source_read(struct source *source, void *out, size_t size, size_t *out_bytes,
                             struct ifg_error *err) IFG_MUST_CHECK;
 
+/* The first bytes of the text, before anything was read; the next read has them again. */
+#define SOURCE_PEEK_MAX 256u
+enum ifg_status source_peek(struct source *source, void *out, size_t size, size_t *out_bytes,
+                            struct ifg_error *err) IFG_MUST_CHECK;
+
 bool source_is_gzip(const struct source *source);
 bool source_is_damaged(
     const struct source *source); /* compressed data end early or make no sense */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 #define FIRST_CAPACITY (1u << 20)
 #define CAPACITY_MAX   (SPLITTER_EVENT_MAX + FIRST_CAPACITY)
@@ -12,7 +13,7 @@
 /* Cutting again inside a bad piece reads its text again: this much of that, then no more. */
 #define RESCUE_BYTES (256u << 20)
 
-enum location { BEFORE, IN_OBJECT, IN_EVENTS, AFTER };
+enum stage { BEFORE, IN_OBJECT, IN_EVENTS, AFTER };
 
 struct splitter {
     struct source *source;
@@ -23,7 +24,7 @@ struct splitter {
     size_t keep;      /* text from here on must stay in memory */
     uint64_t dropped; /* bytes of text before data[0] */
     uint64_t rescued; /* see RESCUE_BYTES */
-    enum location location;
+    enum stage stage;
     bool in_object; /* the array of events is a member of an object */
     bool end;       /* the source has no more */
     bool closed;
@@ -93,17 +94,9 @@ static enum ifg_status fill(struct splitter *splitter, size_t *out_moved, struct
         splitter->dropped += splitter->keep;
         splitter->keep = 0;
     }
-    if (splitter->size == splitter->capacity) {
-        size_t capacity = splitter->capacity * 2;
-        uint8_t *data;
-
-        capacity = capacity < CAPACITY_MAX ? capacity : CAPACITY_MAX;
-        data = ifg_realloc(splitter->data, capacity, 1);
-        if (!data)
-            return ifg_fail_no_memory(err, "for an event of %zu bytes", splitter->size);
-        splitter->data = data;
-        splitter->capacity = capacity;
-    }
+    if (splitter->size < CAPACITY_MAX &&
+        !IFG_ARRAY_ROOM(splitter->data, splitter->capacity, splitter->size + 1, CAPACITY_MAX))
+        return ifg_fail_no_memory(err, "for an event of %zu bytes", splitter->size);
     status = source_read(splitter->source, splitter->data + splitter->size,
                          splitter->capacity - splitter->size, &got, err);
     splitter->size += got;
@@ -390,7 +383,7 @@ static enum ifg_status next_in_events(struct splitter *splitter, struct piece *o
             if (status)
                 return status;
             if (ended) {
-                splitter->location = splitter->in_object ? IN_OBJECT : AFTER;
+                splitter->stage = splitter->in_object ? IN_OBJECT : AFTER;
                 splitter->closed = true;
                 return IFG_OK;
             }
@@ -423,13 +416,13 @@ static enum ifg_status next_member(struct splitter *splitter, struct piece *out,
         return status;
     if (byte != '"') {
         splitter->closed = splitter->closed && byte == '}';
-        splitter->location = AFTER;
+        splitter->stage = AFTER;
         return IFG_OK;
     }
     out->offset = splitter_offset(splitter);
     status = scan_value(splitter, &key, 0, SPLITTER_MEMBER_MAX, &over, err);
     if (status || !over || key.too_large) {
-        splitter->location = AFTER;
+        splitter->stage = AFTER;
         splitter->closed = false;
         return status;
     }
@@ -453,7 +446,7 @@ static enum ifg_status next_member(struct splitter *splitter, struct piece *out,
     if (value_at < splitter->size && splitter->data[value_at] == '[' && out->key_bytes == 13 &&
         memcmp(splitter->data + key_at, "\"traceEvents\"", 13) == 0) {
         splitter->at = value_at + 1;
-        splitter->location = IN_EVENTS;
+        splitter->stage = IN_EVENTS;
         splitter->closed = false;
         return IFG_OK;
     }
@@ -515,7 +508,7 @@ static enum ifg_status begin(struct splitter *splitter, struct ifg_error *err)
     if (byte != '{' && byte != '[')
         return refuse(splitter, byte, err);
     splitter->in_object = byte == '{';
-    splitter->location = byte == '{' ? IN_OBJECT : IN_EVENTS;
+    splitter->stage = byte == '{' ? IN_OBJECT : IN_EVENTS;
     splitter->at++;
     return IFG_OK;
 }
@@ -523,21 +516,21 @@ static enum ifg_status begin(struct splitter *splitter, struct ifg_error *err)
 enum ifg_status splitter_next(struct splitter *splitter, struct piece *out, struct ifg_error *err)
 {
     memset(out, 0, sizeof *out);
-    if (splitter->location == BEFORE) {
+    if (splitter->stage == BEFORE) {
         enum ifg_status status = begin(splitter, err);
 
         if (status)
             return status;
     }
     for (;;) {
-        enum location before = splitter->location;
+        enum stage before = splitter->stage;
         enum ifg_status status = IFG_OK;
 
         if (before == IN_EVENTS)
             status = next_in_events(splitter, out, err);
         else if (before == IN_OBJECT)
             status = next_member(splitter, out, err);
-        if (status || out->kind != PIECE_END || splitter->location == before)
+        if (status || out->kind != PIECE_END || splitter->stage == before)
             return status;
     }
 }

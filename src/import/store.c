@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "import/import.h"
 
 #define CHUNK_FIRST  16u
@@ -37,7 +38,7 @@ struct lane {
 
 struct store {
     struct lane *lanes;
-    uint32_t lane_count;
+    size_t lane_count; /* all that there is room for */
     char *directory;
     int fd; /* -1: no details yet */
     uint8_t *pending;
@@ -83,7 +84,7 @@ void store_destroy(struct store *store)
 {
     if (!store)
         return;
-    for (uint32_t i = 0; i < store->lane_count; i++)
+    for (size_t i = 0; i < store->lane_count; i++)
         free_chunks(&store->lanes[i]);
     ifg_free(store->lanes);
     if (store->fd >= 0)
@@ -102,16 +103,8 @@ static enum ifg_status no_memory(struct ifg_error *err)
 
 static struct lane *find_lane(struct store *store, uint32_t thread)
 {
-    if (thread >= store->lane_count) {
-        uint32_t count = thread + thread / 2 + 16;
-        struct lane *lanes = ifg_realloc(store->lanes, count, sizeof *lanes);
-
-        if (!lanes)
-            return NULL;
-        memset(lanes + store->lane_count, 0, (count - store->lane_count) * sizeof *lanes);
-        store->lanes = lanes;
-        store->lane_count = count;
-    }
+    if (!IFG_ARRAY_ROOM_ZEROED(store->lanes, store->lane_count, (size_t)thread + 1, IFG_ARRAY_ANY))
+        return NULL;
     return &store->lanes[thread];
 }
 
@@ -150,7 +143,7 @@ static enum ifg_status open_details(struct store *store, struct ifg_error *err)
     store->pending = ifg_alloc(WRITE_BYTES, 1);
     if (!store->pending)
         return no_memory(err);
-    store->pending_size = 1; /* place 0 means "none" */
+    store->pending_size = 1; /* offset 0 means "none" */
     store->fd = open(store->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (store->fd >= 0)
         return IFG_OK;
@@ -202,48 +195,42 @@ static enum ifg_status put_bytes(struct store *store, const void *bytes, size_t 
 }
 
 enum ifg_status store_put_details(struct store *store, const void *bytes, size_t size,
-                                  uint64_t *out_location, struct ifg_error *err)
+                                  uint64_t *out_offset, struct ifg_error *err)
 {
     uint32_t head = (uint32_t)size;
     enum ifg_status status = IFG_OK;
 
-    *out_location = 0;
+    *out_offset = 0;
     if (store->fd < 0)
         status = open_details(store, err);
     if (status)
         return status;
-    *out_location = store->written + store->pending_size;
+    *out_offset = store->written + store->pending_size;
     status = put_bytes(store, &head, sizeof head, err);
     return status ? status : put_bytes(store, bytes, size, err);
 }
 
-/* Makes sure that size bytes from place on are in the window. */
-static enum ifg_status look_at(struct store *store, uint64_t location, size_t size,
+/* Makes sure that size bytes from offset on are in the window. */
+static enum ifg_status look_at(struct store *store, uint64_t offset, size_t size,
                                struct ifg_error *err)
 {
     uint64_t window_end = store->window_at + store->window_size;
     size_t capacity = WINDOW_FIRST;
     size_t done = 0;
 
-    if (location >= store->window_at && location - store->window_at <= store->window_size &&
-        size <= store->window_size - (size_t)(location - store->window_at))
+    if (offset >= store->window_at && offset - store->window_at <= store->window_size &&
+        size <= store->window_size - (size_t)(offset - store->window_at))
         return IFG_OK;
-    if (location >= store->window_at && location <= window_end + WINDOW_FIRST)
+    if (offset >= store->window_at && offset <= window_end + WINDOW_FIRST)
         capacity = store->wanted < WINDOW_LAST ? store->wanted * 2 : WINDOW_LAST;
     capacity = capacity > WINDOW_FIRST ? capacity : WINDOW_FIRST;
     store->wanted = capacity;
     capacity = capacity > size ? capacity : size;
-    if (capacity > store->window_capacity) {
-        uint8_t *window = ifg_realloc(store->window, capacity, 1);
-
-        if (!window)
-            return no_memory(err);
-        store->window = window;
-        store->window_capacity = capacity;
-    }
+    if (!IFG_ARRAY_ROOM(store->window, store->window_capacity, capacity, capacity))
+        return no_memory(err);
     while (done < capacity) {
         ssize_t got =
-            pread(store->fd, store->window + done, capacity - done, (off_t)(location + done));
+            pread(store->fd, store->window + done, capacity - done, (off_t)(offset + done));
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -253,7 +240,7 @@ static enum ifg_status look_at(struct store *store, uint64_t location, size_t si
             break;
         done += (size_t)got;
     }
-    store->window_at = location;
+    store->window_at = offset;
     store->window_size = done;
     if (done < size)
         return ifg_fail(err, IFG_INTERNAL, "a temporary file in %s became shorter",
@@ -261,7 +248,7 @@ static enum ifg_status look_at(struct store *store, uint64_t location, size_t si
     return IFG_OK;
 }
 
-enum ifg_status store_get_details(struct store *store, uint64_t location, const uint8_t **out_bytes,
+enum ifg_status store_get_details(struct store *store, uint64_t offset, const uint8_t **out_bytes,
                                   size_t *out_size, struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
@@ -274,14 +261,14 @@ enum ifg_status store_get_details(struct store *store, uint64_t location, const 
         store->pending_size = 0;
     }
     if (!status)
-        status = look_at(store, location, sizeof size, err);
+        status = look_at(store, offset, sizeof size, err);
     if (status)
         return status;
-    memcpy(&size, store->window + (location - store->window_at), sizeof size);
-    status = look_at(store, location, sizeof size + size, err);
+    memcpy(&size, store->window + (offset - store->window_at), sizeof size);
+    status = look_at(store, offset, sizeof size + size, err);
     if (status)
         return status;
-    *out_bytes = store->window + (location - store->window_at) + sizeof size;
+    *out_bytes = store->window + (offset - store->window_at) + sizeof size;
     *out_size = size;
     return IFG_OK;
 }
@@ -393,7 +380,7 @@ static void quick_sort(struct record *records, size_t count, unsigned rounds)
     insertion_sort(records, count);
 }
 
-void record_sort(struct record *records, size_t count)
+void store_sort_records(struct record *records, size_t count)
 {
     bool sorted = true;
     unsigned rounds = 2;
@@ -429,7 +416,7 @@ enum ifg_status store_take_sorted(struct store *store, uint32_t thread, struct r
         ifg_free(chunk);
     }
     memset(lane, 0, sizeof *lane);
-    record_sort(records, at);
+    store_sort_records(records, at);
     *out_records = records;
     *out_count = at;
     return IFG_OK;

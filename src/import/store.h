@@ -51,19 +51,19 @@ void store_destroy(struct store *store);
 enum ifg_status store_add(struct store *store, uint32_t thread, const struct record *record,
                           struct ifg_error *err) IFG_MUST_CHECK;
 
-/* Puts details away; *out_place is never 0. */
+/* Puts details away; *out_offset is never 0. */
 enum ifg_status store_put_details(struct store *store, const void *bytes, size_t size,
-                                  uint64_t *out_location, struct ifg_error *err) IFG_MUST_CHECK;
+                                  uint64_t *out_offset, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* The records of a thread, sorted; they are the caller's (ifg_free) and gone from the store. */
 enum ifg_status store_take_sorted(struct store *store, uint32_t thread, struct record **out_records,
                                   size_t *out_count, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Valid until the next call. */
-enum ifg_status store_get_details(struct store *store, uint64_t location, const uint8_t **out_bytes,
+enum ifg_status store_get_details(struct store *store, uint64_t offset, const uint8_t **out_bytes,
                                   size_t *out_size, struct ifg_error *err) IFG_MUST_CHECK;
 
 /* In place, for tests. */
-void record_sort(struct record *records, size_t count);
+void store_sort_records(struct record *records, size_t count);
 
 #endif

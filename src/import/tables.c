@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 
 static const char *const reason_texts[IMPORT_REASONS] = {
     [IMPORT_NOT_JSON] = "pieces of text that are not valid JSON, even after repair",
@@ -34,6 +35,10 @@ static const char *const reason_texts[IMPORT_REASONS] = {
     [IMPORT_TOO_MANY_NAMES] = "events with names beyond the first 131072",
     [IMPORT_TOO_MANY_DETAILS] = "details beyond 64 of one event, or with too many different keys",
     [IMPORT_DAMAGED_GZIP] = "compressed data that end early or are damaged: the rest is missing",
+    [IMPORT_NOT_VALID] = "records without the time or the values that their kind has",
+    [IMPORT_NO_CLOCK] = "events of devices whose clock has no relation to that of the host",
+    [IMPORT_UNKNOWN_RECORD] = "records of a kind that this version does not know",
+    [IMPORT_DROPPED_BEFORE] = "records that IREE dropped when it wrote the profile",
     [IMPORT_REPAIRED] = "events that were not valid JSON and were repaired",
     [IMPORT_NOT_A_NUMBER] = "values such as NaN that JSON does not have, kept as null",
     [IMPORT_TEXT_CUT] = "texts that were too long and were cut",
@@ -45,6 +50,9 @@ static const char *const reason_texts[IMPORT_REASONS] = {
     [IMPORT_TIMES_SHIFTED] = "traces with negative times, moved to begin at 0",
     [IMPORT_NO_CLOSING_BRACKET] = "files that end without their closing bracket",
     [IMPORT_ORT_LIMIT] = "signs that ONNX Runtime stopped at its limit of 1000000 events",
+    [IMPORT_UNKNOWN_KEPT] = "records of a kind that this version does not know, kept as zones",
+    [IMPORT_PROBLEMS] = "problems that iree-profile reports in the file",
+    [IMPORT_OTHER_SCHEMA] = "files of another schema version than 15",
 };
 
 static const char *const reason_keys[IMPORT_REASONS] = {
@@ -72,6 +80,10 @@ static const char *const reason_keys[IMPORT_REASONS] = {
     [IMPORT_TOO_MANY_NAMES] = "too_many_names",
     [IMPORT_TOO_MANY_DETAILS] = "too_many_details",
     [IMPORT_DAMAGED_GZIP] = "damaged_gzip",
+    [IMPORT_NOT_VALID] = "not_valid",
+    [IMPORT_NO_CLOCK] = "no_clock",
+    [IMPORT_UNKNOWN_RECORD] = "unknown_record",
+    [IMPORT_DROPPED_BEFORE] = "dropped_before",
     [IMPORT_REPAIRED] = "repaired",
     [IMPORT_NOT_A_NUMBER] = "not_a_number",
     [IMPORT_TEXT_CUT] = "text_cut",
@@ -82,7 +94,30 @@ static const char *const reason_keys[IMPORT_REASONS] = {
     [IMPORT_TIMES_SHIFTED] = "times_shifted",
     [IMPORT_NO_CLOSING_BRACKET] = "no_closing_bracket",
     [IMPORT_ORT_LIMIT] = "ort_limit",
+    [IMPORT_UNKNOWN_KEPT] = "unknown_kept",
+    [IMPORT_PROBLEMS] = "problems",
+    [IMPORT_OTHER_SCHEMA] = "other_schema",
 };
+
+static const struct {
+    const char *key;
+    const char *text;
+} formats[] = {
+    [IMPORT_AUTO] = { "chrome", "a Chrome trace" },
+    [IMPORT_CHROME] = { "chrome", "a Chrome trace" },
+    [IMPORT_ORT] = { "ort", "an ONNX Runtime profile" },
+    [IMPORT_IREEPERF] = { "ireeperf", "an IREE profile" },
+};
+
+const char *import_format_key(enum import_format format)
+{
+    return formats[format].key;
+}
+
+const char *import_format_text(enum import_format format)
+{
+    return formats[format].text;
+}
 
 const char *import_reason_text(enum import_reason reason)
 {
@@ -129,23 +164,11 @@ const char *import_clean(struct importer *importer, const char *text, size_t byt
     return (const char *)out->data;
 }
 
-/* Room for one more in a table that grows with its names. */
-static bool make_room(struct importer *importer, void **table, uint32_t *capacity, uint32_t needed,
-                      size_t size)
+/* Whether there is room; where there is none, that is what the import ends with. */
+static bool note_room(struct importer *importer, bool has_room)
 {
-    uint32_t more = needed + needed / 2 + 16;
-    void *grown;
-
-    if (needed < *capacity)
-        return true;
-    grown = ifg_realloc(*table, more, size);
-    if (!grown) {
-        importer->no_memory = true;
-        return false;
-    }
-    *table = grown;
-    *capacity = more;
-    return true;
+    importer->no_memory = importer->no_memory || !has_room;
+    return has_room;
 }
 
 bool import_parse_integer(const char *text, size_t bytes, int64_t *out_value)
@@ -250,8 +273,8 @@ uint32_t import_process(struct importer *importer, const struct value *pid)
     uint32_t before = importer->process_keys.count;
     uint32_t index;
 
-    if (!make_room(importer, (void **)&importer->processes, &importer->process_capacity, before,
-                   sizeof *importer->processes))
+    if (!note_room(importer, IFG_ARRAY_ROOM(importer->processes, importer->process_capacity,
+                                            before + 1u, IFG_ARRAY_ANY)))
         return IFG_STRINGS_NONE;
     index = ifg_strings_add(&importer->process_keys, key, bytes);
     if (index == before && index != IFG_STRINGS_NONE) {
@@ -280,8 +303,8 @@ uint32_t import_thread(struct importer *importer, uint32_t process, const struct
         return IFG_STRINGS_NONE;
     memcpy(key, &process, sizeof process);
     bytes = make_id_key(importer, tid, key + sizeof process, &number);
-    if (!make_room(importer, (void **)&importer->threads, &importer->thread_capacity, before,
-                   sizeof *importer->threads))
+    if (!note_room(importer, IFG_ARRAY_ROOM(importer->threads, importer->thread_capacity,
+                                            before + 1u, IFG_ARRAY_ANY)))
         return IFG_STRINGS_NONE;
     index = ifg_strings_add(&importer->thread_keys, key, sizeof process + bytes);
     if (index == before && index != IFG_STRINGS_NONE) {
@@ -314,8 +337,8 @@ uint64_t import_flow_id(struct importer *importer, const struct event *event, co
     uint32_t before = importer->flow_names.count;
     uint32_t number;
 
-    if (!make_room(importer, (void **)&importer->flow_realms, &importer->flow_capacity, before,
-                   sizeof *importer->flow_realms))
+    if (!note_room(importer, IFG_ARRAY_ROOM(importer->flow_realms, importer->flow_capacity,
+                                            before + 1u, IFG_ARRAY_ANY)))
         return id;
     number = ifg_strings_add(&importer->flow_names, name, name_bytes);
     if (number == IFG_STRINGS_NONE)

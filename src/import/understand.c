@@ -34,9 +34,9 @@ static enum trace_category session_category(const struct event *event)
 {
     if (starts_with(&event->name, "model_loading"))
         return TRACE_CATEGORY_LOAD;
-    if (value_is(&event->name, "session_initialization"))
+    if (event_value_is(&event->name, "session_initialization"))
         return TRACE_CATEGORY_SPECIALIZATION;
-    if (value_is(&event->name, "model_run"))
+    if (event_value_is(&event->name, "model_run"))
         return TRACE_CATEGORY_INFERENCE;
     return TRACE_CATEGORY_NONE;
 }
@@ -45,15 +45,16 @@ bool understand_ort(const struct event *event, bool surely, struct meaning *out)
 {
     enum trace_category category;
 
-    if (value_is(&event->category, "Session")) {
+    if (event_value_is(&event->category, "Session")) {
         category = session_category(event);
         if (category == TRACE_CATEGORY_NONE)
             return false; /* an ordinary zone: SequentialExecutor::Execute and others */
         out->kind = TRACE_LOCATION_ML;
         out->category = category;
         out->function = &main_function;
-    } else if (value_is(&event->category, "Node") && (ends_with(&event->name, "_kernel_time") ||
-                                                      event_find_arg(event, TRACE_KEY_OP_NAME))) {
+    } else if (event_value_is(&event->category, "Node") &&
+               (ends_with(&event->name, "_kernel_time") ||
+                event_find_arg(event, TRACE_KEY_OP_NAME))) {
         if (!surely && !event_find_arg(event, TRACE_KEY_OP_NAME) &&
             !event_find_arg(event, TRACE_KEY_PROVIDER))
             return false;
@@ -88,19 +89,19 @@ bool understand_ours(const struct event *event, struct meaning *out)
     const struct event_arg *arg = event_find_arg(event, "line");
     int64_t line;
 
-    if (value_is(&event->category, "ml")) {
+    if (event_value_is(&event->category, "ml")) {
         for (int i = 1; i < TRACE_CATEGORIES && category; i++)
-            if (value_is(category, categories[i]))
+            if (event_value_is(category, categories[i]))
                 out->category = (enum trace_category)i;
         if (out->category == TRACE_CATEGORY_NONE || !text_arg(event, "model"))
             return false;
         out->kind = TRACE_LOCATION_ML;
         out->function = text_arg(event, "function");
-    } else if (value_is(&event->category, "op")) {
+    } else if (event_value_is(&event->category, "op")) {
         out->kind = TRACE_LOCATION_OP;
-    } else if (value_is(&event->category, "stage")) {
+    } else if (event_value_is(&event->category, "stage")) {
         out->kind = TRACE_LOCATION_STAGE;
-    } else if (!value_is(&event->category, "zone")) {
+    } else if (!event_value_is(&event->category, "zone")) {
         return false;
     }
     out->model = text_arg(event, "model");

@@ -14,6 +14,17 @@
 /* Linux never gives a higher pid or tid; ids that were texts get numbers from here on. */
 #define MADE_UP_IDS ((1u << 22) + 1)
 
+/* What the trace says about the file. */
+static const struct {
+    const char *fact;
+    const char *runtime; /* of its models */
+} formats[] = {
+    [IMPORT_AUTO] = { "", "" },
+    [IMPORT_CHROME] = { "Chrome trace JSON", "" },
+    [IMPORT_ORT] = { "ONNX Runtime profile", "ONNX Runtime" },
+    [IMPORT_IREEPERF] = { "IREE profile (ireeperf-jsonl)", "IREE" },
+};
+
 struct writing {
     struct importer *importer;
     struct trace_writer *writer;
@@ -92,7 +103,7 @@ static void define_model(struct writing *writing, const struct identity *identit
         .process = identity->process,
         .id = identity->model + 1,
         .name = text_of(writing->importer, identity->model),
-        .runtime = writing->importer->result->is_ort ? "ONNX Runtime" : "",
+        .runtime = formats[writing->importer->result->format].runtime,
     };
 
     if (ifg_strings_add(&writing->models, key, sizeof key) == before)
@@ -158,7 +169,7 @@ static void define_facts(struct writing *writing)
     trace_writer_fact(writing->writer, TRACE_FACT_RECORD_PROGRAM,
                       strcmp(name, "-") == 0 ? "standard input" : name);
     trace_writer_fact(writing->writer, TRACE_FACT_IMPORT_FORMAT,
-                      importer->result->is_ort ? "ONNX Runtime profile" : "Chrome trace JSON");
+                      formats[importer->result->format].fact);
     snprintf(number, sizeof number, "%llu", (unsigned long long)importer->result->events);
     trace_writer_fact(writing->writer, TRACE_FACT_IMPORT_EVENTS, number);
     for (uint32_t i = 0; i < importer->fact_count; i++) {

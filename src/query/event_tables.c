@@ -15,7 +15,7 @@ static void async_duration(struct query *query, const void *row, sqlite3_context
 static void async_unfinished(struct query *query, const void *row, sqlite3_context *out)
 {
     (void)query;
-    result_uint(out, ((const struct timeline_async *)row)->end_thread == TIMELINE_NONE);
+    query_result_uint(out, ((const struct timeline_async *)row)->end_thread == TIMELINE_NONE);
 }
 
 static const struct query_column async_columns[] = {
@@ -33,7 +33,7 @@ static const struct query_column async_columns[] = {
     { "end_thread", "INTEGER", "thread number, or NULL",
       OF_OR_NULL(GET_THREAD, timeline_async, end_thread, NULL_NONE) },
     { "unfinished", "INTEGER", "1 if its end was not seen", BY(async_unfinished) },
-    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_async, location) },
+    { "location", "INTEGER", "id of its location", OF(GET_UINT, timeline_async, location) },
 };
 
 const struct row_table async_table = {
@@ -60,7 +60,7 @@ static void flow_kind(struct query *query, const void *row, sqlite3_context *out
     const struct timeline_flow_point *from = row;
 
     (void)query;
-    result_text(out, from[1].kind == TIMELINE_FLOW_END ? "end" : "step");
+    query_result_text(out, from[1].kind == TIMELINE_FLOW_END ? "end" : "step");
 }
 
 /* Of the point at the other end. */
@@ -88,7 +88,7 @@ static const struct query_column flow_columns[] = {
     { "to_thread", "INTEGER", "thread number", OF_TO(GET_THREAD, thread, NULL_NEVER) },
     { "to_slice", "INTEGER", "id of the slice, or NULL outside of any",
       OF_TO(GET_UINT, slice, NULL_NONE) },
-    { "place", "INTEGER", "id of the place where it begins",
+    { "location", "INTEGER", "id of the location where it begins",
       OF(GET_UINT, timeline_flow_point, location) },
 };
 
@@ -124,7 +124,7 @@ static const struct query_column counter_columns[] = {
     { "name", "TEXT", "name", OF(GET_LOCATION_NAME, timeline_counter, location) },
     { "time_ns", "INTEGER", "when", OF_SORTED(GET_TIME, timeline_counter, ns) },
     { "value", "REAL", "its value from then on", OF(GET_REAL, timeline_counter, value) },
-    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_counter, location) },
+    { "location", "INTEGER", "id of its location", OF(GET_UINT, timeline_counter, location) },
 };
 
 const struct row_table counter_table = {
@@ -143,7 +143,7 @@ static const struct query_column allocation_columns[] = {
     { "address", "INTEGER", "where it is", OF(GET_UINT, timeline_allocation, address) },
     { "bytes", "INTEGER", "how much was taken; 0 if given back",
       OF(GET_COUNT, timeline_allocation, bytes) },
-    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_allocation, location) },
+    { "location", "INTEGER", "id of its location", OF(GET_UINT, timeline_allocation, location) },
 };
 
 const struct row_table allocation_table = {
@@ -159,7 +159,7 @@ static const struct query_column frame_columns[] = {
     { "name", "TEXT", "name of the sequence, or NULL",
       OF(GET_LOCATION_NAME, timeline_frame, location) },
     { "time_ns", "INTEGER", "when the frame ended", OF_SORTED(GET_TIME, timeline_frame, ns) },
-    { "place", "INTEGER", "id of its place", OF(GET_UINT, timeline_frame, location) },
+    { "location", "INTEGER", "id of its location", OF(GET_UINT, timeline_frame, location) },
 };
 
 const struct row_table frame_table = {

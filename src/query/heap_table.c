@@ -87,13 +87,13 @@ static void heap_module(struct query *query, const void *row, sqlite3_context *o
     const struct timeline_profile *profile = heap_frame(query, row, &frame);
 
     if (profile)
-        result_text(out, timeline_module_name(
-                             profile, frame ? profile->trace->frames[frame - 1].module : 0));
+        query_result_text(out, timeline_module_name(
+                                   profile, frame ? profile->trace->frames[frame - 1].module : 0));
 }
 
 static void heap_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, timeline_allocation_model(query->timeline, row));
+    query_result_text(out, timeline_allocation_model(query->timeline, row));
 }
 
 static void heap_category(struct query *query, const void *row, sqlite3_context *out)
@@ -101,7 +101,7 @@ static void heap_category(struct query *query, const void *row, sqlite3_context 
     uint32_t ml = ((const struct timeline_heap_allocation *)row)->ml;
 
     if (ml != TIMELINE_NONE)
-        result_text(out, timeline_category_name(query->timeline->locations[ml].category));
+        query_result_text(out, timeline_category_name(query->timeline->locations[ml].category));
 }
 
 static const char *const joins[] = { NULL, "own", "lent", "several" };

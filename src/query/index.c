@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Indices over slices, made when a query first needs them: by place, parents, self times, ML
+/* Indices over slices, made when a query first needs them: by location, parents, self times, ML
  * events. */
 #include "query/query_internal.h"
 

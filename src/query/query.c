@@ -16,7 +16,7 @@ static const struct row_table *const row_tables[] = {
     &attribute_table,    &async_table,           &message_table,  &counter_table,
     &allocation_table,   &frame_table,           &fact_table,     &instrument_table,
     &loss_table,         &clock_table,           &sample_table,   &stack_frame_table,
-    &thread_state_table, &heap_allocation_table, &flow_table,
+    &thread_state_table, &heap_allocation_table, &flow_table,     &input_table,
 };
 
 #define ROW_TABLES (sizeof row_tables / sizeof row_tables[0])

@@ -81,7 +81,7 @@ extern const struct row_table async_table, message_table, counter_table, allocat
     frame_table, flow_table;
 extern const struct row_table info_table, fact_table, instrument_table, loss_table, clock_table;
 extern const struct row_table sample_table, stack_frame_table, thread_state_table;
-extern const struct row_table heap_allocation_table;
+extern const struct row_table heap_allocation_table, input_table;
 extern const struct query_table slice_table;
 extern const struct query_table zone_stats_table;
 
@@ -112,8 +112,8 @@ struct query {
     bool declaring;
 
     /* made when first needed; see index.c */
-    uint32_t *by_location;  /* slices, place by place, ascending in each */
-    size_t *location_first; /* place_count + 1 positions in by_place */
+    uint32_t *by_location;  /* slices, location by location, ascending in each */
+    size_t *location_first; /* location_count + 1 positions in by_location */
     uint32_t *parents;      /* of each slice; TIMELINE_NONE at the top */
     uint32_t *self_ns;      /* of each slice; UINT32_MAX: query_self_ns counts */
     uint32_t *ml;           /* slices that are ML events */
@@ -165,13 +165,13 @@ int64_t query_self_ns(const struct query *query, size_t slice); /* after query_n
 size_t query_subtree_end(const struct query *query, size_t slice);
 
 /* Results: NULL for texts that are NULL or empty. */
-void result_text(sqlite3_context *out, const char *text);
-void result_uint(sqlite3_context *out, uint64_t value);
-void result_time(sqlite3_context *out, const struct query *query, uint64_t ns);
+void query_result_text(sqlite3_context *out, const char *text);
+void query_result_uint(sqlite3_context *out, uint64_t value);
+void query_result_time(sqlite3_context *out, const struct query *query, uint64_t ns);
 
 /* The attributes of a slice as one JSON object. */
-void result_detail(sqlite3_context *out, const struct query *query, size_t slice);
-void result_attribute(sqlite3_context *out, const struct timeline_attribute *attribute);
+void query_result_detail(sqlite3_context *out, const struct query *query, size_t slice);
+void query_result_attribute(sqlite3_context *out, const struct timeline_attribute *attribute);
 
 /* An inclusive range of integers. */
 struct range {
@@ -180,10 +180,10 @@ struct range {
 };
 
 /* Narrows a range to what can fulfil "column op value"; never to less than that. */
-void range_narrow(struct range *range, char op, sqlite3_value *value);
+void query_range_narrow(struct range *range, char op, sqlite3_value *value);
 
-/* A constraint that range_narrow understands: '=', '<', '{' (<=), '>', '}' (>=), else 0. */
-char range_operator(unsigned char sqlite_operator);
+/* A constraint that query_range_narrow understands: '=', '<', '{' (<=), '>', '}' (>=), else 0. */
+char query_range_operator(unsigned char sqlite_operator);
 
 /* Shared by the modules. */
 int table_connect(sqlite3 *db, void *aux, const struct query_table *table, sqlite3_vtab **out_vtab);

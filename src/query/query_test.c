@@ -250,7 +250,7 @@ static void time_and_rows_are_limited(void)
     tear_down();
 }
 
-/* Group and order by what places and threads have must not make SQLite sort. */
+/* Group and order by what locations and threads have must not make SQLite sort. */
 static void plans_use_the_order(void)
 {
     static const char *const free_of_sorting[] = {
@@ -290,7 +290,7 @@ static void memory_may_run_out(void)
         "SELECT name, count(*) FROM slice GROUP BY name",
         "SELECT sum(self_ns), max(parent_id) FROM slice",
         "SELECT detail FROM ml_event ORDER BY start_ns",
-        "SELECT * FROM zone_stats() a JOIN place p ON p.name = a.name",
+        "SELECT * FROM zone_stats() a JOIN location p ON p.name = a.name",
     };
 
     REQUIRE(sample_trace_init(&sample, 11, 100));

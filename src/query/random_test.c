@@ -464,15 +464,15 @@ static void joins(void)
         "SELECT s.id, a.key, a.value FROM attribute a JOIN slice s ON s.id = a.slice",
         "SELECT s.id, a.key FROM slice s LEFT JOIN attribute a ON a.slice = s.id "
         "AND a.key = 'name'",
-        "SELECT s.id, p.id FROM slice s JOIN place p ON s.place = p.name",
-        "SELECT s.id, p.id FROM slice s JOIN place p ON s.name = p.line",
-        "SELECT s.id, p.id FROM place p JOIN slice s ON s.name = p.id", /* '05' is 5 there */
+        "SELECT s.id, p.id FROM slice s JOIN location p ON s.location = p.name",
+        "SELECT s.id, p.id FROM slice s JOIN location p ON s.name = p.line",
+        "SELECT s.id, p.id FROM location p JOIN slice s ON s.name = p.id", /* '05' is 5 there */
         "SELECT s.id, c.id FROM slice s JOIN counter c ON c.time_ns BETWEEN s.start_ns AND "
         "s.end_ns AND c.thread = s.thread",
         "SELECT t.name, count(*) FROM thread t JOIN slice s ON s.thread = t.tid "
         "AND s.process = t.process GROUP BY t.name",
         "SELECT id FROM slice WHERE id IN (SELECT id FROM ml_event WHERE category = 'load')",
-        "SELECT id FROM slice WHERE name = (SELECT name FROM place WHERE id = 3)",
+        "SELECT id FROM slice WHERE name = (SELECT name FROM location WHERE id = 3)",
         "WITH RECURSIVE up(id, n) AS (SELECT id, 0 FROM slice WHERE id < 50 UNION ALL SELECT "
         "s.parent_id, n + 1 FROM up JOIN slice s ON s.id = up.id WHERE s.parent_id IS NOT NULL) "
         "SELECT id, n FROM up",
@@ -500,7 +500,7 @@ static void slices_are_the_models(void)
     set_up(3, 200);
     REQUIRE_INT(query_start(query,
                             "SELECT id, process, thread, thread_name, name, label, kind, depth, "
-                            "parent_id, start_ns, dur_ns, end_ns, self_ns, unfinished, place, "
+                            "parent_id, start_ns, dur_ns, end_ns, self_ns, unfinished, location, "
                             "line FROM slice",
                             &no_limits, NULL),
                 IFG_OK);

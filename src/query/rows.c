@@ -16,7 +16,7 @@ struct row_cursor {
     bool descending;
 };
 
-char range_operator(unsigned char sqlite_operator)
+char query_range_operator(unsigned char sqlite_operator)
 {
     switch (sqlite_operator) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
@@ -41,7 +41,7 @@ static int64_t saturate(double value)
     return value <= -9223372036854775808.0 ? INT64_MIN : (int64_t)value;
 }
 
-void range_narrow(struct range *range, char op, sqlite3_value *value)
+void query_range_narrow(struct range *range, char op, sqlite3_value *value)
 {
     struct range asked = { INT64_MIN, INT64_MAX };
     int64_t low;
@@ -192,7 +192,7 @@ static int rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         return SQLITE_NOMEM;
     for (int i = 0; i < info->nConstraint; i++) {
         int column = info->aConstraint[i].iColumn;
-        char op = range_operator(info->aConstraint[i].op);
+        char op = query_range_operator(info->aConstraint[i].op);
 
         if (!op || !info->aConstraint[i].usable || !is_sorted(table, column))
             continue;
@@ -298,7 +298,7 @@ static int rows_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
         struct range range = { INT64_MIN, INT64_MAX };
         int column = plan[2 * i] - 'B';
 
-        range_narrow(&range, plan[2 * i + 1], argv[i]);
+        query_range_narrow(&range, plan[2 * i + 1], argv[i]);
         if (range.low > range.high) {
             cursor->high = cursor->low;
             break;
@@ -354,7 +354,7 @@ static void put_member(struct query *query, const struct query_getter *get, cons
         sqlite3_result_double(out, *(const double *)at);
         break;
     case GET_TEXT:
-        result_text(out, *(const char *const *)at);
+        query_result_text(out, *(const char *const *)at);
         break;
     case GET_STRING:
         sqlite3_result_text(out, *(const char *const *)at, -1, SQLITE_STATIC);
@@ -364,23 +364,23 @@ static void put_member(struct query *query, const struct query_getter *get, cons
         break;
     case GET_NAME:
         index = (uint32_t)member(get, row);
-        result_text(out, index < get->name_count ? get->names[index] : NULL);
+        query_result_text(out, index < get->name_count ? get->names[index] : NULL);
         break;
     case GET_TIME:
         sqlite3_result_int64(out, query_time(query, *(const uint64_t *)at));
         break;
     case GET_PROCESS:
-        result_uint(out, query_pid(query, *(const uint32_t *)at));
+        query_result_uint(out, query_pid(query, *(const uint32_t *)at));
         break;
     case GET_THREAD_PROCESS:
         index = *(const uint32_t *)at;
-        result_uint(out, query_pid(query, query_thread(query, index)->process));
+        query_result_uint(out, query_pid(query, query_thread(query, index)->process));
         break;
     case GET_THREAD:
-        result_uint(out, query_thread(query, *(const uint32_t *)at)->tid);
+        query_result_uint(out, query_thread(query, *(const uint32_t *)at)->tid);
         break;
     case GET_LOCATION_NAME:
-        result_text(out, query_location_name(query, *(const uint32_t *)at));
+        query_result_text(out, query_location_name(query, *(const uint32_t *)at));
         break;
     default:
         sqlite3_result_int64(out, (sqlite3_int64)member(get, row));

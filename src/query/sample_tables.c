@@ -100,7 +100,7 @@ static void result_function(sqlite3_context *out, const struct timeline_profile 
 static void result_module(sqlite3_context *out, const struct timeline_profile *profile,
                           uint32_t frame)
 {
-    result_text(
+    query_result_text(
         out, timeline_module_name(profile, frame ? profile->trace->frames[frame - 1].module : 0));
 }
 
@@ -139,12 +139,12 @@ static const struct timeline_sampled_thread *sample_on(const struct query *query
 
 static void sample_process(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out, sample_on(query, row)->pid);
+    query_result_uint(out, sample_on(query, row)->pid);
 }
 
 static void sample_thread(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out, sample_on(query, row)->tid);
+    query_result_uint(out, sample_on(query, row)->tid);
 }
 
 static uint32_t sample_frame(const struct query *query, const void *row)
@@ -166,13 +166,13 @@ static void sample_module(struct query *query, const void *row, sqlite3_context 
 
 static void sample_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, timeline_sample_model(query->timeline, row));
+    query_result_text(out, timeline_sample_model(query->timeline, row));
 }
 
 static void sample_exact(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out,
-                is_exact(query->samples->profile, ((const struct timeline_sample *)row)->stack));
+    query_result_uint(
+        out, is_exact(query->samples->profile, ((const struct timeline_sample *)row)->stack));
 }
 
 static void sample_rooted(struct query *query, const void *row, sqlite3_context *out)
@@ -180,7 +180,7 @@ static void sample_rooted(struct query *query, const void *row, sqlite3_context 
     const struct timeline_sample *sample = row;
 
     (void)query;
-    result_uint(out, sample->stack && sample->end == TRACE_STACK_ROOT);
+    query_result_uint(out, sample->stack && sample->end == TRACE_STACK_ROOT);
 }
 
 static const struct query_column sample_columns[] = {
@@ -282,7 +282,7 @@ static void frame_address(struct query *query, const void *row, sqlite3_context 
     uint32_t frame = frame_of(row);
 
     if (frame)
-        result_uint(out, query->samples->profile->trace->frames[frame - 1].address);
+        query_result_uint(out, query->samples->profile->trace->frames[frame - 1].address);
 }
 
 /* The names in a frame: what is inlined there, and its line. NULL: none. */
@@ -298,7 +298,7 @@ static void frame_file(struct query *query, const void *row, sqlite3_context *ou
     const struct trace_symbol *symbol = frame_symbol(query, row);
 
     if (symbol && symbol->line)
-        result_text(out, symbol->file);
+        query_result_text(out, symbol->file);
 }
 
 static void frame_line(struct query *query, const void *row, sqlite3_context *out)
@@ -306,7 +306,7 @@ static void frame_line(struct query *query, const void *row, sqlite3_context *ou
     const struct trace_symbol *symbol = frame_symbol(query, row);
 
     if (symbol && symbol->line)
-        result_uint(out, symbol->line);
+        query_result_uint(out, symbol->line);
 }
 
 static void frame_inlined(struct query *query, const void *row, sqlite3_context *out)
@@ -314,14 +314,14 @@ static void frame_inlined(struct query *query, const void *row, sqlite3_context 
     const struct trace_symbol *symbol = frame_symbol(query, row);
 
     if (symbol && symbol->inlined)
-        result_text(out, symbol->function);
+        query_result_text(out, symbol->function);
 }
 
 static void frame_guessed(struct query *query, const void *row, sqlite3_context *out)
 {
     const struct timeline_profile *profile = query->samples->profile;
 
-    result_uint(out, profile->functions[profile->function_of[frame_of(row)]].guessed);
+    query_result_uint(out, profile->functions[profile->function_of[frame_of(row)]].guessed);
 }
 
 static void frame_inferred(struct query *query, const void *row, sqlite3_context *out)
@@ -329,7 +329,7 @@ static void frame_inferred(struct query *query, const void *row, sqlite3_context
     uint32_t node = query->samples->last_node;
 
     (void)row;
-    result_uint(out, node && query->samples->profile->trace->nodes[node - 1].inferred);
+    query_result_uint(out, node && query->samples->profile->trace->nodes[node - 1].inferred);
 }
 
 static const struct query_column frame_columns[] = {
@@ -377,19 +377,20 @@ static const struct timeline_sampled_thread *state_on(const struct query *query,
 
 static void state_process(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out, state_on(query, row)->pid);
+    query_result_uint(out, state_on(query, row)->pid);
 }
 
 static void state_thread(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out, state_on(query, row)->tid);
+    query_result_uint(out, state_on(query, row)->tid);
 }
 
 static void state_name(struct query *query, const void *row, sqlite3_context *out)
 {
     (void)query;
-    result_text(out, timeline_state_name(
-                         (enum timeline_state)((const struct timeline_thread_state *)row)->state));
+    query_result_text(out,
+                      timeline_state_name(
+                          (enum timeline_state)((const struct timeline_thread_state *)row)->state));
 }
 
 static void state_duration(struct query *query, const void *row, sqlite3_context *out)
@@ -405,12 +406,12 @@ static void state_waker_name(struct query *query, const void *row, sqlite3_conte
     uint32_t waker = ((const struct timeline_thread_state *)row)->waker;
 
     if (waker)
-        result_text(out, timeline_kernel_name(query->samples->profile, waker));
+        query_result_text(out, timeline_kernel_name(query->samples->profile, waker));
 }
 
 static void state_thread_name(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, state_on(query, row)->name);
+    query_result_text(out, state_on(query, row)->name);
 }
 
 /* Why it is in that state; NULL: nothing more is known. */
@@ -419,13 +420,13 @@ static void state_detail(struct query *query, const void *row, sqlite3_context *
     const struct timeline_thread_state *state = row;
 
     if (state->state == TIMELINE_RUNNABLE)
-        result_text(out, !state->woken  ? "preempted"
-                         : state->waker ? "woken"
-                                        : "woken by an interrupt");
+        query_result_text(out, !state->woken  ? "preempted"
+                               : state->waker ? "woken"
+                                              : "woken by an interrupt");
     else if (state->disk)
-        result_text(out, "uninterruptible");
+        query_result_text(out, "uninterruptible");
     else if (state->untold && query->samples->profile->has_wakers)
-        result_text(out, "wake-up not told");
+        query_result_text(out, "wakeup not reported");
 }
 
 static const struct query_column state_columns[] = {
@@ -442,8 +443,8 @@ static const struct query_column state_columns[] = {
     { "thread_name", "TEXT", "name of the thread", BY(state_thread_name) },
     { "detail", "TEXT",
       "runnable: preempted, woken, woken by an interrupt (a timer, a device); blocked: "
-      "uninterruptible (a disk, a page, a lock of the kernel), wake-up not told (by this kernel), "
-      "or NULL",
+      "uninterruptible (a disk, a page, a lock of the kernel), wakeup not reported (by this "
+      "kernel), or NULL",
       BY(state_detail) },
 };
 

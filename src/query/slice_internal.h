@@ -2,9 +2,10 @@
 /*
  * The table `slice`: its columns, and the four ways to walk through it.
  *
- * Slices lie thread by thread and, in a thread, by start. An index lists them place by place. So
- * every way is a list of segments of one of these two orders: narrowing drops or shortens segments,
- * ordering by a property of threads or places sorts the segments, ordering by time merges them.
+ * Slices lie thread by thread and, in a thread, by start. An index lists them location by location.
+ * So every way is a list of segments of one of these two orders: narrowing drops or shortens
+ * segments, ordering by a property of threads or locations sorts the segments, ordering by time
+ * merges them.
  */
 #ifndef IFG_QUERY_SLICE_INTERNAL_H
 #define IFG_QUERY_SLICE_INTERNAL_H
@@ -36,7 +37,7 @@ enum slice_column {
 };
 
 /* idxNum; idxStr is the order (pairs of column and '+' or '-'), a ':', then the arguments (pairs of
- * column and operator: those of range_operator, 'L' for LIKE, 'G' for GLOB). */
+ * column and operator: those of query_range_operator, 'L' for LIKE, 'G' for GLOB). */
 enum slice_plan {
     SLICE_BY_ID,
     SLICE_BY_ID_DOWN,
@@ -57,10 +58,10 @@ int slice_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 struct segment {
     size_t at; /* positions in the order walked through: at <= position < end */
     size_t end;
-    uint32_t group; /* the thread or place */
+    uint32_t group; /* the thread or location */
 };
 
-/* A value of a thread or a place. */
+/* A value of a thread or a location. */
 struct slice_cell {
     bool is_null;
     const char *text; /* NULL: a number */

@@ -37,7 +37,7 @@ static char usable_operator(const sqlite3_index_info *info, int i, bool by_locat
 {
     int column = info->aConstraint[i].iColumn;
     unsigned char given = info->aConstraint[i].op;
-    char op = range_operator(given);
+    char op = query_range_operator(given);
     bool of_group = by_location ? slice_is_of_location(column) : slice_is_of_thread(column);
 
     if (!info->aConstraint[i].usable)

@@ -11,7 +11,7 @@ static const struct query_column columns[SLICE_COLUMNS] = {
     [SLICE_PROCESS] = { "process", "INTEGER", "process number", NULL },
     [SLICE_THREAD] = { "thread", "INTEGER", "thread number", NULL },
     [SLICE_THREAD_NAME] = { "thread_name", "TEXT", "name, or NULL", NULL },
-    [SLICE_NAME] = { "name", "TEXT", "name of its place; ML events: the category if it has none",
+    [SLICE_NAME] = { "name", "TEXT", "name of its location; ML events: the category if it has none",
                      NULL },
     [SLICE_LABEL] = { "label", "TEXT", "its own name (attribute name) if it has one, else name",
                       NULL },
@@ -28,7 +28,7 @@ static const struct query_column columns[SLICE_COLUMNS] = {
     [SLICE_END] = { "end_ns", "INTEGER", "start_ns + dur_ns", NULL },
     [SLICE_SELF] = { "self_ns", "INTEGER", "dur_ns without the slices directly inside", NULL },
     [SLICE_UNFINISHED] = { "unfinished", "INTEGER", "1 if it had not ended", NULL },
-    [SLICE_LOCATION] = { "place", "INTEGER", "id of its place", NULL },
+    [SLICE_LOCATION] = { "location", "INTEGER", "id of its location", NULL },
     [SLICE_FILE] = { "file", "TEXT", "source file, or NULL", NULL },
     [SLICE_LINE] = { "line", "INTEGER", "line in it, or NULL", NULL },
 };

@@ -83,7 +83,7 @@ static bool may_match(struct slice_cell cell, char op, sqlite3_value *value)
     if (cell.is_null || sqlite3_value_type(value) == SQLITE_NULL)
         return false;
     if (!cell.text) {
-        range_narrow(&range, op, value);
+        query_range_narrow(&range, op, value);
         return cell.number >= range.low && cell.number <= range.high;
     }
     if (sqlite3_value_type(value) != SQLITE_TEXT)
@@ -149,9 +149,9 @@ static struct wish read_plan(const struct query *query, const char *plan, int ar
         char op = wish.operators[2 * i + 1];
 
         if (column == SLICE_ID)
-            range_narrow(&wish.id, op, argv[i]);
+            query_range_narrow(&wish.id, op, argv[i]);
         else if (column == SLICE_START)
-            range_narrow(&wish.start, op, argv[i]);
+            query_range_narrow(&wish.start, op, argv[i]);
         else if (column == SLICE_PARENT)
             narrow_to_children(query, &wish.id, argv[i]);
         wish.narrows_threads |= slice_is_of_thread(column) || column == SLICE_START;

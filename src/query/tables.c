@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who and what was recorded: processes, threads, models, functions, places, ML events, attributes.
- */
+/* Who and what was recorded: processes, threads, models, functions, locations, ML events,
+ * attributes. */
 #include "query/query_internal.h"
 
 #include <string.h>
 
 #include "base/json.h"
+#include "trace/keys.h"
 
 #define DETAIL_MAX (4u << 20)
 
@@ -29,6 +30,7 @@ static const struct query_column process_columns[] = {
     { "fate", "TEXT", "exited, killed, exec, running, or NULL",
       OF_NAMES(fates, timeline_process, fate) },
     { "fate_code", "INTEGER", "exit status or signal", OF(GET_UINT, timeline_process, fate_code) },
+    { "host", "TEXT", "machine that it ran on, or NULL", OF(GET_TEXT, timeline_process, host) },
 };
 
 const struct row_table process_table = {
@@ -40,7 +42,7 @@ static void thread_clock(struct query *query, const void *row, sqlite3_context *
 {
     const struct timeline_thread *thread = row;
 
-    result_uint(
+    query_result_uint(
         out, trace_thread_clock(query_trace(query), (uint32_t)(thread - query->timeline->threads)));
 }
 
@@ -61,7 +63,7 @@ const struct row_table thread_table = {
     ROWS_OF(timeline, threads, thread_count),
 };
 
-/* ---- model, model_property, function, place ---------------------------------------------- */
+/* ---- model, model_property, function, location ------------------------------------------- */
 
 static const struct query_column model_columns[] = {
     { "id", "INTEGER", "row number", ROW_NUMBER },
@@ -86,14 +88,14 @@ static void property_model(struct query *query, const void *row, sqlite3_context
     const struct trace_model *model =
         trace_find_model(query_trace(query), property->process, property->model);
 
-    result_text(out, model ? model->name : NULL);
+    query_result_text(out, model ? model->name : NULL);
 }
 
 static const struct query_column property_columns[] = {
     { "process", "INTEGER", "process number", OF(GET_PROCESS, trace_property_entry, process) },
     { "model", "TEXT", "name of the model", BY(property_model) },
     { "key", "TEXT", "for example nodes.CUDA", OF(GET_TEXT, trace_property_entry, key) },
-    { "value", "TEXT", "as it was said last", OF(GET_TEXT, trace_property_entry, value) },
+    { "value", "TEXT", "the latest value", OF(GET_TEXT, trace_property_entry, value) },
 };
 
 const struct row_table property_table = {
@@ -114,14 +116,14 @@ static void function_process(struct query *query, const void *row, sqlite3_conte
     const struct timeline_model *model = model_of_function(query, row);
 
     if (model)
-        result_uint(out, query_pid(query, model->process));
+        query_result_uint(out, query_pid(query, model->process));
 }
 
 static void function_model(struct query *query, const void *row, sqlite3_context *out)
 {
     const struct timeline_model *model = model_of_function(query, row);
 
-    result_text(out, model ? model->name : NULL);
+    query_result_text(out, model ? model->name : NULL);
 }
 
 #define EVENTS(category) OF(GET_UINT, timeline_model_function, events[TRACE_CATEGORY_##category])
@@ -152,18 +154,19 @@ static uint32_t location_index(const struct query *query, const void *row)
 static void location_kind(struct query *query, const void *row, sqlite3_context *out)
 {
     (void)query;
-    result_text(out, timeline_kind_name(((const struct timeline_location *)row)->kind));
+    query_result_text(out, timeline_kind_name(((const struct timeline_location *)row)->kind));
 }
 
 static void location_category(struct query *query, const void *row, sqlite3_context *out)
 {
     (void)query;
-    result_text(out, timeline_category_name(((const struct timeline_location *)row)->category));
+    query_result_text(out,
+                      timeline_category_name(((const struct timeline_location *)row)->category));
 }
 
 static void location_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, query_location_model(query, location_index(query, row)));
+    query_result_text(out, query_location_model(query, location_index(query, row)));
 }
 
 static void location_color(struct query *query, const void *row, sqlite3_context *out)
@@ -172,7 +175,7 @@ static void location_color(struct query *query, const void *row, sqlite3_context
 
     (void)query;
     if (color)
-        result_uint(out, color & 0xffffff);
+        query_result_uint(out, color & 0xffffff);
 }
 
 static void location_slices(struct query *query, const void *row, sqlite3_context *out)
@@ -180,13 +183,14 @@ static void location_slices(struct query *query, const void *row, sqlite3_contex
     uint32_t location = location_index(query, row);
 
     if (query_need_locations(query))
-        result_uint(out, query->location_first[location + 1] - query->location_first[location]);
+        query_result_uint(out,
+                          query->location_first[location + 1] - query->location_first[location]);
     else
         sqlite3_result_error_nomem(out);
 }
 
 static const struct query_column location_columns[] = {
-    { "id", "INTEGER", "row number; column place of other tables", ROW_NUMBER },
+    { "id", "INTEGER", "row number; column location of other tables", ROW_NUMBER },
     { "process", "INTEGER", "process number", OF(GET_PROCESS, timeline_location, process) },
     { "kind", "TEXT", "zone, ml, op, stage, counter, pool, frame, async, flow", BY(location_kind) },
     { "name", "TEXT", "name", OF(GET_STRING, timeline_location, name) },
@@ -203,14 +207,14 @@ static const struct query_column location_columns[] = {
 };
 
 const struct row_table location_table = {
-    .table = { "place", "what slices, counters and spans are instances of",
+    .table = { "location", "what slices, counters and spans are instances of",
                COLUMNS(location_columns) },
     ROWS_OF(timeline, locations, location_count),
 };
 
 /* ---- ml_event, attribute ----------------------------------------------------------------- */
 
-void result_attribute(sqlite3_context *out, const struct timeline_attribute *attribute)
+void query_result_attribute(sqlite3_context *out, const struct timeline_attribute *attribute)
 {
     switch (attribute->type) {
     case TRACE_VALUE_STRING:
@@ -220,7 +224,7 @@ void result_attribute(sqlite3_context *out, const struct timeline_attribute *att
         sqlite3_result_int64(out, attribute->signed_value);
         break;
     case TRACE_VALUE_UNSIGNED:
-        result_uint(out, attribute->unsigned_value);
+        query_result_uint(out, attribute->unsigned_value);
         break;
     default:
         sqlite3_result_double(out, attribute->f64_value);
@@ -247,7 +251,7 @@ static void put_attribute(struct ifg_json *json, const struct timeline_attribute
     }
 }
 
-void result_detail(sqlite3_context *out, const struct query *query, size_t slice)
+void query_result_detail(sqlite3_context *out, const struct query *query, size_t slice)
 {
     const struct timeline_attribute *first;
     size_t count = timeline_attributes_of(query->timeline, slice, &first);
@@ -310,32 +314,32 @@ static const struct timeline_thread *ml_on(const struct query *query, const void
 
 static void ml_process(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out, query_pid(query, ml_on(query, row)->process));
+    query_result_uint(out, query_pid(query, ml_on(query, row)->process));
 }
 
 static void ml_thread(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out, ml_on(query, row)->tid);
+    query_result_uint(out, ml_on(query, row)->tid);
 }
 
 static void ml_model(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, query_location_model(query, query->timeline->location[ml_slice(row)]));
+    query_result_text(out, query_location_model(query, query->timeline->location[ml_slice(row)]));
 }
 
 static void ml_function(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, ml_location(query, row)->function);
+    query_result_text(out, ml_location(query, row)->function);
 }
 
 static void ml_category(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_text(out, timeline_category_name(ml_location(query, row)->category));
+    query_result_text(out, timeline_category_name(ml_location(query, row)->category));
 }
 
 static void ml_start(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_time(out, query, query->timeline->start_ns[ml_slice(row)]);
+    query_result_time(out, query, query->timeline->start_ns[ml_slice(row)]);
 }
 
 static void ml_duration(struct query *query, const void *row, sqlite3_context *out)
@@ -352,26 +356,26 @@ static const char *text_attribute(const struct query *query, size_t slice, const
 
 static void ml_specialization(struct query *query, const void *row, sqlite3_context *out)
 {
-    const char *text = text_attribute(query, ml_slice(row), "specialization");
+    const char *text = text_attribute(query, ml_slice(row), TRACE_KEY_SPECIALIZATION);
 
     if (!text && ml_location(query, row)->category == TRACE_CATEGORY_LOAD)
         text = "unknown";
-    result_text(out, text);
+    query_result_text(out, text);
 }
 
 static void ml_device(struct query *query, const void *row, sqlite3_context *out)
 {
-    const char *text = text_attribute(query, ml_slice(row), "device");
+    const char *text = text_attribute(query, ml_slice(row), TRACE_KEY_DEVICE);
     uint32_t model = ml_location(query, row)->model;
 
     if (!text && model < query->timeline->model_count)
         text = query->timeline->models[model].actual_devices;
-    result_text(out, text);
+    query_result_text(out, text);
 }
 
 static void ml_detail(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_detail(out, query, ml_slice(row));
+    query_result_detail(out, query, ml_slice(row));
 }
 
 static const struct query_column ml_columns[] = {
@@ -404,7 +408,7 @@ static const char *const attribute_types[] = { NULL, "text", "int", "real", "uin
 static void attribute_value(struct query *query, const void *row, sqlite3_context *out)
 {
     (void)query;
-    result_attribute(out, row);
+    query_result_attribute(out, row);
 }
 
 static const struct query_column attribute_columns[] = {

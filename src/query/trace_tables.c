@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-void result_text(sqlite3_context *out, const char *text)
+void query_result_text(sqlite3_context *out, const char *text)
 {
     if (text && *text)
         sqlite3_result_text(out, text, -1, SQLITE_STATIC);
@@ -12,12 +12,12 @@ void result_text(sqlite3_context *out, const char *text)
         sqlite3_result_null(out);
 }
 
-void result_uint(sqlite3_context *out, uint64_t value)
+void query_result_uint(sqlite3_context *out, uint64_t value)
 {
     sqlite3_result_int64(out, (sqlite3_int64)value);
 }
 
-void result_time(sqlite3_context *out, const struct query *query, uint64_t ns)
+void query_result_time(sqlite3_context *out, const struct query *query, uint64_t ns)
 {
     sqlite3_result_int64(out, query_time(query, ns));
 }
@@ -72,7 +72,7 @@ static void info_realtime(struct query *query, const void *row, sqlite3_context 
 
     (void)query;
     if (timeline->realtime_offset_ns)
-        result_uint(out, timeline->begin_ns + (uint64_t)timeline->realtime_offset_ns);
+        query_result_uint(out, timeline->begin_ns + (uint64_t)timeline->realtime_offset_ns);
 }
 
 static void info_utc(struct query *query, const void *row, sqlite3_context *out)
@@ -92,7 +92,7 @@ static void info_utc(struct query *query, const void *row, sqlite3_context *out)
 static void info_finished(struct query *query, const void *row, sqlite3_context *out)
 {
     (void)row;
-    result_uint(out, trace_reader_file(query->timeline->reader)->finished);
+    query_result_uint(out, trace_reader_file(query->timeline->reader)->finished);
 }
 
 static const struct query_column info_columns[] = {
@@ -176,7 +176,7 @@ static void clock_kind(struct query *query, const void *row, sqlite3_context *ou
     const struct trace_clock_entry *clock = row;
 
     (void)query;
-    result_text(out, trace_clock_kind_name(clock->kind));
+    query_result_text(out, trace_clock_kind_name(clock->kind));
 }
 
 static void clock_hz(struct query *query, const void *row, sqlite3_context *out)
@@ -189,12 +189,12 @@ static void clock_hz(struct query *query, const void *row, sqlite3_context *out)
 
 static void clock_pairs(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out, rate_of(query, row).pairs);
+    query_result_uint(out, rate_of(query, row).pairs);
 }
 
 static void clock_contradictions(struct query *query, const void *row, sqlite3_context *out)
 {
-    result_uint(out, rate_of(query, row).contradictions);
+    query_result_uint(out, rate_of(query, row).contradictions);
 }
 
 static const struct query_column clock_columns[] = {

@@ -180,13 +180,13 @@ static int stats_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int col
         sqlite3_result_text(out, row->name, -1, SQLITE_TRANSIENT);
         break;
     case STATS_KIND:
-        result_text(out, timeline_kind_name(row->kind));
+        query_result_text(out, timeline_kind_name(row->kind));
         break;
     case STATS_MODEL:
-        result_text(out, row->model);
+        query_result_text(out, row->model);
         break;
     case STATS_CATEGORY:
-        result_text(out, timeline_category_name(row->category));
+        query_result_text(out, timeline_category_name(row->category));
         break;
     case STATS_COUNT:
         sqlite3_result_int64(out, query_clamp(row->count));
