@@ -20,7 +20,7 @@ const char *compare_unit_name(enum compare_unit unit)
     case COMPARE_BLOCK_PAIRS:
         return "block pairs in one process";
     case COMPARE_PROCESSES:
-        return "processes that took turns";
+        return "interleaved processes";
     case COMPARE_NOT_INTERLEAVED:
         return "not interleaved";
     }
@@ -39,6 +39,7 @@ void compare_options_init(struct compare_options *options)
     options->threshold = 0.02;
     options->alpha = 0.05;
     options->accuracy = true;
+    options->warmups = 1;
     options->limits = (struct accuracy_limits){ INFINITY, ACCURACY_MIN_COSINE };
 }
 
@@ -46,7 +47,8 @@ void compare_make_plan(const struct compare_options *options, bool turns,
                        struct compare_plan *out_plan)
 {
     uint32_t first = options->pairs ? options->pairs : COMPARE_PROCESSES_PER_SIDE;
-    uint32_t last = options->pairs_max ? options->pairs_max : 4 * first; /* processes are dear */
+    uint32_t last =
+        options->pairs_max ? options->pairs_max : 4 * first; /* processes are expensive */
 
     memset(out_plan, 0, sizeof *out_plan);
     out_plan->turns = turns;
@@ -78,7 +80,7 @@ bool compare_set(char **text, const char *value)
 bool compare_warn(struct compare *compare, const char *format, ...)
 {
     char text[512];
-    char **grown;
+    char **warning;
     va_list arguments;
 
     va_start(arguments, format);
@@ -86,15 +88,13 @@ bool compare_warn(struct compare *compare, const char *format, ...)
     va_end(arguments);
     if (compare->warning_count >= WARNINGS_MAX)
         return true;
-    grown = ifg_realloc(compare->warnings, compare->warning_count + 1, sizeof *grown);
-    if (!grown)
+    if (!IFG_ARRAY_ROOM(compare->warnings, compare->warning_capacity, compare->warning_count + 1,
+                        WARNINGS_MAX))
         return false;
-    compare->warnings = grown;
-    grown[compare->warning_count] = ifg_strdup(text);
-    if (!grown[compare->warning_count])
-        return false;
-    compare->warning_count++;
-    return true;
+    warning = &compare->warnings[compare->warning_count];
+    *warning = ifg_strdup(text);
+    compare->warning_count += *warning != NULL;
+    return *warning != NULL;
 }
 
 void compare_drop(struct compare_row *row, const char *reason)
@@ -326,7 +326,7 @@ static enum ifg_status judge_row(struct compare *compare, size_t i, struct ifg_e
         status =
             compare_block_pairs(row->baseline_ms, row->unit_ms, row->unit_process, row->unit_count,
                                 compare->confidence, compare->seed, &row->change, err);
-    else /* processes that took turns have nothing to keep together */
+    else /* interleaved processes have nothing to keep together */
         status = statistics_paired_change(
             row->baseline_ms, row->unit_ms, compare->few_processes ? row->unit_process : NULL,
             row->unit_count, compare->confidence, compare->seed, &row->change, err);

@@ -47,6 +47,7 @@ struct compare_row {
     char *outputs_reason;
     struct compare_op *ops;
     size_t op_count;
+    bool ops_host_time;     /* see bench_row_has_host_times */
     double *unit_ms;        /* its units, in order; of the baseline all that it took part in */
     double *baseline_ms;    /* the baseline's partners (paired), or NULL */
     uint32_t *unit_process; /* which process they ran in, from 0 */
@@ -85,7 +86,7 @@ struct compare {
     char **outputs; /* names that accuracy points to */
     size_t output_count;
     char **warnings; /* differing context, trust */
-    size_t warning_count;
+    size_t warning_count, warning_capacity;
     struct trust trust; /* level TRUST_NOT_AVAILABLE and no lines for result files */
     bool interrupted;
 };
@@ -102,8 +103,10 @@ struct compare_options {
     struct accuracy_limits limits;
     bool one_sided; /* that it is no slower is enough: stop as soon as that is certain */
     bool ops;
-    bool force;         /* compare what is not the same work */
-    uint32_t processes; /* block pairs: that the first look's are split among; 0: 10 */
+    bool force;          /* compare what is not the same work */
+    uint32_t processes;  /* block pairs: that the first look's are split among; 0: 10 */
+    const char *prepare; /* commands: what the shell runs before each run; NULL: nothing */
+    uint32_t warmups;    /* commands: runs of each that do not count */
 };
 
 void compare_options_init(struct compare_options *options);

@@ -205,6 +205,30 @@ static enum ifg_status start_command(const struct compare_command *command, int 
     return ifg_fail_errno(err, "cannot start '%s'", command->argv[0]);
 }
 
+/* What has to be as it was before: a cache that is dropped, a file that is removed. */
+static enum ifg_status prepare(struct job *job, struct ifg_error *err)
+{
+    char *argv[] = { "sh", "-c", (char *)(uintptr_t)job->options->prepare, NULL };
+    const struct compare_command command = { .name = "--prepare", .argv = argv };
+    struct ended ended = { 0 };
+    enum ifg_status status;
+    int errors;
+    pid_t pid = 0;
+
+    if (!job->options->prepare)
+        return IFG_OK;
+    errors = memfd_create("stderr", MFD_CLOEXEC);
+    if (errors < 0)
+        return ifg_fail_errno(err, "cannot make a file in memory");
+    status = start_command(&command, -1, errors, &pid, err);
+    if (!status && !await(job, pid, compare_now(), &ended))
+        status = ifg_fail(err, IFG_CANCELLED, "interrupted");
+    if (!status)
+        status = judge_end(&command, &ended, errors, err);
+    close(errors);
+    return status;
+}
+
 static enum ifg_status run_command(struct job *job, size_t number, double *out_value,
                                    struct ifg_error *err)
 {
@@ -221,6 +245,8 @@ static enum ifg_status run_command(struct job *job, size_t number, double *out_v
         out = memfd_create("stdout", MFD_CLOEXEC);
     if (errors < 0 || (job->measure == COMPARE_JSON_KEY && out < 0))
         status = ifg_fail_errno(err, "cannot make a file in memory");
+    if (!status)
+        status = prepare(job, err);
     start = compare_now();
     if (!status)
         status = start_command(command, out, errors, &pid, err);
@@ -323,9 +349,11 @@ static enum ifg_status gather(void *user, size_t target, struct ifg_error *err)
 /* Files in the page cache, and whether it works at all, before anything counts. */
 static enum ifg_status warm_up(struct job *job, struct ifg_error *err)
 {
-    for (size_t i = 0; i < job->compare->row_count; i++) {
+    size_t rows = job->compare->row_count;
+
+    for (size_t i = 0; i < rows * job->options->warmups; i++) {
         double ignored;
-        enum ifg_status status = run_command(job, i, &ignored, err);
+        enum ifg_status status = run_command(job, i % rows, &ignored, err);
 
         if (status)
             return status;

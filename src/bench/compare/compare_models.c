@@ -78,7 +78,7 @@ static enum ifg_status contender_init(struct model_job *job, size_t i, bool turn
         status = describe_model(contender, err);
     if (status)
         return status;
-    status = measure_find_location(&bench, &contender->location, err);
+    status = measure_find_runtime(&bench, &contender->found, err);
     if (status == IFG_UNSUPPORTED && i > 0 && turns) {
         compare_drop(contender->row, err ? err->message : "it is not there");
         return IFG_OK;
@@ -275,15 +275,15 @@ static enum ifg_status run_alone(struct model_job *job, struct contender *conten
 
     status = runner_bind(job->runner, contender->slot, job->sets->sets, job->sets->count, 1, err);
     if (!status)
-        status =
-            process_run(job, contender, ALONE_RUNS, (uint64_t)(1e9 * ALONE_S), 0, &samples, err);
+        status = compare_process_run(job, contender, ALONE_RUNS, (uint64_t)(1e9 * ALONE_S), 0,
+                                     &samples, err);
     if (!status) {
         row->first_ms = MS * (double)(samples.end_ns[0] - samples.start_ns[0]);
         contender->about_ms = about(&samples);
         row->load_ms = MS * (double)loaded->load_ns;
         row->specialization_ms =
             loaded->specialization_ns ? MS * (double)loaded->specialization_ns : NAN;
-        trust_read(&trust_system, job->facts.pid, &reading);
+        trust_read(&host_system, job->facts.pid, &reading);
         row->peak_bytes = reading.peak_rss_bytes == UINT64_MAX ? 0 : reading.peak_rss_bytes;
     }
     runner_samples_fini(&samples);
@@ -295,12 +295,12 @@ static enum ifg_status look_alone(struct model_job *job, struct contender *conte
 {
     struct runner_loaded loaded = { 0 };
     const struct input_sets *sets = job->sets;
-    enum ifg_status status = process_start(job, contender, err);
+    enum ifg_status status = compare_process_start(job, contender, err);
 
     *out_inputs_wrong = false;
     job->sets = NULL; /* nothing is bound before it is known to fit */
     if (!status)
-        status = process_load(job, contender, &loaded, err);
+        status = compare_process_load(job, contender, &loaded, err);
     job->sets = sets;
     if (!status) {
         snprintf(contender->version, sizeof contender->version, "%s %s", job->facts.runtime,
@@ -313,7 +313,7 @@ static enum ifg_status look_alone(struct model_job *job, struct contender *conte
     if (!status)
         status = try_outputs(job, contender, err);
     runner_loaded_fini(&loaded);
-    process_end(job);
+    compare_process_end(job);
     return status;
 }
 
@@ -357,7 +357,7 @@ static enum ifg_status name_by_version(struct model_job *job, struct ifg_error *
     return IFG_OK;
 }
 
-/* ---- in turns ---- */
+/* ---- interleaved ---- */
 
 /* Beginning a process costs as much as some blocks: four pairs in each make good use of it, unless
  * they take long. */
@@ -399,8 +399,8 @@ static enum ifg_status measure(struct model_job *job, bool turns, struct ifg_err
     if (!last)
         last = 16 * first;
     return compare_in_looks(job->compare, first, last,
-                            turns ? pairs_of_processes : pairs_in_process, job, &job->out_of_time,
-                            err);
+                            turns ? compare_pairs_of_processes : compare_pairs_in_process, job,
+                            &job->out_of_time, err);
 }
 
 /* ---- what the numbers say ---- */
@@ -465,7 +465,7 @@ static enum ifg_status judge_machine(struct model_job *job, struct ifg_error *er
     work.reference_ns = references;
     work.reference_count = job->seen_count;
     if (job->seen_count)
-        trust_judge(&trust_system, &before, &after, &work, &job->compare->trust);
+        trust_judge(&host_system, &before, &after, &work, &job->compare->trust);
     ifg_free(references);
     ifg_free(sorted);
     return IFG_OK;
@@ -480,7 +480,7 @@ static enum ifg_status finish(struct model_job *job, struct ifg_error *err)
     for (size_t i = 0; i < compare->row_count && !status; i++)
         status = finish_row(&job->contenders[i], compare->seed, err);
     if (!status && (!compare_set(&compare->runtime, job->contenders[0].version) ||
-                    !compare_set(&compare->library, job->contenders[0].location.ort.path)))
+                    !compare_set(&compare->library, job->contenders[0].found.ort.path)))
         status = ifg_fail_no_memory(err, NULL);
     if (!status && job->out_of_time &&
         !compare_warn(compare, "stopped after %.0f s (--max-time)",
@@ -492,7 +492,7 @@ static enum ifg_status finish(struct model_job *job, struct ifg_error *err)
 
 static void job_fini(struct model_job *job)
 {
-    process_end(job);
+    compare_process_end(job);
     for (size_t i = 0; i < job->expected_count; i++)
         tensor_list_fini(&job->expected[i]);
     ifg_free(job->expected);

@@ -8,7 +8,7 @@
 
 struct contender {
     struct measure_row base; /* its model and settings */
-    struct measure_location location;
+    struct measure_runtime found;
     const char *runtime; /* plugin, or NULL */
     struct compare_row *row;
     char version[160];  /* "ONNX Runtime 1.20.1" */
@@ -48,25 +48,26 @@ struct model_job {
 };
 
 /* compare_process.c: a process, the models in it, and their blocks. */
-enum ifg_status process_start(struct model_job *job, const struct contender *contender,
-                              struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status compare_process_start(struct model_job *job, const struct contender *contender,
+                                      struct ifg_error *err) IFG_MUST_CHECK;
 /* out_loaded (may be NULL): to be freed by the caller. Without sets nothing is bound. */
-enum ifg_status process_load(struct model_job *job, struct contender *contender,
-                             struct runner_loaded *out_loaded,
-                             struct ifg_error *err) IFG_MUST_CHECK;
-enum ifg_status process_warm_up(struct model_job *job, struct contender *contender,
-                                struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status compare_process_load(struct model_job *job, struct contender *contender,
+                                     struct runner_loaded *out_loaded,
+                                     struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status compare_process_warm_up(struct model_job *job, struct contender *contender,
+                                        struct ifg_error *err) IFG_MUST_CHECK;
 /* Its median in ms. */
-enum ifg_status process_block(struct model_job *job, struct contender *contender,
-                              uint64_t first_set, uint64_t reference_ns, double *out_ms,
-                              struct ifg_error *err) IFG_MUST_CHECK;
-enum ifg_status process_run(struct model_job *job, const struct contender *contender,
-                            uint64_t queries, uint64_t duration_ns, uint64_t first_set,
-                            struct runner_samples *samples, struct ifg_error *err) IFG_MUST_CHECK;
-void process_end(struct model_job *job);
+enum ifg_status compare_process_block(struct model_job *job, struct contender *contender,
+                                      uint64_t first_set, uint64_t reference_ns, double *out_ms,
+                                      struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status compare_process_run(struct model_job *job, const struct contender *contender,
+                                    uint64_t queries, uint64_t duration_ns, uint64_t first_set,
+                                    struct runner_samples *samples,
+                                    struct ifg_error *err) IFG_MUST_CHECK;
+void compare_process_end(struct model_job *job);
 
 /* compare_pairs.c: gathers units, see compare_gather. */
-enum ifg_status pairs_in_process(void *user, size_t target, struct ifg_error *err);
-enum ifg_status pairs_of_processes(void *user, size_t target, struct ifg_error *err);
+enum ifg_status compare_pairs_in_process(void *user, size_t target, struct ifg_error *err);
+enum ifg_status compare_pairs_of_processes(void *user, size_t target, struct ifg_error *err);
 
 #endif

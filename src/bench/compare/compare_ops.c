@@ -158,6 +158,7 @@ static enum ifg_status compare_nodes(const struct recordings *a, const struct re
     struct compare_op *op;
     enum ifg_status status = IFG_OK;
 
+    row->ops_host_time = bench_row_has_host_times(first) || bench_row_has_host_times(other);
     row->ops = ifg_alloc(first->op_count + other->op_count, sizeof *row->ops);
     if (!row->ops || !seen)
         status = ifg_fail_no_memory(err, NULL);
@@ -186,7 +187,7 @@ static enum ifg_status compare_nodes(const struct recordings *a, const struct re
     return status ? status : mark_survivors(row, err);
 }
 
-/* ---- recordings in turns ---- */
+/* ---- interleaved recordings ---- */
 
 static bool is_stopped(const struct compare_options *options)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* In turns: blocks of models that are loaded in one process, or processes with one model each. */
+/* Interleaved: blocks of models loaded in one process, or processes with one model each. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static enum ifg_status load_all(struct model_job *job, size_t target, size_t *ou
         if (row && !is_wanted(job, row, target))
             continue;
         *out_guilty = row;
-        status = process_load(job, &job->contenders[row], NULL, err);
+        status = compare_process_load(job, &job->contenders[row], NULL, err);
         if (status)
             return status;
     }
@@ -89,7 +89,7 @@ static enum ifg_status load_all(struct model_job *job, size_t target, size_t *ou
         if (!job->contenders[row].loaded)
             continue;
         *out_guilty = row;
-        status = process_warm_up(job, &job->contenders[row], err);
+        status = compare_process_warm_up(job, &job->contenders[row], err);
         if (status)
             return status;
     }
@@ -111,8 +111,8 @@ static enum ifg_status four_blocks(struct model_job *job, size_t row, size_t *ou
         bool baseline = outside == (turn == 0 || turn == 3);
 
         *out_guilty = baseline ? 0 : row;
-        status = process_block(job, &job->contenders[*out_guilty], 0, reference_ns,
-                               &value[baseline ? 0 : 1], err);
+        status = compare_process_block(job, &job->contenders[*out_guilty], 0, reference_ns,
+                                       &value[baseline ? 0 : 1], err);
         if (!status && turn % 2)
             status = compare_add_pair(job->compare, row, value[0], value[1],
                                       job->compare->processes, err);
@@ -123,7 +123,7 @@ static enum ifg_status four_blocks(struct model_job *job, size_t row, size_t *ou
 static enum ifg_status one_process(struct model_job *job, size_t target, struct ifg_error *err)
 {
     size_t guilty = 0;
-    enum ifg_status status = process_start(job, &job->contenders[0], err);
+    enum ifg_status status = compare_process_start(job, &job->contenders[0], err);
 
     if (!status)
         status = load_all(job, target, &guilty, err);
@@ -144,11 +144,11 @@ out:
         job->compare->processes++;
     if (status)
         status = blame(job, guilty, status, err);
-    process_end(job);
+    compare_process_end(job);
     return status;
 }
 
-enum ifg_status pairs_in_process(void *user, size_t target, struct ifg_error *err)
+enum ifg_status compare_pairs_in_process(void *user, size_t target, struct ifg_error *err)
 {
     struct model_job *job = user;
 
@@ -169,17 +169,17 @@ static enum ifg_status one_turn(struct model_job *job, size_t row, double *out_m
     struct contender *contender = &job->contenders[row];
     double medians[TURN_BLOCKS];
     uint64_t reference_ns = 0;
-    enum ifg_status status = process_start(job, contender, err);
+    enum ifg_status status = compare_process_start(job, contender, err);
 
     if (!status)
-        status = process_load(job, contender, NULL, err);
+        status = compare_process_load(job, contender, NULL, err);
     if (!status)
-        status = process_warm_up(job, contender, err);
+        status = compare_process_warm_up(job, contender, err);
     if (!status)
         status = runner_reference(job->runner, &reference_ns, err);
     for (size_t i = 0; i < TURN_BLOCKS && !status; i++)
-        status = process_block(job, contender, 0, reference_ns, &medians[i], err);
-    process_end(job);
+        status = compare_process_block(job, contender, 0, reference_ns, &medians[i], err);
+    compare_process_end(job);
     if (status)
         return status;
     job->compare->processes++;
@@ -208,7 +208,7 @@ static enum ifg_status four_turns(struct model_job *job, size_t row, struct ifg_
     return IFG_OK;
 }
 
-enum ifg_status pairs_of_processes(void *user, size_t target, struct ifg_error *err)
+enum ifg_status compare_pairs_of_processes(void *user, size_t target, struct ifg_error *err)
 {
     struct model_job *job = user;
 

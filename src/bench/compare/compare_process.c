@@ -30,14 +30,14 @@ static void tell(const struct model_job *job, const char *row, const char *phase
         bench->progress(&progress, bench->user);
 }
 
-enum ifg_status process_start(struct model_job *job, const struct contender *contender,
-                              struct ifg_error *err)
+enum ifg_status compare_process_start(struct model_job *job, const struct contender *contender,
+                                      struct ifg_error *err)
 {
     const struct bench_options *bench = &job->options->bench;
     const struct runner_options how = {
-        .program = contender->location.runner,
+        .program = contender->found.runner,
         .runtime = contender->runtime,
-        .library = *contender->location.ort.path ? contender->location.ort.path : NULL,
+        .library = *contender->found.ort.path ? contender->found.ort.path : NULL,
         .stop = bench->stop,
         .pin_cpu = bench->pin_cpu,
         .patience_s = bench->patience_s,
@@ -48,7 +48,7 @@ enum ifg_status process_start(struct model_job *job, const struct contender *con
     return runner_start(&how, &job->runner, &job->facts, err);
 }
 
-void process_end(struct model_job *job)
+void compare_process_end(struct model_job *job)
 {
     runner_stop(job->runner);
     job->runner = NULL;
@@ -56,8 +56,8 @@ void process_end(struct model_job *job)
         job->contenders[i].loaded = false;
 }
 
-enum ifg_status process_load(struct model_job *job, struct contender *contender,
-                             struct runner_loaded *out_loaded, struct ifg_error *err)
+enum ifg_status compare_process_load(struct model_job *job, struct contender *contender,
+                                     struct runner_loaded *out_loaded, struct ifg_error *err)
 {
     const struct measure_row *base = &contender->base;
     const struct runner_model model = { base->model, base->settings, base->setting_count };
@@ -77,9 +77,9 @@ enum ifg_status process_load(struct model_job *job, struct contender *contender,
     return status;
 }
 
-enum ifg_status process_run(struct model_job *job, const struct contender *contender,
-                            uint64_t queries, uint64_t duration_ns, uint64_t first_set,
-                            struct runner_samples *samples, struct ifg_error *err)
+enum ifg_status compare_process_run(struct model_job *job, const struct contender *contender,
+                                    uint64_t queries, uint64_t duration_ns, uint64_t first_set,
+                                    struct runner_samples *samples, struct ifg_error *err)
 {
     const struct runner_work work = {
         .kind = RUNNER_CLOSED,
@@ -137,8 +137,8 @@ static enum ifg_status warm_until_steady(struct model_job *job, struct contender
 {
     double limit = fmin(job->options->bench.warmup_max_s, WARMUP_MAX_S);
     double begun = compare_now();
-    enum ifg_status status = process_run(job, contender, WARMUP_LEAST,
-                                         (uint64_t)(1e9 * WARMUP_FIRST_S), 0, samples, err);
+    enum ifg_status status = compare_process_run(job, contender, WARMUP_LEAST,
+                                                 (uint64_t)(1e9 * WARMUP_FIRST_S), 0, samples, err);
 
     while (!status && compare_now() - begun < limit) {
         struct statistics_steady steady;
@@ -151,14 +151,14 @@ static enum ifg_status warm_until_steady(struct model_job *job, struct contender
         ifg_free(times);
         if (steady.steady)
             break;
-        status = process_run(job, contender, more > WARMUP_LEAST ? more : WARMUP_LEAST,
-                             (uint64_t)(1e9 * limit), samples->count, samples, err);
+        status = compare_process_run(job, contender, more > WARMUP_LEAST ? more : WARMUP_LEAST,
+                                     (uint64_t)(1e9 * limit), samples->count, samples, err);
     }
     return status;
 }
 
-enum ifg_status process_warm_up(struct model_job *job, struct contender *contender,
-                                struct ifg_error *err)
+enum ifg_status compare_process_warm_up(struct model_job *job, struct contender *contender,
+                                        struct ifg_error *err)
 {
     int64_t asked = job->options->bench.warmup;
     struct runner_samples samples = { 0 };
@@ -170,7 +170,7 @@ enum ifg_status process_warm_up(struct model_job *job, struct contender *contend
     /* Later processes are warmed by what the first one needed: the same for all, and no slower on a
      * machine that is never steady. */
     if (contender->warmup)
-        status = process_run(job, contender, contender->warmup, 0, 0, &samples, err);
+        status = compare_process_run(job, contender, contender->warmup, 0, 0, &samples, err);
     else
         status = warm_until_steady(job, contender, &samples, err);
     if (!status && !contender->warmup)
@@ -204,19 +204,19 @@ static bool keep_block(struct model_job *job, struct contender *contender,
     return true;
 }
 
-enum ifg_status process_block(struct model_job *job, struct contender *contender,
-                              uint64_t first_set, uint64_t reference_ns, double *out_ms,
-                              struct ifg_error *err)
+enum ifg_status compare_process_block(struct model_job *job, struct contender *contender,
+                                      uint64_t first_set, uint64_t reference_ns, double *out_ms,
+                                      struct ifg_error *err)
 {
     struct runner_samples samples = { 0 };
     struct seen_block seen = { .reference_ns = reference_ns };
     double *times = NULL;
     enum ifg_status status;
 
-    trust_read(&trust_system, job->facts.pid, &seen.before);
-    status =
-        process_run(job, contender, contender->row->block_iterations, 0, first_set, &samples, err);
-    trust_read(&trust_system, job->facts.pid, &seen.after);
+    trust_read(&host_system, job->facts.pid, &seen.before);
+    status = compare_process_run(job, contender, contender->row->block_iterations, 0, first_set,
+                                 &samples, err);
+    trust_read(&host_system, job->facts.pid, &seen.after);
     seen.inferences = samples.count;
     if (!status) {
         times = times_of(&samples, 0);

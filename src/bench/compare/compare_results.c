@@ -168,6 +168,7 @@ static enum ifg_status list_ops(const struct bench_row *a, const struct bench_ro
         return compare_set(&out->ops_reason, "a result has no operators; use bench --ops")
                    ? IFG_OK
                    : ifg_fail_no_memory(err, NULL);
+    out->ops_host_time = bench_row_has_host_times(a) || bench_row_has_host_times(b);
     out->ops = ifg_alloc(a->op_count, sizeof *out->ops);
     if (!out->ops)
         return ifg_fail_no_memory(err, NULL);

@@ -75,7 +75,7 @@ struct gate_estimate {
 
 struct gate_metric;
 
-enum gate_location { GATE_IN_CATEGORY, GATE_IN_ZONE, GATE_IN_OP };
+enum gate_scope { GATE_IN_CATEGORY, GATE_IN_ZONE, GATE_IN_OP };
 enum gate_stat {
     GATE_COUNT,
     GATE_TOTAL,
@@ -97,7 +97,7 @@ struct gate_budget {
     double limit;
     enum gate_unit unit;
     const struct gate_metric *of; /* of a result; NULL: of a trace, and the rest counts */
-    enum gate_location location;
+    enum gate_scope scope;
     enum trace_category category;
     char model[GATE_TEXT]; /* "" for all */
     char name[GATE_TEXT];  /* of a zone or operator */
@@ -170,7 +170,7 @@ double gate_plan_alpha(const struct gate_plan *plan); /* of one look */
 enum gate_kind {
     GATE_BUDGET,
     GATE_RELATIVE,
-    GATE_OUTPUTS, /* of what is compared in turns: value and limit are cosines, reason says more */
+    GATE_OUTPUTS, /* of interleaved comparisons: value and limit are cosines, reason says more */
 };
 
 struct gate_check {

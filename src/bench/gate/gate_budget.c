@@ -155,7 +155,7 @@ enum ifg_status gate_budget_parse(const char *text, bool at_least, bool on_trace
     memcpy(out_budget->metric, text, length);
     out_budget->at_least = at_least;
     if (on_trace) {
-        status = gate_parse_location(out_budget, err);
+        status = gate_parse_trace_metric(out_budget, err);
     } else {
         out_budget->of = find_metric(out_budget->metric);
         if (!out_budget->of) {
@@ -163,7 +163,7 @@ enum ifg_status gate_budget_parse(const char *text, bool at_least, bool on_trace
             return ifg_fail(err, IFG_INVALID, "there is no metric '%.64s'; there are: %s%s",
                             out_budget->metric, list,
                             strchr(out_budget->metric, '.') || strchr(out_budget->metric, ':')
-                                ? " (places such as inference.p99 are for --trace)"
+                                ? " (locations such as inference.p99 are for --trace)"
                                 : "");
         }
         snprintf(out_budget->metric, sizeof out_budget->metric, "%s", out_budget->of->name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the files of the gate share: places in a trace, and the ends of what is known. */
+/* What the files of the gate share: locations in a trace, and the ends of what is known. */
 #ifndef IFG_BENCH_GATE_INTERNAL_H
 #define IFG_BENCH_GATE_INTERNAL_H
 
@@ -40,10 +40,10 @@ struct gate_metric {
     bool steady; /* means something only in the steady state */
 };
 
-/* budget->metric as a place in a trace: "[model/]category.stat", "zone:NAME.stat" or
- * "op:NAME.stat". */
-enum ifg_status gate_parse_location(struct gate_budget *budget,
-                                    struct ifg_error *err) IFG_MUST_CHECK;
+/* budget->metric as a location and a statistic of a trace: "[model/]category.stat",
+ * "zone:NAME.stat" or "op:NAME.stat". */
+enum ifg_status gate_parse_trace_metric(struct gate_budget *budget,
+                                        struct ifg_error *err) IFG_MUST_CHECK;
 
 /* A quantile from sorted values, which are turned upside down on the way. Fills all but value. */
 void gate_by_order(double *sorted, size_t count, double q, bool at_least, double limit,
@@ -70,7 +70,7 @@ struct gate_work {
     double deadline_s; /* nothing new is begun after it, unless a failure waits for it */
     double turns_s;    /* that measuring took so far */
     double alone_s;
-    double last_s; /* the last one that was not in turns */
+    double last_s; /* the last one that was not interleaved */
     bool out_of_time;
     char in_turns[120]; /* what was measured */
     char alone[120];

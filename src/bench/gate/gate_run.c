@@ -21,7 +21,7 @@
 #define PROCESSES_MOST     1000
 #define NEEDS_MARGIN       1.25 /* what is needed is itself an estimate */
 #define GROWTH_MAX         8.0
-#define TURNS_LEAST_S      5.0 /* of a comparison in turns */
+#define TURNS_LEAST_S      5.0 /* of an interleaved comparison */
 
 static void run_fini(struct gate_work *run)
 {

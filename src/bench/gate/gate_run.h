@@ -71,7 +71,7 @@ struct gate_request {
     const char *measure_key;
     uint32_t pairs;                /* 0: as compare does */
     double max_s;                  /* of all measuring together; 0: GATE_MAX_S */
-    struct accuracy_limits limits; /* of the outputs of what is compared in turns */
+    struct accuracy_limits limits; /* of the outputs of interleaved comparisons */
     bool no_accuracy;
     bool limits_given;
     const char *baseline;

@@ -103,13 +103,13 @@ static void budgets(void)
     CHECK_CONTAINS(err.message, "for --trace");
 }
 
-static void locations(void)
+static void trace_metrics(void)
 {
     struct gate_budget budget;
     struct ifg_error err = { 0 };
 
     REQUIRE_INT(gate_budget_parse("inference.p99=50ms", false, true, &budget, &err), IFG_OK);
-    CHECK(budget.location == GATE_IN_CATEGORY && budget.category == TRACE_CATEGORY_INFERENCE);
+    CHECK(budget.scope == GATE_IN_CATEGORY && budget.category == TRACE_CATEGORY_INFERENCE);
     CHECK(budget.stat == GATE_P99 && !budget.model[0] && !budget.of);
     REQUIRE_INT(gate_budget_parse("a/b.c/load.max=1s", false, true, &budget, &err), IFG_OK);
     CHECK_STR(budget.model, "a/b.c");
@@ -121,7 +121,7 @@ static void locations(void)
     CHECK(budget.unit == GATE_NUMBER && budget.limit == 3);
     REQUIRE_INT(gate_budget_parse("op:conv.1.p99.9=3ms", false, true, &budget, &err), IFG_OK);
     CHECK_STR(budget.name, "conv.1");
-    CHECK(budget.stat == GATE_P999 && budget.location == GATE_IN_OP);
+    CHECK(budget.stat == GATE_P999 && budget.scope == GATE_IN_OP);
 
     CHECK_INT(gate_budget_parse("p99=50ms", false, true, &budget, &err), IFG_INVALID);
     CHECK_CONTAINS(err.message, "[MODEL/]CATEGORY.STAT");
@@ -655,30 +655,59 @@ static void changes(void)
 
 /* ---- traces ---- */
 
-static void on_trace(void)
-{
+/* A trace, and what the last budget gave on it. */
+struct judged {
     struct ml_trace trace;
-    struct gate_budget budget;
-    struct gate_estimate estimate;
-    struct ifg_error err = { 0 };
-    struct gate_left_out left;
     struct perturbed perturbed;
+    struct gate_estimate estimate;
+    struct gate_left_out left;
+    struct ifg_error err;
+};
+
+static void judged_load(struct judged *judged)
+{
+    judged->err = (struct ifg_error){ 0 };
+    REQUIRE(ml_trace_load(&judged->trace));
+    REQUIRE_INT(perturbed_find(judged->trace.timeline, &judged->perturbed, &judged->err), IFG_OK);
+}
+
+static void judged_fini(struct judged *judged)
+{
+    perturbed_fini(&judged->perturbed);
+    ml_trace_end(&judged->trace);
+}
+
+static enum ifg_status estimate_of(struct judged *judged, const char *text)
+{
+    struct gate_budget budget;
+
+    tap_note("%s: %s", text, judged->err.message);
+    REQUIRE_INT(gate_budget_parse(text, false, true, &budget, &judged->err), IFG_OK);
+    return gate_estimate_trace(&budget, judged->trace.timeline, &judged->perturbed, 0.05, 1,
+                               &judged->estimate, &judged->left, &judged->err);
+}
+
+/* 300 inferences of 1 to 300 ms with a zone and an operator each, and one of another model. */
+static void make_trace(struct ml_trace *trace)
+{
     uint32_t ocr, vad, zone, op;
 
-    ml_trace_begin(&trace, NULL);
-    ocr = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "ocr" });
-    vad = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "vad" });
-    zone = ml_trace_location(&trace, TRACE_LOCATION_ZONE, 0, "decode", "main");
-    op = ml_trace_location(&trace, TRACE_LOCATION_OP, ocr, "conv_1", "Conv");
-    ml_trace_event(&trace, 0, ocr, TRACE_CATEGORY_LOAD, 70 * ML_MS);
+    ml_trace_begin(trace, NULL);
+    ocr = ml_trace_model(trace, &(struct ml_trace_model){ .name = "ocr" });
+    vad = ml_trace_model(trace, &(struct ml_trace_model){ .name = "vad" });
+    zone = ml_trace_location(trace, TRACE_LOCATION_ZONE, 0, "decode", "main");
+    op = ml_trace_location(trace, TRACE_LOCATION_OP, ocr, "conv_1", "Conv");
+    ml_trace_event(trace, 0, ocr, TRACE_CATEGORY_LOAD, 70 * ML_MS);
     for (unsigned i = 1; i <= 300; i++) {
-        ml_trace_event(&trace, 0, ocr, TRACE_CATEGORY_INFERENCE, i * ML_MS);
-        ml_trace_slice(&trace, 0, zone, 2 * ML_MS);
-        ml_trace_slice(&trace, 1, op, ML_MS);
+        ml_trace_event(trace, 0, ocr, TRACE_CATEGORY_INFERENCE, i * ML_MS);
+        ml_trace_slice(trace, 0, zone, 2 * ML_MS);
+        ml_trace_slice(trace, 1, op, ML_MS);
     }
-    ml_trace_event(&trace, 1, vad, TRACE_CATEGORY_INFERENCE, 1000 * ML_MS);
-    REQUIRE(ml_trace_load(&trace));
-    REQUIRE_INT(perturbed_find(trace.timeline, &perturbed, &err), IFG_OK);
+    ml_trace_event(trace, 1, vad, TRACE_CATEGORY_INFERENCE, 1000 * ML_MS);
+}
+
+static void on_trace(void)
+{
     static const struct {
         const char *text;
         double value;
@@ -700,95 +729,62 @@ static void on_trace(void)
         { "zone:nothing.count=1", 0, true },
         { "setup.total=1s", 0, true },
     };
+    struct judged judged;
 
+    make_trace(&judged.trace);
+    judged_load(&judged);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        tap_note("%s: %s", cases[i].text, err.message);
-        REQUIRE_INT(gate_budget_parse(cases[i].text, false, true, &budget, &err), IFG_OK);
-        REQUIRE_INT(gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate,
-                                        &left, &err),
-                    IFG_OK);
-        CHECK(fabs(estimate.value - cases[i].value) < 1e-6);
-        CHECK_INT(estimate.rule == GATE_EXACT, cases[i].exact);
-        CHECK_UINT(left.unfinished, 0);
+        REQUIRE_INT(estimate_of(&judged, cases[i].text), IFG_OK);
+        CHECK(fabs(judged.estimate.value - cases[i].value) < 1e-6);
+        CHECK_INT(judged.estimate.rule == GATE_EXACT, cases[i].exact);
+        CHECK_UINT(judged.left.unfinished, 0);
     }
     /* 300 samples: the bound of p99 is the largest one, and there is none of p999. */
-    REQUIRE_INT(gate_budget_parse("ocr/inference.p99=300ms", false, true, &budget, &err), IFG_OK);
-    REQUIRE_INT(
-        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
-        IFG_OK);
-    CHECK_INT(gate_judge(&estimate, false, 300), GATE_PASS);
-    CHECK_INT(gate_judge(&estimate, false, 299.9), GATE_UNSURE);
-    REQUIRE_INT(gate_budget_parse("ocr/inference.p999=1s", false, true, &budget, &err), IFG_OK);
-    REQUIRE_INT(
-        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
-        IFG_OK);
-    CHECK_INT(gate_judge(&estimate, false, 1000), GATE_UNSURE);
-    CHECK_UINT(estimate.needs, 2995);
+    REQUIRE_INT(estimate_of(&judged, "ocr/inference.p99=300ms"), IFG_OK);
+    CHECK_INT(gate_judge(&judged.estimate, false, 300), GATE_PASS);
+    CHECK_INT(gate_judge(&judged.estimate, false, 299.9), GATE_UNSURE);
+    REQUIRE_INT(estimate_of(&judged, "ocr/inference.p999=1s"), IFG_OK);
+    CHECK_INT(gate_judge(&judged.estimate, false, 1000), GATE_UNSURE);
+    CHECK_UINT(judged.estimate.needs, 2995);
 
-    REQUIRE_INT(gate_budget_parse("zone:nothing.max=1s", false, true, &budget, &err), IFG_OK);
-    CHECK_INT(
-        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
-        IFG_NOT_FOUND);
-    CHECK_CONTAINS(err.message, "there is: zone:decode");
-    REQUIRE_INT(gate_budget_parse("other/inference.p50=1s", false, true, &budget, &err), IFG_OK);
-    CHECK_INT(
-        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
-        IFG_NOT_FOUND);
-    CHECK_CONTAINS(err.message, "ocr/inference");
-    perturbed_fini(&perturbed);
-    ml_trace_end(&trace);
+    CHECK_INT(estimate_of(&judged, "zone:nothing.max=1s"), IFG_NOT_FOUND);
+    CHECK_CONTAINS(judged.err.message, "there is: zone:decode");
+    CHECK_INT(estimate_of(&judged, "other/inference.p50=1s"), IFG_NOT_FOUND);
+    CHECK_CONTAINS(judged.err.message, "ocr/inference");
+    judged_fini(&judged);
 }
 
 /* 300 inferences of 1 ms, 300 of 6 ms whose operators were recorded: the 6 ms are of recording. */
 static void perturbed_ones_do_not_count(void)
 {
-    struct ml_trace trace;
-    struct gate_budget budget;
-    struct gate_estimate estimate;
-    struct gate_left_out left;
-    struct perturbed perturbed;
-    struct ifg_error err = { 0 };
+    struct judged judged;
     uint32_t ocr, vad;
 
-    ml_trace_begin(&trace, NULL);
-    ocr = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "ocr" });
-    vad = ml_trace_model(&trace, &(struct ml_trace_model){ .name = "vad" });
+    ml_trace_begin(&judged.trace, NULL);
+    ocr = ml_trace_model(&judged.trace, &(struct ml_trace_model){ .name = "ocr" });
+    vad = ml_trace_model(&judged.trace, &(struct ml_trace_model){ .name = "vad" });
     for (unsigned i = 0; i < 300; i++) {
-        ml_trace_event(&trace, 0, ocr, TRACE_CATEGORY_INFERENCE, 1 * ML_MS);
-        ml_trace_event_with(&trace, 0, ocr, TRACE_CATEGORY_INFERENCE, 6 * ML_MS,
+        ml_trace_event(&judged.trace, 0, ocr, TRACE_CATEGORY_INFERENCE, 1 * ML_MS);
+        ml_trace_event_with(&judged.trace, 0, ocr, TRACE_CATEGORY_INFERENCE, 6 * ML_MS,
                             &(struct ml_trace_details){ .ops = true });
-        ml_trace_event_with(&trace, 0, vad, TRACE_CATEGORY_INFERENCE, 6 * ML_MS,
+        ml_trace_event_with(&judged.trace, 0, vad, TRACE_CATEGORY_INFERENCE, 6 * ML_MS,
                             &(struct ml_trace_details){ .ops = true });
     }
-    REQUIRE(ml_trace_load(&trace));
-    REQUIRE_INT(perturbed_find(trace.timeline, &perturbed, &err), IFG_OK);
-    REQUIRE_INT(gate_budget_parse("ocr/inference.p99=2ms", false, true, &budget, &err), IFG_OK);
-    REQUIRE_INT(
-        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
-        IFG_OK);
-    CHECK_INT(gate_judge(&estimate, false, 2), GATE_PASS);
-    CHECK_UINT(left.perturbed, 300);
-    CHECK_UINT(estimate.count, 300);
-    REQUIRE_INT(gate_budget_parse("ocr/inference.count=600", false, true, &budget, &err), IFG_OK);
-    REQUIRE_INT(
-        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
-        IFG_OK);
-    CHECK(estimate.value == 600); /* they happened */
-    REQUIRE_INT(gate_budget_parse("ocr/inference.total=1s", false, true, &budget, &err), IFG_OK);
-    CHECK_INT(
-        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
-        IFG_NOT_FOUND);
-    CHECK_CONTAINS(err.message, "of 300 of the 600 that make up ocr/inference.total");
-    REQUIRE_INT(gate_budget_parse("vad/inference.max=1s", false, true, &budget, &err), IFG_OK);
-    CHECK_INT(
-        gate_estimate_trace(&budget, trace.timeline, &perturbed, 0.05, 1, &estimate, &left, &err),
-        IFG_NOT_FOUND);
-    CHECK_CONTAINS(err.message, "nothing is left to judge; record without --ops");
-    perturbed_fini(&perturbed);
-    ml_trace_end(&trace);
+    judged_load(&judged);
+    REQUIRE_INT(estimate_of(&judged, "ocr/inference.p99=2ms"), IFG_OK);
+    CHECK_INT(gate_judge(&judged.estimate, false, 2), GATE_PASS);
+    CHECK_UINT(judged.left.perturbed, 300);
+    CHECK_UINT(judged.estimate.count, 300);
+    REQUIRE_INT(estimate_of(&judged, "ocr/inference.count=600"), IFG_OK);
+    CHECK(judged.estimate.value == 600); /* they happened */
+    CHECK_INT(estimate_of(&judged, "ocr/inference.total=1s"), IFG_NOT_FOUND);
+    CHECK_CONTAINS(judged.err.message, "of 300 of the 600 that make up ocr/inference.total");
+    CHECK_INT(estimate_of(&judged, "vad/inference.max=1s"), IFG_NOT_FOUND);
+    CHECK_CONTAINS(judged.err.message, "nothing is left to judge; record without --ops");
+    judged_fini(&judged);
 }
 
-TAP_MAIN(TAP_CASE(units), TAP_CASE(budgets), TAP_CASE(locations), TAP_CASE(ends_decide),
+TAP_MAIN(TAP_CASE(units), TAP_CASE(budgets), TAP_CASE(trace_metrics), TAP_CASE(ends_decide),
          TAP_CASE(the_rest), TAP_CASE(ranks), TAP_CASE(one_process), TAP_CASE(pooling),
          TAP_CASE(plan_rules), TAP_CASE(together), TAP_CASE(beyond_noise),
          TAP_CASE_TIMEOUT(false_alarms_p50, 120), TAP_CASE_TIMEOUT(false_alarms_p99, 120),

@@ -17,11 +17,11 @@
 static const char *const stat_names[GATE_STATS] = { "count", "total", "mean", "min", "max", "first",
                                                     "p50",   "p90",   "p95",  "p99", "p999" };
 
-static enum ifg_status wrong_place(const struct gate_budget *budget, struct ifg_error *err)
+static enum ifg_status wrong_metric(const struct gate_budget *budget, struct ifg_error *err)
 {
     return ifg_fail(
         err, IFG_INVALID,
-        "'%.64s' is no place in a trace; write [MODEL/]CATEGORY.STAT, zone:NAME.STAT or "
+        "'%.64s' is no location in a trace; write [MODEL/]CATEGORY.STAT, zone:NAME.STAT or "
         "op:NAME.STAT, with the category prepare-ep, specialization, load, setup or "
         "inference, and count, total, mean, min, max, first, p50, p90, p95, p99 or p999",
         budget->metric);
@@ -53,7 +53,7 @@ static bool parse_category(struct gate_budget *budget, const char *text, size_t 
     return false;
 }
 
-enum ifg_status gate_parse_location(struct gate_budget *budget, struct ifg_error *err)
+enum ifg_status gate_parse_trace_metric(struct gate_budget *budget, struct ifg_error *err)
 {
     const char *text = budget->metric;
     const char *dot = strrchr(text, '.');
@@ -69,20 +69,20 @@ enum ifg_status gate_parse_location(struct gate_budget *budget, struct ifg_error
             stat++;
     }
     if (!dot || dot == text || stat == GATE_STATS)
-        return wrong_place(budget, err);
+        return wrong_metric(budget, err);
     length = (size_t)(dot - text);
     budget->stat = (enum gate_stat)stat;
     budget->unit = stat == GATE_COUNT ? GATE_NUMBER : GATE_MS;
     if (length > 5 && memcmp(text, "zone:", 5) == 0) {
-        budget->location = GATE_IN_ZONE;
+        budget->scope = GATE_IN_ZONE;
         copy_part(budget->name, text + 5, length - 5);
     } else if (length > 3 && memcmp(text, "op:", 3) == 0) {
-        budget->location = GATE_IN_OP;
+        budget->scope = GATE_IN_OP;
         copy_part(budget->name, text + 3, length - 3);
     } else {
-        budget->location = GATE_IN_CATEGORY;
+        budget->scope = GATE_IN_CATEGORY;
         if (!parse_category(budget, text, length))
-            return wrong_place(budget, err);
+            return wrong_metric(budget, err);
     }
     return IFG_OK;
 }
@@ -92,7 +92,7 @@ enum ifg_status gate_parse_location(struct gate_budget *budget, struct ifg_error
 static bool matches(const struct gate_budget *budget, const struct timeline *timeline,
                     const struct timeline_location *location)
 {
-    switch (budget->location) {
+    switch (budget->scope) {
     case GATE_IN_CATEGORY:
         if (location->kind != TRACE_LOCATION_ML || location->category != budget->category)
             return false;
@@ -156,15 +156,15 @@ static enum ifg_status not_there(const struct gate_budget *budget, const struct 
 
         if (!counts[i])
             continue;
-        if (budget->location == GATE_IN_CATEGORY && location->kind == TRACE_LOCATION_ML) {
+        if (budget->scope == GATE_IN_CATEGORY && location->kind == TRACE_LOCATION_ML) {
             if (location->model != TIMELINE_NONE)
                 snprintf(model_name, sizeof model_name, "%.100s/",
                          timeline->models[location->model].name);
             list_add(&list, model_name, timeline_category_name(location->category), "");
-        } else if (budget->location == GATE_IN_ZONE && (location->kind == TRACE_LOCATION_ZONE ||
-                                                        location->kind == TRACE_LOCATION_STAGE)) {
+        } else if (budget->scope == GATE_IN_ZONE && (location->kind == TRACE_LOCATION_ZONE ||
+                                                     location->kind == TRACE_LOCATION_STAGE)) {
             list_add(&list, "zone:", location->name, "");
-        } else if (budget->location == GATE_IN_OP && location->kind == TRACE_LOCATION_OP) {
+        } else if (budget->scope == GATE_IN_OP && location->kind == TRACE_LOCATION_OP) {
             list_add(&list, "op:", location->name, "");
         }
     }

@@ -48,7 +48,7 @@ struct inputs_options {
 /* One or more sets of tensors: a directory gives one per file, used in turn. */
 struct input_sets {
     struct tensor_list *sets;
-    size_t count;
+    size_t count, capacity;
     char summary[256]; /* "x float32 1x3x320x320, random (seed 1)" */
 };
 

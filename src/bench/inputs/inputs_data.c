@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "bench/inputs/inputs_internal.h"
 
 #define NAMES_TEXT 240 /* of each side, in a message that lists both */
@@ -117,12 +118,11 @@ static const struct wanted_input *only_input(const struct wanted_inputs *wanted)
 
 static struct tensor_list *add_set(const struct wanted_inputs *wanted, struct input_sets *sets)
 {
-    struct tensor_list *more = ifg_realloc(sets->sets, sets->count + 1, sizeof *more);
+    struct tensor_list *more;
 
-    if (!more)
+    if (!IFG_ARRAY_ROOM(sets->sets, sets->capacity, sets->count + 1, IFG_ARRAY_ANY))
         return NULL;
-    sets->sets = more;
-    more += sets->count;
+    more = &sets->sets[sets->count];
     *more = (struct tensor_list){ 0 };
     more->items = ifg_alloc(wanted->count, sizeof *more->items);
     if (!more->items)
@@ -252,7 +252,7 @@ static enum ifg_status load_archive(struct wanted_inputs *wanted, const char *pa
 struct folder {
     const char *path;
     char **names; /* sorted */
-    size_t count;
+    size_t count, capacity;
 };
 
 static bool ends_with(const char *name, const char *end)
@@ -288,8 +288,6 @@ static enum ifg_status list_folder(const char *path, const char *end, struct fol
     if (!folder)
         return ifg_fail_errno(err, "cannot open directory %s", path);
     while (status == IFG_OK && (entry = readdir(folder)) != NULL) {
-        char **names;
-
         if (entry->d_name[0] == '.' || !ends_with(entry->d_name, end))
             continue;
         if (out->count == INPUTS_SETS_MAX) {
@@ -297,10 +295,8 @@ static enum ifg_status list_folder(const char *path, const char *end, struct fol
                               path, INPUTS_SETS_MAX, end);
             break;
         }
-        names = ifg_realloc(out->names, out->count + 1, sizeof *names);
-        if (names)
-            out->names = names;
-        if (!names || !(names[out->count] = ifg_strdup(entry->d_name))) {
+        if (!IFG_ARRAY_ROOM(out->names, out->capacity, out->count + 1, INPUTS_SETS_MAX) ||
+            !(out->names[out->count] = ifg_strdup(entry->d_name))) {
             status = no_memory(path, err);
             break;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See tensor.h. */
+/* Sizes, names and numbers of the types of tensors, their shapes as text, and freeing them. */
 #include "bench/inputs/tensor.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static const struct {
     [23] = { "float4e2m1", 0 },
 };
 
-void port_list_fini(struct port_list *ports)
+void tensor_port_list_fini(struct port_list *ports)
 {
     for (size_t i = 0; i < ports->count; i++) {
         ifg_free(ports->items[i].name);

@@ -41,7 +41,7 @@ struct tensor_list {
     size_t count;
 };
 
-void port_list_fini(struct port_list *ports);
+void tensor_port_list_fini(struct port_list *ports);
 void tensor_list_fini(struct tensor_list *tensors);
 
 /* Bytes of one element; 0 for strings and what is unknown. */

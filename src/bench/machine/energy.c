@@ -4,7 +4,6 @@
  * there): see trust.h. Counters only grow and, for RAPL, start again at a told maximum. A device
  * that counts no energy tells its power; that times the time since the last look is the next best.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -17,22 +16,11 @@
 #include "base/small_file.h"
 #include "base/sudo.h"
 #include "base/ticks.h"
-#include "bench/machine/trust_internal.h"
+#include "bench/machine/trust.h"
+#include "system/nvml.h"
 
 #define MISSING  UINT64_MAX
 #define PACKAGES 8
-#define DEVICES  16
-
-/* What we call of NVML: numbers are 0 for success. */
-struct nvml {
-    void *library;
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*count)(unsigned *);
-    int (*handle)(unsigned, void **);
-    int (*energy_mj)(void *, unsigned long long *);
-    int (*power_mw)(void *, unsigned *);
-};
 
 struct package {
     char path[256]; /* of energy_uj */
@@ -50,7 +38,9 @@ struct energy {
     struct package packages[PACKAGES];
     size_t package_count;
     struct nvml nvml;
-    struct device devices[DEVICES];
+    int (*energy_mj)(void *, unsigned long long *);
+    int (*power_mw)(void *, unsigned *);
+    struct device devices[NVML_DEVICES_MAX]; /* that tell either */
     size_t device_count;
     uint64_t last_ns;
     bool started;
@@ -59,7 +49,7 @@ struct energy {
 /* ---- RAPL ---- */
 
 /* Package domains are intel-rapl:N (AMD's too); psys, where there is one, contains them. */
-static const char *find_packages(const struct trust_roots *roots, struct energy *energy)
+static const char *find_packages(const struct host_roots *roots, struct energy *energy)
 {
     char path[256], name[32];
     static char advice[] = "CPU energy is readable by root only (CVE-2020-8694): sudo chmod a+r "
@@ -118,72 +108,34 @@ static double read_packages(struct energy *energy)
 
 /* ---- NVML ---- */
 
-static bool find_function(const struct nvml *nvml, const char *name, void *out)
-{
-    void *found = dlsym(nvml->library, name);
-
-    memcpy(out, &found, sizeof found); /* C has no cast from objects to functions */
-    return found != NULL;
-}
-
-static const char *load_nvml(struct nvml *nvml)
-{
-    nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!nvml->library)
-        return "no NVIDIA driver (libnvidia-ml.so.1)";
-    if (!find_function(nvml, "nvmlInit_v2", &nvml->init) ||
-        !find_function(nvml, "nvmlShutdown", &nvml->shutdown) ||
-        !find_function(nvml, "nvmlDeviceGetCount_v2", &nvml->count) ||
-        !find_function(nvml, "nvmlDeviceGetHandleByIndex_v2", &nvml->handle))
-        return "libnvidia-ml.so.1 is too old";
-    find_function(nvml, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy_mj);
-    find_function(nvml, "nvmlDeviceGetPowerUsage", &nvml->power_mw);
-    return NULL;
-}
-
-static void unload_nvml(struct nvml *nvml)
-{
-    if (nvml->library)
-        dlclose(nvml->library);
-    memset(nvml, 0, sizeof *nvml);
-}
-
 static const char *find_devices(struct energy *energy)
 {
     struct nvml *nvml = &energy->nvml;
-    const char *reason = load_nvml(nvml);
-    unsigned count = 0;
+    const char *reason = nvml_start(nvml);
 
-    if (!reason && nvml->init() != 0)
-        reason = "NVML does not start (is the NVIDIA kernel module loaded?)";
-    if (reason) {
-        unload_nvml(nvml);
+    if (reason)
         return reason;
-    }
-    if (nvml->count(&count) != 0)
-        count = 0;
-    for (unsigned i = 0; i < count && energy->device_count < DEVICES; i++) {
+    nvml_find(nvml, "nvmlDeviceGetTotalEnergyConsumption", &energy->energy_mj);
+    nvml_find(nvml, "nvmlDeviceGetPowerUsage", &energy->power_mw);
+    for (size_t i = 0; i < nvml->device_count; i++) {
         struct device *device = &energy->devices[energy->device_count];
         unsigned long long mj = 0;
         unsigned mw = 0;
 
-        if (nvml->handle(i, &device->handle) != 0)
-            continue;
-        device->counts = nvml->energy_mj && nvml->energy_mj(device->handle, &mj) == 0;
+        device->handle = nvml->devices[i];
+        device->counts = energy->energy_mj && energy->energy_mj(device->handle, &mj) == 0;
         device->last_mj = mj;
-        if (device->counts || (nvml->power_mw && nvml->power_mw(device->handle, &mw) == 0))
+        if (device->counts || (energy->power_mw && energy->power_mw(device->handle, &mw) == 0))
             energy->device_count++;
     }
     if (energy->device_count)
         return NULL;
-    nvml->shutdown();
-    unload_nvml(nvml);
-    return count ? "the NVIDIA device tells neither energy nor power" : "no NVIDIA device";
+    nvml_stop(nvml);
+    return "the NVIDIA device tells neither energy nor power";
 }
 
 static double read_devices(struct energy *energy, double elapsed_s)
 {
-    const struct nvml *nvml = &energy->nvml;
     double sum_j = 0;
 
     if (energy->device_count == 0)
@@ -193,10 +145,10 @@ static double read_devices(struct energy *energy, double elapsed_s)
         unsigned long long mj;
         unsigned mw;
 
-        if (device->counts && nvml->energy_mj(device->handle, &mj) == 0) {
+        if (device->counts && energy->energy_mj(device->handle, &mj) == 0) {
             sum_j += mj >= device->last_mj ? (double)(mj - device->last_mj) / 1e3 : (double)NAN;
             device->last_mj = mj;
-        } else if (!device->counts && nvml->power_mw(device->handle, &mw) == 0) {
+        } else if (!device->counts && energy->power_mw(device->handle, &mw) == 0) {
             sum_j += mw / 1e3 * elapsed_s;
         } else {
             return (double)NAN;
@@ -207,7 +159,7 @@ static double read_devices(struct energy *energy, double elapsed_s)
 
 /* ---- both ---- */
 
-struct energy *energy_open(const struct trust_roots *roots, const char **out_reason)
+struct energy *energy_open(const struct host_roots *roots, const char **out_reason)
 {
     static _Thread_local char both[256];
     struct energy *energy = ifg_alloc(1, sizeof *energy);
@@ -228,35 +180,38 @@ struct energy *energy_open(const struct trust_roots *roots, const char **out_rea
     return NULL;
 }
 
-void energy_read(struct energy *energy, double *out_cpu_j, double *out_gpu_j)
+void energy_read(struct energy *energy, struct energy_use *out)
 {
     uint64_t now_ns;
-    double elapsed_s;
 
-    *out_cpu_j = *out_gpu_j = (double)NAN;
+    *out = (struct energy_use){ (double)NAN, (double)NAN, 0 };
     if (!energy)
         return;
     now_ns = ifg_monotonic_ns();
-    elapsed_s = energy->started ? (double)(now_ns - energy->last_ns) / 1e9 : 0;
+    out->seconds = energy->started ? (double)(now_ns - energy->last_ns) / 1e9 : 0;
     energy->last_ns = now_ns;
-    *out_cpu_j = read_packages(energy);
-    *out_gpu_j = read_devices(energy, elapsed_s);
+    out->cpu_j = read_packages(energy);
+    out->gpu_j = read_devices(energy, out->seconds);
     if (energy->started)
         return;
     energy->started = true; /* what came before is not of this measurement */
-    if (!isnan(*out_cpu_j))
-        *out_cpu_j = 0;
-    if (!isnan(*out_gpu_j))
-        *out_gpu_j = 0;
+    if (!isnan(out->cpu_j))
+        out->cpu_j = 0;
+    if (!isnan(out->gpu_j))
+        out->gpu_j = 0;
+}
+
+double energy_above_idle(double joules, double seconds, double idle_w)
+{
+    double above = joules - seconds * idle_w;
+
+    return above > 0 ? above : (double)NAN;
 }
 
 void energy_close(struct energy *energy)
 {
     if (!energy)
         return;
-    if (energy->nvml.library) {
-        energy->nvml.shutdown();
-        unload_nvml(&energy->nvml);
-    }
+    nvml_stop(&energy->nvml);
     ifg_free(energy);
 }

@@ -12,15 +12,7 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-
-/* Where the system's files are: "/proc", "/sys"; tests have trees of their own. */
-struct trust_roots {
-    const char *proc;
-    const char *sys;
-};
-extern const struct trust_roots trust_system;
-
-#define TRUST_CPUS_MAX 1024
+#include "system/host.h"
 
 /* One look. Numbers that are not there are UINT64_MAX. */
 struct trust_reading {
@@ -35,12 +27,11 @@ struct trust_reading {
     uint64_t throttled_periods; /* of the process's cgroup */
     uint64_t thermal_events;
     uint64_t frequency_least_khz, frequency_most_khz;
-    uint64_t energy_uj; /* RAPL packages; wraps are handled by trust_energy */
     uint64_t rss_bytes, peak_rss_bytes;
 };
 
 /* pid 0: the system only. Never fails: what cannot be read is missing. */
-void trust_read(const struct trust_roots *roots, pid_t pid, struct trust_reading *out_reading);
+void trust_read(const struct host_roots *roots, pid_t pid, struct trust_reading *out_reading);
 
 enum trust_level { TRUST_OK, TRUST_WARN, TRUST_BAD, TRUST_NOT_AVAILABLE };
 const char *trust_level_name(enum trust_level level); /* "OK", "WARN", "BAD", "not available" */
@@ -80,7 +71,7 @@ struct trust {
  * sums of zeros and add each piece; what is missing in one is missing in the sum. */
 void trust_add(struct trust_reading *before_sum, struct trust_reading *after_sum,
                const struct trust_reading *before, const struct trust_reading *after);
-void trust_judge(const struct trust_roots *roots, const struct trust_reading *before,
+void trust_judge(const struct host_roots *roots, const struct trust_reading *before,
                  const struct trust_reading *after, const struct trust_work *work,
                  struct trust *out_trust);
 /* "WARN: steal 1.2 %, CPU pressure 7 %, 3 of 100 blocks disturbed; not available: frequency" */
@@ -91,27 +82,15 @@ void trust_summary(const struct trust *trust, char *out, size_t size);
 struct energy;
 /* RAPL packages and NVIDIA devices (NVML, loaded if it is there). *out_reason says why there is
  * none; then NULL is returned. */
-struct energy *energy_open(const struct trust_roots *roots, const char **out_reason);
-/* Joules since the last call (the first one starts the count); each source apart, NAN if absent. */
-void energy_read(struct energy *energy, double *out_cpu_j, double *out_gpu_j);
-void energy_close(struct energy *energy);
-
-/* ---- the machine, for results that are compared later ---- */
-
-struct host_facts {
-    char name[64];
-    char cpu[128];
-    char kernel[96];
-    char distribution[96];
-    char hypervisor[48]; /* "" if none */
-    char governor[32];   /* "" if not told */
-    char clock_source[32];
-    uint32_t cpus; /* that this process may use */
-    uint64_t memory_bytes;
-    uint64_t cgroup_cpu_permille; /* quota; 0: none */
-    bool aslr;
-    uint32_t numa_nodes;
+struct energy *energy_open(const struct host_roots *roots, const char **out_reason);
+struct energy_use {
+    double cpu_j, gpu_j; /* each source apart, NAN if absent */
+    double seconds;
 };
-void host_read(const struct trust_roots *roots, struct host_facts *out_host);
+/* What was used since the last call; the first one starts the count. */
+void energy_read(struct energy *energy, struct energy_use *out);
+/* Joules above what the idle machine takes in so many seconds; NAN if they are not above it. */
+double energy_above_idle(double joules, double seconds, double idle_w);
+void energy_close(struct energy *energy);
 
 #endif

@@ -13,7 +13,7 @@
 #include "analyze/statistics.h"
 #include "base/alloc.h"
 #include "base/quantile.h"
-#include "bench/machine/trust_internal.h"
+#include "bench/machine/trust.h"
 
 #define MISSING UINT64_MAX
 
@@ -403,7 +403,7 @@ static void tell_facts(const struct host_facts *host, struct trust *out)
         put_missing(out, "NUMA nodes", "the kernel does not tell");
 }
 
-void trust_judge(const struct trust_roots *roots, const struct trust_reading *before,
+void trust_judge(const struct host_roots *roots, const struct trust_reading *before,
                  const struct trust_reading *after, const struct trust_work *work,
                  struct trust *out_trust)
 {

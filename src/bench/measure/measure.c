@@ -12,7 +12,9 @@
 #include "base/quantile.h"
 #include "base/ticks.h"
 #include "bench/measure/measure_internal.h"
+#include "runtimes/runtimes.h"
 
+#define IDLE_MS          2000u    /* that idle power is measured for */
 #define LIVE_SAMPLES_MAX 1000000u /* of one second */
 
 void bench_options_init(struct bench_options *options)
@@ -35,11 +37,6 @@ uint32_t bench_workers(const struct bench_options *options, const struct host_fa
     if (options->scenario == BENCH_SINGLE || options->scenario == BENCH_MULTI)
         return 1;
     return host->cpus ? host->cpus : 1;
-}
-
-uint64_t measure_now_ns(void)
-{
-    return ifg_monotonic_ns();
 }
 
 bool measure_stopped(const struct bench_options *options)
@@ -127,7 +124,7 @@ void measure_show_live(struct measurement *all, const double *times_ms, size_t c
                        uint32_t per_query)
 {
     struct measure_live *live = &all->live;
-    uint64_t now = measure_now_ns();
+    uint64_t now = ifg_monotonic_ns();
 
     if (!all->options->live)
         return;
@@ -145,28 +142,28 @@ void measure_show_live(struct measurement *all, const double *times_ms, size_t c
 
 /* ---- rows ---- */
 
-enum ifg_status measure_find_location(const struct bench_options *options,
-                                      struct measure_location *out_location, struct ifg_error *err)
+enum ifg_status measure_find_runtime(const struct bench_options *options,
+                                     struct measure_runtime *out_found, struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
 
-    memset(out_location, 0, sizeof *out_location);
+    memset(out_found, 0, sizeof *out_found);
     if (options->runner)
-        snprintf(out_location->runner, sizeof out_location->runner, "%s", options->runner);
+        snprintf(out_found->runner, sizeof out_found->runner, "%s", options->runner);
     else
-        status = find_runner(out_location->runner, err);
+        status = find_runner(out_found->runner, err);
     if (status)
         return status;
     if (options->runtime) {
         if (access(options->runtime, R_OK) != 0)
             return ifg_fail(err, IFG_INVALID, "the plugin %s cannot be read: %m", options->runtime);
         if (options->library)
-            snprintf(out_location->ort.path, sizeof out_location->ort.path, "%s", options->library);
-        snprintf(out_location->ort.from, sizeof out_location->ort.from, "%s",
+            snprintf(out_found->ort.path, sizeof out_found->ort.path, "%s", options->library);
+        snprintf(out_found->ort.from, sizeof out_found->ort.from, "%s",
                  options->library ? "--ort" : "");
         return IFG_OK;
     }
-    status = find_ort(options->library, &out_location->ort, err);
+    status = find_ort(options->library, &out_found->ort, err);
     return status ? IFG_UNSUPPORTED : IFG_OK; /* whatever it was, this machine lacks it */
 }
 
@@ -226,6 +223,7 @@ static bool describe_row(const struct measure_row *from, struct bench_row *row)
     row->available = true;
     row->steady = true;
     row->energy_cpu_j = row->energy_gpu_j = NAN;
+    row->energy_idle_cpu_w = row->energy_idle_gpu_w = row->energy_idle_s = NAN;
     row->open.found_hz = NAN;
     return set_text(&row->name, from->variant ? from->variant->name : "default") &&
            set_text(&row->settings, settings) && set_text(&row->reason, "") &&
@@ -293,15 +291,15 @@ static enum ifg_status describe_context(struct measurement *all, struct ifg_erro
     result->iterations = options->iterations;
     result->processes = options->processes;
     result->percentile_nearest = options->nearest;
-    host_read(&trust_system, &result->host);
+    host_read(&host_system, &result->host);
     if ((result->model_hash || set_text(&result->model_hash, "")) &&
         (result->precision || set_text(&result->precision, "")) &&
         (result->opsets || set_text(&result->opsets, "")) && set_text(&result->when, when) &&
         set_text(&result->options, options->command_line) &&
         set_text(&result->tool_version, options->tool_version) &&
         set_text(&result->scenario, scenarios[options->scenario]) &&
-        set_text(&result->library, all->location.ort.path) &&
-        set_text(&result->library_from, all->location.ort.from) && set_text(&result->inputs, "") &&
+        set_text(&result->library, all->found.ort.path) &&
+        set_text(&result->library_from, all->found.ort.from) && set_text(&result->inputs, "") &&
         set_text(&result->inputs_shape, "") && set_text(&result->runtime, "") &&
         set_text(&result->runtime_version, "") && set_text(&result->trace, ""))
         return IFG_OK;
@@ -421,9 +419,78 @@ static enum ifg_status judge_machine(struct measure_row *from, struct ifg_error 
     }
     work.reference_ns = references;
     work.reference_count = row->block_count;
-    trust_judge(&trust_system, &before, &after, &work, &row->trust);
+    trust_judge(&host_system, &before, &after, &work, &row->trust);
     ifg_free(references);
     return IFG_OK;
+}
+
+/* ---- energy ---- */
+
+/* What the machine takes when nothing of this runs: it is no row's. */
+static void measure_idle(struct measurement *all)
+{
+    uint64_t end_ns = ifg_monotonic_ns() + IDLE_MS * 1000000ull;
+    struct bench_progress progress = { .row = "",
+                                       .phase = "measuring idle power",
+                                       .last_p50_ms = NAN };
+
+    if (!all->energy || all->options->load_only)
+        return;
+    if (all->options->progress)
+        all->options->progress(&progress, all->options->user);
+    energy_read(all->energy, &all->idle);
+    while (ifg_monotonic_ns() < end_ns && !measure_stopped(all->options))
+        usleep(20000);
+    energy_read(all->energy, &all->idle);
+}
+
+/* Whether nodes of a row run on an NVIDIA device; where that is not known, whether one was asked
+ * for: "cuda+cpu". */
+static bool uses_nvidia(const struct measure_row *from)
+{
+    const struct bench_row *row = from->row;
+
+    for (size_t i = 0; i < row->placement_count; i++)
+        if (row->placements[i].nodes &&
+            runtime_provider_uses_nvidia(row->placements[i].provider,
+                                         strlen(row->placements[i].provider)))
+            return true;
+    for (size_t i = 0; !row->placement_count && i < from->setting_count; i++) {
+        const char *list = strcmp(from->settings[i].key, "ep") == 0 ? from->settings[i].value : "";
+
+        while (*list) {
+            size_t bytes = strcspn(list, "+,");
+
+            if (runtime_provider_uses_nvidia(list, bytes))
+                return true;
+            list += bytes + (list[bytes] != '\0');
+        }
+    }
+    return false;
+}
+
+static bool finish_energy(const struct measurement *all, const struct measure_row *from,
+                          double inferences)
+{
+    const struct energy_use *use = &from->energy, *idle = &all->idle;
+    struct bench_row *row = from->row;
+    bool nvidia = uses_nvidia(from);
+    char reason[160] = "";
+
+    row->energy_idle_s = idle->seconds;
+    row->energy_idle_cpu_w = idle->cpu_j / idle->seconds;
+    row->energy_idle_gpu_w = idle->gpu_j / idle->seconds;
+    row->energy_cpu_j =
+        energy_above_idle(use->cpu_j, use->seconds, row->energy_idle_cpu_w) / inferences;
+    if (nvidia)
+        row->energy_gpu_j =
+            energy_above_idle(use->gpu_j, use->seconds, row->energy_idle_gpu_w) / inferences;
+    if (!isnan(use->cpu_j) && isnan(row->energy_cpu_j))
+        snprintf(reason, sizeof reason, "CPU: not above idle power");
+    if (!isnan(use->gpu_j) && isnan(row->energy_gpu_j))
+        snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "%sGPU: %s",
+                 *reason ? "; " : "", nvidia ? "not above idle power" : "not used");
+    return set_text(&row->energy_reason, reason);
 }
 
 static enum ifg_status finish_row(struct measurement *all, struct measure_row *from,
@@ -445,10 +512,8 @@ static enum ifg_status finish_row(struct measurement *all, struct measure_row *f
             return ifg_fail_no_memory(err, NULL);
         return IFG_OK;
     }
-    if (all->energy) {
-        row->energy_cpu_j = from->cpu_j / inferences;
-        row->energy_gpu_j = from->gpu_j / inferences;
-    }
+    if (all->energy && !finish_energy(all, from, inferences))
+        return ifg_fail_no_memory(err, NULL);
     status = judge_machine(from, err);
     if (!status && all->options->scenario == BENCH_SERVER)
         status = measure_finish_open(from, err);
@@ -467,8 +532,8 @@ static enum ifg_status record_trace(struct measurement *all, struct ifg_error *e
 
     if (!options->trace)
         return IFG_OK;
-    status = measure_recorded(options, &all->location, all->rows, all->row_count, inferences,
-                              with_ops, options->trace, err);
+    status = measure_recorded(options, &all->found, all->rows, all->row_count, inferences, with_ops,
+                              options->trace, err);
     if (!status && !set_text(&all->result->trace, options->trace))
         status = ifg_fail_no_memory(err, NULL);
     return status;
@@ -543,15 +608,16 @@ enum ifg_status bench_measure(const struct bench_options *options, struct bench_
     if (!status)
         status = describe_context(&all, err);
     if (!status)
-        status = measure_find_location(options, &all.location, err);
-    if (!status && (!set_text(&all.result->library, all.location.ort.path) ||
-                    !set_text(&all.result->library_from, all.location.ort.from)))
+        status = measure_find_runtime(options, &all.found, err);
+    if (!status && (!set_text(&all.result->library, all.found.ort.path) ||
+                    !set_text(&all.result->library_from, all.found.ort.from)))
         status = ifg_fail_no_memory(err, NULL);
     if (!status)
         status = make_rows(&all, err);
     if (status)
         goto out;
-    all.energy = energy_open(&trust_system, &no_energy);
+    all.energy = energy_open(&host_system, &no_energy);
+    measure_idle(&all);
     status = record_trace(&all, err);
     if (status == IFG_CANCELLED)
         all.result->interrupted = true;

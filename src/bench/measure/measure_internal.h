@@ -10,7 +10,7 @@
 #define MEASURE_BOUNDS_MAX 64
 
 /* What is needed to start the process that runs a model. */
-struct measure_location {
+struct measure_runtime {
     char runner[PATH_MAX];
     struct found_ort ort; /* empty path for plugins */
 };
@@ -35,24 +35,26 @@ struct measure_row {
     struct inputs_bound bounds[MEASURE_BOUNDS_MAX];
     size_t bound_count;
     size_t sample_capacity, block_capacity;
-    struct trust_reading (*readings)[2]; /* before and after each block */
-    double cpu_j, gpu_j;
+    struct trust_reading (*readings)[2];    /* before and after each block */
+    struct energy_use energy;               /* of its blocks */
     uint64_t spans_due_ns, spans_needed_ns; /* open loop: time scheduled, time it took */
     uint32_t open_runs, queue_grew;         /* open loop: in how many of its processes */
     uint64_t unserved;                      /* open loop: due, but given up */
     double rate_hz;                         /* open loop: asked, or found */
     bool rate_found;
-    double *lateness_ms; /* open loop: as many as samples */
-    bool failed;         /* no further process */
+    double *lateness_ms;  /* open loop: as many as samples */
+    size_t open_capacity; /* of these, and of the service times */
+    bool failed;          /* no further process */
 };
 
 struct measurement {
     const struct bench_options *options;
     struct bench_result *result;
-    struct measure_location location;
+    struct measure_runtime found;
     struct measure_row *rows;
     size_t row_count;
     struct energy *energy;
+    struct energy_use idle; /* before anything ran */
     struct measure_live live;
     bool fatal; /* the error concerns every row */
 };
@@ -77,8 +79,8 @@ enum ifg_status measure_open_model(const char *path, bool plugin, struct bench_r
                                    struct onnx_model **out_model, struct ifg_error *err);
 
 /* measure.c */
-enum ifg_status measure_find_location(const struct bench_options *options,
-                                      struct measure_location *out_location, struct ifg_error *err);
+enum ifg_status measure_find_runtime(const struct bench_options *options,
+                                     struct measure_runtime *out_found, struct ifg_error *err);
 enum ifg_status measure_row_init(const struct bench_options *options,
                                  const struct bench_variant *variant, struct measure_row *row,
                                  struct ifg_error *err);
@@ -91,7 +93,6 @@ void measure_show_live(struct measurement *all, const double *times_ms, size_t c
 /* Those from `first` on. */
 void measure_tell_kept(const struct measure_process *process, const struct runner_samples *samples,
                        size_t first);
-uint64_t measure_now_ns(void);
 
 /* measure_row.c: one process of one row, from its start to its end. What was measured before a
  * failure stays. */
@@ -119,7 +120,7 @@ enum ifg_status measure_finish_open(struct measure_row *row, struct ifg_error *e
 /* measure_ops.c: runs rows one after the other in one more process under `record`, with a trace in
  * trace_path. Of several rows, those that cannot be loaded are left out. */
 enum ifg_status measure_recorded(const struct bench_options *options,
-                                 const struct measure_location *location, struct measure_row *rows,
+                                 const struct measure_runtime *found, struct measure_row *rows,
                                  size_t row_count, uint32_t inferences, bool with_ops,
                                  const char *trace_path, struct ifg_error *err);
 enum ifg_status measure_read_ops(const char *trace_path, struct bench_row *row,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/convert.h"
 #include "base/quantile.h"
 #include "bench/measure/measure_internal.h"
@@ -55,23 +56,18 @@ static bool keep_open(struct measure_row *row, const struct runner_samples *samp
 {
     struct bench_row *out = row->row;
     size_t count = samples->count - first;
-    double *service =
-        ifg_realloc(out->open.service_ms, out->sample_count + count + 1, sizeof *service);
-    double *lateness;
+    size_t wanted = out->sample_count + count + 1; /* some memory even for none */
+    size_t capacity = row->open_capacity;
 
-    if (!service)
+    if (!IFG_ARRAY_ROOM(out->open.service_ms, capacity, wanted, IFG_ARRAY_ANY) ||
+        !IFG_ARRAY_ROOM(row->lateness_ms, row->open_capacity, wanted, IFG_ARRAY_ANY))
         return false;
-    out->open.service_ms = service;
-    lateness = ifg_realloc(row->lateness_ms, out->sample_count + count + 1, sizeof *lateness);
-    if (!lateness)
-        return false;
-    row->lateness_ms = lateness;
     for (size_t i = 0; i < count; i++) {
         size_t from = first + i;
 
-        service[out->sample_count + i] =
+        out->open.service_ms[out->sample_count + i] =
             MS * (double)(samples->end_ns[from] - samples->start_ns[from]);
-        lateness[out->sample_count + i] =
+        row->lateness_ms[out->sample_count + i] =
             samples->start_ns[from] > samples->due_ns[from]
                 ? MS * (double)(samples->start_ns[from] - samples->due_ns[from])
                 : 0;
@@ -137,10 +133,10 @@ enum ifg_status measure_open_loop(struct measure_process *process, struct ifg_er
     measure_show(process, "measuring", 0, by_time ? 0 : options->iterations, 0,
                  by_time ? options->duration_s : 0, NAN);
     measure_add_energy(process, false);
-    trust_read(&trust_system, process->facts.pid, &readings[0]);
+    trust_read(&host_system, process->facts.pid, &readings[0]);
     status = run_open(process, process->row->rate_hz, by_time ? 0 : options->iterations,
                       options->duration_s, options->inputs.seed + process->number, &samples, err);
-    trust_read(&trust_system, process->facts.pid, &readings[1]);
+    trust_read(&host_system, process->facts.pid, &readings[1]);
     measure_add_energy(process, true);
     times = latencies_of(&samples);
     if (times)

@@ -76,16 +76,16 @@ static enum ifg_status run_row(const struct bench_options *options, struct runne
 }
 
 enum ifg_status measure_recorded(const struct bench_options *options,
-                                 const struct measure_location *location, struct measure_row *rows,
+                                 const struct measure_runtime *found, struct measure_row *rows,
                                  size_t row_count, uint32_t inferences, bool with_ops,
                                  const char *trace_path, struct ifg_error *err)
 {
     const char *words[PREFIX_WORDS] = { options->tool, "record", "-q", "-f", "-o", trace_path };
     size_t count = 6;
     struct runner_options how = {
-        .program = location->runner,
+        .program = found->runner,
         .runtime = options->runtime,
-        .library = *location->ort.path ? location->ort.path : NULL,
+        .library = *found->ort.path ? found->ort.path : NULL,
         .stop = options->stop,
         .pin_cpu = options->pin_cpu,
         .patience_s = options->patience_s,
@@ -123,7 +123,7 @@ struct node {
 
 struct reading {
     const struct timeline *timeline;
-    struct node *nodes; /* by place at first */
+    struct node *nodes; /* by location at first */
     size_t node_count;
     uint64_t *self_ns; /* of every slice; only operators' are used */
     double *times_ms;  /* durations by node */
@@ -177,7 +177,7 @@ static void describe_node(struct reading *reading, struct node *node, size_t sli
     node->provider = attribute_text(timeline, slice, TRACE_KEY_PROVIDER);
 }
 
-/* Nodes are places of the trace; their times are put side by side. */
+/* Nodes are locations of the trace; their times are put side by side. */
 static bool gather(struct reading *reading)
 {
     const struct timeline *timeline = reading->timeline;
@@ -310,7 +310,7 @@ enum ifg_status bench_measure_ops(const struct bench_options *options,
                                   struct bench_row *row, struct ifg_error *err)
 {
     struct measure_row from = { 0 };
-    struct measure_location location;
+    struct measure_runtime found;
     char folder[PATH_MAX];
     char trace[PATH_MAX + 16];
     enum ifg_status status = measure_make_folder(folder, err);
@@ -318,11 +318,11 @@ enum ifg_status bench_measure_ops(const struct bench_options *options,
     if (status)
         return status;
     snprintf(trace, sizeof trace, "%s/ops.ifg", folder);
-    status = measure_find_location(options, &location, err);
+    status = measure_find_runtime(options, &found, err);
     if (!status)
         status = measure_row_init(options, variant, &from, err);
     if (!status)
-        status = measure_recorded(options, &location, &from, 1, inferences, true, trace, err);
+        status = measure_recorded(options, &found, &from, 1, inferences, true, trace, err);
     if (!status)
         status = measure_read_ops(trace, row, err);
     measure_row_fini(&from);

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/convert.h"
 #include "base/quantile.h"
+#include "base/ticks.h"
 #include "bench/measure/measure_internal.h"
 
 #define WARMUP_LEAST          10u
@@ -53,13 +54,11 @@ static bool describe_load(struct measure_process *process)
 static bool begin_entry(struct measure_process *process)
 {
     struct bench_row *row = process->row->row;
-    struct bench_process *grown =
-        ifg_realloc(row->processes, row->process_count + 1, sizeof *grown);
 
-    if (!grown)
+    if (!IFG_ARRAY_ROOM(row->processes, row->process_capacity, row->process_count + 1,
+                        IFG_ARRAY_ANY))
         return false;
-    row->processes = grown;
-    process->out = &grown[row->process_count++];
+    process->out = &row->processes[row->process_count++];
     memset(process->out, 0, sizeof *process->out);
     process->out->start_ms = MS * (double)process->facts.start_ns;
     process->out->load_ms = MS * (double)process->loaded.load_ns;
@@ -94,9 +93,9 @@ static enum ifg_status start(struct measure_process *process, struct ifg_error *
     const struct bench_options *options = all->options;
     struct measure_row *row = process->row;
     const struct runner_options how = {
-        .program = all->location.runner,
+        .program = all->found.runner,
         .runtime = options->runtime,
-        .library = *all->location.ort.path ? all->location.ort.path : NULL,
+        .library = *all->found.ort.path ? all->found.ort.path : NULL,
         .stop = options->stop,
         .pin_cpu = options->pin_cpu,
         .patience_s = options->patience_s,
@@ -216,10 +215,10 @@ static enum ifg_status warm_until_steady(struct measure_process *process, double
                                          struct ifg_error *err)
 {
     double limit_s = process->all->options->warmup_max_s;
-    uint64_t began = measure_now_ns();
+    uint64_t began = ifg_monotonic_ns();
 
     while (!process->out->steady) {
-        double seconds = 1e-9 * (double)(measure_now_ns() - began);
+        double seconds = 1e-9 * (double)(ifg_monotonic_ns() - began);
         uint64_t more = process->time_count / 2;
         enum ifg_status status;
 
@@ -272,13 +271,13 @@ static enum ifg_status skip_first(struct measure_process *process, uint64_t *out
 {
     const struct bench_options *options = process->all->options;
     size_t before = process->time_count;
-    uint64_t began = measure_now_ns();
+    uint64_t began = ifg_monotonic_ns();
     enum ifg_status status = IFG_OK;
 
     if (options->start_iter)
         status = run_unkept(process, options->start_iter, 0, err);
     if (!status && options->start_delay_s > 0) {
-        double left_s = options->start_delay_s - 1e-9 * (double)(measure_now_ns() - began);
+        double left_s = options->start_delay_s - 1e-9 * (double)(ifg_monotonic_ns() - began);
 
         if (left_s > 0)
             status = run_unkept(process, 0, (uint64_t)(1e9 * left_s) + 1, err);
@@ -320,14 +319,15 @@ enum ifg_status measure_add_block(struct measure_process *process, const double 
 
 void measure_add_energy(struct measure_process *process, bool count)
 {
-    double cpu_j, gpu_j;
+    struct energy_use use;
 
     if (!process->all->energy)
         return;
-    energy_read(process->all->energy, &cpu_j, &gpu_j);
+    energy_read(process->all->energy, &use);
     if (count) {
-        process->row->cpu_j += cpu_j;
-        process->row->gpu_j += gpu_j;
+        process->row->energy.cpu_j += use.cpu_j;
+        process->row->energy.gpu_j += use.gpu_j;
+        process->row->energy.seconds += use.seconds;
     }
 }
 
@@ -347,9 +347,9 @@ static enum ifg_status run_block(struct measure_process *process, uint64_t queri
     if (status)
         return status;
     measure_add_energy(process, false);
-    trust_read(&trust_system, process->facts.pid, &readings[0]);
+    trust_read(&host_system, process->facts.pid, &readings[0]);
     status = measure_run_closed(process, queries, duration_ns, &samples, err);
-    trust_read(&trust_system, process->facts.pid, &readings[1]);
+    trust_read(&host_system, process->facts.pid, &readings[1]);
     measure_add_energy(process, true);
     *out_wall_ns = samples.wall_ns;
     *out_count = samples.count;
@@ -425,7 +425,7 @@ static void end_entry(struct measure_process *process, size_t warmup, double tol
     struct trust_reading last;
     double sum = 0;
 
-    trust_read(&trust_system, process->facts.pid, &last);
+    trust_read(&host_system, process->facts.pid, &last);
     out->after_runs_bytes = last.rss_bytes == UINT64_MAX ? 0 : last.rss_bytes;
     out->peak_bytes = last.peak_rss_bytes == UINT64_MAX ? 0 : last.peak_rss_bytes;
     if (!process->time_count)

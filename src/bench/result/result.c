@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/quantile.h"
 #include "bench/result/result_internal.h"
+#include "runtimes/runtimes.h"
 
 #define DIFFERENCES_MAX 32u
 
@@ -85,7 +86,7 @@ const struct bench_row *result_top_row(const struct bench_result *result)
     return row || !result->row_count ? row : &result->rows[0];
 }
 
-const char *text_or_empty(const char *text)
+const char *result_text_or_empty(const char *text)
 {
     return text ? text : "";
 }
@@ -277,6 +278,14 @@ const char *bench_row_policy(const struct bench_row *row, char out[64])
     return out;
 }
 
+bool bench_row_has_host_times(const struct bench_row *row)
+{
+    for (size_t i = 0; i < row->op_count; i++)
+        if (runtime_provider_is_asynchronous(row->ops[i].provider, strlen(row->ops[i].provider)))
+            return true;
+    return false;
+}
+
 bool bench_row_fell_back(const struct bench_row *row)
 {
     char policy[64];
@@ -318,8 +327,8 @@ static void add_texts(struct differences *differences, const char *what, const c
 {
     char line[768];
 
-    a = text_or_empty(a);
-    b = text_or_empty(b);
+    a = result_text_or_empty(a);
+    b = result_text_or_empty(b);
     /* What one of them does not tell cannot be said to differ. */
     if (!*a || !*b || strcmp(a, b) == 0 || differences->count == DIFFERENCES_MAX)
         return;
@@ -354,8 +363,8 @@ static void add_rows(struct differences *differences, const struct bench_row *a,
                      const struct bench_row *b, bool both_tell)
 {
     char providers_a[256], providers_b[256];
-    const char *settings_a = text_or_empty(a->settings);
-    const char *settings_b = text_or_empty(b->settings);
+    const char *settings_a = result_text_or_empty(a->settings);
+    const char *settings_b = result_text_or_empty(b->settings);
 
     if (both_tell) {
         settings_a = *settings_a ? settings_a : "none";
@@ -375,7 +384,7 @@ enum ifg_status bench_result_differences(const struct bench_result *a, const str
     const struct bench_row *row_a = result_top_row(a);
     const struct bench_row *row_b = result_top_row(b);
     /* Documents of other tools know nothing of this; then 0 is "not told", not a choice. */
-    bool both_tell = *text_or_empty(a->options) && *text_or_empty(b->options);
+    bool both_tell = *result_text_or_empty(a->options) && *result_text_or_empty(b->options);
 
     *out_lines = NULL;
     *out_count = 0;

@@ -78,7 +78,7 @@ struct bench_row {
     struct bench_block *blocks;
     size_t block_count;
     struct bench_process *processes;
-    size_t process_count;
+    size_t process_count, process_capacity;
 
     struct statistics_summary summary; /* of samples_ms */
     struct statistics_interval median; /* hierarchical bootstrap of p50 */
@@ -100,7 +100,9 @@ struct bench_row {
     size_t op_count;
     char *ops_reason; /* why there are none */
     struct trust trust;
-    double energy_cpu_j, energy_gpu_j; /* per inference; NAN */
+    double energy_cpu_j, energy_gpu_j; /* per inference, above idle; NAN */
+    double energy_idle_cpu_w, energy_idle_gpu_w;
+    double energy_idle_s; /* how long that was measured; NAN: it was not, and nothing subtracted */
     char *energy_reason;
 
     uint32_t per_query;     /* inferences of each sample (scenario multi); 0 is 1. throughput counts
@@ -152,6 +154,7 @@ const char *bench_row_policy(const struct bench_row *row, char out[64]);
 /* It wanted an NPU or a GPU, and every node is on the CPU. False as well if placement is not known.
  */
 bool bench_row_fell_back(const struct bench_row *row);
+bool bench_row_has_host_times(const struct bench_row *row); /* operators: PROVIDER_HOST_TIME */
 
 /* Medians over a row's processes, of those that know it; NAN and 0 if none does. */
 double bench_row_process_median(const struct bench_row *row, size_t offset); /* of a double */

@@ -25,7 +25,7 @@ static void put_plain(struct ifg_bytes *out, const char *text)
 
 static void put_text(struct ifg_bytes *out, const char *text)
 {
-    ifg_csv_put(out, text_or_empty(text), ",");
+    ifg_csv_put(out, result_text_or_empty(text), ",");
     put_plain(out, ",");
 }
 

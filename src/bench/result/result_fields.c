@@ -204,6 +204,11 @@ static void put_fallback(struct writing *writing, const struct field *field, con
         ifg_json_put_double(&writing->json, field->key, NAN);
 }
 
+static void put_host_time(struct writing *writing, const struct field *field, const char *base)
+{
+    ifg_json_put_bool(&writing->json, field->key, bench_row_has_host_times(as_row(base)));
+}
+
 static void put_drift(struct writing *writing, const struct field *field, const char *base)
 {
     const struct trust *trust = (const void *)base;
@@ -370,6 +375,7 @@ static const struct field row_fields[] = {
     DERIVED_PUT("policy_fallback", 0, put_fallback),
     LIST_FIELD("operators", LIST, W(ops), W(op_count), 1000000, OPERATOR),
     FIELD("operators_reason", TEXT, W(ops_reason)),
+    DERIVED_PUT("operators_host_time", 0, put_host_time),
     INSIDE_FIELD("trust", W(trust), TRUST),
     INSIDE_FIELD("energy", 0, ENERGY),
     FIELD_AS("open_loop", INSIDE, 0, .object = OPEN_LOOP, .put = put_open_loop),
@@ -424,6 +430,9 @@ static const struct field open_loop_fields[] = {
 static const struct field energy_fields[] = {
     FIELD("cpu_j", TIME, W(energy_cpu_j)),
     FIELD("gpu_j", TIME, W(energy_gpu_j)),
+    FIELD("idle_cpu_w", TIME, W(energy_idle_cpu_w)),
+    FIELD("idle_gpu_w", TIME, W(energy_idle_gpu_w)),
+    FIELD("idle_s", TIME, W(energy_idle_s)),
     FIELD("reason", TEXT, W(energy_reason)),
     { .key = NULL },
 };

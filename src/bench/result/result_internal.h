@@ -10,7 +10,7 @@
 const struct bench_row *result_top_row(const struct bench_result *result);
 
 /* "" for NULL. */
-const char *text_or_empty(const char *text);
+const char *result_text_or_empty(const char *text);
 
 enum ifg_status result_written(const struct ifg_bytes *out, struct ifg_error *err) IFG_MUST_CHECK;
 

@@ -75,7 +75,7 @@ static void put_field(struct writing *writing, const struct field *field, const 
     switch (field->type) {
     case TEXT:
     case KEPT:
-        ifg_json_put_string(json, field->key, text_or_empty(*(const char *const *)at));
+        ifg_json_put_string(json, field->key, result_text_or_empty(*(const char *const *)at));
         break;
     case CHARS:
         ifg_json_put_string(json, field->key, at);

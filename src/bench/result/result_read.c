@@ -51,23 +51,24 @@ static int check_blocks(struct reading *reading, const struct bench_row *row)
         const struct statistics_block *where = &row->blocks[i].where;
 
         if (where->first != at || !where->count || where->count > row->sample_count - at)
-            return reading_refuse(
+            return result_reading_refuse(
                 reading,
                 "blocks[%zu] (first %zu, count %zu) does not follow the one before it "
                 "within %zu raw_samples_ms",
                 i, where->first, where->count, row->sample_count);
         if (where->process < process ||
             (row->process_count && where->process >= row->process_count))
-            return reading_refuse(reading,
-                                  "blocks[%zu].process is %" PRIu32 ": out of order, or no such "
-                                  "process",
-                                  i, where->process);
+            return result_reading_refuse(reading,
+                                         "blocks[%zu].process is %" PRIu32
+                                         ": out of order, or no such "
+                                         "process",
+                                         i, where->process);
         process = where->process;
         at += where->count;
     }
     if (at != row->sample_count)
-        return reading_refuse(reading, "blocks cover %zu of %zu raw_samples_ms", at,
-                              row->sample_count);
+        return result_reading_refuse(reading, "blocks cover %zu of %zu raw_samples_ms", at,
+                                     row->sample_count);
     return 1;
 }
 
@@ -114,15 +115,15 @@ static int finish_row(struct reading *reading, struct bench_row *row)
 
     if (!fill_texts(result_objects[ROW].fields, row) ||
         !fill_texts(result_objects[ENERGY].fields, row))
-        return reading_no_memory(reading);
+        return result_reading_no_memory(reading);
     for (size_t i = 0; i < row->op_count; i++)
         if (!fill_texts(result_objects[OPERATOR].fields, &row->ops[i]))
-            return reading_no_memory(reading);
+            return result_reading_no_memory(reading);
     row->slo_ms = row->slo_ms > 0 ? row->slo_ms : 0;
     row->per_query = row->per_query ? row->per_query : 1;
     row->available = row->available && (row->sample_count || row->process_count);
     if (row->sample_count && !row->block_count && !make_blocks(row))
-        return reading_no_memory(reading);
+        return result_reading_no_memory(reading);
     if (!check_blocks(reading, row))
         return 0;
     if (!row->sample_count) {
@@ -141,7 +142,7 @@ static int finish(struct reading *reading)
 
     reading->depth = 0; /* for messages: not within anything any more */
     if (!result->row_count) {
-        if (!reading_check_row(reading, reading->flat, &reading->flat_state))
+        if (!result_reading_check_row(reading, reading->flat, &reading->flat_state))
             return 0;
         ifg_free(result->rows);
         result->rows = reading->flat;
@@ -151,7 +152,7 @@ static int finish(struct reading *reading)
     result->batch = result->batch > 0 ? result->batch : 1;
     for (enum object i = TOP; i <= OPTIONS; i++)
         if (!fill_texts(result_objects[i].fields, result))
-            return reading_no_memory(reading);
+            return result_reading_no_memory(reading);
     for (size_t i = 0; i < result->row_count; i++)
         if (!finish_row(reading, &result->rows[i]))
             return 0;
@@ -192,19 +193,19 @@ read_all(const char *name,
     *out_result = NULL;
     reading.result = bench_result_create();
     reading.flat = ifg_alloc(1, sizeof *reading.flat);
-    parser = yajl_alloc(&reading_callbacks, NULL, &reading);
+    parser = yajl_alloc(&result_reading_callbacks, NULL, &reading);
     if (!reading.result || !reading.flat || !parser) {
-        reading_no_memory(&reading);
+        result_reading_no_memory(&reading);
         goto out;
     }
-    reading_row_init(reading.flat);
+    result_reading_row_init(reading.flat);
     reading.result->seed = 1;
     do {
         before += bytes;
         reading.status = next(source, &data, &bytes, err);
         if (!reading.status && before + bytes > DOCUMENT_MAX)
-            reading_refuse(&reading, "is larger than %llu MB",
-                           (unsigned long long)(DOCUMENT_MAX >> 20));
+            result_reading_refuse(&reading, "is larger than %llu MB",
+                                  (unsigned long long)(DOCUMENT_MAX >> 20));
         if (reading.status)
             goto out;
         parsed = bytes ? yajl_parse(parser, data, bytes) : yajl_complete_parse(parser);
@@ -213,7 +214,7 @@ read_all(const char *name,
         reading.status =
             not_json(&reading, parser, before + (bytes ? yajl_get_bytes_consumed(parser) : 0));
     else if (!reading.status && !reading.levels[0].base)
-        reading_refuse(&reading, "it is empty");
+        result_reading_refuse(&reading, "it is empty");
     if (!reading.status)
         finish(&reading);
 out:

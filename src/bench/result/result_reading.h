@@ -40,16 +40,16 @@ struct reading {
 };
 
 /* Ends the reading: the message says where, and a way out. Both return 0, for yajl to stop. */
-int reading_refuse(struct reading *reading, const char *format, ...)
+int result_reading_refuse(struct reading *reading, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-int reading_no_memory(struct reading *reading);
+int result_reading_no_memory(struct reading *reading);
 
 /* 0 if the row has no samples, or service times that are not as many. */
-int reading_check_row(struct reading *reading, const struct bench_row *row,
-                      const struct row_state *state);
+int result_reading_check_row(struct reading *reading, const struct bench_row *row,
+                             const struct row_state *state);
 
-void reading_row_init(struct bench_row *row);
+void result_reading_row_init(struct bench_row *row);
 
-extern const yajl_callbacks reading_callbacks; /* their context is the struct reading */
+extern const yajl_callbacks result_reading_callbacks; /* their context is the struct reading */
 
 #endif

@@ -108,6 +108,9 @@ static void fill_row(struct bench_row *row, bool open)
     row->trust.count = 2;
     row->energy_cpu_j = 0.25;
     row->energy_gpu_j = NAN;
+    row->energy_idle_cpu_w = 8.5;
+    row->energy_idle_gpu_w = NAN;
+    row->energy_idle_s = 2;
     row->energy_reason = text("");
     row->open.found_hz = NAN;
     if (open) {
@@ -211,6 +214,10 @@ static void derived_numbers(void)
     CHECK(row->effective > 1 && row->effective < row->block_count);
     CHECK_UINT(row->change_point_count, 2);
     CHECK(row->change_points[0] == BLOCKS && row->change_points[1] == 2 * BLOCKS);
+    CHECK(!bench_row_has_host_times(row)); /* its operator is the CPU's */
+    ifg_free(row->ops[0].provider);
+    row->ops[0].provider = text("CUDAExecutionProvider");
+    CHECK(bench_row_has_host_times(row));
     bench_row_memory(row, &memory);
     CHECK_UINT(memory.after_load_bytes, 20001000);
     CHECK_INT(memory.delta_bytes, 15000001);
@@ -309,87 +316,83 @@ static void foreign_documents(void)
     bench_result_destroy(result);
 }
 
+static const struct {
+    const char *json;
+    const char *message;
+} hostile[] = {
+    { "", "x.json is no JSON at byte 0" },
+    { "[1]", "it is not a JSON object" },
+    { "7", "it is not a JSON object" },
+    { "{}", "has no raw_samples_ms; was it made by `inferogram bench --json`?" },
+    { "{\"raw_samples_ms\":[NaN]}", "no JSON at byte" },
+    { "{\"raw_samples_ms\":[1e999]}", "raw_samples_ms[0] is not a finite number: 1e999" },
+    { "{\"raw_samples_ms\":[1,-1]}", "raw_samples_ms[1] is no time in ms: -1" },
+    { "{\"raw_samples_ms\":[1,null]}", "raw_samples_ms[1] must be a number" },
+    { "{\"raw_samples_ms\":[1,[2]]}", "raw_samples_ms[1] must be a number" },
+    { "{\"raw_samples_ms\":[\"1\"]}", "raw_samples_ms[0] must be a number" },
+    { "{\"raw_samples_ms\":[{}]}", "raw_samples_ms[0] must be a number" },
+    { "{\"raw_samples_ms\":[true]}", "raw_samples_ms[0] must be a list of numbers" },
+    { "{\"raw_samples_ms\":7}", "raw_samples_ms must be a list of numbers" },
+    { "{\"raw_samples_ms\":[1],\"raw_samples_ms\":[2]}", "raw_samples_ms is there twice" },
+    { "{\"raw_samples_ms\":[1]", "no JSON at byte 21" },
+    { "{\"raw_samples_ms\":[1]}}", "no JSON at byte" },
+    { "{\"kind\":\"compare\",\"raw_samples_ms\":[1]}", "kind is compare, not bench" },
+    { "{\"schema\":2,\"raw_samples_ms\":[1]}", "has schema 2" },
+    { "{\"schema\":\"1\",\"raw_samples_ms\":[1]}", "schema must be a number" },
+    { "{\"raw_samples_ms\":[1],\"name\":[]}", "name must be a text" },
+    { "{\"raw_samples_ms\":[1],\"name\":1}", "name must be a text" },
+    { "{\"raw_samples_ms\":[1],\"model\":\"m\"}", "model must be an object" },
+    { "{\"raw_samples_ms\":[1],\"model\":{\"bytes\":-1}}", "model.bytes must be a whole number" },
+    { "{\"raw_samples_ms\":[1],\"model\":{\"bytes\":1.5}}", "model.bytes must be a whole" },
+    { "{\"raw_samples_ms\":[1],\"model\":{\"bytes\":99999999999999999999}}",
+      "model.bytes is too large" },
+    { "{\"raw_samples_ms\":[1],\"options\":{\"processes\":4294967296}}",
+      "options.processes is too large" },
+    { "{\"raw_samples_ms\":[1],\"options\":{\"batch\":1e300}}", "options.batch must be a whole" },
+    { "{\"raw_samples_ms\":[1],\"available\":1}", "available must be true or false" },
+    { "{\"raw_samples_ms\":[1],\"percentile_rule\":\"odd\"}", "must be linear or nearest" },
+    { "{\"raw_samples_ms\":[1],\"trust\":{\"level\":\"fine\"}}", "trust.level is no level" },
+    { "{\"raw_samples_ms\":[1,2],\"blocks\":[{\"first\":0,\"count\":1}]}",
+      "blocks cover 1 of 2 raw_samples_ms" },
+    { "{\"raw_samples_ms\":[1,2],\"blocks\":[{\"first\":0,\"count\":3}]}", "blocks[0] (first 0" },
+    { "{\"raw_samples_ms\":[1,2],\"blocks\":[{\"first\":0,\"count\":1},{\"first\":0,\"count\":"
+      "1}"
+      "]}",
+      "blocks[1] (first 0, count 1)" },
+    { "{\"raw_samples_ms\":[1],\"blocks\":[{\"first\":0,\"count\":1},{\"first\":1,\"count\":0}]"
+      "}",
+      "blocks[1] (first 1, count 0)" },
+    { "{\"raw_samples_ms\":[1],\"blocks\":[{\"first\":0,\"count\":9e18}]}",
+      "blocks[0].count is too large" },
+    { "{\"raw_samples_ms\":[1,2],\"blocks\":[{\"process\":1,\"first\":0,\"count\":1},{"
+      "\"process\":"
+      "0,\"first\":1,\"count\":1}]}",
+      "blocks[1].process is 0" },
+    { "{\"raw_samples_ms\":[1],\"processes\":[{}],\"blocks\":[{\"process\":1,\"first\":0,"
+      "\"count\":"
+      "1}]}",
+      "blocks[0].process is 1" },
+    { "{\"raw_samples_ms\":[1],\"blocks\":[7]}", "blocks[0] must be a list of objects" },
+    { "{\"raw_samples_ms\":[1],\"processes\":[{\"load_ms\":-3}]}", "processes[0].load_ms must" },
+    { "{\"raw_samples_ms\":[1],\"open_loop\":{}}", "has 0 service_ms for 1 raw_samples_ms" },
+    { "{\"rows\":[{\"raw_samples_ms\":[]},{\"name\":\"b\"}]}", "rows[1] has no raw_samples_ms" },
+    { "{\"rows\":[{\"raw_samples_ms\":[1],\"blocks\":[{\"wall_ms\":true}]}]}",
+      "rows[0].blocks[0].wall_ms must be a number" },
+};
+
 static void hostile_documents(void)
 {
-    static const struct {
-        const char *json;
-        const char *message;
-    } cases[] = {
-        { "", "x.json is no JSON at byte 0" },
-        { "[1]", "it is not a JSON object" },
-        { "7", "it is not a JSON object" },
-        { "{}", "has no raw_samples_ms; was it made by `inferogram bench --json`?" },
-        { "{\"raw_samples_ms\":[NaN]}", "no JSON at byte" },
-        { "{\"raw_samples_ms\":[1e999]}", "raw_samples_ms[0] is not a finite number: 1e999" },
-        { "{\"raw_samples_ms\":[1,-1]}", "raw_samples_ms[1] is no time in ms: -1" },
-        { "{\"raw_samples_ms\":[1,null]}", "raw_samples_ms[1] must be a number" },
-        { "{\"raw_samples_ms\":[1,[2]]}", "raw_samples_ms[1] must be a number" },
-        { "{\"raw_samples_ms\":[\"1\"]}", "raw_samples_ms[0] must be a number" },
-        { "{\"raw_samples_ms\":[{}]}", "raw_samples_ms[0] must be a number" },
-        { "{\"raw_samples_ms\":[true]}", "raw_samples_ms[0] must be a list of numbers" },
-        { "{\"raw_samples_ms\":7}", "raw_samples_ms must be a list of numbers" },
-        { "{\"raw_samples_ms\":[1],\"raw_samples_ms\":[2]}", "raw_samples_ms is there twice" },
-        { "{\"raw_samples_ms\":[1]", "no JSON at byte 21" },
-        { "{\"raw_samples_ms\":[1]}}", "no JSON at byte" },
-        { "{\"kind\":\"compare\",\"raw_samples_ms\":[1]}", "kind is compare, not bench" },
-        { "{\"schema\":2,\"raw_samples_ms\":[1]}", "has schema 2" },
-        { "{\"schema\":\"1\",\"raw_samples_ms\":[1]}", "schema must be a number" },
-        { "{\"raw_samples_ms\":[1],\"name\":[]}", "name must be a text" },
-        { "{\"raw_samples_ms\":[1],\"name\":1}", "name must be a text" },
-        { "{\"raw_samples_ms\":[1],\"model\":\"m\"}", "model must be an object" },
-        { "{\"raw_samples_ms\":[1],\"model\":{\"bytes\":-1}}",
-          "model.bytes must be a whole number" },
-        { "{\"raw_samples_ms\":[1],\"model\":{\"bytes\":1.5}}", "model.bytes must be a whole" },
-        { "{\"raw_samples_ms\":[1],\"model\":{\"bytes\":99999999999999999999}}",
-          "model.bytes is too large" },
-        { "{\"raw_samples_ms\":[1],\"options\":{\"processes\":4294967296}}",
-          "options.processes is too large" },
-        { "{\"raw_samples_ms\":[1],\"options\":{\"batch\":1e300}}",
-          "options.batch must be a whole" },
-        { "{\"raw_samples_ms\":[1],\"available\":1}", "available must be true or false" },
-        { "{\"raw_samples_ms\":[1],\"percentile_rule\":\"odd\"}", "must be linear or nearest" },
-        { "{\"raw_samples_ms\":[1],\"trust\":{\"level\":\"fine\"}}", "trust.level is no level" },
-        { "{\"raw_samples_ms\":[1,2],\"blocks\":[{\"first\":0,\"count\":1}]}",
-          "blocks cover 1 of 2 raw_samples_ms" },
-        { "{\"raw_samples_ms\":[1,2],\"blocks\":[{\"first\":0,\"count\":3}]}",
-          "blocks[0] (first 0" },
-        { "{\"raw_samples_ms\":[1,2],\"blocks\":[{\"first\":0,\"count\":1},{\"first\":0,\"count\":"
-          "1}"
-          "]}",
-          "blocks[1] (first 0, count 1)" },
-        { "{\"raw_samples_ms\":[1],\"blocks\":[{\"first\":0,\"count\":1},{\"first\":1,\"count\":0}]"
-          "}",
-          "blocks[1] (first 1, count 0)" },
-        { "{\"raw_samples_ms\":[1],\"blocks\":[{\"first\":0,\"count\":9e18}]}",
-          "blocks[0].count is too large" },
-        { "{\"raw_samples_ms\":[1,2],\"blocks\":[{\"process\":1,\"first\":0,\"count\":1},{"
-          "\"process\":"
-          "0,\"first\":1,\"count\":1}]}",
-          "blocks[1].process is 0" },
-        { "{\"raw_samples_ms\":[1],\"processes\":[{}],\"blocks\":[{\"process\":1,\"first\":0,"
-          "\"count\":"
-          "1}]}",
-          "blocks[0].process is 1" },
-        { "{\"raw_samples_ms\":[1],\"blocks\":[7]}", "blocks[0] must be a list of objects" },
-        { "{\"raw_samples_ms\":[1],\"processes\":[{\"load_ms\":-3}]}",
-          "processes[0].load_ms must" },
-        { "{\"raw_samples_ms\":[1],\"open_loop\":{}}", "has 0 service_ms for 1 raw_samples_ms" },
-        { "{\"rows\":[{\"raw_samples_ms\":[]},{\"name\":\"b\"}]}",
-          "rows[1] has no raw_samples_ms" },
-        { "{\"rows\":[{\"raw_samples_ms\":[1],\"blocks\":[{\"wall_ms\":true}]}]}",
-          "rows[0].blocks[0].wall_ms must be a number" },
-    };
     char deep[5000];
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
         struct bench_result *result = (struct bench_result *)1;
-        enum ifg_status status = parse(cases[i].json, &result);
+        enum ifg_status status = parse(hostile[i].json, &result);
 
-        tap_note("%s", cases[i].json);
+        tap_note("%s", hostile[i].json);
         CHECK(status == IFG_CORRUPT || status == IFG_UNSUPPORTED);
         CHECK(result == NULL);
         CHECK_CONTAINS(err.message, "x.json");
-        CHECK_CONTAINS(err.message, cases[i].message);
+        CHECK_CONTAINS(err.message, hostile[i].message);
     }
     memset(deep, '[', sizeof deep);
     memcpy(deep, "{\"a\":", 5);

@@ -24,7 +24,7 @@
  */
 
 /* "rows[1].blocks[3].count" */
-static void describe_location(const struct reading *reading, char *out, size_t size)
+static void describe_path(const struct reading *reading, char *out, size_t size)
 {
     size_t used = 0;
 
@@ -48,21 +48,21 @@ static void describe_location(const struct reading *reading, char *out, size_t s
     }
 }
 
-int reading_refuse(struct reading *reading, const char *format, ...)
+int result_reading_refuse(struct reading *reading, const char *format, ...)
 {
-    char location[160], reason[256];
+    char path[160], reason[256];
     va_list args;
 
     va_start(args, format);
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
-    describe_location(reading, location, sizeof location);
+    describe_path(reading, path, sizeof path);
     reading->status = ifg_fail(reading->err, IFG_CORRUPT, "%.200s: %s%s%s; " READING_WAY_OUT,
-                               reading->name, location, *location ? " " : "", reason);
+                               reading->name, path, *path ? " " : "", reason);
     return 0;
 }
 
-int reading_no_memory(struct reading *reading)
+int result_reading_no_memory(struct reading *reading)
 {
     reading->status = ifg_fail_no_memory(reading->err, "to read %.200s", reading->name);
     return 0;
@@ -115,7 +115,7 @@ static bool expected(struct reading *reading, const struct field **out_field, ch
     if (reading->passed_over)
         return false;
     if (!level) {
-        *out_result = reading_refuse(reading, "it is not a JSON object");
+        *out_result = result_reading_refuse(reading, "it is not a JSON object");
         return false;
     }
     if (!level->field) /* a key that means nothing here */
@@ -134,15 +134,15 @@ static int store_integer(struct reading *reading, const struct field *field, cha
 
     if (field->type == I64) {
         if (!(fabs(number) <= 9007199254740992.0) || number != floor(number))
-            return reading_refuse(reading, "must be a whole number, not %.40s", text);
+            return result_reading_refuse(reading, "must be a whole number, not %.40s", text);
         whole = (int64_t)number;
         memcpy(at, &whole, sizeof whole);
         return 1;
     }
     errno = 0;
     if (number < 0 || number != floor(number))
-        return reading_refuse(reading, "must be a whole number that is not negative, not %.40s",
-                              text);
+        return result_reading_refuse(
+            reading, "must be a whole number that is not negative, not %.40s", text);
     if (plain)
         value = strtoull(text, NULL, 10);
     else if (number <= 9007199254740992.0)
@@ -151,7 +151,7 @@ static int store_integer(struct reading *reading, const struct field *field, cha
         errno = ERANGE;
     if (errno || (field->type == U32 && value > UINT32_MAX) ||
         (field->type == SIZE && value > SIZE_MAX / 2))
-        return reading_refuse(reading, "is too large: %.40s", text);
+        return result_reading_refuse(reading, "is too large: %.40s", text);
     if (field->offset == SIZE_MAX) { /* schema */
         if (value == 1)
             return 1;
@@ -190,7 +190,7 @@ static int append_time(struct reading *reading, struct level *level, double numb
         count = (size_t *)(void *)(level->base + field->count);
     memcpy(&values, level->base + field->offset, sizeof values);
     if (!IFG_ARRAY_ROOM(values, level->capacity, *count + 1, IFG_ARRAY_ANY))
-        return reading_no_memory(reading);
+        return result_reading_no_memory(reading);
     memcpy(level->base + field->offset, &values, sizeof values);
     values[(*count)++] = number;
     return 1;
@@ -208,22 +208,23 @@ static int take_number(void *user, const char *text, size_t length)
     if (!expected(reading, &field, &base, &result))
         return result;
     if (length >= sizeof copy)
-        return reading_refuse(reading, "has a number of %zu digits", length);
+        return result_reading_refuse(reading, "has a number of %zu digits", length);
     memcpy(copy, text, length);
     copy[length] = '\0';
     number = strtod(copy, NULL);
     if (!isfinite(number))
-        return reading_refuse(reading, "is not a finite number: %.40s", copy);
+        return result_reading_refuse(reading, "is not a finite number: %.40s", copy);
     switch (field->type) {
     case TIMES:
         if (!innermost(reading)->list)
             break;
         if (!(number >= 0) || number > TIME_MAX)
-            return reading_refuse(reading, "is no time in ms: %.40s", copy);
+            return result_reading_refuse(reading, "is no time in ms: %.40s", copy);
         return append_time(reading, innermost(reading), number);
     case TIME:
         if (!(number >= 0) || number > TIME_MAX)
-            return reading_refuse(reading, "must be between 0 and %g, not %.40s", TIME_MAX, copy);
+            return result_reading_refuse(reading, "must be between 0 and %g, not %.40s", TIME_MAX,
+                                         copy);
         memcpy(base + field->offset, &number, sizeof number);
         return 1;
     case NUMBER:
@@ -238,7 +239,7 @@ static int take_number(void *user, const char *text, size_t length)
     default:
         break;
     }
-    return reading_refuse(reading, "%s", needs(field));
+    return result_reading_refuse(reading, "%s", needs(field));
 }
 
 static int take_null(void *user)
@@ -252,8 +253,8 @@ static int take_null(void *user)
     if (!expected(reading, &field, &base, &result))
         return result;
     if (innermost(reading)->list)
-        return reading_refuse(reading, "%s",
-                              field->type == TIMES ? "must be a number" : needs(field));
+        return result_reading_refuse(reading, "%s",
+                                     field->type == TIMES ? "must be a number" : needs(field));
     if (field->type == NUMBER || field->type == TIME)
         memcpy(base + field->offset, &unknown, sizeof unknown);
     return 1;
@@ -270,7 +271,7 @@ static int take_boolean(void *user, int value)
     if (!expected(reading, &field, &base, &result))
         return result;
     if (field->type != BOOLEAN)
-        return reading_refuse(reading, "%s", needs(field));
+        return result_reading_refuse(reading, "%s", needs(field));
     memcpy(base + field->offset, &given, sizeof given);
     return 1;
 }
@@ -299,8 +300,8 @@ static int take_level(struct reading *reading, char *at, const char *text, size_
             memcpy(at, &level, sizeof level);
             return 1;
         }
-    return reading_refuse(reading, "is no level of trust: %.*s", (int)(length < 40 ? length : 40),
-                          text);
+    return result_reading_refuse(reading, "is no level of trust: %.*s",
+                                 (int)(length < 40 ? length : 40), text);
 }
 
 /* Cut where a character ends. */
@@ -326,13 +327,13 @@ static int take_string(void *user, const unsigned char *bytes, size_t length)
     if (!expected(reading, &field, &base, &result))
         return result;
     if (innermost(reading)->list)
-        return reading_refuse(reading, "%s",
-                              field->type == TIMES ? "must be a number" : needs(field));
+        return result_reading_refuse(reading, "%s",
+                                     field->type == TIMES ? "must be a number" : needs(field));
     switch (field->type) {
     case TEXT:
         copy = ifg_strndup(text, fit(text, length, TEXT_MAX));
         if (!copy)
-            return reading_no_memory(reading);
+            return result_reading_no_memory(reading);
         memcpy(&old, base + field->offset, sizeof old);
         ifg_free(old);
         memcpy(base + field->offset, &copy, sizeof copy);
@@ -346,11 +347,11 @@ static int take_string(void *user, const unsigned char *bytes, size_t length)
         if (field->offset == SIZE_MAX) /* kind */
             return is_text(text, length, "bench")
                        ? 1
-                       : reading_refuse(reading, "is %.*s, not bench",
-                                        (int)(length < 40 ? length : 40), text);
+                       : result_reading_refuse(reading, "is %.*s, not bench",
+                                               (int)(length < 40 ? length : 40), text);
         kept = keep_text(reading, text, fit(text, length, 256));
         if (!kept)
-            return reading_no_memory(reading);
+            return result_reading_no_memory(reading);
         memcpy(base + field->offset, &kept, sizeof kept);
         return 1;
     case LEVEL:
@@ -358,11 +359,11 @@ static int take_string(void *user, const unsigned char *bytes, size_t length)
     case RULE:
         nearest = is_text(text, length, "nearest");
         if (!nearest && !is_text(text, length, "linear"))
-            return reading_refuse(reading, "must be linear or nearest");
+            return result_reading_refuse(reading, "must be linear or nearest");
         memcpy(base + field->offset, &nearest, sizeof nearest);
         return 1;
     default:
-        return reading_refuse(reading, "%s", needs(field));
+        return result_reading_refuse(reading, "%s", needs(field));
     }
 }
 
@@ -372,7 +373,7 @@ static int take_string(void *user, const unsigned char *bytes, size_t length)
 static int push(struct reading *reading, struct level level)
 {
     if (reading->depth == READING_DEPTH_MAX)
-        return reading_refuse(reading, "is nested too deep");
+        return result_reading_refuse(reading, "is nested too deep");
     reading->levels[reading->depth++] = level;
     return 1;
 }
@@ -380,15 +381,16 @@ static int push(struct reading *reading, struct level level)
 static int pass_over(struct reading *reading)
 {
     if (reading->passed_over == PASSED_MAX)
-        return reading_refuse(reading, "is nested too deep");
+        return result_reading_refuse(reading, "is nested too deep");
     reading->passed_over++;
     return 1;
 }
 
-void reading_row_init(struct bench_row *row)
+void result_reading_row_init(struct bench_row *row)
 {
     row->available = true;
     row->energy_cpu_j = row->energy_gpu_j = NAN;
+    row->energy_idle_cpu_w = row->energy_idle_gpu_w = row->energy_idle_s = NAN;
     row->open.found_hz = row->open.lateness_p99_ms = NAN;
     row->trust.level = TRUST_NOT_AVAILABLE;
     row->trust.reference_drift = NAN;
@@ -411,7 +413,7 @@ static void element_init(struct reading *reading, enum object object, char *elem
         line->value = NAN;
         line->level = TRUST_NOT_AVAILABLE;
     } else if (object == ROW) {
-        reading_row_init((struct bench_row *)(void *)element);
+        result_reading_row_init((struct bench_row *)(void *)element);
         reading->state = (struct row_state){ 0 };
     }
 }
@@ -424,11 +426,11 @@ static int begin_element(struct reading *reading, struct level *list)
     char *elements = list->base + field->offset;
 
     if (*count == field->limit)
-        return reading_refuse(reading, "has more than %zu elements", field->limit);
+        return result_reading_refuse(reading, "has more than %zu elements", field->limit);
     if (field->type == LIST) {
         memcpy(&elements, list->base + field->offset, sizeof elements);
         if (!ifg_array_grow(&elements, &list->capacity, bytes, *count + 1, field->limit))
-            return reading_no_memory(reading);
+            return result_reading_no_memory(reading);
         memcpy(list->base + field->offset, &elements, sizeof elements);
     }
     elements += *count * bytes;
@@ -451,10 +453,10 @@ static int enter_object(void *user)
     if (!expected(reading, &field, &base, &result))
         return result ? pass_over(reading) : 0;
     if (innermost(reading)->list)
-        return field->type == TIMES ? reading_refuse(reading, "must be a number")
+        return field->type == TIMES ? result_reading_refuse(reading, "must be a number")
                                     : begin_element(reading, innermost(reading));
     if (field->type != INSIDE)
-        return reading_refuse(reading, "%s", needs(field));
+        return result_reading_refuse(reading, "%s", needs(field));
     if (field->object == OPEN_LOOP)
         ((struct bench_row *)(void *)base)->open.used = true;
     return push(reading, (struct level){ .object = field->object, .base = base + field->offset });
@@ -474,16 +476,16 @@ static int enter_list(void *user)
     if (!expected(reading, &field, &base, &result))
         return result ? pass_over(reading) : 0;
     if (innermost(reading)->list)
-        return reading_refuse(reading, "%s",
-                              field->type == TIMES ? "must be a number" : needs(field));
+        return result_reading_refuse(reading, "%s",
+                                     field->type == TIMES ? "must be a number" : needs(field));
     if (field->type != LIST && field->type != FIXED && field->type != TIMES)
-        return reading_refuse(reading, "%s", needs(field));
+        return result_reading_refuse(reading, "%s", needs(field));
     if (field->type != FIXED)
         memcpy(&there, base + field->offset, sizeof there);
     else
         memcpy(&count, base + field->count, sizeof count);
     if (there || count)
-        return reading_refuse(reading, "is there twice");
+        return result_reading_refuse(reading, "is there twice");
     if (field->type == TIMES && field->count != SIZE_MAX)
         state_of(reading, base)->has_samples = true;
     return push(reading, (struct level){ .list = true,
@@ -518,14 +520,14 @@ static int take_key(void *user, const unsigned char *bytes, size_t length)
     return 1;
 }
 
-int reading_check_row(struct reading *reading, const struct bench_row *row,
-                      const struct row_state *state)
+int result_reading_check_row(struct reading *reading, const struct bench_row *row,
+                             const struct row_state *state)
 {
     if (!state->has_samples)
-        return reading_refuse(reading, "has no raw_samples_ms");
+        return result_reading_refuse(reading, "has no raw_samples_ms");
     if (row->open.used && state->service_count != row->sample_count)
-        return reading_refuse(reading, "has %zu service_ms for %zu raw_samples_ms",
-                              state->service_count, row->sample_count);
+        return result_reading_refuse(reading, "has %zu service_ms for %zu raw_samples_ms",
+                                     state->service_count, row->sample_count);
     return 1;
 }
 
@@ -541,7 +543,7 @@ static int leave(struct reading *reading)
     if (!level->list && level->object == ROW) {
         reading->levels[reading->depth - 1].field =
             NULL; /* the row is at fault, not its last key */
-        if (!reading_check_row(reading, row, &reading->state))
+        if (!result_reading_check_row(reading, row, &reading->state))
             return 0;
     }
     reading->depth--;
@@ -558,7 +560,7 @@ static int leave_list(void *user)
     return leave(user);
 }
 
-const yajl_callbacks reading_callbacks = {
+const yajl_callbacks result_reading_callbacks = {
     .yajl_null = take_null,
     .yajl_boolean = take_boolean,
     .yajl_number = take_number,

@@ -19,7 +19,7 @@ static void open_key(struct ifg_json *json, const char *key, char bracket)
 
 static void put_text(struct ifg_json *json, const char *key, const char *text)
 {
-    ifg_json_put_string(json, key, text_or_empty(text));
+    ifg_json_put_string(json, key, result_text_or_empty(text));
 }
 
 static void put_mb(struct ifg_json *json, const char *key, uint64_t bytes)
@@ -91,7 +91,7 @@ static void put_inputs(struct ifg_json *json, const char *key, const char *input
 static void put_info(struct ifg_json *json, const struct bench_result *result,
                      const struct bench_row *row)
 {
-    const char *shape = text_or_empty(result->inputs_shape);
+    const char *shape = result_text_or_empty(result->inputs_shape);
     char policy[64];
 
     open_key(json, "benchmark_info", '{');

@@ -19,6 +19,7 @@
 #include "bench/runner/find_ort_internal.h"
 #include "system/credentials.h"
 #include "system/open_as.h"
+#include "system/process_folder.h"
 
 #define LIBRARY "libonnxruntime.so"
 #define RUNNER  "inferogram-bench-runner"
@@ -485,7 +486,7 @@ enum ifg_status find_ort_in(const char *named, const struct ort_surroundings *su
     if (search.distrusted[0])
         return ifg_fail(err, IFG_NOT_FOUND,
                         "%.512s is not used, because another user could have written it; if it is "
-                        "the right one, say so with --ort PATH",
+                        "the right one, select it with --ort PATH",
                         search.distrusted);
     return ifg_fail(err, IFG_NOT_FOUND,
                     "there is no ONNX Runtime: looked at the system's libraries, node_modules here "
@@ -522,18 +523,13 @@ enum ifg_status find_runner(char out_path[PATH_MAX], struct ifg_error *err)
     const char *given = getenv("IFG_BENCH_RUNNER");
     char folder[PATH_MAX];
     char path[PATH_MAX];
-    char *slash;
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
     out_path[0] = '\0';
     if (given && *given && !credentials_are_raised())
         return is_program(given, out_path)
                    ? IFG_OK
                    : ifg_fail(err, IFG_NOT_FOUND, "IFG_BENCH_RUNNER: %s cannot be run", given);
-    folder[length > 0 ? length : 0] = '\0';
-    slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
+    (void)process_own_program_folder(folder);
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
         int bytes = beside[i][0] == '/'
                         ? snprintf(path, sizeof path, "%s/" RUNNER, beside[i])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The search for ONNX Runtime, in made-up trees that stand for a machine. */
+/* The search for ONNX Runtime, in fake trees that stand for a machine. */
 #include <elf.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -282,7 +282,7 @@ static void a_strangers_library_is_not_run(void)
     const char *library = "work/node_modules/" NODE_LIBRARY;
 
     if (getuid() != 0)
-        SKIP("only root can make files of others");
+        SKIP("root: only root can make files of others");
     set_up();
     put_library(library);
     CHECK_INT(look(NULL), IFG_OK);

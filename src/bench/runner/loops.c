@@ -90,11 +90,6 @@ static bool must_end(const struct run *run)
            atomic_load_explicit(&run->failed, memory_order_relaxed);
 }
 
-static uint64_t in_ns(const struct timespec *time)
-{
-    return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
-}
-
 /* Room for the times of this query; false: the run ends. */
 static bool wait_for_room(const struct run *run, uint64_t query)
 {
@@ -129,25 +124,22 @@ static uint64_t run_query(struct worker *worker, uint64_t query, uint64_t due_ns
     struct shared_sample *sample = &loop->shared->samples[query % SHARED_SAMPLES];
     size_t set = (size_t)((loop->work.first_set + query) % loop->sets);
     uint32_t more = loop->work.per_query - 1;
-    struct timespec start, end;
     uint64_t start_ns, end_ns;
     int code;
 
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    start_ns = ifg_monotonic_ns();
     code = runtime->run(loop->model, set, worker->number, worker->text, sizeof worker->text);
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    end_ns = ifg_monotonic_ns();
     runtime->finish(loop->model, worker->number);
     for (; more && code == IFG_BENCH_OK; more--) {
         code = runtime->run(loop->model, set, worker->number, worker->text, sizeof worker->text);
-        clock_gettime(CLOCK_MONOTONIC, &end);
+        end_ns = ifg_monotonic_ns();
         runtime->finish(loop->model, worker->number);
     }
     if (code != IFG_BENCH_OK) {
         fail(worker, code, query);
         return 0;
     }
-    start_ns = in_ns(&start);
-    end_ns = in_ns(&end);
     atomic_store_explicit(&sample->due_ns, due_ns ? due_ns : start_ns, memory_order_relaxed);
     atomic_store_explicit(&sample->start_ns, start_ns, memory_order_relaxed);
     atomic_store_explicit(&sample->end_ns, end_ns, memory_order_relaxed);
@@ -198,8 +190,7 @@ static bool wait_until(const struct run *run, uint64_t due_ns)
             return false;
         if (wake_ns > now_ns + SLEEP_MAX_NS)
             wake_ns = now_ns + SLEEP_MAX_NS;
-        wake.tv_sec = (time_t)(wake_ns / 1000000000u);
-        wake.tv_nsec = (long)(wake_ns % 1000000000u);
+        wake = ifg_timespec(wake_ns);
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, NULL);
         now_ns = ifg_monotonic_ns();
     }

@@ -123,8 +123,8 @@ static enum ifg_status receive_head(struct channel *channel, uint8_t *out_kind, 
     return IFG_OK;
 }
 
-enum ifg_status channel_send(struct channel *channel, enum message_kind kind,
-                             const struct ifg_bytes *body, struct ifg_error *err)
+enum ifg_status protocol_send(struct channel *channel, enum message_kind kind,
+                              const struct ifg_bytes *body, struct ifg_error *err)
 {
     enum ifg_status status;
 
@@ -136,8 +136,8 @@ enum ifg_status channel_send(struct channel *channel, enum message_kind kind,
     return status;
 }
 
-enum ifg_status channel_receive(struct channel *channel, struct message *message,
-                                struct ifg_error *err)
+enum ifg_status protocol_receive(struct channel *channel, struct message *message,
+                                 struct ifg_error *err)
 {
     size_t bytes = 0;
     enum ifg_status status = receive_head(channel, &message->kind, &bytes, err);
@@ -152,8 +152,8 @@ enum ifg_status channel_receive(struct channel *channel, struct message *message
     return status;
 }
 
-enum ifg_status channel_send_data(struct channel *channel, const void *data, size_t bytes,
-                                  struct ifg_error *err)
+enum ifg_status protocol_send_data(struct channel *channel, const void *data, size_t bytes,
+                                   struct ifg_error *err)
 {
     const uint8_t *at = data;
     enum ifg_status status = IFG_OK;
@@ -170,8 +170,8 @@ enum ifg_status channel_send_data(struct channel *channel, const void *data, siz
     return status;
 }
 
-enum ifg_status channel_receive_data(struct channel *channel, void *data, size_t bytes,
-                                     struct ifg_error *err)
+enum ifg_status protocol_receive_data(struct channel *channel, void *data, size_t bytes,
+                                      struct ifg_error *err)
 {
     uint8_t *at = data;
     uint8_t forgotten[4096];
@@ -327,7 +327,7 @@ bool protocol_get_ports(struct ifg_cursor *cursor, struct port_list *out_ports)
     while (out_ports->count < count && !cursor->failed)
         get_port(cursor, &out_ports->items[out_ports->count++]);
     if (cursor->failed)
-        port_list_fini(out_ports);
+        tensor_port_list_fini(out_ports);
     return !cursor->failed;
 }
 
@@ -460,8 +460,8 @@ static void get_nodes(struct ifg_cursor *cursor, struct runner_loaded *loaded)
 
 void runner_loaded_fini(struct runner_loaded *loaded)
 {
-    port_list_fini(&loaded->inputs);
-    port_list_fini(&loaded->outputs);
+    tensor_port_list_fini(&loaded->inputs);
+    tensor_port_list_fini(&loaded->outputs);
     for (size_t i = 0; i < loaded->node_count; i++) {
         ifg_free(loaded->nodes[i].name);
         ifg_free(loaded->nodes[i].op_type);

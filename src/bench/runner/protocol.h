@@ -98,16 +98,16 @@ struct message {
 };
 
 /* All fail with IFG_IO when the other side has gone and IFG_CORRUPT when it talks nonsense. */
-enum ifg_status channel_send(struct channel *channel, enum message_kind kind,
-                             const struct ifg_bytes *body, struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status protocol_send(struct channel *channel, enum message_kind kind,
+                              const struct ifg_bytes *body, struct ifg_error *err) IFG_MUST_CHECK;
 /* message->body is initialised by the caller and reused. */
-enum ifg_status channel_receive(struct channel *channel, struct message *message,
-                                struct ifg_error *err) IFG_MUST_CHECK;
-enum ifg_status channel_send_data(struct channel *channel, const void *data, size_t bytes,
-                                  struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status protocol_receive(struct channel *channel, struct message *message,
+                                 struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status protocol_send_data(struct channel *channel, const void *data, size_t bytes,
+                                   struct ifg_error *err) IFG_MUST_CHECK;
 /* data NULL: reads and forgets. */
-enum ifg_status channel_receive_data(struct channel *channel, void *data, size_t bytes,
-                                     struct ifg_error *err) IFG_MUST_CHECK;
+enum ifg_status protocol_receive_data(struct channel *channel, void *data, size_t bytes,
+                                      struct ifg_error *err) IFG_MUST_CHECK;
 
 /* ---- bodies ---- */
 

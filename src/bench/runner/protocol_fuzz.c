@@ -65,7 +65,7 @@ static void read_tensors(struct ifg_cursor *cursor, struct channel *channel)
         if (!channel || tensor->bytes > 1u << 16)
             continue;
         tensor->data = ifg_alloc(tensor->bytes + 1, 1);
-        if (!tensor->data || channel_receive_data(channel, tensor->data, tensor->bytes, &err))
+        if (!tensor->data || protocol_receive_data(channel, tensor->data, tensor->bytes, &err))
             break;
         sink += protocol_texts_fit(tensor);
         if (tensor_type_bytes(tensor->type) && tensor->bytes)
@@ -80,7 +80,7 @@ static void read_ports(struct ifg_cursor *cursor)
 
     if (protocol_get_ports(cursor, &ports))
         use_ports(&ports);
-    port_list_fini(&ports);
+    tensor_port_list_fini(&ports);
 }
 
 static void read_lines(struct ifg_cursor *cursor)
@@ -140,7 +140,7 @@ static void read_stream(const uint8_t *data, size_t size)
         fds[0] = -1;
         channel.fd = fds[1];
         ifg_bytes_init(&message.body, PROTOCOL_MESSAGE_MAX);
-        while (channel_receive(&channel, &message, &err) == IFG_OK)
+        while (protocol_receive(&channel, &message, &err) == IFG_OK)
             read_body(message.kind, ifg_cursor_over(message.body.data, message.body.size),
                       &channel);
         ifg_bytes_fini(&message.body);

@@ -40,23 +40,23 @@ static void messages(void)
     ifg_bytes_init(&body, PROTOCOL_MESSAGE_MAX);
     ifg_bytes_init(&got.body, PROTOCOL_MESSAGE_MAX);
     ifg_bytes_put(&body, "hello", 5);
-    REQUIRE_INT(channel_send(&a, MESSAGE_LOAD, &body, &err), IFG_OK);
-    REQUIRE_INT(channel_send(&a, MESSAGE_QUIT, NULL, &err), IFG_OK);
-    REQUIRE_INT(channel_receive(&b, &got, &err), IFG_OK);
+    REQUIRE_INT(protocol_send(&a, MESSAGE_LOAD, &body, &err), IFG_OK);
+    REQUIRE_INT(protocol_send(&a, MESSAGE_QUIT, NULL, &err), IFG_OK);
+    REQUIRE_INT(protocol_receive(&b, &got, &err), IFG_OK);
     CHECK_UINT(got.kind, MESSAGE_LOAD);
     REQUIRE_UINT(got.body.size, 5);
     CHECK_BYTES(got.body.data, "hello", 5);
     CHECK_INT(b.peer, getpid());
-    REQUIRE_INT(channel_receive(&b, &got, &err), IFG_OK);
+    REQUIRE_INT(protocol_receive(&b, &got, &err), IFG_OK);
     CHECK_UINT(got.kind, MESSAGE_QUIT);
     CHECK_UINT(got.body.size, 0);
     REQUIRE(send(a.fd, "\1\0\0\4\1", 5, 0) == 5); /* one byte too long */
-    CHECK_INT(channel_receive(&b, &got, &err), IFG_CORRUPT);
+    CHECK_INT(protocol_receive(&b, &got, &err), IFG_CORRUPT);
     REQUIRE(send(a.fd, "\4\0\0\0\1ab", 7, 0) == 7);
     close(a.fd);
-    CHECK_INT(channel_receive(&b, &got, &err), IFG_IO); /* in the middle */
-    CHECK_INT(channel_receive(&b, &got, &err), IFG_IO);
-    CHECK_INT(channel_send(&b, MESSAGE_QUIT, &body, &err), IFG_IO);
+    CHECK_INT(protocol_receive(&b, &got, &err), IFG_IO); /* in the middle */
+    CHECK_INT(protocol_receive(&b, &got, &err), IFG_IO);
+    CHECK_INT(protocol_send(&b, MESSAGE_QUIT, &body, &err), IFG_IO);
     close(b.fd);
     ifg_bytes_fini(&body);
     ifg_bytes_fini(&got.body);
@@ -68,10 +68,10 @@ static void *send_data(void *channel)
 {
     struct ifg_error own;
 
-    CHECK_INT(channel_send_data(channel, sent, sizeof sent, &own), IFG_OK);
-    CHECK_INT(channel_send_data(channel, sent, 0, &own), IFG_OK);
-    CHECK_INT(channel_send_data(channel, sent, sizeof sent, &own), IFG_OK);
-    CHECK_INT(channel_send_data(channel, sent, 3, &own), IFG_OK);
+    CHECK_INT(protocol_send_data(channel, sent, sizeof sent, &own), IFG_OK);
+    CHECK_INT(protocol_send_data(channel, sent, 0, &own), IFG_OK);
+    CHECK_INT(protocol_send_data(channel, sent, sizeof sent, &own), IFG_OK);
+    CHECK_INT(protocol_send_data(channel, sent, 3, &own), IFG_OK);
     return NULL;
 }
 
@@ -86,11 +86,11 @@ static void data(void)
         sent[i] = (uint8_t)(i * 7 + (i >> 11));
     make_pair(&a, &b);
     REQUIRE(pthread_create(&thread, NULL, send_data, &a) == 0);
-    CHECK_INT(channel_receive_data(&b, got, sizeof sent, &err), IFG_OK);
+    CHECK_INT(protocol_receive_data(&b, got, sizeof sent, &err), IFG_OK);
     CHECK(memcmp(got, sent, sizeof sent) == 0);
-    CHECK_INT(channel_receive_data(&b, NULL, sizeof sent, &err), IFG_OK); /* not wanted */
+    CHECK_INT(protocol_receive_data(&b, NULL, sizeof sent, &err), IFG_OK); /* not wanted */
     pthread_join(thread, NULL);
-    CHECK_INT(channel_receive_data(&b, got, 2, &err), IFG_CORRUPT); /* more than asked for */
+    CHECK_INT(protocol_receive_data(&b, got, 2, &err), IFG_CORRUPT); /* more than asked for */
     close(a.fd);
     close(b.fd);
     ifg_free(got);
@@ -124,7 +124,7 @@ static void ports_and_lines(void)
     CHECK_INT(got.items[0].dims[0], -1);
     CHECK_STR(got.items[1].name, "");
     CHECK_UINT(ifg_cursor_left(&cursor), 0);
-    port_list_fini(&got);
+    tensor_port_list_fini(&got);
     for (size_t i = 0; i < body.size; i++) { /* cut anywhere */
         cursor = ifg_cursor_over(body.data, i);
         CHECK(!protocol_get_ports(&cursor, &got) && got.items == NULL);

@@ -121,7 +121,7 @@ static enum ifg_status send_question(struct runner *runner, enum message_kind ki
     err = err ? err : &own;
     if (runner->question.failed)
         return ifg_fail_no_memory(err, "for a message");
-    status = channel_send(&runner->channel, kind, &runner->question, err);
+    status = protocol_send(&runner->channel, kind, &runner->question, err);
     return status ? lost(runner, status, err) : IFG_OK;
 }
 
@@ -133,7 +133,7 @@ static enum ifg_status get_answer(struct runner *runner, enum message_kind kind,
     enum ifg_status status;
 
     err = err ? err : &own;
-    status = channel_receive(&runner->channel, &runner->answer, err);
+    status = protocol_receive(&runner->channel, &runner->answer, err);
     if (status)
         return lost(runner, status, err);
     *out_cursor = ifg_cursor_over(runner->answer.body.data, runner->answer.body.size);
@@ -247,7 +247,7 @@ void runner_stop(struct runner *runner)
         runner->stop = NULL;
         runner->patience_ns = END_NS;
         runner->progress_ns = ifg_monotonic_ns();
-        if (channel_send(&runner->channel, MESSAGE_QUIT, NULL, &ignored))
+        if (protocol_send(&runner->channel, MESSAGE_QUIT, NULL, &ignored))
             runner_kill(runner);
         runner_reap(runner, runner->prefixed ? RECORDER_END_NS : END_NS);
     }
@@ -323,8 +323,8 @@ static enum ifg_status bind_set(struct runner *runner, unsigned slot, size_t set
     }
     status = send_question(runner, MESSAGE_BIND, err);
     for (size_t i = 0; i < tensors->count && !status; i++) {
-        status = channel_send_data(&runner->channel, tensors->items[i].data,
-                                   tensors->items[i].bytes, err);
+        status = protocol_send_data(&runner->channel, tensors->items[i].data,
+                                    tensors->items[i].bytes, err);
         if (status)
             return lost(runner, status, err);
     }
@@ -373,22 +373,22 @@ static uint64_t since(uint64_t value, uint64_t start)
 /* Each word is read once: what is in shared memory may change at any time. */
 static bool take(struct runner *runner, uint64_t query)
 {
-    struct shared_sample *location = &runner->shared->samples[query % SHARED_SAMPLES];
+    struct shared_sample *slot = &runner->shared->samples[query % SHARED_SAMPLES];
     struct runner_taken *taken;
 
-    if (atomic_load_explicit(&location->full, memory_order_acquire) != query + 1)
+    if (atomic_load_explicit(&slot->full, memory_order_acquire) != query + 1)
         return false;
     if (!IFG_ARRAY_ROOM(runner->taken, runner->taken_room, runner->taken_count + 1,
                         IFG_ARRAY_ANY)) {
         runner->out_of_memory = true;
-        atomic_store_explicit(&location->full, 0, memory_order_relaxed);
+        atomic_store_explicit(&slot->full, 0, memory_order_relaxed);
         return true;
     }
     taken = &runner->taken[runner->taken_count];
-    taken->due_ns = atomic_load_explicit(&location->due_ns, memory_order_relaxed);
-    taken->start_ns = atomic_load_explicit(&location->start_ns, memory_order_relaxed);
-    taken->end_ns = atomic_load_explicit(&location->end_ns, memory_order_relaxed);
-    atomic_store_explicit(&location->full, 0, memory_order_relaxed);
+    taken->due_ns = atomic_load_explicit(&slot->due_ns, memory_order_relaxed);
+    taken->start_ns = atomic_load_explicit(&slot->start_ns, memory_order_relaxed);
+    taken->end_ns = atomic_load_explicit(&slot->end_ns, memory_order_relaxed);
+    atomic_store_explicit(&slot->full, 0, memory_order_relaxed);
     if (taken->due_ns > taken->start_ns || taken->start_ns > taken->end_ns ||
         taken->end_ns > INT64_MAX || runner->taken_count >= SAMPLES_MAX)
         runner->nonsense = true;
@@ -425,13 +425,15 @@ static int compare_starts(const void *left, const void *right)
     return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
-static bool grow(uint64_t **column, size_t count)
+/* All three columns alike, from the one capacity that they have. */
+static bool grow(struct runner_samples *samples, size_t count)
 {
-    uint64_t *grown = ifg_realloc(*column, count, sizeof **column);
+    size_t due = samples->capacity;
+    size_t start = samples->capacity;
 
-    if (grown)
-        *column = grown;
-    return grown != NULL;
+    return IFG_ARRAY_ROOM(samples->due_ns, due, count, IFG_ARRAY_ANY) &&
+           IFG_ARRAY_ROOM(samples->start_ns, start, count, IFG_ARRAY_ANY) &&
+           IFG_ARRAY_ROOM(samples->end_ns, samples->capacity, count, IFG_ARRAY_ANY);
 }
 
 static enum ifg_status append(struct runner *runner, struct runner_samples *samples,
@@ -444,9 +446,7 @@ static enum ifg_status append(struct runner *runner, struct runner_samples *samp
     if (count == 0)
         return IFG_OK;
     qsort(runner->taken, count, sizeof *runner->taken, compare_starts);
-    if (!grow(&samples->due_ns, samples->count + count) ||
-        !grow(&samples->start_ns, samples->count + count) ||
-        !grow(&samples->end_ns, samples->count + count))
+    if (!grow(samples, samples->count + count))
         return ifg_fail_no_memory(err, "for %zu samples", count);
     for (size_t i = 0; i < count; i++) {
         if (runner->taken[i].due_ns < epoch_ns)
@@ -555,7 +555,7 @@ static enum ifg_status receive_tensors(struct runner *runner, struct tensor_list
             status =
                 ifg_fail_no_memory(err, "for %zu bytes of output %s", tensor->bytes, tensor->name);
         else
-            status = channel_receive_data(&runner->channel, tensor->data, tensor->bytes, err);
+            status = protocol_receive_data(&runner->channel, tensor->data, tensor->bytes, err);
         if (!status && !protocol_texts_fit(tensor))
             status = ifg_fail(err, IFG_CORRUPT, "the texts of output %s do not fit its shape",
                               tensor->name);

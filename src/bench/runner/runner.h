@@ -103,7 +103,7 @@ struct runner_samples {
     uint64_t *due_ns; /* closed: the same as start_ns */
     uint64_t *start_ns;
     uint64_t *end_ns;
-    size_t count;
+    size_t count, capacity;
     uint64_t wall_ns;  /* from the first start to the last end; several runs: the sum of theirs */
     uint64_t epoch_ns; /* CLOCK_MONOTONIC when the first query was due */
     uint64_t unserved; /* open: due, but three times duration_ns was over before their turn came */

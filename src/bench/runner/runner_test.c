@@ -19,6 +19,18 @@ static int open_descriptors(void)
     return count;
 }
 
+static void list_devices(struct runner *runner)
+{
+    char **lines;
+    size_t count;
+
+    REQUIRE_INT(runner_devices(runner, &lines, &count, &err), IFG_OK);
+    CHECK_UINT(count, 2);
+    for (size_t i = 0; i < count; i++)
+        ifg_free(lines[i]);
+    ifg_free(lines);
+}
+
 static void a_whole_life(void)
 {
     struct runner_options options = fake_options();
@@ -32,8 +44,6 @@ static void a_whole_life(void)
     struct runner *runner;
     int before = open_descriptors();
     uint64_t reference = 0;
-    char **lines;
-    size_t count;
 
     make_model();
     runner = start(&options, &facts);
@@ -77,11 +87,7 @@ static void a_whole_life(void)
     CHECK_INT(runner_reference(runner, &reference, &err), IFG_OK);
     CHECK(reference > 100000 && reference < 1000000000);
     tap_diag("the reference took %.3f ms", (double)reference / 1e6);
-    REQUIRE_INT(runner_devices(runner, &lines, &count, &err), IFG_OK);
-    CHECK_UINT(count, 2);
-    for (size_t i = 0; i < count; i++)
-        ifg_free(lines[i]);
-    ifg_free(lines);
+    list_devices(runner);
     CHECK_INT(runner_unload(runner, loaded.slot, &err), IFG_OK);
     CHECK_INT(runner_unload(runner, loaded.slot, &err), IFG_INVALID);
     CHECK(runner_crashed(runner) == NULL);

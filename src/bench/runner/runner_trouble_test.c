@@ -276,7 +276,7 @@ static void it_dies_with_its_parent(void)
     CHECK(kill(pid, 0) == 0);
     kill(parent, SIGKILL);
     waitpid(parent, NULL, 0);
-    for (int i = 0; i < 500 && kill(pid, 0) == 0; i++) {
+    for (int i = 0; i < 6000 && kill(pid, 0) == 0; i++) {
         char path[64], text[256] = "";
         FILE *file;
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "base/ticks.h"
 #include "bench/runner/ort/ort.h"
 #include "bench/runner/loops.h"
@@ -54,14 +55,14 @@ static enum ifg_status answer_failed(struct server *server, enum ifg_status stat
     ifg_bytes_clear(&server->answer);
     ifg_bytes_put_varint(&server->answer, (uint64_t) - (int)status);
     protocol_put_text(&server->answer, text);
-    return channel_send(&server->channel, MESSAGE_FAILED, &server->answer, err);
+    return protocol_send(&server->channel, MESSAGE_FAILED, &server->answer, err);
 }
 
 static enum ifg_status answer(struct server *server, enum message_kind kind, struct ifg_error *err)
 {
     if (server->answer.failed)
         return answer_failed(server, IFG_NO_MEMORY, "the answer is too large", err);
-    return channel_send(&server->channel, kind, &server->answer, err);
+    return protocol_send(&server->channel, kind, &server->answer, err);
 }
 
 static enum ifg_status status_of(int code)
@@ -142,7 +143,7 @@ static enum ifg_status choose_runtime(struct server *server, const char *plugin,
 {
     if (plugin[0])
         return plugin_load(plugin, &server->runtime, err);
-    return plugin_take("ONNX Runtime", &bench_ort_runtime, &server->runtime, err);
+    return plugin_take(BENCH_ORT_NAME, &bench_ort_runtime, &server->runtime, err);
 }
 
 static enum ifg_status open_runtime(struct server *server, const char *plugin, const char *library,
@@ -448,25 +449,15 @@ static enum ifg_status receive_tensors(struct server *server, const struct bound
     enum ifg_status status = IFG_OK;
 
     for (size_t i = 0; i < count && !status; i++)
-        status = channel_receive_data(&server->channel,
-                                      bound ? (void *)(uintptr_t)bound->given[i].data : NULL,
-                                      sizes[i], err);
+        status = protocol_receive_data(&server->channel,
+                                       bound ? (void *)(uintptr_t)bound->given[i].data : NULL,
+                                       sizes[i], err);
     return status;
 }
 
 static bool make_room(struct slot *slot, size_t set)
 {
-    struct bound **grown;
-
-    if (set < slot->set_room)
-        return true;
-    grown = ifg_realloc(slot->sets, set + 1, sizeof *slot->sets);
-    if (!grown)
-        return false;
-    memset(grown + slot->set_room, 0, (set + 1 - slot->set_room) * sizeof *grown);
-    slot->sets = grown;
-    slot->set_room = set + 1;
-    return true;
+    return IFG_ARRAY_ROOM_ZEROED(slot->sets, slot->set_room, set + 1, IFG_ARRAY_ANY);
 }
 
 static enum ifg_status bind(struct server *server, struct slot *slot, size_t set, uint32_t workers,
@@ -604,7 +595,7 @@ static enum ifg_status answer_results(struct server *server, struct slot *slot,
     }
     status = answer(server, MESSAGE_TENSORS, err);
     for (size_t i = 0; i < count && !status && !server->answer.failed; i++)
-        status = channel_send_data(&server->channel, tensors[i].data, tensors[i].bytes, err);
+        status = protocol_send_data(&server->channel, tensors[i].data, tensors[i].bytes, err);
     ifg_free(tensors);
     return status;
 }
@@ -719,7 +710,7 @@ enum ifg_status serve(int socket_fd, struct shared_area *shared, struct ifg_erro
     ifg_bytes_init(&server->question.body, PROTOCOL_MESSAGE_MAX);
     ifg_bytes_init(&server->answer, PROTOCOL_MESSAGE_MAX);
     while (!status) {
-        status = channel_receive(&server->channel, &server->question, err);
+        status = protocol_receive(&server->channel, &server->question, err);
         if (!status && server->question.kind == MESSAGE_QUIT)
             break;
         if (!status)

@@ -223,7 +223,7 @@ static int run(ifg_bench_model *model, size_t set, uint32_t worker, char *error,
 
 const struct ifg_bench_runtime bench_ort_runtime = {
     .struct_size = sizeof bench_ort_runtime,
-    .name = "ONNX Runtime",
+    .name = BENCH_ORT_NAME,
     .open = open_library,
     .close = close_library,
     .version = version,

@@ -8,6 +8,8 @@
 
 #include <inferogram/bench_runtime.h>
 
+#define BENCH_ORT_NAME "ONNX Runtime"
+
 extern const struct ifg_bench_runtime bench_ort_runtime;
 
 #endif

@@ -83,9 +83,10 @@ struct ifg_bench_model {
     struct ort_ports overridable; /* initializers that an input may replace */
     const char **output_names;
     struct ort_set *sets;
-    size_t set_count;
+    size_t set_count, set_capacity;
     struct ort_worker *workers;
     uint32_t worker_count;
+    size_t worker_capacity;
 
     struct ifg_bench_tensor *results;
     void **result_texts; /* what of them is ours */

@@ -21,7 +21,7 @@
 #define PROFILE_BYTES 16384
 #define FOLDER        "inferogram-load-" /* PID-XXXXXX */
 
-static const char *location(void)
+static const char *memory_folder(void)
 {
     return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
 }
@@ -54,7 +54,7 @@ static void remove_folder(int parent, const char *name, int *out_fd)
 
 void ort_profile_sweep(void)
 {
-    DIR *folder = opendir(location());
+    DIR *folder = opendir(memory_folder());
     struct dirent *entry;
 
     while (folder && (entry = readdir(folder))) {
@@ -90,7 +90,7 @@ void ort_profile_begin(const ifg_bench_context *context, void *options,
     directory[0] = '\0';
     if (is_recorded())
         return;
-    snprintf(directory, 64, "%s/" FOLDER "%d-XXXXXX", location(), (int)getpid());
+    snprintf(directory, 64, "%s/" FOLDER "%d-XXXXXX", memory_folder(), (int)getpid());
     if (!mkdtemp(directory)) {
         directory[0] = '\0';
         return;

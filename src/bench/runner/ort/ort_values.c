@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "bench/runner/ort/ort_internal.h"
 #include "bench/inputs/tensor.h"
 
@@ -227,16 +228,8 @@ static int check_all(const ifg_bench_model *model, const struct ort_set *set,
 
 static bool grow_workers(ifg_bench_model *model, uint32_t workers)
 {
-    struct ort_worker *grown;
-
-    if (workers <= model->worker_count)
-        return true;
-    if (workers > WORKERS_MAX)
+    if (!IFG_ARRAY_ROOM(model->workers, model->worker_capacity, workers, WORKERS_MAX))
         return false;
-    grown = ifg_realloc(model->workers, workers, sizeof *grown);
-    if (!grown)
-        return false;
-    model->workers = grown;
     while (model->worker_count < workers) {
         /* Room around, for the same reason as in the structure. */
         void **outputs = ifg_alloc(model->outputs.count + 32, sizeof *outputs);
@@ -253,16 +246,13 @@ int ort_bind(ifg_bench_model *model, size_t set, const struct ifg_bench_tensor *
 {
     struct ort_error told = { error, error_size };
     struct ort_set made = { 0 };
-    struct ort_set *grown;
     int code;
 
     if (set > model->set_count || set >= SETS_MAX)
         return ort_say(&told, IFG_BENCH_FAILED, "input set %zu is out of order", set);
     if (set == model->set_count) {
-        grown = ifg_realloc(model->sets, set + 1, sizeof *grown);
-        if (!grown)
+        if (!IFG_ARRAY_ROOM(model->sets, model->set_capacity, set + 1, SETS_MAX))
             return no_memory(&told);
-        model->sets = grown;
         model->sets[set] = (struct ort_set){ 0 };
         model->set_count++;
     }
