@@ -58,6 +58,19 @@ void answer_status(struct server_answer *answer, enum ifg_status status,
                  err && err->message[0] ? err->message : ifg_status_name(status));
 }
 
+bool answer_begin(struct server_answer *answer, enum ifg_status status, const struct ifg_error *err,
+                  struct ifg_json *out_json)
+{
+    if (status) {
+        answer_status(answer, status, err);
+        return false;
+    }
+    *out_json = answer_json(answer);
+    ifg_json_open(out_json, '{');
+    ifg_json_put_int(out_json, "schema", 1);
+    return true;
+}
+
 uint64_t request_ns(const struct timeline *timeline, double ns)
 {
     uint64_t length = timeline->end_ns - timeline->begin_ns;

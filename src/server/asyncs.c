@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Async spans among those of their place: which come before and after, how usual one is. They are
- * far fewer than slices, and looked through each time. */
+/* Async spans among those of their location: which come before and after, how usual one is. They
+ * are far fewer than slices, and looked through each time. */
 #include "base/alloc.h"
 #include "server/slices_internal.h"
 

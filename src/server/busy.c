@@ -50,8 +50,7 @@ static void put_categories(struct ifg_json *json, const struct server_trace *tra
                   answer_ns(timeline, async->start_ns), answer_ns(timeline, async->end_ns),
                   ns_per_px);
     }
-    ifg_json_key(json, "categories");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "categories", '[');
     for (size_t i = 0; i < px; i++) {
         ifg_json_open(json, '[');
         for (size_t c = 0; c < TRACE_CATEGORIES; c++) {
@@ -98,8 +97,7 @@ static void put_cpu(struct ifg_json *json, const struct server_trace *trace, uns
             }
         }
     }
-    ifg_json_key(json, "cpu");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "cpu", '[');
     for (size_t p = 0; p < px; p++) {
         double share = times[p] > 0 ? round(sums[p] / times[p] * 1000) / 1000 : NAN;
 
@@ -113,8 +111,7 @@ static void put_findings(struct ifg_json *json, struct server_trace *trace)
     const struct report *report = trace_report_if_ready(trace);
 
     ifg_json_put_bool(json, "findings_known", report != NULL);
-    ifg_json_key(json, "findings");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "findings", '[');
     for (size_t i = 0; report && i < report->findings->count; i++) {
         const struct finding *finding = &report->findings->items[i];
 

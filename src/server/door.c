@@ -20,7 +20,7 @@
 
 #include "base/alloc.h"
 #include "base/ticks.h"
-#include "server/door_peer.h"
+#include "system/tcp_peer.h"
 
 #define VISITORS_MOST    (DOOR_WAITING_MOST + DOOR_INSIDE_MOST)
 #define LEAVING_MS       5000u /* until one that was told to leave is forgotten */
@@ -44,7 +44,7 @@ struct visitor {
     int given_socket; /* the library's, of the same connection */
     uint64_t number;  /* in the order of their coming */
     uint64_t deadline_ms;
-    struct door_peer peer;
+    struct tcp_peer peer;
 };
 
 struct door {
@@ -137,7 +137,7 @@ static struct visitor *find_next_to_leave(struct door *door,
             continue;
         for (size_t k = 0; k < VISITORS_MOST; k++)
             same +=
-                are(&door->visitors[k]) && door_peer_same(&visitor->peer, &door->visitors[k].peer);
+                are(&door->visitors[k]) && tcp_peer_same(&visitor->peer, &door->visitors[k].peer);
         if (!found || same > most || (same == most && visitor->number < found->number)) {
             found = visitor;
             most = same;
@@ -152,7 +152,7 @@ static void make_room(struct door *door, bool (*are)(const struct visitor *visit
 
     for (size_t i = 0; i < VISITORS_MOST; i++)
         if (are(&door->visitors[i]))
-            door_peer_find_user(&door->visitors[i].peer, door->visitors[i].socket);
+            tcp_peer_find_user(&door->visitors[i].peer, door->visitors[i].socket);
     for (unsigned i = 0; i < LEAVE_AT_A_TIME && (visitor = find_next_to_leave(door, are)); i++)
         send_away(visitor);
 }
@@ -246,7 +246,7 @@ static void admit(struct door *door, int socket, const struct sockaddr *address)
                                  .given_socket = -1,
                                  .number = door->comers++,
                                  .deadline_ms = now_ms() + DOOR_WAITING_MS };
-    door_peer_set(&visitor->peer, address);
+    tcp_peer_set(&visitor->peer, address);
     event.data.u64 = visitor->number;
     if (epoll_ctl(door->poll, EPOLL_CTL_ADD, socket, &event) != 0) {
         forget(visitor);

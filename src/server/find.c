@@ -31,8 +31,7 @@ static void put_hits(struct ifg_json *json, const struct timeline *timeline,
     uint64_t(*hits)[2] = ifg_alloc(timeline->location_count + 1, sizeof *hits);
     size_t count = 0;
 
-    ifg_json_key(json, "hits");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "hits", '[');
     for (size_t p = 0; hits && p < timeline->location_count; p++)
         if (index->sums[p].count && contains(timeline->locations[p].name, text)) {
             hits[count][0] = index->sums[p].total_ns;
@@ -45,7 +44,7 @@ static void put_hits(struct ifg_json *json, const struct timeline *timeline,
         const struct timeline_location *location = &timeline->locations[p];
 
         ifg_json_open(json, '{');
-        ifg_json_put_uint(json, "place", p);
+        ifg_json_put_uint(json, "location", p);
         ifg_json_put_string(json, "name", location->name);
         ifg_json_put_string(json, "kind", timeline_kind_name(location->kind));
         ifg_json_put_int(json, "model",
@@ -65,8 +64,7 @@ static void put_models(struct ifg_json *json, const struct timeline *timeline, c
 {
     size_t count = 0;
 
-    ifg_json_key(json, "models");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "models", '[');
     for (size_t n = 0; n < timeline->model_count && count < limit; n++) {
         if (!contains(timeline->models[n].name, text))
             continue;
@@ -87,8 +85,7 @@ static void put_functions(struct ifg_json *json, const struct timeline_profile *
     size_t count = 0;
     char name[512];
 
-    ifg_json_key(json, "routines");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "functions", '[');
     if (profile && profile->function_count) {
         hits = ifg_alloc(profile->function_count, sizeof *hits);
         self = ifg_alloc(profile->function_count, sizeof *self);
@@ -110,7 +107,7 @@ static void put_functions(struct ifg_json *json, const struct timeline_profile *
         uint32_t function = (uint32_t)hits[i][1];
 
         ifg_json_open(json, '{');
-        ifg_json_put_uint(json, "routine", function);
+        ifg_json_put_uint(json, "function", function);
         ifg_json_put_string(json, "name",
                             timeline_function_name(profile, function, name, sizeof name));
         ifg_json_put_uint(json, "self", hits[i][0]);
@@ -138,13 +135,8 @@ void serve_find(const struct server_request *request, struct server_answer *answ
         return;
     limit = limit == UINT32_MAX ? 50 : limit;
     status = trace_locations(request->trace, &index, &err);
-    if (status) {
-        answer_status(answer, status, &err);
+    if (!answer_begin(answer, status, &err, &json))
         return;
-    }
-    json = answer_json(answer);
-    ifg_json_open(&json, '{');
-    ifg_json_put_int(&json, "schema", 1);
     put_hits(&json, request->timeline, index, text, limit);
     put_models(&json, request->timeline, text, limit);
     put_functions(&json, request->trace->profile, text, limit);
@@ -153,12 +145,12 @@ void serve_find(const struct server_request *request, struct server_answer *answ
 
 /* ---- from hit to hit ---- */
 
-/* "places" and the index of them; the count, or SIZE_MAX when the answer says what is wrong. */
+/* "locations" and the index of them; the count, or SIZE_MAX when the answer says what is wrong. */
 static size_t read_locations(const struct server_request *request, uint32_t *locations,
                              const struct location_index **out_index, struct server_answer *answer)
 {
     size_t count =
-        request_parse_list(request_find(request->query, "places"), locations, LOCATIONS_MOST);
+        request_parse_list(request_find(request->query, "locations"), locations, LOCATIONS_MOST);
     struct ifg_error err = { 0 };
     enum ifg_status status;
 
@@ -166,7 +158,8 @@ static size_t read_locations(const struct server_request *request, uint32_t *loc
         if (locations[i] >= request->timeline->location_count)
             count = SIZE_MAX;
     if (count == SIZE_MAX) {
-        answer_error(answer, 400, "places must be numbers of places as in meta: 1,2,3 (at most %u)",
+        answer_error(answer, 400,
+                     "locations must be numbers of locations as in meta: 1,2,3 (at most %u)",
                      LOCATIONS_MOST);
         return SIZE_MAX;
     }
@@ -289,8 +282,7 @@ void serve_marks(const struct server_request *request, struct server_answer *ans
     }
     json = answer_json(answer);
     ifg_json_open(&json, '{');
-    ifg_json_key(&json, "marks");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "marks", '[');
     for (size_t i = 0; i < px; i++)
         if (marked[i])
             ifg_json_uint(&json, i);

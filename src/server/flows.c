@@ -113,7 +113,7 @@ static void add_crossings(const struct timeline *timeline, const struct crossing
         if (index->items[i].from_slice != slice && index->items[i].to_slice != slice)
             continue;
         if (shown++ < OF_SLICE_MOST)
-            out->items[out->count++] = crossing_arrow(timeline, &index->items[i]);
+            out->items[out->count++] = flows_crossing_arrow(timeline, &index->items[i]);
         else
             out->left_out++;
     }
@@ -172,7 +172,7 @@ static void see_all(struct ranging *ranging, const struct timeline *timeline,
         see(ranging, &arrow);
     }
     for (size_t i = 0; i < index->count; i++) {
-        struct arrow arrow = crossing_arrow(timeline, &index->items[i]);
+        struct arrow arrow = flows_crossing_arrow(timeline, &index->items[i]);
 
         if (arrow.from.ns >= ranging->t1_ns)
             break;
@@ -218,8 +218,7 @@ static void put_end(struct ifg_json *json, const struct server_trace *trace, con
 {
     const char *track = track_of(trace, end);
 
-    ifg_json_key(json, key);
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, key, '{');
     ifg_json_put_double(json, "ns", answer_ns(trace->timeline, end->ns));
     if (end->slice == SIZE_MAX)
         put_null(json, "slice");
@@ -255,14 +254,12 @@ static void put_answer(struct ifg_json *json, const struct server_trace *trace,
 {
     ifg_json_open(json, '{');
     ifg_json_put_int(json, "schema", 1);
-    ifg_json_key(json, "arrows");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "arrows", '[');
     for (size_t i = 0; i < arrows->count; i++)
         put_arrow(json, trace, &arrows->items[i]);
     ifg_json_close(json, ']');
     ifg_json_put_uint(json, "left_out", arrows->left_out);
-    ifg_json_key(json, "kinds");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "kinds", '[');
     if (trace->timeline->arrow_count)
         ifg_json_string(json, "flow");
     if (trace->profile && trace->profile->has_wakers)

@@ -38,7 +38,7 @@ struct crossing_index {
 /* Made on first use, like everything that is kept. */
 enum ifg_status trace_crossings(struct server_trace *trace, const struct crossing_index **out_index,
                                 struct ifg_error *err) IFG_MUST_CHECK;
-struct arrow crossing_arrow(const struct timeline *timeline, const struct crossing *crossing);
+struct arrow flows_crossing_arrow(const struct timeline *timeline, const struct crossing *crossing);
 
 /* Who woke the thread of a slice so that it could begin or go on: those after the longest waits, by
  * time. Returns how many there are, which may be more than `most`. SIZE_MAX: memory is short. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Arrows of slices and ranges: what is shown of many, who woke whom, where async spans lead. */
+/* Arrows of slices and ranges: what is shown of many, wakeups, where async spans lead. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Arrows that nobody recorded as such: wake-ups of threads, and async spans that change threads. */
+/* Arrows that nobody recorded as such: wakeups of threads, and async spans that change threads. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 /* A slice that begins so soon after its thread was woken began because of it. */
 #define JUST_BEFORE_NS 100000u
 
-/* ---- wake-ups ---- */
+/* ---- wakeups ---- */
 
 struct wake {
     uint64_t waited_ns;
@@ -34,7 +34,7 @@ static int by_state(const void *a, const void *b)
     return left->state < right->state ? -1 : left->state > right->state;
 }
 
-/* The end of a wake-up at which somebody woke. The slice is not known yet. */
+/* The end of a wakeup at which somebody woke. The slice is not known yet. */
 static struct arrow_end waker_end(const struct server_trace *trace,
                                   const struct timeline_thread_state *state)
 {
@@ -65,7 +65,7 @@ static const char *waker_name(const struct server_trace *trace, const struct arr
     return timeline_kernel_name(trace->profile, tid);
 }
 
-/* All wake-ups of a thread that are ours to show; room for the number of its states. */
+/* All wakeups of a thread that are ours to show; room for the number of its states. */
 static size_t list_wakes(const struct timeline_thread_state *states, size_t count,
                          uint64_t start_ns, uint64_t end_ns, struct wake *out)
 {
@@ -236,7 +236,7 @@ void trace_destroy_crossings(struct server_trace *trace)
     trace->crossings = NULL;
 }
 
-struct arrow crossing_arrow(const struct timeline *timeline, const struct crossing *crossing)
+struct arrow flows_crossing_arrow(const struct timeline *timeline, const struct crossing *crossing)
 {
     const struct timeline_async *span = &timeline->asyncs[crossing->span];
 

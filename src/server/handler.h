@@ -77,6 +77,11 @@ typedef void server_handler(const struct server_request *request, struct server_
 /* The body as JSON, begun anew. */
 struct ifg_json answer_json(struct server_answer *answer);
 
+/* The body as an object with its schema, which the caller closes. False: what it is made of failed
+ * with this status, and the answer says so. */
+bool answer_begin(struct server_answer *answer, enum ifg_status status, const struct ifg_error *err,
+                  struct ifg_json *out_json);
+
 /* The body as bytes, begun anew. */
 struct ifg_bytes *answer_binary(struct server_answer *answer);
 

@@ -12,11 +12,12 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "server/handler.h"
 #include "server/live_message.h"
 #include "server/routes.h"
 
-#define MS            INT64_C(1000000)
+#define MS            UINT64_C(1000000)
 #define LOOK_EVERY_NS (40 * MS)   /* at the file */
 #define APART_NS      (100 * MS)  /* messages of one stream, at least */
 #define HEARTBEAT_NS  (1000 * MS) /* and at most */
@@ -46,23 +47,14 @@ struct listener {
     struct live_cursor cursor;
     struct ifg_bytes message;
     size_t sent; /* of message */
-    int64_t told_ns;
+    uint64_t told_ns;
     bool last; /* nothing follows this message */
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 * MS + now.tv_nsec;
-}
-
 /* Waits for news until then; the lock is held. */
-static void wait_until(struct live_server *live, int64_t until_ns)
+static void wait_until(struct live_server *live, uint64_t until_ns)
 {
-    struct timespec until = { .tv_sec = (time_t)(until_ns / (1000 * MS)),
-                              .tv_nsec = (long)(until_ns % (1000 * MS)) };
+    struct timespec until = ifg_timespec(until_ns);
 
     pthread_cond_timedwait(&live->news, &live->lock, &until);
 }
@@ -86,9 +78,9 @@ static void *follow_thread(void *arg)
             pthread_mutex_unlock(&live->lock);
             pthread_mutex_lock(&live->lock);
         } else {
-            int64_t until = now_ns() + LOOK_EVERY_NS;
+            uint64_t until = ifg_monotonic_ns() + LOOK_EVERY_NS;
 
-            while (!atomic_load(&live->stopping) && now_ns() < until)
+            while (!atomic_load(&live->stopping) && ifg_monotonic_ns() < until)
                 wait_until(live, until);
         }
     }
@@ -183,8 +175,8 @@ static bool make_message(struct listener *listener)
 
     pthread_mutex_lock(&live->lock);
     for (;;) {
-        int64_t now = now_ns();
-        int64_t soonest = listener->told_ns + APART_NS;
+        uint64_t now = ifg_monotonic_ns();
+        uint64_t soonest = listener->told_ns + APART_NS;
         bool due = live_message_is_due(live->feed, &listener->cursor);
 
         if (atomic_load(&live->stopping)) {
@@ -201,7 +193,7 @@ static bool make_message(struct listener *listener)
     live_message_put(live->feed, &location, &listener->cursor, &listener->message);
     listener->last = live->feed->state == LIVE_ENDED;
     pthread_mutex_unlock(&live->lock);
-    listener->told_ns = now_ns();
+    listener->told_ns = ifg_monotonic_ns();
     return !listener->message.failed;
 }
 

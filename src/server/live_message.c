@@ -33,8 +33,7 @@ static void put_info(const struct live_feed *feed, const struct live_location *l
 
     if (gmtime_r(&seconds, &utc))
         strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    ifg_json_key(json, "info");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "info", '{');
     ifg_json_put_string(json, "program", feed->info.program);
     ifg_json_put_uint(json, "pid", feed->info.pid);
     ifg_json_put_string(json, "host", feed->info.host);
@@ -43,8 +42,7 @@ static void put_info(const struct live_feed *feed, const struct live_location *l
     ifg_json_put_string(json, "created", created);
     ifg_json_put_string(json, "path", location->path);
     ifg_json_put_bool(json, "temporary", location->temporary);
-    ifg_json_key(json, "runtimes");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "runtimes", '[');
     for (size_t i = 0; i < live->model_count; i++) {
         size_t j = 0;
 
@@ -59,8 +57,7 @@ static void put_info(const struct live_feed *feed, const struct live_location *l
 
 static void put_totals(const struct live_feed *feed, struct ifg_json *json)
 {
-    ifg_json_key(json, "totals");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "totals", '{');
     ifg_json_put_uint(json, "events", feed->live->events);
     ifg_json_put_uint(json, "rows", feed->live->row_count);
     ifg_json_put_uint(json, "thinned", live_feed_thinned(feed));
@@ -105,8 +102,7 @@ static void put_category(const struct live *live, enum live_category category,
         if (live->now_ns > start_ns && live->now_ns - start_ns > longest)
             longest = live->now_ns - start_ns;
     }
-    ifg_json_key(json, live_category_name(category));
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, live_category_name(category), '{');
     ifg_json_put_uint(json, "count", live->distributions[category].count);
     put_ns(json, "median", live_median(live, category));
     put_ns(json, "median90", live_window_median(live, category));
@@ -121,12 +117,10 @@ static void put_category(const struct live *live, enum live_category category,
 
 static void put_categories(const struct live *live, struct ifg_json *json)
 {
-    ifg_json_key(json, "categories");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "categories", '{');
     for (unsigned i = 0; i < LIVE_CATEGORIES; i++)
         put_category(live, (enum live_category)i, json);
-    ifg_json_key(json, "all");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "all", '{');
     ifg_json_put_uint(json, "count", live->distributions[LIVE_ALL].count);
     put_ns(json, "median", live_median(live, LIVE_ALL));
     ifg_json_close(json, '}');
@@ -139,8 +133,7 @@ static void begin_list(struct ifg_json *json, const char *key, bool *begun)
     if (*begun)
         return;
     *begun = true;
-    ifg_json_key(json, key);
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, key, '[');
 }
 
 static void end_list(struct ifg_json *json, bool begun)
@@ -242,8 +235,7 @@ static void put_open(const struct live *live, struct live_cursor *cursor, struct
     if (!live->open_count && !cursor->told_open)
         return;
     cursor->told_open = live->open_count > 0;
-    ifg_json_key(json, "open");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "open", '[');
     for (size_t i = 0; i < live->open_count; i++) {
         const struct live_open *open = &live->open[i];
 

@@ -113,9 +113,9 @@ static enum ifg_status build_pyramids(struct lod *lod)
     return IFG_OK;
 }
 
-/* Room for rows of these sizes; places[r] is where the items of row r begin. */
+/* Room for rows of these sizes; row_items[r] is where the items of row r begin. */
 static enum ifg_status make_rows(struct lod *lod, const size_t *sizes, size_t row_count,
-                                 size_t item_count, uint32_t **locations)
+                                 size_t item_count, uint32_t **row_items)
 {
     size_t at = 0;
 
@@ -127,7 +127,7 @@ static enum ifg_status make_rows(struct lod *lod, const size_t *sizes, size_t ro
     for (size_t r = 0; r < row_count; r++) {
         lod->rows[r].items = lod->items + at;
         lod->rows[r].count = sizes[r];
-        locations[r] = lod->items + at;
+        row_items[r] = lod->items + at;
         at += sizes[r];
     }
     return IFG_OK;
@@ -152,27 +152,27 @@ static enum ifg_status split_rows(struct lod *lod, const uint32_t *ids, size_t f
 {
     enum ifg_status status = IFG_NO_MEMORY;
     size_t *sizes = ifg_alloc((size_t)UINT16_MAX + 1, sizeof *sizes);
-    uint32_t **locations = ifg_alloc((size_t)UINT16_MAX + 1, sizeof *locations);
+    uint32_t **row_items = ifg_alloc((size_t)UINT16_MAX + 1, sizeof *row_items);
     size_t rows = 0;
 
-    if (!sizes || !locations)
+    if (!sizes || !row_items)
         goto out;
     for (size_t i = 0; i < count; i++) {
         sizes[row_of[i]]++;
         rows = row_of[i] >= rows ? (size_t)row_of[i] + 1 : rows;
     }
-    status = make_rows(lod, sizes, rows, count, locations);
+    status = make_rows(lod, sizes, rows, count, row_items);
     if (status)
         goto out;
     if (ids)
         for (size_t i = 0; i < count; i++)
-            *locations[row_of[i]]++ = ids[i];
+            *row_items[row_of[i]]++ = ids[i];
     else
         for (size_t i = 0; i < count; i++)
-            *locations[row_of[i]]++ = (uint32_t)(first + i);
+            *row_items[row_of[i]]++ = (uint32_t)(first + i);
     status = build_pyramids(lod);
 out:
-    ifg_free(locations);
+    ifg_free(row_items);
     ifg_free(sizes);
     return status;
 }

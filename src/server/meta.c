@@ -41,8 +41,7 @@ void serve_traces(const struct server_request *request, struct server_answer *an
     ifg_json_put_int(&json, "schema", 1);
     ifg_json_put_string(&json, "version", INFEROGRAM_VERSION);
     ifg_json_put_bool(&json, "live", request->live != NULL);
-    ifg_json_key(&json, "traces");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "traces", '[');
     for (size_t i = 0; i < request->traces->count; i++)
         put_trace(&json, &request->traces->items[i]);
     ifg_json_close(&json, ']');
@@ -94,8 +93,7 @@ static void put_head(struct ifg_json *json, const struct server_trace *trace)
 
 static void put_runtimes(struct ifg_json *json, const struct timeline *timeline)
 {
-    ifg_json_key(json, "runtimes");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "runtimes", '[');
     for (size_t i = 0; i < timeline->model_count; i++) {
         bool seen = !*timeline->models[i].runtime;
 
@@ -126,8 +124,7 @@ static void put_has(struct ifg_json *json, const struct server_trace *trace)
     for (size_t i = 0; i < trace->track_count && !memory; i++)
         memory =
             trace->tracks[i].kind == TRACK_COUNTER && strcmp(trace->tracks[i].label, "rss") == 0;
-    ifg_json_key(json, "has");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "has", '{');
     ifg_json_put_bool(json, "samples", profile && profile->sample_count > 0);
     ifg_json_put_bool(json, "states", profile && profile->state_count > 0);
     ifg_json_put_bool(json, "wakers", profile && profile->has_wakers);
@@ -145,8 +142,7 @@ static void put_tables(struct ifg_json *json, const struct timeline *timeline)
                                           [TRACE_INSTRUMENT_UNAVAILABLE] = "unavailable" };
     const struct trace_tables *tables = trace_reader_tables(timeline->reader);
 
-    ifg_json_key(json, "instruments");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "instruments", '[');
     for (size_t i = 0; i < tables->instrument_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", tables->instruments[i].name);
@@ -155,8 +151,7 @@ static void put_tables(struct ifg_json *json, const struct timeline *timeline)
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
-    ifg_json_key(json, "processes");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "processes", '[');
     for (size_t i = 0; i < timeline->process_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "pid", timeline->processes[i].pid);
@@ -165,8 +160,7 @@ static void put_tables(struct ifg_json *json, const struct timeline *timeline)
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
-    ifg_json_key(json, "models");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "models", '[');
     for (size_t i = 0; i < timeline->model_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "id", i);
@@ -181,8 +175,7 @@ static void put_tables(struct ifg_json *json, const struct timeline *timeline)
 
 static void put_locations(struct ifg_json *json, const struct timeline *timeline)
 {
-    ifg_json_key(json, "places");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "locations", '[');
     for (size_t i = 0; i < timeline->location_count; i++) {
         const struct timeline_location *location = &timeline->locations[i];
 
@@ -238,8 +231,7 @@ void serve_meta(const struct server_request *request, struct server_answer *answ
     put_has(&json, trace);
     put_tables(&json, request->timeline);
     put_locations(&json, request->timeline);
-    ifg_json_key(&json, "tracks");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "tracks", '[');
     for (size_t i = 0; i < trace->track_count; i++)
         put_track(&json, trace, &trace->tracks[i]);
     ifg_json_close(&json, ']');
@@ -254,8 +246,7 @@ void serve_functions(const struct server_request *request, struct server_answer 
 
     ifg_json_open(&json, '{');
     ifg_json_put_int(&json, "schema", 1);
-    ifg_json_key(&json, "routines");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "functions", '[');
     for (size_t i = 0; profile && i < profile->function_count; i++) {
         const struct timeline_function *function = &profile->functions[i];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What happened in a range of time: places by their time in it, inferences, CPUs, functions; all of
- * it, or of a model, or of what has a text in its name. */
+/* What happened in a range of time: locations by their time in it, inferences, CPUs, functions; all
+ * of it, or of a model, or of what has a text in its name. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +39,9 @@ struct range {
     const struct timeline *timeline;
     uint64_t t0_ns;
     uint64_t t1_ns;
-    const bool *passes;        /* by place: whether the filter lets it through */
+    const bool *passes;        /* by location: whether the filter lets it through */
     struct location_row *rows; /* by location */
-    uint32_t *wanted;          /* by place: number of durations + 1, or 0 */
+    uint32_t *wanted;          /* by location: number of durations + 1, or 0 */
     struct durations *durations;
     struct durations inferences;
     struct durations events; /* all that pass */
@@ -148,7 +148,7 @@ static void walk(struct range *range)
         size_t first = first_slice_from(timeline, thread, range->t0_ns);
         size_t end = first_slice_from(timeline, thread, range->t1_ns);
 
-        /* What was open at the begin: the one before, and what is around it. */
+        /* What was open at the start: the one before, and what is around it. */
         if (first > thread->first_slice)
             for (size_t at = first - 1; at != SIZE_MAX; at = timeline_parent(timeline, at))
                 see_slice(range, at);
@@ -176,15 +176,14 @@ static void put_rows(struct ifg_json *json, const struct range *range, size_t co
 {
     const struct timeline *timeline = range->timeline;
 
-    ifg_json_key(json, "rows");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "rows", '[');
     for (size_t i = 0; i < count; i++) {
         const struct location_row *row = &range->rows[i];
         const struct timeline_location *location = &timeline->locations[row->location];
 
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", location->name);
-        ifg_json_put_uint(json, "place", row->location);
+        ifg_json_put_uint(json, "location", row->location);
         ifg_json_put_string(json, "kind", timeline_kind_name(location->kind));
         ifg_json_put_string(json, "category", timeline_category_name(location->category));
         ifg_json_put_int(json, "model",
@@ -211,14 +210,12 @@ static void put_durations(struct ifg_json *json, const struct durations *duratio
 
 static void put_events(struct ifg_json *json, const struct range *range)
 {
-    ifg_json_key(json, "inferences");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "inferences", '{');
     ifg_json_put_uint(json, "n", range->inference_count);
     ifg_json_put_uint(json, "open", range->open);
     put_durations(json, &range->inferences);
     ifg_json_close(json, '}');
-    ifg_json_key(json, "events");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "events", '{');
     ifg_json_put_uint(json, "n", range->event_count);
     ifg_json_put_uint(json, "total_ns", range->event_total_ns);
     put_durations(json, &range->events);
@@ -255,8 +252,7 @@ static void put_cpu(struct ifg_json *json, const struct server_trace *trace,
         if (time > 0)
             cores = (isnan(cores) ? 0 : cores) + sum / time / 100;
     }
-    ifg_json_key(json, "cpu");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "cpu", '{');
     ifg_json_put_double(json, "busy_cores", cores);
     ifg_json_close(json, '}');
 }
@@ -268,13 +264,12 @@ static void put_functions(struct ifg_json *json, const struct server_trace *trac
     const struct hot_filter filter = views_hot_filter(part, false);
     struct hot *hot = NULL;
 
-    ifg_json_key(json, "functions");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "functions", '[');
     if (trace->profile && trace->profile->sample_count &&
         !hot_create(trace->timeline, &filter, &hot, NULL))
         for (size_t i = 0; hot && i < hot->row_count && i < FUNCTIONS_SHOWN; i++) {
             ifg_json_open(json, '{');
-            ifg_json_put_uint(json, "routine", hot->rows[i].function);
+            ifg_json_put_uint(json, "function", hot->rows[i].function);
             ifg_json_put_string(json, "name", hot->rows[i].name);
             ifg_json_put_string(json, "module", hot->rows[i].module);
             ifg_json_put_uint(json, "self", hot->rows[i].self);
@@ -297,7 +292,7 @@ static void range_fini(struct range *range)
     ifg_free(range->rows);
 }
 
-/* By place; NULL: no memory. */
+/* By location; NULL: no memory. */
 static bool *choose_locations(const struct timeline *timeline, const struct views_filter *part)
 {
     bool *passes = ifg_alloc(timeline->location_count + 1, sizeof *passes);

@@ -15,7 +15,7 @@ enum rows_pick {
     ROWS_OUTLINE, /* only when nothing picked lies inside: an inference without operators */
 };
 
-/* picks[p] tells what is taken of place p: of those slices, and of all async spans. */
+/* picks[p] tells what is taken of location p: of those slices, and of all async spans. */
 enum ifg_status rows_create(struct server_trace *trace, const struct id_list *from,
                             const uint8_t *picks, struct lod **out_lod) IFG_MUST_CHECK;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ghost zones: what samples tell of the calls of a thread. The same function at the same depth in
+ * Sampled calls: what samples tell of the calls of a thread. The same function at the same depth in
  * neighbouring samples is taken as one call that lasted; between them nobody knows.
  */
 #include <string.h>
@@ -15,7 +15,7 @@
 #define DEPTH_MOST      512u
 #define PERIODS_BETWEEN 2.0 /* samples further apart are of different calls */
 
-struct ghosts {
+struct sampled_calls {
     struct lod_span *spans;
     size_t count;
     size_t capacity;
@@ -24,17 +24,17 @@ struct ghosts {
     bool no_memory;
 };
 
-static void close_from(struct ghosts *ghosts, size_t depth)
+static void close_from(struct sampled_calls *calls, size_t depth)
 {
-    while (ghosts->depth > depth) {
-        struct lod_span *span = &ghosts->open[--ghosts->depth];
+    while (calls->depth > depth) {
+        struct lod_span *span = &calls->open[--calls->depth];
 
-        if (!IFG_ARRAY_ROOM(ghosts->spans, ghosts->capacity, ghosts->count + 1, IFG_ARRAY_ANY)) {
-            ghosts->no_memory = true;
+        if (!IFG_ARRAY_ROOM(calls->spans, calls->capacity, calls->count + 1, IFG_ARRAY_ANY)) {
+            calls->no_memory = true;
             return;
         }
-        span->row = (uint32_t)ghosts->depth;
-        ghosts->spans[ghosts->count++] = *span;
+        span->row = (uint32_t)calls->depth;
+        calls->spans[calls->count++] = *span;
     }
 }
 
@@ -64,7 +64,7 @@ static size_t unfold(const struct timeline_profile *profile, uint32_t stack, uin
     return count;
 }
 
-static void add_sample(struct ghosts *ghosts, const struct timeline_profile *profile,
+static void add_sample(struct sampled_calls *calls, const struct timeline_profile *profile,
                        const struct timeline_sample *sample, uint64_t period_ns)
 {
     uint32_t functions[DEPTH_MOST];
@@ -72,26 +72,25 @@ static void add_sample(struct ghosts *ghosts, const struct timeline_profile *pro
     size_t count = unfold(profile, sample->stack, functions, inferred);
     size_t same = 0;
 
-    if (ghosts->depth > 0 && sample->ns <= ghosts->open[0].start_ns + ghosts->open[0].duration_ns +
-                                               ifg_u64_of(PERIODS_BETWEEN * (double)period_ns))
-        while (same < count && same < ghosts->depth &&
-               ghosts->open[same].location == functions[same])
+    if (calls->depth > 0 && sample->ns <= calls->open[0].start_ns + calls->open[0].duration_ns +
+                                              ifg_u64_of(PERIODS_BETWEEN * (double)period_ns))
+        while (same < count && same < calls->depth && calls->open[same].location == functions[same])
             same++;
-    close_from(ghosts, same);
+    close_from(calls, same);
     for (size_t i = 0; i < same; i++) {
-        ghosts->open[i].duration_ns = sample->ns + period_ns - ghosts->open[i].start_ns;
-        ghosts->open[i].count++;
+        calls->open[i].duration_ns = sample->ns + period_ns - calls->open[i].start_ns;
+        calls->open[i].count++;
     }
     /* A sample stands for the time until the next; what was seen only now began now. */
     for (size_t i = same; i < count; i++)
-        ghosts->open[i] = (struct lod_span){
+        calls->open[i] = (struct lod_span){
             .start_ns = sample->ns,
             .duration_ns = period_ns,
             .location = functions[i],
             .count = 1,
             .flags = inferred[i] ? LOD_INFERRED : 0,
         };
-    ghosts->depth = count;
+    calls->depth = count;
 }
 
 /* Spans do not overlap in a row: one that would end after the next begins ends there. */
@@ -108,22 +107,22 @@ static void cut_overlaps(struct lod_span *spans, const uint32_t *ids, const uint
     }
 }
 
-static enum ifg_status make_rows(const struct timeline *timeline, struct ghosts *ghosts,
+static enum ifg_status make_rows(const struct timeline *timeline, struct sampled_calls *calls,
                                  struct lod **out_lod)
 {
-    uint32_t *ids = ifg_alloc(ghosts->count + 1, sizeof *ids);
-    uint16_t *rows = ifg_alloc(ghosts->count + 1, sizeof *rows);
+    uint32_t *ids = ifg_alloc(calls->count + 1, sizeof *ids);
+    uint16_t *rows = ifg_alloc(calls->count + 1, sizeof *rows);
     uint64_t *last = ifg_alloc(DEPTH_MOST, sizeof *last);
     enum ifg_status status = IFG_NO_MEMORY;
 
     if (ids && rows && last) {
         /* They were closed in the order of their ends, which in a row is that of their starts. */
-        for (size_t i = 0; i < ghosts->count; i++) {
+        for (size_t i = 0; i < calls->count; i++) {
             ids[i] = (uint32_t)i;
-            rows[i] = (uint16_t)ghosts->spans[i].row;
+            rows[i] = (uint16_t)calls->spans[i].row;
         }
-        cut_overlaps(ghosts->spans, ids, rows, ghosts->count, last);
-        status = lod_create_rows(timeline, 0, ghosts->spans, ids, rows, ghosts->count, out_lod);
+        cut_overlaps(calls->spans, ids, rows, calls->count, last);
+        status = lod_create_rows(timeline, 0, calls->spans, ids, rows, calls->count, out_lod);
     }
     ifg_free(last);
     ifg_free(rows);
@@ -131,32 +130,32 @@ static enum ifg_status make_rows(const struct timeline *timeline, struct ghosts 
     return status;
 }
 
-static enum ifg_status make_ghosts(const struct server_trace *trace, struct track *track)
+static enum ifg_status make_sampled_calls(const struct server_trace *trace, struct track *track)
 {
     const struct timeline_profile *profile = trace->profile;
     const struct timeline_sampled_thread *thread = &profile->threads[track->sampled];
     double hz = profile->hz > 1 ? profile->hz : 100;
-    struct ghosts *ghosts = ifg_alloc(1, sizeof *ghosts);
+    struct sampled_calls *calls = ifg_alloc(1, sizeof *calls);
     enum ifg_status status = IFG_NO_MEMORY;
 
-    if (!ghosts)
+    if (!calls)
         return IFG_NO_MEMORY;
-    for (size_t i = 0; i < thread->sample_count && !ghosts->no_memory; i++)
-        add_sample(ghosts, profile, &profile->samples[profile->by_thread[thread->first_sample + i]],
+    for (size_t i = 0; i < thread->sample_count && !calls->no_memory; i++)
+        add_sample(calls, profile, &profile->samples[profile->by_thread[thread->first_sample + i]],
                    ifg_u64_of(1e9 / hz));
-    close_from(ghosts, 0);
-    if (!ghosts->no_memory)
-        status = make_rows(trace->timeline, ghosts, &track->ghosts);
+    close_from(calls, 0);
+    if (!calls->no_memory)
+        status = make_rows(trace->timeline, calls, &track->sampled_calls);
     if (status)
-        ifg_free(ghosts->spans);
+        ifg_free(calls->spans);
     else
-        track->ghost_spans = ghosts->spans;
-    ifg_free(ghosts);
+        track->sampled_call_spans = calls->spans;
+    ifg_free(calls);
     return status;
 }
 
-enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
-                             const struct lod **out_lod, struct ifg_error *err)
+enum ifg_status track_sampled_calls(struct server_trace *trace, struct track *track,
+                                    const struct lod **out_lod, struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
 
@@ -166,14 +165,14 @@ enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
     if (track->sampled == TIMELINE_NONE)
         return IFG_OK;
     pthread_mutex_lock(&track->lock);
-    if (!track->ghosts)
-        status = make_ghosts(trace, track);
-    *out_lod = track->ghosts;
+    if (!track->sampled_calls)
+        status = make_sampled_calls(trace, track);
+    *out_lod = track->sampled_calls;
     pthread_mutex_unlock(&track->lock);
     return status ? ifg_fail_no_memory(err, NULL) : IFG_OK;
 }
 
-void serve_ghosts(const struct server_request *request, struct server_answer *answer)
+void serve_sampled_calls(const struct server_request *request, struct server_answer *answer)
 {
-    track_view_answer(request, track_ghosts, answer);
+    track_view_answer(request, track_sampled_calls, answer);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* All about one slice: what it is, what is in it, and how it compares with others of its place. */
+/* All about one slice: what it is, what is in it, and how it compares with others of its location.
+ * */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,7 @@ static void put_thread(struct ifg_json *json, const struct server_trace *trace, 
     char id[24];
 
     snprintf(id, sizeof id, "t%u", thread);
-    ifg_json_key(json, "thread");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "thread", '{');
     ifg_json_put_string(json, "track", id);
     ifg_json_put_string(json, "name", of->name);
     ifg_json_put_uint(json, "tid", of->tid);
@@ -39,7 +39,7 @@ static void put_location(struct ifg_json *json, const struct timeline *timeline,
 {
     const struct timeline_location *location = &timeline->locations[number];
 
-    ifg_json_put_uint(json, "place", number);
+    ifg_json_put_uint(json, "location", number);
     ifg_json_put_string(json, "kind", timeline_kind_name(location->kind));
     ifg_json_put_string(json, "category", timeline_category_name(location->category));
     ifg_json_put_int(json, "model",
@@ -54,8 +54,7 @@ static void put_arguments(struct ifg_json *json, const struct timeline *timeline
     const struct timeline_attribute *attributes = NULL;
     size_t count = timeline_attributes_of(timeline, slice, &attributes);
 
-    ifg_json_key(json, "args");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "args", '[');
     for (size_t i = 0; i < count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "key", attributes[i].key);
@@ -104,8 +103,7 @@ static void put_children(struct ifg_json *json, const struct timeline *timeline,
     size_t kinds = 0;
     struct child other = { 0 };
 
-    ifg_json_key(json, "children");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "children", '[');
     for (size_t i = slice + 1; children && i < end && timeline->depth[i] > depth; i++) {
         struct child *child = &children[timeline->location[i]];
 
@@ -128,7 +126,7 @@ static void put_children(struct ifg_json *json, const struct timeline *timeline,
         }
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "name", timeline->locations[children[i].location].name);
-        ifg_json_put_uint(json, "place", children[i].location);
+        ifg_json_put_uint(json, "location", children[i].location);
         ifg_json_put_uint(json, "count", children[i].count);
         ifg_json_put_uint(json, "total_ns", children[i].total_ns);
         ifg_json_close(json, '}');
@@ -144,7 +142,7 @@ static void put_children(struct ifg_json *json, const struct timeline *timeline,
     ifg_free(children);
 }
 
-/* ---- others of its place ---- */
+/* ---- others of its location ---- */
 
 static void put_neighbour(struct ifg_json *json, const char *key, size_t slice)
 {
@@ -210,13 +208,11 @@ static void put_histogram(struct ifg_json *json, const uint64_t *values, size_t 
     struct values_bins bins;
 
     values_histogram(values, count, &bins);
-    ifg_json_key(json, "histogram");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "histogram", '{');
     ifg_json_put_double(json, "from", bins.from);
     ifg_json_put_double(json, "to", bins.to);
     ifg_json_put_bool(json, "log", bins.log);
-    ifg_json_key(json, "bins");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "bins", '[');
     for (size_t i = 0; i < VALUES_BINS; i++)
         ifg_json_uint(json, bins.bins[i]);
     ifg_json_close(json, ']');
@@ -228,8 +224,7 @@ void slices_put_same(struct ifg_json *json, const struct same_sums *sums)
     size_t count = sums->count;
 
     put_histogram(json, sums->values, sums->kept);
-    ifg_json_key(json, "same");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "same", '{');
     ifg_json_put_uint(json, "n", count);
     ifg_json_put_double(json, "rank", count ? (double)sums->shorter / (double)count : NAN);
     ifg_json_put_double(json, "median", ifg_quantile_u64(sums->values, sums->kept, 0.5));
@@ -294,6 +289,7 @@ static void put_slice(const struct server_request *request, size_t slice,
     ifg_json_put_uint(json, "depth", timeline->depth[slice]);
     put_neighbour(json, "parent", parent);
     put_arguments(json, timeline, slice);
+    slices_put_inputs(json, timeline, slice);
     put_children(json, timeline, slice);
     put_same(json, timeline, index, slice);
     slices_put_states(json, request->trace, thread, timeline->start_ns[slice],
@@ -337,7 +333,7 @@ static void put_extra(const struct server_request *request, size_t number, struc
     } else if (message < timeline->message_count) {
         thread = timeline->messages[message].thread;
         ifg_json_put_string(json, "name", timeline->messages[message].text);
-        ifg_json_put_uint(json, "place", span->location);
+        ifg_json_put_uint(json, "location", span->location);
         ifg_json_put_string(json, "kind", "message");
         ifg_json_put_string(json, "category", "");
         ifg_json_put_int(json, "model", -1);
@@ -354,8 +350,7 @@ static void put_extra(const struct server_request *request, size_t number, struc
         put_thread(json, request->trace, thread);
     ifg_json_put_uint(json, "depth", 0);
     put_neighbour(json, "parent", SIZE_MAX);
-    ifg_json_key(json, "args");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "args", '[');
     if (number < timeline->async_count) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "key", "id");
@@ -364,8 +359,7 @@ static void put_extra(const struct server_request *request, size_t number, struc
         put_end_thread(json, timeline, &timeline->asyncs[number]);
     }
     ifg_json_close(json, ']');
-    ifg_json_key(json, "children");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "children", '[');
     ifg_json_close(json, ']');
     if (number < timeline->async_count) {
         asyncs_put_same(json, timeline, number);
@@ -393,13 +387,8 @@ void serve_slice(const struct server_request *request, struct server_answer *ans
                        request->timeline->slice_count + request->trace->extra_count, &id, answer))
         return;
     status = trace_locations(request->trace, &index, &err);
-    if (status) {
-        answer_status(answer, status, &err);
+    if (!answer_begin(answer, status, &err, &json))
         return;
-    }
-    json = answer_json(answer);
-    ifg_json_open(&json, '{');
-    ifg_json_put_int(&json, "schema", 1);
     if (id < request->timeline->slice_count)
         put_slice(request, id, index, &json);
     else

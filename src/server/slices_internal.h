@@ -5,7 +5,8 @@
 
 #include "server/handler.h"
 
-/* The slice of a place that begins last before a time, or first at it or after; SIZE_MAX: none. */
+/* The slice of a location that begins last before a time, or first at it or after; SIZE_MAX: none.
+ * */
 size_t slices_neighbour(const struct timeline *timeline, const struct location_index *index,
                         uint32_t location, uint64_t ns, bool after);
 
@@ -13,7 +14,7 @@ size_t slices_neighbour(const struct timeline *timeline, const struct location_i
 size_t asyncs_neighbour(const struct timeline *timeline, uint32_t location, uint64_t ns,
                         bool after);
 
-/* "histogram" and "same" of an async span: among those of its place. */
+/* "histogram" and "same" of an async span: among those of its location. */
 void asyncs_put_same(struct ifg_json *json, const struct timeline *timeline, size_t span);
 
 /* What asyncs_put_same and its like of slices say. values are the durations, or every so manyth. */
@@ -38,5 +39,8 @@ void slices_put_samples(struct ifg_json *json, const struct server_trace *trace,
 
 /* "placement": where the model's nodes run; or null. */
 void slices_put_placement(struct ifg_json *json, struct server_trace *trace, uint32_t model);
+
+/* inputs.c: "inputs", if any were kept. */
+void slices_put_inputs(struct ifg_json *json, const struct timeline *timeline, size_t slice);
 
 #endif

@@ -53,8 +53,7 @@ void slices_put_states(struct ifg_json *json, const struct server_trace *trace, 
         if (to > from)
             ns[states[low].state] += to - from;
     }
-    ifg_json_key(json, "states");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "states", '{');
     ifg_json_put_uint(json, "running_ns", ns[TIMELINE_RUNNING]);
     ifg_json_put_uint(json, "runnable_ns", ns[TIMELINE_RUNNABLE]);
     ifg_json_put_uint(json, "blocked_ns", ns[TIMELINE_BLOCKED]);
@@ -111,14 +110,12 @@ static void put_functions(struct ifg_json *json, const struct timeline_profile *
         }
     if (kinds)
         qsort(sums, kinds, sizeof *sums, by_self);
-    ifg_json_key(json, "samples");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "samples", '{');
     ifg_json_put_uint(json, "n", samples);
-    ifg_json_key(json, "functions");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "functions", '[');
     for (size_t i = 0; i < kinds && i < FUNCTIONS_SHOWN; i++) {
         ifg_json_open(json, '{');
-        ifg_json_put_uint(json, "routine", sums[i].function);
+        ifg_json_put_uint(json, "function", sums[i].function);
         ifg_json_put_string(json, "name",
                             timeline_function_name(profile, sums[i].function, name, sizeof name));
         ifg_json_put_uint(json, "self", sums[i].self);
@@ -173,11 +170,9 @@ void slices_put_placement(struct ifg_json *json, struct server_trace *trace, uin
         return;
     }
     of = &report->input->models[model];
-    ifg_json_key(json, "placement");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "placement", '{');
     ifg_json_put_string(json, "asked", of->model->requested_devices);
-    ifg_json_key(json, "nodes");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "nodes", '[');
     for (size_t i = 0; i < of->ep_count; i++) {
         if (!of->eps[i].nodes_known)
             continue;

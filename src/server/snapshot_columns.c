@@ -147,8 +147,7 @@ static void put_set(struct filling *f, const char *layer, const char *track,
     ifg_json_open(&f->json, '{');
     ifg_json_put_string(&f->json, "layer", layer);
     ifg_json_put_string(&f->json, "track", track);
-    ifg_json_key(&f->json, "rows");
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, "rows", '[');
     for (size_t row = 0; row < rows; row++) {
         size_t from = at;
 
@@ -329,8 +328,7 @@ static enum ifg_status put_sets(struct filling *f, struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
 
-    ifg_json_key(&f->json, "sets");
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, "sets", '[');
     if (f->detail->exact)
         status = put_extras(f);
     for (size_t i = 0; !status && i < f->trace->track_count; i++) {
@@ -344,9 +342,9 @@ static enum ifg_status put_sets(struct filling *f, struct ifg_error *err)
         }
         if (status || track->sampled == TIMELINE_NONE)
             continue;
-        status = track_ghosts(f->trace, track, &lod, err);
+        status = track_sampled_calls(f->trace, track, &lod, err);
         if (!status && lod)
-            status = put_lod(f, "ghosts", track, lod);
+            status = put_lod(f, "sampled_calls", track, lod);
         if (!status && track->has_states)
             status = put_states(f, track);
     }
@@ -391,8 +389,7 @@ static enum ifg_status put_tracks(struct filling *f, struct ifg_error *err)
 {
     enum ifg_status status = IFG_OK;
 
-    ifg_json_key(&f->json, "tracks");
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, "tracks", '[');
     for (size_t i = 0; f->detail->exact && !status && i < f->trace->track_count; i++) {
         struct track *track = &f->trace->tracks[i];
         const struct lod *lod = NULL;
@@ -405,8 +402,7 @@ static enum ifg_status put_tracks(struct filling *f, struct ifg_error *err)
         ifg_json_open(&f->json, '{');
         ifg_json_put_string(&f->json, "track", track->id);
         ifg_json_put_bool(&f->json, "outlines", lod->outlines);
-        ifg_json_key(&f->json, "rows");
-        ifg_json_open(&f->json, '[');
+        ifg_json_put_open(&f->json, "rows", '[');
         for (size_t r = 0; r < lod->row_count; r++) {
             int64_t last = 0;
 
@@ -470,8 +466,7 @@ static size_t put_values(struct filling *f, const struct track *track)
 
 static void put_counters(struct filling *f)
 {
-    ifg_json_key(&f->json, "counters");
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, "counters", '[');
     for (size_t i = 0; i < f->trace->track_count; i++) {
         const struct track *track = &f->trace->tracks[i];
 
@@ -489,8 +484,7 @@ static void put_counters(struct filling *f)
 
 static void put_threads(struct filling *f)
 {
-    ifg_json_key(&f->json, "threads");
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, "threads", '[');
     for (size_t t = 0; t < f->timeline->thread_count; t++) {
         const struct timeline_thread *thread = &f->timeline->threads[t];
 
@@ -505,8 +499,7 @@ static void put_threads(struct filling *f)
         ifg_json_close(&f->json, '}');
     }
     ifg_json_close(&f->json, ']');
-    ifg_json_key(&f->json, "unfinished");
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, "unfinished", '[');
     for (size_t i = 0; i < f->timeline->unfinished_count; i++)
         ifg_json_uint(&f->json, f->timeline->unfinished[i]);
     ifg_json_close(&f->json, ']');
@@ -517,7 +510,7 @@ static enum ifg_status put_sums(struct filling *f, struct ifg_error *err)
     const struct location_index *index = NULL;
     enum ifg_status status = trace_locations(f->trace, &index, err);
 
-    ifg_json_key(&f->json, "sums"); /* of each place: count, total, first slice */
+    ifg_json_key(&f->json, "sums"); /* of each location: count, total, first slice */
     ifg_json_open(&f->json, '[');
     for (size_t p = 0; !status && p < f->timeline->location_count; p++) {
         ifg_json_open(&f->json, '[');
@@ -537,8 +530,7 @@ static void put_messages(struct filling *f)
 {
     ifg_json_put_uint(&f->json, "first_message",
                       f->timeline->slice_count + f->timeline->async_count);
-    ifg_json_key(&f->json, "messages");
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, "messages", '[');
     for (size_t i = 0; i < f->timeline->message_count && i < MESSAGES_MOST; i++)
         ifg_json_string(&f->json, f->timeline->messages[i].text);
     ifg_json_close(&f->json, ']');
@@ -561,8 +553,7 @@ static void put_arguments_of(struct filling *f, size_t slice)
     if (!count)
         return;
     snprintf(key, sizeof key, "%zu", slice);
-    ifg_json_key(&f->json, key);
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, key, '[');
     for (size_t i = 0; i < count; i++) {
         ifg_json_open(&f->json, '{');
         ifg_json_put_string(&f->json, "key", attributes[i].key);
@@ -615,8 +606,7 @@ static enum ifg_status put_arguments(struct filling *f)
         }
     }
     qsort(ids, count, sizeof *ids, by_id);
-    ifg_json_key(&f->json, "args");
-    ifg_json_open(&f->json, '{');
+    ifg_json_put_open(&f->json, "args", '{');
     for (size_t i = 0; i < count; i++)
         if (i == 0 || ids[i] != ids[i - 1])
             put_arguments_of(f, ids[i]);
@@ -670,8 +660,7 @@ static void put_head(struct filling *f)
     ifg_json_put_uint(&f->json, "slices", f->timeline->slice_count);
     ifg_json_put_double(&f->json, "least_ns", f->least_ns);
     ifg_json_put_bool(&f->json, "by_model", f->trace->ml.count > 0);
-    ifg_json_key(&f->json, "slowest");
-    ifg_json_open(&f->json, '[');
+    ifg_json_put_open(&f->json, "slowest", '[');
     for (size_t i = 0; !f->detail->exact && i < f->slowest_count; i++)
         ifg_json_uint(&f->json, f->slowest[i]);
     ifg_json_close(&f->json, ']');

@@ -97,7 +97,7 @@ static void add_code(struct documents *documents)
     }
     qsort(sampled, profile->function_count, sizeof *sampled, by_self);
     for (size_t i = 0; i < FUNCTIONS_MOST && i < profile->function_count && sampled[i].self; i++)
-        add(documents, "annotate?routine=%u", sampled[i].function);
+        add(documents, "annotate?function=%u", sampled[i].function);
     ifg_free(sampled);
 }
 
@@ -141,7 +141,7 @@ enum ifg_status snapshot_documents(struct server_trace *trace, struct traces *tr
         add(&documents, "switches?model=%zu", m);
     }
     if (samples) {
-        add(&documents, "routines");
+        add(&documents, "functions");
         add(&documents, "stats?by=function&mode=sampling");
         add(&documents, "flame?mode=merged");
         add(&documents, "flame?mode=time");

@@ -75,8 +75,8 @@ struct track {
 
     pthread_mutex_t lock; /* of the following, which are made on first use */
     struct lod *lod;
-    struct lod *ghosts;
-    struct lod_span *ghost_spans;
+    struct lod *sampled_calls;
+    struct lod_span *sampled_call_spans;
 };
 
 /* Slices by their numbers, ascending: thread by thread, by start. */
@@ -87,14 +87,14 @@ struct id_list {
 
 #define LOCATION_SUM_NONE UINT64_MAX
 
-/* What a place amounts to, over the whole trace: its slices and its async spans. */
+/* What a location amounts to, over the whole trace: its slices and its async spans. */
 struct location_sum {
     uint64_t count;
     uint64_t total_ns;
     uint64_t first; /* the first of its slices, else of its spans, as numbered; or NONE */
 };
 
-/* The slices of each place: by_place[first[p]] to by_place[first[p + 1]], ascending. */
+/* The slices of each location: by_location[first[p]] to by_location[first[p + 1]], ascending. */
 struct location_index {
     uint32_t *by_location;
     size_t *first;
@@ -145,9 +145,10 @@ struct track *trace_track(struct server_trace *trace, const char *id);
 enum ifg_status track_lod(struct server_trace *trace, struct track *track,
                           const struct lod **out_lod, struct ifg_error *err) IFG_MUST_CHECK;
 
-/* Ghost zones of a thread; *out_lod is NULL if it has no samples. */
-enum ifg_status track_ghosts(struct server_trace *trace, struct track *track,
-                             const struct lod **out_lod, struct ifg_error *err) IFG_MUST_CHECK;
+/* Sampled calls of a thread; *out_lod is NULL if it has no samples. */
+enum ifg_status track_sampled_calls(struct server_trace *trace, struct track *track,
+                                    const struct lod **out_lod,
+                                    struct ifg_error *err) IFG_MUST_CHECK;
 
 /* Slices by location, made on first use. */
 enum ifg_status trace_locations(struct server_trace *trace, const struct location_index **out_index,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is made of a whole trace on first use and kept: slices by place, and the report. */
+/* What is made of a whole trace on first use and kept: slices by location, and the report. */
 #include "base/alloc.h"
 #include "server/trace.h"
 
@@ -62,7 +62,7 @@ enum ifg_status trace_locations(struct server_trace *trace, const struct locatio
         trace->index = make_index(trace->timeline);
     *out_index = trace->index;
     pthread_mutex_unlock(&trace->index_lock);
-    return *out_index ? IFG_OK : ifg_fail_no_memory(err, "for the index of places");
+    return *out_index ? IFG_OK : ifg_fail_no_memory(err, "for the index of locations");
 }
 
 enum ifg_status trace_report(struct server_trace *trace, const struct report **out_report,

@@ -5,8 +5,8 @@
  * Strategies:
  *   - the input is a trace file; checksums are made right first, so that mutations reach what is
  *     behind them
- *   - every kind of track, whole and in parts, wide and narrow; ghosts and places too
- *   - what comes out is within bounds: rows, places, ids
+ *   - every kind of track, whole and in parts, wide and narrow; sampled calls and locations too
+ *   - what comes out is within bounds: rows, locations, ids
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "server/lod.h"
 #include "server/trace.h"
-#include "mended.h"
+#include "mended_timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,7 +52,7 @@ static void look_at_track(struct server_trace *trace, struct track *track)
         look_at(lod, begin, end, 1, locations);
         look_at(lod, begin + (end - begin) / 2, begin + (end - begin) / 2 + 1, 16384, locations);
     }
-    if (track_ghosts(trace, track, &lod, NULL) == IFG_OK && lod)
+    if (track_sampled_calls(trace, track, &lod, NULL) == IFG_OK && lod)
         look_at(lod, begin, end, 1600, trace->profile->function_count);
 }
 
@@ -78,21 +78,6 @@ static void look(const struct timeline *timeline)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct timeline_options options = { .threads = 1 };
-    uint8_t *file = ifg_alloc(size + 1, 1);
-    struct trace_reader *reader = NULL;
-    const struct timeline *timeline = NULL;
-
-    if (!file)
-        return 0;
-    if (size)
-        memcpy(file, data, size);
-    mended_trace(file, size);
-    if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
-        timeline_create(reader, &options, &timeline, NULL) == IFG_OK)
-        look(timeline);
-    timeline_destroy(timeline);
-    trace_reader_close(reader);
-    ifg_free(file);
+    mended_timeline(data, size, look);
     return 0;
 }

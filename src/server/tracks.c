@@ -440,8 +440,8 @@ void trace_destroy_tracks(struct server_trace *trace)
         struct track *track = &trace->tracks[i];
 
         lod_destroy(track->lod);
-        lod_destroy(track->ghosts);
-        ifg_free(track->ghost_spans);
+        lod_destroy(track->sampled_calls);
+        ifg_free(track->sampled_call_spans);
         pthread_mutex_destroy(&track->lock);
     }
     ifg_free(trace->tracks);

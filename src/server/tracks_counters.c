@@ -124,6 +124,15 @@ static bool is_growing(const char *name)
     return false;
 }
 
+static bool is_first_machine(const struct timeline *timeline,
+                             const struct timeline_process *process)
+{
+    for (const struct timeline_process *at = timeline->processes; at < process; at++)
+        if (!at->pid && strcmp(at->program, process->program) == 0)
+            return false;
+    return true;
+}
+
 static void describe(const struct server_trace *trace, struct track *track, unsigned rank)
 {
     const struct timeline *timeline = trace->timeline;
@@ -143,6 +152,8 @@ static void describe(const struct server_trace *trace, struct track *track, unsi
         length -= unit + 1;
     snprintf(track->label, sizeof track->label, "%.*s", (int)(length < 90 ? length : 90),
              location->name);
+    if (process && machine && timeline->several_machines)
+        snprintf(track->sub, sizeof track->sub, "%.60s", process->host);
     if (process && !machine)
         snprintf(track->sub, sizeof track->sub, "%.40s (%u)", process->name, process->pid);
     /* Of what the recorder looked at the best known; what a program told of itself always. */
@@ -153,8 +164,15 @@ static void describe(const struct server_trace *trace, struct track *track, unsi
         track->scale = 100;
     if (!machine && strcmp(location->name, "cpu %") == 0)
         track->scale = 100 * cpus_of(timeline);
-    if (machine && is_core(location->name))
-        track->stack = "CPU cores";
+    if (machine && is_core(location->name)) {
+        /* Only those of one machine add up, and only once if two traces have it. */
+        if (timeline->several_machines)
+            track->stack = process->name;
+        else if (timeline->machine_count == 1 || is_first_machine(timeline, process))
+            track->stack = "CPU cores";
+        else
+            track->open = false;
+    }
     track->grows = is_growing(location->name);
 }
 
@@ -170,7 +188,7 @@ static void sum_values(const struct server_trace *trace, struct track *track)
     }
 }
 
-/* counter_order: the counters place by place, by time in each. */
+/* counter_order: the counters location by location, by time in each. */
 static enum ifg_status sort_values(struct server_trace *trace, const size_t *first_of)
 {
     const struct timeline *timeline = trace->timeline;

@@ -122,7 +122,7 @@ enum ifg_status tracks_add_threads(struct server_trace *trace, struct tracks *ou
 /* ---- async spans, messages, frames ---- */
 
 struct extra {
-    uint32_t group; /* process, or place of frames */
+    uint32_t group; /* process, or location of frames */
     uint32_t id;
 };
 

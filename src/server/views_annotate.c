@@ -156,8 +156,7 @@ static void put_file(struct ifg_json *json, struct view *view, const struct file
 
     ifg_json_open(json, '{');
     ifg_json_put_string(json, "path", file->path);
-    ifg_json_key(json, "lines");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "lines", '[');
     while (at < file->count && view->lines_left) {
         uint64_t line = lines[at].line; /* may be as large as 32 bits can be */
         uint64_t from = line;
@@ -187,8 +186,7 @@ static void put_location(struct ifg_json *json, const struct view *view, uint32_
     for (size_t f = 0; count && symbols[0].line && f < view->file_count; f++) {
         if (strcmp(view->files[f].path, symbols[0].file) != 0)
             continue;
-        ifg_json_key(json, "l");
-        ifg_json_open(json, '[');
+        ifg_json_put_open(json, "l", '[');
         ifg_json_uint(json, f);
         ifg_json_uint(json, symbols[0].line);
         ifg_json_close(json, ']');
@@ -197,7 +195,7 @@ static void put_location(struct ifg_json *json, const struct view *view, uint32_
     views_put_null(json, "l");
 }
 
-/* Memory of code made at run time is used again: what begins with the function is its own. */
+/* Memory of code generated at run time is used again: what begins with the function is its own. */
 static const uint8_t *code_at(const struct view *view, uint64_t address, size_t *out_size)
 {
     const struct trace_profile *trace = view->profile->trace;
@@ -252,8 +250,7 @@ static void put_code(struct ifg_json *json, const struct view *view)
     size_t last = SIZE_MAX;
 
     ifg_json_put_uint(json, "code_count", annotation->instruction_count);
-    ifg_json_key(json, "code");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "code", '[');
     for (size_t i = 0; i < annotation->instruction_count && shown < CODE_MOST; i++) {
         bool near = all;
 
@@ -279,7 +276,7 @@ static void put_head(struct ifg_json *json, const struct annotation *annotation)
     char start[32];
 
     ifg_json_put_int(json, "schema", 1);
-    ifg_json_put_uint(json, "routine", annotation->function);
+    ifg_json_put_uint(json, "function", annotation->function);
     ifg_json_put_string(json, "name", annotation->name);
     ifg_json_put_bool(json, "guessed", annotation->guessed);
     ifg_json_put_string(json, "module", annotation->module);
@@ -300,8 +297,7 @@ static void put_annotation(struct view *view, struct server_answer *answer)
 
     ifg_json_open(&json, '{');
     put_head(&json, view->annotation);
-    ifg_json_key(&json, "files");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "files", '[');
     view->lines_left = LINES_MOST;
     for (size_t i = 0; i < view->file_count; i++)
         put_file(&json, view, &view->files[i]);
@@ -332,7 +328,7 @@ void serve_annotate(const struct server_request *request, struct server_answer *
     size_t row;
 
     if (!views_filter(request, &filter, answer) ||
-        !request_index(request, "routine", false, profile ? profile->function_count : 0, &function,
+        !request_index(request, "function", false, profile ? profile->function_count : 0, &function,
                        answer))
         return;
     samples = views_hot_filter(&filter, false);
@@ -345,7 +341,7 @@ void serve_annotate(const struct server_request *request, struct server_answer *
         hot_destroy(hot);
         return;
     }
-    status = annotation_create(request->timeline, hot, row, &annotation, &err);
+    status = annotate_create(request->timeline, hot, row, &annotation, &err);
     if (status)
         goto out;
     view.annotation = annotation;
@@ -355,6 +351,6 @@ void serve_annotate(const struct server_request *request, struct server_answer *
 out:
     if (status)
         answer_status(answer, status, &err);
-    annotation_destroy(annotation);
+    annotate_destroy(annotation);
     hot_destroy(hot);
 }

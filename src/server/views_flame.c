@@ -14,7 +14,7 @@ static void put_node(struct ifg_json *json, const struct timeline_profile *profi
 
     ifg_json_open(json, '{');
     ifg_json_put_int(json, "p", node->parent == FLAME_NONE ? -1 : (int64_t)node->parent);
-    ifg_json_put_int(json, "r", folded ? -1 : (int64_t)node->function);
+    ifg_json_put_int(json, "f", folded ? -1 : (int64_t)node->function);
     ifg_json_put_string(
         json, "n",
         folded ? FOLDED : timeline_function_name(profile, node->function, name, sizeof name));
@@ -41,17 +41,11 @@ void serve_flame(const struct server_request *request, struct server_answer *ans
     options.filter = views_hot_filter(&filter, false);
     options.by_time = mode == 1;
     status = flame_create(request->timeline, &options, &flame, &err);
-    if (status) {
-        answer_status(answer, status, &err);
+    if (!answer_begin(answer, status, &err, &json))
         return;
-    }
-    json = answer_json(answer);
-    ifg_json_open(&json, '{');
-    ifg_json_put_int(&json, "schema", 1);
     ifg_json_put_uint(&json, "samples", flame->samples);
     ifg_json_put_uint(&json, "folded", flame->folded);
-    ifg_json_key(&json, "nodes");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "nodes", '[');
     for (size_t i = 0; i < flame->node_count; i++)
         put_node(&json, request->trace->profile, &flame->nodes[i]);
     ifg_json_close(&json, ']');

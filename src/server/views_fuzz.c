@@ -15,7 +15,7 @@
 #include "analyze/flame.h"
 #include "base/alloc.h"
 #include "server/routes.h"
-#include "mended.h"
+#include "mended_timeline.h"
 
 #define FUNCTIONS_TRIED 40u
 
@@ -101,7 +101,7 @@ static void look(const struct timeline *timeline)
             ask(&trace, questions[i]);
         functions = trace.profile ? trace.profile->function_count : 0;
         for (size_t r = 0; r <= functions && r < FUNCTIONS_TRIED; r++) {
-            snprintf(question, sizeof question, "annotate?routine=%zu", r);
+            snprintf(question, sizeof question, "annotate?function=%zu", r);
             ask(&trace, question);
         }
         check_flame(timeline);
@@ -113,21 +113,6 @@ static void look(const struct timeline *timeline)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct timeline_options options = { .threads = 1 };
-    uint8_t *file = ifg_alloc(size + 1, 1);
-    struct trace_reader *reader = NULL;
-    const struct timeline *timeline = NULL;
-
-    if (!file)
-        return 0;
-    if (size)
-        memcpy(file, data, size);
-    mended_trace(file, size);
-    if (trace_reader_open_memory(file, size, "fuzz", &reader, NULL) == IFG_OK &&
-        timeline_create(reader, &options, &timeline, NULL) == IFG_OK)
-        look(timeline);
-    timeline_destroy(timeline);
-    trace_reader_close(reader);
-    ifg_free(file);
+    mended_timeline(data, size, look);
     return 0;
 }

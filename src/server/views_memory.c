@@ -96,8 +96,7 @@ static void open_series(struct ifg_json *json, const char *track, uint32_t pid, 
     ifg_json_put_string(json, "track", track);
     ifg_json_put_uint(json, "pid", pid);
     ifg_json_put_string(json, "name", name);
-    ifg_json_key(json, "points");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "points", '[');
 }
 
 static void put_counter(struct ifg_json *json, const struct server_trace *trace,
@@ -186,16 +185,10 @@ void serve_memory(const struct server_request *request, struct server_answer *an
     size_t shown = 0;
     enum ifg_status status = trace_report(request->trace, &report, &err);
 
-    if (status) {
-        answer_status(answer, status, &err);
+    if (!answer_begin(answer, status, &err, &json))
         return;
-    }
-    json = answer_json(answer);
-    ifg_json_open(&json, '{');
-    ifg_json_put_int(&json, "schema", 1);
     document_memory(&json, report);
-    ifg_json_key(&json, "series");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "series", '[');
     for (size_t i = 0; i < trace->track_count && shown < SERIES_MOST; i++) {
         const struct track *track = &trace->tracks[i];
 

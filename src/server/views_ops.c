@@ -41,8 +41,7 @@ static void put_type(struct ifg_json *json, const struct operator_use *use,
     ifg_json_put_uint(json, "count", type->nodes);
     ifg_json_put_uint(json, "executions", type->count);
     put_times(json, use, type->self_ns, type->total_ns);
-    ifg_json_key(json, "provider");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "provider", '{');
     for (size_t i = 0; i < type->provider_count; i++) {
         const char *name = *type->providers[i].name ? type->providers[i].name : "unknown";
 
@@ -63,7 +62,7 @@ static void put_node(struct ifg_json *json, const struct operator_use *use,
     ifg_json_put_string(json, "type", node->type);
     ifg_json_key(json, "provider");
     ifg_json_string_n(json, node->provider, short_name(node->provider));
-    ifg_json_put_uint(json, "place", node->location);
+    ifg_json_put_uint(json, "location", node->location);
     ifg_json_put_uint(json, "executions", node->count);
     put_times(json, use, node->self_ns, node->total_ns);
     ifg_json_close(json, '}');
@@ -80,24 +79,18 @@ void serve_ops(const struct server_request *request, struct server_answer *answe
     if (!request_index(request, "model", false, request->timeline->model_count, &model, answer))
         return;
     status = operator_use_create(request->timeline, model, &use, &err);
-    if (status) {
-        answer_status(answer, status, &err);
+    if (!answer_begin(answer, status, &err, &json))
         return;
-    }
-    json = answer_json(answer);
-    ifg_json_open(&json, '{');
-    ifg_json_put_int(&json, "schema", 1);
     ifg_json_put_uint(&json, "runs", use->runs);
     ifg_json_put_double(&json, "per_run_ns",
                         use->runs ? (double)use->self_ns / (double)use->runs : (double)NAN);
     ifg_json_put_uint(&json, "node_count", use->node_count);
-    ifg_json_key(&json, "types");
-    ifg_json_open(&json, '[');
+    ifg_json_put_bool(&json, "host_time", use->host_time);
+    ifg_json_put_open(&json, "types", '[');
     for (size_t i = 0; i < use->type_count && i < TYPES_MOST; i++)
         put_type(&json, use, &use->types[i]);
     ifg_json_close(&json, ']');
-    ifg_json_key(&json, "nodes");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "nodes", '[');
     for (size_t i = 0; i < use->node_count && i < NODES_MOST; i++)
         put_node(&json, use, &use->nodes[i]);
     ifg_json_close(&json, ']');

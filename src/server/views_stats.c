@@ -17,7 +17,7 @@ static void put_row(struct ifg_json *json, const struct stats_row *row)
     ifg_json_put_string(json, "kind", timeline_kind_name(row->kind));
     ifg_json_put_string(json, "category", timeline_category_name(row->category));
     ifg_json_put_string(json, "model", row->model);
-    ifg_json_put_int(json, "place",
+    ifg_json_put_int(json, "location",
                      row->first_location == TIMELINE_NONE ? -1 : (int64_t)row->first_location);
     ifg_json_put_uint(json, "count", row->count);
     ifg_json_put_uint(json, "unfinished", row->unfinished);
@@ -30,6 +30,7 @@ static void put_row(struct ifg_json *json, const struct stats_row *row)
     ifg_json_put_double(json, "p90_ns", known ? row->percentile_ns[STATS_P90] : (double)NAN);
     ifg_json_put_double(json, "p99_ns", known ? row->percentile_ns[STATS_P99] : (double)NAN);
     ifg_json_put_double(json, "share", row->share);
+    ifg_json_put_bool(json, "host_time", row->host_time);
     ifg_json_close(json, '}');
 }
 
@@ -54,18 +55,12 @@ static void serve_slices(const struct server_request *request, const struct view
     enum ifg_status status = stats_create(request->timeline, &options, &stats, &err);
     struct ifg_json json;
 
-    if (status) {
-        answer_status(answer, status, &err);
+    if (!answer_begin(answer, status, &err, &json))
         return;
-    }
-    json = answer_json(answer);
-    ifg_json_open(&json, '{');
-    ifg_json_put_int(&json, "schema", 1);
     ifg_json_put_uint(&json, "range_ns", stats->range_ns);
     ifg_json_put_uint(&json, "unfinished", stats->unfinished);
     ifg_json_put_uint(&json, "row_count", stats->row_count);
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "rows", '[');
     for (size_t i = 0; i < stats->row_count && i < ROWS_MOST; i++)
         put_row(&json, &stats->rows[i]);
     ifg_json_close(&json, ']');
@@ -76,7 +71,7 @@ static void serve_slices(const struct server_request *request, const struct view
 static void put_function(struct ifg_json *json, const struct hot_row *row)
 {
     ifg_json_open(json, '{');
-    ifg_json_put_uint(json, "routine", row->function);
+    ifg_json_put_uint(json, "function", row->function);
     ifg_json_put_string(json, "name", row->name);
     ifg_json_put_bool(json, "guessed", row->guessed);
     ifg_json_put_string(json, "under", row->under);
@@ -99,13 +94,8 @@ static void answer_functions(const struct server_request *request,
     enum ifg_status status = hot_create(request->timeline, &samples, &hot, &err);
     struct ifg_json json;
 
-    if (status) {
-        answer_status(answer, status, &err);
+    if (!answer_begin(answer, status, &err, &json))
         return;
-    }
-    json = answer_json(answer);
-    ifg_json_open(&json, '{');
-    ifg_json_put_int(&json, "schema", 1);
     ifg_json_put_uint(&json, "samples", hot->samples);
     ifg_json_put_double(&json, "hz", profile && profile->hz > 0 ? profile->hz : (double)NAN);
     ifg_json_put_uint(&json, "lost", profile ? profile->lost : 0);
@@ -114,8 +104,7 @@ static void answer_functions(const struct server_request *request,
     ifg_json_put_uint(&json, "in_kernel", hot->in_kernel);
     ifg_json_put_uint(&json, "lent", hot->lent);
     ifg_json_put_uint(&json, "row_count", hot->row_count);
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "rows", '[');
     for (size_t i = 0; i < hot->row_count && i < ROWS_MOST; i++)
         put_function(&json, &hot->rows[i]);
     ifg_json_close(&json, ']');

@@ -116,7 +116,7 @@ static void large_function(void)
     for (uint32_t r = 0; r < profile->function_count; r++) {
         const char *called = timeline_function_name(profile, r, name, sizeof name);
 
-        snprintf(question, sizeof question, "annotate?routine=%u", r);
+        snprintf(question, sizeof question, "annotate?function=%u", r);
         body = ask(&asked, trace.timeline, question);
         if (strcmp(called, "run") == 0) {
             CHECK_UINT(asked.answer.status, 200);
@@ -159,7 +159,7 @@ static void out_of_memory(void)
 {
     static const char *const questions[] = { "flame?op=a",          "stats",
                                              "stats?mode=sampling", "ops?model=0",
-                                             "switches?model=0",    "annotate?routine=1" };
+                                             "switches?model=0",    "annotate?function=1" };
     struct ml_trace trace;
     struct asked asked = { 0 };
 

@@ -12,9 +12,9 @@ const plain = (text: string): string => text.replaceAll('\u2009', ' ');
 
 test('duration: three digits and a unit', () => {
   const cases: [number, string][] = [
-    [0, '0 ns'], [1, '1 ns'], [0.4, '0.4 ns'], [999, '999 ns'], [999.7, '1.00 us'], [1000, '1.00 us'], [9994, '9.99 us'], [9996, '10.0 us'],
-    [310e3, '310 us'], [999.4e3, '999 us'], [999.6e3, '1.00 ms'], [61.84e6, '61.8 ms'], [302e6, '302 ms'], [1e9, '1.00 s'], [119e9, '119 s'], [180e9, '3.00 min'],
-    [7200e9, '2.00 h'], [-1500, '-1.50 us'], [NaN, '–'], [Infinity, '–'],
+    [0, '0 ns'], [1, '1 ns'], [0.4, '0.4 ns'], [999, '999 ns'], [999.7, '1.00 µs'], [1000, '1.00 µs'], [9994, '9.99 µs'], [9996, '10.0 µs'],
+    [310e3, '310 µs'], [999.4e3, '999 µs'], [999.6e3, '1.00 ms'], [61.84e6, '61.8 ms'], [302e6, '302 ms'], [1e9, '1.00 s'], [119e9, '119 s'], [180e9, '3.00 min'],
+    [7200e9, '2.00 h'], [-1500, '-1.50 µs'], [NaN, '–'], [Infinity, '–'],
   ];
   for (const [ns, text] of cases) assert.equal(plain(duration(ns)), text, String(ns));
 });
@@ -25,7 +25,7 @@ test('moment: as many digits as the step needs', () => {
   assert.equal(plain(moment(12e9, 1e9)), '12 s');
   assert.equal(plain(moment(1234567890, 1000)), '1.234568 s');
   assert.equal(plain(moment(2.5e6, 1e5)), '2.5 ms');
-  assert.equal(plain(moment(1500, 100)), '1.5 us');
+  assert.equal(plain(moment(1500, 100)), '1.5 µs');
   assert.equal(plain(moment(12, 1)), '12 ns');
 });
 
@@ -54,6 +54,7 @@ test('quantity: in the unit of the counter', () => {
   assert.equal(plain(quantity(99.97, '%')), '100 %');
   assert.equal(plain(quantity(3e6, 'bytes')), '3.00 MB');
   assert.equal(plain(quantity(2e6, 'ns')), '2.00 ms');
+  assert.equal(plain(quantity(1500, 'us')), '1.50 ms');
   assert.equal(plain(quantity(1500, 'W')), '1,500 W');
   assert.equal(plain(quantity(1.5, '')), '1.50');
 });

@@ -46,7 +46,7 @@ test('slices: every column, whatever the padding', () => {
     for (let i = 0; i < n; i++) {
       assert.equal(read.start[i], i * 1e12);
       assert.equal(read.duration[i], i + 0.5);
-      assert.equal(read.place[i], i);
+      assert.equal(read.location[i], i);
       assert.equal(read.merged[i], 1);
       assert.equal(read.id[i], 4e9 + i);
       assert.equal(read.row[i], i % 3);
@@ -67,7 +67,7 @@ test('values and points', () => {
   assert.deepEqual([...points.duration], [0.25, 0.75]);
 });
 
-test('an answer that ends too early is refused at every length', () => {
+test('truncated answer from the server is refused at every length', () => {
   const whole = slices(5);
   for (let size = 0; size < whole.byteLength; size++) assert.throws(() => readSlices(whole.slice(0, size)));
 });
@@ -76,13 +76,13 @@ test('a count that is larger than what follows', () => {
   for (const count of [6, 1000, 0x7fffffff, 0xffffffff]) {
     const broken = slices(5);
     new DataView(broken).setUint32(8, count, true);
-    assert.throws(() => readSlices(broken), /too early|Invalid|length/);
+    assert.throws(() => readSlices(broken), /truncated|Invalid|length/);
   }
 });
 
 test('another kind of answer, another version', () => {
-  assert.throws(() => readValues(slices(1)), /not what was asked for/);
-  assert.throws(() => readSlices(answer(POINTS, 0, [[8, [1]], [4, [1]], [4, [1]]])), /not what was asked for/);
+  assert.throws(() => readValues(slices(1)), /unexpected answer/);
+  assert.throws(() => readSlices(answer(POINTS, 0, [[8, [1]], [4, [1]], [4, [1]]])), /unexpected answer/);
   assert.throws(() => readPoints(answer(POINTS, 0, [[8, [1]], [4, [1]], [4, [1]]], 2)), /newer/);
-  assert.throws(() => readSlices(new TextEncoder().encode('{"error":"this is a sentence, and no table"}').buffer as ArrayBuffer), /not what was asked for/);
+  assert.throws(() => readSlices(new TextEncoder().encode('{"error":"this is a sentence, and no table"}').buffer as ArrayBuffer), /unexpected answer/);
 });

@@ -18,13 +18,13 @@ test('the first line is about the inference with most time', () => {
   assert.equal(headline(diff(row({ verdict: 'IMPROVED', change: -0.067 }))).title, 'Inference is 6.7\u2009% faster.');
   assert.equal(headline(diff(row({ verdict: 'REGRESSED', change: 0.25 }))).title, 'Inference is 25\u2009% slower.');
   assert.equal(headline(diff(row({}))).title, 'Inference takes as long as before.');
-  assert.equal(headline(diff(row({ verdict: 'UNSURE', more: 40 }))).more, 'About 40 more on each side would tell.');
+  assert.equal(headline(diff(row({ verdict: 'UNSURE', more: 40 }))).more, 'About 40 more on each side would decide.');
   const setup = row({ category: 'setup', name: 'setup', verdict: 'REGRESSED', change: 0.16 });
   const two = headline(diff(row({ verdict: 'IMPROVED', change: -0.067 }), setup));
-  assert.equal(two.title, 'Inference is 6.7\u2009% faster, but 1 other place is slower.');
+  assert.equal(two.title, 'Inference is 6.7\u2009% faster, but 1 other location is slower.');
   assert.equal(two.more, 'Setup takes 16\u2009% longer.');
-  assert.equal(headline(diff(row({ verdict: 'REGRESSED', change: 0.1 }), setup)).title, 'Inference is 10\u2009% slower, and 1 other place is slower too.');
-  assert.ok(headline(diff(row({ verdict: 'GONE', change: null }))).title.startsWith('There is nothing'));
+  assert.equal(headline(diff(row({ verdict: 'REGRESSED', change: 0.1 }), setup)).title, 'Inference is 10\u2009% slower, and 1 other location is slower too.');
+  assert.ok(headline(diff(row({ verdict: 'GONE', change: null }))).title.startsWith("Nothing occurs often enough"));
 });
 
 test('differences have a sign', () => {
@@ -48,8 +48,8 @@ test('the axis is logarithmic and even', () => {
 
 test('names of models stay as they are', () => {
   const other = row({ model: 'ch_PP-OCRv4_cls', a: { count: 9, total_ns: 1, median_ns: 1, blocks: 1 } });
-  assert.equal(headline(diff(row({ model: 'ch_PP-OCRv4_det', verdict: 'UNSURE', more: 12152 }), other)).title, 'Whether inference of ch_PP-OCRv4_det changed cannot be told yet.');
-  assert.equal(headline(diff(row({ verdict: 'UNSURE', more: 12152 }))).more, 'About 12,152 more on each side would tell.');
+  assert.equal(headline(diff(row({ model: 'ch_PP-OCRv4_det', verdict: 'UNSURE', more: 12152 }), other)).title, 'Whether inference of ch_PP-OCRv4_det changed is not certain yet.');
+  assert.equal(headline(diff(row({ verdict: 'UNSURE', more: 12152 }))).more, 'About 12,152 more on each side would decide.');
 });
 
 test('unsure: how many more there would have to be, or why it cannot be told', () => {
@@ -59,10 +59,10 @@ test('unsure: how many more there would have to be, or why it cannot be told', (
   assert.equal(needs(row({ verdict: 'SAME' }), 100), '');
 });
 
-test('what all places have in common is said', () => {
+test('what all locations have in common is said', () => {
   const four = diff(row({}), row({}), row({}), row({}));
   assert.equal(inCommon(four), '');
-  assert.ok(inCommon({ ...four, common_change: -0.172 }).startsWith('Half of all places take 17\u2009% less'));
+  assert.ok(inCommon({ ...four, common_change: -0.172 }).startsWith('Half of all locations take 17\u2009% less'));
   assert.equal(inCommon({ ...diff(row({})), common_change: -0.172 }), '');
 });
 

@@ -16,7 +16,7 @@ test('address: everything survives the way there and back', () => {
   a.selection.set({ slice: 42 });
   a.range.set({ from: 100, to: 200 });
   a.model.set(1);
-  a.routine.set(7);
+  a.functionId.set(7);
   a.search.set('Conv + "ünï" #&=%');
   a.flows.set(true);
   a.theme.set('dark');
@@ -24,7 +24,7 @@ test('address: everything survives the way there and back', () => {
   const b = state(3);
   applyAddress(b, readAddress(`#${text}`));
   assert.equal(writeAddress(b), text);
-  assert.deepEqual([b.page.value, b.view.value, b.selection.value, b.range.value, b.model.value, b.routine.value, b.search.value, b.flows.value, b.theme.value],
+  assert.deepEqual([b.page.value, b.view.value, b.selection.value, b.range.value, b.model.value, b.functionId.value, b.search.value, b.flows.value, b.theme.value],
     ['flame', { from: 1234, to: 567890 }, { slice: 42 }, { from: 100, to: 200 }, 1, 7, 'Conv + "ünï" #&=%', true, 'dark']);
   assert.equal(readAddress(text).trace, 3);
 });

@@ -46,7 +46,7 @@ test('label: both, then the name, then the time, then its beginning, then nothin
   assert.equal(label(pen, 'Convolution', '12 ms', 40), '12 ms');
   assert.equal(label(pen, 'Convolution', '1234 ms', 30), 'Conv…');
   assert.equal(label(pen, 'Convolution', '1234 ms', 10), '');
-  assert.equal(label(pen, 'Convolution', '', 30), 'Conv…', 'a ghost has no time of its own');
+  assert.equal(label(pen, 'Convolution', '', 30), 'Conv…', 'a sampled call has no time of its own');
 });
 
 test('hash: the same in every trace, well spread', () => {
@@ -57,7 +57,7 @@ test('hash: the same in every trace, well spread', () => {
 });
 
 test('layFlame: children side by side inside their parent', () => {
-  const node = (p: number, v: number) => ({ p, r: 0, n: '', v, s: 0, i: 0 });
+  const node = (p: number, v: number) => ({ p, f: 0, n: '', v, s: 0, i: 0 });
   const layout = layFlame([node(-1, 10), node(0, 6), node(1, 2), node(0, 3), node(-1, 5)]);
   assert.deepEqual([...layout.left], [0, 0, 0, 6, 10]);
   assert.deepEqual([...layout.depth], [0, 1, 2, 1, 0]);

@@ -11,17 +11,17 @@ export function meta(tracks: Track[] = [], length_ns = 1e9): Meta {
   return {
     schema: 1, program: 'app', title: 'app', pid: 1, host: 'here', cpu: '', start: '', length_ns, runtimes: [], zones: 0, dropped: 0,
     has: { samples: false, states: false, wakers: false, ops: false, memory: false, counters: false },
-    instruments: [], processes: [], models: [], places: [], tracks,
+    instruments: [], processes: [], models: [], locations: [], tracks,
   };
 }
 
-export function slices(rows: [row: number, start: number, duration: number, place: number][]): Slices {
+export function slices(rows: [row: number, start: number, duration: number, location: number][]): Slices {
   const n = rows.length;
   return {
     from: 0, to: 1e9, rows: 1 + Math.max(-1, ...rows.map(([row]) => row)), count: n,
     start: Float64Array.from(rows, ([, start]) => start),
     duration: Float32Array.from(rows, ([, , duration]) => duration),
-    place: Uint32Array.from(rows, ([, , , place]) => place),
+    location: Uint32Array.from(rows, ([, , , locationId]) => locationId),
     merged: new Uint32Array(n).fill(1),
     id: Uint32Array.from(rows, (_, i) => i),
     row: Uint16Array.from(rows, ([row]) => row),
@@ -52,7 +52,7 @@ export class FakeSource {
     });
   slices = this.ask('slices');
   states = this.ask('states');
-  ghosts = this.ask('ghosts');
+  sampledCalls = this.ask('sampledCalls');
   values = this.ask('values');
   /** Questions for flows, as text, and what answers the last one. */
   readonly flowsAsked: string[] = [];

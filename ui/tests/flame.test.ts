@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import type { FlameNode } from '../src/api/types.ts';
 import { flameAt, flameRows, flameStep, layFlame, ROW, type FlameView } from '../src/draw/flame.ts';
 
-const node = (p: number, n: string, v: number, s = 0): FlameNode => ({ p, r: n.charCodeAt(0), n, v, s, i: 0 });
+const node = (p: number, n: string, v: number, s = 0): FlameNode => ({ p, f: n.charCodeAt(0), n, v, s, i: 0 });
 // main(100) = a(60) = c(50) + d(10), b(30); another root e(20)
 const NODES = [node(-1, 'main', 100, 10), node(0, 'a', 60), node(1, 'c', 50, 50), node(1, 'd', 10, 10), node(0, 'b', 30, 30), node(-1, 'e', 20, 20)];
-const viewOf = (zoomed: number): FlameView => ({ layout: layFlame(NODES), zoomed, chosen: -1, hovered: -1, routine: -1, found: null, from: 0, width: 120 });
+const viewOf = (zoomed: number): FlameView => ({ layout: layFlame(NODES), zoomed, chosen: -1, hovered: -1, functionId: -1, found: null, from: 0, width: 120 });
 
 test('boxes lie side by side below their caller', () => {
   const { left, depth, total, deepest, subtreeEnd } = layFlame(NODES);

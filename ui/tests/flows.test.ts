@@ -17,7 +17,7 @@ import { FakeSource, meta, settle, slices, track } from './fakes.ts';
 const arrow = (from: [number, number | null, string | null], to: [number, number | null, string | null], kind: ArrowKind = 'flow', name = 'request'): Arrow => ({
   id: 1, flow: kind === 'flow' ? 0 : null, name, kind, from: { ns: from[0], slice: from[1], thread: from[2] }, to: { ns: to[0], slice: to[1], thread: to[2] },
 });
-const choices = (more: Partial<Choices> = {}): Choices => ({ closed: new Set(), opened: new Set(), pinned: new Set(), hidden: new Set(), ghosts: new Set(), model: null, ...more });
+const choices = (more: Partial<Choices> = {}): Choices => ({ closed: new Set(), opened: new Set(), pinned: new Set(), hidden: new Set(), sampledCalls: new Set(), model: null, ...more });
 const later = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 test('along a flow: what was recorded before what was guessed, the nearest first', () => {

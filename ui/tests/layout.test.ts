@@ -6,9 +6,9 @@ import type { Track } from '../src/api/types.ts';
 import { COUNTER, STACKED, arrange, commonRows, isOpen, laneAt, layOut, type Choices } from '../src/views/timeline/layout.ts';
 import { slices, track } from './fakes.ts';
 
-const choices = (more: Partial<Choices> = {}): Choices => ({ closed: new Set(), opened: new Set(), pinned: new Set(), hidden: new Set(), ghosts: new Set(), model: null, ...more });
-const noGhosts = () => ({ rows: 0, skip: 0 });
-const ids = (tracks: Track[], some: Choices = choices()): string => layOut(tracks, some, noGhosts).lanes.map((lane) => lane.track.id).join(' ');
+const choices = (more: Partial<Choices> = {}): Choices => ({ closed: new Set(), opened: new Set(), pinned: new Set(), hidden: new Set(), sampledCalls: new Set(), model: null, ...more });
+const noSampledCalls = () => ({ rows: 0, skip: 0 });
+const ids = (tracks: Track[], some: Choices = choices()): string => layOut(tracks, some, noSampledCalls).lanes.map((lane) => lane.track.id).join(' ');
 
 const TREE = [
   track('cpu0', { kind: 'counter', stack: 'cpu', scale: 100 }),
@@ -24,7 +24,7 @@ const TREE = [
 
 test('layout: in the order they come, children under their parents, cores as one', () => {
   assert.equal(ids(TREE), 'cpu0 rss ml m0 f0 m1 p0 t0');
-  const { lanes, height } = layOut(TREE, choices(), noGhosts);
+  const { lanes, height } = layOut(TREE, choices(), noSampledCalls);
   assert.deepEqual(lanes.map((lane) => lane.indent), [0, 0, 0, 1, 2, 1, 0, 1]);
   assert.equal(lanes[0]!.members.length, 2);
   assert.equal(lanes[0]!.height, STACKED);
@@ -46,28 +46,28 @@ test('layout: closing, hiding, pinning, one model', () => {
 
 test('layout: what is closed at first opens, and a closed thread shows one row', () => {
   const closed = [track('t0', { rows: 5, open: false })];
-  assert.equal(layOut(closed, choices(), noGhosts).lanes[0]!.rows, 1);
-  assert.equal(layOut(closed, choices({ opened: new Set(['t0']) }), noGhosts).lanes[0]!.rows, 5);
+  assert.equal(layOut(closed, choices(), noSampledCalls).lanes[0]!.rows, 1);
+  assert.equal(layOut(closed, choices({ opened: new Set(['t0']) }), noSampledCalls).lanes[0]!.rows, 5);
   assert.equal(isOpen(closed[0]!, choices()), false);
   assert.equal(isOpen(closed[0]!, choices({ opened: new Set(['t0']) })), true);
 });
 
-test('layout: ghosts and states have room of their own', () => {
+test('layout: sampled calls and states have room of their own', () => {
   const thread = [track('t0', { rows: 2, states: true, samples: 9 })];
   const plain = layOut(thread, choices(), () => ({ rows: 6, skip: 2 })).lanes[0]!;
-  const ghosts = layOut(thread, choices({ ghosts: new Set(['t0']) }), () => ({ rows: 6, skip: 2 })).lanes[0]!;
-  assert.ok(plain.ghostTop < 0 && plain.stateTop === 0);
-  assert.ok(ghosts.ghostTop >= ghosts.sliceTop + 2 * 16 && ghosts.ghostRows === 6 && ghosts.ghostSkip === 2);
-  assert.ok(ghosts.height > plain.height + 6 * 12);
+  const sampledCalls = layOut(thread, choices({ sampledCalls: new Set(['t0']) }), () => ({ rows: 6, skip: 2 })).lanes[0]!;
+  assert.ok(plain.sampledCallTop < 0 && plain.stateTop === 0);
+  assert.ok(sampledCalls.sampledCallTop >= sampledCalls.sliceTop + 2 * 16 && sampledCalls.sampledCallRows === 6 && sampledCalls.sampledCallSkip === 2);
+  assert.ok(sampledCalls.height > plain.height + 6 * 12);
 });
 
 test('layout: a track whose parent is unknown is not lost, and no track ends in nothing', () => {
   assert.equal(ids([track('x', { parent: 'gone' })]), 'x');
-  assert.deepEqual(layOut([], choices(), noGhosts), { lanes: [], height: 0 });
+  assert.deepEqual(layOut([], choices(), noSampledCalls), { lanes: [], height: 0 });
 });
 
 test('laneAt: which track is at this height', () => {
-  const layout = layOut(TREE, choices(), noGhosts);
+  const layout = layOut(TREE, choices(), noSampledCalls);
   for (const lane of layout.lanes) {
     assert.equal(laneAt(layout, lane.top), lane);
     assert.equal(laneAt(layout, lane.top + lane.height - 0.5), lane);

@@ -8,7 +8,7 @@ import { minutes } from '../src/views/live/words.ts';
 
 test('a linear axis has round marks, and the unit at the highest', () => {
   assert.deepEqual(linearAxis(61.8e6).marks.map((mark) => mark.text), ['20', '40', '60\u2009ms']);
-  assert.deepEqual(linearAxis(900).marks.map((mark) => mark.text), ['0.5', '1\u2009us']);
+  assert.deepEqual(linearAxis(900).marks.map((mark) => mark.text), ['0.5', '1\u2009µs']);
   assert.equal(heightOf(linearAxis(50e6), 0), 0);
   assert.equal(heightOf(linearAxis(50e6), 1e12), 1);
   assert.ok(linearAxis(0).high > 0);

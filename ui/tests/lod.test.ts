@@ -10,7 +10,7 @@ const random = (): number => ((seed = (seed * 1103515245 + 12345) % 2147483648),
 
 function make(rows: number, perRow: number): { items: Items; orders: Uint32Array[] } {
   const total = rows * perRow;
-  const items: Items = { start: new Float64Array(total), duration: new Float64Array(total), place: new Uint32Array(total), count: null, id: null, flags: null };
+  const items: Items = { start: new Float64Array(total), duration: new Float64Array(total), location: new Uint32Array(total), count: null, id: null, flags: null };
   const orders: Uint32Array[] = [];
   for (let row = 0, at = 0; row < rows; row++) {
     const order = new Uint32Array(perRow);
@@ -19,7 +19,7 @@ function make(rows: number, perRow: number): { items: Items; orders: Uint32Array
       time += Math.floor(random() ** 4 * 5000);
       items.start[at] = time;
       items.duration[at] = Math.floor(random() < 0.01 ? random() * 200000 : random() ** 6 * 4000);
-      items.place[at] = Math.floor(random() * 9);
+      items.location[at] = Math.floor(random() * 9);
       time += items.duration[at]!;
       order[i] = at;
     }

@@ -49,6 +49,8 @@ test('a sentence begins with a capital, a name does not get one', () => {
   assert.equal(capital('ch_PP-OCRv4_det_infer: 129 ms more'), 'ch_PP-OCRv4_det_infer: 129 ms more');
   assert.equal(capital('det: 129 ms more', 'det'), 'det: 129 ms more');
   assert.equal(capital('det.onnx was read'), 'det.onnx was read');
+  assert.equal(capital('node (pid 607) used 40 % of a CPU'), 'node (pid 607) used 40 % of a CPU');
+  assert.equal(capital('web server (pid 7) used 40 % of a CPU'), 'web server (pid 7) used 40 % of a CPU');
   assert.equal(capital('not interleaved'), 'Not interleaved');
   assert.equal(capital(''), '');
 });

@@ -56,8 +56,8 @@ test('of a long function only what is seen is there', () => {
 });
 
 test('without a choice: the hottest function, or one with lines that is nearly as hot', () => {
-  const of = (name: string, self: number, file = ''): SampledRow => ({ routine: 0, name, guessed: false, under: '', module: 'm', self, total: self, inferred: 0, file, line: 0 }) as SampledRow;
+  const of = (name: string, self: number, file = ''): SampledRow => ({ function: 0, name, guessed: false, under: '', module: 'm', self, total: self, inferred: 0, file, line: 0 }) as SampledRow;
   assert.equal(firstShown([of('lib+0x1', 19), of('prepare', 17, 'a.js'), of('x', 1)]).name, 'prepare');
-  assert.equal(firstShown([of('[made at run time] [unknown]', 83), of('is_a', 1), of('malloc', 1, 'm.c')]).name, '[made at run time] [unknown]');
+  assert.equal(firstShown([of('[generated code] [unknown]', 83), of('is_a', 1), of('malloc', 1, 'm.c')]).name, '[generated code] [unknown]');
   assert.equal(firstShown([of('m [unknown]', 10), of('f', 9)]).name, 'f');
 });

@@ -51,7 +51,7 @@ test('what stands below the sentence', () => {
   const one = model({ inference: { count: 1904, unfinished: 1, perturbed: { count: 952, included: false, total_ms: 0, cost: 0.1 } } });
   assert.equal(subline(report({ models: [one], pipeline: { requests: 300, stages: [] } }), meta()), 'ONNX Runtime 1.30.0 · 1 model · 2,856 inferences finished, 1 open · 30 requests/s');
   assert.equal(leftOut(report({ models: [one] })), 952);
-  assert.ok(/no model was seen$/.test(subline(report(), meta())));
+  assert.ok(/no model found$/.test(subline(report(), meta())));
 });
 
 test('the same finding of two models is said once', () => {
@@ -66,7 +66,7 @@ test('instruments: on, partly, off and why, each once', () => {
   assert.deepEqual(of('Sampling'), [{ name: 'Sampling', mark: '●', word: 'on', words: '251 Hz' }]);
   assert.deepEqual(of('Memory'), [{ name: 'Memory', mark: '○', word: 'off', words: 'no rights' }]);
   assert.equal(of('Zones')[0]!.words, '5 events');
-  assert.equal(of('Operators')[0]!.words, 'not asked for: add --ops');
+  assert.equal(of('Operators')[0]!.words, 'off: add --ops');
   assert.equal(of('Scheduling')[0]!.mark, '◐');
 });
 

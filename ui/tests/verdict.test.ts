@@ -7,12 +7,12 @@ const model = (change: Partial<Usual> = {}): Usual => ({ model: 'det', median_ms
 const plain = (text: string) => text.replaceAll('\u2009', ' ');
 
 test('what is normal, then the worst, then the next', () => {
-  assert.equal(plain(verdict([model()], ['44 % of the CPU time goes into waiting loops', 'inferences wait 22.7 ms for a CPU'])), 'Steady at 21.4 ms, but 44 % of the CPU time goes into waiting loops, and inferences wait 22.7 ms for a CPU.');
+  assert.equal(plain(verdict([model()], ['44 % of the CPU time is spent busy-waiting', 'inferences wait 22.7 ms for a CPU'])), 'Steady at 21.4 ms, but 44 % of the CPU time is spent busy-waiting, and inferences wait 22.7 ms for a CPU.');
 });
 
 test('it is not called steady when it is not', () => {
-  assert.equal(plain(verdict([model({ p90_ms: 40 })], [])), 'Median 21.4 ms; nothing was found to be wrong.');
-  assert.equal(plain(verdict([model({ count: 3 })], [], 1)), 'Median 21.4 ms; only small things were found.');
+  assert.equal(plain(verdict([model({ p90_ms: 40 })], [])), 'Median 21.4 ms; no problems found.');
+  assert.equal(plain(verdict([model({ count: 3 })], [], 1)), 'Median 21.4 ms; only minor findings.');
 });
 
 test('a model that does not dominate is named', () => {

@@ -9,7 +9,7 @@ import { capital, categoryName, deviceOf, plural, providerName, shortName } from
 const model = { model: 'det', median_ms: 60, p90_ms: 62, count: 100, total_ms: 6e3 };
 
 test('verdict: says what is normal, then the worst', () => {
-  assert.ok(verdict([model], []).startsWith('Steady at 60.0\u2009ms; nothing'));
+  assert.ok(verdict([model], []).startsWith('Steady at 60.0\u2009ms; no problems'));
   const two = verdict([model], ['The first inference is 5 times slower', 'Threads wait for a CPU']);
   assert.ok(two.startsWith('Steady at 60.0\u2009ms, but the first inference is 5 times slower'), two);
   assert.equal(verdict([], []), 'No inference was recorded.');

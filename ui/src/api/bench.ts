@@ -36,6 +36,7 @@ export interface BenchRow {
   placement: { provider: string; nodes: number }[];
   operators: { name: string; op_type: string; provider: string; count: number; p50_ms: number; total_ms: number; share: number }[];
   operators_reason: string;
+  operators_host_time?: boolean;
   trust: { level: string; reference_drift: number | null; lines: { name: string; level: string; value: number | null; unit: string; text: string }[] } | null;
   processes: { warmup: number; steady: boolean }[];
   blocks: { process: number; first: number; count: number; disturbed: boolean }[];
@@ -57,6 +58,13 @@ export interface Bench extends BenchRow {
 
 export const asBench = (document: Json): Bench => document as unknown as Bench;
 export const rowsOf = (bench: Bench): BenchRow[] => bench.rows ?? [bench];
+
+/** A percentile of which there are samples enough, as in the text; the median always is. */
+export function measured(row: BenchRow, key: keyof BenchRow & string): number | null {
+  const what = key.replace('_ms', '');
+  const needs = (row.intervals?.[what] as { needs?: number } | undefined)?.needs;
+  return what !== 'p50' && needs && !intervalOf(row, what) ? null : (row[key] as number | null);
+}
 
 export function intervalOf(row: BenchRow, what: string): Interval | null {
   const found = row.intervals?.[what];

@@ -16,8 +16,8 @@ class Columns {
 
   constructor(private readonly buffer: ArrayBuffer, magic: number) {
     const head = new DataView(buffer);
-    if (buffer.byteLength < HEAD || head.getUint32(0, true) !== magic) throw new Error('an answer that is not what was asked for');
-    if (head.getUint32(4, true) !== 1) throw new Error('the server is newer than this page: reload it');
+    if (buffer.byteLength < HEAD || head.getUint32(0, true) !== magic) throw new Error('unexpected answer from the server');
+    if (head.getUint32(4, true) !== 1) throw new Error('the server is newer than this page: reload the page');
     this.count = head.getUint32(8, true);
     this.extra = head.getUint32(12, true);
     this.from = head.getFloat64(16, true);
@@ -27,7 +27,7 @@ class Columns {
   private take(size: number): number {
     const here = this.at;
     this.at += Math.ceil((size * this.count) / 8) * 8;
-    if (this.at > this.buffer.byteLength) throw new Error('an answer that ends too early');
+    if (this.at > this.buffer.byteLength) throw new Error('truncated answer from the server');
     return here;
   }
 
@@ -41,7 +41,7 @@ class Columns {
 export function readSlices(buffer: ArrayBuffer): Slices {
   const columns = new Columns(buffer, SLICES);
   const { from, to, count, extra } = columns;
-  return { from, to, rows: extra, count, start: columns.f64(), duration: columns.f32(), place: columns.u32(), merged: columns.u32(), id: columns.u32(), row: columns.u16(), flags: columns.u8() };
+  return { from, to, rows: extra, count, start: columns.f64(), duration: columns.f32(), location: columns.u32(), merged: columns.u32(), id: columns.u32(), row: columns.u16(), flags: columns.u8() };
 }
 
 export function readValues(buffer: ArrayBuffer): Values {

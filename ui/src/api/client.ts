@@ -2,7 +2,7 @@
 // Requests to `inferogram serve`. The token is in the address' fragment, which browsers never send; it goes out in a header.
 import { readPoints, readSlices, readValues } from './binary.ts';
 import type { Filter, TraceSource, Window } from './source.ts';
-import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, RangeStats, Routine, SampledStats, SliceDetails, Stats, SwitchRow, Traces } from './types.ts';
+import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, ProgramFunction, RangeStats, SampledStats, SliceDetails, Stats, SwitchRow, Traces } from './types.ts';
 
 /** The server's own sentence, and what kind of trouble it is. */
 export class ApiError extends Error {
@@ -69,7 +69,7 @@ const windowed = (track: string, window: Window) => ({ track, t0: Math.floor(Mat
 
 class ServedTrace implements TraceSource {
   readonly online = true;
-  private known: Promise<Routine[]> | null = null;
+  private known: Promise<ProgramFunction[]> | null = null;
 
   constructor(private readonly server: Server, private readonly id: number, private readonly loading?: (progress: number) => void) {}
 
@@ -83,14 +83,15 @@ class ServedTrace implements TraceSource {
   meta = async (): Promise<Meta> => (await (await this.server.get(this.path('meta'), undefined, this.loading)).json()) as Meta;
   slices = async (track: string, window: Window, stop?: AbortSignal) => readSlices(await this.bytes('lod', windowed(track, window), stop));
   states = async (track: string, window: Window, stop?: AbortSignal) => readSlices(await this.bytes('states', windowed(track, window), stop));
-  ghosts = async (track: string, window: Window, stop?: AbortSignal) => readSlices(await this.bytes('ghosts', windowed(track, window), stop));
+  sampledCalls = async (track: string, window: Window, stop?: AbortSignal) => readSlices(await this.bytes('sampled_calls', windowed(track, window), stop));
   values = async (track: string, window: Window, stop?: AbortSignal) => readValues(await this.bytes('counter', windowed(track, window), stop));
-  routines = (): Promise<Routine[]> => (this.known ??= this.json<{ routines: Routine[] }>('routines').then((answer) => answer.routines));
+  functions = (): Promise<ProgramFunction[]> => (this.known ??= this.json<{ functions: ProgramFunction[] }>('functions').then((answer) => answer.functions));
   busy = (px: number) => this.json<Busy>('busy', { px });
   slice = (id: number) => this.json<SliceDetails>('slice', { id });
+  inputs = (id: number) => this.bytes('inputs', { id });
   find = (text: string) => this.json<Found>('find', { q: text, limit: 50 });
-  next = (places: number[], from: number, direction: 1 | -1) => this.json<{ id: number | null; start: number }>('next', { places: places.slice(0, 200).join(','), from: Math.round(from), dir: direction });
-  marks = (places: number[], px: number) => this.json<{ marks: number[] }>('marks', { places: places.slice(0, 200).join(','), px });
+  next = (locations: number[], from: number, direction: 1 | -1) => this.json<{ id: number | null; start: number }>('next', { locations: locations.slice(0, 200).join(','), from: Math.round(from), dir: direction });
+  marks = (locations: number[], px: number) => this.json<{ marks: number[] }>('marks', { locations: locations.slice(0, 200).join(','), px });
   range = (from: number, to: number, part: Filter) => this.json<RangeStats>('range', filtered({ ...part, from, to }));
   flows = (of: { slice: number } | { from: number; to: number }, stop?: AbortSignal) => this.json<Flows>('flows', 'slice' in of ? of : filtered({ from: Math.max(0, of.from), to: Math.max(1, of.to) }), stop);
   stats = (by: string, filter: Filter) => this.json<Stats>('stats', { by, mode: 'instrumentation', ...filtered(filter) });
@@ -99,7 +100,7 @@ class ServedTrace implements TraceSource {
   runs = async (model: number) => readPoints(await this.bytes('runs', { model }));
   ops = (model: number) => this.json<Ops>('ops', { model });
   flame = (filter: Filter, mode: 'merged' | 'time') => this.json<Flame>('flame', { ...filtered(filter), mode });
-  annotate = (routine: number, filter: Filter) => this.json<Annotated>('annotate', { routine, ...filtered(filter) });
+  annotate = (functionId: number, filter: Filter) => this.json<Annotated>('annotate', { function: functionId, ...filtered(filter) });
   memory = () => this.json<Json>('memory');
   switches = (model: number) => this.json<SwitchRow[]>('switches', { model });
 }

@@ -17,6 +17,7 @@ export interface DiffRow {
   model: string;
   function: string;
   category: Category;
+  host_time?: boolean;
   a: DiffSide;
   b: DiffSide;
   verdict: Verdict;

@@ -7,10 +7,10 @@ import { flowsOfRange, flowsOfSlice, joinFlows } from './embedded_flows.ts';
 import { bucketValues } from './lod.ts';
 import { takeSections, unpackJson } from './sections.ts';
 import type { Filter, TraceSource, Window } from './source.ts';
-import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, Points, RangeStats, Routine, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
+import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, Points, ProgramFunction, RangeStats, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
 
-const NONE: Slices = { from: 0, to: 0, rows: 0, count: 0, start: new Float64Array(), duration: new Float32Array(), place: new Uint32Array(), merged: new Uint32Array(), id: new Uint32Array(), row: new Uint16Array(), flags: new Uint8Array() };
-const WHOLE = 'A mailed report has this for the whole trace only. With the trace itself, inferogram serve answers it.';
+const NONE: Slices = { from: 0, to: 0, rows: 0, count: 0, start: new Float64Array(), duration: new Float32Array(), location: new Uint32Array(), merged: new Uint32Array(), id: new Uint32Array(), row: new Uint16Array(), flags: new Uint8Array() };
+const WHOLE = 'A mailed report has this for the whole trace only. Open the trace itself with inferogram serve.';
 const BUSY = 'busy?px=800';
 
 type Documents = Record<string, Json>;
@@ -36,14 +36,14 @@ class EmbeddedTrace implements TraceSource {
   columns = (): Promise<Columns> => this.unpacked();
   hasCode = async (): Promise<boolean> => Object.keys(await this.documents).some((address) => address.startsWith('annotate?'));
   meta = (): Promise<Meta> => this.document<Meta>('meta');
-  report = (): Promise<Json> => this.document<Json>('report', 'There is no report in this file.');
+  report = (): Promise<Json> => this.document<Json>('report', 'This file contains no report.');
   memory = (): Promise<Json> => this.document<Json>('memory', 'Memory was not recorded.');
-  ops = (model: number): Promise<Ops> => this.document<Ops>(`ops?model=${model}`, 'The operators of this model are not in the file.');
-  switches = (model: number): Promise<SwitchRow[]> => this.document<SwitchRow[]>(`switches?model=${model}`, 'Context switches are not in the file.');
-  routines = async (): Promise<Routine[]> => ('routines' in (await this.documents) ? (await this.document<{ routines: Routine[] }>('routines')).routines : []);
+  ops = (model: number): Promise<Ops> => this.document<Ops>(`ops?model=${model}`, 'This file does not contain the operators of this model.');
+  switches = (model: number): Promise<SwitchRow[]> => this.document<SwitchRow[]>(`switches?model=${model}`, 'This file does not contain context switches.');
+  functions = async (): Promise<ProgramFunction[]> => ('functions' in (await this.documents) ? (await this.document<{ functions: ProgramFunction[] }>('functions')).functions : []);
   flame = (filter: Filter, mode: 'merged' | 'time'): Promise<Flame> => this.document<Flame>(`flame?${query({ ...filtered(filter), mode })}`);
-  annotate = (routine: number, filter: Filter): Promise<Annotated> =>
-    this.document<Annotated>(`annotate?${query({ routine, ...filtered(filter) })}`).catch(() => this.document<Annotated>(`annotate?routine=${routine}`, 'The code of this function is not in the file: only that of the functions with most samples is.'));
+  annotate = (functionId: number, filter: Filter): Promise<Annotated> =>
+    this.document<Annotated>(`annotate?${query({ function: functionId, ...filtered(filter) })}`).catch(() => this.document<Annotated>(`annotate?function=${functionId}`, 'This file does not contain the code of this function, only that of the functions with most samples.'));
 
   private async rows<T extends { name: string; model?: unknown }>(address: string, text: string | undefined): Promise<{ rows: T[] }> {
     const answer = await this.document<{ rows: T[] }>(address);
@@ -66,7 +66,7 @@ class EmbeddedTrace implements TraceSource {
 
   slices = async (track: string, { from, to, px }: Window): Promise<Slices> => (await this.columns()).rows.get(track)?.query(from, to, px) ?? NONE;
   states = (track: string, window: Window): Promise<Slices> => this.layer('states', track, window);
-  ghosts = (track: string, window: Window): Promise<Slices> => this.layer('ghosts', track, window);
+  sampledCalls = (track: string, window: Window): Promise<Slices> => this.layer('sampled_calls', track, window);
 
   private async layer(name: string, track: string, { from, to, px }: Window): Promise<Slices> {
     return (await this.columns()).sets.get(`${name}:${track}`)?.rows.query(from, to, px) ?? NONE;
@@ -100,39 +100,39 @@ class EmbeddedTrace implements TraceSource {
     const [{ index }, meta, documents] = await Promise.all([this.columns(), this.meta(), this.documents]);
     const wanted = text.toLowerCase();
     const has = (name: string): boolean => name.toLowerCase().includes(wanted);
-    const hits = meta.places.flatMap((place, number) => {
+    const hits = meta.locations.flatMap((one, number) => {
       const [count, total_ns, first] = index.sums[number] ?? [0, 0, -1];
-      return count > 0 && has(place.name) ? [{ place: number, name: place.name, kind: place.kind, model: place.model, count, total_ns, first }] : [];
+      return count > 0 && has(one.name) ? [{ location: number, name: one.name, kind: one.kind, model: one.model, count, total_ns, first }] : [];
     });
     hits.sort((a, b) => b.total_ns - a.total_ns);
     const sampled = (documents['stats?by=function&mode=sampling'] as unknown as SampledStats | undefined)?.rows ?? [];
-    return { hits: hits.slice(0, 50), models: meta.models.filter((model) => has(model.name)), routines: sampled.filter((row) => has(row.name)).slice(0, 20) };
+    return { hits: hits.slice(0, 50), models: meta.models.filter((model) => has(model.name)), functions: sampled.filter((row) => has(row.name)).slice(0, 20) };
   };
 
-  /** Calls back for each slice of these places that is here one by one. */
-  private async each(places: number[], call: (id: number, start: number, duration: number) => void): Promise<void> {
+  /** Calls back for each slice of these locations that is here one by one. */
+  private async each(locations: number[], call: (id: number, start: number, duration: number) => void): Promise<void> {
     const { items, index, sets } = await this.columns();
-    const wanted = new Set(places);
-    for (let i = 0; index.exact && i < index.first_message; i++) if (wanted.has(items.place[i]!)) call(i, items.start[i]!, items.duration[i]!);
+    const wanted = new Set(locations);
+    for (let i = 0; index.exact && i < index.first_message; i++) if (wanted.has(items.location[i]!)) call(i, items.start[i]!, items.duration[i]!);
     if (index.exact) return;
     for (const [key, set] of sets) {
       if (!/^slices:t\d/.test(key)) continue;
-      for (let i = 0; i < set.items.start.length; i++) if (wanted.has(set.items.place[i]!)) call(set.items.id![i]!, set.items.start[i]!, set.items.duration[i]!);
+      for (let i = 0; i < set.items.start.length; i++) if (wanted.has(set.items.location[i]!)) call(set.items.id![i]!, set.items.start[i]!, set.items.duration[i]!);
     }
   }
 
-  next = async (places: number[], from: number, direction: 1 | -1): Promise<{ id: number | null; start: number }> => {
+  next = async (locations: number[], from: number, direction: 1 | -1): Promise<{ id: number | null; start: number }> => {
     const best = { id: null as number | null, start: direction > 0 ? Infinity : -Infinity };
-    await this.each(places, (id, start) => {
+    await this.each(locations, (id, start) => {
       if (direction > 0 ? start > from && start < best.start : start < from && start > best.start) Object.assign(best, { id, start });
     });
     return best;
   };
 
-  marks = async (places: number[], px: number): Promise<{ marks: number[] }> => {
+  marks = async (locations: number[], px: number): Promise<{ marks: number[] }> => {
     const { length_ns } = await this.meta();
     const marks = new Set<number>();
-    await this.each(places, (_, start) => marks.add(Math.min(px - 1, Math.floor((start / length_ns) * px))));
+    await this.each(locations, (_, start) => marks.add(Math.min(px - 1, Math.floor((start / length_ns) * px))));
     return { marks: [...marks].sort((a, b) => a - b) };
   };
 

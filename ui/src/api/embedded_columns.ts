@@ -6,7 +6,7 @@ import { unpack, unpackJson } from './sections.ts';
 import { UNFINISHED, type Meta } from './types.ts';
 
 interface SetEntry {
-  layer: 'slices' | 'ghosts' | 'states' | 'runs' | 'extras';
+  layer: 'slices' | 'sampled_calls' | 'states' | 'runs' | 'extras';
   track: string;
   rows: number[];
 }
@@ -27,7 +27,7 @@ export interface Index {
   messages: string[];
   tracks: { track: string; outlines: boolean; rows: number[] }[];
   sets: SetEntry[];
-  /** Of each place: how often, how long, the first slice. */
+  /** Of each location: how often, how long, the first slice. */
   sums: [number, number, number][];
   args: Record<string, { key: string; value: string | number }[]>;
   args_all: boolean;
@@ -45,13 +45,13 @@ export interface Columns {
   values: Map<string, { time: Float64Array; value: Float32Array }>;
 }
 
-function readSlices(index: Index, gap: Uint8Array, duration: Uint8Array, place: Uint8Array, depth: Uint8Array, extras: number): { items: Items; depth: Uint16Array } {
+function readSlices(index: Index, gap: Uint8Array, duration: Uint8Array, locationIds: Uint8Array, depth: Uint8Array, extras: number): { items: Items; depth: Uint16Array } {
   const count = index.exact ? index.slices : 0;
-  const items: Items = { start: new Float64Array(count + extras), duration: new Float64Array(count + extras), place: new Uint32Array(count + extras), count: null, id: null, flags: new Uint8Array(count + extras) };
+  const items: Items = { start: new Float64Array(count + extras), duration: new Float64Array(count + extras), location: new Uint32Array(count + extras), count: null, id: null, flags: new Uint8Array(count + extras) };
   const depths = new Uint16Array(count);
   const gaps = new Varints(gap);
   const durations = new Varints(duration);
-  const places = new Varints(place);
+  const locations = new Varints(locationIds);
   const levels = new Varints(depth);
   const edges: number[] = [];
   let at = 0;
@@ -63,7 +63,7 @@ function readSlices(index: Index, gap: Uint8Array, duration: Uint8Array, place: 
       const length = durations.next();
       items.start[at] = start;
       items.duration[at] = length;
-      items.place[at] = places.next();
+      items.location[at] = locations.next();
       depths[at] = level;
       edges[level] = start + length;
       edges[level + 1] = start;
@@ -73,11 +73,11 @@ function readSlices(index: Index, gap: Uint8Array, duration: Uint8Array, place: 
   return { items, depth: depths };
 }
 
-type Reader = Record<'start' | 'duration' | 'place' | 'count' | 'id' | 'flags', Varints>;
+type Reader = Record<'start' | 'duration' | 'location' | 'count' | 'id' | 'flags', Varints>;
 
 function readSet(from: Reader, entry: SetEntry): { items: Items; orders: Uint32Array[] } {
   const total = entry.rows.reduce((sum, row) => sum + row, 0);
-  const items = { start: new Float64Array(total), duration: new Float64Array(total), place: new Uint32Array(total), count: new Uint32Array(total), id: new Uint32Array(total), flags: new Uint8Array(total) };
+  const items = { start: new Float64Array(total), duration: new Float64Array(total), location: new Uint32Array(total), count: new Uint32Array(total), id: new Uint32Array(total), flags: new Uint8Array(total) };
   const orders: Uint32Array[] = [];
   let at = 0;
   let id = 0;
@@ -87,7 +87,7 @@ function readSet(from: Reader, entry: SetEntry): { items: Items; orders: Uint32A
     for (let i = 0; i < count; i++, at++) {
       items.start[at] = edge + from.start.signed();
       items.duration[at] = from.duration.next();
-      items.place[at] = from.place.next();
+      items.location[at] = from.location.next();
       items.count[at] = from.count.next();
       id += from.id.signed();
       items.id[at] = id;
@@ -111,7 +111,7 @@ function byDepth(depth: Uint16Array, from: number, to: number): Uint32Array[] {
 }
 
 function readTracks(out: Columns, ids: Varints, meta: Meta): void {
-  const outlined = (place: number): boolean => meta.places[place]?.kind === 'ml';
+  const outlined = (locationId: number): boolean => meta.locations[locationId]?.kind === 'ml';
   for (const { track, rows, outlines } of out.index.tracks) {
     const orders = rows.map((count) => {
       const order = new Uint32Array(count);
@@ -128,17 +128,17 @@ export async function readColumns(sections: Map<string, string>, meta: Meta): Pr
   const bytes = (name: string): Promise<Uint8Array<ArrayBuffer>> => unpack(sections.get(name) ?? '');
   const index = await unpackJson<Index>(sections.get('index') ?? '');
   if (index.schema !== 1) throw new Error('this file was made by another version of Inferogram');
-  const [gap, duration, place, depth, ids, start, length, where, count, id, flags, times, values] = await Promise.all(
-    ['gap', 'duration', 'place', 'depth', 'ids', 'item-start', 'item-duration', 'item-place', 'item-count', 'item-id', 'item-flags', 'value-time', 'value'].map(bytes),
+  const [gap, duration, locationIds, depth, ids, start, length, where, count, id, flags, times, values] = await Promise.all(
+    ['gap', 'duration', 'location', 'depth', 'ids', 'item-start', 'item-duration', 'item-location', 'item-count', 'item-id', 'item-flags', 'value-time', 'value'].map(bytes),
   );
-  const reader: Reader = { start: new Varints(start!), duration: new Varints(length!), place: new Varints(where!), count: new Varints(count!), id: new Varints(id!), flags: new Varints(flags!) };
+  const reader: Reader = { start: new Varints(start!), duration: new Varints(length!), location: new Varints(where!), count: new Varints(count!), id: new Varints(id!), flags: new Varints(flags!) };
   const sets = index.sets.map((entry) => ({ entry, ...readSet(reader, entry) }));
   const extras = sets.find((set) => set.entry.layer === 'extras');
-  const slices = readSlices(index, gap!, duration!, place!, depth!, extras?.items.start.length ?? 0);
+  const slices = readSlices(index, gap!, duration!, locationIds!, depth!, extras?.items.start.length ?? 0);
   if (extras) {
     slices.items.start.set(extras.items.start, index.slices);
     slices.items.duration.set(extras.items.duration, index.slices);
-    slices.items.place.set(extras.items.place, index.slices);
+    slices.items.location.set(extras.items.location, index.slices);
     slices.items.flags!.set(extras.items.flags!, index.slices);
   }
   const first = [0];

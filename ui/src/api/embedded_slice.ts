@@ -49,11 +49,11 @@ function childrenOf(columns: Columns, meta: Meta, id: number, end: number): Slic
   const { items, depth } = columns;
   for (let i = id + 1; i < end && depth[i]! > depth[id]!; i++) {
     if (depth[i] !== depth[id]! + 1) continue;
-    const place = items.place[i]!;
-    const sum = sums.get(place) ?? { name: meta.places[place]?.name ?? '', count: 0, total_ns: 0 };
+    const locationId = items.location[i]!;
+    const sum = sums.get(locationId) ?? { name: meta.locations[locationId]?.name ?? '', count: 0, total_ns: 0 };
     sum.count++;
     sum.total_ns += items.duration[i]!;
-    sums.set(place, sum);
+    sums.set(locationId, sum);
   }
   const all = [...sums.values()].sort((a, b) => b.total_ns - a.total_ns);
   const rest = all.splice(CHILDREN);
@@ -64,10 +64,10 @@ function childrenOf(columns: Columns, meta: Meta, id: number, end: number): Slic
 /** The same event elsewhere: how this one compares, and which ones are around it. */
 function sameAs(columns: Columns, id: number): Pick<SliceDetails, 'same' | 'histogram'> {
   const { items, index } = columns;
-  const place = items.place[id]!;
+  const locationId = items.location[id]!;
   const own = items.duration[id]!;
   const start = items.start[id]!;
-  const durations = new Float64Array(index.sums[place]?.[0] ?? 0);
+  const durations = new Float64Array(index.sums[locationId]?.[0] ?? 0);
   let n = 0;
   let shorter = 0;
   let previous: number | null = null;
@@ -76,7 +76,7 @@ function sameAs(columns: Columns, id: number): Pick<SliceDetails, 'same' | 'hist
   // a slice among slices, an async span among async spans
   const isSlice = id < index.slices;
   for (let i = isSlice ? 0 : index.slices; i < (isSlice ? index.slices : index.first_message); i++) {
-    if (items.place[i] !== place) continue;
+    if (items.location[i] !== locationId) continue;
     const duration = items.duration[i]!;
     if (n < durations.length) durations[n++] = duration;
     if (duration < own) shorter++;
@@ -95,10 +95,10 @@ function statesOf(columns: Columns, track: string, from: number, to: number): Sl
   const set = columns.sets.get(`states:${track}`);
   if (!set) return null;
   const sums = [0, 0, 0];
-  const { start, duration, place } = set.items;
+  const { start, duration, location: locationIds } = set.items;
   for (let i = 0; i < start.length; i++) {
     const part = Math.min(to, start[i]! + duration[i]!) - Math.max(from, start[i]!);
-    if (part > 0) sums[place[i]!]! += part;
+    if (part > 0) sums[locationIds[i]!]! += part;
   }
   return { running_ns: sums[0]!, runnable_ns: sums[1]!, blocked_ns: sums[2]! };
 }
@@ -110,14 +110,14 @@ function placementOf(meta: Meta, model: number, report: Json | undefined): Slice
   return { asked: found.requested.join(', '), nodes: Object.entries(found.nodes).map(([provider, nodes]) => ({ provider, nodes })) };
 }
 
-function basics(columns: Columns, meta: Meta, id: number, place: number, start: number, duration: number, flags: number): SliceDetails {
-  const at = meta.places[place];
+function basics(columns: Columns, meta: Meta, id: number, locationId: number, start: number, duration: number, flags: number): SliceDetails {
+  const at = meta.locations[locationId];
   const message = id - columns.index.first_message;
   const isMessage = message >= 0 && message < columns.index.messages.length;
   return {
     id,
     name: isMessage ? columns.index.messages[message]! : at?.name ?? '',
-    place,
+    location: locationId,
     kind: isMessage ? 'message' : at?.kind ?? '',
     category: isMessage ? '' : at?.category ?? '',
     model: isMessage ? -1 : at?.model ?? -1,
@@ -153,7 +153,7 @@ function coarse(columns: Columns, meta: Meta, id: number): SliceDetails | null {
     if (!key.startsWith('slices:')) continue;
     const i = items.id!.indexOf(id);
     if (i < 0) continue;
-    const out = basics(columns, meta, id, items.place[i]!, items.start[i]!, items.duration[i]!, items.flags![i]!);
+    const out = basics(columns, meta, id, items.location[i]!, items.start[i]!, items.duration[i]!, items.flags![i]!);
     const thread = id < columns.index.slices ? threadOf(columns, id) : -1;
     out.depth = rows.orders.findIndex((order) => order.includes(i));
     if (thread >= 0) onThread(columns, out, thread);
@@ -164,7 +164,7 @@ function coarse(columns: Columns, meta: Meta, id: number): SliceDetails | null {
 
 export function sliceDetails(columns: Columns, meta: Meta, report: Json | undefined, id: number): SliceDetails {
   const { index, items, depth } = columns;
-  const missing = 'this event is not in the file one by one; open the trace itself with inferogram serve';
+  const missing = 'this file does not contain this event on its own; open the trace itself with inferogram serve';
   if (!index.exact) {
     const found = coarse(columns, meta, id);
     if (!found) throw new Error(missing);
@@ -172,7 +172,7 @@ export function sliceDetails(columns: Columns, meta: Meta, report: Json | undefi
     return found;
   }
   if (!(id < items.start.length)) throw new Error(missing);
-  const out = basics(columns, meta, id, items.place[id]!, items.start[id]!, items.duration[id]!, items.flags![id]!);
+  const out = basics(columns, meta, id, items.location[id]!, items.start[id]!, items.duration[id]!, items.flags![id]!);
   if (id >= index.slices) {
     if (id < index.first_message) Object.assign(out, sameAs(columns, id), { placement: placementOf(meta, out.model, report) });
     return out;
@@ -191,10 +191,10 @@ export function sliceDetails(columns: Columns, meta: Meta, report: Json | undefi
 
 const RANGE_ROWS = 40;
 
-/** By place: whether it passes, or null: all do. */
+/** By location: whether it passes, or null: all do. */
 function passing(meta: Meta, { model, q }: Filter): boolean[] | null {
   const wanted = q?.toLowerCase();
-  return model === undefined && !wanted ? null : meta.places.map((place) => (model === undefined || place.model === model) && (!wanted || place.name.toLowerCase().includes(wanted)));
+  return model === undefined && !wanted ? null : meta.locations.map((one) => (model === undefined || one.model === model) && (!wanted || one.name.toLowerCase().includes(wanted)));
 }
 
 export function rangeStats(columns: Columns, meta: Meta, from: number, to: number, part: Filter = {}): RangeStats {
@@ -208,24 +208,24 @@ export function rangeStats(columns: Columns, meta: Meta, from: number, to: numbe
   for (let i = 0; i < index.first_message; i++) {
     const start = items.start[i]!;
     const end = start + items.duration[i]!;
-    const place = items.place[i]!;
-    if (start >= to || (end <= from && start < from) || passes?.[place] === false) continue;
-    let row = found.get(place);
-    if (!row) found.set(place, (row = { durations: [], total_ns: 0 }));
+    const locationId = items.location[i]!;
+    if (start >= to || (end <= from && start < from) || passes?.[locationId] === false) continue;
+    let row = found.get(locationId);
+    if (!row) found.set(locationId, (row = { durations: [], total_ns: 0 }));
     const inside = Math.max(Math.min(end, to) - Math.max(start, from), 0);
     row.durations.push(items.duration[i]!);
     row.total_ns += inside;
     total_ns += inside;
     all.push(items.duration[i]!);
-    if (meta.places[place]?.category !== 'inference' || meta.places[place]?.kind !== 'ml') continue;
+    if (meta.locations[locationId]?.category !== 'inference' || meta.locations[locationId]?.kind !== 'ml') continue;
     if (items.flags![i]! & UNFINISHED) open++;
     else runs.push(items.duration[i]!);
   }
   const sums = (durations: number[]) => (durations.sort((a, b) => a - b), { median_ns: quantile(durations, 0.5), max_ns: durations[durations.length - 1] ?? NaN });
   const rows = [...found].map(([number, { durations, total_ns }]) => {
-    const place = meta.places[number]!;
+    const one = meta.locations[number]!;
     durations.sort((a, b) => a - b);
-    return { name: place.name, kind: place.kind, category: place.category, model: place.model, count: durations.length, total_ns, median_ns: quantile(durations, 0.5), max_ns: durations[durations.length - 1]! };
+    return { name: one.name, kind: one.kind, category: one.category, model: one.model, count: durations.length, total_ns, median_ns: quantile(durations, 0.5), max_ns: durations[durations.length - 1]! };
   });
   rows.sort((a, b) => b.total_ns - a.total_ns);
   return { length_ns: to - from, rows: rows.slice(0, RANGE_ROWS), inferences: { n: runs.length, open, ...sums(runs) }, events: { n: all.length, total_ns, ...sums(all) }, cpu: { busy_cores: busyCores(columns, meta, from, to) }, functions: [] };
@@ -235,7 +235,7 @@ export function rangeStats(columns: Columns, meta: Meta, from: number, to: numbe
 function busyCores(columns: Columns, meta: Meta, from: number, to: number): number | null {
   let cores: number | null = null;
   for (const track of meta.tracks) {
-    const values = track.kind === 'counter' && meta.places[Number(track.id.slice(1))]?.name === 'cpu %' ? columns.values.get(track.id) : undefined;
+    const values = track.kind === 'counter' && meta.locations[Number(track.id.slice(1))]?.name === 'cpu %' ? columns.values.get(track.id) : undefined;
     let sum = 0;
     let time = 0;
     for (let i = 1; values && i < values.time.length; i++) {

@@ -105,7 +105,7 @@ export class Lines {
   push(piece: string): string[] {
     const lines = (this.rest + piece).split('\n');
     this.rest = lines.pop()!;
-    if (this.rest.length > LINE_MOST) throw new Error('a message of the server has no end');
+    if (this.rest.length > LINE_MOST) throw new Error('truncated message from the server');
     return lines.filter((line) => line !== '');
   }
 }

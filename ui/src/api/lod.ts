@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Level of detail over columns that are in the page, by the rules of the server: what is narrower than three pixels is drawn
-// together with its neighbours up to the next line of a grid, and has the place of the longest of them.
+// together with its neighbours up to the next line of a grid, and has the location of the longest of them.
 import { MERGED, OUTLINE, UNFINISHED, type Slices, type Values } from './types.ts';
 
 /** Items of any number of rows; a row is a list of indices into these, by start. */
 export interface Items {
   start: Float64Array;
   duration: Float64Array;
-  place: Uint32Array;
+  location: Uint32Array;
   /** How many events an item is; null: each is one. */
   count: Uint32Array | null;
   /** null: the index itself. */
@@ -109,7 +109,7 @@ interface Piece {
 export class Rows {
   private readonly built: (Row | null)[];
 
-  constructor(private readonly items: Items, readonly orders: Uint32Array[], private readonly outlined: ((place: number) => boolean) | null = null) {
+  constructor(private readonly items: Items, readonly orders: Uint32Array[], private readonly outlined: ((locationId: number) => boolean) | null = null) {
     this.built = orders.map(() => null);
   }
 
@@ -142,22 +142,22 @@ export class Rows {
   private collect(pieces: Piece[], from: number, to: number): Slices {
     const n = pieces.length;
     const { items } = this;
-    const out: Slices = { from, to, rows: this.orders.length, count: n, start: new Float64Array(n), duration: new Float32Array(n), place: new Uint32Array(n), merged: new Uint32Array(n), id: new Uint32Array(n), row: new Uint16Array(n), flags: new Uint8Array(n) };
+    const out: Slices = { from, to, rows: this.orders.length, count: n, start: new Float64Array(n), duration: new Float32Array(n), location: new Uint32Array(n), merged: new Uint32Array(n), id: new Uint32Array(n), row: new Uint16Array(n), flags: new Uint8Array(n) };
     for (let i = 0; i < n; i++) {
       const piece = pieces[i]!;
       const row = this.row(piece.row);
       const many = piece.to - piece.from > 1;
       const item = row.order[many ? row.longest(piece.from, piece.to) : piece.from]!;
-      const place = items.place[item]!;
+      const locationId = items.location[item]!;
       let flags = items.flags?.[item] ?? 0;
       let count = 0;
       if (items.count) for (let k = piece.from; k < piece.to; k++) count += items.count[row.order[k]!]!;
       else count = piece.to - piece.from;
       if (many) flags = (flags | MERGED) & ~UNFINISHED;
-      if (this.outlined?.(place)) flags |= OUTLINE;
+      if (this.outlined?.(locationId)) flags |= OUTLINE;
       out.start[i] = row.start(piece.from);
       out.duration[i] = Math.max(0, row.end(piece.to - 1) - row.start(piece.from));
-      out.place[i] = place;
+      out.location[i] = locationId;
       out.merged[i] = count;
       out.id[i] = items.id ? items.id[item]! : item;
       out.row[i] = piece.row;

@@ -48,7 +48,7 @@ export interface ReportModel {
   placement: Placement;
   functions: ReportFunction[];
   operators: { type: string; count: number; total_ms: number; self_ms: number; share: number }[];
-  profiling: { inferences: number; operators: number; median_us: number | null; resolution_us: number | null };
+  profiling: { inferences: number; operators: number; median_us: number | null; resolution_us: number | null; host_time?: boolean };
   waiting?: { inferences: number; mean_ms: number; run_queue_ms: number; run_queue_share: number; blocked_ms: number; longest_run_queue_ms: number };
 }
 
@@ -89,8 +89,11 @@ export interface MemoryPhase extends MemorySpan {
   zone: string;
   process: string;
   count: number;
+  unpolled_count: number;
   coarse_count: number;
+  delta_unknown: string | null;
   growth_bytes: number | null;
+  growth_unknown: string | null;
   slice: number | null;
 }
 

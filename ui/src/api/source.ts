@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a trace comes from: a server (client.ts), or the page itself when it is a report that was mailed (embedded.ts).
-import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, Points, RangeStats, Routine, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
+import type { Annotated, Busy, Flame, Flows, Found, Json, Meta, Ops, Points, ProgramFunction, RangeStats, SampledStats, SliceDetails, Slices, Stats, SwitchRow, Values } from './types.ts';
 
 export interface Window {
   from: number;
@@ -24,14 +24,16 @@ export interface TraceSource {
   meta(): Promise<Meta>;
   slices(track: string, window: Window, stop?: AbortSignal): Promise<Slices>;
   states(track: string, window: Window, stop?: AbortSignal): Promise<Slices>;
-  ghosts(track: string, window: Window, stop?: AbortSignal): Promise<Slices>;
+  sampledCalls(track: string, window: Window, stop?: AbortSignal): Promise<Slices>;
   values(track: string, window: Window, stop?: AbortSignal): Promise<Values>;
-  routines(): Promise<Routine[]>;
+  functions(): Promise<ProgramFunction[]>;
   busy(px: number): Promise<Busy>;
   slice(id: number): Promise<SliceDetails>;
+  /** The file of an inference's inputs: only where SliceDetails names one. */
+  inputs?(id: number): Promise<ArrayBuffer>;
   find(text: string): Promise<Found>;
-  next(places: number[], from: number, direction: 1 | -1): Promise<{ id: number | null; start: number }>;
-  marks(places: number[], px: number): Promise<{ marks: number[] }>;
+  next(locations: number[], from: number, direction: 1 | -1): Promise<{ id: number | null; start: number }>;
+  marks(locations: number[], px: number): Promise<{ marks: number[] }>;
   /** Of the filter, model and q count. */
   range(from: number, to: number, part: Filter): Promise<RangeStats>;
   /** Of a slice: all arrows of the flows that touch it. Of a stretch of time: those that reach into it. */
@@ -42,7 +44,7 @@ export interface TraceSource {
   runs(model: number): Promise<Points>;
   ops(model: number): Promise<Ops>;
   flame(filter: Filter, mode: 'merged' | 'time'): Promise<Flame>;
-  annotate(routine: number, filter: Filter): Promise<Annotated>;
+  annotate(functionId: number, filter: Filter): Promise<Annotated>;
   memory(): Promise<Json>;
   switches(model: number): Promise<SwitchRow[]>;
 }

@@ -25,7 +25,7 @@ export interface Traces {
   live: boolean;
 }
 
-export interface Place {
+export interface TraceLocation {
   name: string;
   kind: string;
   category: Category;
@@ -85,7 +85,7 @@ export interface Meta {
   instruments: Instrument[];
   processes: { pid: number; name: string; arguments: string }[];
   models: ModelInfo[];
-  places: Place[];
+  locations: TraceLocation[];
   tracks: Track[];
 }
 
@@ -102,7 +102,7 @@ export interface Slices {
   count: number;
   start: Float64Array;
   duration: Float32Array;
-  place: Uint32Array;
+  location: Uint32Array;
   merged: Uint32Array;
   id: Uint32Array;
   row: Uint16Array;
@@ -127,14 +127,14 @@ export interface Points {
   id: Uint32Array;
 }
 
-export interface Routine {
+export interface ProgramFunction {
   name: string;
   module: string;
   guessed: boolean;
 }
 
 export interface SampledFunction {
-  routine: number;
+  function: number;
   name: string;
   self: number;
   total: number;
@@ -143,7 +143,7 @@ export interface SampledFunction {
 export interface SliceDetails {
   id: number;
   name: string;
-  place: number;
+  location: number;
   kind: string;
   category: Category;
   model: number;
@@ -162,12 +162,13 @@ export interface SliceDetails {
   states: { running_ns: number; runnable_ns: number; blocked_ns: number } | null;
   samples: { n: number; functions: SampledFunction[] } | null;
   placement: { asked: string; nodes: { provider: string; nodes: number }[] } | null;
+  inputs?: string;
 }
 
 export interface Found {
-  hits: { place: number; name: string; kind: string; model: number; count: number; total_ns: number; first: number }[];
+  hits: { location: number; name: string; kind: string; model: number; count: number; total_ns: number; first: number }[];
   models: { id: number; name: string }[];
-  routines: { routine: number; name: string; self: number }[];
+  functions: { function: number; name: string; self: number }[];
 }
 
 export interface Busy {
@@ -202,7 +203,7 @@ export interface Arrow {
   id: number;
   /** Which chain it is part of: ids may be used again. Null: of none. */
   flow: number | null;
-  /** Of the flow or the span; of a wake-up, of the thread that woke. */
+  /** Of the flow or the span; of a wakeup, of the thread that woke. */
   name: string;
   kind: ArrowKind;
   from: ArrowEnd;
@@ -231,7 +232,8 @@ export interface StatsRow {
   p90_ns: number;
   p99_ns: number;
   share: number;
-  place: number; // -1: it stands for several
+  host_time?: boolean; // operators that a device ran: HOST_TIME
+  location: number; // -1: it stands for several
 }
 
 export interface SampledRow extends SampledFunction {
@@ -260,13 +262,14 @@ export interface SampledStats {
 export interface Ops {
   runs: number;
   node_count: number;
+  host_time?: boolean;
   types: { type: string; count: number; per_run_ns: number; share: number; provider: Record<string, number> }[];
-  nodes: { name: string; type: string; provider: string | null; per_run_ns: number; share: number; place?: number }[];
+  nodes: { name: string; type: string; provider: string | null; per_run_ns: number; share: number; location?: number }[];
 }
 
 export interface FlameNode {
   p: number;
-  r: number;
+  f: number;
   n: string;
   v: number;
   s: number;

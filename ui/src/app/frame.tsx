@@ -49,7 +49,7 @@ export async function copyLink(state: State): Promise<void> {
   const link = `${location.origin}${location.pathname}#${writeAddress(state)}`;
   try {
     await navigator.clipboard.writeText(link);
-    state.say('Link copied. It works for whoever has the token.');
+    state.say('Link copied. It works for everyone who has the token.');
   } catch {
     state.say(link);
   }

@@ -7,14 +7,14 @@ const KEYS: [string, string, string][] = [
   ['Pan', 'drag, Shift + wheel', 'A D, arrows'],
   ['Fit everything, or the selection', 'double click', 'F'],
   ['Measure a range', 'drag on the ruler, Shift + drag', 'M; Esc clears'],
-  ['Previous, next of the same kind; slower', '', '[ ] .'],
-  ['Before, after it on its row; around, inside', 'click', 'Q E; Alt + up, down'],
-  ['Back, on along a flow; all arrows in sight', 'links of the details; Flows', '< > R'],
+  ['Previous, next of the same kind; next slower', '', '[ ] .'],
+  ['Previous, next on its row; parent, child', 'click', 'Q E; Alt + up, down'],
+  ['Back, forward along a flow; all visible arrows', 'links of the details; Flows', '< > R'],
   ['Tracks: move; open, close; first event', 'click', 'up down; right left; Enter'],
   ['Pin, hide a track; samples of a thread', 'menu of the label', 'P H G'],
   ['Search, next hit', 'box', '/ N Shift+N'],
   ['Filter by model', 'click on its name', 'T'],
-  ['Live: stop the picture, back to now', 'Pause, Now', 'Space'],
+  ['Live: pause the view, back to now', 'Pause, Now', 'Space'],
   ['Theme, link of this view, this help', 'buttons', 'L Y ?'],
 ];
 

@@ -32,7 +32,7 @@ export function LiveFrame({ feed, theme, onOpen }: LiveFrameProps) {
   useEffect(() => {
     document.title = `${info?.program ?? 'Waiting'} · Live · Inferogram`;
   }, [info?.program]);
-  useKeys({ theme }, { search: () => search.current?.focus(), help: () => help.current?.showModal(), link: () => say('There is nothing to link to while it is recorded.') });
+  useKeys({ theme }, { search: () => search.current?.focus(), help: () => help.current?.showModal(), link: () => say('You can copy a link once the recording has ended.') });
 
   return (
     <div class="frame">

@@ -56,7 +56,7 @@ function keepAddress(state: State, several = false): void {
     timer = window.setTimeout(writeNow, 150);
   };
   history.replaceState('ours', '');
-  for (const part of [state.page, state.view, state.selection, state.range, state.model, state.routine, state.search, state.flows, state.settings, state.theme]) part.watch(write);
+  for (const part of [state.page, state.view, state.selection, state.range, state.model, state.functionId, state.search, state.flows, state.settings, state.theme]) part.watch(write);
   window.addEventListener('popstate', (event) => (back = event.state === 'ours'));
   // what the user entered wins over what we were about to write
   window.addEventListener('hashchange', (event) => {

@@ -26,7 +26,7 @@ export function Search({ state, input }: { state: State; input: RefObject<HTMLIn
         (answer) => {
           if (late) return;
           setFound(answer);
-          state.hits.set(answer.hits.map((hit) => hit.place));
+          state.hits.set(answer.hits.map((hit) => hit.location));
         },
         () => !late && setFound(null),
       );
@@ -66,9 +66,9 @@ export function Search({ state, input }: { state: State; input: RefObject<HTMLIn
       <kbd>/</kbd>
       {open && found && (
         <div class="found">
-          {found.hits.length + found.models.length + found.routines.length === 0 && <p class="sub">Nothing has "{text}" in its name.</p>}
+          {found.hits.length + found.models.length + found.functions.length === 0 && <p class="sub">Nothing has "{text}" in its name.</p>}
           {found.hits.slice(0, 12).map((hit) => (
-            <button key={`p${hit.place}`} onClick={() => go(hit.first)}>
+            <button key={`l${hit.location}`} onClick={() => go(hit.first)}>
               <span>{hit.name}</span>
               <span class="sub">
                 {hit.kind} · {count(hit.count)} × · {duration(hit.total_ns)}
@@ -81,10 +81,10 @@ export function Search({ state, input }: { state: State; input: RefObject<HTMLIn
               <span class="sub">model</span>
             </button>
           ))}
-          {found.routines.slice(0, 8).map((routine) => (
-            <button key={`r${routine.routine}`} onClick={() => (setOpen(false), state.openSource(routine.routine))}>
-              <span class="mono">{routine.name}</span>
-              <span class="sub">function · {count(routine.self)} samples</span>
+          {found.functions.slice(0, 8).map((one) => (
+            <button key={`f${one.function}`} onClick={() => (setOpen(false), state.openSource(one.function))}>
+              <span class="mono">{one.name}</span>
+              <span class="sub">function · {count(one.self)} samples</span>
             </button>
           ))}
         </div>

@@ -19,7 +19,7 @@ export function WrongToken() {
   return (
     <div class="state-page">
       <h1>This address has no valid token.</h1>
-      <p>Open the address that <code>inferogram serve</code> printed, with everything behind the #.</p>
+      <p>Open the address that <code>inferogram serve</code> printed, including everything after the #.</p>
     </div>
   );
 }
@@ -58,7 +58,7 @@ export function Picker({ traces }: { traces: Traces }) {
       <h1>
         {count(all.length)} {plural(all.length, 'trace')}
       </h1>
-      {all.length === 0 && <p>There is no trace here. Record one with <code>inferogram record -- CMD</code>.</p>}
+      {all.length === 0 && <p>No traces yet. Record one with <code>inferogram record -- CMD</code>.</p>}
       {bad > 0 && <p class="sub">{count(bad)} {plural(bad, 'file')} cannot be read.</p>}
       {all.length >= FILTER_FROM && <input class="field" type="search" placeholder="Filter" aria-label="Filter" value={text} onInput={(event) => setText((event.target as HTMLInputElement).value)} />}
       {all.length > 0 && (
@@ -98,7 +98,7 @@ export function Picker({ traces }: { traces: Traces }) {
           </tbody>
         </table>
       )}
-      {all.length > 1 && <p class="sub">Two of them can be compared: open one, then Compare.</p>}
+      {all.length > 1 && <p class="sub">To compare two of them, open one, then choose Compare.</p>}
     </div>
   );
 }

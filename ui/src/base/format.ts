@@ -10,13 +10,13 @@ function three(value: number): string {
   return value.toFixed(2);
 }
 
-/** "61.8 ms", "302 ms", "0.31 ms" is written as "310 us". */
+/** "61.8 ms", "302 ms", "0.31 ms" is written as "310 µs". */
 export function duration(ns: number): string {
   const size = Math.abs(ns);
   if (!Number.isFinite(ns)) return '–';
   if (ns === 0) return `0${THIN}ns`;
   if (size < 999.5) return `${size < 10 && !Number.isInteger(ns) ? ns.toFixed(1) : ns.toFixed(0)}${THIN}ns`;
-  if (size < 999.5e3) return `${three(ns / 1e3)}${THIN}us`;
+  if (size < 999.5e3) return `${three(ns / 1e3)}${THIN}µs`;
   if (size < 999.5e6) return `${three(ns / 1e6)}${THIN}ms`;
   if (size < 119.5e9) return `${three(ns / 1e9)}${THIN}s`;
   if (size < 7200e9) return `${three(ns / 60e9)}${THIN}min`;
@@ -26,7 +26,7 @@ export function duration(ns: number): string {
 /** A point in time since the trace's begin, with as many digits as a step of this size needs. */
 export function moment(ns: number, stepNs: number): string {
   if (Math.abs(ns) < 0.5) return '0';
-  const [unit, name] = Math.abs(ns) >= 1e9 || stepNs >= 1e9 ? [1e9, 's'] : stepNs >= 1e5 || Math.abs(ns) >= 1e6 ? [1e6, 'ms'] : stepNs >= 100 || Math.abs(ns) >= 1e3 ? [1e3, 'us'] : [1, 'ns'];
+  const [unit, name] = Math.abs(ns) >= 1e9 || stepNs >= 1e9 ? [1e9, 's'] : stepNs >= 1e5 || Math.abs(ns) >= 1e6 ? [1e6, 'ms'] : stepNs >= 100 || Math.abs(ns) >= 1e3 ? [1e3, 'µs'] : [1, 'ns'];
   const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(stepNs / unit) - 1e-9)));
   return `${thousands((ns / unit).toFixed(digits))}${THIN}${name}`;
 }
@@ -64,6 +64,7 @@ export function bytes(value: number): string {
 export function quantity(value: number, unit: string): string {
   if (unit === 'bytes') return bytes(value);
   if (unit === 'ns') return duration(value);
+  if (unit === 'us') return duration(value * 1e3);
   if (unit === '%') return `${value.toFixed(Math.abs(value) < 9.95 ? 1 : 0)}${THIN}%`;
   const size = Math.abs(value);
   const text = Number.isInteger(value) ? count(value) : size >= 1e6 ? count(value) : thousands(three(value));

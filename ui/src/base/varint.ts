@@ -15,7 +15,7 @@ export class Varints {
     let value = 0;
     let scale = 1;
     for (;;) {
-      if (this.at >= bytes.length) throw new Error('the file is not complete: a column ends too early');
+      if (this.at >= bytes.length) throw new Error('the file is truncated');
       const byte = bytes[this.at++]!;
       if (byte < 128) return value + byte * scale;
       value += (byte - 128) * scale;

@@ -15,7 +15,7 @@ const STEADY = 1.25; // p90 within a quarter of the median
 
 /** A number with its unit is one word, however it is written. */
 export function words(text: string): number {
-  return text.replace(/(\d)[\u2009 ](ns|us|ms|s|min|h|%|[kMGT]?B|MiB|GiB|CPUs?|cores?)\b|(\d)[\u2009 ]%/g, '$1$2').split(/\s+/).filter(Boolean).length;
+  return text.replace(/(\d)[\u2009 ](ns|[uµ]s|ms|s|min|h|%|[kMGT]?B|MiB|GiB|CPUs?|cores?)\b|(\d)[\u2009 ]%/g, '$1$2').split(/\s+/).filter(Boolean).length;
 }
 
 function usual(models: Usual[]): string {
@@ -34,7 +34,7 @@ function usual(models: Usual[]): string {
 export function verdict(models: Usual[], titles: string[], small = 0): string {
   const normal = usual(models);
   const low = titles.map((title) => (/^[A-Z][a-z ]/.test(title) ? title[0]!.toLowerCase() + title.slice(1) : title));
-  if (!low.length) return normal ? `${normal}; ${small ? 'only small things were found' : 'nothing was found to be wrong'}.` : 'No inference was recorded.';
+  if (!low.length) return normal ? `${normal}; ${small ? 'only minor findings' : 'no problems found'}.` : 'No inference was recorded.';
   let sentence = normal ? `${normal}, but ${low[0]}` : low[0]![0]!.toUpperCase() + low[0]!.slice(1);
   // the same of another model would say it twice
   const beginning = (title: string) => title.split(' ').slice(0, 2).join(' ');
@@ -44,7 +44,7 @@ export function verdict(models: Usual[], titles: string[], small = 0): string {
   return `${sentence}.`;
 }
 
-/** What a finding costs: a number and of what; empty if it has no number that says so. */
+/** What a finding costs: a number and of what; empty if it has no such number. */
 export function cost(id: string, numbers: Record<string, number | null>): { amount: string; of: string } {
   const get = (key: string) => (typeof numbers[key] === 'number' ? (numbers[key] as number) : null);
   const ms = (key: string, of: string) => (get(key) === null ? null : { amount: duration(get(key)! * 1e6), of });
@@ -62,7 +62,7 @@ export function cost(id: string, numbers: Record<string, number | null>): { amou
     'setup-heavy': [ms('setup_ms', 'per inference')],
     'host-bound': [ms('gap_ms', 'per inference')],
     'many-small-runs': [ms('gap_ms', 'between two')],
-    'uneven-latency': [ms('p99_ms', 'p99')],
+    'uneven-latency': [number('ratio', '×', 'the median at p99')],
     oversubscription: [ms('over_ms', 'in all'), part('share', 'of the time')],
     'quantized-slower': [ms('conversion_ms', 'converting'), ms('quantized_ms', 'per inference')],
     'memory-growth': [number('grown_mb', 'MB', 'grown')],

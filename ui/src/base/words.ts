@@ -21,16 +21,19 @@ export function deviceOf(provider: string): Device {
   return GPU.test(name) ? 'gpu' : NPU.test(name) ? 'npu' : 'cpu';
 }
 
+/** Beside a table of operators that a provider hands to a device: the words of the report. */
+export const HOST_TIME = 'host time; the device is not recorded';
+
 export const plural = (n: number, one: string, many = `${one}s`): string => (n === 1 ? one : many);
 
-/** As a sentence begins. A name stays as it is: what is no plain word, or `name`. */
+/** As a sentence begins. A name stays as it is: what is no plain word, `name`, or a process before its pid. */
 export function capital(text: string, name = ''): string {
-  if (!/^[a-z][a-z'-]*(?![\w.])/.test(text) || (name && text.startsWith(name))) return text;
+  if (!/^[a-z][a-z'-]*(?![\w.])/.test(text) || (name && text.startsWith(name)) || /^[^(]{1,15} \(pid \d/.test(text)) return text;
   return text[0]!.toUpperCase() + text.slice(1);
 }
 
 /** The same text, in which no line ends between a number and its unit. */
-export const unbroken = (text: string): string => text.replace(/(\d)[ \u2009](?=(?:[num]?s|min|h|%|[kMGT]?B|[kM]?Hz|CPUs?|cores?)(?!\w))/g, '$1\u202f');
+export const unbroken = (text: string): string => text.replace(/(\d)[ \u2009](?=(?:[nuµm]?s|min|h|%|[kMGT]?B|[kM]?Hz|CPUs?|cores?)(?!\w))/g, '$1\u202f');
 
 /** The innermost part of a C++ name, without templates' and functions' arguments: what fits into a table. */
 export function shortName(name: string): string {

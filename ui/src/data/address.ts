@@ -11,7 +11,7 @@ export interface Address {
   slice: number | null;
   range: [number, number] | null;
   model: number | null;
-  routine: number | null;
+  functionId: number | null;
   search: string;
   flows: boolean;
   theme: Theme | null;
@@ -37,7 +37,7 @@ export function readAddress(fragment: string): Address {
     slice: number(parts.get('slice')),
     range: range.length === 2 && range.every(Number.isFinite) && range[0]! < range[1]! ? [range[0]!, range[1]!] : null,
     model: number(parts.get('model')),
-    routine: number(parts.get('routine')),
+    functionId: number(parts.get('function')),
     search: parts.get('q') ?? '',
     flows: parts.get('flows') === '1',
     theme: theme === 'light' || theme === 'dark' ? theme : null,
@@ -58,7 +58,7 @@ export function writeAddress(state: State): string {
   if (state.selection.value) parts.set('slice', String(state.selection.value.slice));
   if (state.range.value) parts.set('range', `${Math.round(Math.max(0, state.range.value.from))}-${Math.round(state.range.value.to)}`);
   if (state.model.value !== null) parts.set('model', String(state.model.value));
-  if (state.routine.value !== null) parts.set('routine', String(state.routine.value));
+  if (state.functionId.value !== null) parts.set('function', String(state.functionId.value));
   if (state.search.value) parts.set('q', state.search.value);
   for (const name of SETTINGS) if (state.settings.value[name]) parts.set(name, state.settings.value[name]!);
   if (state.flows.value) parts.set('flows', '1');
@@ -73,7 +73,7 @@ export function applyAddress(state: State, address: Address, whole = false): voi
     state.fit();
     state.selection.set(null);
     state.range.set(null);
-    state.routine.set(null);
+    state.functionId.set(null);
     state.search.set('');
   }
   if (address.page) state.page.set(address.page);
@@ -82,7 +82,7 @@ export function applyAddress(state: State, address: Address, whole = false): voi
   if (address.range) state.range.set({ from: address.range[0], to: address.range[1] });
   state.model.set(address.model);
   state.settings.set(address.settings);
-  if (address.routine !== null) state.routine.set(address.routine);
+  if (address.functionId !== null) state.functionId.set(address.functionId);
   if (address.search) state.search.set(address.search);
   state.flows.set(address.flows);
   if (address.theme) state.theme.set(address.theme);

@@ -62,7 +62,7 @@ export class LiveFeed {
     if (!this.frozen.value) this.frozen.set(this.live.copy());
   }
 
-  /** Back to what happens now. */
+  /** Back to the present. */
   follow(): void {
     batch(() => {
       this.frozen.set(null);

@@ -4,7 +4,7 @@ import type { TraceSource, Window } from '../api/source.ts';
 import type { Slices, Values } from '../api/types.ts';
 import { span, type View } from '../base/view.ts';
 
-export type Layer = 'slices' | 'states' | 'ghosts' | 'values';
+export type Layer = 'slices' | 'states' | 'sampledCalls' | 'values';
 
 interface Held {
   data: Slices | Values | null;

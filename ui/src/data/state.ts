@@ -15,7 +15,7 @@ export interface Selection {
 export type Theme = 'light' | 'dark';
 
 /** Names of settings in the address. */
-export const SETTINGS = ['stats', 'group', 'find', 'node', 'function', 'order', 'thread', 'op', 'rows', 'of', 'a', 'b', 'threshold', 'all'] as const;
+export const SETTINGS = ['stats', 'group', 'find', 'node', 'functions', 'order', 'thread', 'op', 'rows', 'of', 'a', 'b', 'threshold', 'all'] as const;
 export type Setting = (typeof SETTINGS)[number];
 export type Settings = { readonly [name in Setting]?: string };
 
@@ -32,9 +32,9 @@ export class State {
   /** Only this model's work (its id); null: all. */
   readonly model: Signal<number | null> = signal<number | null>(null);
   /** The function whose source is shown. */
-  readonly routine: Signal<number | null> = signal<number | null>(null);
+  readonly functionId: Signal<number | null> = signal<number | null>(null);
   readonly search: Signal<string> = signal('');
-  /** Places that the search found. */
+  /** Locations that the search found. */
   readonly hits: Signal<number[]> = signal<number[]>([]);
   /** Whether all arrows of flows in sight are drawn, not only those of what is selected. */
   readonly flows: Signal<boolean> = signal(false);
@@ -95,9 +95,9 @@ export class State {
     this.settings.set(value ? { ...others, [name]: value } : others);
   }
 
-  openSource(routine: number): void {
+  openSource(functionId: number): void {
     batch(() => {
-      this.routine.set(routine);
+      this.functionId.set(functionId);
       this.page.set('source');
     });
   }

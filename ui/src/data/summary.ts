@@ -27,7 +27,7 @@ export function subline(report: Report, meta: Meta): string {
   const done = report.models.reduce((n, model) => n + sum(model, (events) => events.count + (events.perturbed.included ? 0 : events.perturbed.count), 'inference'), 0);
   const open = report.models.reduce((n, model) => n + sum(model, (events) => events.unfinished, 'inference'), 0);
   const rate = report.pipeline.requests && report.duration_s ? `${count(report.pipeline.requests / report.duration_s)} requests/s` : '';
-  if (!report.models.length) return [`${count(meta.zones)} events`, duration(report.duration_s * 1e9), 'no model was seen'].join(' · ');
+  if (!report.models.length) return [`${count(meta.zones)} events`, duration(report.duration_s * 1e9), 'no model found'].join(' · ');
   return [
     meta.runtimes.join(', '),
     `${report.models.length} ${plural(report.models.length, 'model')}`,
@@ -101,10 +101,10 @@ export interface InstrumentLine {
   words: string;
 }
 
-const INSTRUMENTS: Record<string, string> = { samples: 'Sampling', models: 'ML events', wakers: 'Wake-ups', sched: 'Scheduling', 'kernel frames': 'Kernel frames', gpu: 'GPU work', npu: 'NPU' };
+const INSTRUMENTS: Record<string, string> = { samples: 'Sampling', models: 'ML events', wakers: 'Wakeups', sched: 'Scheduling', 'kernel frames': 'Kernel frames', gpu: 'GPU work', npu: 'NPU' };
 
 /** What people look for first comes first; what is not here comes last. */
-const ORDER = ['ML events', 'ONNX', 'Operators', 'Zones', 'Sampling', 'Kernel', 'Scheduling', 'Wake-ups', 'Memory', 'Allocations', 'Arena', 'Resources', 'GPU', 'NPU'];
+const ORDER = ['ML events', 'ONNX', 'Operators', 'Zones', 'Sampling', 'Kernel', 'Scheduling', 'Wakeups', 'Memory', 'Allocations', 'Arena', 'Resources', 'GPU', 'NPU'];
 
 /** Every instrument with on, partly, off and why; those that nobody asked for too. */
 export function instrumentLines(instruments: Instrument[], meta: Meta, report: Report | null): InstrumentLine[] {
@@ -118,14 +118,14 @@ export function instrumentLines(instruments: Instrument[], meta: Meta, report: R
   if (zones && !zones.words) zones.words = `${count(meta.zones)} events`;
   const events = lines.find((line) => line.name === 'ML events');
   if (events && !events.words) events.words = `${meta.models.length} ${plural(meta.models.length, 'model')}`;
-  off('Operators', 'not asked for: add --ops');
-  off('Sampling', 'not asked for: add --sample');
-  if (meta.has.states) lines.push({ name: 'Scheduling', word: meta.has.wakers ? 'on' : 'partly', mark: meta.has.wakers ? '●' : '◐', words: meta.has.wakers ? 'context switches and wake-ups' : 'context switches; who woke whom is not known' });
-  else off('Scheduling', 'not asked for: add --sched');
+  off('Operators', 'off: add --ops');
+  off('Sampling', 'off: add --sample');
+  if (meta.has.states) lines.push({ name: 'Scheduling', word: meta.has.wakers ? 'on' : 'partly', mark: meta.has.wakers ? '●' : '◐', words: meta.has.wakers ? 'context switches and wakeups' : 'context switches, without wakeups (waker → wakee)' });
+  else off('Scheduling', 'off: add --sched');
   const memory = has('Memory') ? undefined : report?.memory;
   if (memory?.fine) lines.push({ name: 'Memory', word: 'on', mark: '●', words: `every ${duration((memory.resolution_ms ?? 0) * 1e6)}${memory.heap ? ' · allocations' : ''}` });
   else if (memory) lines.push({ name: 'Memory', word: 'partly', mark: '◐', words: `resident size every ${duration((memory.resolution_ms ?? 0) * 1e6)}; add --memory for allocations` });
-  else off('Memory', 'not asked for: add --memory');
+  else off('Memory', 'off: add --memory');
   const at = (line: InstrumentLine): number => ORDER.findIndex((name) => line.name.startsWith(name)) + 1 || ORDER.length + 1;
   return lines.sort((a, b) => at(a) - at(b));
 }

@@ -12,7 +12,7 @@ export interface BarAxis {
   marks: { value: number; text: string }[];
 }
 
-const UNITS: [number, string][] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'us'], [1, 'ns']];
+const UNITS: [number, string][] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 const unitOf = (ns: number): [number, string] => UNITS.find(([size]) => ns >= size * 0.9999) ?? UNITS[3]!;
 
 /** From 0 to a little above the highest. The unit stands at the highest mark. */

@@ -48,7 +48,7 @@ export interface FlameView {
   zoomed: number; // this node takes the whole width; -1: all
   chosen: number;
   hovered: number;
-  routine: number; // boxes of this function are warm; -1: none
+  functionId: number; // boxes of this function are warm; -1: none
   found: ((name: string) => boolean) | null;
   from: number; // first depth that is drawn
   width: number;
@@ -120,7 +120,7 @@ export function drawFlame(context: CanvasRenderingContext2D, view: FlameView, he
     const name = shortName(node.n);
     const lit = view.found?.(node.n) ?? false;
     const around = view.zoomed >= 0 && layout.depth[i]! < layout.depth[view.zoomed]!;
-    const warm = node.r >= 0 && node.r === view.routine;
+    const warm = node.f >= 0 && node.f === view.functionId;
     context.globalAlpha = view.found && !lit ? 0.35 : 1;
     context.fillStyle = around || node.n === '…' ? palette.resFill : palette.zone(name).fill;
     context.fillRect(box.x, y, Math.max(box.width - 1, 0.7), ROW - 1);
@@ -146,7 +146,7 @@ export function drawFlame(context: CanvasRenderingContext2D, view: FlameView, he
 
 /** Frames whose way is not certain have a broken lower edge. */
 function drawInferred(context: CanvasRenderingContext2D, box: Box, y: number, palette: Palette): void {
-  context.fillStyle = palette.ghostEdge;
+  context.fillStyle = palette.sampledCallEdge;
   for (let x = box.x; x < box.x + box.width - 1; x += 6) context.fillRect(x, y + ROW - 2, Math.min(3, box.x + box.width - 1 - x), 1);
 }
 

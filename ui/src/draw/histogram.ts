@@ -116,8 +116,8 @@ export function rowsFor(spans: [from: number, to: number][]): number[] {
 
 function drawMarks(context: CanvasRenderingContext2D, marks: Marks, x: (ns: number) => number, left: number, top: number, width: number, base: number, palette: Palette): void {
   const lines: [string, number][] = [['median', marks.median]];
-  if (marks.n >= 100) lines.push(['p99', marks.p99]);
-  if (marks.n >= 10) lines.push(['p90', marks.p90]);
+  if (marks.n >= 100 && Number.isFinite(marks.p99)) lines.push(['p99', marks.p99]);
+  if (marks.n >= 10 && Number.isFinite(marks.p90)) lines.push(['p90', marks.p90]);
   context.textAlign = 'left';
   context.font = `10px ${palette.font}`;
   const place = (name: string, ns: number) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plots of a benchmark: every sample in its order, and which share took at most so long.
+// Plots of a benchmark: samples in order, and their cumulative distribution.
 import { count, duration } from '../base/format.ts';
 import { roundMarks } from './histogram.ts';
 import type { Palette } from './palette.ts';
@@ -61,7 +61,7 @@ function logMarks(low: number, high: number): number[] {
   return out.filter((_, i) => out.length < 7 || i % 2 === 0);
 }
 
-/** Share of samples that took at most so long, with lines at the given shares. */
+/** Cumulative distribution of latency, with lines at the given shares. */
 export function drawEcdf(context: CanvasRenderingContext2D, samples: number[], shares: [string, number, number | null][], width: number, height: number, palette: Palette): void {
   const sorted = [...samples].sort((a, b) => a - b);
   const inner = width - LEFT + 14;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The colours of the style sheet, as canvases need them. Read again when the theme changes.
-import type { ArrowKind, Category, Place } from '../api/types.ts';
+import type { ArrowKind, Category, TraceLocation } from '../api/types.ts';
 
 export interface Paint {
   fill: string | CanvasPattern;
@@ -33,15 +33,15 @@ export class Palette {
   readonly resLine: string;
   readonly resFill: string;
   readonly bad: string;
-  readonly ghostEdge: string;
-  readonly ghostFill: string;
+  readonly sampledCallEdge: string;
+  readonly sampledCallFill: string;
   readonly font: string;
   readonly states: [string, string, string];
   readonly arrows: Record<ArrowKind, string>;
   readonly cores: string[];
   private readonly categories = new Map<string, Paint>();
   private readonly zones: Paint[];
-  private readonly places = new Map<Place, Paint>();
+  private readonly locations = new Map<TraceLocation, Paint>();
 
   constructor(readonly style: CSSStyleDeclaration, context: CanvasRenderingContext2D | null) {
     const get = (name: string) => style.getPropertyValue(name).trim();
@@ -59,8 +59,8 @@ export class Palette {
     this.resLine = get('--res-line');
     this.resFill = get('--res-fill');
     this.bad = get('--bad');
-    this.ghostEdge = get('--ghost-edge');
-    this.ghostFill = get('--ghost-fill');
+    this.sampledCallEdge = get('--sampled-call-edge');
+    this.sampledCallFill = get('--sampled-call-fill');
     this.font = get('--font-ui');
     this.states = [get('--st-running'), get('--st-runnable'), get('--st-blocked')];
     this.arrows = { flow: get('--flow'), async: get('--flow-async'), wake: get('--flow-wake') };
@@ -89,14 +89,14 @@ export class Palette {
     return { fill: get(`--dev-${kind}`), ink: get(`--dev-${kind}-ink`) || this.ink, edge: '' };
   }
 
-  place(place: Place | undefined): Paint {
-    if (!place) return this.zones[0]!;
-    let paint = this.places.get(place);
+  location(of: TraceLocation | undefined): Paint {
+    if (!of) return this.zones[0]!;
+    let paint = this.locations.get(of);
     if (!paint) {
-      if (place.category) paint = this.category(place.category);
-      else if (place.color & 0x1000000) paint = { fill: `#${(place.color & 0xffffff).toString(16).padStart(6, '0')}`, ink: contrast(place.color), edge: '' };
-      else paint = this.zone(place.name);
-      this.places.set(place, paint);
+      if (of.category) paint = this.category(of.category);
+      else if (of.color & 0x1000000) paint = { fill: `#${(of.color & 0xffffff).toString(16).padStart(6, '0')}`, ink: contrast(of.color), edge: '' };
+      else paint = this.zone(of.name);
+      this.locations.set(of, paint);
     }
     return paint;
   }

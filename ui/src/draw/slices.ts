@@ -6,11 +6,11 @@ import { span, type View } from '../base/view.ts';
 import type { Paint, Palette } from './palette.ts';
 
 export interface SliceStyle {
-  paint(place: number): Paint;
-  name(place: number): string;
+  paint(locationId: number): Paint;
+  name(locationId: number): string;
   /** A slice that is drawn faint: it does not pass the filter. */
-  faint?(place: number): boolean;
-  ghost?: boolean;
+  faint?(locationId: number): boolean;
+  sampled?: boolean;
   height: number;
   gap: number;
 }
@@ -65,9 +65,9 @@ export function drawSlices(context: CanvasRenderingContext2D, slices: Slices, vi
     const x = Math.max(x0, -2);
     const w = Math.max(Math.min(x1, width + 2) - x, 1);
     const y = top + slices.row[i]! * step;
-    const paint = style.paint(slices.place[i]!);
+    const paint = style.paint(slices.location[i]!);
     const flags = slices.flags[i]!;
-    const faint = style.faint?.(slices.place[i]!) ?? false;
+    const faint = style.faint?.(slices.location[i]!) ?? false;
 
     if (flags & OUTLINE) {
       context.strokeStyle = typeof paint.fill === 'string' ? paint.fill : paint.ink;
@@ -82,16 +82,16 @@ export function drawSlices(context: CanvasRenderingContext2D, slices: Slices, vi
       last = paint.fill;
     }
     // what is merged is not solid: it stands for several, with gaps
-    const thin = flags & MERGED && w > 3 && !style.ghost ? 0.72 : 1;
+    const thin = flags & MERGED && w > 3 && !style.sampled ? 0.72 : 1;
     if (thin < 1) context.globalAlpha *= thin;
-    // a ghost is its edge; one without room for an edge would not be seen
-    if (style.ghost && w <= 3) {
+    // a sampled call is its edge; one without room for an edge would not be seen
+    if (style.sampled && w <= 3) {
       context.fillStyle = last = paint.edge;
       context.globalAlpha *= 0.4;
     }
     // leave a hairline between neighbours that are wide enough
     context.fillRect(left + x, y, w > 3 ? w - 1 : w, style.height);
-    if (style.ghost && w > 3) {
+    if (style.sampled && w > 3) {
       context.strokeStyle = paint.edge;
       context.strokeRect(left + x + 0.5, y + 0.5, w - 2, style.height - 1);
     } else if (paint.edge && w > 4) {
@@ -100,16 +100,16 @@ export function drawSlices(context: CanvasRenderingContext2D, slices: Slices, vi
     }
     if (flags & UNFINISHED) openEnd(context, left + x, y, w, style.height, paint);
     context.globalAlpha = 1;
-    if (w >= TEXT_LEAST && !faint && (style.ghost || !(flags & MERGED))) texts.push(i);
+    if (w >= TEXT_LEAST && !faint && (style.sampled || !(flags & MERGED))) texts.push(i);
   }
   context.textBaseline = 'middle';
   for (const i of texts) {
     const x0 = Math.max((slices.start[i]! - view.from) * scale, 0);
     const x1 = Math.min((slices.start[i]! - view.from + slices.duration[i]!) * scale, width);
     const time = duration(slices.duration[i]!) + (slices.flags[i]! & UNFINISHED ? ' so far' : '');
-    const text = label(context, style.name(slices.place[i]!), style.ghost ? '' : time, x1 - x0 - 2 * PAD);
+    const text = label(context, style.name(slices.location[i]!), style.sampled ? '' : time, x1 - x0 - 2 * PAD);
     if (!text) continue;
-    context.fillStyle = style.paint(slices.place[i]!).ink;
+    context.fillStyle = style.paint(slices.location[i]!).ink;
     context.fillText(text.replace(/ · $/, ''), left + x0 + PAD, top + slices.row[i]! * step + style.height / 2 + 0.5);
   }
 }
@@ -143,7 +143,7 @@ export function drawStates(context: CanvasRenderingContext2D, states: Slices, vi
     const x0 = Math.max((states.start[i]! - view.from) * scale, 0);
     const x1 = Math.min((states.start[i]! - view.from + states.duration[i]!) * scale, width);
     if (x1 <= 0 || x0 >= width) continue;
-    context.fillStyle = palette.states[Math.min(states.place[i]!, 2)]!;
+    context.fillStyle = palette.states[Math.min(states.location[i]!, 2)]!;
     context.fillRect(left + x0, top, Math.max(x1 - x0, 0.7), height);
   }
 }

@@ -68,8 +68,8 @@ export function drawStrip(context: CanvasRenderingContext2D, lanes: StripLane[],
     else if (lane.slices) {
       context.font = `500 10.5px ${palette.font}`;
       drawSlices(context, lane.slices, view, LABEL, top, inner, {
-        paint: (place) => palette.place(meta.places[place]),
-        name: (place) => (meta.places[place]?.category ? categoryName(meta.places[place]!.category) : meta.places[place]?.name ?? ''),
+        paint: (locationId) => palette.location(meta.locations[locationId]),
+        name: (locationId) => (meta.locations[locationId]?.category ? categoryName(meta.locations[locationId]!.category) : meta.locations[locationId]?.name ?? ''),
         height: SLICE,
         gap: 1,
       });

@@ -60,7 +60,7 @@ export function Findings({ report, state }: { report: Report; state: State }) {
           ))}
         </ul>
       ) : (
-        <p class="sub finding-none">Nothing was found to be wrong. {report.models.length ? 'The rules looked at loads, placement, latency, threads, memory and the machine.' : 'Most rules need a model.'}</p>
+        <p class="sub finding-none">Nothing was found to be wrong. {report.models.length ? 'The rules checked loads, placement, latency, threads, memory and the machine.' : 'Most rules need a model.'}</p>
       )}
     </>
   );

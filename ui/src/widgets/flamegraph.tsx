@@ -10,15 +10,15 @@ import { Chart, Tip, TwinTable } from './canvas.tsx';
 export interface FlameGraphProps {
   flame: Flame;
   search: string;
-  routine: number | null;
-  onChoose?: (routine: number, name: string) => void;
-  onOpen: (routine: number) => void;
+  functionId: number | null;
+  onChoose?: (functionId: number, name: string) => void;
+  onOpen: (functionId: number) => void;
   label: string;
 }
 
 const TWIN_ROWS = 30;
 
-export function FlameGraph({ flame, search, routine, onChoose, onOpen, label }: FlameGraphProps) {
+export function FlameGraph({ flame, search, functionId, onChoose, onOpen, label }: FlameGraphProps) {
   const layout = useMemo(() => layFlame(flame.nodes), [flame]);
   const [zoomed, zoom] = useState(-1);
   const [chosen, choose] = useState(-1);
@@ -34,7 +34,7 @@ export function FlameGraph({ flame, search, routine, onChoose, onOpen, label }: 
   }, [flame]);
 
   const text = search.toLowerCase();
-  const view: FlameView = { layout, zoomed, chosen, hovered, routine: routine ?? -1, found: text ? (name) => name.toLowerCase().includes(text) : null, from: 0, width };
+  const view: FlameView = { layout, zoomed, chosen, hovered, functionId: functionId ?? -1, found: text ? (name) => name.toLowerCase().includes(text) : null, from: 0, width };
   const rows = useMemo(() => flameRows(view), [layout, zoomed, width]);
   const node = layout.nodes[hovered];
 
@@ -46,17 +46,17 @@ export function FlameGraph({ flame, search, routine, onChoose, onOpen, label }: 
   };
   // the function that was asked for is shown at its widest box
   useEffect(() => {
-    if (routine === null) return;
+    if (functionId === null) return;
     let best = -1;
-    layout.nodes.forEach((one, i) => one.r === routine && (best < 0 || one.v > layout.nodes[best]!.v) && (best = i));
+    layout.nodes.forEach((one, i) => one.f === functionId && (best < 0 || one.v > layout.nodes[best]!.v) && (best = i));
     if (best >= 0) reveal(best);
-  }, [layout, routine]);
+  }, [layout, functionId]);
 
   const pick = (i: number, into: boolean) => {
     choose(i);
     if (i < 0) return;
     if (into) zoom(i === zoomed ? layout.nodes[i]!.p : i);
-    if (layout.nodes[i]!.r >= 0) onChoose?.(layout.nodes[i]!.r, layout.nodes[i]!.n);
+    if (layout.nodes[i]!.f >= 0) onChoose?.(layout.nodes[i]!.f, layout.nodes[i]!.n);
   };
   const key = (event: KeyboardEvent) => {
     if (event.key.startsWith('Arrow')) {
@@ -64,7 +64,7 @@ export function FlameGraph({ flame, search, routine, onChoose, onOpen, label }: 
       pick(next, false);
       if (next >= 0) reveal(next);
     } else if (event.key === 'Enter' && event.shiftKey) {
-      if (chosen >= 0 && layout.nodes[chosen]!.r >= 0) onOpen(layout.nodes[chosen]!.r);
+      if (chosen >= 0 && layout.nodes[chosen]!.f >= 0) onOpen(layout.nodes[chosen]!.f);
     } else if (event.key === 'Enter') pick(chosen, true);
     else if (event.key === 'Escape' || event.key === 'Backspace') zoom(-1);
     else return;
@@ -79,7 +79,7 @@ export function FlameGraph({ flame, search, routine, onChoose, onOpen, label }: 
         class="clickable"
         focusable
         label={`${label}. Arrow keys walk through it, Enter zooms, Shift and Enter open the source, Escape shows all.`}
-        keys={[layout, zoomed, chosen, hovered, search, routine, width, rows]}
+        keys={[layout, zoomed, chosen, hovered, search, functionId, width, rows]}
         onSize={(w) => setWidth(w)}
         draw={(context, w, h, palette) => drawFlame(context, { ...view, width: w }, h, palette.style.getPropertyValue('--heat'), palette)}
         onMove={(x, y, event) => {
@@ -90,13 +90,13 @@ export function FlameGraph({ flame, search, routine, onChoose, onOpen, label }: 
         onPick={(x, y) => pick(flameAt(view, x, y), true)}
         onTwice={(x, y) => {
           const i = flameAt(view, x, y);
-          if (i >= 0 && layout.nodes[i]!.r >= 0) onOpen(layout.nodes[i]!.r);
+          if (i >= 0 && layout.nodes[i]!.f >= 0) onOpen(layout.nodes[i]!.f);
         }}
         onKey={key}
       >
         <TwinTable
-          title="Functions with most samples of their own"
-          head={['function', 'itself', 'with what it calls']}
+          title="Functions with most self samples"
+          head={['function', 'itself', 'including callees']}
           rows={twin.map((one) => [one.n, percent(one.s / Math.max(flame.samples, 1)), percent(one.v / Math.max(flame.samples, 1))])}
         />
       </Chart>

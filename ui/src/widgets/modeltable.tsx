@@ -108,7 +108,7 @@ export function PlacementBar({ model }: { model: ReportModel }) {
     return (
       <>
         <span class="stackbar empty" />
-        <span class="sub">{model.placement.actual.length ? `ran on ${model.placement.actual.map(providerName).join(', ')}` : 'where it ran is not known'}</span>
+        <span class="sub">{model.placement.actual.length ? `ran on ${model.placement.actual.map(providerName).join(', ')}` : 'unknown where it ran'}</span>
       </>
     );
   const told = [...asked, ...nodes];

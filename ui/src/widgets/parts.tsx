@@ -156,7 +156,7 @@ export function Nothing({ title, children, command, say }: { title: string; chil
 export function StateKeys() {
   return (
     <p class="legend state-keys">
-      {([['running', 'running'], ['runnable', 'could run, but waited for a CPU'], ['blocked', 'blocked: waited for something else']] as const).map(([id, words]) => (
+      {([['running', 'running'], ['runnable', 'runnable: waited for a CPU'], ['blocked', 'blocked: waited for something else']] as const).map(([id, words]) => (
         <span class="key" key={id}>
           <span class="sw" style={{ background: `var(--st-${id})` }} />
           {words}

@@ -43,8 +43,8 @@ export function tableText<R>(columns: Column<R>[], rows: readonly R[], order: Or
 export function CopyTable<R>({ columns, rows, order, say }: { columns: Column<R>[]; rows: readonly R[]; order: Order; say: (words: string) => void }) {
   const copy = () =>
     navigator.clipboard.writeText(tableText(columns, rows, order)).then(
-      () => say(`${rows.length} rows copied: for a table of another program.`),
-      () => say('This browser does not let the page copy.'),
+      () => say(`${rows.length} rows copied. Paste them into a spreadsheet.`),
+      () => say('This browser does not allow the page to copy.'),
     );
   return (
     <button class="button small" title="All rows, with every column and digit" disabled={!rows.length} onClick={() => void copy()}>

@@ -2,7 +2,7 @@
 // Where the time of a request, of the start, and of one inference goes: bars that the summary and the report share.
 import type { Report, ReportModel } from '../api/report.ts';
 import { count, duration, percent } from '../base/format.ts';
-import { categoryClass, deviceOf } from '../base/words.ts';
+import { categoryClass, deviceOf, HOST_TIME } from '../base/words.ts';
 import type { State } from '../data/state.ts';
 import { requestParts, startParts } from '../data/summary.ts';
 import type { FirstRun } from '../draw/dots.ts';
@@ -17,7 +17,7 @@ export function Parts({ title, of, parts }: { title: string; of: string; parts: 
       <div class="legend">
         {parts.map((part) => (
           <span class="key" key={part.name}>
-            <span class={`sw${part.hatched ? ' specialization' : ''}`} style={part.hatched ? {} : { background: part.color, borderColor: 'var(--ghost-edge)' }} />
+            <span class={`sw${part.hatched ? ' specialization' : ''}`} style={part.hatched ? {} : { background: part.color, borderColor: 'var(--sampled-call-edge)' }} />
             {part.name} <b>{duration(part.value)}</b>
           </span>
         ))}
@@ -67,7 +67,7 @@ export function Operators({ state, model }: { state: State; model: ReportModel }
   const most = Math.max(...shown.map((op) => op.ns), 1);
   return (
     <div>
-      <Head title="Operators">of {duration(each.reduce((n, op) => n + op.ns, 0))} a run</Head>
+      <Head title="Operators">of {duration(each.reduce((n, op) => n + op.ns, 0))} a run{model.profiling.host_time ? ` · ${HOST_TIME}` : ''}</Head>
       <table class="tight">
         <tbody>
           {shown.map((op) => (

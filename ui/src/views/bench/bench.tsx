@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page that `inferogram bench --html` writes: how long it takes, how sure that is, and whether the machine can be trusted.
 import { useEffect } from 'preact/hooks';
-import { intervalOf, rowsOf, type Bench, type BenchRow } from '../../api/bench.ts';
+import { intervalOf, measured, rowsOf, type Bench, type BenchRow } from '../../api/bench.ts';
 import { day } from '../../base/day.ts';
 import { bytes, count, duration, percent } from '../../base/format.ts';
-import { capital, deviceOf, plural, providerName, unbroken } from '../../base/words.ts';
+import { capital, deviceOf, HOST_TIME, plural, providerName, unbroken } from '../../base/words.ts';
 import { drawEcdf, drawSamples } from '../../draw/measured.ts';
 import { bin, drawHistogram } from '../../draw/histogram.ts';
 import { Chart, TwinTable } from '../../widgets/canvas.tsx';
@@ -22,11 +22,11 @@ function Words({ bench, row }: { bench: Bench; row: BenchRow }) {
     <>
       <h1>
         {row.available && row.p50_ms !== null ? `${ms(row.p50_ms)} at the median${row.throughput_fps ? `, ${count(row.throughput_fps)} ${plural(row.throughput_fps, 'inference')} a second` : ''}` : `Not measured: ${row.reason}`}
-        {level === 'BAD' ? ', on a machine that was too busy to be trusted' : level === 'WARN' ? ', on a machine that was not quite calm' : ''}.
+        {level === 'BAD' ? ', on a machine that was too busy to trust' : level === 'WARN' ? ', on a slightly disturbed machine' : ''}.
       </h1>
       <p class="sub">
         {range ? `The median is between ${ms(range.low)} and ${ms(range.high)} with 95 % confidence. ` : ''}
-        {count(row.count)} {plural(row.count, 'sample')} of {count(row.processes.length)} {plural(row.processes.length, 'process', 'processes')}.{bench.interrupted ? ' It was interrupted.' : ''}
+        {count(row.count)} {plural(row.count, 'sample')} of {count(row.processes.length)} {plural(row.processes.length, 'process', 'processes')}.{bench.interrupted ? ' The benchmark was interrupted.' : ''}
         {bad.length ? ` ${unbroken(capital(bad.map((line) => `${line.name} ${line.text}`).join(', ')))}.` : ''}
       </p>
     </>
@@ -84,7 +84,7 @@ function Figures({ row }: { row: BenchRow }) {
                 <td>
                   <b>{name}</b>
                 </td>
-                <td class="num">{needs && !interval ? <span class="faint">–</span> : ms(row[key] as number | null)}</td>
+                <td class="num">{ms(measured(row, key))}</td>
                 <td class="num">{interval ? `${ms(interval.low)} – ${ms(interval.high)}` : <span class="faint">{needs ? `needs ${count(needs)} samples` : '–'}</span>}</td>
                 <td class="sub">{interval?.method ?? ''}</td>
               </tr>
@@ -127,8 +127,8 @@ function Several({ rows }: { rows: BenchRow[] }) {
                   <td>
                     <Share part={(row.p50_ms ?? 0) / most} color="var(--cat-inference)" width={90} />
                   </td>
-                  <td class="num">{ms(row.p90_ms)}</td>
-                  <td class="num">{ms(row.p99_ms)}</td>
+                  <td class="num">{ms(measured(row, 'p90_ms'))}</td>
+                  <td class="num">{ms(measured(row, 'p99_ms'))}</td>
                   <td class="num">{ms(row.first_ms)}</td>
                   <td class="num">{ms(row.load_ms)}</td>
                   <td class="num">{row.throughput_fps === null ? '–' : count(row.throughput_fps)}</td>
@@ -152,17 +152,17 @@ function Plots({ row }: { row: BenchRow }) {
   if (samples.length < 2) return null;
   const bins = bin(samples, 48, Math.max(...samples) > 30 * Math.min(...samples));
   const ns = (value: number | null): number => (value ?? NaN) * 1e6;
-  const marks = { median: ns(row.p50_ms), p90: ns(row.p90_ms), p99: ns(row.p99_ms), this: null, n: samples.length };
+  const marks = { median: ns(row.p50_ms), p90: ns(measured(row, 'p90_ms')), p99: ns(measured(row, 'p99_ms')), this: null, n: samples.length };
   const shares: [string, number, number | null][] = [
     ['p50', 0.5, row.p50_ms === null ? null : ns(row.p50_ms)],
-    ['p90', 0.9, row.p90_ms === null ? null : ns(row.p90_ms)],
-    ['p99', 0.99, row.p99_ms === null ? null : ns(row.p99_ms)],
+    ['p90', 0.9, measured(row, 'p90_ms') === null ? null : ns(measured(row, 'p90_ms'))],
+    ['p99', 0.99, measured(row, 'p99_ms') === null ? null : ns(measured(row, 'p99_ms'))],
   ];
-  const twin = <TwinTable title="Latency" head={['of', 'took']} rows={LINES.map(([name, key]) => [name, ms(row[key] as number | null)])} />;
+  const twin = <TwinTable title="Latency" head={['of', 'took']} rows={LINES.map(([name, key]) => [name, ms(measured(row, key))])} />;
   return (
     <>
       <section>
-        <Head title="Every sample in its order">lines part processes · grey: something disturbed · dashed: the median</Head>
+        <Head title="Samples in order">lines separate processes · grey: disturbed · dashed: median</Head>
         <Chart height={190} label="Latency over the iterations" keys={[row]} draw={(context, width, height, palette) => drawSamples(context, samples, row.blocks, ns(row.p50_ms), width, height, palette)}>
           {twin}
         </Chart>
@@ -170,11 +170,11 @@ function Plots({ row }: { row: BenchRow }) {
       <section class="report-two">
         <div>
           <Head title="How often">{count(samples.length)}, log count</Head>
-          <Chart height={176} label="How often each latency was" keys={[row]} draw={(context, width, height, palette) => drawHistogram(context, bins, marks, 0, 0, width, height, palette.category('inference').fill, palette)} />
+          <Chart height={176} label="Latency histogram" keys={[row]} draw={(context, width, height, palette) => drawHistogram(context, bins, marks, 0, 0, width, height, palette.category('inference').fill, palette)} />
         </div>
         <div>
-          <Head title="Share that took at most so long" />
-          <Chart height={176} label="Share of samples that took at most so long" keys={[row]} draw={(context, width, height, palette) => drawEcdf(context, samples, shares, width, height, palette)} />
+          <Head title="Cumulative distribution" />
+          <Chart height={176} label="Cumulative distribution of latency" keys={[row]} draw={(context, width, height, palette) => drawEcdf(context, samples, shares, width, height, palette)} />
         </div>
       </section>
     </>
@@ -194,8 +194,8 @@ function ColdStart({ row }: { row: BenchRow }) {
     <section class="report-two">
       {parts.length > 0 && <Parts title="Cold start" of={`${duration(parts.reduce((sum, part) => sum + part.value, 0))}, medians of the processes`} parts={parts} />}
       <div>
-        <Head title="Memory and place" />
-        <p>{row.placement.length ? row.placement.map((one) => `${providerName(one.provider)} ${count(one.nodes)} ${plural(one.nodes, 'node')}`).join(', ') : 'Where the nodes ran is not known.'}</p>
+        <Head title="Memory and placementmentmentment" />
+        <p>{row.placement.length ? row.placement.map((one) => `${providerName(one.provider)} ${count(one.nodes)} ${plural(one.nodes, 'node')}`).join(', ') : 'It is unknown where the nodes ran.'}</p>
         {memory && memory.peak_bytes > 0 && (
           <p class="sub">
             Peak {bytes(memory.peak_bytes)}, {bytes(memory.delta_bytes)} more than before the model was loaded; {bytes(memory.after_load_bytes)} after loading, {bytes(memory.after_runs_bytes)} after the runs.
@@ -214,7 +214,7 @@ function Operators({ row }: { row: BenchRow }) {
   return (
     <section>
       <Head title="Operators">
-        the {Math.min(OPERATORS, row.operators.length)} of {count(row.operators.length)} nodes with most time
+        the {Math.min(OPERATORS, row.operators.length)} of {count(row.operators.length)} nodes with most time{row.operators_host_time ? ` · ${HOST_TIME}` : ''}
       </Head>
       <table>
         <thead>
@@ -252,7 +252,7 @@ function Trust({ row }: { row: BenchRow }) {
   if (!row.trust) return null;
   return (
     <section>
-      <Head title="Can this machine be trusted?">{row.trust.level}</Head>
+      <Head title="Was the machine quiet?">{row.trust.level}</Head>
       <ul class="report-instruments">
         {row.trust.lines.map((line) => (
           <li key={line.name}>

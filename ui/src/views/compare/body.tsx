@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Diff, DiffRow, Verdict } from '../../api/diff.ts';
 import { count, duration, percent } from '../../base/format.ts';
 import { onAxis, ratioAxis, type RatioAxis } from '../../base/ratio.ts';
-import { capital, categoryName, unbroken } from '../../base/words.ts';
+import { capital, categoryName, HOST_TIME, unbroken } from '../../base/words.ts';
 import { Head, Swatch } from '../../widgets/parts.tsx';
 import { changedMost, difference, headline, inCommon, needs, SIGNS } from './words.ts';
 
@@ -74,7 +74,7 @@ function AxisHead({ axis, width, box }: { axis: RatioAxis; width: number; box: R
 const interval = (row: DiffRow, floor_ns: number): string => (row.low === null || row.high === null ? needs(row, floor_ns) || '–' : `${(1 + row.low).toFixed(3)} – ${(1 + row.high).toFixed(3)}`);
 const counts = (row: DiffRow): string => (row.a.count === row.b.count ? count(row.a.count) : `${count(row.a.count)} → ${count(row.b.count)}`);
 /** What the verdict rests on, in words. */
-const why = (row: DiffRow, diff: Diff): string | undefined => [needs(row, diff.floor_ns) ? `${needs(row, diff.floor_ns)}${row.more ? ' on each side' : ''}` : '', row.change !== null && !row.significant ? 'the difference may be chance' : ''].filter(Boolean).join('; ') || undefined;
+const why = (row: DiffRow, diff: Diff): string | undefined => [needs(row, diff.floor_ns) ? `${needs(row, diff.floor_ns)}${row.more ? ' on each side' : ''}` : '', row.change !== null && !row.significant ? 'the difference may be random' : ''].filter(Boolean).join('; ') || undefined;
 const tone = (row: DiffRow): string => (row.verdict === 'REGRESSED' ? 'bad-word' : row.verdict === 'IMPROVED' ? 'good-word' : 'dim');
 const median = (side: DiffRow['a']) => (side.count ? duration(side.median_ns) : <span class="faint">–</span>);
 
@@ -210,7 +210,7 @@ export function CompareBody({ diff, pickers, all, setAll, fields, chart }: Compa
   const zones = diff.rows.filter((row) => row.kind !== 'op' && row.kind !== 'ml');
   const main = ml.find((row) => row.category === 'inference' && row.a.count > 0 && row.b.count > 0);
   const judged = ml.length ? ml : changedMost(zones, rows);
-  const most = (name: string, of: DiffRow[]) => <Most title={name} rows={changedMost(of, rows)} of={howMany(Math.min(rows, of.length), of.length)} diff={diff} />;
+  const most = (name: string, of: DiffRow[]) => <Most title={name} rows={changedMost(of, rows)} of={`${howMany(Math.min(rows, of.length), of.length)}${of.some((row) => row.host_time) ? ` · ${HOST_TIME}` : ''}`} diff={diff} />;
   return (
     <>
       <section class="compare-top">
@@ -234,7 +234,7 @@ export function CompareBody({ diff, pickers, all, setAll, fields, chart }: Compa
               Every operator and zone, not only what changed most
             </label>
           </div>
-          {judged.length ? <Changes rows={judged} diff={diff} /> : <p class="sub">Neither recording has anything that can be compared.</p>}
+          {judged.length ? <Changes rows={judged} diff={diff} /> : <p class="sub">The recordings have nothing in common to compare.</p>}
         </section>
         <div class="compare-two">
           {most('Operators', ops)}
@@ -243,7 +243,7 @@ export function CompareBody({ diff, pickers, all, setAll, fields, chart }: Compa
         </div>
         {diff.differences.length > 0 && (
           <section>
-            <Head title="What is different about the recordings" />
+            <Head title="How the recordings differ" />
             <table>
               <tbody>
                 {diff.differences.map((one) => (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long inferences took, of both traces in one picture: which share took at most so long.
+// How long inferences took, of both traces in one picture: cumulative distributions.
 import type { Server } from '../../api/client.ts';
 import { count, duration } from '../../base/format.ts';
 import { unbroken } from '../../base/words.ts';
@@ -28,11 +28,11 @@ export function Both({ server, a, b, model }: { server: Server; a: number; b: nu
       <Head title="Inference time, A and B">
         {model} · {count(first.length)} and {count(second.length)}
       </Head>
-      <Chart height={230} label={`Share of inferences of ${model} that took at most so long, in A and B`} keys={[value]} draw={(context, width, height, palette) => drawTwoEcdfs(context, first, second, width, height, palette)}>
+      <Chart height={230} label={`Cumulative distribution of inference times of ${model}, in A and B`} keys={[value]} draw={(context, width, height, palette) => drawTwoEcdfs(context, first, second, width, height, palette)}>
         <TwinTable title="Inference time" head={['of', 'A', 'B']} rows={[0.5, 0.9, 0.99].map((share) => [`p${share * 100}`, at(first, share), at(second, share)])} />
       </Chart>
       <p class="foot">
-        {unbroken(`Share of inferences that took at most so long; A is dashed. Those with operators on are in it, so its medians are not those above. p99 is shown, never judged: ${at(first, 0.99)} → ${at(second, 0.99)}.`)}
+        {unbroken(`Cumulative distribution; A is dashed. It includes inferences with operators on, so its medians differ from those above. p99 is shown, never judged: ${at(first, 0.99)} → ${at(second, 0.99)}.`)}
       </p>
     </section>
   );

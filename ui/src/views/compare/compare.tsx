@@ -58,7 +58,7 @@ function Threshold({ value, onChange }: { value: string; onChange: (percent: str
           if (percent > 0 && percent <= 1000) onChange(String(percent));
         }}
       />
-      <span class="sub">% do not matter</span>
+      <span class="sub">% are ignored</span>
     </label>
   );
 }
@@ -104,7 +104,7 @@ export function Compare({ state, traces, server }: { state: State; traces: Trace
       <section class="compare-top">
         <div>
           <h1>{a === b ? 'Choose two traces.' : error ? 'These two cannot be compared.' : busy ? '\u00a0' : ''}</h1>
-          <p class="sub">{a === b ? 'A is what it was, B what it is now.' : error || 'Reading both traces.'}</p>
+          <p class="sub">{a === b ? 'A is the baseline, B is the change.' : error || 'Reading both traces.'}</p>
         </div>
         {pickers}
       </section>

@@ -37,10 +37,10 @@ export function needs(row: DiffRow, floor_ns: number): string {
   return row.more ? `needs ${row.change === null ? '' : 'about '}${count(row.more)} more` : 'too few';
 }
 
-/** When most places changed alike, it is hardly the program. Empty: they did not. */
+/** When most locations changed alike, it is hardly the program. Empty: they did not. */
 export function inCommon(diff: Diff): string {
   if (diff.rows.filter((row) => row.change !== null).length < 4 || !(Math.abs(diff.common_change) > diff.threshold)) return '';
-  return `Half of all places take ${share(diff.common_change)} ${diff.common_change > 0 ? 'longer' : 'less'}, or more than that: it looks like the machine or the build as a whole.`;
+  return `Half of all locations take ${share(diff.common_change)} ${diff.common_change > 0 ? 'longer' : 'less'}, or more: the machine or the whole build may have changed.`;
 }
 
 /** The trace that another one is most likely to be compared with: whose command has most words in common, next to it in the list. */
@@ -67,19 +67,19 @@ export function headline(diff: Diff): { title: string; more: string } {
       .slice(0, 2)
       .map((row) => `${subject(row, models)} takes ${share(row.change ?? 0)} ${(row.change ?? 0) > 0 ? 'longer' : 'less'}`)
       .join(', ');
-  if (!main) return { title: 'There is nothing that both recordings have often enough to be compared.', more: '' };
+  if (!main) return { title: 'Nothing occurs often enough in both recordings to compare.', more: '' };
   const said: Partial<Record<Verdict, string>> = {
     IMPROVED: `${subject(main, models)} is ${share(main.change ?? 0)} faster`,
     REGRESSED: `${subject(main, models)} is ${share(main.change ?? 0)} slower`,
     SAME: `${subject(main, models)} takes as long as before`,
-    UNSURE: `Whether ${subject(main, models, true)} changed cannot be told yet`,
+    UNSURE: `Whether ${subject(main, models, true)} changed is not certain yet`,
   };
   const first = said[main.verdict] ?? `${subject(main, models)} changed`;
-  const slower = `${worse.length} other ${plural(worse.length, 'place is', 'places are')} slower`;
-  const faster = `${better.length} ${plural(better.length, 'place is', 'places are')} faster`;
+  const slower = `${worse.length} other ${plural(worse.length, 'location is', 'locations are')} slower`;
+  const faster = `${better.length} ${plural(better.length, 'location is', 'locations are')} faster`;
   const rest = worse.length ? (main.verdict === 'REGRESSED' ? `, and ${slower} too` : `, but ${slower}`) : main.verdict === 'SAME' && better.length ? `, and ${faster}` : '';
   const title = `${first}${rest}.`;
-  const notes = [worse.length ? `${list(worse)}.` : '', better.length ? `${list(better)}.` : '', main.verdict === 'UNSURE' && main.more ? `About ${count(main.more)} more on each side would tell.` : ''];
+  const notes = [worse.length ? `${list(worse)}.` : '', better.length ? `${list(better)}.` : '', main.verdict === 'UNSURE' && main.more ? `About ${count(main.more)} more on each side would decide.` : ''];
   return { title, more: notes.filter(Boolean).join(' ') };
 }
 

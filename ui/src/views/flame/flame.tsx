@@ -13,7 +13,7 @@ import { Nothing, Segmented, Select } from '../../widgets/parts.tsx';
 /** Operators (nodes) of what is chosen. */
 function operatorNames(state: State, model: number | null): string[] {
   const names = new Set<string>();
-  for (const place of state.meta.places) if (place.kind === 'op' && (model === null || place.model === model)) names.add(place.name);
+  for (const one of state.meta.locations) if (one.kind === 'op' && (model === null || one.model === model)) names.add(one.name);
   return [...names].sort();
 }
 
@@ -49,8 +49,8 @@ export function Flame({ state }: { state: State }) {
   const [mode, setMode] = useSetting<'merged' | 'time'>(state, 'order', 'merged');
   const [thread, setThread] = useSetting<string>(state, 'thread', '');
   const [op, setOp] = useSetting<string>(state, 'op', '');
-  const [search, setSearch] = useSetting<string>(state, 'function', '');
-  const [chosen, choose] = useState<{ routine: number; name: string } | null>(null);
+  const [search, setSearch] = useSetting<string>(state, 'functions', '');
+  const [chosen, choose] = useState<{ functionId: number; name: string } | null>(null);
   const threads = state.meta.tracks.filter((track) => track.kind === 'thread' && track.samples > 0);
   const names = useMemo(() => (state.meta.has.ops ? operatorNames(state, model) : []), [model]);
   const asked = useAsk(() => (state.meta.has.samples ? state.source.flame({ ...filter, ...(thread ? { thread } : {}), ...(op ? { op } : {}) }, mode) : Promise.resolve(null)), [key, mode, thread, op]);
@@ -81,20 +81,20 @@ export function Flame({ state }: { state: State }) {
         <input class="field" type="search" placeholder="Search functions" aria-label="Search functions" value={search} onInput={(event) => setSearch((event.target as HTMLInputElement).value)} />
         <span class="faint">
           {flame ? `${count(flame.samples)} ${plural(flame.samples, 'sample')}` : ''}
-          {search && flame ? ` · ${percent(found / Math.max(flame.samples, 1))} itself in what was found` : ''}
+          {search && flame ? ` · ${percent(found / Math.max(flame.samples, 1))} self time in matches` : ''}
         </span>
         <span class="grow" />
         {chosen ? (
-          <button class="button small" onClick={() => state.openSource(chosen.routine)} title="Its source and code (Shift + Enter)">
+          <button class="button small" onClick={() => state.openSource(chosen.functionId)} title="Source and machine code (Shift + Enter)">
             Source of {shortName(chosen.name).slice(0, 40)}
           </button>
         ) : (
-          <span class="faint">width = samples, click to zoom, double click for the source{flame?.nodes.some((node) => node.i > 0) ? ' · dashed: the way there is not certain' : ''}</span>
+          <span class="faint">width = samples, click to zoom, double click for the source{flame?.nodes.some((node) => node.i > 0) ? ' · dashed: uncertain caller' : ''}</span>
         )}
       </div>
       {asked.error && <Nothing title="The samples cannot be shown.">{asked.error}</Nothing>}
       {flame && flame.samples === 0 && (
-        <Nothing title="No sample is in what was chosen.">
+        <Nothing title="The selection contains no samples.">
           Choose another model, operator, thread or range, or{' '}
           <button class="link" onClick={() => (state.model.set(null), state.range.set(null), setThread(''), setOp(''))}>
             show all samples
@@ -102,7 +102,7 @@ export function Flame({ state }: { state: State }) {
           .
         </Nothing>
       )}
-      {flame && flame.samples > 0 && <FlameGraph flame={flame} search={search} routine={chosen?.routine ?? null} onChoose={(routine, name) => choose({ routine, name })} onOpen={(routine) => state.openSource(routine)} label="Flame graph of samples" />}
+      {flame && flame.samples > 0 && <FlameGraph flame={flame} search={search} functionId={chosen?.functionId ?? null} onChoose={(functionId, name) => choose({ functionId, name })} onOpen={(functionId) => state.openSource(functionId)} label="Flame graph of samples" />}
     </main>
   );
 }

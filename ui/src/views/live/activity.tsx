@@ -136,7 +136,7 @@ export function Activity({ feed, live }: { feed: LiveFeed; live: Live }) {
         <h2>Activity</h2>
         <span class="faint">{hint}</span>
         {pick && (
-          <button class="linklike" title="Drop the selection (Esc)" onClick={() => feed.pick.set(null)}>
+          <button class="linklike" title="Clear the selection (Esc)" onClick={() => feed.pick.set(null)}>
             clear
           </button>
         )}
@@ -159,7 +159,7 @@ export function Activity({ feed, live }: { feed: LiveFeed; live: Live }) {
           <span role="columnheader">Event</span>
         </div>
         <div class="activity-body" ref={body} tabIndex={0} aria-label="Finished events: rows" onScroll={seen} onKeyDown={press}>
-          {list.length === 0 && <p class="activity-none">{filter && live.rows.length ? `No event has "${filter}" in its model or kind.` : live.state === 'ended' ? 'Nothing finished while it was recorded.' : 'Nothing has finished yet.'}</p>}
+          {list.length === 0 && <p class="activity-none">{filter && live.rows.length ? `No event has "${filter}" in its model or kind.` : live.state === 'ended' ? 'No event finished during the recording.' : 'No event has finished yet.'}</p>}
           <div class="activity-rows" style={{ height: `${all}px` }}>
             {Array.from(list.subarray(first, last), (i, at) => {
               const row = live.rows.at(i);

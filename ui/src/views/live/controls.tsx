@@ -16,7 +16,7 @@ export function LiveControls({ feed, say }: { feed: LiveFeed; say: (words: strin
   const word = feed.isOver ? 'Ended' : lost ? 'Server gone' : frozen ? 'Paused' : live.state === 'silent' ? 'Silent' : live.state === 'waiting' ? 'Waiting' : 'Live';
   const save = () =>
     keepTrace(feed.server).then(
-      (saved) => say(!saved.temporary ? `The trace is in ${saved.path}` : saved.kept ? `The trace will stay: ${saved.path}` : 'The trace cannot be kept.'),
+      (saved) => say(!saved.temporary ? `The trace is in ${saved.path}` : saved.kept ? `The trace will be kept: ${saved.path}` : 'The trace cannot be kept.'),
       (trouble: unknown) => say(trouble instanceof Error ? trouble.message : String(trouble)),
     );
   return (
@@ -27,15 +27,15 @@ export function LiveControls({ feed, say }: { feed: LiveFeed; say: (words: strin
       </span>
       {!feed.isOver &&
         (feed.isFollowing ? (
-          <button class="button" title="Stops the picture, not the recording" onClick={() => feed.pause()}>
+          <button class="button" title="Pauses the view, not the recording" onClick={() => feed.pause()}>
             Pause <kbd>Space</kbd>
           </button>
         ) : (
-          <button class="button live-now" title="Back to what happens now" onClick={() => feed.follow()}>
+          <button class="button live-now" title="Back to the present" onClick={() => feed.follow()}>
             Now <kbd>Space</kbd>
           </button>
         ))}
-      <button class="button" title={live.info?.temporary ? 'Keeps the trace when the recording ends' : 'Says where the trace is'} onClick={() => void save()}>
+      <button class="button" title={live.info?.temporary ? 'Keeps the trace when the recording ends' : 'Shows where the trace is'} onClick={() => void save()}>
         Save trace
       </button>
     </>

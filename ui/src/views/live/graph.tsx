@@ -119,7 +119,7 @@ export function Graph({ feed, live, category }: { feed: LiveFeed; live: Live; ca
           draw={(context, width, height, palette) =>
             drawBars(
               context,
-              { category: CATEGORIES[category]!, axis, max: bars.max, growing: bars.growing, unfinished: bars.unfinished, median: about && about.count90 > 1 ? about.median90 : null, lit, pointed, says, notes, growsFor: bars.open ? { name: [modelName(live, bars.open.model), duration(live.now - bars.open.start)].filter(Boolean).join(' · '), how: over ? 'open at the end' : live.state === 'silent' ? 'open when last heard of' : 'open and growing' } : null, nothing: finished.length || grown.length ? '' : moving ? `none in ${live.now - (live.first ?? 0) < WINDOW * 1e9 ? 'this recording so far' : `the last ${WINDOW}\u2009s`}` : 'none in these seconds', tick },
+              { category: CATEGORIES[category]!, axis, max: bars.max, growing: bars.growing, unfinished: bars.unfinished, median: about && about.count90 > 1 ? about.median90 : null, lit, pointed, says, notes, growsFor: bars.open ? { name: [modelName(live, bars.open.model), duration(live.now - bars.open.start)].filter(Boolean).join(' · '), how: over ? 'open at the end' : live.state === 'silent' ? 'open when last seen' : 'open and growing' } : null, nothing: finished.length || grown.length ? '' : moving ? `none in ${live.now - (live.first ?? 0) < WINDOW * 1e9 ? 'this recording so far' : `the last ${WINDOW}\u2009s`}` : 'none in these seconds', tick },
               width,
               height,
               palette,

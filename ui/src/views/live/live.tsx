@@ -49,7 +49,7 @@ function Banner({ feed, live, onOpen }: { feed: LiveFeed; live: Live; onOpen: ()
     return (
       <div class="live-banner warn" role="status">
         <b>The server does not know this page any more.</b>
-        <span class="sub">Open the address that it printed, with everything behind the #.</span>
+        <span class="sub">Open the address that it printed, including everything after the #.</span>
       </div>
     );
   if (live.state === 'silent')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resident memory over the run, what brought it up, who held it at the peak, and who allocated.
+// Resident memory over the run, growth by phase, who held it at the peak, and who allocated.
 import { useMemo, useState } from 'preact/hooks';
 import { asMemory, type MemoryDocument, type Heap, type HeapFunction, type HeapHolder, type MemoryPhase, type MemoryProcess, type MemoryReport } from '../../api/report.ts';
 import type { Category, Values } from '../../api/types.ts';
@@ -15,6 +15,16 @@ import { Head, Nothing, Share, Swatch } from '../../widgets/parts.tsx';
 import { VirtualTable, type Column } from '../../widgets/table.tsx';
 
 const size = (value: number | null) => (value === null ? <span class="faint">–</span> : bytes(value));
+
+/** Bytes, or n/a with why they are not known. */
+const sizeOr = (value: number | null, why: string | null) =>
+  value === null ? (
+    <span class="faint" title={why ? `${why}: what changed between two polls may be of another phase` : ''}>
+      n/a{why ? ` (${why})` : ''}
+    </span>
+  ) : (
+    bytes(value)
+  );
 
 type Series = MemoryDocument['series'][number];
 
@@ -46,16 +56,16 @@ function peakWords(process: MemoryProcess): string {
   const { model, category, number, op, zone } = process.peak_in;
   if (!model && !zone) return '';
   const what = [zone ? `zone ${zone}` : '', category ? `${categoryName(category).toLowerCase()}${number ? ` ${count(number)}` : ''} of ${model}` : '', op ? `operator ${op}` : ''].filter(Boolean);
-  return `came near its peak in ${what.join(', ')}`;
+  return `came close to its peak in ${what.join(', ')}`;
 }
 
 function Processes({ state, memory, series }: { state: State; memory: MemoryReport; series: Series[] }) {
   return (
     <>
       <Head title="Resident memory">
-        a look every {duration((memory.resolution_ms ?? 0) * 1e6)}
+        polled every {duration((memory.resolution_ms ?? 0) * 1e6)}
         {memory.gaps ? ` · ${count(memory.gaps)} gaps, the longest ${duration((memory.longest_gap_ms ?? 0) * 1e6)}` : ''}
-        {memory.fine ? '' : ' · record with --memory for one every 10 ms'}
+        {memory.fine ? '' : ' · record --memory polls every 10 ms'}
       </Head>
       {memory.processes.map((process) => {
         const values = residentOf(series, process.pid);
@@ -85,7 +95,7 @@ function Phases({ state, phases }: { state: State; phases: MemoryPhase[] }) {
   const most = Math.max(...phases.map((phase) => phase.delta_bytes ?? 0), 1);
   return (
     <>
-      <Head title="What brought it up">largest first · the values are those of the instance that added most</Head>
+      <Head title="Growth by phase">largest first · the values are those of the instance that added most · growth: of all instances together</Head>
       <table class="tight">
         <thead>
           <tr>
@@ -96,7 +106,7 @@ function Phases({ state, phases }: { state: State; phases: MemoryPhase[] }) {
             <th class="num wide">After</th>
             <th class="num">Added</th>
             <th class="wide" />
-            <th class="num wide">Sum of growth</th>
+            <th class="num wide">Growth</th>
           </tr>
         </thead>
         <tbody>
@@ -111,24 +121,26 @@ function Phases({ state, phases }: { state: State; phases: MemoryPhase[] }) {
                 ) : (
                   phase.name
                 )}
-                {phase.coarse && (
-                  <span class="faint" title="shorter than the time between two looks, or the peak may lie just outside">
+                {phase.coarse && phase.delta_bytes !== null && (
+                  <span class="faint" title="the peak may lie just outside of the phase">
                     {' '}
                     ~ coarse
                   </span>
                 )}
               </td>
-              <td class="num">{count(phase.count)}</td>
+              <td class="num" title={phase.unpolled_count ? `${count(phase.unpolled_count)} before the first poll or after the last: their memory is not known` : undefined}>
+                {count(phase.count)}
+              </td>
               <td class="num wide">{size(phase.before_bytes)}</td>
-              <td class="num">{size(phase.peak_bytes)}</td>
+              <td class="num">{sizeOr(phase.peak_bytes, null)}</td>
               <td class="num wide">{size(phase.after_bytes)}</td>
               <td class="num">
-                <b>{size(phase.delta_bytes)}</b>
+                <b>{sizeOr(phase.delta_bytes, null)}</b>
               </td>
               <td class="bar-cell wide">
                 <Share part={(phase.delta_bytes ?? 0) / most} color="var(--res-line)" width={120} />
               </td>
-              <td class="num wide">{size(phase.growth_bytes)}</td>
+              <td class="num wide">{sizeOr(phase.growth_bytes, phase.growth_unknown)}</td>
             </tr>
           ))}
         </tbody>
@@ -187,9 +199,9 @@ function Allocations({ state, heap, series }: { state: State; heap: Heap; series
     amount('kept', 'Not freed', (row) => row.not_freed, 560),
   ];
   const open = async (row: HeapFunction) => {
-    const found = (await state.source.find(row.name)).routines.find((one) => one.name === row.name);
-    if (found) state.openSource(found.routine);
-    else state.say(`${shortName(row.name)} has no samples: its source is not known.`);
+    const found = (await state.source.find(row.name)).functions.find((one) => one.name === row.name);
+    if (found) state.openSource(found.function);
+    else state.say(`${shortName(row.name)} has no samples, so its source is unknown.`);
   };
   return (
     <>
@@ -245,7 +257,7 @@ export function Memory({ state }: { state: State }) {
     <main class="memory-page">
       {error && <Nothing title="Memory cannot be shown.">{error}</Nothing>}
       {!memory && !busy && !error && (
-        <Nothing title="Nothing is known about memory." command="inferogram record --memory -- CMD" say={say}>
+        <Nothing title="Memory was not recorded." command="inferogram record --memory -- CMD" say={say}>
           Resources were not recorded, or the program was too short for one look.
         </Nothing>
       )}
@@ -256,7 +268,7 @@ export function Memory({ state }: { state: State }) {
           {memory.heap ? (
             <Allocations state={state} heap={memory.heap} series={series} />
           ) : (
-            <Nothing title="Who allocated is not known." command="inferogram record --memory -- CMD" say={say}>
+            <Nothing title="Allocations were not recorded." command="inferogram record --memory -- CMD" say={say}>
               Allocations were not recorded. With --memory a part of them is picked, with their call stacks.
             </Nothing>
           )}

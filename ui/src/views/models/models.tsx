@@ -12,7 +12,7 @@ import { useAsk, useSignal } from '../../widgets/hooks.ts';
 import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
 import { Head, Nothing, StackBar, StateKeys } from '../../widgets/parts.tsx';
 import { VirtualTable, type Column } from '../../widgets/table.tsx';
-import { modelId, openCategory, placesOf } from '../../widgets/places.ts';
+import { locationsOf, modelId, openCategory } from '../../widgets/locations.ts';
 
 function Properties({ model }: { model: ReportModel }) {
   const rows: [string, string][] = [
@@ -50,12 +50,12 @@ function useLoads(state: State, id: number): SliceDetails[] {
   const [loads, set] = useState<SliceDetails[]>([]);
   useEffect(() => {
     let stopped = false;
-    const places = placesOf(state, (place) => place.category === 'load' && place.model === id);
+    const locations = locationsOf(state, (one) => one.category === 'load' && one.model === id);
     const collect = async () => {
       const out: SliceDetails[] = [];
       let from = -1;
-      while (places.length && out.length < LOADS) {
-        const next = await state.source.next(places, from, 1);
+      while (locations.length && out.length < LOADS) {
+        const next = await state.source.next(locations, from, 1);
         if (next.id === null || stopped) break;
         const slice = await state.source.slice(next.id);
         if (out.some((one) => one.id === slice.id)) break;
@@ -114,7 +114,7 @@ function Switches({ state, model, id }: { state: State; model: ReportModel; id: 
   const [order, setOrder] = useState<Order>({ column: 'runnable', down: true });
   if (!state.meta.has.states)
     return (
-      <Nothing title="How long inferences waited for a CPU is not known." command="inferogram record --sched -- CMD" say={(words) => state.say(words)}>
+      <Nothing title="It is unknown how long inferences waited for a CPU." command="inferogram record --sched -- CMD" say={(words) => state.say(words)}>
         Context switches were not recorded.
       </Nothing>
     );
@@ -150,7 +150,7 @@ function Switches({ state, model, id }: { state: State; model: ReportModel; id: 
       </Head>
       {asked.error && <p class="sub">{asked.error}</p>}
       {asked.value && asked.value.length > 0 && <StateKeys />}
-      {asked.value && asked.value.length === 0 && <p class="sub">{waiting ? 'No inference waited.' : 'There was no inference whose thread was followed.'}</p>}
+      {asked.value && asked.value.length === 0 && <p class="sub">{waiting ? 'No inference waited.' : 'No inference ran on a thread with recorded context switches.'}</p>}
       {asked.value && asked.value.length > 0 && (
         <div class="model-switches" style={{ height: `${Math.min(300, 34 + 24 * asked.value.length)}px` }}>
           <VirtualTable label="Inferences that waited longest for a CPU" rows={asked.value} columns={columns} order={order} onOrder={setOrder} onOpen={(row) => void state.goToSlice(row.slice)} />
@@ -204,8 +204,8 @@ export function Models({ state }: { state: State }) {
     <main class="models-page">
       {error && <Nothing title="The models cannot be shown.">{error}</Nothing>}
       {report && !report.models.length && (
-        <Nothing title="No model was seen." command="inferogram doctor" say={(words) => state.say(words)}>
-          {state.meta.runtimes.length ? `${state.meta.runtimes.join(', ')} was there, but loaded no model while it was recorded.` : 'The program loaded no runtime that can be watched.'} What can be watched here, doctor tells:
+        <Nothing title="No model was recorded." command="inferogram doctor" say={(words) => state.say(words)}>
+          {state.meta.runtimes.length ? `${state.meta.runtimes.join(', ')} was present, but loaded no model during the recording.` : 'The program loaded no supported runtime.'} What can be watched here, doctor tells:
         </Nothing>
       )}
       {chosen !== null && report && report.models.length > 1 && (

@@ -4,13 +4,13 @@ import { useState } from 'preact/hooks';
 import type { ReportModel } from '../../api/report.ts';
 import type { Ops } from '../../api/types.ts';
 import { count, duration, percent } from '../../base/format.ts';
-import { deviceOf, plural, providerName, unbroken } from '../../base/words.ts';
+import { deviceOf, HOST_TIME, plural, providerName, unbroken } from '../../base/words.ts';
 import type { Order } from '../../base/sort.ts';
 import { reportOf } from '../../data/report.ts';
 import type { State } from '../../data/state.ts';
 import { useAsk, useSetting, useSignal } from '../../widgets/hooks.ts';
 import { Nothing, Segmented, Select, Share, StackBar } from '../../widgets/parts.tsx';
-import { goToPlaces, modelId, placesOf } from '../../widgets/places.ts';
+import { goToLocations, locationsOf, modelId } from '../../widgets/locations.ts';
 import { CopyTable, VirtualTable, type Column } from '../../widgets/table.tsx';
 
 type TypeRow = Ops['types'][number];
@@ -108,7 +108,7 @@ function Table({ state, ops, model, search, asked }: { state: State; ops: Ops; m
           empty={none}
           order={order}
           onOrder={setOrder}
-          onOpen={(row) => void goToPlaces(state, placesOf(state, (place) => place.kind === 'op' && place.model === model && place.function === row.type), row.type)}
+          onOpen={(row) => void goToLocations(state, locationsOf(state, (one) => one.kind === 'op' && one.model === model && one.function === row.type), row.type)}
         />
       ) : (
         <VirtualTable
@@ -118,7 +118,7 @@ function Table({ state, ops, model, search, asked }: { state: State; ops: Ops; m
           empty={none}
           order={order}
           onOrder={setOrder}
-          onOpen={(row) => void goToPlaces(state, row.place !== undefined ? [row.place] : placesOf(state, (place) => place.kind === 'op' && place.model === model && place.name === row.name), row.name)}
+          onOpen={(row) => void goToLocations(state, row.location !== undefined ? [row.location] : locationsOf(state, (one) => one.kind === 'op' && one.model === model && one.name === row.name), row.name)}
         />
       )}
     </>
@@ -134,8 +134,9 @@ function caveats(model: ReportModel, ops: Ops): string {
   const median = model.profiling.median_us;
   const assigned = Object.values(model.placement.nodes).reduce((sum, n) => sum + n, 0);
   const out: string[] = [];
+  if (ops.host_time) out.push(`These times are ${HOST_TIME}.`);
   if (cost >= 0.05) out.push(`Recording operators made these inferences ${(cost * 100).toFixed(0)}\u2009% longer${median !== null && median < FINE_US ? `; half of the operators take less than ${duration(median * 1e3)}, so take their shares with care` : ''}.`);
-  if (assigned && ops.node_count > assigned) out.push(`${count(ops.node_count)} nodes ran, ${count(assigned)} were in the graph when it was divided among the providers: optimizations after that changed the graph.`);
+  if (assigned && ops.node_count > assigned) out.push(`${count(ops.node_count)} nodes ran, ${count(assigned)} were in the graph when it was partitioned among the providers; later optimizations changed the graph.`);
   return unbroken(out.join(' '));
 }
 
@@ -159,7 +160,7 @@ export function Operators({ state }: { state: State }) {
       {error && <Nothing title="The operators cannot be shown.">{error}</Nothing>}
       {!error && !busy && !ops?.types.length && (
         <Nothing title="No operators were recorded." command="inferogram record --ops -- CMD" say={(words) => state.say(words)}>
-          {models.length ? 'Recording them costs some time in every nth inference, so it has to be asked for.' : 'No model was seen, so there is nothing that could have any.'}
+          {models.length ? 'Recording operators slows down every Nth inference, so it is off by default.' : 'No model was recorded, so there are no operators.'}
         </Nothing>
       )}
       {ops && ops.types.length > 0 && (

@@ -45,7 +45,7 @@ export function Beginning({ state, first }: { state: State; first: FirstRun | nu
   const to = firstStretch(first, state.length);
   const { value: lanes } = useAsk(() => lanesOf(state, to), [state, to]);
   if (!lanes || !lanes.length) return null;
-  const rows = lanes.flatMap((lane) => (lane.kind === 'slices' && lane.slices ? [...lane.slices.start.slice(0, 12)].map((start, i) => [lane.label, state.meta.places[lane.slices!.place[i]!]?.name ?? '', duration(start), duration(lane.slices!.duration[i]!)]) : []));
+  const rows = lanes.flatMap((lane) => (lane.kind === 'slices' && lane.slices ? [...lane.slices.start.slice(0, 12)].map((start, i) => [lane.label, state.meta.locations[lane.slices!.location[i]!]?.name ?? '', duration(start), duration(lane.slices!.duration[i]!)]) : []));
   return (
     <section>
       <Head title={to < state.length ? `The first ${duration(to)}` : `All ${duration(to)}`}>

@@ -15,7 +15,7 @@ import { useAsk } from '../../widgets/hooks.ts';
 import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
 import { Head } from '../../widgets/parts.tsx';
 import { usePaper } from '../../widgets/paper.ts';
-import { modelId, openCategory, placesOf } from '../../widgets/places.ts';
+import { locationsOf, modelId, openCategory } from '../../widgets/locations.ts';
 import { Findings } from '../../widgets/findings.tsx';
 import { instrumentLines, leftOut, sentence } from '../../data/summary.ts';
 import { Operators, Start } from '../../widgets/timebars.tsx';
@@ -28,7 +28,7 @@ function Facts({ state, report }: { state: State; report: Report | null }) {
   const facts: [string, string][] = [
     ['Program', [meta.program, meta.pid ? `pid ${meta.pid}` : ''].filter(Boolean).join(', ')],
     ['Machine', [meta.host, report?.host.cpu || meta.cpu, cores ? `${cores} ${plural(cores, 'core')}` : ''].filter(Boolean).join(', ')],
-    ['Runtime', meta.runtimes.join(', ') || 'none was seen'],
+    ['Runtime', meta.runtimes.join(', ') || 'none was recorded'],
     ['Length', `${duration(state.length)}, ${count(meta.zones)} events, ${count(lost)} lost`],
   ];
   return (
@@ -144,9 +144,9 @@ function LeftOut({ state }: { state: State }) {
   if (!value) return <>{error}</>;
   const slowest = value.byModel ? plural(value.slowest, 'inference') : plural(value.slowest, 'outermost zone');
   const zones = value.exact
-    ? `None of the ${count(value.slices)} zones: each is in this file.`
-    : `${count(value.kept)} of ${count(value.slices)} zones are in this file one by one: all that last ${duration(value.leastNs)} or longer${value.slowest ? `, and everything during the ${count(value.slowest)} slowest ${slowest}` : ''}. Shorter ones are drawn together; the statistics know all of them.`;
-  const code = state.meta.has.samples ? ` Samples are here as ghost zones and as flame graphs of the whole trace; ${value.code ? 'code is here of the functions with most samples' : 'there was no room for the code of functions'}.` : '';
+    ? `Nothing: all ${count(value.slices)} zones are in this file.`
+    : `${count(value.kept)} of ${count(value.slices)} zones are in this file one by one: all that last ${duration(value.leastNs)} or longer${value.slowest ? `, and everything during the ${count(value.slowest)} slowest ${slowest}` : ''}. Shorter ones are merged in the timeline; the statistics include all of them.`;
+  const code = state.meta.has.samples ? ` Samples are here as calls on the timeline and as flame graphs of the whole trace; ${value.code ? 'code is included for the functions with most samples' : 'the code of functions did not fit'}.` : '';
   const details = value.allArguments ? '' : ' Arguments of events are kept for loads and for the slowest inferences.';
   return (
     <>
@@ -162,8 +162,8 @@ function Models({ state, report }: { state: State; report: Report }) {
   const id = modelId(state, main);
   const runs = useAsk(() => (id >= 0 ? state.source.runs(id) : Promise.resolve(null)), [id]);
   const first = useAsk(async () => {
-    const places = placesOf(state, (place) => place.category === 'inference' && place.model === id);
-    const found = places.length ? await state.source.next(places, -1, 1) : null;
+    const locations = locationsOf(state, (one) => one.category === 'inference' && one.model === id);
+    const found = locations.length ? await state.source.next(locations, -1, 1) : null;
     return found && found.id !== null ? state.source.slice(found.id) : null;
   }, [id]);
   const out = leftOut(report);
@@ -214,7 +214,7 @@ export function ReportPage({ state }: { state: State }) {
             Print
           </button>
         </header>
-        <h1>{report ? (report.models.length ? unbroken(sentence(report)) : 'No model was seen in this recording.') : error || '\u00a0'}</h1>
+        <h1>{report ? (report.models.length ? unbroken(sentence(report)) : 'This recording contains no model.') : error || '\u00a0'}</h1>
         <Facts state={state} report={report} />
         {report && report.models.length > 0 && <Models state={state} report={report} />}
         {report && report.models.length === 0 && (

@@ -35,7 +35,7 @@ function Part({ self, all, most }: { self: number; all: number; most: number }) 
 
 const WORDS = /(\/\/.*$|\/\*.*?\*\/|#.*$)|("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\b(alignas|auto|bool|break|case|catch|char|class|const|constexpr|continue|def|default|delete|do|double|else|enum|extern|float|for|from|function|if|import|in|inline|int|let|long|namespace|new|nullptr|private|public|return|short|signed|size_t|sizeof|static|struct|switch|template|this|throw|try|typedef|typename|u?int(?:8|16|32|64)_t|union|unsigned|using|var|virtual|void|volatile|while|fn|pub|mut|impl|use|match|restrict)\b/g;
 
-/** Comments, texts and usual keywords of C-like languages are told apart; anything else stays as it is. */
+/** Comments, texts and usual keywords of C-like languages are distinguished; anything else stays as it is. */
 function Coloured({ text }: { text: string }) {
   const out = [];
   let at = 0;
@@ -130,12 +130,12 @@ function Kinds({ annotated, all }: { annotated: Annotated; all: number }) {
   );
 }
 
-const MADE = '[made at run time]';
+const MADE = '[generated code]';
 
 function NoCode({ annotated }: { annotated: Annotated }) {
   return (
     <p class="code-note">
-      There is no code: {annotated.why_no_code || 'it was not kept in the trace'}.{annotated.module === MADE && ' Programs can tell the names and lines of what they make at run time: node does with --perf-prof, Python with -X perf.'}
+      There is no code: {annotated.why_no_code || 'the trace does not contain it'}.{annotated.module === MADE && ' Programs can report names and lines of generated code: Node.js with --perf-prof, Python with -X perf.'}
     </p>
   );
 }

@@ -11,7 +11,7 @@ export interface SourceLine {
   total: number;
 }
 
-/** All lines of all files, in order; a gap of lines in between is told by `gap`. */
+/** All lines of all files, in order; `gap` marks missing lines in between. */
 export function sourceLines(annotated: Annotated): (SourceLine & { gap: boolean; first: boolean })[] {
   return annotated.files.flatMap((file, f) =>
     file.lines.map((line, i) => ({ at: [f, line.line] as At, text: line.text, self: line.self, total: line.total, first: i === 0, gap: i > 0 && line.line !== file.lines[i - 1]!.line + 1 })),

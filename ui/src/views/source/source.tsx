@@ -18,14 +18,14 @@ export type Of = 'function' | 'trace';
 
 const FUNCTIONS = 40;
 
-/** A function that has no name is told by its address and the end of a caller's name: the column is narrow. */
+/** A function without a name is shown by its address and the end of a caller's name: the column is narrow. */
 function rowLabel(row: SampledRow): string {
   const guess = row.guessed ? ' ?' : '';
   if (!row.under) return shortName(row.name) + guess;
   return `${row.name.replace(/^.*(?=\+0x)/, '')}${guess} under ${shortName(row.under).split('::').slice(-2).join('::')}`;
 }
 
-function Functions({ stats, routine, search, open }: { stats: SampledStats; routine: number | null; search: string; open: (row: SampledRow) => void }) {
+function Functions({ stats, functionId, search, open }: { stats: SampledStats; functionId: number | null; search: string; open: (row: SampledRow) => void }) {
   const rows = stats.rows.filter((row) => !search || row.name.toLowerCase().includes(search.toLowerCase())).slice(0, FUNCTIONS);
   const most = stats.rows.reduce((high, row) => Math.max(high, row.self), 1);
   return (
@@ -45,9 +45,9 @@ function Functions({ stats, routine, search, open }: { stats: SampledStats; rout
           </tr>
         )}
         {rows.map((row) => (
-          <tr key={row.routine} class={`opens${row.routine === routine ? ' sel' : ''}`} onClick={() => open(row)}>
-            <td class="cut mono" title={`${row.name}${row.under ? ` under ${row.under}` : ''}${row.guessed ? '\n?: its begin is a guess, the module has no symbols' : ''}\n${row.file ? `${row.file}:${row.line}` : row.module}`}>
-              <button class="plain" onClick={(event) => (event.stopPropagation(), open(row))} aria-current={row.routine === routine}>
+          <tr key={row.function} class={`opens${row.function === functionId ? ' sel' : ''}`} onClick={() => open(row)}>
+            <td class="cut mono" title={`${row.name}${row.under ? ` under ${row.under}` : ''}${row.guessed ? '\n?: its start is a guess, the module has no symbols' : ''}\n${row.file ? `${row.file}:${row.line}` : row.module}`}>
+              <button class="plain" onClick={(event) => (event.stopPropagation(), open(row))} aria-current={row.function === functionId}>
                 {rowLabel(row)}
               </button>
             </td>
@@ -82,10 +82,10 @@ function Foot({ annotated, at, of }: { annotated: Annotated; at: At | null; of: 
         </>
       ) : (
         <span>
-          {count(annotated.self)} {plural(annotated.self, 'sample')} in it, {count(annotated.total)} with what it calls
+          {count(annotated.self)} {plural(annotated.self, 'sample')} in it, {count(annotated.total)} including callees
         </span>
       )}
-      {annotated.by_timer && <span class="faint">a timer took the samples: an instruction's share is often that of the one before it</span>}
+      {annotated.by_timer && <span class="faint">samples were taken by a timer: an instruction's share often belongs to the one before it</span>}
       <span class="grow" />
       <span class="key">
         <kbd>h</kbd> next hot line
@@ -98,16 +98,16 @@ function Foot({ annotated, at, of }: { annotated: Annotated; at: At | null; of: 
 }
 
 export function Source({ state }: { state: State }) {
-  const routine = useSignal(state.routine);
+  const functionId = useSignal(state.functionId);
   const { filter, key } = useFilter(state);
   const [of, setOf] = useSetting<Of>(state, 'of', 'function');
-  const [search, setSearch] = useSetting<string>(state, 'function', '');
+  const [search, setSearch] = useSetting<string>(state, 'functions', '');
   const [at, setAt] = useState<At | null>(null);
   const [address, setAddress] = useState('');
   const has = state.meta.has.samples;
   const stats = useAsk(() => (has ? state.source.sampledStats(filter) : Promise.resolve(null)), [key]);
   const flame = useAsk(() => (has ? state.source.flame(filter, 'merged') : Promise.resolve(null)), [key]);
-  const asked = useAsk(() => (routine !== null && has ? state.source.annotate(routine, filter) : Promise.resolve(null)), [routine, key]);
+  const asked = useAsk(() => (functionId !== null && has ? state.source.annotate(functionId, filter) : Promise.resolve(null)), [functionId, key]);
   const annotated = asked.value;
   const hasText = annotated !== null && hasSource(annotated);
   const hot = useMemo(() => (annotated ? hotLines(annotated) : []), [annotated]);
@@ -120,7 +120,7 @@ export function Source({ state }: { state: State }) {
   };
 
   useEffect(() => {
-    if (routine === null && stats.value?.rows.length) state.routine.set(firstShown(stats.value.rows).routine);
+    if (functionId === null && stats.value?.rows.length) state.functionId.set(firstShown(stats.value.rows).function);
   }, [stats.value]);
   // where columns are below one another, the code comes first: it is what was asked for
   useEffect(() => {
@@ -186,10 +186,10 @@ export function Source({ state }: { state: State }) {
           <div class="source-left">
             {flame.value && flame.value.samples > 0 && (
               <div class="source-flame">
-                <FlameGraph flame={flame.value} search={search} routine={routine} onChoose={(one) => state.routine.set(one)} onOpen={(one) => state.routine.set(one)} label="Flame graph of samples" />
+                <FlameGraph flame={flame.value} search={search} functionId={functionId} onChoose={(one) => state.functionId.set(one)} onOpen={(one) => state.functionId.set(one)} label="Flame graph of samples" />
               </div>
             )}
-            {stats.value && <Functions stats={stats.value} routine={routine} search={search} open={(row) => state.routine.set(row.routine)} />}
+            {stats.value && <Functions stats={stats.value} functionId={functionId} search={search} open={(row) => state.functionId.set(row.function)} />}
           </div>
         </section>
         {asked.error && (

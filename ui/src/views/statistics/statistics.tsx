@@ -3,13 +3,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { SampledRow, StatsRow } from '../../api/types.ts';
 import { count, duration, percent } from '../../base/format.ts';
-import { categoryName, plural, shortName } from '../../base/words.ts';
+import { categoryName, HOST_TIME, plural, shortName } from '../../base/words.ts';
 import type { Order } from '../../base/sort.ts';
 import type { State } from '../../data/state.ts';
 import { FilterFields, useFilter } from '../../widgets/filter.tsx';
 import { useAsk, useSetting } from '../../widgets/hooks.ts';
 import { Nothing, Segmented, Select, Share, Swatch } from '../../widgets/parts.tsx';
-import { goToPlaces, placesOf } from '../../widgets/places.ts';
+import { goToLocations, locationsOf } from '../../widgets/locations.ts';
 import { CopyTable, VirtualTable, type Column } from '../../widgets/table.tsx';
 
 const GROUPS = [
@@ -78,7 +78,7 @@ function sampleColumns(rows: readonly SampledRow[], samples: number): Column<Sam
       cell: (row) => (
         <span class="mono" title={row.name}>
           {shortName(row.name)}
-          {row.guessed ? <span title="its begin is a guess: the module has no symbols"> ?</span> : ''}
+          {row.guessed ? <span title="its start is a guess: the module has no symbols"> ?</span> : ''}
           {row.under ? <span class="faint"> under {shortName(row.under)}</span> : null}
         </span>
       ),
@@ -91,15 +91,15 @@ function sampleColumns(rows: readonly SampledRow[], samples: number): Column<Sam
   ];
 }
 
-/** The places that a row stands for. */
-function placesOfRow(state: State, row: StatsRow, by: string): number[] {
-  if (row.place >= 0 && (by === 'zone' || by === 'op')) return [row.place];
+/** The locations that a row stands for. */
+function locationsOfRow(state: State, row: StatsRow, by: string): number[] {
+  if (row.location >= 0 && (by === 'zone' || by === 'op')) return [row.location];
   const models = new Map(state.meta.models.map((model) => [model.id, model.name]));
-  return placesOf(state, (place) => {
-    if (by === 'model') return place.category !== '' && models.get(place.model) === row.name;
-    if (by === 'category') return place.category === (row.category || row.name);
-    if (by === 'op') return place.kind === 'op' && place.function === row.name;
-    return place.name === row.name;
+  return locationsOf(state, (one) => {
+    if (by === 'model') return one.category !== '' && models.get(one.model) === row.name;
+    if (by === 'category') return one.category === (row.category || row.name);
+    if (by === 'op') return one.kind === 'op' && one.function === row.name;
+    return one.name === row.name;
   });
 }
 
@@ -113,14 +113,14 @@ function Events({ state, by, search }: { state: State; by: string; search: strin
   const open = (row: StatsRow) => {
     const thread = by === 'thread' ? state.meta.tracks.find((track) => track.kind === 'thread' && row.name.includes(track.label)) : undefined;
     if (thread) state.page.set('timeline');
-    else void goToPlaces(state, placesOfRow(state, row, by), state.meta.places[placesOfRow(state, row, by)[0] ?? -1]?.name ?? row.name);
+    else void goToLocations(state, locationsOfRow(state, row, by), state.meta.locations[locationsOfRow(state, row, by)[0] ?? -1]?.name ?? row.name);
   };
   const columns = eventColumns(rows, by);
   return (
     <>
       <p class="page-note">
         {more > 0 && `The ${count(rows.length)} with most time, of ${count(rows.length + more)}: search to see others. `}
-        {asked.value && `Share of ${duration(asked.value.range_ns ?? state.length)} · self: without what lies inside${state.meta.has.ops ? ' · inferences whose operators were recorded count here, the summary leaves them out' : ''}`} <CopyTable columns={columns} rows={rows} order={order} say={(words) => state.say(words)} />
+        {asked.value && `Share of ${duration(asked.value.range_ns ?? state.length)} · self: without what lies inside${state.meta.has.ops ? ' · inferences whose operators were recorded count here, the summary leaves them out' : ''}${rows.some((row) => row.host_time) ? ` · operators of ${[...new Set(rows.filter((row) => row.host_time).map((row) => row.model))].join(', ')}: ${HOST_TIME}` : ''}`} <CopyTable columns={columns} rows={rows} order={order} say={(words) => state.say(words)} />
       </p>
       <VirtualTable
         label="Statistics of events"
@@ -181,10 +181,10 @@ function Samples({ state, search }: { state: State; search: string }) {
           {count(asked.value.samples)} {plural(asked.value.samples, 'sample')}
           {asked.value.hz ? ` at ${count(asked.value.hz)} Hz` : ''}
           {asked.value.rooted !== undefined && asked.value.samples ? ` · ${percent(asked.value.rooted / asked.value.samples)} reach the thread's root` : ''}
-          {asked.value.lost ? ` · ${count(asked.value.lost)} lost` : ''} · self: in the function itself · total: with what it calls <CopyTable columns={columns} rows={rows} order={order} say={(words) => state.say(words)} />
+          {asked.value.lost ? ` · ${count(asked.value.lost)} lost` : ''} · self: in the function itself · total: including callees <CopyTable columns={columns} rows={rows} order={order} say={(words) => state.say(words)} />
         </p>
       )}
-      <VirtualTable label="Statistics of samples" rows={rows} columns={columns} order={order} onOrder={setOrder} onOpen={(row) => state.openSource(row.routine)} empty={asked.busy ? '' : <Unfitting state={state} search={search} />} />
+      <VirtualTable label="Statistics of samples" rows={rows} columns={columns} order={order} onOrder={setOrder} onOpen={(row) => state.openSource(row.function)} empty={asked.busy ? '' : <Unfitting state={state} search={search} />} />
     </>
   );
 }
@@ -205,7 +205,7 @@ export function Statistics({ state }: { state: State }) {
     <main class="column-page">
       <div class="page-tool">
         <Segmented
-          label="What is counted"
+          label="Filter"
           value={mode}
           options={[
             ['instrumentation', 'Instrumentation'],

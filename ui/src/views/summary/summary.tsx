@@ -15,7 +15,7 @@ import { Findings } from '../../widgets/findings.tsx';
 import { useAsk } from '../../widgets/hooks.ts';
 import { ModelTable, PlacementBar } from '../../widgets/modeltable.tsx';
 import { Head, Nothing, Share } from '../../widgets/parts.tsx';
-import { goToPlaces, modelId, openCategory, placesOf } from '../../widgets/places.ts';
+import { goToLocations, locationsOf, modelId, openCategory } from '../../widgets/locations.ts';
 import { Operators, Start } from '../../widgets/timebars.tsx';
 import { Bottom } from './bottom.tsx';
 
@@ -122,16 +122,16 @@ function WhatTookTime({ state }: { state: State }) {
   const asked = useAsk(async (): Promise<{ name: string; value: string; part: number; open: () => void }[]> => {
     if (sampled) {
       const stats = await state.source.sampledStats({});
-      return stats.rows.slice(0, TOP_ROWS).map((row) => ({ name: shortName(row.name), value: percent(row.self / Math.max(stats.samples, 1)), part: row.self / Math.max(stats.rows[0]!.self, 1), open: () => state.openSource(row.routine) }));
+      return stats.rows.slice(0, TOP_ROWS).map((row) => ({ name: shortName(row.name), value: percent(row.self / Math.max(stats.samples, 1)), part: row.self / Math.max(stats.rows[0]!.self, 1), open: () => state.openSource(row.function) }));
     }
     const stats = await state.source.stats('zone', {});
     const own = sorted(stats.rows, (row) => row.self_ns, true);
-    return own.slice(0, TOP_ROWS).map((row) => ({ name: row.name, value: duration(row.self_ns), part: row.self_ns / Math.max(own[0]!.self_ns, 1), open: () => void goToPlaces(state, [row.place], row.name) }));
+    return own.slice(0, TOP_ROWS).map((row) => ({ name: row.name, value: duration(row.self_ns), part: row.self_ns / Math.max(own[0]!.self_ns, 1), open: () => void goToLocations(state, [row.location], row.name) }));
   }, [state]);
   if (!asked.value?.length) return null;
   return (
     <>
-      <Head title="What took the time">{sampled ? 'share of the samples, itself' : 'time of its own'}</Head>
+      <Head title="Where the time went">{sampled ? 'share of the samples, itself' : 'time of its own'}</Head>
       <table class="tight">
         <tbody>
           {asked.value.map((row) => (
@@ -155,8 +155,8 @@ function WhatTookTime({ state }: { state: State }) {
 
 function NoModels({ report, state }: { report: Report; state: State }) {
   return (
-    <Nothing title="No model was seen." say={(words) => state.say(words)} command="inferogram record --next">
-      {state.meta.runtimes.length ? `${state.meta.runtimes.join(', ')} was there, but nothing was loaded while it was recorded.` : 'No runtime that can be watched was loaded by the program.'}{' '}
+    <Nothing title="No model was recorded." say={(words) => state.say(words)} command="inferogram record --next">
+      {state.meta.runtimes.length ? `${state.meta.runtimes.join(', ')} was present, but loaded no model during the recording.` : 'The program loaded no supported runtime.'}{' '}
       {state.meta.zones || state.meta.has.samples ? `There are ${[state.meta.zones ? `${count(state.meta.zones)} ${plural(state.meta.zones, 'zone')}` : '', state.meta.has.samples ? 'samples' : ''].filter(Boolean).join(' and ')} in these ${duration(report.duration_s * 1e9)}: ` : ''}
       <button class="link" onClick={() => state.page.set('timeline')}>
         open the timeline
@@ -175,8 +175,8 @@ function Middle({ report, state }: { report: Report; state: State }) {
   const id = main ? modelId(state, main) : -1;
   const runs = useAsk(() => (id >= 0 ? state.source.runs(id) : Promise.resolve(null)), [id]);
   const first = useAsk(async (): Promise<FirstRun | null> => {
-    const places = placesOf(state, (place) => place.category === 'inference' && place.model === id);
-    const found = places.length ? await state.source.next(places, -1, 1) : null;
+    const locations = locationsOf(state, (one) => one.category === 'inference' && one.model === id);
+    const found = locations.length ? await state.source.next(locations, -1, 1) : null;
     return found && found.id !== null ? state.source.slice(found.id) : null;
   }, [id]);
   const out = leftOut(report);

@@ -108,6 +108,16 @@ function Facts({ slice, state, arrows }: { slice: SliceDetails; state: State; ar
             </dd>
           </>
         )}
+        {slice.inputs && (
+          <>
+            <dt>Inputs</dt>
+            <dd>
+              <button class="link" onClick={() => void save(state, slice).catch(({ message }) => alert(message))}>
+                Export inputs
+              </button>
+            </dd>
+          </>
+        )}
         <FlowList slice={slice} state={state} arrows={arrows} />
         {slice.args.map(({ key, value }) => (
           <>
@@ -124,6 +134,13 @@ function Facts({ slice, state, arrows }: { slice: SliceDetails; state: State; ar
       </dl>
     </section>
   );
+}
+
+async function save({ source }: State, { id, inputs }: SliceDetails): Promise<void> {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([await source.inputs!(id)]));
+  link.download = inputs!;
+  link.click();
 }
 
 function States({ running_ns, runnable_ns, blocked_ns }: { running_ns: number; runnable_ns: number; blocked_ns: number }) {
@@ -196,7 +213,7 @@ function Usual({ slice, height }: { slice: SliceDetails; height: number }) {
       </h2>
       <Chart
         height={Math.max(90, height - 42)}
-        label={`${what}: how often each duration was. This one took ${duration(slice.duration)}, the median is ${duration(same.median)}.`}
+        label={`${what}: histogram of durations. This one took ${duration(slice.duration)}, the median is ${duration(same.median)}.`}
         keys={[slice.id, slice.duration, height]}
         draw={(context, w, h, palette) => drawHistogram(context, histogram, marks, 0, 4, w, h - 4, slice.category ? palette.category(slice.category).fill : palette.resLine, palette)}
       >
@@ -274,14 +291,14 @@ function Functions({ slice, state, rows }: { slice: SliceDetails; state: State; 
         </span>
       </h2>
       {samples.n === 0 ? (
-        <p class="sub">No sample was taken in it: it is shorter than the time between two.</p>
+        <p class="sub">It contains no sample: it is shorter than the sampling interval.</p>
       ) : (
         <table>
           <tbody>
             {shown.map((one) => (
-              <tr key={one.routine}>
+              <tr key={one.function}>
                 <td class="cut mono" title={one.name}>
-                  <button class="plain" onClick={() => state.openSource(one.routine)}>
+                  <button class="plain" onClick={() => state.openSource(one.function)}>
                     {shortName(one.name)}
                   </button>
                 </td>

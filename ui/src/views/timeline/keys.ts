@@ -60,7 +60,7 @@ async function followFlow(state: State, arrows: FlowArrows, direction: 1 | -1): 
   const next = selected && arrowsAt(arrows.chosen.value, selected.slice, direction)[0];
   const here = state.source.online ? '' : ' in this file';
   if (next) await goAlong(state, next, direction);
-  else state.say(!selected ? 'Select a slice first: its flows can be followed.' : direction > 0 ? `No flow${here} leads on from here.` : `No flow${here} leads here.`);
+  else state.say(!selected ? 'Select a slice first to follow its flows.' : direction > 0 ? `No flow${here} leads on from here.` : `No flow${here} leads here.`);
 }
 
 type Kin = 'parent' | 'child' | 'before' | 'after';
@@ -71,7 +71,7 @@ async function goToKin(state: State, kin: Kin): Promise<void> {
   const details = await state.source.slice(selected.slice);
   const other = kin === 'parent' ? details.parent : kin === 'child' ? await child(state.source, details) : await neighbour(state.source, details, kin === 'after' ? 1 : -1, state.length);
   if (other !== null) await reveal(state, other);
-  else state.say({ parent: 'It is inside of nothing.', child: 'Nothing is inside it.', before: 'Nothing is before it on its row.', after: 'Nothing is after it on its row.' }[kin]);
+  else state.say({ parent: 'It has no parent.', child: 'It has no children.', before: 'Nothing is before it on its row.', after: 'Nothing is after it on its row.' }[kin]);
 }
 
 async function nextHit(state: State, direction: 1 | -1): Promise<void> {
@@ -165,7 +165,7 @@ export function useTimelineKeys(target: KeyTarget): void {
         case 'r':
         case 'R':
           state.flows.set(!state.flows.value);
-          state.say(state.flows.value ? 'Arrows of all flows in sight' : 'Arrows of what is selected only');
+          state.say(state.flows.value ? 'Arrows of all visible flows' : 'Arrows of the selection only');
           break;
         case '[':
           void step(state, 'previous');
@@ -198,7 +198,7 @@ export function useTimelineKeys(target: KeyTarget): void {
           break;
         case 'g':
         case 'G':
-          if (id) change((choices) => (choices.ghosts.has(id) ? choices.ghosts.delete(id) : choices.ghosts.add(id)));
+          if (id) change((choices) => (choices.sampledCalls.has(id) ? choices.sampledCalls.delete(id) : choices.sampledCalls.add(id)));
           break;
         default:
           return;

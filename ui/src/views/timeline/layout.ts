@@ -4,7 +4,7 @@ import type { Slices, Track } from '../../api/types.ts';
 
 export const SLICE = 16;
 export const GAP = 1;
-export const GHOST = 12;
+export const SAMPLED_CALL = 12;
 export const STATE = 4;
 export const COUNTER = 26;
 export const STACKED = 46;
@@ -16,7 +16,7 @@ export interface Choices {
   opened: Set<string>;
   pinned: Set<string>;
   hidden: Set<string>;
-  ghosts: Set<string>;
+  sampledCalls: Set<string>;
   /** Only this model's tracks, of those that belong to one. */
   model: number | null;
 }
@@ -33,9 +33,9 @@ export interface Lane {
   rows: number;
   stateTop: number; // < 0: none
   sliceTop: number;
-  ghostTop: number; // < 0: none
-  ghostRows: number;
-  ghostSkip: number; // outermost frames that are the same all over the view
+  sampledCallTop: number; // < 0: none
+  sampledCallRows: number;
+  sampledCallSkip: number; // outermost frames that are the same all over the view
   group: boolean; // a line above it: a new kind of tracks begins
   members: Track[]; // stacked counters
 }
@@ -57,7 +57,7 @@ export function arrange(tracks: Track[]): Track[] {
   for (const track of tracks) if (track.stack) stacked.set(track.stack, (stacked.get(track.stack) ?? 0) + 1);
   const isMore = (track: Track) => track.kind === 'counter' && !track.parent && !track.stack && (!track.open || (stacked.size > 0 && track.label === 'cpu total'));
   const more = tracks.filter(isMore).map((track) => ({ ...track, parent: MORE }));
-  const named = (track: Track): Track => (track.stack && (stacked.get(track.stack) ?? 0) > 1 ? { ...track, label: 'CPU', sub: `${stacked.get(track.stack)} cores, stacked` } : track);
+  const named = (track: Track): Track => (track.stack && (stacked.get(track.stack) ?? 0) > 1 ? { ...track, label: 'CPU', sub: `${track.sub && `${track.sub}, `}${stacked.get(track.stack)} cores, stacked` } : track);
   // a thread without a name says its number once
   const others = tracks.filter((track) => !isMore(track)).map((track) => (track.kind === 'thread' && track.sub && track.label === track.sub.replace(/^tid /, 'thread ') ? { ...track, sub: '' } : track));
   const folder: Track = { id: MORE, kind: 'process', parent: '', label: 'More resources', sub: String(more.length), rows: 0, unit: '', min: 0, max: 0, scale: null, stack: '', samples: 0, states: false, count: 0, model: -1, open: false };
@@ -66,7 +66,7 @@ export function arrange(tracks: Track[]): Track[] {
 
 const GROUPS: Record<string, string> = { counter: 'resources', ml: 'ml', model: 'ml', function: 'ml', lane: 'ml', ops: 'ops', process: 'threads', thread: 'threads', async: 'async', messages: 'async', frames: 'async', gpu: 'devices', npu: 'devices' };
 
-export function layOut(tracks: Track[], choices: Choices, ghostDepth: (id: string) => { rows: number; skip: number }): Layout {
+export function layOut(tracks: Track[], choices: Choices, sampledCallDepth: (id: string) => { rows: number; skip: number }): Layout {
   const children = new Map<string, Track[]>();
   const lanes: Lane[] = [];
   let top = 0;
@@ -84,7 +84,7 @@ export function layOut(tracks: Track[], choices: Choices, ghostDepth: (id: strin
     const open = isOpen(track, choices);
     const members = track.kind === 'counter' && track.stack ? tracks.filter((other) => other.stack === track.stack) : [];
     const now = pinned ? 'pinned' : track.id === MORE ? 'resources' : GROUPS[track.kind] ?? '';
-    const lane: Lane = { track, top, height: HEAD, indent, hasChildren: kids.length > 0 || track.rows > 1, open, pinned, rows: 0, stateTop: -1, sliceTop: 0, ghostTop: -1, ghostRows: 0, ghostSkip: 0, group: now !== group, members };
+    const lane: Lane = { track, top, height: HEAD, indent, hasChildren: kids.length > 0 || track.rows > 1, open, pinned, rows: 0, stateTop: -1, sliceTop: 0, sampledCallTop: -1, sampledCallRows: 0, sampledCallSkip: 0, group: now !== group, members };
 
     group = now;
     if (track.kind === 'counter') {
@@ -99,12 +99,12 @@ export function layOut(tracks: Track[], choices: Choices, ghostDepth: (id: strin
       if (!open && kids.length) lane.rows = Math.min(track.rows, 1);
       lane.sliceTop = y;
       y += lane.rows * (SLICE + GAP);
-      if (choices.ghosts.has(track.id)) {
-        lane.ghostTop = y;
-        const { rows, skip } = ghostDepth(track.id);
-        lane.ghostRows = rows;
-        lane.ghostSkip = skip;
-        y += lane.ghostRows * (GHOST + GAP);
+      if (choices.sampledCalls.has(track.id)) {
+        lane.sampledCallTop = y;
+        const { rows, skip } = sampledCallDepth(track.id);
+        lane.sampledCallRows = rows;
+        lane.sampledCallSkip = skip;
+        y += lane.sampledCallRows * (SAMPLED_CALL + GAP);
       }
       lane.height = Math.max(y + PAD - 1, HEAD);
     }
@@ -130,13 +130,13 @@ export function layOut(tracks: Track[], choices: Choices, ghostDepth: (id: strin
 }
 
 /** Rows from the outermost on that are one and the same function nearly all the time. */
-export function commonRows(ghosts: Slices): number {
+export function commonRows(sampledCalls: Slices): number {
   const times: Map<number, number>[] = [];
   let whole = 0;
-  for (let i = 0; i < ghosts.count; i++) {
-    const row = (times[ghosts.row[i]!] ??= new Map<number, number>());
-    row.set(ghosts.place[i]!, (row.get(ghosts.place[i]!) ?? 0) + ghosts.duration[i]!);
-    if (ghosts.row[i] === 0) whole += ghosts.duration[i]!;
+  for (let i = 0; i < sampledCalls.count; i++) {
+    const row = (times[sampledCalls.row[i]!] ??= new Map<number, number>());
+    row.set(sampledCalls.location[i]!, (row.get(sampledCalls.location[i]!) ?? 0) + sampledCalls.duration[i]!);
+    if (sampledCalls.row[i] === 0) whole += sampledCalls.duration[i]!;
   }
   let rows = 0;
   while (rows < times.length && times[rows] && Math.max(...times[rows]!.values()) >= 0.85 * whole) rows++;

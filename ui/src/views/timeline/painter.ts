@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One frame of the tracks: what is in sight, from what the loader has.
-import { type Routine, type Slices, type Values } from '../../api/types.ts';
+import { type ProgramFunction, type Slices, type Values } from '../../api/types.ts';
 import { toPixel } from '../../base/view.ts';
 import { shortName } from '../../base/words.ts';
 import type { Loader } from '../../data/loader.ts';
@@ -12,14 +12,14 @@ import { drawCounter, drawStacked, niceScale } from '../../draw/counter.ts';
 import type { Paint, Palette } from '../../draw/palette.ts';
 import { drawSlices, drawStates, type SliceStyle } from '../../draw/slices.ts';
 import { placeArrows } from './arrows.ts';
-import { GAP, GHOST, SLICE, STATE, type Lane, type Layout } from './layout.ts';
+import { GAP, SAMPLED_CALL, SLICE, STATE, type Lane, type Layout } from './layout.ts';
 
 export interface Scene {
   state: State;
   loader: Loader;
   layout: Layout;
   palette: Palette;
-  routines: Routine[] | null;
+  functions: ProgramFunction[] | null;
   arrows: FlowArrows;
   width: number;
   height: number;
@@ -30,23 +30,23 @@ const LABEL_FONT = '11px';
 
 function styleOf(scene: Scene): SliceStyle {
   const { state, palette } = scene;
-  const places = state.meta.places;
+  const locations = state.meta.locations;
   const hits = state.search.value ? new Set(state.hits.value) : null;
   const model = state.model.value;
   const style: SliceStyle = {
-    paint: (place) => palette.place(places[place]),
-    name: (place) => nameOf(places[place]),
+    paint: (locationId) => palette.location(locations[locationId]),
+    name: (locationId) => nameOf(locations[locationId]),
     height: SLICE - 1,
     gap: GAP + 1,
   };
-  if (hits?.size || model !== null) style.faint = (place) => (hits?.size ? !hits.has(place) : false) || (model !== null && (places[place]?.model ?? -1) >= 0 && places[place]!.model !== model);
+  if (hits?.size || model !== null) style.faint = (locationId) => (hits?.size ? !hits.has(locationId) : false) || (model !== null && (locations[locationId]?.model ?? -1) >= 0 && locations[locationId]!.model !== model);
   return style;
 }
 
-function nameOf(place: { name: string; category: string; function: string } | undefined): string {
-  if (!place) return '';
-  if (!place.category) return place.name;
-  return place.category === 'prepare-ep' ? 'Prepare' : place.category[0]!.toUpperCase() + place.category.slice(1);
+function nameOf(of: { name: string; category: string; function: string } | undefined): string {
+  if (!of) return '';
+  if (!of.category) return of.name;
+  return of.category === 'prepare-ep' ? 'Prepare' : of.category[0]!.toUpperCase() + of.category.slice(1);
 }
 
 /** Lanes of a function: what moves its data, and which device computes. */
@@ -57,19 +57,19 @@ function laneStyle(scene: Scene, lane: Lane, faint: SliceStyle['faint']): SliceS
   return { paint: () => paint, name: () => (compute ? device : 'data'), height: SLICE - 3, gap: GAP + 3, ...(faint ? { faint } : {}) };
 }
 
-const ghostNames = new WeakMap<Routine, string>();
+const sampledCallNames = new WeakMap<ProgramFunction, string>();
 
-function ghostName(routine: Routine | undefined): string {
-  if (!routine) return '';
-  let name = ghostNames.get(routine);
-  if (name === undefined) ghostNames.set(routine, (name = shortName(routine.name)));
+function sampledCallName(of: ProgramFunction | undefined): string {
+  if (!of) return '';
+  let name = sampledCallNames.get(of);
+  if (name === undefined) sampledCallNames.set(of, (name = shortName(of.name)));
   return name;
 }
 
-function ghostStyle(scene: Scene): SliceStyle {
-  const { palette, routines } = scene;
-  const paint: Paint = { fill: palette.ghostFill, ink: palette.ink2, edge: palette.ghostEdge };
-  return { paint: () => paint, name: (routine) => ghostName(routines?.[routine]), ghost: true, height: GHOST, gap: GAP };
+function sampledCallStyle(scene: Scene): SliceStyle {
+  const { palette, functions } = scene;
+  const paint: Paint = { fill: palette.sampledCallFill, ink: palette.ink2, edge: palette.sampledCallEdge };
+  return { paint: () => paint, name: (functionId) => sampledCallName(functions?.[functionId]), sampled: true, height: SAMPLED_CALL, gap: GAP };
 }
 
 function drawCounterLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number): void {
@@ -86,7 +86,7 @@ function drawCounterLane(context: CanvasRenderingContext2D, scene: Scene, lane: 
   drawCounter(context, values, view, 0, top + 3, width, lane.height - 4, niceScale(values, lane.track.min, lane.track.max, lane.track.scale), palette);
 }
 
-function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number, style: SliceStyle, ghosts: SliceStyle): void {
+function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number, style: SliceStyle, sampledCalls: SliceStyle): void {
   const { state, loader, palette, width } = scene;
   const view = state.view.value;
   const id = lane.track.id;
@@ -112,15 +112,15 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: Lane, t
       drawSelection(context, scene, slices, lane, top);
     }
   }
-  if (lane.ghostTop >= 0) {
-    const shadows = loader.get('ghosts', id, view, width) as Slices | null;
+  if (lane.sampledCallTop >= 0) {
+    const shadows = loader.get('sampledCalls', id, view, width) as Slices | null;
     if (shadows) {
       context.save();
       context.beginPath();
-      context.rect(0, top + lane.ghostTop, width, lane.ghostRows * (GHOST + GAP));
+      context.rect(0, top + lane.sampledCallTop, width, lane.sampledCallRows * (SAMPLED_CALL + GAP));
       context.clip();
       context.font = `10px ${palette.font}`;
-      drawSlices(context, shadows, view, 0, top + lane.ghostTop - lane.ghostSkip * (GHOST + GAP), width, ghosts);
+      drawSlices(context, shadows, view, 0, top + lane.sampledCallTop - lane.sampledCallSkip * (SAMPLED_CALL + GAP), width, sampledCalls);
       context.restore();
     }
   }
@@ -155,7 +155,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   const { state, layout, palette, width, height, scroll } = scene;
   const view = state.view.value;
   const style = styleOf(scene);
-  const ghosts = ghostStyle(scene);
+  const sampledCalls = sampledCallStyle(scene);
 
   context.fillStyle = palette.bg;
   context.fillRect(0, 0, width, height);
@@ -163,7 +163,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   for (const lane of layout.lanes) {
     const top = lane.top - scroll;
     if (top + lane.height < 0 || top > height) continue;
-    drawLane(context, scene, lane, top, style, ghosts);
+    drawLane(context, scene, lane, top, style, sampledCalls);
     context.fillStyle = lane.group ? palette.lineStrong : palette.line;
     context.fillRect(0, Math.round(top), width, 1);
   }

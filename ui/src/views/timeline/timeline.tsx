@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline: minimap, ruler, labels, tracks, and the details of what is selected.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Busy, Routine, SliceDetails, Slices, Values } from '../../api/types.ts';
+import type { Busy, ProgramFunction, SliceDetails, Slices, Values } from '../../api/types.ts';
 import { count, duration, moment, quantity } from '../../base/format.ts';
 import { signal, type Signal } from '../../base/signal.ts';
 import { span, toTime } from '../../base/view.ts';
@@ -15,7 +15,7 @@ import { sliceAt } from '../../draw/slices.ts';
 import { useSignal } from '../../widgets/hooks.ts';
 import { Details } from './details.tsx';
 import { useTimelineKeys } from './keys.ts';
-import { GAP, GHOST, SLICE, arrange, commonRows, laneAt, layOut, type Choices, type Lane, type Layout } from './layout.ts';
+import { GAP, SAMPLED_CALL, SLICE, arrange, commonRows, laneAt, layOut, type Choices, type Lane, type Layout } from './layout.ts';
 import { Motion } from './motion.ts';
 import { paint } from './painter.ts';
 import { handlePointer, type Target } from './pointer.ts';
@@ -63,12 +63,12 @@ interface Choosing {
 }
 
 function useChoices(): Choosing {
-  const [choices, set] = useState<Choices>(() => ({ closed: new Set(), opened: new Set(), pinned: new Set(), hidden: new Set(), ghosts: new Set(), model: null }));
+  const [choices, set] = useState<Choices>(() => ({ closed: new Set(), opened: new Set(), pinned: new Set(), hidden: new Set(), sampledCalls: new Set(), model: null }));
   return {
     choices,
     change: (change) =>
       set((old) => {
-        const next: Choices = { closed: new Set(old.closed), opened: new Set(old.opened), pinned: new Set(old.pinned), hidden: new Set(old.hidden), ghosts: new Set(old.ghosts), model: old.model };
+        const next: Choices = { closed: new Set(old.closed), opened: new Set(old.opened), pinned: new Set(old.pinned), hidden: new Set(old.hidden), sampledCalls: new Set(old.sampledCalls), model: old.model };
         change(next);
         return next;
       }),
@@ -144,7 +144,7 @@ function Label({ lane, state, loader, loaded, focused, choosing, width, isStop, 
       </span>
       {isCounter && <CounterValue lane={lane} state={state} loader={loader} loaded={loaded} width={width} />}
       {track.samples > 0 && (
-        <button class={choosing.choices.ghosts.has(track.id) ? 'samples on' : 'samples'} title="Samples as ghost zones (G)" onClick={() => choosing.change((choices) => toggle(choices.ghosts, track.id))}>
+        <button class={choosing.choices.sampledCalls.has(track.id) ? 'samples on' : 'samples'} title="Sampled calls (G)" onClick={() => choosing.change((choices) => toggle(choices.sampledCalls, track.id))}>
           samples
         </button>
       )}
@@ -189,15 +189,15 @@ function CounterValue({ lane, state, loader, loaded, width }: { lane: Lane; stat
   );
 }
 
-const GHOST_ROWS = 48;
+const SAMPLED_CALL_ROWS = 48;
 
-/** How deep the ghosts of a thread go, as far as they are known, and how many outer frames tell nothing here. */
-function ghostDepth(loader: Loader, state: State, width: number) {
+/** How deep the sampled calls of a thread go, as far as they are known, and how many outer frames tell nothing here. */
+function sampledCallDepth(loader: Loader, state: State, width: number) {
   return (id: string): { rows: number; skip: number } => {
-    const ghosts = loader.get('ghosts', id, state.view.value, width) as Slices | null;
-    if (!ghosts) return { rows: 4, skip: 0 };
-    const skip = Math.max(0, commonRows(ghosts) - 1);
-    return { rows: Math.min(Math.max(ghosts.rows - skip, 1), GHOST_ROWS), skip };
+    const sampledCalls = loader.get('sampledCalls', id, state.view.value, width) as Slices | null;
+    if (!sampledCalls) return { rows: 4, skip: 0 };
+    const skip = Math.max(0, commonRows(sampledCalls) - 1);
+    return { rows: Math.min(Math.max(sampledCalls.rows - skip, 1), SAMPLED_CALL_ROWS), skip };
   };
 }
 
@@ -219,7 +219,7 @@ export function Timeline({ state }: { state: State }) {
   const [version, setVersion] = useState(0);
   const [width, setWidth] = useState(1000);
   const [height, setHeight] = useState(400);
-  const [routines, setRoutines] = useState<Routine[] | null>(null);
+  const [functions, setFunctions] = useState<ProgramFunction[] | null>(null);
   const [busy, setBusy] = useState<Busy | null>(null);
   const [marks, setMarks] = useState<number[]>([]);
   const scroller = useRef<HTMLDivElement>(null);
@@ -231,9 +231,9 @@ export function Timeline({ state }: { state: State }) {
   const toShow = useRef<SliceDetails | null>(null);
   const stop = useSignal(focused);
   const drawAgain = useRef<() => void>(() => undefined);
-  const hasGhosts = useRef(false);
+  const hasSampledCalls = useRef(false);
   const loaded = useMemo(() => signal(0), [state]);
-  hasGhosts.current = choosing.choices.ghosts.size > 0;
+  hasSampledCalls.current = choosing.choices.sampledCalls.size > 0;
   const loader = useMemo(() => {
     let waiting = 0;
     // the picture at once; labels, and heights that depend on the data, a few times a second
@@ -243,15 +243,15 @@ export function Timeline({ state }: { state: State }) {
       waiting = window.setTimeout(() => {
         waiting = 0;
         loaded.update((n) => n + 1);
-        if (hasGhosts.current || loaded.value === 1) setVersion((n) => n + 1);
+        if (hasSampledCalls.current || loaded.value === 1) setVersion((n) => n + 1);
       }, LABELS_MS);
     });
   }, [state]);
   const palette = useMemo(() => new Palette(getComputedStyle(document.documentElement), document.createElement('canvas').getContext('2d')), [theme, version === 0]);
   const arranged = useMemo(() => arrange(state.meta.tracks), [state]);
-  const layout: Layout = useMemo(() => layOut(arranged, { ...choosing.choices, model }, ghostDepth(loader, state, width)), [choosing.choices, model, version, width]);
+  const layout: Layout = useMemo(() => layOut(arranged, { ...choosing.choices, model }, sampledCallDepth(loader, state, width)), [choosing.choices, model, version, width]);
 
-  const tracks = useCanvas((context, w, h) => paint(context, { state, loader, layout, palette, routines, arrows, width: w, height: h, scroll: scroller.current?.scrollTop ?? 0 }));
+  const tracks = useCanvas((context, w, h) => paint(context, { state, loader, layout, palette, functions, arrows, width: w, height: h, scroll: scroller.current?.scrollTop ?? 0 }));
   const ruler = useCanvas((context, w, h) => {
     context.fillStyle = palette.bg;
     context.fillRect(0, 0, w, h);
@@ -283,10 +283,10 @@ export function Timeline({ state }: { state: State }) {
     look();
     return () => (stops.forEach((stop) => stop()), arrows.look(null));
   }, [state]);
-  useEffect(redraw, [layout, palette, busy, routines, marks, width, height, version]);
+  useEffect(redraw, [layout, palette, busy, functions, marks, width, height, version]);
   useEffect(() => {
     void state.source.busy(800).then(setBusy, () => undefined);
-    if (state.meta.has.samples) void state.source.routines().then(setRoutines, () => undefined);
+    if (state.meta.has.samples) void state.source.functions().then(setFunctions, () => undefined);
     return () => loader.forget();
   }, [state]);
   useEffect(() => {
@@ -338,7 +338,7 @@ export function Timeline({ state }: { state: State }) {
       if (inside && (first < 0 || (slices.start[first]! < view.from && slices.start[i]! >= view.from))) first = i;
     }
     if (slices && first >= 0) state.selection.set({ slice: slices.id[first]! });
-    else state.say('There is nothing to select on this track here.');
+    else state.say('This track has nothing to select here.');
   };
 
   const target: Target = useMemo(() => {
@@ -348,21 +348,21 @@ export function Timeline({ state }: { state: State }) {
       if (!lane || lane.rows === 0) return null;
       const inside = at - lane.top;
       const view = state.view.value;
-      if (lane.ghostTop >= 0 && inside >= lane.ghostTop) {
-        const ghosts = loader.get('ghosts', lane.track.id, view, width) as Slices | null;
-        const i = ghosts ? sliceAt(ghosts, view, width, x, lane.ghostSkip + Math.floor((inside - lane.ghostTop) / (GHOST + GAP))) : -1;
-        return ghosts && i >= 0 ? { lane, slices: ghosts, i, ghost: true } : null;
+      if (lane.sampledCallTop >= 0 && inside >= lane.sampledCallTop) {
+        const sampledCalls = loader.get('sampledCalls', lane.track.id, view, width) as Slices | null;
+        const i = sampledCalls ? sliceAt(sampledCalls, view, width, x, lane.sampledCallSkip + Math.floor((inside - lane.sampledCallTop) / (SAMPLED_CALL + GAP))) : -1;
+        return sampledCalls && i >= 0 ? { lane, slices: sampledCalls, i, sampled: true } : null;
       }
       const row = Math.floor((inside - lane.sliceTop) / (SLICE + GAP));
       const slices = loader.get('slices', lane.track.id, view, width) as Slices | null;
       const i = slices && row >= 0 && row < lane.rows ? sliceAt(slices, view, width, x, row) : -1;
-      return slices && i >= 0 ? { lane, slices, i, ghost: false } : null;
+      return slices && i >= 0 ? { lane, slices, i, sampled: false } : null;
     };
     return {
       find,
       pick(x, y) {
         const hit = find(x, y);
-        if (!hit || hit.ghost) return null;
+        if (!hit || hit.sampled) return null;
         return { slice: hit.slices.id[hit.i]!, start: hit.slices.start[hit.i]!, duration: hit.slices.duration[hit.i]!, merged: hit.slices.merged[hit.i]! };
       },
       edges(x, y) {
@@ -380,21 +380,21 @@ export function Timeline({ state }: { state: State }) {
     const stopRuler = handlePointer(top, state, motion, target, true);
     const move = (event: PointerEvent) => {
       const box = canvas.getBoundingClientRect();
-      const hit = event.buttons ? null : (target as Target & { find: (x: number, y: number) => { lane: Lane; slices: Slices; i: number; ghost: boolean } | null }).find(event.clientX - box.left, event.clientY - box.top);
+      const hit = event.buttons ? null : (target as Target & { find: (x: number, y: number) => { lane: Lane; slices: Slices; i: number; sampled: boolean } | null }).find(event.clientX - box.left, event.clientY - box.top);
       canvas.style.cursor = hit ? 'pointer' : 'default';
       if (!hit) {
         hovered.set(null);
         return;
       }
-      const { slices, i, ghost } = hit;
-      const place = state.meta.places[slices.place[i]!];
+      const { slices, i, sampled } = hit;
+      const at = state.meta.locations[slices.location[i]!];
       const many = slices.merged[i]! > 1;
       hovered.set({
         x: event.clientX,
         y: event.clientY,
-        name: ghost ? routines?.[slices.place[i]!]?.name ?? '' : place?.name ?? '',
-        time: many ? `${count(slices.merged[i]!)} ${ghost ? 'samples' : 'events'} in ${duration(slices.duration[i]!)}` : duration(slices.duration[i]!),
-        sub: ghost ? routines?.[slices.place[i]!]?.module ?? '' : place && place.model >= 0 ? state.meta.models.find((m) => m.id === place.model)?.name ?? '' : '',
+        name: sampled ? functions?.[slices.location[i]!]?.name ?? '' : at?.name ?? '',
+        time: many ? `${count(slices.merged[i]!)} ${sampled ? 'samples' : 'events'} in ${duration(slices.duration[i]!)}` : duration(slices.duration[i]!),
+        sub: sampled ? functions?.[slices.location[i]!]?.module ?? '' : at && at.model >= 0 ? state.meta.models.find((m) => m.id === at.model)?.name ?? '' : '',
       });
     };
     const leave = () => hovered.set(null);
@@ -406,7 +406,7 @@ export function Timeline({ state }: { state: State }) {
       canvas.removeEventListener('pointermove', move);
       canvas.removeEventListener('pointerleave', leave);
     };
-  }, [target, motion, routines]);
+  }, [target, motion, functions]);
 
   useTimelineKeys({ state, motion, focused, arrows, change: choosing.change, width });
 
@@ -427,7 +427,7 @@ export function Timeline({ state }: { state: State }) {
         <canvas
           ref={ruler.canvas}
           style={{ height: `${MAP + RULER}px` }}
-          aria-label="Map of the whole trace, and the ruler; M measures what is selected"
+          aria-label="Map of the whole trace, and the ruler; M measures the selection"
           onDblClick={() => motion.go({ from: 0, to: state.length })}
           onPointerDown={(event) => {
             const box = (event.currentTarget as HTMLElement).getBoundingClientRect();

@@ -27,8 +27,8 @@ function FlowSwitch({ state, arrows }: { state: State; arrows: FlowArrows }) {
   const { leftOut } = useSignal(arrows.inSight);
   return (
     <>
-      {on && leftOut > 0 && <span class="sub">{count(leftOut)} arrows are {state.source.online ? 'left out; come nearer' : 'not in this file'}</span>}
-      <button class={on ? 'button small on' : 'button small'} aria-pressed={on} title="Arrows of all flows in sight (R)" onClick={() => state.flows.set(!on)}>
+      {on && leftOut > 0 && <span class="sub">{count(leftOut)} arrows are {state.source.online ? 'left out; zoom in' : 'not in this file'}</span>}
+      <button class={on ? 'button small on' : 'button small'} aria-pressed={on} title="Arrows of all visible flows (R)" onClick={() => state.flows.set(!on)}>
         Flows
       </button>
     </>
@@ -49,7 +49,7 @@ export function Toolbar({ state, arrows, hasFlows, hidden, showAll }: { state: S
         <span class="range-words">
           <b class="accent">
             Range {moment(range.from, span(range) / 100)} – {moment(range.to, span(range) / 100)}
-            {partWords && <span title="What does not pass the filter is not counted"> · only {partWords}</span>}
+            {partWords && <span title="Only what passes the filter is counted"> · only {partWords}</span>}
           </b>
           <span>
             length <b>{duration(span(range))}</b>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a row of a table to the timeline: the places it stands for are marked, the first or longest event is shown.
+// From a row of a table to the timeline: the locations it stands for are marked, the first or longest event is shown.
 import type { State } from '../data/state.ts';
 import type { OpenCategory } from './modeltable.tsx';
 
-/** Marks these places and goes to their first event. */
-export async function goToPlaces(state: State, places: number[], name: string): Promise<void> {
-  if (!places.length) {
+/** Marks these locations and goes to their first event. */
+export async function goToLocations(state: State, locations: number[], name: string): Promise<void> {
+  if (!locations.length) {
     state.say(`${name} has no event on the timeline.`);
     return;
   }
-  const answer = await state.source.next(places, -1, 1);
+  const answer = await state.source.next(locations, -1, 1);
   if (answer.id === null) {
     state.say(`${name} has no event on the timeline.`);
     return;
@@ -18,9 +18,9 @@ export async function goToPlaces(state: State, places: number[], name: string): 
   await state.goToSlice(answer.id);
 }
 
-export const placesOf = (state: State, fits: (place: State['meta']['places'][number]) => boolean): number[] => {
+export const locationsOf = (state: State, fits: (one: State['meta']['locations'][number]) => boolean): number[] => {
   const out: number[] = [];
-  state.meta.places.forEach((place, i) => fits(place) && out.push(i));
+  state.meta.locations.forEach((one, i) => fits(one) && out.push(i));
   return out;
 };
 
@@ -33,9 +33,9 @@ export function modelId(state: State, model: { name: string; pid: number }): num
 /** From a category of a model to its first event. */
 export function openCategory(state: State): OpenCategory {
   return (model, name, category) =>
-    void goToPlaces(
+    void goToLocations(
       state,
-      placesOf(state, (place) => place.category === category && place.function === name && place.model === modelId(state, model)),
+      locationsOf(state, (one) => one.category === category && one.function === name && one.model === modelId(state, model)),
       category,
     );
 }
