@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See advice.h. */
+/* Taking a sentence and the command in it apart, and printing that so that it can be copied. */
 #include "cli/advice.h"
 
 #include <stdbool.h>

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "bench/measure/rate_search.h"
 #include "cli/cli.h"
+#include "system/process_folder.h"
 
 #define THREADS_MAX    4096u
 #define BATCH_MAX      1000000u
@@ -67,11 +67,10 @@ static char *join_words(int argc, char **argv)
 
 void bench_arguments_init(struct bench_arguments *arguments, int argc, char **argv)
 {
-    ssize_t length = readlink("/proc/self/exe", arguments->tool, sizeof arguments->tool - 1);
     char *command_line = keep(join_words(argc, argv), arguments);
 
     bench_options_init(&arguments->options);
-    arguments->tool[length < 0 ? 0 : length] = '\0';
+    (void)process_link(PROCESS_SELF, "exe", arguments->tool, sizeof arguments->tool);
     arguments->options.tool = arguments->tool;
     arguments->options.tool_version = INFEROGRAM_VERSION;
     arguments->options.command_line = command_line ? command_line : "";
@@ -231,31 +230,30 @@ static const char *const policies[] = { "DEFAULT",           "PREFER_CPU",
 
 const struct option_row bench_rows[] = {
     { .kind = OPTION_HEADING, .help = "Inputs" },
-    { "batch", 0, "N", "the size of free first dimensions [1]", OPTION_COUNT,
+    { "batch", 0, "N", "size of free first dimensions [1]", OPTION_COUNT,
       IFG_AT(struct bench_arguments, options.inputs.batch), MEASURING, .least = 1, .most = 1e6,
       .what = "a batch size (1 and up)" },
-    { "dim", 0, "NAME=N", "the size of a free dimension", OPTION_CALL, MEASURING,
-      .take = take_dim },
-    { "shape", 0, "[INPUT:]1x3x8x8", "the shape of an input", OPTION_CALL, MEASURING,
+    { "dim", 0, "NAME=N", "size of a free dimension", OPTION_CALL, MEASURING, .take = take_dim },
+    { "shape", 0, "[INPUT:]1x3x8x8", "shape of an input", OPTION_CALL, MEASURING,
       .take = take_shape },
-    { "value", 0, "INPUT=X", "give every element of an input this value", OPTION_CALL, MEASURING,
+    { "value", 0, "INPUT=X", "set every element of an input to this value", OPTION_CALL, MEASURING,
       .take = take_value },
-    { "input-data", 0, "PATH", "read inputs from .npy, .npz or a directory of them", OPTION_PATH,
+    { "input-data", 0, "PATH", "inputs from .npy, .npz or a directory of them", OPTION_PATH,
       IFG_AT(struct bench_arguments, options.inputs.data_path), MEASURING },
-    { "seed", 0, "N", "of random inputs, arrivals and resampling [1]", OPTION_COUNT,
+    { "seed", 0, "N", "seed of random inputs, arrivals and resampling [1]", OPTION_COUNT,
       IFG_AT(struct bench_arguments, options.inputs.seed), MEASURING,
       .what = "a seed (a whole number)" },
     { .kind = OPTION_HEADING, .help = "Runtime" },
-    { "ort", 0, "PATH", "use this ONNX Runtime, a library or its directory [searched for]",
-      OPTION_PATH, IFG_AT(struct bench_arguments, options.library), MEASURING },
-    { "runtime", 0, "PLUGIN", "use another runtime, by a plugin (.so)", OPTION_PATH,
+    { "ort", 0, "PATH", "ONNX Runtime: library or directory [searched]", OPTION_PATH,
+      IFG_AT(struct bench_arguments, options.library), MEASURING },
+    { "runtime", 0, "PLUGIN", "use another runtime through a plugin (.so)", OPTION_PATH,
       IFG_AT(struct bench_arguments, options.runtime), MEASURING, .files = "*.so" },
     { "threads", 0, "N", "intra-op threads [the runtime's default]", OPTION_CALL, MEASURING,
       .take = bench_take_threads },
     { "opt", 0, "LEVEL", "graph optimization: {}", OPTION_CALL, MEASURING, .choices = levels,
       .take = take_named },
-    { "policy", 0, "P", "device policy, such as PREFER_NPU or MAX_EFFICIENCY", OPTION_CALL,
-      MEASURING, .choices = policies, .take = take_named },
+    { "policy", 0, "P", "device policy, such as PREFER_NPU", OPTION_CALL, MEASURING,
+      .choices = policies, .take = take_named },
     { "session-config", 0, "KEY=VALUE", "a session configuration entry of ONNX Runtime",
       OPTION_CALL, MEASURING, .take = take_session_config },
     { "set", 0, "KEY=VALUE", "a setting of the runtime", OPTION_CALL, MEASURING,
@@ -263,8 +261,8 @@ const struct option_row bench_rows[] = {
     { "pin", 0, "CPU", "run on this CPU only", OPTION_COUNT,
       IFG_AT(struct bench_arguments, options.pin_cpu), MEASURING, .most = 65535,
       .what = "the number of a CPU (0 and up)" },
-    { "patience", 0, "T", "a load or inference that takes longer hangs, 0 for never [10m]",
-      OPTION_CALL, MEASURING, .take = take_patience },
+    { "patience", 0, "T", "what takes longer is hung; 0: never [10m]", OPTION_CALL, MEASURING,
+      .take = take_patience },
     { 0 },
 };
 

@@ -56,12 +56,12 @@ struct bench_variant *bench_add_variant(const char *command, const char *name,
 /* Rows of --min-cosine C, --max-diff X and --measure W, which have no place of their own. */
 #define BENCH_ACCURACY_ROWS(type, limits_)                                                         \
     { "min-cosine",  0,                                                                            \
-      "C",           "outputs less alike than this differ [0.95]",                                 \
+      "C",           "outputs less similar than this differ [0.95]",                               \
       OPTION_NUMBER, IFG_AT(type, limits_.min_cosine),                                             \
       .zero = true,  .least = -1,                                                                  \
       .most = 1,     .what = "a cosine from -1 to 1" },                                            \
     {                                                                                              \
-        "max-diff", 0, "X", "as do those with an element that is off by more [any]",               \
+        "max-diff", 0, "X", "outputs with an element that is off by more differ [any]",            \
             OPTION_NUMBER, IFG_AT(type, limits_.max_abs), .zero = true,                            \
                                                           .what = "a difference of 0 or more"      \
     }

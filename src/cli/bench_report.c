@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/ticks.h"
 #include "cli/bench_options.h"
 #include "cli/cli.h"
 #include "export/export.h"
@@ -80,14 +80,6 @@ int bench_report_begin(struct bench_report *report)
 }
 
 /* ---- files ---- */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* AIC100's name. Older files stay: the next one gets a number, and those of a rate all have one. */
 static void name_file(const struct bench_report *report, struct bench_report_row *row, bool trace,
@@ -163,15 +155,8 @@ static void no_memory(struct bench_report *report)
 static struct bench_report_row *find_row(struct bench_report *report,
                                          const struct bench_batch *batch)
 {
-    while (report->row_count <= batch->row) {
-        struct bench_report_row *rows =
-            ifg_realloc(report->rows, report->row_count + 1, sizeof *rows);
-
-        if (!rows)
-            return NULL;
-        report->rows = rows;
-        memset(&rows[report->row_count++], 0, sizeof *rows);
-    }
+    if (!IFG_ARRAY_ROOM_ZEROED(report->rows, report->row_count, batch->row + 1, IFG_ARRAY_ANY))
+        return NULL;
     if (!report->rows[batch->row].name) {
         const char *slash = strrchr(report->model, '/');
         char name[512];
@@ -189,7 +174,7 @@ static void pass_boundary(struct bench_report *report, struct bench_report_row *
                           uint64_t start_ns)
 {
     uint64_t rate_ns = 1000000u * (uint64_t)report->rate_ms;
-    uint64_t day_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC) + start_ns;
+    uint64_t day_ns = ifg_realtime_ns() - ifg_monotonic_ns() + start_ns;
 
     if (!report->rate_ms || start_ns < row->boundary_ns || row->reports + 1 >= REPORTS_MAX)
         return;

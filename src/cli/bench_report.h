@@ -22,7 +22,7 @@ struct bench_report {
     const char *model;                 /* the name of a report's program */
     bool overwrite;
     struct bench_report_row *rows;
-    size_t row_count;
+    size_t row_count; /* all that there is room for */
     uint32_t written;
     bool failed; /* told already */
 };

@@ -14,9 +14,9 @@
 #include "base/alloc.h"
 #include "base/quantile.h"
 #include "cli/text.h"
+#include "runtimes/runtimes.h"
 
 #define LABEL          13 /* columns of what a line is about */
-#define NODE_COLUMNS   40
 #define STEADY_LEAST   30 /* three windows of ten */
 #define TOP_NODES      10
 #define TOP_TYPES      6
@@ -67,9 +67,10 @@ static void put_wrapped(struct ifg_bytes *out, size_t column, size_t indent,
 {
     char clean[LINE_MAX_BYTES];
     const char *text = cli_clean(line->text, clean, sizeof clean);
+    size_t limit = text_line_columns(STDOUT_FILENO);
 
-    while (text_columns(text) > TEXT_COLUMNS - column) {
-        size_t at = break_after(text, TEXT_COLUMNS - column);
+    while (text_columns(text) > limit - column) {
+        size_t at = break_after(text, limit - column);
 
         if (!at)
             break;
@@ -116,7 +117,7 @@ static struct unit unit_for(double ms)
     if (ms < 0.9995e-3)
         return (struct unit){ "ns", 1e6 };
     if (ms < 0.9995)
-        return (struct unit){ "us", 1e3 };
+        return (struct unit){ "µs", 1e3 };
     return ms < 999.5 ? (struct unit){ "ms", 1 } : (struct unit){ "s", 1e-3 };
 }
 
@@ -506,14 +507,25 @@ static void write_energy(const struct bench_row *row, struct ifg_bytes *out)
     struct line line = { 0 };
     char text[2][32];
 
-    if (isfinite(row->energy_cpu_j) && row->energy_cpu_j > 0)
+    if (row->energy_cpu_j > 0)
         add(&line, "CPU %s mJ", number(1e3 * row->energy_cpu_j, text[0]));
-    if (isfinite(row->energy_gpu_j) && row->energy_gpu_j > 0)
+    if (row->energy_gpu_j > 0)
         add(&line, "%sGPU %s mJ", line.used ? " · " : "", number(1e3 * row->energy_gpu_j, text[1]));
-    if (!line.used)
-        return;
-    add(&line, " per inference");
-    put(out, "energy", &line);
+    if (line.used)
+        add(&line, " per inference%s",
+            isnan(row->energy_idle_s) ? ", idle power included" : " above idle");
+    if (row->energy_idle_s > 0) {
+        if (*row->energy_reason)
+            add(&line, "%s%s", line.used ? " · " : "n/a: ", row->energy_reason);
+        add(&line, " (idle");
+        if (!isnan(row->energy_idle_cpu_w))
+            add(&line, " CPU %s W", number(row->energy_idle_cpu_w, text[0]));
+        if (!isnan(row->energy_idle_gpu_w))
+            add(&line, " GPU %s W", number(row->energy_idle_gpu_w, text[1]));
+        add(&line, ", measured for %.1f s before)", row->energy_idle_s);
+    }
+    if (line.used)
+        put(out, "energy", &line);
 }
 
 struct type_share {
@@ -558,6 +570,12 @@ static void write_op_types(const struct bench_row *row, struct ifg_bytes *out)
 static void write_ops(const struct bench_options *options, const struct bench_row *row,
                       struct ifg_bytes *out)
 {
+    static const struct text_column shown[] = {
+        { "node", TEXT_KEEP_END, 20, 0 }, { "type", TEXT_LEFT, 10, 0 },
+        { "median", TEXT_RIGHT, 0, 0 },   { "share", TEXT_RIGHT, 0, 0 },
+        { "runs on", TEXT_LEFT, 0, 1 },
+    };
+    struct text_table table;
     struct line line = { 0 };
 
     if (!options->ops || options->load_only)
@@ -568,24 +586,24 @@ static void write_ops(const struct bench_options *options, const struct bench_ro
         return;
     }
     write_op_types(row, out);
-    cli_print(out, "%*s%-*s %-16s %9s %7s  %s\n", LABEL, "", NODE_COLUMNS, "node", "type", "median",
-              "share", "runs on");
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], LABEL);
     for (size_t i = 0; i < row->op_count && i < TOP_NODES; i++) {
         const struct bench_op *op = &row->ops[i];
-        char median[32];
         char provider[64];
-        char clean[64];
-        char type[64];
 
-        cli_print(out, "%*s", LABEL, "");
-        text_put_cell(out, op->name, NODE_COLUMNS, TEXT_KEEP_END);
-        cli_print(out, " %-16s %9s %5.1f %%  %s\n", cli_clean(op->op_type, type, sizeof type),
-                  time_text(op->p50_ms, median), 100 * op->share,
-                  cli_clean(short_provider(op->provider, provider), clean, sizeof clean));
+        text_table_put(&table, "%s", op->name);
+        text_table_put(&table, "%s", op->op_type);
+        text_table_time(&table, 1e6 * op->p50_ms);
+        text_table_share(&table, op->share);
+        text_table_put(&table, "%s", short_provider(op->provider, provider));
+        text_table_next(&table);
     }
+    text_table_end(&table, out);
     if (row->op_count > TOP_NODES)
         cli_print(out, "%*s%zu more nodes: --json\n", LABEL, "", row->op_count - TOP_NODES);
     cli_print(out, "%*swatching every operator takes time itself: go by the shares\n", LABEL, "");
+    if (bench_row_has_host_times(row))
+        cli_print(out, "%*s" PROVIDER_HOST_TIME "\n", LABEL, "");
 }
 
 static void write_trust(const struct bench_row *row, struct ifg_bytes *out)
@@ -626,65 +644,65 @@ static void write_details(const struct bench_options *options, const struct benc
 
 /* ---- several rows ---- */
 
-static void write_row(const struct bench_row *row, int name_columns, struct ifg_bytes *out)
+static void put_row(const struct bench_row *row, struct text_table *table)
 {
     struct line line = { 0 };
-    char text[4][32];
+    char text[32];
     char policy[64];
     double p50 = row->summary.p[STATISTICS_P50];
     struct unit unit = unit_for(p50);
     struct bench_memory memory;
 
-    cli_print(out, "  ");
-    cli_put_name(out, row->name, name_columns);
+    text_table_put(table, "%s", row->name);
     if (!row->available) {
-        add(&line, "%s: %s",
-            row->status == IFG_UNSUPPORTED ? "unavailable"
-            : row->crashed                 ? "crashed"
-                                           : "failed",
-            row->reason);
-        cli_print(out, "  ");
-        put_wrapped(out, (size_t)name_columns + 4, (size_t)name_columns + 4, &line);
+        while (table->at + 1 < table->count)
+            text_table_put(table, "%s", "");
+        text_table_put(table, "%s: %s",
+                       row->status == IFG_UNSUPPORTED ? "unavailable"
+                       : row->crashed                 ? "crashed"
+                                                      : "failed",
+                       row->reason);
+        text_table_next(table);
         return;
     }
     if (row->sample_count) {
-        add(&line, "%s %s", number(unit.factor * p50, text[0]), unit.name);
+        add(&line, "%s %s", number(unit.factor * p50, text), unit.name);
         add_interval(&line, &row->median, unit.factor);
-        cli_print(out, "  %-26s", line.text);
-        if (row->summary.interval[STATISTICS_P99].known)
-            cli_print(out, " %9s", time_text(row->summary.p[STATISTICS_P99], text[0]));
-        else
-            cli_print(out, " %9s", "-");
-        cli_print(out, " %11s/s", number(row->throughput, text[1]));
     }
-    cli_print(out, " %9s", time_text(MEDIAN_OF(row, load_ms), text[2]));
+    text_table_put(table, "%s", line.text);
+    text_table_put(table, "%s",
+                   !row->sample_count ? ""
+                   : !row->summary.interval[STATISTICS_P99].known
+                       ? "-"
+                       : time_text(row->summary.p[STATISTICS_P99], text));
+    text_table_put(table, "%s%s", row->sample_count ? number(row->throughput, text) : "",
+                   row->sample_count ? "/s" : "");
+    text_table_put(table, "%s", time_text(MEDIAN_OF(row, load_ms), text));
     bench_row_memory(row, &memory);
-    cli_print(out, " %9s", size_text(memory.peak_bytes, text[3]));
+    text_table_put(table, "%s", size_text(memory.peak_bytes, text));
     line.used = 0;
     line.text[0] = '\0';
     add_placement(&line, row);
     if (*bench_row_policy(row, policy))
         add(&line, " · %s%s", policy, bench_row_fell_back(row) ? ": fallback" : "");
-    cli_print(out, "  %s%s\n", line.text, *row->reason ? " · ended early" : "");
+    text_table_put(table, "%s%s", line.text, *row->reason ? " · ended early" : "");
+    text_table_next(table);
 }
 
-static void write_table(const struct bench_options *options, const struct bench_result *result,
-                        struct ifg_bytes *out)
+static void write_table(const struct bench_result *result, struct ifg_bytes *out)
 {
-    int columns = 4;
+    static const struct text_column shown[] = {
+        { "row", TEXT_LEFT, 12, 0 },       { "p50", TEXT_LEFT, 0, 0 },
+        { "p99", TEXT_RIGHT, 0, 0 },       { "throughput", TEXT_RIGHT, 0, 1 },
+        { "load", TEXT_RIGHT, 0, 3 },      { "peak", TEXT_RIGHT, 0, 2 },
+        { "placement", TEXT_LEFT, 10, 4 }, { "", TEXT_WRAP, 0, 0 },
+    };
+    struct text_table table;
 
-    for (size_t i = 0; i < result->row_count; i++) {
-        int length = (int)text_columns(result->rows[i].name);
-
-        columns = length > columns ? length : columns;
-    }
-    columns = columns > 40 ? 40 : columns;
-    cli_print(out, "  %-*s", columns, "row");
-    if (!options->load_only)
-        cli_print(out, "  %-26s %9s %13s", "p50", "p99", "throughput");
-    cli_print(out, " %9s %9s  %s\n", "load", "peak", "placement");
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 2);
     for (size_t i = 0; i < result->row_count; i++)
-        write_row(&result->rows[i], columns, out);
+        put_row(&result->rows[i], &table);
+    text_table_end(&table, out);
 }
 
 /* ---- what to do next ---- */
@@ -764,7 +782,7 @@ void bench_write_text(const struct bench_options *options, const struct bench_re
     write_header(result, result->row_count > 1 ? NULL : main_row, out);
     write_inputs(options, result, out);
     if (result->row_count > 1)
-        write_table(options, result, out);
+        write_table(result, out);
     if (!main_row)
         return;
     if (result->row_count > 1)
@@ -777,4 +795,5 @@ void bench_write_text(const struct bench_options *options, const struct bench_re
         put(out, "trace", &line);
     }
     write_hints(options, result, main_row, out);
+    text_fit(out);
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/ticks.h"
 #include "cli/cli.h"
 #include "cli/live_folder.h"
 #include "cli/own_folder.h"
@@ -23,7 +24,7 @@
 #define FILE_NAME     "open.html"
 #define SECONDS_KEPT  60
 #define PATH_BYTES    4096
-#define LOOK_EVERY_NS 100000000L
+#define LOOK_EVERY_NS 100000000u
 
 extern char **environ;
 
@@ -88,19 +89,15 @@ static void remove_page(struct browser_visit *visit)
 static void *watch(void *argument)
 {
     struct browser_visit *visit = argument;
-    struct timespec until;
-    struct timespec end;
+    uint64_t end_ns = ifg_monotonic_ns() + SECONDS_KEPT * 1000000000ull;
 
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += SECONDS_KEPT;
     pthread_mutex_lock(&visit->lock);
     while (!visit->over && !visit->has_arrived(visit->context)) {
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        if (until.tv_sec >= end.tv_sec)
+        uint64_t now_ns = ifg_monotonic_ns();
+        struct timespec until = ifg_timespec(now_ns + LOOK_EVERY_NS);
+
+        if (now_ns >= end_ns)
             break;
-        until.tv_nsec += LOOK_EVERY_NS;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
         pthread_cond_timedwait(&visit->wake, &visit->lock, &until);
     }
     pthread_mutex_unlock(&visit->lock);

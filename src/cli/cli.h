@@ -2,7 +2,7 @@
 /*
  * What the commands share: the table of commands, exit statuses, and how things are said.
  *
- * Results go to stdout, talk to stderr. Colours only on a terminal, never with NO_COLOR.
+ * Results go to stdout, talk to stderr. What only a terminal gets is in terminal.h and text.h.
  */
 #ifndef IFG_CLI_CLI_H
 #define IFG_CLI_CLI_H
@@ -39,12 +39,17 @@ int cli_usage(const char *command, const char *format, ...) __attribute__((forma
 /* A status as an exit status, for commands without one of their own. */
 int cli_exit_for(enum ifg_status status);
 
-/* Writes bytes to stdout; CLI_NO with a message if that fails (a full disk, a closed pipe). */
+/* Writes bytes to stdout, through a pager if they are longer than its terminal; CLI_NO with a
+ * message if that fails (a full disk, a closed pipe). */
 int cli_write_out(const struct ifg_bytes *bytes);
+
+/* The same for a part of what is written; the last one goes by cli_write_out. */
+int cli_write_part(const struct ifg_bytes *bytes);
 void cli_print(struct ifg_bytes *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "12 345 678", "1.23 ms", "4.56 MB": for people. The buffers hold 32 bytes. */
+/* "12 345 678" (12345678 where stdout is no terminal: a script may cut it out), "1.23 ms",
+ * "4.56 MB": for people. The buffers hold 32 bytes. */
 const char *cli_count(uint64_t count, char out[32]);
 const char *cli_duration(double ns, char out[32]);
 const char *cli_size(uint64_t bytes, char out[32]);
@@ -60,10 +65,10 @@ void cli_put_name(struct ifg_bytes *out, const char *text, int columns);
 int cli_load(const char *path, struct trace_reader **out_reader,
              const struct timeline **out_timeline);
 
-/* Bold and plain again if out is a terminal, else "". */
+/* Bold and plain again if fd gets colours, else "". */
 const char *cli_bold(bool on, int fd);
 
-/* Seconds such as 1.5, "2m", "500ms", "15us"; false if it is none. Every option that is a time is
+/* Seconds such as 1.5, "2m", "500ms", "15µs"; false if it is none. Every option that is a time is
  * read by one of these two. */
 bool cli_parse_seconds(const char *text, double *out_seconds);
 bool cli_parse_ns(const char *text, uint64_t *out_ns);

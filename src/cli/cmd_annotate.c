@@ -34,13 +34,13 @@ struct request {
 };
 
 static const struct option_row option_rows[] = {
-    { "model", 0, "NAME", "only samples that were taken while this model worked", OPTION_TEXT,
+    { "model", 0, "NAME", "only samples taken while this model was working", OPTION_TEXT,
       IFG_AT(struct request, filter.model) },
     { "op", 0, "NAME", "only samples inside this operator", OPTION_TEXT,
       IFG_AT(struct request, filter.op) },
     { "thread", 0, "T", "only samples of the thread with this number or name", OPTION_TEXT,
       IFG_AT(struct request, filter.thread) },
-    { "all", 0, NULL, "show all instructions, also where no samples are near", OPTION_FLAG,
+    { "all", 0, NULL, "show all instructions, also those far from any sample", OPTION_FLAG,
       IFG_AT(struct request, all) },
     { "json", 0, NULL, "print one JSON document, described in docs/annotate.md", OPTION_FLAG,
       IFG_AT(struct request, json) },
@@ -90,12 +90,12 @@ static void write_title(const struct request *request, struct ifg_bytes *out)
     cli_print(out, "\n%s of %s samples are in it (%.1f %%)", cli_count(a->self, count[0]),
               cli_count(a->samples, count[1]), percent(a->self, a->samples));
     if (a->total > a->self)
-        cli_print(out, ", %s with what it calls (%.1f %%)", cli_count(a->total, count[0]),
+        cli_print(out, ", %s including callees (%.1f %%)", cli_count(a->total, count[0]),
                   percent(a->total, a->samples));
     cli_print(out, "\n");
     if (a->by_timer && a->instruction_count && a->self)
-        cli_print(out, "~ a timer took the samples: an instruction's share is often that of the "
-                       "one before it\n");
+        cli_print(out, "~ samples were taken by a timer: an instruction's share often belongs to "
+                       "the one before it\n");
 }
 
 static void write_source_line(const struct request *request, const char *file, uint32_t line,
@@ -200,7 +200,7 @@ static void write_instruction(const struct request *request, const struct annota
     cli_print(out, " ");
     filled = out->size;
     write_location(request, at->frame, out);
-    if (out->size == filled) { /* no place is known: no blanks at the end */
+    if (out->size == filled) { /* no location is known: no blanks at the end */
         out->size = before;
         cli_print(out, "%s", at->what.text);
     }
@@ -256,8 +256,7 @@ static void json_location(struct ifg_json *json, const struct request *request, 
     const struct trace_symbol *symbols;
     size_t count = timeline_frame_symbols(request->profile, frame, &symbols);
 
-    ifg_json_key(json, "places");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "locations", '[');
     for (size_t i = 0; i < count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "function", symbols[i].function);
@@ -282,8 +281,7 @@ static void json_code(struct ifg_json *json, const struct request *request)
     const struct annotation *a = request->annotation;
 
     ifg_json_put_string(json, "no_code", a->why_no_code);
-    ifg_json_key(json, "instructions");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "instructions", '[');
     for (size_t i = 0; i < a->instruction_count; i++) {
         const struct annotated_instruction *at = &a->instructions[i];
 
@@ -321,8 +319,7 @@ static void write_json(const struct request *request, struct ifg_bytes *out)
     ifg_json_put_uint(&json, "self", a->self);
     ifg_json_put_uint(&json, "total", a->total);
     ifg_json_put_bool(&json, "skid", a->by_timer);
-    ifg_json_key(&json, "lines");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "lines", '[');
     for (size_t i = 0; i < a->line_count; i++) {
         ifg_json_open(&json, '{');
         ifg_json_put_string(&json, "file", a->lines[i].file);
@@ -449,7 +446,7 @@ static int print_annotation(struct request *request, const struct timeline *time
     if (!status)
         code = choose(request, hot, &row);
     if (!status && !code)
-        status = annotation_create(timeline, hot, row, &annotation, &err);
+        status = annotate_create(timeline, hot, row, &annotation, &err);
     if (status) {
         cli_say("%s", err.message);
         code = cli_exit_for(status);
@@ -465,20 +462,20 @@ static int print_annotation(struct request *request, const struct timeline *time
         code = cli_write_out(&out);
     }
     ifg_bytes_fini(&out);
-    annotation_destroy(annotation);
+    annotate_destroy(annotation);
     hot_destroy(hot);
     return code;
 }
 
 static int take_words(const struct option_words *words, struct request *request)
 {
-    if (words->count < 2)
-        return cli_usage("annotate", "which trace, and which function? Give a file and a name");
     if (words->count > 2)
         return cli_usage("annotate", "one function at a time; '%s' is too many", words->items[2]);
-    request->path = words->items[0];
-    request->function = module_name_copied(words->items[1]);
-    return CLI_YES;
+    if (!words->count || (words->count == 1 && options_is_trace(words->items[0])))
+        return cli_usage("annotate", "which function? Give its name");
+    request->path = words->count == 2 ? words->items[0] : options_newest_trace(&annotate_command);
+    request->function = module_name_copied(words->items[words->count - 1]);
+    return request->path ? CLI_YES : CLI_USAGE;
 }
 
 static int run(int argc, char **argv)
@@ -502,17 +499,17 @@ static int run(int argc, char **argv)
 
 const struct cli_command annotate_command = {
     .name = "annotate",
-    .summary = "source and machine code of a function with the samples of each line",
-    .usage = "FILE FUNCTION [--model NAME] [--thread T] [--all] [--json]",
-    .about = "Shows the source lines and the instructions of one function of the program, each "
-             "with its share of the function's samples. Code and sources are in the trace, so this "
+    .summary = "show source and machine code of a function with its samples",
+    .usage = "[FILE] FUNCTION [--model NAME] [--thread T] [--all] [--json]",
+    .about = "Shows the source lines and instructions of one function of the program, each with "
+             "its share of the function's samples. The trace contains code and sources, so this "
              "works on any machine (x86-64 code only). 'inferogram stats --by function' lists the "
              "functions.\n"
-             "FUNCTION is a name, a part of one, or an address in a module (0x1234). If it may "
-             "mean several functions, they are listed.",
+             "FUNCTION is a name, part of a name, or an address in a module (0x1234). If several "
+             "functions match, they are listed.",
     .tables = { option_rows },
-    .exits = "0 success, 1 no function, or more than one, is meant, 2 FILE cannot be read or an "
-             "option is wrong",
+    .exits = "0 success, 1 no function or several functions match, 2 usage error or unreadable "
+             "FILE",
     .operands = OPERANDS_TRACES,
     .reads = true,
     .run = run,

@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/html_file.h"
 #include "export/sink.h"
+#include "runtimes/runtimes.h"
 
 #define OUTPUT_MAX     (1u << 30)
 #define ITERATIONS_MAX 100000000u
@@ -97,40 +98,40 @@ static const char *const rules[] = { "linear", "nearest", NULL };
 
 static const struct option_row measuring_rows[] = {
     { .kind = OPTION_HEADING, .help = "How much" },
-    { "iterations", 'n', "N", "inferences of each process [100]", OPTION_COUNT,
+    { "iterations", 'n', "N", "inferences in each process [100]", OPTION_COUNT,
       AT_OPTION(iterations), IFG_GIVEN(struct request, iterations_given), .least = 1,
       .most = ITERATIONS_MAX },
-    { "duration", 0, "T", "measure so long in all, instead of N inferences", OPTION_SECONDS,
+    { "duration", 0, "T", "measure this long in total, instead of N inferences", OPTION_SECONDS,
       AT(duration_s) },
     { "processes", 0, "N", "measure in this many fresh processes [5]", OPTION_COUNT,
       AT_OPTION(processes), .least = 1, .most = PROCESSES_MAX },
-    { "warmup", 'w', "N", "inferences before, or auto: until their times are steady [auto]",
-      OPTION_CALL, .take = take_warmup },
-    { "warmup-max", 0, "T", "end an automatic warm-up after so long [10s]", OPTION_SECONDS,
+    { "warmup", 'w', "N", "warm-up inferences; auto: until steady [auto]", OPTION_CALL,
+      .take = take_warmup },
+    { "warmup-max", 0, "T", "limit an automatic warm-up [10s]", OPTION_SECONDS,
       AT_OPTION(warmup_max_s), .zero = true },
-    { "start-iter", 0, "N", "leave the first N iterations of a process out [0]", OPTION_COUNT,
+    { "start-iter", 0, "N", "leave out the first N iterations of a process [0]", OPTION_COUNT,
       AT_OPTION(start_iter), .most = ITERATIONS_MAX },
-    { "start-delay", 0, "T", "leave out what starts earlier than this [0]", OPTION_SECONDS,
-      AT_OPTION(start_delay_s), .zero = true },
+    { "start-delay", 0, "T", "leave out iterations that start earlier than this [0]",
+      OPTION_SECONDS, AT_OPTION(start_delay_s), .zero = true },
     { "samples", 0, "N", "keep at most N iterations of a process [all]", OPTION_COUNT,
       AT_OPTION(keep), .least = 1, .most = ITERATIONS_MAX },
     { "load-only", 0, NULL, "load the model and run no inference", OPTION_FLAG,
       AT_OPTION(load_only) },
-    { .kind = OPTION_HEADING, .help = "A row for each" },
+    { .kind = OPTION_HEADING, .help = "One row for each" },
     { "threads", 0, "N[,N...]", "numbers of intra-op threads", OPTION_CALL, .take = take_threads },
     { "ep", 0, "LIST", "execution providers: cpu,cuda", OPTION_CALL, .take = bench_take_providers },
     { "ep-sets", 0, "LIST", "sets of providers: 'all;cpu+npu;cpu'", OPTION_CALL,
       .take = bench_take_provider_sets },
-    { "require", 0, NULL, "fail when a row cannot be measured", OPTION_FLAG, AT(require) },
+    { "require", 0, NULL, "fail if a row cannot be measured", OPTION_FLAG, AT(require) },
     { .kind = OPTION_HEADING, .help = "Load" },
     { "scenario", 0, "S", "{} [single]", OPTION_CHOICE, AT_OPTION(scenario), .choices = scenarios },
     { "concurrency", 0, "N", "workers [1; server, offline: one per CPU]", OPTION_COUNT,
       AT_OPTION(concurrency), .least = 1, .most = WORKERS_MAX },
-    { "per-query", 0, "N", "multi: inferences of a query [8]", OPTION_COUNT, AT_OPTION(per_query),
+    { "per-query", 0, "N", "multi: inferences per query [8]", OPTION_COUNT, AT_OPTION(per_query),
       .least = 1, .most = ITERATIONS_MAX },
     { "rate", 0, "R", "server: queries per second", OPTION_NUMBER, AT_OPTION(rate_hz), .most = 1e7,
       .suffix = "/s", .what = "a rate (queries per second: --rate 50)" },
-    { "slo", 0, "T", "the latency to meet", OPTION_SECONDS, AT_OPTION(slo_ms), .scale = 1e3 },
+    { "slo", 0, "T", "target latency", OPTION_SECONDS, AT_OPTION(slo_ms), .scale = 1e3 },
     { "find-rate", 0, NULL, "server: find the highest rate that meets --slo", OPTION_FLAG,
       AT_OPTION(find_rate) },
     { 0 },
@@ -145,23 +146,23 @@ static const struct option_row output_rows[] = {
       .value = FORMAT_WINML },
     { "output", 'o', "FILE", "write the JSON to FILE as well", OPTION_PATH, AT(output),
       .files = "*.json" },
-    { "html", 0, "FILE", "write one page that can be mailed as well; '-' for stdout", OPTION_PATH,
-      AT(html), .files = "*.html" },
+    { "html", 0, "FILE", "also write one HTML file; - for stdout", OPTION_PATH, AT(html),
+      .files = "*.html" },
     { "percentile", 0, "RULE", "{} [linear]", OPTION_CHOICE, AT(percentile), .choices = rules },
     { "ops", 0, "N", "also record the operators of N inferences [50]", OPTION_COUNT, AT_OPTION(ops),
       .optional = true, .value = OPS_DEFAULT, .least = 1, .most = OPS_MAX },
     { "trace", 0, "FILE", "also write a trace", OPTION_PATH, AT_OPTION(trace), .files = "*.ifg" },
     { "force", 'f', NULL, "replace files that exist", OPTION_FLAG, AT_OPTION(trace_overwrite) },
     { "live", 0, NULL, "print a line every second", OPTION_FLAG, AT(live) },
-    { "quiet", 'q', NULL, "no plan, no progress", OPTION_FLAG, AT(quiet) },
+    { "quiet", 'q', NULL, "print no plan and no progress", OPTION_FLAG, AT(quiet) },
     { .kind = OPTION_HEADING, .help = "Reports of single inferences" },
-    { "type", 0, "TYPE", "{}; may be given twice [latency]", OPTION_LIST, AT(report.types),
+    { "type", 0, "TYPE", "{}; repeatable [latency]", OPTION_LIST, AT(report.types),
       .choices = bench_report_types },
-    { "sampling", 0, "S", "{}: which part of them [full]", OPTION_CHOICE, AT(report.sampling),
-      .value = 1, .choices = bench_report_samplings },
-    { "report-rate", 0, "MS", "a report per interval [one at the end]", OPTION_CALL,
+    { "sampling", 0, "S", "{} [full]", OPTION_CHOICE, AT(report.sampling), .value = 1,
+      .choices = bench_report_samplings },
+    { "report-rate", 0, "MS", "write a report at this interval [one at the end]", OPTION_CALL,
       .take = take_report_rate },
-    { "report-dir", 0, "DIR", "where they go [.]", OPTION_PATH, AT(report.directory),
+    { "report-dir", 0, "DIR", "write reports here [.]", OPTION_PATH, AT(report.directory),
       .files = "/" },
     { 0 },
 };
@@ -286,7 +287,7 @@ static void say_library(const struct request *request)
         return;
     if (bench_check_model(options->model, false, NULL, NULL) == IFG_OK &&
         find_ort(NULL, &found, NULL) == IFG_OK)
-        cli_say("ONNX Runtime is %s (%s)", found.path, found.from);
+        cli_say("%s is %s (%s)", runtime_ort.name, found.path, found.from);
 }
 
 static void show_live(const struct bench_live *live, void *user)
@@ -481,16 +482,17 @@ static int run(int argc, char **argv)
 
 const struct cli_command bench_command = {
     .name = "bench",
-    .summary = "how long a model takes, how certain that is, and whether to trust it",
+    .summary = "measure how long a model takes, with confidence intervals",
     .usage = "MODEL [OPTIONS]",
-    .about = "Runs a model and says how long it takes, how sure that is, and whether this machine "
-             "can be trusted. Everything is explained in inferogram-bench(1).",
+    .about = "Runs a model and reports how long it takes, with confidence intervals, and whether "
+             "this machine is quiet enough to trust the result. inferogram-bench(1) explains "
+             "everything.",
     .tables = { measuring_rows, bench_rows, output_rows },
     .examples = "inferogram bench model.onnx\n"
                 "inferogram bench model.onnx --threads 1,2,4 --ep cpu,cuda\n"
                 "inferogram bench model.onnx --scenario server --find-rate --slo 20ms",
-    .exits = "0 measured, 1 the model cannot be run, 2 usage or unreadable input, 3 interrupted, 4 "
-             "there is no ONNX Runtime, or not the provider",
+    .exits = "0 measured, 1 the model cannot be run, 2 usage error or unreadable input, 3 "
+             "interrupted, 4 the runtime or the execution provider is missing",
     .operands = OPERANDS_MODELS,
     .run = run,
 };

@@ -36,8 +36,9 @@ enum type {
 };
 
 static const char *const type_names[TYPES + 1] = {
-    "trace", "fact",  "instrument", "loss",    "clock", "process", "thread", "model",  "property",
-    "place", "slice", "message",    "counter", "async", "flow",    "frame",  "sample", "state",
+    "trace",   "fact",  "instrument", "loss",     "clock",  "process",
+    "thread",  "model", "property",   "location", "slice",  "message",
+    "counter", "async", "flow",       "frame",    "sample", "state",
 };
 
 struct cat {
@@ -65,7 +66,7 @@ static void end(struct cat *cat)
     ifg_json_close(&cat->json, '}');
     ifg_bytes_put(&cat->out, "\n", 1);
     if (cat->out.failed || cat->out.size >= PIECE_BYTES) {
-        cat->code = cli_write_out(&cat->out);
+        cat->code = cli_write_part(&cat->out);
         ifg_bytes_clear(&cat->out);
     }
 }
@@ -257,7 +258,7 @@ static void write_slice(struct cat *cat, uint32_t thread, size_t slice)
 
     ifg_json_put_uint(&cat->json, "id", slice);
     put_location(cat, timeline->location[slice]);
-    ifg_json_put_uint(&cat->json, "place", timeline->location[slice]);
+    ifg_json_put_uint(&cat->json, "location", timeline->location[slice]);
     put_thread(cat, thread);
     put_time(cat, "start_ns", timeline->start_ns[slice]);
     ifg_json_put_uint(&cat->json, "dur_ns", timeline_duration_ns(timeline, slice));
@@ -265,8 +266,7 @@ static void write_slice(struct cat *cat, uint32_t thread, size_t slice)
     if (timeline_is_unfinished(timeline, slice))
         ifg_json_put_bool(&cat->json, "unfinished", true);
     if (attributes) {
-        ifg_json_key(&cat->json, "attributes");
-        ifg_json_open(&cat->json, '{');
+        ifg_json_put_open(&cat->json, "attributes", '{');
         for (size_t i = 0; i < attributes; i++)
             put_attribute(&cat->json, &first[i]);
         ifg_json_close(&cat->json, '}');
@@ -430,15 +430,14 @@ static int run(int argc, char **argv)
 
 const struct cli_command cat_command = {
     .name = "cat",
-    .summary = "everything in a trace as lines of JSON",
-    .usage = "FILE [--type TYPE[,TYPE...]]",
+    .summary = "print everything in a trace, one JSON object per line",
+    .usage = "[FILE] [--type TYPE[,TYPE...]]",
     .about = "Prints every record of a trace as one JSON object per line, for jq, grep and "
-             "scripts. Each has a 'type'; times are nanoseconds since the trace's begin. Ids are "
-             "those of the tables of 'inferogram query'. Lines are written as they are made, "
+             "scripts. Each object has a 'type'; times are nanoseconds since the start of the "
+             "trace. Ids are those of the tables of 'inferogram query'. Output starts at once, "
              "however long the trace is.",
     .tables = { option_rows },
-    .exits = "0 success, 1 the output cannot be written, 2 FILE cannot be read or an option is "
-             "wrong",
+    .exits = "0 success, 1 cannot write the output, 2 usage error or unreadable FILE",
     .operands = OPERANDS_TRACES,
     .reads = true,
     .run = run,

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "bench/compare/compare.h"
+#include "bench/gate/gate.h"
 #include "cli/bench_options.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -25,6 +26,9 @@ struct request {
     bool metric_given;
     bool json;
     bool csv;
+    bool markdown;
+    bool command_given;
+    const char *file;
     struct compare_command commands[BENCH_VARIANTS_MAX];
     size_t command_count;
     char **rest;
@@ -58,27 +62,29 @@ static const char *const metrics[] = { "wall", "cpu", "json:", NULL };
 
 static const struct option_row option_rows[] = {
     { .kind = OPTION_HEADING, .help = "What" },
-    { "vary", 0, "KEY=V1,V2...", "threads, opt, ep, config.KEY, ort, or a key of --set",
-      OPTION_CALL, .take = take_vary_text },
+    { "vary", 0, "KEY=V1,V2...", "threads, opt, ep, config.KEY, ort, a key of --set", OPTION_CALL,
+      .take = take_vary_text },
     { "run", 0, NULL, "compare commands", OPTION_FLAG, AT(run) },
-    { "measure", 0, "W", "of commands: wall, cpu or json:KEY, a number they print [wall]",
-      OPTION_CALL, IFG_GIVEN(struct request, metric_given), .choices = metrics,
-      .take = take_metric },
-    { "ops", 0, NULL, "compare operators, too", OPTION_FLAG, AT(compare.ops) },
-    { "force", 0, NULL, "compare even what is not the same work", OPTION_FLAG, AT(compare.force) },
+    { "measure", 0, "W", "of commands: wall, cpu or json:KEY [wall]", OPTION_CALL,
+      IFG_GIVEN(struct request, metric_given), .choices = metrics, .take = take_metric },
+    { "prepare", 0, "CMD", "run this in a shell before each run of a command", OPTION_TEXT,
+      AT(compare.prepare), IFG_GIVEN(struct request, command_given) },
+    { "warmup", 0, "N", "runs of each command that do not count [1]", OPTION_COUNT,
+      AT(compare.warmups), IFG_GIVEN(struct request, command_given), .most = 1000 },
+    { "ops", 0, NULL, "also compare operators", OPTION_FLAG, AT(compare.ops) },
+    { "force", 0, NULL, "compare even if the work differs", OPTION_FLAG, AT(compare.force) },
     { .kind = OPTION_HEADING, .help = "How certain" },
-    { "threshold", 0, "PCT", "changes up to this many percent do not matter [2]", OPTION_PERCENT,
+    { "threshold", 0, "PCT", "ignore changes up to this many percent [2]", OPTION_PERCENT,
       AT(compare.threshold) },
-    { "alpha", 0, "A", "the share of wrong verdicts that is accepted [0.05]", OPTION_NUMBER,
-      AT(compare.alpha), .most = 0.499999999, .what = "a share between 0 and 0.5" },
-    { "pairs", 0, "N", "pairs of the first look [40; of processes 8]", OPTION_COUNT,
+    { "alpha", 0, "A", "accepted rate of wrong verdicts [0.05]", OPTION_NUMBER, AT(compare.alpha),
+      .most = 0.499999999, .what = "a share between 0 and 0.5" },
+    { "pairs", 0, "N", "pairs before the first decision [40; of processes 8]", OPTION_COUNT,
       AT(compare.pairs), .least = 2, .most = 100000, .what = "a number of pairs (2 and up)" },
-    { "pairs-max", 0, "N", "pairs of the last look [16 times that; of processes 4 times]",
-      OPTION_COUNT, AT(compare.pairs_max), .least = 2, .most = 100000,
-      .what = "a number of pairs (2 and up)" },
-    { "processes", 0, "N", "spread the pairs of the first look over N processes [10]", OPTION_COUNT,
+    { "pairs-max", 0, "N", "most pairs [16 times --pairs; of processes 4]", OPTION_COUNT,
+      AT(compare.pairs_max), .least = 2, .most = 100000, .what = "a number of pairs (2 and up)" },
+    { "processes", 0, "N", "spread the first pairs over N processes [10]", OPTION_COUNT,
       AT(compare.processes), .least = 1, .most = 1000 },
-    { "max-time", 0, "T", "stop after so long [5m]", OPTION_SECONDS, AT(compare.max_s) },
+    { "max-time", 0, "T", "stop after this long [5m]", OPTION_SECONDS, AT(compare.max_s) },
     { .kind = OPTION_HEADING, .help = "Outputs of the models" },
     BENCH_ACCURACY_ROWS(struct request, compare.limits),
     { "no-accuracy", 0, NULL, "do not compare outputs", OPTION_OFF, AT(compare.accuracy) },
@@ -89,8 +95,10 @@ static const struct option_row output_rows[] = {
     { .kind = OPTION_HEADING, .help = "Output" },
     { "json", 0, NULL, "print JSON, described in docs/json.md", OPTION_FLAG, AT(json) },
     { "csv", 0, NULL, "print CSV", OPTION_FLAG, AT(csv) },
-    { "explain", 0, NULL, "say why a verdict is so", OPTION_FLAG, AT(output.explain) },
-    { "quiet", 'q', NULL, "verdicts only", OPTION_FLAG, AT(output.quiet) },
+    { "markdown", 0, NULL, "print a Markdown table", OPTION_FLAG, AT(markdown) },
+    { "output", 'o', "FILE", "write to FILE instead of stdout", OPTION_PATH, AT(file) },
+    { "explain", 0, NULL, "explain each verdict", OPTION_FLAG, AT(output.explain) },
+    { "quiet", 'q', NULL, "print verdicts only", OPTION_FLAG, AT(output.quiet) },
     { 0 },
 };
 
@@ -98,8 +106,10 @@ static const struct option_row output_rows[] = {
 
 static int check(struct request *request, const struct option_words *words)
 {
-    if (request->json && request->csv)
-        return cli_usage("compare", "--json or --csv, not both");
+    if (request->json + request->csv + request->markdown > 1)
+        return cli_usage("compare", "--json, --csv and --markdown exclude each other");
+    if (request->command_given && !request->run)
+        return cli_usage("compare", "--prepare and --warmup are for commands (--run)");
     if (request->compare.pairs_max && request->compare.pairs > request->compare.pairs_max)
         return cli_usage("compare", "--pairs is more than --pairs-max");
     if (request->metric_given && !request->run)
@@ -337,6 +347,7 @@ static int exit_for_failure(enum ifg_status status)
 
 static int write_out(const struct request *request, const struct compare *compare)
 {
+    struct ifg_error err = { 0 };
     struct ifg_bytes out;
     int code = CLI_YES;
 
@@ -345,10 +356,18 @@ static int write_out(const struct request *request, const struct compare *compar
         compare_write_json(compare, &request->output, &out);
     else if (request->csv)
         compare_write_csv(compare, &out);
+    else if (request->markdown)
+        compare_write_markdown(compare, &out);
     else
         compare_write_text(compare, &request->output, &out);
-    if (cli_write_out(&out))
+    if (request->file && !out.failed) {
+        if (gate_write_file(request->file, out.data, out.size, &err)) {
+            cli_say("%s", err.message);
+            code = CLI_USAGE;
+        }
+    } else if (cli_write_out(&out)) {
         code = CLI_USAGE;
+    }
     ifg_bytes_fini(&out);
     return code;
 }
@@ -366,16 +385,16 @@ static void say_plan(const struct request *request)
                       request->run || compare_needs_turns(&request->arguments.options), &plan);
     bench_seconds_text(plan.max_s, most);
     if (!plan.turns)
-        cli_say("plan: %u process%s with all %zu in turn, and more if that is not certain; at most "
-                "%s (--max-time)",
+        cli_say("plan: %u process%s with all %zu interleaved, and more if that is not certain; at "
+                "most %s (--max-time)",
                 plan.processes, plan.processes == 1 ? "" : "es", sides, most);
     else if (plan.processes_most > plan.processes)
-        cli_say("plan: %u %s of each of %zu in turn, up to %u if that is not certain; at most %s "
-                "(--max-time)",
+        cli_say("plan: %u %s of each of %zu, interleaved, up to %u if that is not certain; at most "
+                "%s (--max-time)",
                 plan.processes, request->run ? "runs" : "processes", sides, plan.processes_most,
                 most);
     else
-        cli_say("plan: %u %s of each of %zu in turn; at most %s (--max-time)", plan.processes,
+        cli_say("plan: %u %s of each of %zu, interleaved; at most %s (--max-time)", plan.processes,
                 request->run ? "runs" : "processes", sides, most);
 }
 
@@ -441,20 +460,20 @@ static int run(int argc, char **argv)
 
 const struct cli_command compare_command = {
     .name = "compare",
-    .summary = "which model, setting, library or command is faster, and is it certain?",
+    .summary = "find out which model, setting, library or command is faster",
     .usage = "A.onnx B.onnx ...            models, the baseline first\n"
              "MODEL --vary KEY=V1,V2,...   settings of one model\n"
              "--run -- CMD A --- CMD B     commands, interleaved\n"
              "A.json B.json ...            results of `bench --json`",
-    .about = "Measures interleaved and says REGRESSED, IMPROVED, SAME, or UNSURE and how much more "
-             "would tell.",
+    .about = "Measures interleaved and reports REGRESSED, IMPROVED, SAME, or UNSURE with the "
+             "number of measurements that would decide.",
     .tables = { option_rows, bench_rows, output_rows },
     .examples = "inferogram compare old.onnx new.onnx\n"
                 "inferogram compare model.onnx --vary threads=1,2,4\n"
                 "inferogram compare --run -- ./old --- ./new",
-    .exits =
-        "0 nothing regressed, 1 something did, or outputs differ, 2 wrong or unreadable input, "
-        "3 unsure or interrupted, 4 the baseline, or all else, is not available here",
+    .exits = "0 nothing regressed, 1 a regression or different outputs, 2 usage error or "
+             "unreadable input, 3 inconclusive or interrupted, 4 the baseline, or everything "
+             "else, is not available here",
     .operands = OPERANDS_MODELS,
     .run = run,
 };

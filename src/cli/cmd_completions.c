@@ -48,16 +48,16 @@ static int run(int argc, char **argv)
 
 const struct cli_command completions_command = {
     .name = "completions",
-    .summary = "shell completions for bash, zsh and fish",
+    .summary = "print shell completions for bash, zsh and fish",
     .usage = "bash|zsh|fish",
-    .about = "Prints a script that completes commands, options, their values and file names. Where "
-             "inferogram was installed by a package or 'make install', shells find it without "
-             "this.",
+    .about = "Prints a script that completes commands, options, their values and file names. "
+             "After 'make install', or from a package, shells find it by themselves.",
     .examples = "source <(inferogram completions bash)\n"
                 "inferogram completions zsh > ~/.zfunc/_inferogram\n"
                 "inferogram completions fish > ~/.config/fish/completions/inferogram.fish",
-    .exits = "0 success, 1 the output cannot be written, 2 there is no such shell",
+    .exits = "0 success, 1 cannot write the output, 2 unknown shell",
     .operands = OPERANDS_WORDS,
     .operand_at = shell_name,
+    .silent = true,
     .run = run,
 };

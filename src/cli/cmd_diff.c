@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* inferogram diff: what changed between two traces, with a verdict for each place. */
+/* inferogram diff: what changed between two traces, with a verdict for each location. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,13 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/html_file.h"
+#include "cli/text.h"
 #include "export/documents.h"
+#include "runtimes/runtimes.h"
 
-#define OUTPUT_MAX   (1u << 30)
-#define NAME_COLUMNS 40
-#define TOP_OTHERS   5 /* of what is not certain */
-#define NAMED_FIRST  3 /* in the first line */
+#define OUTPUT_MAX  (1u << 30)
+#define TOP_OTHERS  5 /* of what is not certain */
+#define NAMED_FIRST 3 /* in the first line */
 
 struct request {
     const char *paths[DIFF_SIDES];
@@ -33,13 +34,13 @@ struct loaded {
 };
 
 static const struct option_row option_rows[] = {
-    { "threshold", 0, "PCT", "changes up to this many percent do not matter [5]", OPTION_PERCENT,
+    { "threshold", 0, "PCT", "ignore changes up to this many percent [5]", OPTION_PERCENT,
       IFG_AT(struct request, threshold) },
-    { "all", 0, NULL, "list every place, not only what changed", OPTION_FLAG,
+    { "all", 0, NULL, "list every location, not only what changed", OPTION_FLAG,
       IFG_AT(struct request, all) },
     { "json", 0, NULL, "print one JSON document, described in docs/json.md", OPTION_FLAG,
       IFG_AT(struct request, json) },
-    { "html", 0, "OUT", "write one page that can be mailed; '-' for stdout", OPTION_PATH,
+    { "html", 0, "OUT", "write one HTML file that you can mail; '-' for stdout", OPTION_PATH,
       IFG_AT(struct request, html), .files = "*.html" },
     { "force", 'f', NULL, "replace OUT if it exists", OPTION_FLAG,
       IFG_AT(struct request, overwrite) },
@@ -117,21 +118,21 @@ static void write_answer(const struct diff *diff, struct ifg_bytes *out)
 
     cli_print(out, "%s", cli_bold(true, STDOUT_FILENO));
     if (verdicts[DIFF_REGRESSED]) {
-        cli_print(out, "B is slower in %zu of %zu places", verdicts[DIFF_REGRESSED], both);
+        cli_print(out, "B is slower in %zu of %zu locations", verdicts[DIFF_REGRESSED], both);
         name_first(diff, DIFF_REGRESSED, out);
         if (verdicts[DIFF_IMPROVED])
             cli_print(out, "; faster in %zu", verdicts[DIFF_IMPROVED]);
     } else if (verdicts[DIFF_IMPROVED]) {
-        cli_print(out, "B is faster in %zu of %zu places and slower in none",
+        cli_print(out, "B is faster in %zu of %zu locations and slower in none",
                   verdicts[DIFF_IMPROVED], both);
         name_first(diff, DIFF_IMPROVED, out);
     } else if (judged) {
-        cli_print(out, "No place is slower or faster for certain: %zu of %zu are the same",
+        cli_print(out, "No location is slower or faster for certain: %zu of %zu are the same",
                   verdicts[DIFF_SAME], both);
     } else if (both) {
-        cli_print(out, "Unsure: none of %zu places could be judged", both);
+        cli_print(out, "Unsure: none of %zu locations could be judged", both);
     } else {
-        cli_print(out, "Unsure: the traces have no place in common");
+        cli_print(out, "Unsure: the traces have no location in common");
     }
     if (verdicts[DIFF_UNSURE] && judged)
         cli_print(out, "; %zu unsure", verdicts[DIFF_UNSURE]);
@@ -140,37 +141,48 @@ static void write_answer(const struct diff *diff, struct ifg_bytes *out)
     cli_print(out, "%s\n", cli_bold(false, STDOUT_FILENO));
 }
 
-static void write_row(const struct diff_row *row, struct ifg_bytes *out)
+/* Why nothing is certain; "" if something is. */
+static void say_unsure(const struct diff_row *row, char *out, size_t size)
 {
-    char label[300];
-    char count_a[32];
-    char count_b[32];
-    char median_a[32];
-    char median_b[32];
-    char more[32];
     bool both = row->side[DIFF_A].count && row->side[DIFF_B].count;
+    char more[32];
 
-    label_row(row, label, sizeof label);
-    cli_print(out, "%c %-9s ", row->significant || !row->compared ? ' ' : '~',
-              diff_verdict_name(row->verdict));
-    cli_put_name(out, label, NAME_COLUMNS);
-    cli_print(out, " %11s %11s %10s %10s", cli_count(row->side[DIFF_A].count, count_a),
-              cli_count(row->side[DIFF_B].count, count_b),
-              row->side[DIFF_A].count ? cli_duration(row->side[DIFF_A].median_ns, median_a) : "-",
-              row->side[DIFF_B].count ? cli_duration(row->side[DIFF_B].median_ns, median_b) : "-");
-    if (row->compared)
-        cli_print(out, " %+8.1f %%  %+.1f to %+.1f %%", 100 * row->change, 100 * row->low,
-                  100 * row->high);
-    if (row->verdict == DIFF_UNSURE && row->too_fine)
-        cli_print(out, "  too small a difference for the clock");
-    else if (row->verdict == DIFF_UNSURE && row->more)
-        cli_print(out, "  %sneeds %s%s more on each side", row->compared ? "" : "  ",
-                  row->compared ? "about " : "", cli_count(row->more, more));
-    else if (row->verdict == DIFF_UNSURE && !both)
-        cli_print(out, "  operators were recorded in all of one side");
-    else if (row->verdict == DIFF_UNSURE && both)
-        cli_print(out, "  the interval reaches across the threshold");
-    cli_print(out, "\n");
+    out[0] = '\0';
+    if (row->verdict != DIFF_UNSURE)
+        return;
+    if (row->too_fine)
+        snprintf(out, size, "too small a difference for the clock");
+    else if (row->more)
+        snprintf(out, size, "needs %s%s more on each side", row->compared ? "about " : "",
+                 cli_count(row->more, more));
+    else
+        snprintf(out, size, "%s",
+                 both ? "the interval reaches across the threshold"
+                      : "operators were recorded in all of one side");
+}
+
+static void put_row(const struct diff_row *row, struct text_table *table)
+{
+    char text[300];
+
+    text_table_put(table, "%c %s", row->significant || !row->compared ? ' ' : '~',
+                   diff_verdict_name(row->verdict));
+    label_row(row, text, sizeof text);
+    text_table_put(table, "%s%s", text, row->host_time ? " *" : "");
+    for (int side = 0; side < DIFF_SIDES; side++)
+        text_table_count(table, row->side[side].count);
+    for (int side = 0; side < DIFF_SIDES; side++)
+        text_table_time(table, row->side[side].count ? row->side[side].median_ns : (double)NAN);
+    if (row->compared) {
+        text_table_put(table, "%+.1f %%", 100 * row->change);
+        text_table_put(table, "%+.1f to %+.1f %%", 100 * row->low, 100 * row->high);
+    } else {
+        text_table_put(table, "%s", "");
+        text_table_put(table, "%s", "");
+    }
+    say_unsure(row, text, sizeof text);
+    text_table_put(table, "%s", text);
+    text_table_next(table);
 }
 
 static int compare_weight(const void *left, const void *right)
@@ -189,10 +201,17 @@ static bool is_certain(const struct diff_row *row)
            row->verdict == DIFF_NEW || row->verdict == DIFF_GONE;
 }
 
-static void write_heading(struct ifg_bytes *out)
+static void begin_table(struct text_table *table)
 {
-    cli_print(out, "  %-9s %-*s %11s %11s %10s %10s %10s  %s\n", "verdict", NAME_COLUMNS, "place",
-              "count A", "count B", "median A", "median B", "change", "95 % interval");
+    static const struct text_column shown[] = {
+        { "  verdict", TEXT_LEFT, 0, 0 }, { "location", TEXT_LEFT, 18, 0 },
+        { "count A", TEXT_RIGHT, 0, 2 },  { "count B", TEXT_RIGHT, 0, 3 },
+        { "median A", TEXT_RIGHT, 0, 1 }, { "median B", TEXT_RIGHT, 0, 1 },
+        { "change", TEXT_RIGHT, 0, 0 },   { "95 % interval", TEXT_LEFT, 0, 0 },
+        { "", TEXT_WRAP, 0, 0 },
+    };
+
+    text_table_begin(table, shown, sizeof shown / sizeof shown[0], 0);
 }
 
 /* What changed for certain; then, of the rest, what would matter most if it were true. */
@@ -200,31 +219,39 @@ static void write_rows(const struct request *request, const struct diff *diff,
                        struct ifg_bytes *out)
 {
     const struct diff_row *others[TOP_OTHERS + 1];
+    struct text_table table;
     size_t other_count = 0;
     size_t shown = 0;
+    bool host_times = false;
 
+    begin_table(&table);
     for (size_t i = 0; i < diff->row_count; i++) {
         const struct diff_row *row = &diff->rows[i];
 
         if (request->all || is_certain(row)) {
-            if (!shown++) {
+            if (!shown++)
                 cli_print(out, "\n");
-                write_heading(out);
-            }
-            write_row(row, out);
+            put_row(row, &table);
+            host_times |= row->host_time;
             continue;
         }
         others[other_count++] = row;
         qsort(others, other_count, sizeof others[0], compare_weight);
         other_count = other_count > TOP_OTHERS ? TOP_OTHERS : other_count;
     }
-    if (!other_count)
-        return;
-    cli_print(out,
-              "\nOf the others, those that would matter most (all with --all; ~ may be chance):\n");
-    write_heading(out);
-    for (size_t i = 0; i < other_count; i++)
-        write_row(others[i], out);
+    text_table_end(&table, out);
+    if (other_count) {
+        cli_print(out, "\nOf the others, those that would matter most (all with --all; ~ may be "
+                       "chance):\n");
+        begin_table(&table);
+        for (size_t i = 0; i < other_count; i++) {
+            put_row(others[i], &table);
+            host_times |= others[i]->host_time;
+        }
+        text_table_end(&table, out);
+    }
+    if (host_times)
+        cli_print(out, "* " PROVIDER_HOST_TIME "\n");
 }
 
 static void write_text(const struct request *request, const struct diff *diff,
@@ -258,11 +285,13 @@ static void write_text(const struct request *request, const struct diff *diff,
                   "! the operators of all inferences were recorded, in A and in B: these times "
                   "are longer than without\n");
     if (diff->compared >= 4 && fabs(diff->common_change) > request->threshold)
-        cli_print(out,
-                  "! half of all places changed by %+.1f %% or more: that looks like the machine "
-                  "or the build as a whole\n",
-                  100 * diff->common_change);
+        cli_print(
+            out,
+            "! half of all locations changed by %+.1f %% or more: that looks like the machine "
+            "or the build as a whole\n",
+            100 * diff->common_change);
     write_rows(request, diff, out);
+    text_fit(out);
 }
 
 /* ---- together ---- */
@@ -329,17 +358,17 @@ out:
 
 const struct cli_command diff_command = {
     .name = "diff",
-    .summary = "what changed between two traces, with a verdict for each place",
+    .summary = "show what changed between two traces, with verdicts",
     .usage = "A.ifg B.ifg [--threshold PCT] [--all] [--json | --html OUT [-f]]",
     .about = "Compares how long things took, per model and category, operator and zone: medians, "
              "the change from A to B with its 95 % interval, names that are new or gone, and a "
-             "verdict for each: REGRESSED, IMPROVED, SAME, or UNSURE with how many more "
-             "occurrences would tell.",
+             "verdict for each: REGRESSED, IMPROVED, SAME, or UNSURE with the number of "
+             "occurrences that would decide.",
     .tables = { option_rows },
-    .notes = "Two recordings made at different times differ a little for no reason; see "
+    .notes = "Two recordings made at different times always differ a little; see "
              "inferogram-diff(1).",
-    .exits = "0 nothing regressed, 1 something did, 2 a file cannot be read, 3 unsure: no place "
-             "could be judged",
+    .exits = "0 nothing regressed, 1 a regression, 2 usage error or unreadable file, 3 "
+             "inconclusive",
     .operands = OPERANDS_TRACES,
     .reads = true,
     .run = run,

@@ -40,8 +40,7 @@ static void write_json(struct ifg_bytes *out, const struct request *request,
 
     ifg_json_open(&json, '{');
     ifg_json_put_uint(&json, "schema", 1);
-    ifg_json_key(&json, "checks");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "checks", '[');
     for (unsigned i = 0; i < doctor_check_count; i++) {
         if (!request->chosen[i])
             continue;
@@ -161,8 +160,8 @@ static int unknown(const char *id)
 }
 
 static const struct option_row option_rows[] = {
-    { "strict", 0, NULL, "exit with 4 also when something does not work that could here",
-      OPTION_FLAG, IFG_AT(struct request, strict) },
+    { "strict", 0, NULL, "also exit with 4 if something fixable does not work", OPTION_FLAG,
+      IFG_AT(struct request, strict) },
     { "json", 0, NULL, "print one JSON document: ready, strict_ok and checks", OPTION_FLAG,
       IFG_AT(struct request, json) },
     { 0 },
@@ -191,14 +190,14 @@ static int run(int argc, char **argv)
 
 const struct cli_command doctor_command = {
     .name = "doctor",
-    .summary = "what works on this machine, and the command that fixes what does not",
+    .summary = "check what works on this machine, and how to fix the rest",
     .usage = "[--strict] [--json] [CHECK...]",
-    .about = "Tries on this machine, as this user, what recordings need: each line says whether it "
-             "works, why not, and the command that changes it. Nothing is left behind and nothing "
-             "is changed. With names of checks, only these are tried; a name that is none lists "
-             "them.",
+    .about = "Checks on this machine, as this user, what recordings need. Each line shows whether "
+             "it works, why not, and the command that fixes it. The checks change nothing and "
+             "leave nothing behind. Name CHECKs to run only those; an unknown name lists them all.",
     .tables = { option_rows },
-    .exits = "0 programs can be launched and recorded, 4 something is missing for that",
+    .exits = "0 programs can be launched and recorded, 1 cannot write the output, 2 usage error, "
+             "4 something is missing for that",
     .operands = OPERANDS_WORDS,
     .operand_at = check_id,
     .run = run,

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/report_output.h"
+#include "cli/text.h"
 
 #define OUTPUT_MAX (64u << 20)
 
@@ -110,6 +111,7 @@ static int explain_rule(const char *id)
 
     ifg_bytes_init(&out, OUTPUT_MAX);
     write_section(id, &out);
+    text_fit(&out);
     code = cli_write_out(&out);
     ifg_bytes_fini(&out);
     return code;
@@ -140,15 +142,15 @@ static int run(int argc, char **argv)
 
 const struct cli_command explain_command = {
     .name = "explain",
-    .summary = "what is wrong, with the evidence, and what each finding means",
-    .usage = "FILE [FINDING] [--json]\nFINDING",
-    .about = "Says what is wrong in a recording: each finding with its evidence and its fix, and "
-             "what it means. With the name of a finding only that one, in full: what it means, "
+    .summary = "explain what is wrong, with the evidence and the fix",
+    .usage = "[FILE] [FINDING] [--json]",
+    .about = "Explains what is wrong in a recording: each finding with its evidence, its meaning "
+             "and its fix. With the name of a FINDING, only that one, in full: what it means, "
              "when it is reported (the thresholds), and what to do. 'inferogram explain "
              "ep-fallback' needs no trace.",
     .tables = { report_part_rows },
-    .exits = "0 whatever was found, 1 the output cannot be written, 2 FILE cannot be read or "
-             "there is no such finding",
+    .exits = "0 whatever was found, 1 cannot write the output, 2 usage error, unreadable FILE or "
+             "unknown FINDING",
     .operands = OPERANDS_TRACES,
     .operand_at = finding_rule_id,
     .reads = true,

@@ -9,13 +9,16 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/ticks.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/name_filter.h"
 #include "export/export.h"
+#include "export/npz.h"
 
-#define NUMBERS 10000u /* of files of one name in a directory */
+#define NUMBERS    10000u /* of files of one name in a directory */
+#define OUTPUT_MAX (16u << 20)
 
 struct request {
     const char *path;
@@ -24,6 +27,9 @@ struct request {
     struct export_options options;
     struct name_filter filter;
     bool overwrite;
+    bool json;
+    struct ifg_bytes files; /* what --json prints */
+    struct ifg_json document;
 };
 
 struct progress {
@@ -62,7 +68,7 @@ static void show_progress(const struct export_sink *sink, void *context)
 
 static const char *format_name(size_t index)
 {
-    return export_formats[index].name;
+    return export_formats[index] ? export_formats[index]->name : NULL;
 }
 
 static int take_format(const struct option_use *use, void *user)
@@ -72,7 +78,7 @@ static int take_format(const struct option_use *use, void *user)
     int code = options_take_choice(use, &index);
 
     if (!code)
-        request->format = &export_formats[index];
+        request->format = export_formats[index];
     return code;
 }
 
@@ -96,42 +102,58 @@ static int take_name(const struct option_use *use, void *user)
     return CLI_YES;
 }
 
+static int take_event(const struct option_use *use, void *user)
+{
+    struct request *request = user;
+    char *end;
+
+    request->options.event = strtoull(use->value, &end, 10);
+    request->options.has_event = true;
+    if (*use->value < '0' || *use->value > '9' || *end || request->options.event >= SIZE_MAX)
+        return options_bad_value(use, "the id of an event, as SQL has it (slice.id)");
+    return CLI_YES;
+}
+
 static const char *const stacks[] = { "samples", "zones", NULL };
 
 static const struct option_row option_rows[] = {
     { "format", 0, "FORMAT", "{}", OPTION_CALL, .choice_at = format_name, .take = take_format },
-    { "output", 'o', "OUT", "a file, '-' for stdout [FILE with the format's extension]",
-      OPTION_PATH, IFG_AT(struct request, out) },
+    { "output", 'o', "OUT", "a file; - for stdout [FILE.<format's extension>]", OPTION_PATH,
+      IFG_AT(struct request, out) },
     { "force", 'f', NULL, "replace OUT if it exists", OPTION_FLAG,
       IFG_AT(struct request, overwrite) },
-    { .kind = OPTION_HEADING, .help = "What is exported" },
+    { "json", 0, NULL, "print where it went and how much, as JSON", OPTION_FLAG,
+      IFG_AT(struct request, json) },
+    { .kind = OPTION_HEADING, .help = "What to export" },
     { "model", 0, "NAME", "only events of this model and what lies inside them", OPTION_TEXT,
       IFG_AT(struct request, options.model) },
     { "thread", 0, "T", "only the thread with this number or name", OPTION_TEXT,
       IFG_AT(struct request, options.thread) },
-    { "name", 0, "REGEX", "only names that contain a match (PCRE2, ECMAScript-like)", OPTION_CALL,
+    { "name", 0, "REGEX", "only names that contain a match (PCRE2)", OPTION_CALL,
       .take = take_name },
-    { "from", 0, "T", "only what begins at this time or later (1.5s, 200ms, 15us)", OPTION_NS,
-      IFG_AT(struct request, options.from_ns), .what = "a time (1.5s, 200ms, 15us)" },
+    { "from", 0, "T", "only what begins then or later (1.5s, 15µs)", OPTION_NS,
+      IFG_AT(struct request, options.from_ns), .what = "a time (1.5s, 200ms, 15µs)" },
     { "to", 0, "T", "only what begins before this time", OPTION_NS,
-      IFG_AT(struct request, options.to_ns), .what = "a time (1.5s, 200ms, 15us)" },
-    { .kind = OPTION_HEADING, .help = "Of single formats" },
-    { "compress", 0, NULL, "perfetto: zstd-compressed packets (needs Perfetto 58 or newer)",
-      OPTION_FLAG, IFG_AT(struct request, options.compress) },
-    { "stacks", 0, "WHAT", "timelines, flame graphs: {} [samples if there are any]", OPTION_CHOICE,
+      IFG_AT(struct request, options.to_ns), .what = "a time (1.5s, 200ms, 15µs)" },
+    { .kind = OPTION_HEADING, .help = "Options of single formats" },
+    { "compress", 0, NULL, "perfetto: compress packets (needs Perfetto 58)", OPTION_FLAG,
+      IFG_AT(struct request, options.compress) },
+    { "stacks", 0, "WHAT", "in flame graphs: {} [samples if any]", OPTION_CHOICE,
       IFG_AT(struct request, options.stacks), .value = EXPORT_STACKS_SAMPLES, .choices = stacks },
     { "by-thread", 0, NULL, "folded: the thread is the first frame", OPTION_FLAG,
       IFG_AT(struct request, options.by_thread) },
-    { "sep", 0, "TEXT", "csv, tracy-csv: what is between columns [,]", OPTION_CALL,
+    { "sep", 0, "TEXT", "csv, tracy-csv: column separator [,]", OPTION_CALL,
       .take = take_separator },
-    { "unwrap", 0, NULL, "tracy-csv: one row for each zone", OPTION_FLAG,
+    { "unwrap", 0, NULL, "tracy-csv: one row per zone", OPTION_FLAG,
       IFG_AT(struct request, options.unwrap) },
     { "self", 0, NULL, "tracy-csv: time without children", OPTION_FLAG,
       IFG_AT(struct request, options.self) },
-    { "filter", 0, "TEXT", "tracy-csv: names that contain TEXT, in any case", OPTION_TEXT,
+    { "filter", 0, "TEXT", "tracy-csv: only names that contain TEXT", OPTION_TEXT,
       IFG_AT(struct request, options.filter) },
-    { "case", 0, NULL, "tracy-csv: --filter minds the case", OPTION_FLAG,
+    { "case", 0, NULL, "tracy-csv: --filter is case-sensitive", OPTION_FLAG,
       IFG_AT(struct request, options.case_sensitive) },
+    { "event", 0, "ID", "npz: the inference (slice.id of SQL) [the only one]", OPTION_CALL,
+      .take = take_event },
     { "keep-middle", 0, "PCT", "aic-latency: without the first and last samples", OPTION_NUMBER,
       IFG_AT(struct request, options.keep_middle), .most = 100,
       .what = "a percentage above 0 (--keep-middle 50)" },
@@ -148,6 +170,7 @@ static unsigned given_options(const struct export_options *o)
     given |= o->separator ? EXPORT_TAKES_SEPARATOR : 0;
     given |= o->unwrap || o->self || o->filter || o->case_sensitive ? EXPORT_TAKES_ZONES : 0;
     given |= o->keep_middle > 0 ? EXPORT_TAKES_KEEP_MIDDLE : 0;
+    given |= o->has_event ? EXPORT_TAKES_EVENT : 0;
     return given;
 }
 
@@ -157,10 +180,10 @@ static const char *formats_that_take(unsigned takes, char *out, size_t size)
     size_t used = 0;
 
     *out = '\0';
-    for (const struct export_format *format = export_formats; format->name; format++)
-        if ((format->takes & takes) == takes && used < size)
-            used +=
-                (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", format->name);
+    for (size_t i = 0; export_formats[i]; i++)
+        if ((export_formats[i]->takes & takes) == takes && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "",
+                                     export_formats[i]->name);
     return out;
 }
 
@@ -177,6 +200,7 @@ static int check_options(const struct request *request)
         { EXPORT_TAKES_STACKS, "--stacks is" },
         { EXPORT_TAKES_KEEP_MIDDLE, "--keep-middle is" },
         { EXPORT_TAKES_BY_THREAD, "--by-thread is" },
+        { EXPORT_TAKES_EVENT, "--event is" },
     };
     const struct export_options *o = &request->options;
     char names[256];
@@ -191,8 +215,14 @@ static int check_options(const struct request *request)
             return cli_usage("export", "%s for %s, not %s", rows[i].options,
                              formats_that_take(rows[i].takes, names, sizeof names),
                              request->format->name);
+    if (request->format->one_event &&
+        (o->model || o->thread || o->name_matches || o->from_ns || o->to_ns))
+        return cli_usage("export", "%s is of one inference: choose it by --event",
+                         request->format->name);
     if (o->to_ns && o->to_ns <= o->from_ns)
         return cli_usage("export", "--to is not after --from");
+    if (request->json && request->out && strcmp(request->out, "-") == 0)
+        return cli_usage("export", "--json needs the export in a file: both would go to stdout");
     return CLI_YES;
 }
 
@@ -209,6 +239,32 @@ static char *default_name(const struct request *request)
         length -= 4;
     if (name)
         snprintf(name, size, "%.*s%s", (int)length, request->path, request->format->extension);
+    return name;
+}
+
+/* FILE-ID.npz, or .npy if it is one tensor. NULL: there is no such inference, and it was said. */
+static char *inputs_name(const struct request *request, const struct timeline *timeline)
+{
+    const struct export_options *o = &request->options;
+    size_t length = strlen(request->path);
+    const struct trace_inputs *inputs;
+    struct ifg_error err = { 0 };
+    char *name;
+    size_t slice;
+
+    if (export_inputs_choose(timeline, o->has_event ? (size_t)o->event : SIZE_MAX, &inputs, &slice,
+                             &err)) {
+        cli_say("%s", err.message);
+        return NULL;
+    }
+    if (request->out)
+        return ifg_strdup(request->out);
+    if (length > 4 && strcmp(request->path + length - 4, ".ifg") == 0)
+        length -= 4;
+    name = ifg_alloc(length + 40, 1);
+    if (name)
+        snprintf(name, length + 40, "%.*s-%zu%s", (int)length, request->path, slice,
+                 export_inputs_extension(inputs));
     return name;
 }
 
@@ -263,24 +319,68 @@ static char *program_name(const struct request *request, size_t program, size_t 
     return name;
 }
 
-static void say_result(const struct request *request, const char *name,
+static void begin_json(struct request *request)
+{
+    ifg_bytes_init(&request->files, OUTPUT_MAX);
+    request->document = (struct ifg_json){ &request->files, false };
+    ifg_json_open(&request->document, '{');
+    ifg_json_put_uint(&request->document, "schema", 1);
+    ifg_json_put_string(&request->document, "trace", request->path);
+    ifg_json_put_string(&request->document, "format", request->format->name);
+    ifg_json_key(&request->document, "files");
+    ifg_json_open(&request->document, '[');
+}
+
+static void add_file(struct request *request, const char *name, const struct export_result *result,
+                     uint64_t bytes)
+{
+    struct ifg_json *json = &request->document;
+
+    ifg_json_open(json, '{');
+    ifg_json_put_string(json, "path", name);
+    ifg_json_put_uint(json, "bytes", bytes);
+    ifg_json_put_uint(json, "slices", result->slices);
+    ifg_json_put_uint(json, "samples", result->samples);
+    ifg_json_key(json, "not_exported");
+    ifg_json_open(json, '[');
+    for (size_t i = 0; i < result->note_count; i++)
+        ifg_json_string(json, result->notes[i]);
+    ifg_json_close(json, ']');
+    ifg_json_close(json, '}');
+}
+
+static int end_json(struct request *request, uint64_t dropped)
+{
+    ifg_json_close(&request->document, ']');
+    ifg_json_put_uint(&request->document, "dropped", dropped);
+    ifg_json_close(&request->document, '}');
+    ifg_bytes_put(&request->files, "\n", 1);
+    return cli_write_out(&request->files);
+}
+
+static void say_result(struct request *request, const char *name,
                        const struct export_result *result, uint64_t bytes)
 {
     char count[32];
     char size[32];
 
+    if (request->json) {
+        add_file(request, name, result, bytes);
+        return;
+    }
     for (size_t i = 0; i < result->note_count; i++)
         cli_say("%s", result->notes[i]);
     if (strcmp(name, "-") != 0 && result->samples && !result->slices)
         cli_say("%s: %s samples, %s", name, cli_count(result->samples, count),
                 cli_size(bytes, size));
+    else if (strcmp(name, "-") != 0 && request->format->one_event)
+        cli_say("%s: inputs of one inference, %s", name, cli_size(bytes, size));
     else if (strcmp(name, "-") != 0)
         cli_say("%s: %s %s, %s", name, cli_count(result->slices, count),
                 request->format->per_program ? "inferences" : "slices", cli_size(bytes, size));
 }
 
-static int export_to(const struct request *request, const struct timeline *timeline,
-                     const char *name)
+static int export_to(struct request *request, const struct timeline *timeline, const char *name)
 {
     struct progress progress = { .begin = now() };
     struct export_result result = { 0 };
@@ -359,12 +459,19 @@ static int run(int argc, char **argv)
     if (code)
         goto out;
     catch_signals();
+    begin_json(&request);
     if (request.format->per_program) {
         code = export_programs_to(&request, timeline);
-        goto out;
+    } else if (request.format->one_event) {
+        name = inputs_name(&request, timeline);
+        code = name ? export_to(&request, timeline, name) : CLI_USAGE;
+    } else {
+        name = request.out ? ifg_strdup(request.out) : default_name(&request);
+        code = name ? export_to(&request, timeline, name) : CLI_NO;
     }
-    name = request.out ? ifg_strdup(request.out) : default_name(&request);
-    code = name ? export_to(&request, timeline, name) : CLI_NO;
+    if (!code && request.json)
+        code = end_json(&request, timeline->dropped);
+    ifg_bytes_fini(&request.files);
 out:
     ifg_free(name);
     name_filter_fini(&request.filter);
@@ -375,14 +482,16 @@ out:
 
 const struct cli_command export_command = {
     .name = "export",
-    .summary = "a trace in another tool's format: Perfetto, Chrome, CSV, pprof, ...",
-    .usage = "FILE --format FORMAT [-o OUT] [OPTIONS]",
-    .about = "Writes a trace in another tool's format. inferogram-export(1) says what each is for.",
+    .summary = "convert a trace to Perfetto, Chrome, CSV, pprof, ...",
+    .usage = "[FILE] --format FORMAT [-o OUT] [OPTIONS]",
+    .about = "Converts a trace into another tool's format. inferogram-export(1) describes each "
+             "format.",
     .tables = { option_rows },
     .examples = "inferogram export run.ifg --format perfetto\n"
                 "inferogram export run.ifg --format folded --stacks samples -o run.folded",
-    .exits = "0 success, 1 OUT cannot be written, 2 FILE cannot be read or an option is wrong",
+    .exits = "0 success, 1 cannot write OUT, 2 usage error or unreadable FILE",
     .operands = OPERANDS_TRACES,
     .reads = true,
+    .silent = true,
     .run = run,
 };

@@ -4,17 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/ticks.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/text.h"
 #include "cli/memory_limit.h"
 #include "import/import.h"
 
-#define OUTPUT_MAX (1u << 20)
-#define PATH_BYTES 4096
+#define OUTPUT_MAX     (1u << 20)
+#define PATH_BYTES     4096
+#define SHOWN_EVERY_NS 200000000u
 
 struct request {
     struct import_options options;
@@ -24,7 +26,7 @@ struct request {
 };
 
 struct progress {
-    struct timespec last;
+    uint64_t last_ns;
     bool shown;
 };
 
@@ -45,6 +47,8 @@ static bool choose_output(struct request *request, const char *given)
         bytes -= 3;
     if (ends_with(path, bytes, ".json"))
         bytes -= 5;
+    else if (ends_with(path, bytes, ".jsonl"))
+        bytes -= 6;
     if (given)
         written = snprintf(request->output, sizeof request->output, "%s", given);
     else
@@ -53,18 +57,17 @@ static bool choose_output(struct request *request, const char *given)
     return written >= 0 && (size_t)written < sizeof request->output;
 }
 
-static const char *const formats[] = { "chrome", "ort", NULL };
+static const char *const formats[] = { "chrome", "ort", "ireeperf", NULL };
 
 static const struct option_row option_rows[] = {
-    { "format", 0, "FORMAT", "{}: how to read events [found out event by event]", OPTION_CHOICE,
+    { "format", 0, "FORMAT", "read events as {} [detected]", OPTION_CHOICE,
       IFG_AT(struct request, options.format), .value = IMPORT_CHROME, .choices = formats },
-    { "output", 'o', "OUT", "write here [FILE with .ifg instead of .json and .gz]", OPTION_PATH,
+    { "output", 'o', "OUT", "write here [FILE with .ifg for .json, .jsonl, .gz]", OPTION_PATH,
       IFG_AT(struct request, given), .files = "*.ifg" },
     { "force", 'f', NULL, "replace an existing file", OPTION_FLAG,
       IFG_AT(struct request, options.overwrite) },
-    { "max-events", 0, "N", "refuse larger files; an event takes 32 bytes of memory [100000000]",
-      OPTION_COUNT, IFG_AT(struct request, options.max_events), .least = 1,
-      .most = IMPORT_EVENTS_MAX },
+    { "max-events", 0, "N", "refuse files with more, 32 bytes each [100000000]", OPTION_COUNT,
+      IFG_AT(struct request, options.max_events), .least = 1, .most = IMPORT_EVENTS_MAX },
     { "json", 0, NULL, "print the result as JSON, described in docs/json.md", OPTION_FLAG,
       IFG_AT(struct request, json) },
     { 0 },
@@ -84,15 +87,13 @@ static int check(struct request *request)
 static void show_progress(void *context, uint64_t read_bytes, uint64_t total_bytes, uint64_t events)
 {
     struct progress *progress = context;
-    struct timespec now;
+    uint64_t now_ns = ifg_monotonic_ns();
     char size[32];
     char count[32];
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec == progress->last.tv_sec &&
-        now.tv_nsec / 200000000 == progress->last.tv_nsec / 200000000)
+    if (now_ns < progress->last_ns + SHOWN_EVERY_NS)
         return;
-    progress->last = now;
+    progress->last_ns = now_ns;
     progress->shown = true;
     fprintf(stderr, "\r\033[Kinferogram: %s read", cli_size(read_bytes, size));
     if (total_bytes)
@@ -115,7 +116,8 @@ static void write_reasons(const struct import_result *result, struct ifg_bytes *
         cli_print(out, "  %12s %s", cli_count(result->counts[i], count),
                   import_reason_text((enum import_reason)i));
         if (result->first_at[i] != IMPORT_NOWHERE)
-            cli_print(out, " (first at byte %llu)", (unsigned long long)result->first_at[i]);
+            cli_print(out, " (first at %s %llu)", result->has_lines ? "line" : "byte",
+                      (unsigned long long)result->first_at[i]);
         cli_print(out, "\n");
     }
 }
@@ -139,8 +141,7 @@ static void write_text(const struct request *request, const struct import_result
 
     cli_print(out, "%s%s%s: %s events of %s%s", cli_bold(true, STDOUT_FILENO),
               cli_clean(request->output, path, sizeof path), cli_bold(false, STDOUT_FILENO),
-              cli_count(result->events, number),
-              result->is_ort ? "an ONNX Runtime profile" : "a Chrome trace",
+              cli_count(result->events, number), import_format_text(result->format),
               result->gzip ? " (gzip)" : "");
     cli_print(out, ", %s in, %s out\n  ", cli_size(result->input_bytes, size),
               cli_size(result->output_bytes, number));
@@ -159,8 +160,7 @@ static void write_text(const struct request *request, const struct import_result
 static void put_reasons(struct ifg_json *json, const struct import_result *result, const char *key,
                         int from, int to)
 {
-    ifg_json_key(json, key);
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, key, '[');
     for (int i = from; i < to; i++) {
         if (!result->counts[i])
             continue;
@@ -202,7 +202,8 @@ static void write_json(const struct request *request, const struct import_result
     ifg_json_open(&json, '{');
     ifg_json_put_uint(&json, "schema", 1);
     ifg_json_put_string(&json, "output", request->output);
-    ifg_json_put_string(&json, "format", result->is_ort ? "ort" : "chrome");
+    ifg_json_put_string(&json, "format", import_format_key(result->format));
+    ifg_json_put_string(&json, "first_at_unit", result->has_lines ? "line" : "byte");
     ifg_json_put_bool(&json, "gzip", result->gzip);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         ifg_json_key(&json, numbers[i].key);
@@ -241,7 +242,7 @@ static int run(int argc, char **argv)
 
     if (!code)
         code = options_one_word(&import_command, &words,
-                                "which file? Give a Chrome trace or an ONNX Runtime profile",
+                                "which file? Give a Chrome trace, an ONNX Runtime or IREE profile",
                                 "one file at a time", &request.options.path);
     if (!code)
         code = check(&request);
@@ -252,7 +253,7 @@ static int run(int argc, char **argv)
     if (isatty(STDERR_FILENO)) {
         request.options.progress = show_progress;
         request.options.progress_context = &progress;
-        clock_gettime(CLOCK_MONOTONIC, &progress.last);
+        progress.last_ns = ifg_monotonic_ns();
     }
     status = import_file(&request.options, &result, &err);
     if (progress.shown)
@@ -266,6 +267,8 @@ static int run(int argc, char **argv)
         write_json(&request, &result, &out);
     else
         write_text(&request, &result, &out);
+    if (!request.json)
+        text_fit(&out);
     code = cli_write_out(&out);
     ifg_bytes_fini(&out);
     return code;
@@ -273,16 +276,18 @@ static int run(int argc, char **argv)
 
 const struct cli_command import_command = {
     .name = "import",
-    .summary = "turn a Chrome trace or an ONNX Runtime profile into a trace",
-    .usage = "FILE [--format chrome|ort] [-o OUT.ifg] [-f] [--json]",
-    .about = "Turns a Chrome trace (JSON, also gzip: browsers, PyTorch, Perfetto's legacy format) "
-             "or a profile of ONNX Runtime into a trace. Text that is almost JSON is repaired; "
-             "files that were cut are read as far as they go. What cannot be taken over is counted "
-             "and shown. FILE - is standard input.",
+    .summary = "convert a Chrome trace, or a profile of ONNX Runtime or IREE, into a trace",
+    .usage = "FILE [--format chrome|ort|ireeperf] [-o OUT.ifg] [-f] [--json]",
+    .about = "Converts a Chrome trace (JSON, also gzip: browsers, PyTorch, Perfetto's legacy "
+             "format), an ONNX Runtime profile, or an IREE profile (iree-profile export "
+             "--format=ireeperf-jsonl) into a trace. Almost-JSON is repaired, and "
+             "truncated files are read as far as they go. Events that cannot be converted are "
+             "counted and shown. FILE - is standard input.",
     .tables = { option_rows },
-    .notes = "The format chrome takes every event as it is; with ort, sessions and nodes of ONNX "
-             "Runtime become ML events and operators.",
-    .exits = "0 success, 1 the trace cannot be written, 2 FILE cannot be read or has no events",
+    .notes = "Format chrome takes every event as it is; format ort turns sessions and nodes of "
+             "ONNX Runtime into ML events and operators; format ireeperf reads a record per line.",
+    .exits = "0 success, 1 cannot write the trace, 2 usage error, unreadable FILE or no events in "
+             "it",
     .operands = OPERANDS_FILES,
     .reads = true,
     .run = run,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* inferogram info: what is in a trace, before any question about it. */
+#include "base/alloc.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
@@ -9,8 +10,8 @@
 #define TOP_DEFAULT 10
 
 static const struct option_row option_rows[] = {
-    { "top", 0, "N", "list N places, 0 for none [10]", OPTION_COUNT,
-      IFG_AT(struct info_request, top), .what = "a number of places" },
+    { "top", 0, "N", "list N locations, 0 for none [10]", OPTION_COUNT,
+      IFG_AT(struct info_request, top), .what = "a number of locations" },
     { "json", 0, NULL, "print one JSON document, described in docs/json.md", OPTION_FLAG,
       IFG_AT(struct info_request, json) },
     { 0 },
@@ -20,13 +21,13 @@ static int run(int argc, char **argv);
 
 const struct cli_command info_command = {
     .name = "info",
-    .summary = "what is in a trace: program, host, counts, losses, where the time went",
-    .usage = "FILE [--top N] [--json]",
-    .about = "Shows what a trace holds: program and host, counts of events, what was lost and why, "
+    .summary = "show what a trace contains: program, host, counts, losses",
+    .usage = "[FILE] [--top N] [--json]",
+    .about = "Shows what a trace contains: program and host, event counts, what was lost and why, "
              "models, what was unfinished at the end, and where the time went. Damaged and "
              "unfinished files are read as far as they go.",
     .tables = { option_rows },
-    .exits = "0 success, 2 FILE cannot be read",
+    .exits = "0 success, 1 cannot write the output, 2 usage error or unreadable FILE",
     .operands = OPERANDS_TRACES,
     .reads = true,
     .run = run,
@@ -51,7 +52,9 @@ static int run(int argc, char **argv)
     ifg_bytes_init(&out, OUTPUT_MAX);
     if (trace_reader_open(request.path, &reader, &err) ||
         timeline_create(reader, NULL, &timeline, &err) ||
-        stats_create(timeline, &by_zone, &stats, &err)) {
+        stats_create(timeline, &by_zone, &stats, &err) ||
+        merge_stored_parts(trace_reader_tables(reader), &request.parts, &request.part_count,
+                           &err)) {
         cli_say("%s", err.message);
         code = err.status == IFG_NO_MEMORY ? CLI_NO : CLI_USAGE;
         goto out;
@@ -66,6 +69,7 @@ static int run(int argc, char **argv)
     code = cli_write_out(&out);
 out:
     ifg_bytes_fini(&out);
+    ifg_free(request.parts);
     stats_destroy(stats);
     timeline_destroy(timeline);
     trace_reader_close(reader);

@@ -56,12 +56,12 @@ static int take_layers(const struct option_use *use, void *user)
 }
 
 static const struct option_row option_rows[] = {
-    { "layers", 0, "N", "list N layers in each table, 0 for none, or all [5]", OPTION_CALL,
+    { "layers", 0, "N", "list N layers per table, 0 for none, or all [5]", OPTION_CALL,
       .take = take_layers },
-    { "dim", 0, "NAME=N", "the size of a free dimension, or INPUT:AXIS=N; others count as 1",
-      OPTION_CALL, .take = take_dim },
-    { "json", 0, NULL, "print one JSON document with all nodes, described in docs/inspect.md",
-      OPTION_FLAG, IFG_AT(struct inspect_request, json) },
+    { "dim", 0, "NAME=N", "size of a free dimension, or INPUT:AXIS=N; others are 1", OPTION_CALL,
+      .take = take_dim },
+    { "json", 0, NULL, "print JSON with all nodes, see docs/inspect.md", OPTION_FLAG,
+      IFG_AT(struct inspect_request, json) },
     { 0 },
 };
 
@@ -78,7 +78,7 @@ static const char *name_of(const struct onnx_port *port, uint32_t axis, char *ou
 
 static bool has_dim(const struct onnx_model *model, const char *given)
 {
-    char location[512];
+    char numbered[512];
     char called[512];
 
     for (size_t i = 0; i < model->input_count; i++)
@@ -86,8 +86,8 @@ static bool has_dim(const struct onnx_model *model, const char *given)
             const char *name = name_of(&model->inputs[i], j, called, sizeof called);
 
             /* One with a name can be given by its place as well. */
-            snprintf(location, sizeof location, "%s:%u", model->inputs[i].name, j);
-            if (name && (strcmp(name, given) == 0 || strcmp(location, given) == 0))
+            snprintf(numbered, sizeof numbered, "%s:%u", model->inputs[i].name, j);
+            if (name && (strcmp(name, given) == 0 || strcmp(numbered, given) == 0))
                 return true;
         }
     return false;
@@ -98,12 +98,12 @@ static int check_dims(const struct inspect_request *request)
 {
     const struct onnx_model *model = request->model;
     char names[512] = "";
-    char location[512];
+    char numbered[512];
     size_t used = 0;
 
     for (size_t i = 0; i < model->input_count; i++)
         for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
-            const char *name = name_of(&model->inputs[i], j, location, sizeof location);
+            const char *name = name_of(&model->inputs[i], j, numbered, sizeof numbered);
             int length;
 
             if (!name || strstr(names, name))
@@ -161,14 +161,14 @@ out:
 
 const struct cli_command inspect_command = {
     .name = "inspect",
-    .summary = "what is in a model, without running it: size, parameters, operators, costs",
+    .summary = "show what a model contains, without running it",
     .usage = "MODEL [--layers N|all] [--dim NAME=N]... [--json]",
-    .about = "Shows what is in a model without running it: size with external data, parameters by "
-             "type, inputs and outputs, operators, and the heaviest layers by parameters, by "
-             "estimated operations and by bytes moved. MODEL is an ONNX file, a file of ONNX "
-             "Runtime (.ort), or a directory, whose files are summed.",
+    .about = "Shows what a model contains without running it: size with external data, parameters "
+             "by type, inputs and outputs, operators, and the heaviest layers by parameters, by "
+             "estimated operations and by bytes moved. MODEL is an ONNX file, an ONNX Runtime "
+             "file (.ort), or a directory, whose files are summed.",
     .tables = { option_rows },
-    .exits = "0 success, 2 MODEL is not a model or cannot be read",
+    .exits = "0 success, 1 cannot write the output, 2 usage error or unreadable MODEL",
     .operands = OPERANDS_MODELS,
     .run = run,
 };

@@ -37,11 +37,10 @@ static const struct option_row option_rows[] = {
     { "csv", 0, NULL, "print CSV (RFC 4180)", OPTION_FLAG, IFG_AT(struct request, csv) },
     { "max-rows", 0, "N", "stop after N rows, 0 for no limit [1000000]", OPTION_COUNT,
       IFG_AT(struct request, limits.rows), .what = "a number of rows" },
-    { "timeout", 0, "T", "stop after so much time (500ms, 2m), 0 for no limit [30]", OPTION_SECONDS,
+    { "timeout", 0, "T", "stop after this long (500ms, 2m), 0 for no limit [30]", OPTION_SECONDS,
       IFG_AT(struct request, limits.timeout_s), .zero = true },
-    { "max-width", 0, "N", "cut texts in tables after N characters, 0 for whole texts [80]",
-      OPTION_COUNT, IFG_AT(struct request, max_width), .most = 1e9,
-      .what = "a number of characters" },
+    { "max-width", 0, "N", "cut text in tables after N characters; 0: never [80]", OPTION_COUNT,
+      IFG_AT(struct request, max_width), .most = 1e9, .what = "a number of characters" },
     { 0 },
 };
 
@@ -67,21 +66,24 @@ static char *read_sql(void)
 
 static int take_words(const struct option_words *words, struct request *request)
 {
+    const char *sql;
+
     if (request->json && request->csv)
         return cli_usage("query", "--json and --csv exclude each other");
     if (request->tables && words->count > 1)
         return cli_usage("query", "--tables takes no SQL");
     if (request->tables)
         return CLI_YES; /* all traces have the same tables */
-    if (!words->count)
-        return cli_usage("query", "which trace, and which SQL? Give a file and a statement");
-    if (words->count == 1)
-        return cli_usage("query",
-                         "which SQL? Give a statement, or - to read it from standard input");
     if (words->count > 2)
         return cli_usage("query", "'%s' is too many; put the SQL in quotes", words->items[2]);
-    request->path = words->items[0];
-    request->sql = strcmp(words->items[1], "-") == 0 ? read_sql() : ifg_strdup(words->items[1]);
+    if (!words->count || (words->count == 1 && options_is_trace(words->items[0])))
+        return cli_usage("query",
+                         "which SQL? Give a statement, or - to read it from standard input");
+    request->path = words->count == 2 ? words->items[0] : options_newest_trace(&query_command);
+    if (!request->path)
+        return CLI_USAGE;
+    sql = words->items[words->count - 1];
+    request->sql = strcmp(sql, "-") == 0 ? read_sql() : ifg_strdup(sql);
     return request->sql ? CLI_YES : CLI_USAGE;
 }
 
@@ -109,14 +111,12 @@ static void tables_json(struct ifg_bytes *out)
 
     ifg_json_open(&json, '{');
     ifg_json_put_int(&json, "schema", 1);
-    ifg_json_key(&json, "tables");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "tables", '[');
     for (size_t i = 0; (table = query_table_at(i)); i++) {
         ifg_json_open(&json, '{');
         ifg_json_put_string(&json, "name", table->name);
         ifg_json_put_string(&json, "about", table->about);
-        ifg_json_key(&json, "columns");
-        ifg_json_open(&json, '[');
+        ifg_json_put_open(&json, "columns", '[');
         for (size_t c = 0; c < table->column_count; c++) {
             ifg_json_open(&json, '{');
             ifg_json_put_string(&json, "name", table->columns[c].name);
@@ -274,16 +274,17 @@ static int run(int argc, char **argv)
 
 const struct cli_command query_command = {
     .name = "query",
-    .summary = "ask a trace in SQL",
-    .usage = "FILE SQL [--json|--csv] [OPTIONS]\n--tables [--json]",
-    .about = "Asks a trace in SQL (the dialect of SQLite, reading only). SQL is one statement; '-' "
-             "reads it from standard input. Times are nanoseconds; 0 is the first thing in the "
-             "trace. docs/sql.md describes the tables and has ten queries to start from.",
+    .summary = "query a trace in SQL",
+    .usage = "[FILE] SQL [--json|--csv] [OPTIONS]\n--tables [--json]",
+    .about = "Queries a trace in SQL (SQLite's dialect, read-only). SQL is one statement; '-' "
+             "reads it from standard input. Times are nanoseconds since the start of the trace. "
+             "docs/sql.md describes the tables and has ten queries to start from.",
     .tables = { option_rows },
     .examples =
         "inferogram query run.ifg 'SELECT name, count(*), sum(dur_ns) FROM slice GROUP BY name'\n"
         "inferogram query run.ifg 'SELECT * FROM zone_stats() ORDER BY p99_ns DESC LIMIT 10'",
-    .exits = "0 success, 1 a limit was reached, 2 FILE cannot be read or the SQL is wrong",
+    .exits = "0 success, 1 a limit was reached or the output cannot be written, 2 usage error, "
+             "unreadable FILE or invalid SQL",
     .operands = OPERANDS_TRACES,
     .reads = true,
     .run = run,

@@ -9,9 +9,11 @@
 #include "base/alloc.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/live_remote.h"
 #include "cli/live_view.h"
 #include "cli/probes.h"
 #include "cli/record.h"
+#include "cli/remote_recording.h"
 #include "record/session.h"
 #include "runtimes/runtimes.h"
 
@@ -22,8 +24,10 @@ struct screen {
     bool quiet;
     bool live;
     bool line_shown;
-    bool sched;             /* --sched was given: say why it is missing */
-    struct live_view *view; /* NULL: none */
+    const struct session_flight *flight; /* NULL: an ordinary recording */
+    bool sched;                          /* --sched was given: say why it is missing */
+    struct live_view *view;              /* NULL: none */
+    unsigned second;                     /* of the last progress */
 };
 
 static void clear_line(struct screen *screen)
@@ -39,12 +43,27 @@ static void show_start(const struct session_start *start, void *user)
 
     /* With --log, our words would be among the program's. */
     if (!screen->quiet && !(screen->view && screen->view->log)) {
-        cli_say("recording %s (pid %d) → %s", start->program, (int)start->pid, start->path);
+        if (screen->flight)
+            cli_say("recording %s (pid %d)", start->program, (int)start->pid);
+        else
+            cli_say("recording %s (pid %d) → %s", start->program, (int)start->pid, start->path);
+        if (screen->flight)
+            record_flight_show_start(screen->flight, start->path, start->pid);
         if (*start->not_hooked)
-            cli_say(RUNTIMES_WATCHED " is not watched: %s", start->not_hooked);
+            cli_say("%s is not watched: %s", runtimes_watched(RUNTIME_LAUNCHED).text,
+                    start->not_hooked);
     }
     if (screen->view)
         live_view_started(screen->view, start);
+}
+
+static void show_dump(const struct session_dump *dump, void *user)
+{
+    struct screen *screen = user;
+
+    clear_line(screen);
+    if (!screen->quiet || dump->problem)
+        record_flight_show_dump(dump);
 }
 
 static void show_progress(const struct session_progress *progress, void *user)
@@ -56,6 +75,9 @@ static void show_progress(const struct session_progress *progress, void *user)
     char dropped[32];
     unsigned seconds = (unsigned)progress->seconds;
 
+    if (screen->view && screen->view->json && seconds != screen->second)
+        record_print_progress(progress);
+    screen->second = seconds;
     if (!screen->live)
         return;
     fprintf(stderr, "\r\033[K            %02u:%02u  ", seconds / 60, seconds % 60);
@@ -78,8 +100,8 @@ static void show_expecting(const char *how, void *user)
         cli_say("looking for new processes 20 times a second, and may miss the first moments of "
                 "one: %s",
                 how);
-    cli_say("waiting for the next process that creates a session of " RUNTIMES_WATCHED
-            " (Ctrl-C stops)");
+    cli_say("waiting for the next process that creates a session of %s (Ctrl-C stops)",
+            runtimes_watched(RUNTIME_ATTACHED).text);
 }
 
 static void show_preparing(const char *what, void *user)
@@ -119,7 +141,7 @@ static const struct instrument *missing_runtime(const struct instruments *instru
     return NULL;
 }
 
-/* "watched ONNX Runtime 1.30.0 (launch hooks); operators: every 16th inference", and what was used
+/* "watched RUNTIME 1.30.0 (launch hooks); operators: every 16th inference", and what was used
  * but could not be watched. */
 static void show_watched(const struct instruments *instruments)
 {
@@ -170,6 +192,17 @@ static void show_cost(const struct session_result *result)
                 cli_count(result->samples, samples), result->sample_hz, result->cost_pct);
 }
 
+/* Which inputs were kept, and which not and why. */
+static void show_inputs(const struct instruments *instruments)
+{
+    const struct instrument *inputs = instruments_find(instruments, "inputs");
+
+    if (inputs && inputs->state == TRACE_INSTRUMENT_ON)
+        cli_say("kept inputs: %s", inputs->reason);
+    else if (inputs)
+        cli_say("no inputs were kept: %s", inputs->reason);
+}
+
 /* What was used all the same, or why there is nothing at all. */
 static void show_missing(const struct session_result *result, const struct screen *screen)
 {
@@ -178,15 +211,21 @@ static void show_missing(const struct session_result *result, const struct scree
     const char *nothing = result->no_library ? "nothing was recorded: " : "";
 
     if (screen->sched && wakers && wakers->state == TRACE_INSTRUMENT_UNAVAILABLE)
-        cli_say("who woke whom was not recorded: %s", wakers->reason);
+        cli_say("wakeups were not recorded: %s", wakers->reason);
+    if (result->refused && result->no_library)
+        cli_say("nothing was recorded: %s", result->refusal);
+    else if (result->refused)
+        cli_say("%u process%s of it %s not recorded: %s", result->refused,
+                result->refused == 1 ? "" : "es", result->refused == 1 ? "was" : "were",
+                result->refusal);
     if (result->hooked && runtime)
         cli_say("%s%s not available: %s", nothing, runtime->name, runtime->reason);
+    else if (result->refused)
+        return; /* it carries the library, and the reason was just said */
     else if (result->no_library && result->hooked)
-        cli_say("nothing was recorded: neither %s nor its children used " RUNTIMES_WATCHED
-                " or carry "
-                "libinferogram (to record your own zones, link with it: pkg-config --libs "
-                "inferogram)",
-                result->program);
+        cli_say("nothing was recorded: neither %s nor its children used %s or carry libinferogram "
+                "(to record your own zones, link with it: pkg-config --libs inferogram)",
+                result->program, runtimes_watched(RUNTIME_LAUNCHED).text);
     else if (result->no_library)
         cli_say("nothing was recorded: neither %s nor its children carry libinferogram, and "
                 "runtimes in them were not watched",
@@ -209,7 +248,8 @@ static void show_next(const struct session_result *result, const struct screen *
 static void show_end(const struct session_result *result, const struct screen *screen)
 {
     /* Counted when recording stopped; what was waited for may have taken them along. */
-    bool waited = result->command_ended && result->end == SESSION_DURATION_OVER;
+    bool waited = result->command_ended &&
+                  (result->end == SESSION_DURATION_OVER || result->end == SESSION_SIZE_REACHED);
     char events[32];
     char dropped[32];
     char size[32];
@@ -226,16 +266,30 @@ static void show_end(const struct session_result *result, const struct screen *s
         snprintf(how, sizeof how, "ended");
     else
         snprintf(how, sizeof how, "goes on");
-    cli_say("%s %s; recorded %.1f s: %s events, %s, %s dropped", result->program, how,
-            result->recorded_s, cli_count(result->totals.events, events),
-            cli_size(result->totals.bytes, size), cli_count(result->totals.dropped, dropped));
+    if (screen->flight)
+        cli_say("%s %s; watched %.1f s: %s events, %s dropped", result->program, how,
+                result->recorded_s, cli_count(result->totals.events, events),
+                cli_count(result->totals.dropped, dropped));
+    else
+        cli_say("%s %s; recorded %.1f s: %s events, %s, %s dropped", result->program, how,
+                result->recorded_s, cli_count(result->totals.events, events),
+                cli_size(result->totals.bytes, size), cli_count(result->totals.dropped, dropped));
+    if (screen->flight)
+        record_flight_show_end(screen->flight, result);
     show_watched(&result->instruments);
     show_cost(result);
+    show_inputs(&result->instruments);
     show_missing(result, screen);
     if (result->still_injected[0])
         cli_say("the program's calls still go through our hooks, which record nothing now: %s; a "
                 "further 'record --pid %d --hook inject' puts them back",
                 result->still_injected, (int)result->pid);
+    if (result->end == SESSION_SIZE_REACHED && screen->flight)
+        cli_say(
+            "recording stopped because definitions (of processes, threads, zones, call stacks), "
+            "which are not forgotten, took half of the memory: give --flight-recorder more");
+    else if (result->end == SESSION_SIZE_REACHED)
+        cli_say("recording stopped because the file had reached the size of --max-size");
     if (result->let_go[0])
         cli_say("recording ended early: %s", result->let_go);
     if (result->left_running && !waited)
@@ -287,6 +341,7 @@ static int parse(const struct cli_command *command, int argc, char **argv,
                  struct record_request *request)
 {
     const char *variable = getenv("IFG_RECORD_OPTIONS");
+    struct remote_request asked;
     struct option_words words;
     int code = options_parse(command, argc, argv, request, &words);
 
@@ -294,9 +349,14 @@ static int parse(const struct cli_command *command, int argc, char **argv,
         request->session.command = words.items;
     if (!code)
         code = record_check(command, request);
+    if (!code)
+        code = record_flight_check(command, request);
+    if (!code && request->remote.host)
+        code = remote_recording_ask(command, request, &asked);
     if (code == CLI_USAGE && variable && *variable)
         cli_say("the variable IFG_RECORD_OPTIONS adds options, too: %s", variable);
     request->view.launched = request->session.command != NULL;
+    request->view.json = request->view.gauge && request->json;
     if (request->view.open)
         request->view.page = request->view.serve_on = true;
     return code;
@@ -308,6 +368,7 @@ static void set_callbacks(struct record_request *request, struct screen *screen)
 
     screen->quiet = request->quiet;
     screen->sched = session->sched;
+    screen->flight = session->flight.is_on ? &session->flight : NULL;
     screen->view = request->view.gauge || request->view.page ? &request->view : NULL;
     screen->live = !request->quiet && !request->view.gauge && isatty(STDERR_FILENO);
     request->view.quiet = request->quiet;
@@ -315,6 +376,7 @@ static void set_callbacks(struct record_request *request, struct screen *screen)
     session->redaction = &request->redaction;
     session->started = show_start;
     session->progress = show_progress;
+    session->dumped = show_dump;
     session->waiting = show_waiting;
     session->preparing = show_preparing;
     session->expecting = show_expecting;
@@ -322,6 +384,13 @@ static void set_callbacks(struct record_request *request, struct screen *screen)
     session->probes = request->probes;
     session->next_name = request->name;
     session->next_path = request->path;
+}
+
+static enum live_view_end view_end(const struct session_result *result)
+{
+    bool by_itself = result->end == SESSION_PROGRAM_ENDED || result->end == SESSION_DURATION_OVER;
+
+    return by_itself && !result->interrupted ? LIVE_VIEW_ENDED : LIVE_VIEW_STOPPED;
 }
 
 static int record(struct record_request *request)
@@ -332,6 +401,7 @@ static int record(struct record_request *request)
     struct ifg_error err = { 0 };
     bool cannot_start = false;
     enum ifg_status status = IFG_OK;
+    bool kept;
     int code;
 
     set_callbacks(request, &screen);
@@ -358,8 +428,11 @@ static int record(struct record_request *request)
         show_end(&result, &screen);
         code = exit_after(request, &result);
     }
+    kept = !(screen.view && screen.view->directory[0]);
     if (screen.view)
-        live_view_finish(screen.view, status ? NULL : &result);
+        live_view_finish(screen.view, status ? LIVE_VIEW_EMPTY : view_end(&result));
+    if (!status && request->json && record_print_result(&result, kept) && code == CLI_YES)
+        code = session->command ? CLI_RECORD_FAILED : CLI_NO;
     return code;
 }
 
@@ -374,6 +447,7 @@ int record_run(const struct cli_command *command, bool gauge, int argc, char **a
     char **all = add_standing_options(argc, argv, standing, &argc);
     int code = CLI_NO;
 
+    record_flight_defaults(&request.session.flight);
     if (all) {
         code = parse(command, argc, all, &request);
         request.session.words = all;
@@ -382,7 +456,7 @@ int record_run(const struct cli_command *command, bool gauge, int argc, char **a
         cli_say("not enough memory");
     }
     if (!code)
-        code = record(&request);
+        code = request.remote.host ? live_remote(command, &request) : record(&request);
     cli_free_probes(request.probes, request.session.probe_count);
     redact_fini(&request.redaction);
     ifg_free(all);
@@ -391,7 +465,7 @@ int record_run(const struct cli_command *command, bool gauge, int argc, char **a
 }
 
 static const struct option_row own_rows[] = {
-    { "live", 0, NULL, "print the address of a page that shows it meanwhile", OPTION_FLAG,
+    { "live", 0, NULL, "print the address of a page that follows the recording", OPTION_FLAG,
       IFG_AT(struct record_request, view.page) },
     { 0 },
 };
@@ -403,21 +477,23 @@ static int run(int argc, char **argv)
 
 const struct cli_command record_command = {
     .name = "record",
-    .summary = "run a program, or attach to one, and record what it does",
+    .summary = "run a program, or attach to one, and record it",
     .usage = "[OPTIONS] -- CMD ARGS...\n"
              "[OPTIONS] --pid N | --name S | --path P | --next",
-    .about =
-        "Records what the models in a program (" RUNTIMES_WATCHED ") and its zones (libinferogram) "
-        "do. You don't need root to record your own programs.",
-    .tables = { own_rows, record_rows },
-    .notes = "Ctrl-C ends CMD as usual, or stops an attached recording; a second one leaves CMD "
-             "running.",
+    .about = "Records what the models of a program ({runtimes}) and its zones (libinferogram) do. "
+             "You don't need root to record your own programs.",
+    .tables = { own_rows, record_rows, record_content_rows, record_flight_rows },
+    .notes = "Ctrl-C ends CMD as usual, or stops an attached recording; a second Ctrl-C leaves "
+             "CMD running.",
     .examples = "inferogram record -- ./program\n"
                 "inferogram record --pid 4711 --duration 10s\n"
-                "inferogram record --ops --sched -o run.ifg -- python3 app.py",
-    .exits = "CMD's (128 + signal if it was killed); 125 recording failed, 126 or 127 CMD cannot "
-             "be started, 2 a wrong command line. Without CMD: 0 recorded, 1 nothing to record, 4 "
-             "no permission",
+                "inferogram record --ops --sched -o run.ifg -- python3 app.py\n"
+                "inferogram record --flight-recorder 30s --dump-when 'inference.latency>100ms' "
+                "--pid 4711",
+    .exits = "CMD's own (128 + signal if it was killed), 2 usage error, 125 recording failed, 126 "
+             "or 127 CMD cannot be started. Without CMD: 0 recorded, 1 nothing to record, 2 usage "
+             "error, 4 missing permission",
     .operands = OPERANDS_PROGRAM,
+    .silent = true,
     .run = run,
 };

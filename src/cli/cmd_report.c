@@ -21,17 +21,17 @@ struct request {
 };
 
 static const struct option_row option_rows[] = {
-    { "limit", 0, "N", "show at most N models and N operators of each, 0 for all [10 and 6]",
-      OPTION_COUNT, IFG_AT(struct request, report.limit),
-      IFG_GIVEN(struct request, report.limit_given), .what = "a number of models" },
+    { "limit", 0, "N", "at most N models, and operators of each; 0: all [10, 6]", OPTION_COUNT,
+      IFG_AT(struct request, report.limit), IFG_GIVEN(struct request, report.limit_given),
+      .what = "a number of models" },
     { "json", 0, NULL, "print one JSON document, described in docs/json.md", OPTION_FLAG,
       IFG_AT(struct request, report.json) },
-    { "html", 0, "OUT", "write one page with report, timeline, tables and code; '-' for stdout",
-      OPTION_PATH, IFG_AT(struct request, html), .files = "*.html" },
+    { "html", 0, "OUT", "write one HTML file with everything; - for stdout", OPTION_PATH,
+      IFG_AT(struct request, html), .files = "*.html" },
     { "force", 'f', NULL, "replace OUT if it exists", OPTION_FLAG,
       IFG_AT(struct request, overwrite) },
-    { "max-size", 0, "SIZE", "make OUT at most this large and leave the rest out [8 MB]",
-      OPTION_SIZE, IFG_AT(struct request, max_bytes) },
+    { "max-size", 0, "SIZE", "limit the size of OUT, leaving out details [8 MB]", OPTION_SIZE,
+      IFG_AT(struct request, max_bytes) },
     { 0 },
 };
 
@@ -104,19 +104,18 @@ static int run(int argc, char **argv)
 
 const struct cli_command report_command = {
     .name = "report",
-    .summary = "the answer on one screen: models, where they run, findings and their fixes",
-    .usage = "FILE [--limit N] [--json | --html OUT [-f] [--max-size SIZE]]",
-    .about = "Says what a recording tells about its models, the answer first: where they really "
-             "run, how long each kind of event takes (prepare-ep, specialization, load, setup, "
-             "inference), where the time of a request goes, which operators take it, and findings: "
-             "what is wrong, the evidence, and the option or call that changes it. The numbers of "
-             "events are ids of the table slice, see 'inferogram query'. The rules are in "
-             "inferogram-report(1).",
+    .summary = "show models, where they run, findings and their fixes",
+    .usage = "[FILE] [--limit N] [--json | --html OUT [-f] [--max-size SIZE]]",
+    .about = "Shows on one screen where the models really run, how long each category of event "
+             "takes (prepare-ep, specialization, load, setup, inference), where the time of a "
+             "request goes, which operators take it, and findings: what is wrong, the evidence, "
+             "and the option or call that fixes it. Event numbers are ids of the SQL table slice, "
+             "see 'inferogram query'. inferogram-report(1) has the rules.",
     .tables = { option_rows },
     .examples = "inferogram report run.ifg\n"
                 "inferogram report run.ifg --html run.html",
-    .exits = "0 whatever was found, 1 OUT cannot be written, 2 FILE cannot be read or an option is "
-             "wrong, 4 the program was built without its page and cannot write --html",
+    .exits = "0 whatever was found, 1 cannot write the output, 2 usage error or unreadable FILE, "
+             "4 --html: this build has no page",
     .operands = OPERANDS_TRACES,
     .reads = true,
     .run = run,

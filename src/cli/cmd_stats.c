@@ -14,10 +14,12 @@
 #include "cli/stats_functions.h"
 #include "cli/stats_memory.h"
 #include "cli/stats_threads.h"
+#include "cli/text.h"
+#include "runtimes/runtimes.h"
+#include "trace/keys.h"
 
-#define OUTPUT_MAX   (1u << 30)
-#define TABLE_LIMIT  40
-#define NAME_COLUMNS 40
+#define OUTPUT_MAX  (1u << 30)
+#define TABLE_LIMIT 40
 
 enum column {
     SORT_TOTAL,
@@ -93,16 +95,16 @@ static const struct option_row option_rows[] = {
     { "by", 0, "WHAT", "{} [zone]", OPTION_CALL, .choices = groups, .take = take_group },
     { "sort", 0, "COLUMN", "{} [total]", OPTION_CHOICE, IFG_AT(struct request, sort),
       IFG_GIVEN(struct request, sort_given), .choices = columns },
-    { "percentile", 0, "HOW", "linear as numpy, or nearest: element floor(n * p) [linear]",
-      OPTION_CHOICE, IFG_AT(struct request, options.percentile), .choices = ways },
-    { "limit", 0, "N", "print at most N rows, 0 for all [40 in tables, all in JSON and CSV]",
-      OPTION_COUNT, IFG_AT(struct request, limit), IFG_GIVEN(struct request, limit_given),
+    { "percentile", 0, "HOW", "linear, or nearest: element floor(n * p) [linear]", OPTION_CHOICE,
+      IFG_AT(struct request, options.percentile), .choices = ways },
+    { "limit", 0, "N", "at most N rows; 0: all [40 in tables, else all]", OPTION_COUNT,
+      IFG_AT(struct request, limit), IFG_GIVEN(struct request, limit_given),
       .what = "a number of rows" },
     { "json", 0, NULL, "print one JSON document; times in nanoseconds", OPTION_FLAG,
       IFG_AT(struct request, json) },
     { "csv", 0, NULL, "print CSV; times in nanoseconds", OPTION_FLAG, IFG_AT(struct request, csv) },
-    { .kind = OPTION_HEADING, .help = "What counts" },
-    { "name", 0, "REGEX", "only names that contain a match (PCRE2, ECMAScript-like)", OPTION_CALL,
+    { .kind = OPTION_HEADING, .help = "Filters" },
+    { "name", 0, "REGEX", "only names that contain a match (PCRE2)", OPTION_CALL,
       .take = take_name },
     { "model", 0, "NAME", "only events of this model", OPTION_TEXT,
       IFG_AT(struct request, options.filter.model) },
@@ -112,10 +114,10 @@ static const struct option_row option_rows[] = {
       IFG_AT(struct request, zone) },
     { "thread", 0, "T", "only the thread with this number or name", OPTION_TEXT,
       IFG_AT(struct request, options.filter.thread) },
-    { "from", 0, "T", "only what begins at this time or later (1.5s, 200ms, 15us)", OPTION_NS,
-      IFG_AT(struct request, options.filter.from_ns), .what = "a time (1.5s, 200ms, 15us)" },
+    { "from", 0, "T", "only what begins then or later (1.5s, 15µs)", OPTION_NS,
+      IFG_AT(struct request, options.filter.from_ns), .what = "a time (1.5s, 200ms, 15µs)" },
     { "to", 0, "T", "only what begins before this time", OPTION_NS,
-      IFG_AT(struct request, options.filter.to_ns), .what = "a time (1.5s, 200ms, 15us)" },
+      IFG_AT(struct request, options.filter.to_ns), .what = "a time (1.5s, 200ms, 15µs)" },
     { 0 },
 };
 
@@ -200,8 +202,7 @@ static void write_json(const struct request *request, const struct stats *stats,
                         request->options.percentile == IFG_QUANTILE_LINEAR ? "linear" : "nearest");
     ifg_json_put_uint(&json, "range_ns", stats->range_ns);
     ifg_json_put_uint(&json, "unfinished", stats->unfinished);
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "rows", '[');
     for (size_t i = 0; i < rows; i++) {
         const struct stats_row *row = &stats->rows[i];
 
@@ -217,11 +218,12 @@ static void write_json(const struct request *request, const struct stats *stats,
             ifg_json_put_double(&json, keys[p], row->percentile_ns[p]);
         ifg_json_put_uint(&json, "max_ns", row->max_ns);
         ifg_json_put_double(&json, "share", row->share);
+        ifg_json_put_bool(&json, "host_time", row->host_time);
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');
     if (waiting)
-        threads_write_json(&json, profile, waiting, request->options.filter.thread);
+        stats_threads_write_json(&json, profile, waiting, request->options.filter.thread);
     ifg_json_close(&json, '}');
     ifg_bytes_put(out, "\n", 1);
 }
@@ -229,7 +231,7 @@ static void write_json(const struct request *request, const struct stats *stats,
 static void write_csv(const struct stats *stats, size_t rows, struct ifg_bytes *out)
 {
     cli_print(out, "name,count,total_ns,self_ns,mean_ns,sd_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,"
-                   "p999_ns,max_ns,share\r\n");
+                   "p999_ns,max_ns,share,host_time\r\n");
     for (size_t i = 0; i < rows; i++) {
         const struct stats_row *row = &stats->rows[i];
 
@@ -239,15 +241,24 @@ static void write_csv(const struct stats *stats, size_t rows, struct ifg_bytes *
                   row->sd_ns, (unsigned long long)row->min_ns);
         for (int p = 0; p < STATS_PERCENTILES; p++)
             cli_print(out, ",%.17g", row->percentile_ns[p]);
-        cli_print(out, ",%llu,%.17g\r\n", (unsigned long long)row->max_ns, row->share);
+        cli_print(out, ",%llu,%.17g,%d\r\n", (unsigned long long)row->max_ns, row->share,
+                  row->host_time);
     }
 }
 
 static void write_table(const struct stats *stats, size_t rows, struct ifg_bytes *out)
 {
-    cli_print(out, "%-*s %11s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s %8s\n", NAME_COLUMNS, "name",
-              "count", "total", "self", "mean", "sd", "min", "p50", "p90", "p99", "p99.9", "max",
-              "share");
+    static const struct text_column shown[] = {
+        { "name", TEXT_LEFT, 20, 0 },  { "count", TEXT_RIGHT, 0, 0 }, { "total", TEXT_RIGHT, 0, 0 },
+        { "self", TEXT_RIGHT, 0, 5 },  { "mean", TEXT_RIGHT, 0, 3 },  { "sd", TEXT_RIGHT, 0, 9 },
+        { "min", TEXT_RIGHT, 0, 7 },   { "p50", TEXT_RIGHT, 0, 0 },   { "p90", TEXT_RIGHT, 0, 6 },
+        { "p99", TEXT_RIGHT, 0, 1 },   { "p99.9", TEXT_RIGHT, 0, 8 }, { "max", TEXT_RIGHT, 0, 4 },
+        { "share", TEXT_RIGHT, 0, 2 },
+    };
+    struct text_table table;
+    bool host_times = false;
+
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
     for (size_t i = 0; i < rows; i++) {
         const struct stats_row *row = &stats->rows[i];
         double values[] = { (double)row->total_ns,
@@ -260,19 +271,37 @@ static void write_table(const struct stats *stats, size_t rows, struct ifg_bytes
                             row->percentile_ns[STATS_P99],
                             row->percentile_ns[STATS_P999],
                             (double)row->max_ns };
-        char text[32];
 
-        cli_put_name(out, row->name, NAME_COLUMNS);
-        cli_print(out, " %11s", cli_count(row->count, text));
+        text_table_put(&table, "%s%s", row->name, row->host_time ? " *" : "");
+        text_table_count(&table, row->count);
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
-            cli_print(out, " %8s", cli_duration(values[v], text));
-        cli_print(out, " %6.1f %%\n", 100 * row->share);
+            text_table_time(&table, values[v]);
+        text_table_share(&table, row->share);
+        text_table_next(&table);
+        host_times |= row->host_time;
     }
+    text_table_end(&table, out);
     if (rows < stats->row_count)
         cli_print(out, "and %zu more: --limit 0 shows all\n", stats->row_count - rows);
+    if (host_times)
+        cli_print(out, "* " PROVIDER_HOST_TIME "\n");
     if (stats->unfinished)
         cli_print(out, "%llu had not ended and are in no figure\n",
                   (unsigned long long)stats->unfinished);
+}
+
+/* What no figure has. */
+static void say_missing(const struct timeline *timeline)
+{
+    const char *not_kept =
+        trace_find_fact(trace_reader_tables(timeline->reader), TRACE_FACT_FLIGHT_NOT_KEPT_S);
+
+    if (not_kept && strtod(not_kept, NULL) > 0)
+        cli_say("a flight recorder wrote this: the first %.1f s of the recording are in no figure",
+                strtod(not_kept, NULL));
+    if (timeline->dropped)
+        cli_say("%llu events were dropped while recording and are in no figure",
+                (unsigned long long)timeline->dropped);
 }
 
 static int print_stats(const struct request *request, const struct timeline *timeline)
@@ -303,15 +332,17 @@ static int print_stats(const struct request *request, const struct timeline *tim
     else if (stats->row_count)
         write_table(stats, rows, &out);
     if (waiting && !request->json && !request->csv)
-        threads_write_table(&out, profile, waiting, request->options.filter.thread, request->limit);
+        stats_threads_write_table(&out, profile, waiting, request->options.filter.thread,
+                                  request->limit);
+    if (!request->json && !request->csv)
+        text_fit(&out);
     if (!out.size)
         cli_say("%s: nothing matches%s", request->path,
                 timeline_has_profile(timeline)
                     ? "; --by function and --by thread show what was sampled"
                     : "");
-    if (timeline->dropped && !request->json && !request->csv)
-        cli_say("%llu events were dropped while recording and are in no figure",
-                (unsigned long long)timeline->dropped);
+    if (!request->json && !request->csv)
+        say_missing(timeline);
     code = out.size ? cli_write_out(&out) : CLI_YES;
     ifg_bytes_fini(&out);
     waiting_destroy(waiting);
@@ -347,7 +378,7 @@ static int print_functions(const struct request *request, const struct timeline 
                          : request->sort == SORT_TOTAL ? FUNCTIONS_BY_TOTAL
                                                        : FUNCTIONS_BY_NAME;
     }
-    return functions_print(&functions);
+    return stats_functions_print(&functions);
 }
 
 static int print_memory(const struct request *request, const struct timeline *timeline)
@@ -419,20 +450,20 @@ static int run(int argc, char **argv)
 
 const struct cli_command stats_command = {
     .name = "stats",
-    .summary = "counts, sums and percentiles by zone, model, category, op, function, thread",
-    .usage = "FILE [--by WHAT] [OPTIONS]",
-    .about = "Counts, sums and percentiles. By zone: everything by name; by model, category and "
-             "model-function: ML events; by op: operators; by thread: outermost zones; by "
-             "function: functions of the program by samples, of a trace without them the models' "
-             "functions; by memory: before, peak and after of each phase; by allocation: who held "
-             "the heap.",
+    .summary = "show counts, totals and percentiles by zone, model, op, ...",
+    .usage = "[FILE] [--by WHAT] [OPTIONS]",
+    .about = "Shows counts, totals and percentiles. By zone: everything by name; by model, "
+             "category and model-function: ML events; by op: operators; by thread: outermost "
+             "zones; by function: functions of the program by samples, or, without samples, the "
+             "models' functions; by memory: before, peak and after each phase; by allocation: "
+             "what held the heap.",
     .tables = { option_rows },
-    .notes = "self: without what lies directly inside; sd: of the sample; share: total / time "
-             "range.",
+    .notes = "self: without what is directly inside; sd: sample standard deviation; share: total "
+             "/ time range.",
     .examples = "inferogram stats run.ifg --by op\n"
                 "inferogram stats run.ifg --by function --model detector.onnx\n"
                 "inferogram stats run.ifg --by thread --from 2s --to 5s --csv",
-    .exits = "0 success, 2 FILE cannot be read or an option is wrong",
+    .exits = "0 success, 1 cannot write the output, 2 usage error or unreadable FILE",
     .operands = OPERANDS_TRACES,
     .reads = true,
     .run = run,

@@ -94,13 +94,13 @@ static int run(int argc, char **argv)
 
 const struct cli_command summary_command = {
     .name = "summary",
-    .summary = "the report in a few lines",
-    .usage = "FILE [--json]",
-    .about = "The report in a few lines: the sentences that matter most, where each model runs and "
-             "how long its inferences take, and the findings by name. 'inferogram report' tells "
-             "more.",
+    .summary = "show the report in a few lines",
+    .usage = "[FILE] [--json]",
+    .about = "Shows the report in a few lines: the most important sentences, where each model "
+             "runs, how long its inferences take, and the names of the findings. 'inferogram "
+             "report' has the details.",
     .tables = { report_part_rows },
-    .exits = "0 whatever was found, 1 the output cannot be written, 2 FILE cannot be read",
+    .exits = "0 whatever was found, 1 cannot write the output, 2 usage error or unreadable FILE",
     .operands = OPERANDS_TRACES,
     .reads = true,
     .run = run,

@@ -5,17 +5,21 @@
 
 #include "cli/options.h"
 
+extern const struct cli_command agent_command;
 extern const struct cli_command annotate_command;
 extern const struct cli_command bench_command;
+extern const struct cli_command capture_command;
 extern const struct cli_command cat_command;
 extern const struct cli_command compare_command;
 extern const struct cli_command completions_command;
+extern const struct cli_command ctl_command;
 extern const struct cli_command diff_command;
 extern const struct cli_command doctor_command;
 extern const struct cli_command explain_command;
 extern const struct cli_command export_command;
 extern const struct cli_command gate_command;
 extern const struct cli_command import_command;
+extern const struct cli_command merge_command;
 extern const struct cli_command info_command;
 extern const struct cli_command inspect_command;
 extern const struct cli_command live_command;

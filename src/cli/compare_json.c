@@ -139,8 +139,7 @@ void compare_write_csv(const struct compare *compare, struct ifg_bytes *out)
 
 static void put_numbers(struct ifg_json *json, const char *key, const double *values, size_t count)
 {
-    ifg_json_key(json, key);
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, key, '[');
     for (size_t i = 0; i < count && values; i++)
         ifg_json_double(json, values[i]);
     ifg_json_close(json, ']');
@@ -149,8 +148,7 @@ static void put_numbers(struct ifg_json *json, const char *key, const double *va
 static void put_accuracy(struct ifg_json *json, const struct compare_row *row)
 {
     ifg_json_put_string(json, "accuracy_reason", row->accuracy_reason ? row->accuracy_reason : "");
-    ifg_json_key(json, "accuracy");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "accuracy", '[');
     for (size_t i = 0; i < row->accuracy_count; i++) {
         const struct accuracy *output = &row->accuracy[i];
         bool comparable = output->comparable;
@@ -178,8 +176,8 @@ static void put_accuracy(struct ifg_json *json, const struct compare_row *row)
 static void put_ops(struct ifg_json *json, const struct compare_row *row)
 {
     ifg_json_put_string(json, "ops_reason", row->ops_reason ? row->ops_reason : "");
-    ifg_json_key(json, "ops");
-    ifg_json_open(json, '[');
+    ifg_json_put_bool(json, "ops_host_time", row->ops_host_time);
+    ifg_json_put_open(json, "ops", '[');
     for (size_t i = 0; i < row->op_count; i++) {
         const struct compare_op *op = &row->ops[i];
         bool certain = op->change.known;
@@ -216,8 +214,7 @@ static void put_json_row(struct ifg_json *json, const struct compare *compare, s
     put_numbers(json, "unit_ms", row->unit_ms, row->unit_count);
     if (i > 0 && row->baseline_ms)
         put_numbers(json, "baseline_ms", row->baseline_ms, row->unit_count);
-    ifg_json_key(json, "unit_process");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "unit_process", '[');
     for (size_t unit = 0; unit < row->unit_count && row->unit_process; unit++)
         ifg_json_uint(json, row->unit_process[unit]);
     ifg_json_close(json, ']');
@@ -226,12 +223,10 @@ static void put_json_row(struct ifg_json *json, const struct compare *compare, s
 
 static void put_trust(struct ifg_json *json, const struct trust *trust)
 {
-    ifg_json_key(json, "trust");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "trust", '{');
     ifg_json_put_string(json, "level", trust_level_name(trust->level));
     ifg_json_put_double(json, "reference_drift", trust->reference_drift);
-    ifg_json_key(json, "lines");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "lines", '[');
     for (size_t i = 0; i < trust->count; i++) {
         const struct trust_line *line = &trust->lines[i];
 
@@ -302,14 +297,12 @@ void compare_write_json(const struct compare *compare, const struct compare_outp
 
     ifg_json_open(&json, '{');
     put_head(&json, compare, output);
-    ifg_json_key(&json, "warnings");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "warnings", '[');
     for (size_t i = 0; i < compare->warning_count; i++)
         ifg_json_string(&json, compare->warnings[i]);
     ifg_json_close(&json, ']');
     put_trust(&json, &compare->trust);
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "rows", '[');
     for (size_t i = 0; i < compare->row_count; i++)
         put_json_row(&json, compare, i, output);
     ifg_json_close(&json, ']');

@@ -19,6 +19,8 @@ void compare_write_text(const struct compare *compare, const struct compare_outp
                         struct ifg_bytes *out);
 void compare_write_json(const struct compare *compare, const struct compare_output *output,
                         struct ifg_bytes *out);
+/* Verdicts and the table for a page or a comment on a change. */
+void compare_write_markdown(const struct compare *compare, struct ifg_bytes *out);
 void compare_write_csv(const struct compare *compare, struct ifg_bytes *out);
 
 #endif

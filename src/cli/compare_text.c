@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "cli/compare_output.h"
+#include "runtimes/runtimes.h"
 
 #define CELL             96
 #define BASELINE_COLUMNS 20
@@ -22,13 +23,15 @@ struct line {
     char cells[COLUMNS][CELL];
 };
 
+static void write_method(const struct compare *compare, struct ifg_bytes *out);
+
 /* ---- numbers ---- */
 
 /* "18.6 ms [18.4, 18.8]": one unit, three digits. */
 static void print_value(const struct compare *compare, const struct compare_row *row, char *out,
                         size_t size)
 {
-    static const char *const units[] = { "ns", "us", "ms", "s" };
+    static const char *const units[] = { "ns", "µs", "ms", "s" };
     double factor = 1;
     size_t unit = 2;
     int digits;
@@ -133,22 +136,6 @@ static void fill_line(const struct compare *compare, size_t i, struct line *line
     snprintf(line->cells[VERDICT], CELL, "%s", compare_verdict_name(row));
 }
 
-static void name_columns(const struct compare *compare, struct line *line)
-{
-    static const char *const names[COLUMNS] = {
-        "", "size", "p50", "", "load", "memory", "accuracy (out 0)", "verdict"
-    };
-    char clean[60];
-
-    for (int column = 0; column < COLUMNS; column++)
-        snprintf(line->cells[column], CELL, "%s", names[column]);
-    if (strcmp(compare->measure, "latency") != 0)
-        snprintf(line->cells[VALUE], CELL, "%s", cli_clean(compare->measure, clean, sizeof clean));
-    cli_clean(compare->rows[0].name, clean, sizeof clean);
-    snprintf(line->cells[RATIO], CELL, "vs %s",
-             (int)text_columns(clean) > BASELINE_COLUMNS ? "the baseline" : clean);
-}
-
 static bool has_accuracy(const struct compare *compare)
 {
     for (size_t i = 0; i < compare->row_count; i++)
@@ -157,48 +144,88 @@ static bool has_accuracy(const struct compare *compare)
     return false;
 }
 
+/* What the columns are called; the buffers hold the names that are not fixed. */
+struct titles {
+    struct text_column columns[COLUMNS];
+    char measure[60];
+    char against[80];
+};
+
+static void name_columns(const struct compare *compare, struct titles *out)
+{
+    static const struct text_column fixed[COLUMNS] = {
+        [NAME] = { "", TEXT_LEFT, 16, 0 },
+        [SIZE] = { "size", TEXT_RIGHT, 0, 3 },
+        [VALUE] = { "p50", TEXT_LEFT, 0, 0 },
+        [RATIO] = { "", TEXT_LEFT, 0, 0 },
+        [LOAD] = { "load", TEXT_RIGHT, 0, 5 },
+        [MEMORY] = { "memory", TEXT_RIGHT, 0, 4 },
+        [ACCURACY] = { "accuracy (out 0)", TEXT_LEFT, 12, 2 },
+        [VERDICT] = { "verdict", TEXT_LEFT, 0, 1 },
+    };
+    char base[60];
+
+    memcpy(out->columns, fixed, sizeof fixed);
+    cli_clean(compare->rows[0].name, base, sizeof base);
+    snprintf(out->against, sizeof out->against, "vs %s",
+             (int)text_columns(base) > BASELINE_COLUMNS ? "the baseline" : base);
+    out->columns[RATIO].title = out->against;
+    if (strcmp(compare->measure, "latency") != 0)
+        out->columns[VALUE].title = cli_clean(compare->measure, out->measure, sizeof out->measure);
+}
+
 static void write_table(const struct compare *compare, struct ifg_bytes *out)
 {
-    struct line *lines = ifg_alloc(compare->row_count + 1, sizeof *lines);
-    int widths[COLUMNS] = { 0 };
-    bool used[COLUMNS] = { 0 };
+    bool accuracy = has_accuracy(compare);
+    struct text_table table;
+    struct titles titles;
 
-    if (!lines) {
-        out->failed = true;
-        return;
+    name_columns(compare, &titles);
+    text_table_begin(&table, titles.columns, COLUMNS, 0);
+    for (size_t i = 0; i < compare->row_count; i++) {
+        struct line line = { 0 };
+
+        fill_line(compare, i, &line);
+        for (int column = 0; column < COLUMNS; column++)
+            text_table_put(&table, "%s", column == ACCURACY && !accuracy ? "" : line.cells[column]);
+        text_table_next(&table);
     }
-    name_columns(compare, &lines[0]);
-    for (size_t i = 0; i < compare->row_count; i++)
-        fill_line(compare, i, &lines[i + 1]);
-    if (!has_accuracy(compare))
-        for (size_t i = 0; i <= compare->row_count; i++)
-            lines[i].cells[ACCURACY][0] = '\0';
-    for (size_t i = 0; i <= compare->row_count; i++)
-        for (int column = 0; column < COLUMNS; column++) {
-            int columns = (int)text_columns(lines[i].cells[column]);
+    text_table_end(&table, out);
+}
 
-            widths[column] = columns > widths[column] ? columns : widths[column];
-            used[column] = used[column] || (i > 0 && columns > 0);
-        }
+/* Names come from command lines and files: what would end a cell, or begin a tag, is escaped. */
+static void put_markdown(struct ifg_bytes *out, const char *text)
+{
+    for (; *text; text++)
+        cli_print(out, "%s%c", strchr("|\\`*_<>[]", *text) ? "\\" : "", *text);
+}
+
+void compare_write_markdown(const struct compare *compare, struct ifg_bytes *out)
+{
+    bool accuracy = has_accuracy(compare);
+    struct titles titles;
+
+    name_columns(compare, &titles);
     for (size_t i = 0; i <= compare->row_count; i++) {
-        bool last_bold = i > 1 && (compare->rows[i - 1].verdict == STATISTICS_REGRESSED ||
-                                   compare->rows[i - 1].outputs_differ);
+        struct line line = { 0 };
 
+        if (i)
+            fill_line(compare, i - 1, &line);
         for (int column = 0; column < COLUMNS; column++) {
-            const char *text = lines[i].cells[column];
-            int pad = widths[column] - (int)text_columns(text);
-            bool right = column == SIZE || column == LOAD || column == MEMORY;
-
-            if (!used[column])
+            if (column == ACCURACY && !accuracy)
                 continue;
-            if (column == VERDICT)
-                cli_print(out, "%s%s%s\n", cli_bold(last_bold, STDOUT_FILENO), text,
-                          last_bold ? cli_bold(false, STDOUT_FILENO) : "");
-            else
-                cli_print(out, "%*s%s%*s   ", right ? pad : 0, "", text, right ? 0 : pad, "");
+            cli_print(out, "| ");
+            put_markdown(out, i ? line.cells[column] : titles.columns[column].title);
+            cli_print(out, " ");
         }
+        cli_print(out, "|\n");
+        for (int column = 0; !i && column < COLUMNS; column++)
+            if (column != ACCURACY || accuracy)
+                cli_print(out, "%s", titles.columns[column].how == TEXT_RIGHT ? "|--:" : "|---");
+        cli_print(out, "%s", i ? "" : "|\n");
     }
-    ifg_free(lines);
+    cli_print(out, "\n");
+    write_method(compare, out);
 }
 
 /* ---- the answer ---- */
@@ -256,49 +283,59 @@ static void write_answer(const struct compare *compare, struct ifg_bytes *out)
 
 /* ---- accuracy ---- */
 
+static void put_accuracy(const struct accuracy *output, struct text_table *table)
+{
+    if (!output->comparable) {
+        for (int i = 0; i < 5; i++)
+            text_table_put(table, "%s", "");
+        text_table_put(table, "not comparable: %s", output->reason);
+        return;
+    }
+    text_table_put(table, "%.3g", output->max_abs);
+    text_table_put(table, "%.3g", output->mean_abs);
+    text_table_put(table, "%.7f", output->cosine);
+    if (isinf(output->sqnr_db))
+        text_table_put(table, "equal");
+    else
+        text_table_put(table, "%.1f dB", output->sqnr_db);
+    if (isnan(output->argmax_agreement))
+        text_table_put(table, "-");
+    else
+        text_table_put(table, "%.4g %%", 100 * output->argmax_agreement);
+    if (output->not_finite || output->neither_finite)
+        text_table_put(table, "%llu NaN or infinite on one side, %llu on both sides",
+                       (unsigned long long)output->not_finite,
+                       (unsigned long long)output->neither_finite);
+}
+
 static void write_accuracy(const struct compare *compare, struct ifg_bytes *out)
 {
-    char name[100];
-    char output_name[100];
+    static const struct text_column shown[] = {
+        { "", TEXT_LEFT, 12, 0 },        { "output", TEXT_LEFT, 10, 0 },
+        { "max abs", TEXT_RIGHT, 0, 0 }, { "mean abs", TEXT_RIGHT, 0, 1 },
+        { "cosine", TEXT_RIGHT, 0, 0 },  { "SQNR", TEXT_RIGHT, 0, 2 },
+        { "argmax", TEXT_RIGHT, 0, 0 },  { "", TEXT_WRAP, 0, 0 },
+    };
+    struct text_table table;
     char base[100];
-    char sqnr[32];
-    char argmax[32];
     bool begun = false;
 
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 2);
     for (size_t i = 1; i < compare->row_count; i++) {
         const struct compare_row *row = &compare->rows[i];
 
         for (size_t j = 0; j < row->accuracy_count && !is_equal(row); j++) {
-            const struct accuracy *output = &row->accuracy[j];
-
             if (!begun)
-                cli_print(out, "\nOutputs against %s\n  %-24s %-24s %10s %10s %10s %9s %9s\n",
-                          cli_clean(compare->rows[0].name, base, sizeof base), "", "output",
-                          "max abs", "mean abs", "cosine", "SQNR", "argmax");
+                cli_print(out, "\nOutputs against %s\n",
+                          cli_clean(compare->rows[0].name, base, sizeof base));
             begun = true;
-            cli_print(out, "  ");
-            cli_put_name(out, cli_clean(row->name, name, sizeof name), 24);
-            cli_print(out, " ");
-            cli_put_name(out, cli_clean(output->output ? output->output : "", output_name, 100),
-                         24);
-            if (!output->comparable) {
-                cli_print(out, " not comparable: %s\n", output->reason);
-                continue;
-            }
-            snprintf(sqnr, sizeof sqnr, "%.1f dB", output->sqnr_db);
-            snprintf(argmax, sizeof argmax, "%.4g %%", 100 * output->argmax_agreement);
-            cli_print(out, " %10.3g %10.3g %10.7f %9s %9s", output->max_abs, output->mean_abs,
-                      output->cosine, isinf(output->sqnr_db) ? "equal" : sqnr,
-                      isnan(output->argmax_agreement) ? "-" : argmax);
-            if (output->not_finite)
-                cli_print(out, "  %llu NaN or infinite on one side",
-                          (unsigned long long)output->not_finite);
-            if (output->neither_finite)
-                cli_print(out, "  %llu NaN or infinite on both sides",
-                          (unsigned long long)output->neither_finite);
-            cli_print(out, "\n");
+            text_table_put(&table, "%s", row->name);
+            text_table_put(&table, "%s", row->accuracy[j].output ? row->accuracy[j].output : "");
+            put_accuracy(&row->accuracy[j], &table);
+            text_table_next(&table);
         }
     }
+    text_table_end(&table, out);
 }
 
 /* ---- operators ---- */
@@ -325,29 +362,32 @@ static bool is_on_both(const struct compare_op *op)
     return !isnan(op->a_ms) && !isnan(op->b_ms);
 }
 
-static void write_op(const struct compare_op *op, struct ifg_bytes *out)
+static void put_op(const struct compare_op *op, struct text_table *table)
 {
-    char a[32];
-    char b[32];
-
-    cli_print(out, "%c ", op->significant || !is_on_both(op) ? ' ' : '~');
-    cli_put_name(out, op->op_type, 20);
-    cli_print(out, " ");
-    cli_put_name(out, op->name, 44);
-    cli_print(out, " %10s %10s %6.1f %%", isnan(op->a_ms) ? "-" : cli_duration(1e6 * op->a_ms, a),
-              isnan(op->b_ms) ? "-" : cli_duration(1e6 * op->b_ms, b), 100 * op->share);
+    text_table_put(table, "%c %s", op->significant || !is_on_both(op) ? ' ' : '~', op->op_type);
+    text_table_put(table, "%s", op->name);
+    text_table_time(table, 1e6 * op->a_ms);
+    text_table_time(table, 1e6 * op->b_ms);
+    text_table_share(table, op->share);
     if (!is_on_both(op))
-        cli_print(out, "  %s", isnan(op->a_ms) ? "new" : "gone");
+        text_table_put(table, "%s", isnan(op->a_ms) ? "new" : "gone");
     else
-        cli_print(out, " %+8.1f %%", 100 * op->change.change);
+        text_table_put(table, "%+.1f %%", 100 * op->change.change);
     if (op->change.known)
-        cli_print(out, "  %+.1f to %+.1f %%", 100 * op->change.low, 100 * op->change.high);
-    cli_print(out, "\n");
+        text_table_put(table, "%+.1f to %+.1f %%", 100 * op->change.low, 100 * op->change.high);
+    text_table_next(table);
 }
 
 static void write_row_ops(const struct compare_row *row, const char *base, struct ifg_bytes *out)
 {
+    static const struct text_column shown[] = {
+        { "  type", TEXT_LEFT, 12, 0 },       { "node", TEXT_KEEP_END, 12, 0 },
+        { "before", TEXT_RIGHT, 0, 1 },       { "after", TEXT_RIGHT, 0, 0 },
+        { "share", TEXT_RIGHT, 0, 0 },        { "change", TEXT_RIGHT, 0, 0 },
+        { "95 % interval", TEXT_LEFT, 0, 2 },
+    };
     const struct compare_op **sorted = ifg_alloc(row->op_count + 1, sizeof *sorted);
+    struct text_table table;
     size_t significant = 0;
     size_t missing = 0;
     char name[100];
@@ -367,13 +407,15 @@ static void write_row_ops(const struct compare_row *row, const char *base, struc
               "5 %%), %zu are on one side only; ~ may be chance\n",
               cli_clean(row->name, name, sizeof name), base, significant, row->op_count - missing,
               missing);
-    cli_print(out, "  %-20s %-44s %10s %10s %8s %10s  %s\n", "type", "node", "before", "after",
-              "share", "change", "95 % interval");
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
     for (size_t i = 0; i < row->op_count; i++)
         if (i < significant ? i < OPS_SEEN : i < significant + TOP_OPS)
-            write_op(sorted[i], out);
+            put_op(sorted[i], &table);
+    text_table_end(&table, out);
     if (significant > OPS_SEEN)
         cli_print(out, "  ... and %zu more that changed; --json has all\n", significant - OPS_SEEN);
+    if (row->ops_host_time)
+        cli_print(out, "  " PROVIDER_HOST_TIME "\n");
     ifg_free(sorted);
 }
 
@@ -417,7 +459,7 @@ static void write_method(const struct compare *compare, struct ifg_bytes *out)
                   compare->processes);
         break;
     case COMPARE_PROCESSES:
-        cli_print(out, "%zu pairs of processes that took turns (ABBA), one value each", most);
+        cli_print(out, "%zu pairs of interleaved processes (ABBA), one value each", most);
         break;
     case COMPARE_NOT_INTERLEAVED:
         cli_print(out, "%zu blocks, not interleaved: measured at different times", most);
@@ -464,12 +506,12 @@ static void explain_rule(const struct compare *compare, struct ifg_bytes *out)
     if (compare->unit == COMPARE_NOT_INTERLEAVED)
         cli_print(out,
                   "  change = median of B's block medians / median of A's - 1; interval: each "
-                  "side's processes, then\n  their blocks, are drawn anew %u times\n",
+                  "side's processes, then their blocks, are drawn anew %u times\n",
                   STATISTICS_RESAMPLES);
     else
         cli_print(out,
                   "  change = exp(median of ln(b / a)) - 1 over the processes (block pairs of one "
-                  "process are\n  averaged); interval: order statistics, and %u times drawn anew, "
+                  "process are averaged); interval: order statistics, and %u times drawn anew, "
                   "the wider one\n",
                   STATISTICS_RESAMPLES);
     cli_print(out,
@@ -479,7 +521,7 @@ static void explain_rule(const struct compare *compare, struct ifg_bytes *out)
               100 * compare->confidence, compare->alpha, compare->looks, threshold, threshold);
     cli_print(out,
               "  DIFFERS, whatever the time, if the cosine of an output is below %g or its "
-              "difference longer than %.3g %%\n  of it",
+              "difference longer than %.3g %% of it",
               compare->limits.min_cosine, 100 * sqrt(2 * (1 - compare->limits.min_cosine)));
     if (isfinite(compare->limits.max_abs))
         cli_print(out, ", or an element off by more than %g", compare->limits.max_abs);
@@ -529,17 +571,18 @@ void compare_write_text(const struct compare *compare, const struct compare_outp
                         struct ifg_bytes *out)
 {
     write_answer(compare, out);
-    if (output->quiet)
-        return;
-    cli_print(out, "\n");
-    write_table(compare, out);
-    write_method(compare, out);
-    write_context(compare, out);
-    write_accuracy(compare, out);
-    write_ops(compare, out);
-    if (!output->explain)
-        return;
-    explain_rule(compare, out);
-    for (size_t i = 1; i < compare->row_count; i++)
-        explain_row(compare, &compare->rows[i], out);
+    if (!output->quiet) {
+        cli_print(out, "\n");
+        write_table(compare, out);
+        write_method(compare, out);
+        write_context(compare, out);
+        write_accuracy(compare, out);
+        write_ops(compare, out);
+    }
+    if (output->explain && !output->quiet) {
+        explain_rule(compare, out);
+        for (size_t i = 1; i < compare->row_count; i++)
+            explain_row(compare, &compare->rows[i], out);
+    }
+    text_fit(out);
 }
