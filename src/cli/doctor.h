@@ -55,6 +55,9 @@ void doctor_fix(struct doctor_finding *finding, const char *format, ...)
 /* A refusal with its command (see cli/advice.h). */
 void doctor_refused(struct doctor_finding *finding, const char *message);
 
+/* The same for a perf event (doctor_perf.c). */
+void doctor_perf_refused(struct doctor_finding *finding, enum perf_error_wish wish, int error);
+
 /* ---- doctor_text.c ---- */
 
 /* chosen and findings have as many items as there are checks; those not chosen are not shown. */

@@ -13,12 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/small_file.h"
 #include "base/sudo.h"
 #include "cli/advice.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "collect/uprobe/uprobe.h"
 #include "record/hooks.h"
+#include "runtimes/runtimes.h"
 #include "record/program.h"
 #include "record/rendezvous.h"
 
@@ -111,10 +113,8 @@ static void check_launch(struct doctor_finding *out)
     else if (!hooks.preload)
         doctor_say(out, DOCTOR_NO, "%s", hooks.reason);
     else if (child_has_library(&hooks, path, PRELOAD_LIBRARY, &started))
-        doctor_say(out, DOCTOR_WORKS, "%s",
-                   hooks.python ? ""
-                                : "but not in Python: its hook is "
-                                  "not installed");
+        doctor_say(out, DOCTOR_WORKS, "for %s%s", runtimes_watched(RUNTIME_LAUNCHED).text,
+                   hooks.python ? "" : ", but not in Python: its hook is not installed");
     else if (!started)
         doctor_say(out, DOCTOR_NO, "a program did not start with our library in it");
     else
@@ -276,22 +276,11 @@ static pid_t make_stranger(int *out_keeper)
     return stranger;
 }
 
-static int yama_scope(void)
-{
-    char text[16] = "";
-    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    bool got = file && fgets(text, sizeof text, file);
-
-    if (file)
-        fclose(file);
-    return got ? (int)strtol(text, NULL, 10) : -1;
-}
-
 static void check_injection(struct doctor_finding *out)
 {
     int keeper;
     pid_t stranger = make_stranger(&keeper);
-    int scope = yama_scope();
+    uint64_t scope = ifg_read_number("/proc/sys/kernel/yama/ptrace_scope");
 
     if (stranger <= 0)
         doctor_say(out, DOCTOR_NO, "no process could be made to try it with");
@@ -301,9 +290,9 @@ static void check_injection(struct doctor_finding *out)
         doctor_say(out, DOCTOR_NO,
                    "nobody may: kernel.yama.ptrace_scope is 3 (until the next "
                    "start of the system)");
-    else if (errno == EPERM && scope > 0) {
-        doctor_say(out, DOCTOR_NO, "not even your own processes: kernel.yama.ptrace_scope is %d",
-                   scope);
+    else if (errno == EPERM && scope && scope != IFG_NO_NUMBER) {
+        doctor_say(out, DOCTOR_NO, "not even your own processes: kernel.yama.ptrace_scope is %u",
+                   (unsigned)scope);
         doctor_fix(out, "sudo sysctl kernel.yama.ptrace_scope=0");
     } else
         doctor_say(out, DOCTOR_NO,

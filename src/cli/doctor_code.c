@@ -20,6 +20,7 @@
 #include "cli/doctor.h"
 #include "symbol/disassemble.h"
 #include "symbol/names.h"
+#include "system/process_folder.h"
 
 /* ---- names of programs ---- */
 
@@ -32,7 +33,7 @@ static int find_own_name(char *out, size_t size)
     uint64_t start;
     uint64_t length;
     Dl_info here;
-    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int fd = process_open_program(PROCESS_SELF);
 
     if (fd < 0 || elf_file_open_fd(fd, "this program", &elf, NULL) ||
         names_open(fd, elf, NULL, &names, NULL))

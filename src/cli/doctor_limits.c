@@ -30,17 +30,6 @@ static long cpus(void)
     return count < 1 ? 1 : count > CPUS_MAX ? CPUS_MAX : count;
 }
 
-static void refused(struct doctor_finding *out, enum perf_error_wish wish, int error)
-{
-    struct perf_error_facts facts;
-    struct perf_error refusal;
-
-    perf_error_read_facts(&facts);
-    perf_error_explain(wish, error, 0, &facts, &refusal);
-    doctor_say(out, DOCTOR_NO, "%s", refusal.reason);
-    doctor_fix(out, "%s", refusal.fix);
-}
-
 /* ---- rings ---- */
 
 struct piece {
@@ -85,9 +74,9 @@ void doctor_ring_memory(struct doctor_finding *out)
     if (!error)
         doctor_say(out, DOCTOR_WORKS, "512 KiB on each of %ld CPU%s", rings, rings == 1 ? "" : "s");
     else if (!opened)
-        refused(out, PERF_ERROR_SAMPLES, error);
+        doctor_perf_refused(out, PERF_ERROR_SAMPLES, error);
     else
-        refused(out, PERF_ERROR_RING, error);
+        doctor_perf_refused(out, PERF_ERROR_RING, error);
     for (long i = 0; i < done; i++) {
         if (pieces[i].memory != MAP_FAILED)
             munmap(pieces[i].memory, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE));
@@ -168,7 +157,7 @@ void doctor_sample_rate(struct doctor_finding *out)
     if (fd >= 0)
         close(fd);
     if (fd < 0) {
-        refused(out, PERF_ERROR_SAMPLES, error);
+        doctor_perf_refused(out, PERF_ERROR_SAMPLES, error);
     } else if (facts.cpu_percent == 0 || facts.cpu_percent >= 100) {
         doctor_say(out, DOCTOR_WORKS, "up to %s Hz", cli_count(facts.sample_rate, number));
     } else {

@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/small_file.h"
 #include "base/convert.h"
 #include "base/ticks.h"
 #include "bench/machine/trust.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "collect/proc/proc.h"
+#include "system/cgroup.h"
 
 #define SECOND_NS 1000000000ull
 #define WAIT_NS   30000000 /* the kernel counts CPU time in hundredths of a second */
@@ -72,7 +72,7 @@ static const struct look *look_once(void)
         return &look;
     look.done = true;
     look.frequency_mhz = look.throttles = look.cpu_limit = look.memory_limit = (double)NAN;
-    collector = proc_open(&proc_real_roots, now_ns);
+    collector = proc_open(&host_system, now_ns);
     if (!collector)
         return &look;
     proc_follow(collector, &self, 1);
@@ -113,7 +113,7 @@ void doctor_computer(struct doctor_finding *out)
     struct host_facts host;
     char where[80] = "";
 
-    host_read(&trust_system, &host);
+    host_read(&host_system, &host);
     if (strcmp(host.hypervisor, "yes") == 0)
         snprintf(where, sizeof where, ", a virtual machine");
     else if (host.hypervisor[0])
@@ -126,7 +126,7 @@ void doctor_clock(struct doctor_finding *out)
 {
     struct host_facts host;
 
-    host_read(&trust_system, &host);
+    host_read(&host_system, &host);
     switch (ifg_tick_source_choose()) {
     case IFG_TICKS_TSC:
         doctor_say(out, DOCTOR_WORKS, "TSC, at one rate on every core (the kernel's: %s)",
@@ -180,11 +180,11 @@ void doctor_pressure(struct doctor_finding *out)
 void doctor_cgroup(struct doctor_finding *out)
 {
     const struct look *look = look_once();
-    char text[4096];
+    struct cgroup group;
     char memory[32];
     char cpus[48] = "";
     char bytes[48] = "";
-    bool known = ifg_read_small("/proc/self/cgroup", text, sizeof text);
+    bool known = cgroup_find("/proc/self", "/sys", &group);
 
     if (!isnan(look->cpu_limit))
         snprintf(cpus, sizeof cpus, "%.2g CPUs", look->cpu_limit);
@@ -193,9 +193,9 @@ void doctor_cgroup(struct doctor_finding *out)
                  cli_size(ifg_u64_of(look->memory_limit), memory));
     if (*cpus || *bytes)
         doctor_say(out, DOCTOR_WORKS, "%s%s", cpus, bytes);
-    else if (look->group || (known && strstr(text, "::/\n")))
+    else if (look->group || (known && strlen(group.folder) == group.top))
         doctor_say(out, DOCTOR_WORKS, "no limit on CPUs or memory");
-    else if (known && access("/sys/fs/cgroup", X_OK) == 0)
+    else if (access("/sys/fs/cgroup", X_OK) == 0)
         doctor_say(out, DOCTOR_ABSENT, "/sys/fs/cgroup tells nothing of the group of this process");
     else
         doctor_say(out, DOCTOR_ABSENT, "no control groups here (/sys/fs/cgroup)");
@@ -232,20 +232,20 @@ void doctor_energy(struct doctor_finding *out)
     const struct timespec moment = { 0, 2000000 };
     const char *reason;
     const char *command;
-    struct energy *energy = energy_open(&trust_system, &reason);
-    double cpu_j;
-    double gpu_j;
+    struct energy *energy = energy_open(&host_system, &reason);
+    struct energy_use use;
 
     if (energy) {
-        energy_read(energy, &cpu_j, &gpu_j);
+        energy_read(energy, &use);
         nanosleep(&moment, NULL);
-        energy_read(energy, &cpu_j, &gpu_j);
+        energy_read(energy, &use);
         energy_close(energy);
-        if (isnan(cpu_j) && isnan(gpu_j))
+        if (isnan(use.cpu_j) && isnan(use.gpu_j))
             doctor_say(out, DOCTOR_NO, "there are counters, and they cannot be read");
         else
-            doctor_say(out, DOCTOR_WORKS, "%s%s%s", isnan(cpu_j) ? "" : "CPU packages (RAPL)",
-                       isnan(cpu_j) || isnan(gpu_j) ? "" : ", ", isnan(gpu_j) ? "" : "GPU (NVML)");
+            doctor_say(out, DOCTOR_WORKS, "%s%s%s", isnan(use.cpu_j) ? "" : "CPU packages (RAPL)",
+                       isnan(use.cpu_j) || isnan(use.gpu_j) ? "" : ", ",
+                       isnan(use.gpu_j) ? "" : "GPU (NVML)");
         return;
     }
     command = strstr(reason, ": sudo ");
@@ -270,7 +270,7 @@ static void ignore(void *user, uint32_t pid, const char *name, double value)
 void doctor_nvidia(struct doctor_finding *out)
 {
     /* Without the DRM's own devices, the words about GPUs are those of NVML. */
-    static const struct proc_roots only_nvml = { "/proc", "/proc/self/no-sys" };
+    static const struct host_roots only_nvml = { "/proc", "/proc/self/no-sys" };
     bool device = access("/dev/nvidiactl", F_OK) == 0;
     unsigned values = 0;
     const struct proc_sink sink = { .value = ignore, .user = &values };

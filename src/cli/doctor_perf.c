@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -56,14 +55,6 @@ static bool trial_open(struct perf_event_attr *attr, struct trial *out)
 
 enum work { WORK_HERE, WORK_KERNEL };
 
-static uint64_t own_ns(void)
-{
-    struct timespec now = { 0, 0 };
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Asking for our own time is a system call: without much else between two of them, samples of the
  * program alone would mostly fall where they are not taken. */
 static void count_up(void)
@@ -76,11 +67,11 @@ static void count_up(void)
 static void work(uint64_t duration_ns, enum work kind)
 {
     static char zeros[1u << 16];
-    uint64_t begin_ns = own_ns();
+    uint64_t begin_ns = ifg_thread_cpu_ns();
     uint64_t give_up_ns = ifg_monotonic_ns() + PATIENCE_NS;
     int fd = kind == WORK_KERNEL ? open("/dev/zero", O_RDONLY | O_CLOEXEC) : -1;
 
-    while (own_ns() - begin_ns < duration_ns && ifg_monotonic_ns() < give_up_ns) {
+    while (ifg_thread_cpu_ns() - begin_ns < duration_ns && ifg_monotonic_ns() < give_up_ns) {
         if (kind == WORK_HERE)
             count_up();
         else if (read(fd, zeros, sizeof zeros) < 0)
@@ -130,7 +121,7 @@ static void trial_close(struct trial *trial)
     close(trial->fd);
 }
 
-static void refused(struct doctor_finding *out, enum perf_error_wish wish, int error)
+void doctor_perf_refused(struct doctor_finding *out, enum perf_error_wish wish, int error)
 {
     struct perf_error_facts facts;
     struct perf_error refusal;
@@ -174,7 +165,7 @@ void doctor_sampling(struct doctor_finding *out)
     enum ifg_status status;
 
     if (!sample(false, &samples, &kernel)) {
-        refused(out, PERF_ERROR_SAMPLES, errno);
+        doctor_perf_refused(out, PERF_ERROR_SAMPLES, errno);
     } else if (!samples) {
         doctor_say(out, DOCTOR_NO, "the event was opened, and no sample came");
     } else if ((status = calibrate_cost(&options, &result, &err)) == IFG_UNSUPPORTED) {
@@ -184,7 +175,7 @@ void doctor_sampling(struct doctor_finding *out)
     } else if (status) {
         doctor_refused(out, err.message);
     } else {
-        doctor_say(out, DOCTOR_WORKS, "%s, %.1f us per sample here, so 1 %% allows %u Hz",
+        doctor_say(out, DOCTOR_WORKS, "%s, %.1f µs per sample here, so 1 %% allows %u Hz",
                    result.clock, result.sample_us, calibrate_rate(result.sample_us, 1));
     }
 }
@@ -198,9 +189,9 @@ void doctor_kernel_frames(struct doctor_finding *out)
     if (!sample(true, &samples, &kernel)) {
         why = errno;
         if (!sample(false, &samples, &kernel))
-            refused(out, PERF_ERROR_SAMPLES, errno); /* it is not about the kernel */
+            doctor_perf_refused(out, PERF_ERROR_SAMPLES, errno); /* it is not about the kernel */
         else
-            refused(out, PERF_ERROR_KERNEL, why);
+            doctor_perf_refused(out, PERF_ERROR_KERNEL, why);
     } else if (!kernel) {
         doctor_say(out, DOCTOR_NO, "the event was opened, and no sample was in the kernel");
     } else {
@@ -222,7 +213,7 @@ void doctor_switches(struct doctor_finding *out)
     unsigned ignored;
 
     if (!trial_open(&attr, &trial)) {
-        refused(out, PERF_ERROR_SAMPLES, errno);
+        doctor_perf_refused(out, PERF_ERROR_SAMPLES, errno);
         return;
     }
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -233,7 +224,7 @@ void doctor_switches(struct doctor_finding *out)
     if (count)
         doctor_say(out, DOCTOR_WORKS, "%u when going to sleep %u times", count, NAPS);
     else
-        doctor_say(out, DOCTOR_NO, "the event was opened, and no switch was told");
+        doctor_say(out, DOCTOR_NO, "the event was opened, but reported no switch");
 }
 
 /* ---- wakers ---- */
@@ -297,7 +288,7 @@ void doctor_wakers(struct doctor_finding *out)
         doctor_say(out, DOCTOR_WORKS, "%s",
                    sched_has_disk(sched) ? "and waits for disks" : "but not waits for disks");
     else
-        doctor_say(out, DOCTOR_NO, "the events were opened, and no wake-up was told");
+        doctor_say(out, DOCTOR_NO, "the events were opened, but reported no wakeup");
     sched_close(sched);
 }
 
@@ -307,7 +298,7 @@ static bool is_guest(void)
 {
     struct host_facts host;
 
-    host_read(&trust_system, &host);
+    host_read(&host_system, &host);
     return host.hypervisor[0] != '\0';
 }
 
@@ -328,7 +319,7 @@ void doctor_counters(struct doctor_finding *out)
             doctor_say(out, DOCTOR_ABSENT, "no hardware PMU%s; time is sampled instead of cycles",
                        is_guest() ? " in this virtual machine" : "");
         else
-            refused(out, PERF_ERROR_COUNTERS, errno);
+            doctor_perf_refused(out, PERF_ERROR_COUNTERS, errno);
         return;
     }
     ioctl(trial.fd, PERF_EVENT_IOC_ENABLE, 0);

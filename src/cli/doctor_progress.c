@@ -5,19 +5,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "cli/doctor.h"
 
-#define PATIENCE_NS 1000000000l
-#define AGAIN_NS    200000000l
+#define PATIENCE_NS 1000000000u
+#define AGAIN_NS    200000000u
 
-static void wait_for(struct doctor_progress *progress, long duration_ns)
+static void wait_for(struct doctor_progress *progress, uint64_t duration_ns)
 {
-    struct timespec until;
+    struct timespec until = ifg_timespec(ifg_realtime_ns() + duration_ns);
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += duration_ns;
-    until.tv_sec += until.tv_nsec / 1000000000l;
-    until.tv_nsec %= 1000000000l;
     while (!progress->over &&
            pthread_cond_timedwait(&progress->changed, &progress->lock, &until) == 0)
         continue;

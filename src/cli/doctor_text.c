@@ -41,6 +41,7 @@ static void put_row(struct ifg_bytes *out, const bool *chosen,
     const struct doctor_finding *finding = &findings[index];
     const char *before = *finding->fix ? named_before(chosen, findings, index) : NULL;
     bool no = finding->state == DOCTOR_NO;
+    size_t columns = text_line_columns(STDOUT_FILENO);
     char clean[sizeof finding->detail];
     char fix[sizeof finding->fix];
 
@@ -57,10 +58,9 @@ static void put_row(struct ifg_bytes *out, const bool *chosen,
     if (before)
         cli_print(out, "%*sthe command at '%s' changes this too\n", DETAIL_COLUMN, "", before);
     else if (*fix)
-        advice_put_command(out, fix,
-                           DETAIL_COLUMN + text_columns(fix) <= TEXT_COLUMNS ? DETAIL_COLUMN
-                                                                             : COMMAND_COLUMN,
-                           TEXT_COLUMNS);
+        advice_put_command(
+            out, fix, DETAIL_COLUMN + text_columns(fix) <= columns ? DETAIL_COLUMN : COMMAND_COLUMN,
+            columns);
 }
 
 static void put_summary(struct ifg_bytes *out, const bool *chosen,
@@ -96,4 +96,5 @@ void doctor_write_text(struct ifg_bytes *out, const bool *chosen,
         put_row(out, chosen, findings, i);
     }
     put_summary(out, chosen, findings);
+    text_fit(out);
 }

@@ -38,7 +38,7 @@ static void json_check(const struct gate_report *report, const struct gate_check
                        struct ifg_json *json)
 {
     static const char *const units[] = { [COMPARE_BLOCK_PAIRS] = "block pairs in one process",
-                                         [COMPARE_PROCESSES] = "processes that took turns",
+                                         [COMPARE_PROCESSES] = "interleaved processes",
                                          [COMPARE_NOT_INTERLEAVED] = "not interleaved" };
     const struct gate_estimate *estimate = &check->estimate;
     bool budget = check->kind == GATE_BUDGET;
@@ -69,8 +69,7 @@ static void json_check(const struct gate_report *report, const struct gate_check
     ifg_json_put_string(json, "compared", budget || outputs ? "" : units[check->unit]);
     ifg_json_put_string(json, "reason", check->reason);
     ifg_json_put_string(json, "message", gate_check_text(check, text, sizeof text));
-    ifg_json_key(json, "looks");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "looks", '[');
     for (uint32_t i = 0; i < check->look_count; i++)
         ifg_json_string(json, gate_verdict_name(check->looks[i]));
     ifg_json_close(json, ']');
@@ -79,12 +78,10 @@ static void json_check(const struct gate_report *report, const struct gate_check
 
 static void json_history(const struct gate_report *report, struct ifg_json *json)
 {
-    ifg_json_key(json, "history");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "history", '{');
     ifg_json_put_string(json, "directory", report->history);
     ifg_json_put_uint(json, "runs", report->history_runs);
-    ifg_json_key(json, "changes");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "changes", '[');
     for (size_t i = 0; i < report->drift_count; i++) {
         const struct gate_drift *drift = &report->drifts[i];
 
@@ -122,19 +119,16 @@ void gate_write_json(const struct gate_report *report, struct ifg_bytes *out)
     ifg_json_put_uint(&json, "measurements", report->measurements);
     ifg_json_put_string(&json, "measured", report->measured);
     ifg_json_put_string(&json, "trust", report->trust);
-    ifg_json_key(&json, "checks");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "checks", '[');
     for (size_t i = 0; i < report->check_count; i++)
         json_check(report, &report->checks[i], &json);
     ifg_json_close(&json, ']');
-    ifg_json_key(&json, "warnings");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "warnings", '[');
     for (size_t i = 0; i < report->warning_count; i++)
         ifg_json_string(&json, report->warnings[i].text);
     ifg_json_close(&json, ']');
     if (report->baseline) {
-        ifg_json_key(&json, "update_baseline");
-        ifg_json_open(&json, '{');
+        ifg_json_put_open(&json, "update_baseline", '{');
         ifg_json_put_string(&json, "file", report->baseline);
         ifg_json_put_bool(&json, "written", report->baseline_written);
         ifg_json_close(&json, '}');

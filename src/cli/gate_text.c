@@ -7,9 +7,12 @@
 
 #include "cli/cli.h"
 #include "cli/gate_output.h"
+#include "cli/text.h"
 
 #define DIGITS      4
 #define DIGITS_MORE 8
+#define MARGIN      9 /* of the rest of a sentence, if the name before it is long */
+#define MARGIN_MOST 36
 
 struct scale {
     const char *unit;
@@ -19,7 +22,7 @@ struct scale {
 static struct scale scale_of(double value, enum gate_unit unit)
 {
     static const struct scale times[] = {
-        { " ns", 1e6 }, { " us", 1e3 }, { " ms", 1 }, { " s", 1e-3 }
+        { " ns", 1e6 }, { " µs", 1e3 }, { " ms", 1 }, { " s", 1e-3 }
     };
     static const struct scale sizes[] = {
         { " B", 1 }, { " kB", 1e-3 }, { " MB", 1e-6 }, { " GB", 1e-9 }
@@ -431,12 +434,19 @@ void gate_write_text(const struct gate_report *report, bool explain, int fd, str
     for (size_t i = 0; i < report->check_count; i++) {
         const struct gate_check *check = &report->checks[i];
         const char *colour = colour_of(check->verdict, fd);
+        size_t left =
+            9 + (text_columns(check->metric) > (size_t)columns ? text_columns(check->metric)
+                                                               : (size_t)columns);
+        struct text_frame frame = { left, left > MARGIN_MOST ? MARGIN : left,
+                                    text_table_columns() };
         char text[GATE_MESSAGE];
 
         cli_print(out, "%s%-6s%s ", colour, gate_verdict_name(check->verdict),
                   *colour ? "\033[0m" : "");
         cli_put_name(out, check->metric, columns);
-        cli_print(out, "  %s\n", gate_check_text(check, text, sizeof text));
+        cli_print(out, "  ");
+        text_wrap(out, frame, gate_check_text(check, text, sizeof text));
+        cli_print(out, "\n");
         if (explain)
             gate_explain(report, check, out);
     }
@@ -452,4 +462,5 @@ void gate_write_text(const struct gate_report *report, bool explain, int fd, str
     if (report->trust[0])
         cli_print(out, "machine: %s\n", cli_clean(report->trust, clean, sizeof clean));
     write_summary(report, out);
+    text_fit(out);
 }

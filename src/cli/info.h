@@ -5,7 +5,10 @@
 
 #include "base/bytes.h"
 #include "analyze/stats.h"
+#include "merge/merge.h"
 #include "timeline/timeline.h"
+
+struct ifg_json;
 
 struct info_request {
     const char *path;
@@ -14,10 +17,25 @@ struct info_request {
     const struct trace_reader *reader;
     const struct timeline *timeline;
     const struct stats *stats; /* by zone */
+    struct merge_part *parts;  /* of a merged trace */
+    size_t part_count;
 };
 
 void info_write_text(const struct info_request *request, struct ifg_bytes *out);
 void info_write_json(const struct info_request *request, struct ifg_bytes *out);
+
+/* The traces in a merged one, and how their times were put beside each other: a row for each, and
+ * JSON. */
+void info_write_parts(struct ifg_bytes *out, const struct merge_part *parts, size_t count,
+                      size_t indent);
+void info_write_part_json(struct ifg_json *json, const struct merge_part *part);
+
+/* Of a trace that was merged. */
+void info_write_merged(const struct info_request *request, struct ifg_bytes *out);
+void info_write_merged_json(struct ifg_json *json, const struct info_request *request);
+
+/* The trace that a process came with; NULL: the trace was not merged. */
+const struct merge_part *info_part_of(const struct info_request *request, size_t process);
 
 /* How many zones and stages, ML events, and operators have ended. */
 struct info_counts {

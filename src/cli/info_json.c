@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -24,8 +25,7 @@ static void write_events(struct ifg_json *json, const struct info_request *reque
     }
     for (size_t i = 0; i < timeline->allocation_count; i++)
         frees += timeline->allocations[i].is_free;
-    ifg_json_key(json, "events");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "events", '{');
     ifg_json_put_uint(json, "zones", counts.zones);
     ifg_json_put_uint(json, "ml", counts.ml);
     ifg_json_put_uint(json, "ops", counts.ops);
@@ -48,8 +48,7 @@ static void write_sampling(struct ifg_json *json, const struct info_request *req
 
     if (!info_sampling(request, &sampling))
         return;
-    ifg_json_key(json, "sampling");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "sampling", '{');
     ifg_json_put_double(json, "hz", sampling.hz);
     ifg_json_put_double(json, "samples", sampling.samples);
     ifg_json_put_double(json, "lost", sampling.lost);
@@ -69,8 +68,7 @@ static void write_file(struct ifg_json *json, const struct trace_file_info *file
 
     for (int i = 0; i < 16; i++)
         snprintf(id + 2 * i, 3, "%02x", file->trace_id[i]);
-    ifg_json_key(json, "file");
-    ifg_json_open(json, '{');
+    ifg_json_put_open(json, "file", '{');
     ifg_json_put_uint(json, "bytes", file->file_bytes);
     ifg_json_put_uint(json, "format_major", file->major);
     ifg_json_put_uint(json, "format_minor", file->minor);
@@ -81,12 +79,14 @@ static void write_file(struct ifg_json *json, const struct trace_file_info *file
     ifg_json_close(json, '}');
 }
 
-static void write_processes(struct ifg_json *json, const struct trace_tables *tables)
+static void write_processes(struct ifg_json *json, const struct info_request *request)
 {
-    ifg_json_key(json, "processes");
-    ifg_json_open(json, '[');
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+
+    ifg_json_put_open(json, "processes", '[');
     for (size_t i = 0; i < tables->process_count; i++) {
         const struct trace_process_entry *process = &tables->processes[i];
+        const struct merge_part *part = info_part_of(request, i);
         char fate[48];
 
         if (info_is_machine(process))
@@ -94,12 +94,16 @@ static void write_processes(struct ifg_json *json, const struct trace_tables *ta
         ifg_json_open(json, '{');
         ifg_json_put_uint(json, "pid", process->pid);
         ifg_json_put_uint(json, "parent", process->parent_pid);
+        if (part) {
+            ifg_json_put_string(json, "host", part->host);
+            ifg_json_put_string(json, "file", part->file);
+            ifg_json_put_uint(json, "host_pid", process->pid - part->numbers_from);
+        }
         ifg_json_put_string(json, "program", process->program);
         ifg_json_put_string(json, "arguments", process->arguments);
         ifg_json_put_string(json, "directory", process->directory);
         ifg_json_put_string(json, "end", info_fate(process, fate, sizeof fate));
-        ifg_json_key(json, "threads");
-        ifg_json_open(json, '[');
+        ifg_json_put_open(json, "threads", '[');
         for (size_t t = 0; t < tables->thread_count; t++) {
             if (tables->threads[t].process != i || info_is_resources(&tables->threads[t]))
                 continue;
@@ -116,8 +120,7 @@ static void write_processes(struct ifg_json *json, const struct trace_tables *ta
 
 static void write_models(struct ifg_json *json, const struct trace_tables *tables)
 {
-    ifg_json_key(json, "models");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "models", '[');
     for (size_t i = 0; i < tables->model_count; i++) {
         const struct trace_model *model = &tables->models[i];
 
@@ -128,8 +131,7 @@ static void write_models(struct ifg_json *json, const struct trace_tables *table
         ifg_json_put_string(json, "runtime", model->runtime);
         ifg_json_put_string(json, "requested_devices", model->requested_devices);
         ifg_json_put_string(json, "actual_devices", model->actual_devices);
-        ifg_json_key(json, "properties");
-        ifg_json_open(json, '{');
+        ifg_json_put_open(json, "properties", '{');
         for (size_t p = 0; p < tables->property_count; p++)
             if (tables->properties[p].process == model->process &&
                 tables->properties[p].model == model->id)
@@ -144,8 +146,7 @@ static void write_instruments(struct ifg_json *json, const struct trace_tables *
 {
     static const char *const states[] = { "off", "on", "unavailable" };
 
-    ifg_json_key(json, "instruments");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "instruments", '[');
     for (size_t i = 0; i < tables->instrument_count; i++) {
         struct advice advice;
 
@@ -167,8 +168,7 @@ static void write_clocks(struct ifg_json *json, const struct info_request *reque
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
 
-    ifg_json_key(json, "clocks");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "clocks", '[');
     for (uint32_t i = 0; i < tables->clock_count; i++) {
         const struct trace_clock_entry *clock = &tables->clocks[i];
         struct trace_clock_rate rate = trace_clock_rate(request->reader, i);
@@ -189,8 +189,7 @@ static void write_clocks(struct ifg_json *json, const struct info_request *reque
 
 static void write_losses(struct ifg_json *json, const struct trace_tables *tables)
 {
-    ifg_json_key(json, "losses");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "losses", '[');
     for (size_t i = 0; i < tables->loss_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "what", tables->losses[i].what);
@@ -202,8 +201,7 @@ static void write_losses(struct ifg_json *json, const struct trace_tables *table
 
 static void write_locations(struct ifg_json *json, const struct stats *stats)
 {
-    ifg_json_key(json, "places");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "locations", '[');
     for (size_t i = 0; i < stats->row_count; i++) {
         const struct stats_row *row = &stats->rows[i];
 
@@ -228,8 +226,7 @@ static void write_locations(struct ifg_json *json, const struct stats *stats)
 
 static void write_unfinished(struct ifg_json *json, const struct timeline *timeline)
 {
-    ifg_json_key(json, "unfinished");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "unfinished", '[');
     for (size_t i = 0; i < timeline->unfinished_count; i++) {
         size_t slice = timeline->unfinished[i];
         const struct timeline_location *location = &timeline->locations[timeline->location[slice]];
@@ -252,6 +249,26 @@ static void write_unfinished(struct ifg_json *json, const struct timeline *timel
     ifg_json_close(json, ']');
 }
 
+/* Only of what a flight recorder wrote. */
+static void write_flight(struct ifg_json *json, const struct trace_tables *tables)
+{
+    const char *keeps = trace_find_fact(tables, TRACE_FACT_FLIGHT_KEEPS);
+    const char *trigger = trace_find_fact(tables, TRACE_FACT_FLIGHT_TRIGGER);
+    const char *when = trace_find_fact(tables, TRACE_FACT_FLIGHT_TRIGGER_TIME);
+    const char *ns = trace_find_fact(tables, TRACE_FACT_FLIGHT_TRIGGER_NS);
+    const char *not_kept = trace_find_fact(tables, TRACE_FACT_FLIGHT_NOT_KEPT_S);
+
+    if (!keeps)
+        return;
+    ifg_json_put_open(json, "flight", '{');
+    ifg_json_put_string(json, "keeps", keeps);
+    ifg_json_put_string(json, "trigger", trigger ? trigger : "");
+    ifg_json_put_string(json, "trigger_time", when ? when : "");
+    ifg_json_put_uint(json, "trigger_ns", ns ? strtoull(ns, NULL, 10) : 0);
+    ifg_json_put_double(json, "not_kept_s", not_kept ? strtod(not_kept, NULL) : 0);
+    ifg_json_close(json, '}');
+}
+
 void info_write_json(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
@@ -265,8 +282,7 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     ifg_json_put_string(&json, "program",
                         program ? program
                                 : (tables->process_count ? tables->processes[0].program : ""));
-    ifg_json_key(&json, "pids");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "pids", '[');
     for (size_t i = 0; i < tables->process_count; i++)
         if (tables->processes[i].pid)
             ifg_json_uint(&json, tables->processes[i].pid);
@@ -278,16 +294,17 @@ void info_write_json(const struct info_request *request, struct ifg_bytes *out)
     write_events(&json, request);
     ifg_json_put_uint(&json, "dropped", request->timeline->dropped);
     write_losses(&json, tables);
+    write_flight(&json, tables);
+    info_write_merged_json(&json, request);
     write_instruments(&json, tables);
     write_sampling(&json, request);
     write_clocks(&json, request);
     write_file(&json, trace_reader_file(request->reader));
-    write_processes(&json, tables);
+    write_processes(&json, request);
     write_models(&json, tables);
     write_locations(&json, request->stats);
     write_unfinished(&json, request->timeline);
-    ifg_json_key(&json, "facts");
-    ifg_json_open(&json, '{');
+    ifg_json_put_open(&json, "facts", '{');
     for (size_t i = 0; i < tables->fact_count; i++)
         ifg_json_put_string(&json, tables->facts[i].key, tables->facts[i].value);
     ifg_json_close(&json, '}');

@@ -14,16 +14,14 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 #include "cli/stats_functions.h"
+#include "runtimes/runtimes.h"
 #include "timeline/samples.h"
 #include "trace/keys.h"
 
-#define NAME_COLUMNS     44
-#define NAME_COLUMNS_MAX 72
-#define OPEN_SHOWN       8
-#define LISTED_MAX       12
+#define OPEN_SHOWN 8
+#define LISTED_MAX 12
 
 #define LABEL_COLUMNS      13
-#define COMMAND_COLUMNS    100
 #define INSTRUMENT_COLUMNS 64
 #define CUT_WORTH_SAYING   0.05
 
@@ -51,7 +49,8 @@ bool info_is_machine(const struct trace_process_entry *process)
 
 bool info_is_resources(const struct trace_thread_entry *thread)
 {
-    return !thread->tid && strcmp(thread->name, "resources") == 0;
+    return !thread->tid && (strcmp(thread->name, "resources") == 0 ||
+                            strcmp(thread->name, TRACE_THREAD_FLIGHT) == 0);
 }
 
 struct info_counts info_count(const struct stats *stats)
@@ -190,6 +189,63 @@ static void write_losses(const struct info_request *request, struct ifg_bytes *o
                   cli_clean(tables->losses[i].what, what, sizeof what));
 }
 
+/* What a flight recorder kept, and why it wrote it. */
+static void write_flight(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    const char *keeps = trace_find_fact(tables, TRACE_FACT_FLIGHT_KEEPS);
+    const char *not_kept = fact(request, TRACE_FACT_FLIGHT_NOT_KEPT_S, "0");
+    char kept[80];
+    char why[500];
+    char when[40];
+    char line[800];
+
+    if (!keeps)
+        return;
+    cli_print(out, "Flight       written by a flight recorder that keeps the last %s\n",
+              cli_clean(keeps, kept, sizeof kept));
+    snprintf(line, sizeof line, "trigger: %s, at %s",
+             cli_clean(fact(request, TRACE_FACT_FLIGHT_TRIGGER, "unknown"), why, sizeof why),
+             cli_clean(fact(request, TRACE_FACT_FLIGHT_TRIGGER_TIME, "an unknown time"), when,
+                       sizeof when));
+    cli_print(out, "%*s", LABEL_COLUMNS, "");
+    text_wrap(out, (struct text_frame){ LABEL_COLUMNS, LABEL_COLUMNS + 2, 0 }, line);
+    cli_print(out, "\n");
+    if (strtod(not_kept, NULL) > 0)
+        cli_print(out, "%*sthe first %.1f s of the recording are not kept\n", LABEL_COLUMNS, "",
+                  strtod(not_kept, NULL));
+}
+
+/* Whole in a pipe; on a terminal there is room for what follows. */
+static size_t command_columns(void)
+{
+    size_t columns = text_table_columns();
+
+    return columns == SIZE_MAX ? columns : columns > 100 ? 72 : columns - 40;
+}
+
+/* Became the same program once more: what it became has the line of both. */
+static bool is_replaced_by_itself(const struct trace_tables *tables, size_t index)
+{
+    const struct trace_process_entry *process = &tables->processes[index];
+
+    for (size_t i = index + 1; process->fate == TRACE_FATE_EXEC && i < tables->process_count; i++)
+        if (tables->processes[i].pid == process->pid)
+            return strcmp(tables->processes[i].program, process->program) == 0;
+    return false;
+}
+
+/* How often it did, up to this entry. */
+static unsigned count_execs(const struct trace_tables *tables, size_t index)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < index; i++)
+        if (tables->processes[i].pid == tables->processes[index].pid)
+            count = is_replaced_by_itself(tables, i) ? count + 1 : 0;
+    return count;
+}
+
 static void write_processes(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_tables *tables = trace_reader_tables(request->reader);
@@ -202,11 +258,13 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
 
     for (size_t i = 0; i < tables->process_count; i++) {
         const struct trace_process_entry *process = &tables->processes[i];
-        unsigned threads = 0;
+        unsigned threads = 0, execs;
         const char *command = *process->arguments ? process->arguments : process->program;
+        const struct merge_part *part = info_part_of(request, i);
         char fate[48];
+        char host[72];
 
-        if (info_is_machine(process))
+        if (info_is_machine(process) || is_replaced_by_itself(tables, i))
             continue;
         if (shown++ >= LISTED_MAX) {
             more++;
@@ -215,10 +273,18 @@ static void write_processes(const struct info_request *request, struct ifg_bytes
         for (size_t t = 0; t < tables->thread_count; t++)
             threads += tables->threads[t].process == i && !info_is_resources(&tables->threads[t]);
         cli_print(out, "%-12s %u  ", label, process->pid);
-        text_put_cell(out, command, COMMAND_COLUMNS, TEXT_LAST);
+        text_put_cell(out, command, command_columns(), TEXT_LAST);
         if (*left_out && *process->arguments)
             cli_print(out, " (%s)", left_out);
         cli_print(out, "  (");
+        if (part && part->numbers_from && part->numbers_from <= process->pid)
+            cli_print(out, "pid %u of %s, ", process->pid - part->numbers_from,
+                      cli_clean(*part->host ? part->host : part->file, host, sizeof host));
+        execs = count_execs(tables, i);
+        if (execs > 1)
+            cli_print(out, "%u x ", execs);
+        if (execs)
+            cli_print(out, "exec, ");
         if (threads) /* none: it is known only by what it used */
             cli_print(out, "%u thread%s, ", threads, threads == 1 ? "" : "s");
         cli_print(out, "%s)\n", info_fate(process, fate, sizeof fate));
@@ -252,6 +318,7 @@ static void describe_instrument(const struct trace_instrument_entry *instrument,
 /* The command that changes it, below, as doctor shows it; false: there is none. */
 static bool write_command(const struct trace_instrument_entry *instrument, struct ifg_bytes *out)
 {
+    size_t columns = text_line_columns(STDOUT_FILENO);
     struct advice advice;
     char command[sizeof advice.command];
 
@@ -261,8 +328,8 @@ static bool write_command(const struct trace_instrument_entry *instrument, struc
     cli_clean(advice.command, command, sizeof command);
     cli_print(out, "\n");
     advice_put_command(out, command,
-                       LABEL_COLUMNS + 2 + strlen(command) <= TEXT_COLUMNS ? LABEL_COLUMNS + 2 : 4,
-                       TEXT_COLUMNS);
+                       LABEL_COLUMNS + 2 + strlen(command) <= columns ? LABEL_COLUMNS + 2 : 4,
+                       columns);
     return true;
 }
 
@@ -297,7 +364,7 @@ static void write_instruments(const struct info_request *request, struct ifg_byt
             continue;
         describe_instrument(instrument, text, sizeof text);
         columns = text_columns(text);
-        if (begun && LABEL_COLUMNS + used + 3 + columns <= TEXT_COLUMNS) {
+        if (begun && LABEL_COLUMNS + used + 3 + columns <= text_line_columns(STDOUT_FILENO)) {
             cli_print(out, " · %s", text);
             used += 3 + columns;
         } else {
@@ -364,7 +431,7 @@ static void write_sampling(const struct info_request *request, struct ifg_bytes 
         cli_print(out, " · %.1f %% rooted, %.1f %% with uncertain frames",
                   100 * sampling.rooted_share, 100 * sampling.inferred_share);
     if (sampling.unwind_us >= 0)
-        cli_print(out, " · %.1f us per stack", sampling.unwind_us);
+        cli_print(out, " · %.1f µs per stack", sampling.unwind_us);
     if (sampling.overhead_pct > -100)
         cli_print(out, "\n%*sslowed the program down by %.1f %% (± %.1f, measured)", LABEL_COLUMNS,
                   "", sampling.overhead_pct > 0 ? sampling.overhead_pct : 0.0,
@@ -426,6 +493,24 @@ static void write_clocks(const struct info_request *request, struct ifg_bytes *o
     }
 }
 
+/* Of a capture: how to put its times beside those of this machine. */
+static void write_offset(const struct info_request *request, struct ifg_bytes *out)
+{
+    const struct trace_tables *tables = trace_reader_tables(request->reader);
+    const char *offset = trace_find_fact(tables, TRACE_FACT_CAPTURE_OFFSET_NS);
+    const char *error = trace_find_fact(tables, TRACE_FACT_CAPTURE_ERROR_NS);
+    double ns = offset ? strtod(offset, NULL) : 0;
+    char amount[32];
+    char either[32];
+
+    if (!offset || !error)
+        return;
+    cli_print(out,
+              "%-*sthe recorded machine's time of day is %s %s that of the capturing one (± %s)\n",
+              LABEL_COLUMNS, "", cli_duration(ns < 0 ? -ns : ns, amount),
+              ns < 0 ? "behind" : "ahead of", cli_duration(strtod(error, NULL), either));
+}
+
 static void write_file(const struct info_request *request, struct ifg_bytes *out)
 {
     const struct trace_file_info *file = trace_reader_file(request->reader);
@@ -450,52 +535,49 @@ static void write_file(const struct info_request *request, struct ifg_bytes *out
     cli_print(out, "\n");
 }
 
-/* As wide as the longest name that is shown, within reason. */
-static int name_columns(const struct info_request *request)
+/* Stages are among the zones. */
+static enum trace_location_kind group_of(const struct stats_row *row)
 {
-    const struct stats *stats = request->stats;
-    size_t shown[2] = { 0, 0 };
-    size_t columns = NAME_COLUMNS;
-
-    for (size_t i = 0; i < stats->row_count; i++) {
-        const struct stats_row *row = &stats->rows[i];
-        size_t own = text_columns(row->name) + (row->kind == TRACE_LOCATION_STAGE ? 8 : 2);
-
-        if (!row->count || shown[row->kind == TRACE_LOCATION_ML]++ >= request->top)
-            continue;
-        if (own > columns && own <= NAME_COLUMNS_MAX)
-            columns = own;
-    }
-    return (int)columns;
+    return row->kind == TRACE_LOCATION_ML || row->kind == TRACE_LOCATION_OP ? row->kind
+                                                                            : TRACE_LOCATION_ZONE;
 }
 
-static void write_rows(const struct info_request *request, struct ifg_bytes *out, bool ml)
+static void write_rows(const struct info_request *request, struct ifg_bytes *out, const char *title,
+                       enum trace_location_kind group)
 {
+    const struct text_column shown[7] = {
+        { title, TEXT_LEFT, 20, 0 },     { "count", TEXT_RIGHT, 0, 0 },
+        { "mean", TEXT_RIGHT, 0, 0 },    { "min", TEXT_RIGHT, 0, 2 },
+        { "max", TEXT_RIGHT, 0, 1 },     { "total", TEXT_RIGHT, 0, 0 },
+        { "of time", TEXT_RIGHT, 0, 0 },
+    };
     const struct stats *stats = request->stats;
-    int columns = name_columns(request);
-    size_t shown = 0;
+    struct text_table table;
+    size_t rows = 0;
+    bool host_times = false;
 
-    for (size_t i = 0; i < stats->row_count && shown < request->top; i++) {
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
+    for (size_t i = 0; i < stats->row_count && rows < request->top; i++) {
         const struct stats_row *row = &stats->rows[i];
-        char count[32];
-        char total[32];
-        char mean[32];
-        char shortest[32];
-        char longest[32];
 
-        if (!row->count || (row->kind == TRACE_LOCATION_ML) != ml)
+        if (!row->count || group_of(row) != group)
             continue;
-        if (!shown)
-            cli_print(out, "\n%-*s %12s %10s %10s %10s %10s %8s\n", columns,
-                      ml ? "Models" : "Zones", "count", "mean", "min", "max", "total", "of time");
-        cli_print(out, row->kind == TRACE_LOCATION_STAGE ? "  stage " : "  ");
-        cli_put_name(out, row->name, columns - (row->kind == TRACE_LOCATION_STAGE ? 8 : 2));
-        cli_print(out, " %12s %10s %10s %10s %10s %6.1f %%\n", cli_count(row->count, count),
-                  cli_duration(row->mean_ns, mean), cli_duration((double)row->min_ns, shortest),
-                  cli_duration((double)row->max_ns, longest),
-                  cli_duration((double)row->total_ns, total), 100 * row->share);
-        shown++;
+        if (!rows++)
+            cli_print(out, "\n");
+        text_table_put(&table, "  %s%s%s", row->kind == TRACE_LOCATION_STAGE ? "stage " : "",
+                       row->name, row->host_time ? " *" : "");
+        host_times |= row->host_time;
+        text_table_count(&table, row->count);
+        text_table_time(&table, row->mean_ns);
+        text_table_time(&table, (double)row->min_ns);
+        text_table_time(&table, (double)row->max_ns);
+        text_table_time(&table, (double)row->total_ns);
+        text_table_share(&table, row->share);
+        text_table_next(&table);
     }
+    text_table_end(&table, out);
+    if (host_times)
+        cli_print(out, "  * " PROVIDER_HOST_TIME "\n");
 }
 
 static void write_open(const struct info_request *request, struct ifg_bytes *out)
@@ -534,12 +616,17 @@ void info_write_text(const struct info_request *request, struct ifg_bytes *out)
     write_damage(request, out);
     write_counts(request, out);
     write_losses(request, out);
+    write_flight(request, out);
+    info_write_merged(request, out);
     write_processes(request, out);
     write_instruments(request, out);
     write_sampling(request, out);
     write_clocks(request, out);
+    write_offset(request, out);
     write_file(request, out);
-    write_rows(request, out, true);
-    write_rows(request, out, false);
+    write_rows(request, out, "Models", TRACE_LOCATION_ML);
+    write_rows(request, out, "Operators", TRACE_LOCATION_OP);
+    write_rows(request, out, "Zones", TRACE_LOCATION_ZONE);
     write_open(request, out);
+    text_fit(out);
 }

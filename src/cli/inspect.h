@@ -17,6 +17,14 @@ struct inspect_request {
     const struct onnx_model *model;
 };
 
+#define INSPECT_OPTIONS 480u
+
+/* How many dimensions of the inputs have no size, and the options that would give some of them one:
+ * "--dim batch=N --dim width=N". */
+size_t inspect_free_dims(const struct inspect_request *request, char *out, size_t size);
+/* Why the sums of costs say nothing; NULL if they do. */
+const char *inspect_no_costs(const struct inspect_request *request, char *out, size_t size);
+
 void inspect_write_text(const struct inspect_request *request, struct ifg_bytes *out);
 void inspect_write_json(const struct inspect_request *request, struct ifg_bytes *out);
 

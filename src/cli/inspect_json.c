@@ -10,8 +10,7 @@
 static void put_ports(struct ifg_json *json, const char *key, const struct onnx_port *ports,
                       size_t count)
 {
-    ifg_json_key(json, key);
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, key, '[');
     for (size_t i = 0; i < count; i++) {
         const struct onnx_port *port = &ports[i];
 
@@ -40,8 +39,7 @@ static void put_weights(struct ifg_json *json, const struct onnx_model *model)
     ifg_json_put_uint(json, "constant_parameters", model->constant_parameters);
     ifg_json_put_uint(json, "weight_bytes", model->weight_bytes);
     ifg_json_put_double(json, "quantized_share", model->quantized_share);
-    ifg_json_key(json, "weights");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "weights", '[');
     for (int32_t type = 0; type < ONNX_TYPES; type++) {
         const struct onnx_weights *weights = &model->weights[type];
 
@@ -69,8 +67,7 @@ static void put_cost(struct ifg_json *json, const char *key, double cost)
 
 static void put_nodes(struct ifg_json *json, const struct onnx_model *model)
 {
-    ifg_json_key(json, "nodes");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "nodes", '[');
     for (size_t i = 0; i < model->nodes_listed; i++) {
         const struct onnx_node *node = &model->nodes[i];
 
@@ -92,8 +89,7 @@ static void put_nodes(struct ifg_json *json, const struct onnx_model *model)
 
 static void put_lists(struct ifg_json *json, const struct onnx_model *model)
 {
-    ifg_json_key(json, "opsets");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "opsets", '[');
     for (size_t i = 0; i < model->opset_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "domain", model->opsets[i].domain);
@@ -103,8 +99,7 @@ static void put_lists(struct ifg_json *json, const struct onnx_model *model)
     ifg_json_close(json, ']');
     put_ports(json, "inputs", model->inputs, model->input_count);
     put_ports(json, "outputs", model->outputs, model->output_count);
-    ifg_json_key(json, "operators");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "operators", '[');
     for (size_t i = 0; i < model->op_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "op_type", model->ops[i].op_type);
@@ -113,8 +108,7 @@ static void put_lists(struct ifg_json *json, const struct onnx_model *model)
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
-    ifg_json_key(json, "functions");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "functions", '[');
     for (size_t i = 0; i < model->function_count; i++) {
         ifg_json_open(json, '{');
         ifg_json_put_string(json, "domain", model->functions[i].domain);
@@ -127,8 +121,7 @@ static void put_lists(struct ifg_json *json, const struct onnx_model *model)
 
 static void put_files(struct ifg_json *json, const struct onnx_model *model)
 {
-    ifg_json_key(json, "files");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "files", '[');
     for (size_t i = 0; i < model->file_count; i++) {
         const struct onnx_file *file = &model->files[i];
 
@@ -140,14 +133,15 @@ static void put_files(struct ifg_json *json, const struct onnx_model *model)
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');
-    ifg_json_key(json, "notes");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "notes", '[');
     for (size_t i = 0; i < model->note_count; i++)
         ifg_json_string(json, model->notes[i]);
     ifg_json_close(json, ']');
 }
 
-static void put_model(struct ifg_json *json, const struct onnx_model *model, bool has_costs)
+/* request: NULL without costs. */
+static void put_model(struct ifg_json *json, const struct onnx_model *model,
+                      const struct inspect_request *request)
 {
     static const char *const formats[] = { "onnx", "ort", "directory" };
     double size = (double)(model->file_bytes + model->external_bytes);
@@ -170,9 +164,13 @@ static void put_model(struct ifg_json *json, const struct onnx_model *model, boo
     ifg_json_put_uint(json, "subgraph_count", model->subgraph_count);
     put_lists(json, model);
     put_files(json, model);
-    if (has_costs && model->format == ONNX_FORMAT_ONNX) {
-        put_cost(json, "flops", model->flops);
-        put_cost(json, "bytes", model->moved_bytes);
+    if (request && model->format == ONNX_FORMAT_ONNX) {
+        char reason[INSPECT_OPTIONS + 64];
+        const char *unknown = inspect_no_costs(request, reason, sizeof reason);
+
+        put_cost(json, "flops", unknown ? -1 : model->flops);
+        put_cost(json, "bytes", unknown ? -1 : model->moved_bytes);
+        ifg_json_put_string(json, "cost_reason", unknown ? unknown : "");
         ifg_json_put_uint(json, "cost_unknown", model->cost_unknown);
         put_nodes(json, model);
     }
@@ -185,17 +183,15 @@ void inspect_write_json(const struct inspect_request *request, struct ifg_bytes 
 
     ifg_json_open(&json, '{');
     ifg_json_put_uint(&json, "schema", 1);
-    put_model(&json, model, true);
-    ifg_json_key(&json, "dims");
-    ifg_json_open(&json, '{');
+    put_model(&json, model, request);
+    ifg_json_put_open(&json, "dims", '{');
     for (size_t i = 0; i < request->dim_count; i++)
         ifg_json_put_int(&json, request->dims[i].name, request->dims[i].size);
     ifg_json_close(&json, '}');
-    ifg_json_key(&json, "models");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "models", '[');
     for (size_t i = 0; i < model->model_count; i++) {
         ifg_json_open(&json, '{');
-        put_model(&json, model->models[i], false);
+        put_model(&json, model->models[i], NULL);
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');

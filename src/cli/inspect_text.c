@@ -2,6 +2,7 @@
 /* `inferogram inspect` for people: how large and how costly first, then what it is made of. */
 #include "cli/inspect.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,12 @@
 #include "cli/cli.h"
 #include "cli/text.h"
 
-#define LABEL_COLUMNS    12
-#define OPERATOR_COLUMNS 17
-#define NODE_COLUMNS     37
-#define NAME_MAX         160
-#define FILES_SHOWN      12
-#define NOTES_SHOWN      12
-#define PORTS_SHOWN      24
+#define LABEL_COLUMNS 12
+#define NAME_MAX      160
+#define FILES_SHOWN   12
+#define NOTES_SHOWN   12
+#define PORTS_SHOWN   24
+#define DIM_COLUMNS   52u
 
 /* "1.17 M", "3.62 G": three digits. */
 static const char *short_number(double number, char out[32])
@@ -81,6 +81,91 @@ static void describe_parameters(const struct onnx_model *model, char *out, size_
              most * 100 >= model->parameters * 99 ? "" : "mostly ", onnx_type_name(main_type));
 }
 
+/* ---- free dimensions ---- */
+
+static const char *name_of(const struct onnx_port *port, uint32_t axis, char *out, size_t size)
+{
+    if (port->dim_names[axis])
+        return port->dim_names[axis];
+    snprintf(out, size, "%s:%u", port->name, axis);
+    return out;
+}
+
+static int64_t given_size(const struct inspect_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->dim_count; i++)
+        if (strcmp(request->dims[i].name, name) == 0)
+            return request->dims[i].size;
+    return -1;
+}
+
+static bool seen_before(const struct onnx_model *model, size_t input, uint32_t axis)
+{
+    const char *name = model->inputs[input].dim_names[axis];
+
+    for (size_t i = 0; i <= input; i++)
+        for (uint32_t j = 0; j < model->inputs[i].rank && (i < input || j < axis); j++)
+            if (name && model->inputs[i].dim_names[j] &&
+                strcmp(model->inputs[i].dim_names[j], name) == 0)
+                return true;
+    return false;
+}
+
+size_t inspect_free_dims(const struct inspect_request *request, char *out, size_t size)
+{
+    const struct onnx_model *model = request->model;
+    size_t count = 0, used = 0;
+    bool full = false;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < model->input_count && i < PORTS_SHOWN; i++)
+        for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
+            char location[512], clean[96];
+            const char *name = name_of(&model->inputs[i], j, location, sizeof location);
+
+            if (model->inputs[i].dims[j] >= 0 || seen_before(model, i, j) ||
+                given_size(request, name) >= 0)
+                continue;
+            cli_clean(name, clean, sizeof clean);
+            if (!count++ || (!full && used + strlen(clean) + 9 <= DIM_COLUMNS))
+                used += (size_t)snprintf(out + used, size - used, "%s--dim %s=N",
+                                         count > 1 ? " " : "", clean);
+            else if (!full)
+                full = snprintf(out + used, size - used, " ...") > 0;
+        }
+    return count;
+}
+
+const char *inspect_no_costs(const struct inspect_request *request, char *out, size_t size)
+{
+    const struct onnx_model *model = request->model;
+    char options[INSPECT_OPTIONS];
+    size_t count = inspect_free_dims(request, options, sizeof options);
+
+    if (!model->cost_unknown || (!count && model->flops > 0))
+        return NULL;
+    if (count)
+        snprintf(out, size, "%zu free dimension%s; give %s", count, count == 1 ? "" : "s", options);
+    else
+        snprintf(out, size, "costs of %llu of %llu nodes unknown",
+                 (unsigned long long)model->cost_unknown, (unsigned long long)model->node_count);
+    return out;
+}
+
+static const char *title_costs(const struct inspect_request *request, char out[96])
+{
+    const struct onnx_model *model = request->model;
+    char text[INSPECT_OPTIONS + 64];
+    char flops[32];
+
+    if (inspect_no_costs(request, text, sizeof text))
+        return "FLOP n/a";
+    snprintf(out, 96, "%s%s%s", model->cost_unknown ? "at least " : "",
+             flop_number(model->flops, flops),
+             inspect_free_dims(request, text, sizeof text) ? " at sizes of 1" : "");
+    return out;
+}
+
 static void write_title(const struct inspect_request *request, struct ifg_bytes *out)
 {
     const struct onnx_model *model = request->model;
@@ -88,7 +173,7 @@ static void write_title(const struct inspect_request *request, struct ifg_bytes 
     char name[NAME_MAX];
     char parameters[96];
     char size[32];
-    char flops[32];
+    char flops[96];
     char nodes[32];
 
     describe_parameters(model, parameters, sizeof parameters);
@@ -106,9 +191,8 @@ static void write_title(const struct inspect_request *request, struct ifg_bytes 
         cli_print(out, ", model of ONNX Runtime, format version %s, %s nodes\n",
                   *model->ort_version ? model->ort_version : "unknown", nodes);
     else
-        cli_print(out, ", %s, %s node%s, %s%s\n", parameters, nodes,
-                  model->node_count == 1 ? "" : "s", model->cost_unknown ? "at least " : "",
-                  flop_number(model->flops, flops));
+        cli_print(out, ", %s, %s node%s, %s\n", parameters, nodes,
+                  model->node_count == 1 ? "" : "s", title_costs(request, flops));
 }
 
 static void write_file(const struct onnx_model *model, struct ifg_bytes *out)
@@ -287,77 +371,52 @@ static void write_operators(const struct onnx_model *model, struct ifg_bytes *ou
 
 /* ---- costs ---- */
 
-static const char *name_of(const struct onnx_port *port, uint32_t axis, char *out, size_t size)
-{
-    if (port->dim_names[axis])
-        return port->dim_names[axis];
-    snprintf(out, size, "%s:%u", port->name, axis);
-    return out;
-}
-
-static int64_t given_size(const struct inspect_request *request, const char *name)
-{
-    for (size_t i = 0; i < request->dim_count; i++)
-        if (strcmp(request->dims[i].name, name) == 0)
-            return request->dims[i].size;
-    return -1;
-}
-
-static bool seen_before(const struct onnx_model *model, size_t input, uint32_t axis)
-{
-    const char *name = model->inputs[input].dim_names[axis];
-
-    for (size_t i = 0; i <= input; i++)
-        for (uint32_t j = 0; j < model->inputs[i].rank && (i < input || j < axis); j++)
-            if (name && model->inputs[i].dim_names[j] &&
-                strcmp(model->inputs[i].dim_names[j], name) == 0)
-                return true;
-    return false;
-}
-
 /* What the estimates assume and what they leave out. */
 static void write_assumptions(const struct inspect_request *request, struct ifg_bytes *out)
 {
     const struct onnx_model *model = request->model;
     struct text_list list = { .out = out, .label = "costs", .label_columns = LABEL_COLUMNS };
-    uint64_t free_dims = 0;
     uint64_t left_out = 0;
-    char text[200];
+    char options[INSPECT_OPTIONS];
+    size_t free_dims = inspect_free_dims(request, options, sizeof options);
+    char text[INSPECT_OPTIONS + 80];
+    char reason[INSPECT_OPTIONS + 64];
     char clean[96];
-    char location[512];
-    char example[96] = "";
+    char numbered[512];
     char flops[32];
     char bytes[32];
 
-    snprintf(text, sizeof text, "%s%s and %s moved per inference",
-             model->cost_unknown ? "at least " : "", flop_number(model->flops, flops),
-             cost_size(model->moved_bytes, bytes));
+    if (inspect_no_costs(request, reason, sizeof reason))
+        snprintf(text, sizeof text, "n/a: %s", reason);
+    else
+        snprintf(text, sizeof text, "%s%s and %s moved per inference",
+                 model->cost_unknown ? "at least " : "", flop_number(model->flops, flops),
+                 cost_size(model->moved_bytes, bytes));
     text_list_put(&list, text);
-    if (model->cost_unknown) {
+    if (model->cost_unknown && !strstr(text, "nodes unknown")) {
         snprintf(text, sizeof text, "costs of %llu of %llu nodes unknown",
                  (unsigned long long)model->cost_unknown, (unsigned long long)model->node_count);
         text_list_put(&list, text);
     }
     for (size_t i = 0; i < model->input_count && i < PORTS_SHOWN; i++)
         for (uint32_t j = 0; j < model->inputs[i].rank; j++) {
-            const char *name = name_of(&model->inputs[i], j, location, sizeof location);
+            const char *name = name_of(&model->inputs[i], j, numbered, sizeof numbered);
             int64_t size = given_size(request, name);
 
             if (model->inputs[i].dims[j] >= 0 || seen_before(model, i, j))
                 continue;
-            if (size < 0) {
-                if (!free_dims++)
-                    snprintf(example, sizeof example, "%s", cli_clean(name, clean, sizeof clean));
+            if (size < 0)
                 continue;
-            }
             snprintf(text, sizeof text, "%s = %lld", cli_clean(name, clean, sizeof clean),
                      (long long)size);
             text_list_put(&list, text);
         }
     if (free_dims) {
-        snprintf(text, sizeof text, "%llu free dimension%s count%s as 1 (--dim %s=N)",
-                 (unsigned long long)free_dims, free_dims == 1 ? "" : "s",
-                 free_dims == 1 ? "s" : "", example);
+        if (model->cost_unknown)
+            snprintf(text, sizeof text, "in the tables each counts as 1");
+        else
+            snprintf(text, sizeof text, "%zu free dimension%s count%s as 1 (%s)", free_dims,
+                     free_dims == 1 ? "" : "s", free_dims == 1 ? "s" : "", options);
         text_list_put(&list, text);
     }
     for (size_t i = 0; i < model->nodes_listed; i++)
@@ -406,37 +465,39 @@ static void write_table(const struct inspect_request *request, const struct onnx
                         const char *what, int (*order)(const void *, const void *),
                         struct ifg_bytes *out)
 {
-    size_t shown = 0;
+    const struct text_column shown[] = {
+        { what, TEXT_LEFT, 16, 0 },         { "", TEXT_KEEP_END, 12, 0 },
+        { "parameters", TEXT_RIGHT, 0, 0 }, { "FLOP", TEXT_RIGHT, 0, 0 },
+        { "moved", TEXT_RIGHT, 0, 0 },      { "weight", TEXT_RIGHT, 0, 0 },
+    };
+    struct text_table table;
+    size_t rows = 0;
 
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
     qsort(nodes, request->model->nodes_listed, sizeof *nodes, order);
-    for (size_t i = 0; i < request->model->nodes_listed && shown < request->layers; i++) {
+    for (size_t i = 0; i < request->model->nodes_listed && rows < request->layers; i++) {
         const struct onnx_node *node = nodes[i];
         double key = order == by_parameters ? (double)node->parameters
                      : order == by_flops    ? node->flops
                                             : node->bytes;
-        char number[32];
-        char size[32];
-        char weight[32];
+        char text[32];
 
         if (key <= 0)
             break;
         if (order != by_parameters && !node->is_counted)
             continue;
-        if (!shown++)
-            cli_print(out, "\n%-*s %10s %10s %10s %8s\n", 2 + OPERATOR_COLUMNS + 1 + NODE_COLUMNS,
-                      what, "parameters", "FLOP", "moved", "weight");
-        cli_print(out, "  ");
-        cli_put_name(out, node->op_type, OPERATOR_COLUMNS);
-        cli_print(out, " ");
-        text_put_cell(out, node->name, NODE_COLUMNS, TEXT_KEEP_END);
-        text_put_cell(out, node->parameters ? short_number((double)node->parameters, number) : "–",
-                      11, TEXT_RIGHT);
-        text_put_cell(out, short_number(node->flops, number), 11, TEXT_RIGHT);
-        text_put_cell(out, cost_size(node->bytes, size), 11, TEXT_RIGHT);
-        snprintf(weight, sizeof weight, "%.1f %%", 100 * node->weight);
-        text_put_cell(out, node->is_counted ? weight : "–", 9, TEXT_RIGHT);
-        cli_print(out, "\n");
+        if (!rows++)
+            cli_print(out, "\n");
+        text_table_put(&table, "  %s", node->op_type);
+        text_table_put(&table, "%s", node->name);
+        text_table_put(&table, "%s",
+                       node->parameters ? short_number((double)node->parameters, text) : "–");
+        text_table_put(&table, "%s", short_number(node->flops, text));
+        text_table_put(&table, "%s", cost_size(node->bytes, text));
+        text_table_share(&table, node->is_counted ? node->weight : (double)NAN);
+        text_table_next(&table);
     }
+    text_table_end(&table, out);
 }
 
 static void write_layers(const struct inspect_request *request, struct ifg_bytes *out)
@@ -487,25 +548,33 @@ static void write_files(const struct onnx_model *model, struct ifg_bytes *out)
 
 static void write_models(const struct onnx_model *model, struct ifg_bytes *out)
 {
+    static const struct text_column shown[] = {
+        { "Models", TEXT_LEFT, 20, 0 },
+        { "", TEXT_RIGHT, 0, 0 },
+        { "", TEXT_RIGHT, 0, 0 },
+        { "", TEXT_WRAP, 0, 0 },
+    };
     size_t skip = strlen(model->path);
+    struct text_table table;
 
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
     if (model->model_count)
-        cli_print(out, "\nModels\n");
+        cli_print(out, "\n");
     for (size_t i = 0; i < model->model_count; i++) {
         const struct onnx_model *one = model->models[i];
         const char *name = strlen(one->path) > skip ? one->path + skip : one->path;
         char parameters[96];
-        char size[32];
-        char nodes[32];
+        char text[32];
 
         describe_parameters(one, parameters, sizeof parameters);
-        cli_print(out, "  ");
-        cli_put_name(out, *name == '/' ? name + 1 : name, 36);
-        text_put_cell(out, cli_size(one->file_bytes + one->external_bytes, size), 10, TEXT_RIGHT);
-        text_put_cell(out, cli_count(one->node_count, nodes), 9, TEXT_RIGHT);
-        cli_print(out, " nodes  %s\n",
-                  one->format == ONNX_FORMAT_ORT ? "ONNX Runtime format" : parameters);
+        text_table_put(&table, "  %s", *name == '/' ? name + 1 : name);
+        text_table_size(&table, (double)(one->file_bytes + one->external_bytes));
+        text_table_put(&table, "%s nodes", cli_count(one->node_count, text));
+        text_table_put(&table, "%s",
+                       one->format == ONNX_FORMAT_ORT ? "ONNX Runtime format" : parameters);
+        text_table_next(&table);
     }
+    text_table_end(&table, out);
 }
 
 static void write_notes(const struct onnx_model *model, struct ifg_bytes *out)
@@ -548,4 +617,5 @@ void inspect_write_text(const struct inspect_request *request, struct ifg_bytes 
         write_layers(request, out);
     }
     write_models(model, out);
+    text_fit(out);
 }

@@ -137,11 +137,10 @@ static void put_numbers(const struct live *live, enum live_category category,
     }
     snprintf(parts[2], sizeof parts[2], "  Count %s", cli_count(window.count, text));
     for (size_t i = 0; i < 3; i++)
-        if (strlen(parts[0]) + strlen(parts[1]) + strlen(parts[2]) > room)
+        if (text_columns(parts[0]) + text_columns(parts[1]) + text_columns(parts[2]) > room)
             parts[least_first[i]][0] = '\0';
-    cli_print(out, "%*s median%s%s%s%s", narrow ? 8 : 10,
-              duration_of(live_median(live, category), text), narrow ? "" : " ", parts[0], parts[1],
-              parts[2]);
+    text_put_cell(out, duration_of(live_median(live, category), text), narrow ? 8 : 10, TEXT_RIGHT);
+    cli_print(out, " median%s%s%s%s", narrow ? "" : " ", parts[0], parts[1], parts[2]);
 }
 
 static void put_graph(const struct live *live, size_t graph, bool ended,
@@ -199,10 +198,11 @@ static void put_rows(const struct live *live, uint64_t from, const struct gauge_
             continue;
         put_clock(out, event->start_ns > live->first_ns ? event->start_ns - live->first_ns : 0,
                   narrow);
-        cli_print(out, " %*s  %-*.*s %s", narrow ? 8 : 12,
-                  duration_of((double)(event->end_ns - event->start_ns), duration), name_columns,
-                  name_columns, model_name(live, event->model, name, sizeof name),
-                  event_name(event->category));
+        cli_print(out, " ");
+        text_put_cell(out, duration_of((double)(event->end_ns - event->start_ns), duration),
+                      narrow ? 8 : 12, TEXT_RIGHT);
+        cli_print(out, "  %-*.*s %s", name_columns, name_columns,
+                  model_name(live, event->model, name, sizeof name), event_name(event->category));
         end_line(out);
     }
 }
@@ -374,8 +374,8 @@ static void put_head(const struct live_feed *feed, const struct gauge_look *look
     end_line(out);
 }
 
-void gauge_draw_screen(const struct live_feed *feed, const struct gauge_look *look,
-                       struct ifg_bytes *out)
+void live_gauge_draw_screen(const struct live_feed *feed, const struct gauge_look *look,
+                            struct ifg_bytes *out)
 {
     const struct live *live = feed->live;
     const char *hint;
@@ -436,7 +436,7 @@ static void put_part(const struct live_feed *feed, unsigned part, struct ifg_byt
     }
 }
 
-void gauge_draw_line(const struct live_feed *feed, size_t columns, struct ifg_bytes *out)
+void live_gauge_draw_line(const struct live_feed *feed, size_t columns, struct ifg_bytes *out)
 {
     static const uint8_t all[] = { 0, 1, 2, PART_RECENT, PART_OPEN, PART_RESOURCES };
     static const uint8_t fitting[] = { 0, PART_RECENT, PART_OPEN, PART_RESOURCES, 1, 2 };

@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/ticks.h"
 #include "cli/cli.h"
+#include "cli/terminal.h"
 #include "cli/text.h"
 
 #define LOOK_MS       100
@@ -72,11 +73,10 @@ static bool has_unicode(void)
 
 static struct gauge_look look_of(int fd)
 {
-    const char *no_color = getenv("NO_COLOR");
     struct gauge_look look = {
         .columns = 80,
         .rows = 24,
-        .color = !(no_color && *no_color) && isatty(fd),
+        .color = terminal_has_color(fd),
         .unicode = has_unicode(),
     };
 
@@ -157,7 +157,7 @@ static void draw(struct live_gauge *gauge, bool last)
     if (gauge->form == GAUGE_SCREEN) {
         if (!last)
             cli_print(&out, "\033[H");
-        gauge_draw_screen(gauge->feed, &look, &out);
+        live_gauge_draw_screen(gauge->feed, &look, &out);
         if (!last) {
             cut_to_rows(&out, look.rows);
             cli_print(&out, "\033[J");
@@ -165,7 +165,8 @@ static void draw(struct live_gauge *gauge, bool last)
     } else {
         if (gauge->form == GAUGE_STATUS)
             cli_print(&out, "\r\033[K");
-        gauge_draw_line(gauge->feed, gauge->form == GAUGE_STATUS && !last ? look.columns : 0, &out);
+        live_gauge_draw_line(gauge->feed, gauge->form == GAUGE_STATUS && !last ? look.columns : 0,
+                             &out);
         if (gauge->form == GAUGE_LINES || last)
             cli_print(&out, "\n");
     }

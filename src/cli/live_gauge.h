@@ -34,8 +34,8 @@ struct live_gauge *live_gauge_start(const char *path, enum gauge_form form, int 
 void live_gauge_stop(struct live_gauge *gauge);
 
 /* live_draw.c: the whole picture, and the line: all of it, or what fits into so many columns. */
-void gauge_draw_screen(const struct live_feed *feed, const struct gauge_look *look,
-                       struct ifg_bytes *out);
-void gauge_draw_line(const struct live_feed *feed, size_t columns, struct ifg_bytes *out);
+void live_gauge_draw_screen(const struct live_feed *feed, const struct gauge_look *look,
+                            struct ifg_bytes *out);
+void live_gauge_draw_line(const struct live_feed *feed, size_t columns, struct ifg_bytes *out);
 
 #endif

@@ -17,6 +17,7 @@
 #include "cli/cli.h"
 #include "cli/live_folder.h"
 #include "cli/live_gauge.h"
+#include "cli/live_metrics.h"
 #include "server/server.h"
 
 /* ---- before ---- */
@@ -73,12 +74,19 @@ int live_view_prepare(struct live_view *view, struct session_options *options)
     view->saved_out = view->saved_err = view->directory_lock = -1;
     options->prompt = true;
     live_folder_remove_stale();
-    if (!options->output && (view->gauge || view->serve_on))
+    view->metrics_address.socket = -1;
+    if (view->metrics)
+        code = metrics_open_address("live", view->metrics, &view->metrics_address);
+    if (!code && view->otlp)
+        code = metrics_open_otlp("live", view->otlp, &view->otlp_options);
+    if (!code && view->metrics)
+        cli_say("metrics: %s", view->metrics_address.url);
+    if (!code && !options->output && (view->gauge || view->serve_on))
         code = make_temporary(view, options);
     if (!code && view->log)
         code = divert_output(view);
     if (code)
-        live_view_finish(view, NULL);
+        live_view_finish(view, LIVE_VIEW_EMPTY);
     return code;
 }
 
@@ -90,6 +98,8 @@ static void start_page(struct live_view *view, const struct session_start *start
     struct server_options options = {
         .paths = paths,
         .path_count = 1,
+        .port = view->port,
+        .address = view->listen,
         .live = true,
         .live_temporary = view->directory[0] != '\0',
         .live_kept_path = view->kept_path,
@@ -97,7 +107,7 @@ static void start_page(struct live_view *view, const struct session_start *start
     struct ifg_error err = { 0 };
 
     if (server_start(&options, &view->server, &err)) {
-        cli_say("no page: %s; the recording goes on", err.message);
+        cli_say("no page: %s%s", err.message, view->page_is_all ? "" : "; the recording goes on");
         return;
     }
     /* stdout is the program's, if there is one. */
@@ -131,22 +141,48 @@ static void start_gauge(struct live_view *view, const struct session_start *star
         cli_say("no gauge: not enough memory; the recording goes on");
 }
 
+static void start_metrics(struct live_view *view, const struct session_start *start)
+{
+    struct live_metrics_options options = { .address =
+                                                view->metrics ? &view->metrics_address : NULL,
+                                            .otlp = view->otlp ? &view->otlp_options : NULL,
+                                            .path = start->path,
+                                            .program = start->program };
+
+    view->metrics_running = live_metrics_start(&options);
+    if (!view->metrics_running)
+        cli_say("no metrics: not enough memory; the recording goes on");
+}
+
+/* A program calls itself what it likes, and an agent may be anybody: its name is part of a path. */
+static void name_for_file(const char *program, char *out, size_t size)
+{
+    snprintf(out, size, "%s", program);
+    for (char *at = out; *at; at++)
+        if (*at == '/' || (unsigned char)*at < 0x20 || *at == 0x7f)
+            *at = '_';
+}
+
 void live_view_started(struct live_view *view, const struct session_start *start)
 {
     time_t now = time(NULL);
     struct tm local;
     char when[16];
     char here[128];
+    char program[65];
 
     localtime_r(&now, &local);
     strftime(when, sizeof when, "%H%M%S", &local);
     if (!getcwd(here, sizeof here))
         snprintf(here, sizeof here, ".");
-    snprintf(view->kept_path, sizeof view->kept_path, "%s/inferogram-%.64s-%d-%s.ifg", here,
-             start->program, (int)start->pid, when);
+    name_for_file(start->program, program, sizeof program);
+    snprintf(view->kept_path, sizeof view->kept_path, "%s/inferogram-%s-%d-%s.ifg", here, program,
+             (int)start->pid, when);
+    if ((view->metrics || view->otlp) && !view->metrics_running)
+        start_metrics(view, start);
     if (view->page)
         start_page(view, start);
-    else if (view->gauge)
+    else if (view->gauge && !view->json)
         start_gauge(view, start);
 }
 
@@ -228,21 +264,23 @@ static void settle_temporary(struct live_view *view, bool keep, bool recorded)
     rmdir(view->directory);
 }
 
-void live_view_finish(struct live_view *view, const struct session_result *result)
+void live_view_finish(struct live_view *view, enum live_view_end end)
 {
     bool keep;
 
     live_view_ended(view);
-    if (view->server && view->serve_on && result && !result->interrupted &&
-        (result->end == SESSION_PROGRAM_ENDED || result->end == SESSION_DURATION_OVER))
+    if (view->server && view->serve_on && end == LIVE_VIEW_ENDED)
         serve_on(view);
+    live_metrics_stop(view->metrics_running);
+    view->metrics_running = NULL;
+    metrics_address_close(&view->metrics_address);
     keep = view->server && server_is_to_be_kept(view->server);
     browser_close(view->visit);
     view->visit = NULL;
     server_stop(view->server);
     view->server = NULL;
     if (view->directory[0])
-        settle_temporary(view, keep, result != NULL);
+        settle_temporary(view, keep, end != LIVE_VIEW_EMPTY);
     view->directory[0] = '\0';
     if (view->directory_lock >= 0)
         close(view->directory_lock);

@@ -7,24 +7,34 @@
 #define IFG_CLI_LIVE_VIEW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "cli/metrics_options.h"
+#include "metrics/listener.h"
 #include "record/session.h"
 
 struct browser_visit;
 struct live_gauge;
+struct live_metrics;
 struct server;
 
 struct live_view {
     /* what is wanted */
-    bool gauge;      /* in the terminal */
-    bool page;       /* its address is printed */
-    bool serve_on;   /* the page stays when the program has ended */
-    bool open;       /* in the browser */
-    bool quiet;      /* say nothing but the address */
-    bool launched;   /* the program shares our terminal */
-    const char *log; /* what the program prints goes here, so that the terminal is the gauge's */
+    bool gauge;         /* in the terminal */
+    bool page;          /* its address is printed */
+    bool page_is_all;   /* without it, nothing goes on */
+    bool serve_on;      /* the page stays when the program has ended */
+    bool open;          /* in the browser */
+    bool quiet;         /* say nothing but the address */
+    bool launched;      /* the program shares our terminal */
+    const char *listen; /* where the page is; NULL: 127.0.0.1 */
+    uint16_t port;      /* 0: any free one */
+    const char *log;    /* what the program prints goes here, so that the terminal is the gauge's */
+    const char *metrics; /* they are served here; NULL: nowhere */
+    const char *otlp;    /* they are sent there; NULL: nowhere */
     /* what there is */
+    bool json;            /* lines of JSON instead of a gauge */
     char directory[4096]; /* of a temporary trace, else "" */
     char path[4112];      /* of it */
     int directory_lock;   /* says that it is ours; -1: none */
@@ -34,6 +44,9 @@ struct live_view {
     struct live_gauge *gauge_running;
     struct server *server;
     struct browser_visit *visit;
+    struct metrics_address metrics_address;
+    struct otlp_options otlp_options;
+    struct live_metrics *metrics_running;
 };
 
 /* A temporary file if the user gave none (options->output is set then), and the program's output.
@@ -46,8 +59,13 @@ void live_view_started(struct live_view *view, const struct session_start *start
 /* It does not any more: ends the gauge, gives the terminal back. */
 void live_view_ended(struct live_view *view);
 
-/* Serves on if that is wanted (until Ctrl-C), and removes or keeps a temporary trace. result is
- * NULL when nothing was recorded. */
-void live_view_finish(struct live_view *view, const struct session_result *result);
+enum live_view_end {
+    LIVE_VIEW_EMPTY,   /* nothing was recorded */
+    LIVE_VIEW_STOPPED, /* by the user, or because it could not be written */
+    LIVE_VIEW_ENDED,   /* by itself: there may be somebody who looks */
+};
+
+/* Serves on if that is wanted (until Ctrl-C), and removes or keeps a temporary trace. */
+void live_view_finish(struct live_view *view, enum live_view_end end);
 
 #endif

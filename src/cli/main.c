@@ -9,14 +9,16 @@
 #include "cli/commands.h"
 #include "cli/memory_limit.h"
 #include "cli/nearest.h"
+#include "cli/terminal.h"
+#include "cli/text.h"
 #include "system/rights.h"
 
 static const struct cli_command *const commands[] = {
-    &record_command,      &info_command,     &report_command, &summary_command, &explain_command,
-    &stats_command,       &annotate_command, &serve_command,  &live_command,    &query_command,
-    &cat_command,         &export_command,   &diff_command,   &inspect_command, &bench_command,
-    &compare_command,     &gate_command,     &import_command, &ls_command,      &doctor_command,
-    &completions_command,
+    &record_command,  &info_command,     &report_command, &summary_command, &explain_command,
+    &stats_command,   &annotate_command, &serve_command,  &live_command,    &query_command,
+    &cat_command,     &export_command,   &diff_command,   &inspect_command, &bench_command,
+    &compare_command, &gate_command,     &import_command, &merge_command,   &ls_command,
+    &agent_command,   &capture_command,  &ctl_command,    &doctor_command,  &completions_command,
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
@@ -26,23 +28,32 @@ const struct cli_command *cli_command_at(size_t index)
     return index < COMMANDS ? commands[index] : NULL;
 }
 
-static void print_help(void)
+static int print_help(void)
 {
-    puts("inferogram - what a machine-learning model, its runtime and the machine did, on one "
-         "clock\n"
-         "\n"
-         "usage: inferogram COMMAND [OPTIONS]\n");
+    struct ifg_bytes out;
+    int code;
+
+    ifg_bytes_init(&out, 1u << 20);
+    cli_print(&out,
+              "inferogram - profile ML inference in unmodified programs, and find what to fix\n"
+              "\n"
+              "usage: inferogram COMMAND [OPTIONS]\n"
+              "\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    puts(
-        "\n"
-        "  inferogram record -- ./program        record a program from its start\n"
-        "  inferogram record --pid 4711          record a running one\n"
-        "  inferogram report FILE.ifg            see what it found\n"
-        "\n"
-        "'inferogram COMMAND --help' tells more; so does 'man inferogram'.\n"
-        "Exit status: 0 yes, 1 no or failed, 2 usage or unreadable input, 3 unsure, 4 something is "
-        "missing\nhere; record passes on the program's own.");
+        cli_print(&out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    cli_print(&out,
+              "\n"
+              "  inferogram record -- ./program        record a program from its start\n"
+              "  inferogram record --pid 4711          record a running one\n"
+              "  inferogram report                     show what it found\n"
+              "\n"
+              "See 'inferogram COMMAND --help' and 'man inferogram' for more.\n"
+              "Exit status: 0 success, 1 failure or regression, 2 usage error or unreadable\n"
+              "input, 3 inconclusive, 4 missing requirement; record returns the program's.\n");
+    text_fit(&out);
+    code = cli_write_out(&out);
+    ifg_bytes_fini(&out);
+    return code;
 }
 
 /* The command that the user may have meant; NULL: none is like it. */
@@ -103,10 +114,8 @@ static int run(int argc, char **argv)
     if (strcmp(argv[1], "help") == 0 && argc > 2)
         return run_command(2, (char *[]){ argv[2], help, NULL });
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        print_help();
-        return CLI_YES;
-    }
+        strcmp(argv[1], "help") == 0)
+        return print_help();
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("inferogram " INFEROGRAM_VERSION);
         return CLI_YES;
@@ -140,6 +149,7 @@ int main(int argc, char **argv)
     }
     tell_what_is_ignored();
     code = run(argc, argv);
+    terminal_end_pager();
 
     /* Results that were only thought to be written; commands tell of their own. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CLI_YES) {

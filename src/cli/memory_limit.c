@@ -4,11 +4,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
+#include "base/small_file.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 
@@ -19,16 +17,12 @@ static const char *reading;
 /* Bytes that could be had without swapping; 0: not known. */
 static size_t available(void)
 {
-    FILE *file = fopen("/proc/meminfo", "re");
-    char line[128];
-    size_t bytes = 0;
+    char text[512];
+    uint64_t kib = IFG_NO_NUMBER;
 
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "MemAvailable:", 13) == 0)
-            bytes = (size_t)strtoull(line + 13, NULL, 10) * 1024;
-    if (file)
-        fclose(file);
-    return bytes;
+    if (ifg_read_small("/proc/meminfo", text, sizeof text))
+        kib = ifg_find_number(text, "MemAvailable");
+    return kib < SIZE_MAX / 1024 ? (size_t)kib * 1024 : 0;
 }
 
 static int take_limit(const struct option_use *use, void *request)
@@ -43,8 +37,8 @@ static int take_limit(const struct option_use *use, void *request)
 }
 
 const struct option_row memory_limit_rows[] = {
-    { "max-memory", 0, "SIZE", "use at most this much memory [half of what is available]",
-      OPTION_CALL, .take = take_limit },
+    { "max-memory", 0, "SIZE", "use at most this much memory [half of the free]", OPTION_CALL,
+      .take = take_limit },
     { 0 },
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See module_name.h. */
+/* Functions that are only a module and an offset: shortening such a name, finding the long one. */
 #include "cli/module_name.h"
 
 #include <stdio.h>

@@ -3,21 +3,59 @@
 #include "cli/options.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/memory_limit.h"
 #include "cli/nearest.h"
+#include "cli/terminal.h"
 
 #define FIRST_VALUE 1000 /* of getopt: no letter */
 #define LIST_BYTES  512u
 
 static const struct option_row general_rows[] = {
     { .kind = OPTION_HEADING, .help = "General" },
+    { 0 },
+};
+
+static const char *const color_choices[] = { "auto", "always", "never", NULL };
+
+static int take_color(const struct option_use *use, void *request)
+{
+    size_t index;
+    int code = options_take_choice(use, &index);
+
+    (void)request;
+    if (!code)
+        terminal_set_color((enum terminal_color)index);
+    return code;
+}
+
+static int take_no_pager(const struct option_use *use, void *request)
+{
+    (void)use;
+    (void)request;
+    terminal_set_pager(false);
+    return CLI_YES;
+}
+
+const struct option_row options_color_rows[] = {
+    { "color", 0, "WHEN", "use colors: {} [auto]", OPTION_CALL, .choices = color_choices,
+      .take = take_color },
+    { 0 },
+};
+
+static const struct option_row pager_rows[] = {
+    { "no-pager", 0, NULL, "do not pipe long output into a pager", OPTION_CALL,
+      .take = take_no_pager },
     { 0 },
 };
 
@@ -56,6 +94,10 @@ size_t options_collect(const struct cli_command *command,
     for (size_t i = 0, own = count; i < own && count == own; i++)
         if (out[i]->kind == OPTION_HEADING)
             count = add_table(general_rows, out, count);
+    if (!command->silent) {
+        count = add_table(options_color_rows, out, count);
+        count = add_table(pager_rows, out, count);
+    }
     if (command->reads)
         count = add_table(memory_limit_rows, out, count);
     return add_table(help_rows, out, count);
@@ -224,9 +266,18 @@ static bool find_choice(const struct option_row *row, const char *text, size_t b
 
 static int refuse_choice(const struct option_use *use, const char *text, size_t bytes)
 {
+    struct nearest best = { NULL, NEAREST_FAR };
     char list[LIST_BYTES] = "";
+    char given[64];
+    const char *name;
 
+    snprintf(given, sizeof given, "%.*s", (int)bytes, text);
+    for (size_t i = 0; (name = options_choice(use->row, i)); i++)
+        nearest_keep(&best, name, nearest_distance(given, name));
     list_choices(use->row, list, sizeof list);
+    if (best.name)
+        return cli_usage(use->command, "--%s is %s, not '%.*s' (did you mean '%s'?)",
+                         use->row->name, list, (int)bytes, text, best.name);
     return cli_usage(use->command, "--%s is %s, not '%.*s'", use->row->name, list, (int)bytes,
                      text);
 }
@@ -471,6 +522,60 @@ int options_one_word(const struct cli_command *command, const struct option_word
 int options_one_trace(const struct cli_command *command, const struct option_words *words,
                       const char **out_path)
 {
-    return options_one_word(command, words, "which trace? Give a file", "one file at a time",
-                            out_path);
+    if (!words->count) {
+        *out_path = options_newest_trace(command);
+        return *out_path ? CLI_YES : CLI_USAGE;
+    }
+    return options_one_word(command, words, "", "one file at a time", out_path);
+}
+
+static bool has_extension(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 4 && strcmp(name + length - 4, ".ifg") == 0;
+}
+
+bool options_is_trace(const char *word)
+{
+    return has_extension(word) || access(word, F_OK) == 0;
+}
+
+/* Whether a is newer; of the same age, whose name comes last: names end in the time. */
+static bool is_newer(const struct stat *a, const char *name, const struct stat *b,
+                     const char *other)
+{
+    if (a->st_mtim.tv_sec != b->st_mtim.tv_sec)
+        return a->st_mtim.tv_sec > b->st_mtim.tv_sec;
+    if (a->st_mtim.tv_nsec != b->st_mtim.tv_nsec)
+        return a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
+    return strcmp(name, other) > 0;
+}
+
+const char *options_newest_trace(const struct cli_command *command)
+{
+    static char newest[NAME_MAX + 1];
+    DIR *directory = opendir(".");
+    struct stat best = { 0 };
+    struct dirent *entry;
+
+    newest[0] = '\0';
+    while (directory && (entry = readdir(directory))) {
+        struct stat facts;
+
+        if (!has_extension(entry->d_name) || stat(entry->d_name, &facts) != 0 ||
+            !S_ISREG(facts.st_mode) || (*newest && !is_newer(&facts, entry->d_name, &best, newest)))
+            continue;
+        best = facts;
+        snprintf(newest, sizeof newest, "%s", entry->d_name);
+    }
+    if (directory)
+        closedir(directory);
+    if (*newest) {
+        cli_say("%s is the newest trace here", newest);
+        return newest;
+    }
+    cli_usage(command->name, "which trace? There is no *.ifg in this directory: give a file, or "
+                             "make one with 'inferogram record -- CMD'");
+    return NULL;
 }

@@ -46,7 +46,7 @@ struct option_row {
     const char *name;     /* the long one */
     char letter;          /* 0: none */
     const char *argument; /* what its value is called; NULL: it takes none */
-    const char *help;     /* one line; {} becomes the list of choices */
+    const char *help;     /* one line; {} becomes the list of choices, and marks as in `about` */
     enum option_kind kind;
     size_t at; /* IFG_AT */
     size_t bytes;
@@ -85,18 +85,23 @@ struct cli_command {
     const char *name;
     const char *summary; /* one line of `inferogram --help` */
     const char *usage;   /* what follows the name; several forms are lines */
-    const char *about;   /* paragraphs are lines */
+    const char *about;   /* paragraphs are lines; one {runtimes} or {attachable} in each */
     const struct option_row *tables[OPTION_TABLES]; /* where two have a name, the first wins */
     const char *notes;                              /* below the options; paragraphs are lines */
     const char *examples;                           /* lines */
     const char *exits;
     enum cli_operands operands;
     const char *(*operand_at)(size_t index);
-    bool reads; /* files from others: its memory is limited, and it has --max-memory */
+    bool reads;  /* files from others: its memory is limited, and it has --max-memory */
+    bool silent; /* prints nothing that is coloured or long: no --color, no --no-pager */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
-/* The rows of a command as they count, with --max-memory and --help; returns how many. */
+/* --color, which others have by themselves. */
+extern const struct option_row options_color_rows[];
+
+/* The rows of a command as they count, with --color, --no-pager, --max-memory and --help; returns
+ * how many. */
 #define OPTION_ROWS_MAX 128u
 size_t options_collect(const struct cli_command *command,
                        const struct option_row *out[OPTION_ROWS_MAX]);
@@ -116,7 +121,7 @@ int options_parse(const struct cli_command *command, int argc, char **argv, void
 int options_one_word(const struct cli_command *command, const struct option_words *words,
                      const char *which, const char *one, const char **out_word);
 
-/* The same for one trace. */
+/* The same for one trace. Without a word it is the newest in this directory, which is said. */
 int options_one_trace(const struct cli_command *command, const struct option_words *words,
                       const char **out_path);
 
@@ -125,6 +130,13 @@ int options_bad_value(const struct option_use *use, const char *what);
 
 /* Which of its choices an OPTION_CALL was given; CLI_USAGE after a message: none. */
 int options_take_choice(const struct option_use *use, size_t *out_index);
+
+/* The newest trace in this directory; NULL after a message: there is none. The text is there until
+ * the next call. */
+const char *options_newest_trace(const struct cli_command *command);
+
+/* Whether a word that may be left out is the name of a trace, whether that exists or not. */
+bool options_is_trace(const char *word);
 
 /* The choices of a row; NULL at the end. */
 const char *options_choice(const struct option_row *row, size_t index);

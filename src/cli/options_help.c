@@ -6,25 +6,45 @@
 
 #include "cli/options.h"
 #include "cli/text.h"
+#include "runtimes/runtimes.h"
 
-#define NAME_COLUMNS 30u /* longer ones have their text in the next line */
+#define NAME_COLUMNS 24u /* longer ones have their text in the next line */
 #define HELP_BYTES   1024u
+
+/* Copies the beginning of a text, with words for the first mark in it. */
+static bool fill(const char *text, size_t bytes, const char *mark, const char *words, char *out,
+                 size_t size)
+{
+    const char *at = strstr(text, mark);
+    size_t before = at ? (size_t)(at - text) : bytes;
+
+    if (before >= bytes) {
+        snprintf(out, size, "%.*s", (int)bytes, text);
+        return false;
+    }
+    snprintf(out, size, "%.*s%s%.*s", (int)before, text, words,
+             (int)(bytes - before - strlen(mark)), at + strlen(mark));
+    return true;
+}
+
+static bool fill_runtimes(const char *text, size_t bytes, char *out, size_t size)
+{
+    return fill(text, bytes, "{runtimes}", runtimes_watched(RUNTIME_LAUNCHED).text, out, size) ||
+           fill(text, bytes, "{attachable}", runtimes_watched(RUNTIME_ATTACHED).text, out, size);
+}
 
 void options_put_row_help(const struct option_row *row, char *out, size_t size)
 {
-    const char *braces = strstr(row->help, "{}");
-    size_t used;
+    char choices[HELP_BYTES] = "";
+    size_t bytes = strlen(row->help);
+    size_t used = 0;
 
-    if (!braces) {
-        snprintf(out, size, "%s", row->help);
+    if (fill_runtimes(row->help, bytes, out, size))
         return;
-    }
-    used = (size_t)snprintf(out, size, "%.*s", (int)(braces - row->help), row->help);
-    for (size_t i = 0; options_choice(row, i) && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+    for (size_t i = 0; options_choice(row, i) && used < sizeof choices; i++)
+        used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%s", i ? ", " : "",
                                  options_choice(row, i));
-    if (used < size)
-        snprintf(out + used, size - used, "%s", braces + 2);
+    fill(row->help, bytes, "{}", choices, out, size);
 }
 
 /* "-o, --output FILE" */
@@ -49,7 +69,7 @@ static void write_paragraphs(const char *text, size_t columns, struct ifg_bytes 
         size_t bytes = strcspn(text, "\n");
         char paragraph[HELP_BYTES * 2];
 
-        snprintf(paragraph, sizeof paragraph, "%.*s", (int)bytes, text);
+        fill_runtimes(text, bytes, paragraph, sizeof paragraph);
         text_wrap(out, frame, paragraph);
         cli_print(out, "\n");
         text += bytes + (text[bytes] == '\n');
@@ -135,6 +155,8 @@ void options_write_help(const struct cli_command *command, size_t columns, struc
     write_usage(command, columns, out);
     cli_print(out, "\n");
     write_paragraphs(command->about, columns, out);
+    if (strstr(command->usage, "[FILE"))
+        write_paragraphs("Without FILE: the newest *.ifg in this directory.", columns, out);
     cli_print(out, "\n");
     write_options(command, columns, out);
     if (command->notes) {
@@ -146,6 +168,7 @@ void options_write_help(const struct cli_command *command, size_t columns, struc
     snprintf(exits, sizeof exits, "Exit status: %s.", command->exits);
     cli_print(out, "\n");
     write_paragraphs(exits, columns, out);
+    text_fit(out);
 }
 
 void options_write_list(const struct cli_command *command, struct ifg_bytes *out)

@@ -167,6 +167,7 @@ static void wrong_values_are_refused(void)
         const char *sentence;
     } wrong[] = {
         { "--color", "blue", "--color is red or green, not 'blue';" },
+        { "--color", "gren", "--color is red or green, not 'gren' (did you mean 'green'?);" },
         { "--parts", "head,leg", "--parts is head, body or tail, not 'leg';" },
         { "--path", "", "--path: the file name is empty;" },
         { "--port", "0", "--port: '0' is not a whole number from 1 to 65535;" },
@@ -270,6 +271,7 @@ static void help_is_laid_out(void)
                                       "      --more         of another table\n"
                                       "\n"
                                       "General:\n"
+                                      "      --no-pager     do not pipe long output into a pager\n"
                                       "  -h, --help         print this help\n"
                                       "\n"
                                       "A note.\n"

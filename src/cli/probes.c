@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "system/process_folder.h"
 
 /* IFG_PROBES_DIR (not with capabilities of the file), or beside the installed command, or in the
  * build tree; colons between them. */
@@ -16,17 +16,10 @@ static void find_folders(char *out, size_t size)
 {
     const char *named = secure_getenv("IFG_PROBES_DIR");
     char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
 
     snprintf(out, size, "%s", named ? named : "");
-    if ((named && *named) || length <= 0)
+    if ((named && *named) || !process_own_program_folder(self))
         return;
-    self[length] = '\0';
-    slash = strrchr(self, '/');
-    if (!slash)
-        return;
-    *slash = '\0';
     if (IFG_PROBES_FROM_BIN[0] == '/')
         snprintf(out, size, "%s:%s/../../probes", IFG_PROBES_FROM_BIN, self);
     else

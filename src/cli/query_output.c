@@ -23,7 +23,7 @@ static int flush(struct query_output *output, size_t more_than)
     int code = CLI_YES;
 
     if (output->out.size > more_than || output->out.failed) {
-        code = cli_write_out(&output->out);
+        code = more_than ? cli_write_part(&output->out) : cli_write_out(&output->out);
         ifg_bytes_clear(&output->out);
     }
     return code;
@@ -111,13 +111,11 @@ static void json_begin(struct query_output *output, const struct query *query)
     ifg_json_open(json, '{');
     ifg_json_key(json, "schema");
     ifg_json_int(json, 1);
-    ifg_json_key(json, "columns");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "columns", '[');
     for (size_t i = 0; i < output->columns; i++)
         ifg_json_string(json, query_column_name(query, i));
     ifg_json_close(json, ']');
-    ifg_json_key(json, "rows");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "rows", '[');
 }
 
 static void json_row(struct query_output *output, const struct query *query)

@@ -69,6 +69,7 @@ static void write_finding(const struct report *report, const struct finding *fin
     char title[400];
     char clean[400];
     char events[120];
+    size_t limit = text_line_columns(STDOUT_FILENO);
     size_t columns;
 
     snprintf(title, sizeof title, "%.60s%s%s",
@@ -83,14 +84,14 @@ static void write_finding(const struct report *report, const struct finding *fin
     cli_print(out, "  %s%c%s %-*s", paint(finding->severity), marks[finding->severity],
               *paint(finding->severity) ? cli_bold(false, STDOUT_FILENO) : "", FINDING_ID,
               finding->id);
-    if (columns + 2 + strlen(events) <= TEXT_COLUMNS) {
-        cli_print(out, "%s%*s%s\n", clean,
-                  *events ? (int)(TEXT_COLUMNS - columns - strlen(events)) : 0, "", events);
-    } else if (columns <= TEXT_COLUMNS) {
+    if (columns + 2 + strlen(events) <= limit) {
+        cli_print(out, "%s%*s%s\n", clean, *events ? (int)(limit - columns - strlen(events)) : 0,
+                  "", events);
+    } else if (columns <= limit) {
         cli_print(out, "%s\n%*s%s%s", clean, FINDING_LEFT, "", events, *events ? "\n" : "");
     } else {
-        cli_print(out, "%s\n", events);
-        report_wrap(out, FINDING_LEFT, "", title);
+        text_wrap(out, (struct text_frame){ FINDING_LEFT, FINDING_LEFT, 0 }, clean);
+        cli_print(out, "\n%*s%s%s", *events ? FINDING_LEFT : 0, "", events, *events ? "\n" : "");
     }
     report_wrap(out, FINDING_LEFT, "", finding->evidence);
     if (!before || strcmp(before->fix, finding->fix) != 0)
@@ -146,7 +147,7 @@ static void write_cost(const struct report *report, struct ifg_bytes *out)
     char number[32];
 
     if (isnan(report->recorder_cpu_s))
-        snprintf(line, sizeof line, "what the recorder used is not known");
+        snprintf(line, sizeof line, "the recorder's CPU use is unknown");
     else
         snprintf(line, sizeof line, "the recorder used %.1f %% of one CPU",
                  100 * fmin(report->recorder_share, 1e6));
@@ -163,6 +164,25 @@ static void write_cost(const struct report *report, struct ifg_bytes *out)
         report_append(line, sizeof line, " · call stacks took about %.1f %% of the program's time",
                       fmax(strtod(about, NULL), 0));
     report_append(line, sizeof line, " · %s dropped", cli_count(input->timeline->dropped, number));
+    report_wrap(out, RECORDING, "", line);
+}
+
+/* It is not the whole recording. */
+static void write_flight(const struct report *report, struct ifg_bytes *out)
+{
+    const struct trace_tables *tables = report->input->tables;
+    const char *trigger = trace_find_fact(tables, TRACE_FACT_FLIGHT_TRIGGER);
+    const char *not_kept = trace_find_fact(tables, TRACE_FACT_FLIGHT_NOT_KEPT_S);
+    char line[REASONS_BYTES];
+    char why[500];
+
+    if (!trigger)
+        return;
+    snprintf(line, sizeof line, "flight recorder, trigger: %s",
+             cli_clean(trigger, why, sizeof why));
+    if (not_kept && strtod(not_kept, NULL) > 0)
+        report_append(line, sizeof line, " · the first %.1f s of the recording are not kept",
+                      strtod(not_kept, NULL));
     report_wrap(out, RECORDING, "", line);
 }
 
@@ -186,7 +206,8 @@ static void write_missing(const struct report *report, struct ifg_bytes *out)
         commands |= *advice.command != '\0';
     }
     if (commands)
-        report_append(line, sizeof line, "; commands that change this: inferogram info, or doctor");
+        report_append(line, sizeof line,
+                      "; 'inferogram info' and 'inferogram doctor' show how to enable them");
     if (any)
         report_wrap(out, RECORDING, "", line);
     for (size_t i = 0; i < tables->loss_count; i++) {
@@ -263,6 +284,7 @@ void report_write_recording(const struct report_request *request, struct ifg_byt
     if (!out->failed && out->size > at + RECORDING) /* the label goes where blanks are */
         memcpy(out->data + at, "Recording", strlen("Recording"));
     write_deaths(request->report, out);
+    write_flight(request->report, out);
     write_missing(request->report, out);
     write_next(request, out);
 }

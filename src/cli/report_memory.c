@@ -62,11 +62,14 @@ static void say_process(const struct ml_input *input, const struct memory_proces
 
 static void say_how(const struct memory *memory, char *line, size_t size)
 {
+    char interval[32];
+
     if (memory->process_count > 1)
         report_append(line, size, " · %zu more process%s: inferogram stats --by memory",
                       memory->process_count - 1, memory->process_count == 2 ? "" : "es");
     if (!memory->fine)
-        report_append(line, size, " (looked at once a second; record --memory for every 10 ms)");
+        report_append(line, size, " (polled every %s; record --memory polls every 10 ms)",
+                      cli_duration((double)memory->resolution_ns, interval));
     else if (memory->gaps > 0)
         report_append(line, size, " · %.0f sampling gap%s, longest %.0f ms", memory->gaps,
                       memory->gaps == 1 ? "" : "s", memory->longest_gap_ms);

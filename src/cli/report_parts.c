@@ -4,11 +4,12 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/report_output.h"
+#include "cli/text.h"
 
 #define OUTPUT_MAX (64u << 20)
 
 const struct option_row report_part_rows[] = {
-    { "json", 0, NULL, "print one JSON object per line, described in docs/json.md", OPTION_FLAG,
+    { "json", 0, NULL, "print JSON lines, described in docs/json.md", OPTION_FLAG,
       IFG_AT(struct report_part, json) },
     { 0 },
 };
@@ -39,13 +40,11 @@ void report_finding_line(const struct report *report, const struct finding *find
     ifg_json_put_string(&json, "title", finding->title);
     ifg_json_put_string(&json, "evidence", finding->evidence);
     ifg_json_put_string(&json, "fix", finding->fix);
-    ifg_json_key(&json, "events");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "events", '[');
     for (size_t i = 0; i < finding->event_count && i < FINDING_EVENTS; i++)
         ifg_json_uint(&json, finding->events[i]);
     ifg_json_close(&json, ']');
-    ifg_json_key(&json, "numbers");
-    ifg_json_open(&json, '{');
+    ifg_json_put_open(&json, "numbers", '{');
     for (size_t i = 0; i < finding->number_count; i++)
         ifg_json_put_double(&json, finding->numbers[i].key, finding->numbers[i].value);
     ifg_json_close(&json, '}');
@@ -70,6 +69,8 @@ int report_part_run(const struct report_part *wanted,
         code = cli_exit_for(status);
     } else if (!code) {
         write(report, wanted, &out);
+        if (!wanted->json)
+            text_fit(&out);
         code = cli_write_out(&out);
     }
     ifg_bytes_fini(&out);

@@ -13,8 +13,6 @@
 
 #define FUNCTIONS_SHOWN 5u
 #define MODULES_SHOWN   5u
-#define NAME_COLUMNS    58
-#define LINE_COLUMNS    100
 
 static double share_of(uint64_t part, uint64_t all)
 {
@@ -23,30 +21,29 @@ static double share_of(uint64_t part, uint64_t all)
 
 static void write_functions(const struct hot *hot, struct ifg_bytes *out, int indent)
 {
+    static const struct text_column shown[] = { { "", TEXT_RIGHT, 0, 0 },
+                                                { "", TEXT_LEFT, 30, 0 },
+                                                { "", TEXT_LEFT, 16, 1 } };
+    struct text_table table;
     char number[32];
 
     if (!hot || !hot->samples)
         return;
     cli_print(out, "%*sHot functions (%s samples)\n", indent, "", cli_count(hot->samples, number));
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], (size_t)indent + 2);
     for (size_t i = 0; i < hot->row_count && i < FUNCTIONS_SHOWN && hot->rows[i].self; i++) {
         const struct hot_row *row = &hot->rows[i];
-        int left = LINE_COLUMNS - indent - 11; /* behind the share */
-        char name[600];
+        bool named = *row->under || module_names(row->module, row->name);
         char whole[300];
 
-        snprintf(name, sizeof name, "%s%s%s%.250s", row->guessed ? "? " : "",
-                 module_name_short(row->name, whole, sizeof whole), *row->under ? " < " : "",
-                 row->under);
-        cli_print(out, "%*s%5.1f %%  ", indent + 2, "", 100 * share_of(row->self, hot->samples));
-        if (*row->under || module_names(row->module, row->name)) {
-            text_put_cell(out, name, left, TEXT_LAST);
-        } else {
-            text_put_cell(out, name, NAME_COLUMNS, TEXT_LEFT);
-            cli_print(out, "  ");
-            text_put_cell(out, row->module, left - NAME_COLUMNS - 2, TEXT_LAST);
-        }
-        cli_print(out, "\n");
+        text_table_share(&table, share_of(row->self, hot->samples));
+        text_table_put(&table, "%s%s%s%.250s", row->guessed ? "? " : "",
+                       module_name_short(row->name, whole, sizeof whole), *row->under ? " < " : "",
+                       row->under);
+        text_table_put(&table, "%s", named ? "" : row->module);
+        text_table_next(&table);
     }
+    text_table_end(&table, out);
 }
 
 void report_write_samples_of(const struct report_request *request, size_t position,
@@ -65,7 +62,7 @@ void report_write_samples_of(const struct report_request *request, size_t positi
                   cli_duration((double)waiting->ns[TIMELINE_RUNNABLE] / count, wait),
                   cli_duration((double)waiting->total_ns / count, length),
                   waiting_share(waiting) < 0.0995 ? 1 : 0, 100 * waiting_share(waiting),
-                  report->input->waiting->has_wakers ? "" : "; waits after wake-ups not recorded");
+                  report->input->waiting->has_wakers ? "" : "; waits after wakeups not recorded");
     }
     if (report->hot)
         write_functions(report_hot(report, model), out, 4);

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/text.h"
 #include "runtimes/runtimes.h"
 
 #define MODELS_SHOWN    10u
 #define OPERATORS_SHOWN 6u
 #define ZONES_SHOWN     10u
 #define NAME_COLUMNS    46
-#define CELL            9
+#define CELL            6
 
 /* Operators shorter than this cost more to record than to run. */
 #define TINY_OPERATOR_NS 20000.0
@@ -59,27 +60,18 @@ static void write_title(const struct report_request *request, struct ifg_bytes *
 
 /* ---- models ---- */
 
-static void put_time(struct ifg_bytes *out, double ns)
-{
-    char text[32];
-
-    if (isnan(ns))
-        cli_print(out, " %*s–", CELL - 1, "");
-    else
-        cli_print(out, " %*s", CELL, cli_duration(ns, text));
-}
-
 /* What else is to be known of a row, in one line under it. */
-static void write_notes(const struct ml_timing *timing, struct ifg_bytes *out)
+static void write_notes(const struct ml_timing *timing, struct text_table *table)
 {
     char notes[320] = "";
+    char line[sizeof notes + 2];
     char number[32];
 
 #define NOTE(...)                                                                                  \
     report_append(notes, sizeof notes, "%s", *notes ? "; " : "");                                  \
     report_append(notes, sizeof notes, __VA_ARGS__)
     if (timing->perturbed && timing->perturbed_included) {
-        NOTE("%s of them with operators recorded, which takes time",
+        NOTE("%s of them with operators recorded, which slows them down",
              cli_count(timing->perturbed, number));
     } else if (timing->perturbed) {
         NOTE("+ %s with operators", cli_count(timing->perturbed, number));
@@ -98,73 +90,84 @@ static void write_notes(const struct ml_timing *timing, struct ifg_bytes *out)
         NOTE("+ %s had not ended", cli_count(timing->unfinished, number));
     }
 #undef NOTE
-    if (*notes)
-        cli_print(out, "%22s(%s)\n", "", notes);
+    if (!*notes)
+        return;
+    snprintf(line, sizeof line, "(%s)", notes);
+    text_table_note(table, 18, line);
 }
 
-static void write_table(const struct ml_function *function, struct ifg_bytes *out)
+static void write_table(const struct ml_function *function, bool again, struct ifg_bytes *out)
 {
-    cli_print(out, "    %-15s %9s %*s %*s %*s %*s %*s %*s %7s\n", "category", "count", CELL,
-              "first", CELL, "median", CELL, "p90", CELL, "p99", CELL, "max", CELL, "total",
-              "share");
+    static const struct text_column shown[] = {
+        { "category", TEXT_LEFT, 0, 0 }, { "count", TEXT_RIGHT, 0, 0 },
+        { "first", TEXT_RIGHT, 0, 2 },   { "median", TEXT_RIGHT, 0, 0 },
+        { "p90", TEXT_RIGHT, 0, 4 },     { "p99", TEXT_RIGHT, 0, 1 },
+        { "max", TEXT_RIGHT, 0, 3 },     { "total", TEXT_RIGHT, 0, 0 },
+        { "share", TEXT_RIGHT, 0, 0 },
+    };
+    struct text_table table;
+
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 4);
+    table.steady = CELL;
+    table.again = again;
     for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++) {
         const struct ml_events *events = &function->events[categories[i]];
         const struct ml_timing *timing = &events->timing;
-        char number[32];
 
         if (!events->count && !timing->unfinished)
             continue;
-        cli_print(out, "    %-15s %9s", timeline_category_name(categories[i]),
-                  cli_count(timing->count, number));
-        put_time(out, timing->first_ns);
-        put_time(out, timing->median_ns);
-        put_time(out, timing->p90_ns);
-        put_time(out, timing->p99_ns);
-        put_time(out, timing->max_ns);
-        put_time(out, timing->count ? (double)timing->total_ns : (double)NAN);
-        cli_print(out, " %5.1f %%\n", 100 * timing->share);
-        write_notes(timing, out);
+        text_table_put(&table, "%-14s", timeline_category_name(categories[i]));
+        text_table_count(&table, timing->count);
+        text_table_time(&table, timing->first_ns);
+        text_table_time(&table, timing->median_ns);
+        text_table_time(&table, timing->p90_ns);
+        text_table_time(&table, timing->p99_ns);
+        text_table_time(&table, timing->max_ns);
+        text_table_time(&table, timing->count ? (double)timing->total_ns : (double)NAN);
+        text_table_share(&table, timing->share);
+        text_table_next(&table);
+        write_notes(timing, &table);
     }
+    text_table_end(&table, out);
 }
 
 static void write_header(const struct report *report, const struct ml_model *model,
                          const struct ml_function *function, struct ifg_bytes *out)
 {
-    char title[200];
-    char model_name[80];
-    char name[80];
+    char title[200] = "";
     char text[200];
-    char clean[200];
     char size[32];
-    const char *separator = "";
-    int used =
-        snprintf(title, sizeof title, "%s · %s",
-                 *model->model->name ? cli_clean(model->model->name, model_name, sizeof model_name)
-                                     : "(no name)",
-                 cli_clean(function->name, name, sizeof name));
+    char facts[500] = "";
+    size_t columns;
 
-    if (report->several_processes && used > 0 && (size_t)used < sizeof title &&
-        model->model->process < report->input->timeline->process_count)
-        snprintf(title + used, sizeof title - (size_t)used, " (pid %u)",
-                 report->input->timeline->processes[model->model->process].pid);
-    cli_print(out, "  ");
-    cli_put_name(out, title, NAME_COLUMNS);
-    if (*report_placement(model, text, sizeof text)) {
-        cli_print(out, "  %s", cli_clean(text, clean, sizeof clean));
-        separator = " ·";
-    } else if (*model->source) {
-        cli_print(out, "  placement %s", cli_clean(model->source, clean, sizeof clean));
-        separator = " ·";
-    }
-    if (*report_load_states(model, text, sizeof text)) {
-        cli_print(out, "%s %s", *separator ? separator : " ", text);
-        separator = " ·";
-    }
+    report_append(title, sizeof title, "%.80s · %.80s",
+                  *model->model->name ? model->model->name : "(no name)", function->name);
+    if (report->several_processes && model->model->process < report->input->timeline->process_count)
+        report_append(title, sizeof title, " (pid %u)",
+                      report->input->timeline->processes[model->model->process].pid);
+    if (*report_placement(model, text, sizeof text))
+        report_append(facts, sizeof facts, "%s", text);
+    else if (*model->source)
+        report_append(facts, sizeof facts, "placement %s", model->source);
+    if (*report_load_states(model, text, sizeof text))
+        report_append(facts, sizeof facts, "%s%s", *facts ? " · " : "", text);
     if (model->file_bytes)
-        cli_print(out, "%s %s", *separator ? separator : " ", cli_size(model->file_bytes, size));
+        report_append(facts, sizeof facts, "%s%s", *facts ? " · " : "",
+                      cli_size(model->file_bytes, size));
+    cli_print(out, "  ");
+    columns = text_columns(facts) + NAME_COLUMNS + 4 <= text_line_columns(STDOUT_FILENO)
+                  ? NAME_COLUMNS
+                  : text_columns(title);
+    cli_put_name(out, title, *facts ? (int)columns : 0);
+    if (*facts) {
+        struct text_frame frame = { 2 + columns + 2, 4, 0 };
+
+        cli_print(out, "  ");
+        text_wrap(out, frame, cli_clean(facts, text, sizeof text));
+    }
     if (*model->inferred)
         cli_print(out, "\n    (name inferred from: %s)",
-                  cli_clean(model->inferred, clean, sizeof clean));
+                  cli_clean(model->inferred, text, sizeof text));
     cli_print(out, "\n");
 }
 
@@ -175,17 +178,20 @@ static void write_request(const struct ml_function *function, struct ifg_bytes *
                        (double)request->after_ns };
     static const char *const names[] = { "before", "inference", "after" };
     double total = parts[0] + parts[1] + parts[2];
+    char line[300] = "";
+    char lead[80];
 
     if (request->count < REQUESTS_LEAST || !(parts[0] + parts[2] >= OUTSIDE_LEAST * total))
         return;
-    cli_print(out, "    Per request (mean of %llu)  ", (unsigned long long)request->count);
     for (int i = 0; i < 3; i++) {
         char text[32];
 
-        cli_print(out, "%s%s %s (%.0f %%)", i ? " · " : "", names[i],
-                  cli_duration(parts[i] / (double)request->count, text), 100 * parts[i] / total);
+        report_append(line, sizeof line, "%s%s %s (%.0f %%)", i ? " · " : "", names[i],
+                      cli_duration(parts[i] / (double)request->count, text),
+                      100 * parts[i] / total);
     }
-    cli_print(out, "\n");
+    snprintf(lead, sizeof lead, "Per request (mean of %llu)  ", (unsigned long long)request->count);
+    report_wrap(out, 4, lead, line);
 }
 
 static void write_operators(const struct report_request *request, const struct ml_model *model,
@@ -194,7 +200,7 @@ static void write_operators(const struct report_request *request, const struct m
     const struct ml_operator *operators = ml_operators_of(request->report->input, model);
     size_t limit = request->limit_given ? request->limit : OPERATORS_SHOWN;
     char line[2000] = "";
-    char lead[80];
+    char lead[120];
     char number[32];
 
     if (!model->operator_count || !model->operator_self_ns)
@@ -207,9 +213,10 @@ static void write_operators(const struct report_request *request, const struct m
     if (model->operator_count > limit)
         report_append(line, sizeof line, " · %zu more", model->operator_count - limit);
     if (model->whole_microseconds)
-        report_append(line, sizeof line, " (resolution 1 us)");
-    snprintf(lead, sizeof lead, "Top operators (%s inference%s)  ",
-             cli_count(model->profiled, number), model->profiled == 1 ? "" : "s");
+        report_append(line, sizeof line, " (resolution 1 µs)");
+    snprintf(lead, sizeof lead, "Top operators (%s inference%s%s)  ",
+             cli_count(model->profiled, number), model->profiled == 1 ? "" : "s",
+             model->host_time ? "; " PROVIDER_HOST_TIME : "");
     report_wrap(out, 4, lead, line);
     if (model->operator_median_ns < TINY_OPERATOR_NS) {
         snprintf(line, sizeof line,
@@ -264,7 +271,7 @@ static void write_models(const struct report_request *request, struct ifg_bytes 
             if (!any)
                 continue;
             write_header(report, model, function, out);
-            write_table(function, out);
+            write_table(function, i || f, out);
             if (!input->stage_count)
                 write_request(function, out);
         }
@@ -301,35 +308,45 @@ static void write_stages(const struct report *report, struct ifg_bytes *out)
 
 static void write_zones(const struct report_request *request, struct ifg_bytes *out)
 {
+    static const struct text_column columns[] = {
+        { "Zones", TEXT_LEFT, 20, 0 },  { "count", TEXT_RIGHT, 0, 0 },
+        { "median", TEXT_RIGHT, 0, 0 }, { "p99", TEXT_RIGHT, 0, 1 },
+        { "max", TEXT_RIGHT, 0, 2 },    { "total", TEXT_RIGHT, 0, 0 },
+        { "share", TEXT_RIGHT, 0, 0 },
+    };
     const struct stats *zones = request->zones;
+    struct text_table table;
     size_t shown = 0;
+    char seen[640];
 
-    report_wrap(out, 2, "", "No model was seen in this recording.");
-    report_wrap(
-        out, 2, "",
-        "Models are seen in programs that are started by 'inferogram record -- PROGRAM' and "
-        "use " RUNTIMES_WATCHED ", and in programs that say what their models do (inferogram(3)). "
-        "'inferogram info' tells which instruments were on, and why others were not.");
+    report_wrap(out, 2, "", "This recording contains no model.");
+    snprintf(seen, sizeof seen,
+             "Models are seen in programs that are started by 'inferogram record -- PROGRAM' and "
+             "use %s, and in programs that say what their models do (inferogram(3)). 'inferogram "
+             "info' tells which instruments were on, and why others were not.",
+             runtimes_watched(RUNTIME_LAUNCHED).text);
+    report_wrap(out, 2, "", seen);
+    text_table_begin(&table, columns, sizeof columns / sizeof columns[0], 2);
     for (size_t i = 0; i < zones->row_count && shown < ZONES_SHOWN; i++) {
         const struct stats_row *row = &zones->rows[i];
-        char count[32];
 
         if (!row->count)
             continue;
         if (!shown++)
-            cli_print(out, "\n  %-*s %11s %*s %*s %*s %*s %8s\n", NAME_COLUMNS - 9, "Zones",
-                      "count", CELL, "median", CELL, "p99", CELL, "max", CELL, "total", "share");
-        cli_print(out, "    ");
-        cli_put_name(out, row->name, NAME_COLUMNS - 11);
-        cli_print(out, " %11s", cli_count(row->count, count));
-        put_time(out, row->percentile_ns[STATS_P50]);
-        put_time(out, row->count >= ML_P99_LEAST ? row->percentile_ns[STATS_P99] : (double)NAN);
-        put_time(out, (double)row->max_ns);
-        put_time(out, (double)row->total_ns);
-        cli_print(out, " %6.1f %%\n", 100 * row->share);
+            cli_print(out, "\n");
+        text_table_put(&table, "  %s", row->name);
+        text_table_count(&table, row->count);
+        text_table_time(&table, row->percentile_ns[STATS_P50]);
+        text_table_time(&table,
+                        row->count >= ML_P99_LEAST ? row->percentile_ns[STATS_P99] : (double)NAN);
+        text_table_time(&table, (double)row->max_ns);
+        text_table_time(&table, (double)row->total_ns);
+        text_table_share(&table, row->share);
+        text_table_next(&table);
     }
+    text_table_end(&table, out);
     if (!shown)
-        cli_print(out, "  There are no zones either.\n");
+        cli_print(out, "  It contains no zones either.\n");
 }
 
 void report_write_text(const struct report_request *request, struct ifg_bytes *out)
@@ -343,4 +360,5 @@ void report_write_text(const struct report_request *request, struct ifg_bytes *o
     report_write_samples(request, out);
     report_write_findings(request, out);
     report_write_recording(request, out);
+    text_fit(out);
 }

@@ -13,6 +13,7 @@
 
 #include "base/convert.h"
 #include "base/sudo.h"
+#include "cli/terminal.h"
 
 static bool told_of_limit;
 
@@ -72,17 +73,29 @@ int cli_exit_for(enum ifg_status status)
     }
 }
 
-int cli_write_out(const struct ifg_bytes *bytes)
+static int write_bytes(const struct ifg_bytes *bytes, bool more)
 {
     if (bytes->failed) {
         cli_say("not enough memory");
         return CLI_NO;
     }
+    if (fflush(stdout) == 0 && terminal_page(bytes, more))
+        return CLI_YES;
     if (fwrite(bytes->data, 1, bytes->size, stdout) != bytes->size || fflush(stdout) != 0) {
         cli_say("cannot write the result: %s", strerror(errno));
         return CLI_NO;
     }
     return CLI_YES;
+}
+
+int cli_write_out(const struct ifg_bytes *bytes)
+{
+    return write_bytes(bytes, false);
+}
+
+int cli_write_part(const struct ifg_bytes *bytes)
+{
+    return write_bytes(bytes, true);
 }
 
 void cli_print(struct ifg_bytes *out, const char *format, ...)
@@ -103,10 +116,11 @@ const char *cli_count(uint64_t count, char out[32])
 {
     char digits[24];
     int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    bool apart = isatty(STDOUT_FILENO);
     char *to = out;
 
     for (int i = 0; i < length; i++) {
-        if (i && (length - i) % 3 == 0)
+        if (apart && i && (length - i) % 3 == 0)
             *to++ = ' ';
         *to++ = digits[i];
     }
@@ -135,7 +149,7 @@ static const char *scaled(double value, double step, const char *const *units, s
 
 const char *cli_duration(double ns, char out[32])
 {
-    static const char *const units[] = { "ns", "us", "ms", "s" };
+    static const char *const units[] = { "ns", "µs", "ms", "s" };
 
     return scaled(ns, 1000, units, 4, out);
 }
@@ -199,9 +213,7 @@ void cli_put_name(struct ifg_bytes *out, const char *text, int columns)
 
 const char *cli_bold(bool on, int fd)
 {
-    const char *no_color = getenv("NO_COLOR");
-
-    if (!isatty(fd) || (no_color && *no_color))
+    if (!terminal_has_color(fd))
         return "";
     return on ? "\033[1m" : "\033[0m";
 }

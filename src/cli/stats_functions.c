@@ -12,9 +12,8 @@
 #include "cli/module_name.h"
 #include "trace/keys.h"
 
-#define OUTPUT_MAX   (1u << 30)
-#define NAME_COLUMNS 48
-#define DETAILS      8
+#define OUTPUT_MAX (1u << 30)
+#define DETAILS    8
 
 static double share_of(uint64_t part, uint64_t all)
 {
@@ -54,8 +53,7 @@ static void write_json(const struct timeline_profile *profile, const struct hot 
     ifg_json_put_uint(&json, "no_stack", hot->no_stack);
     ifg_json_put_uint(&json, "lent", hot->lent);
     ifg_json_put_uint(&json, "several", hot->several);
-    ifg_json_key(&json, "modules");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "modules", '[');
     for (size_t i = 0; i < hot->module_count; i++) {
         ifg_json_open(&json, '{');
         ifg_json_put_string(&json, "name", hot->modules[i].name);
@@ -64,10 +62,9 @@ static void write_json(const struct timeline_profile *profile, const struct hot 
         ifg_json_close(&json, '}');
     }
     ifg_json_close(&json, ']');
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "rows", '[');
     for (size_t i = 0; i < rows; i++)
-        functions_json_row(&json, &hot->rows[i], hot->samples, DETAILS);
+        document_function_row(&json, &hot->rows[i], hot->samples, DETAILS);
     ifg_json_close(&json, ']');
     ifg_json_close(&json, '}');
     ifg_bytes_put(out, "\n", 1);
@@ -121,44 +118,43 @@ static void write_notes(const struct timeline_profile *profile, const struct hot
 static void write_table(const struct timeline_profile *profile, const struct hot *hot, size_t rows,
                         struct ifg_bytes *out)
 {
+    static const struct text_column shown[] = {
+        { "function", TEXT_LEFT, 32, 0 }, { "self", TEXT_RIGHT, 0, 0 },
+        { "self %", TEXT_RIGHT, 0, 0 },   { "total", TEXT_RIGHT, 0, 2 },
+        { "total %", TEXT_RIGHT, 0, 1 },  { "module", TEXT_LEFT, 12, 3 },
+        { "line", TEXT_LEFT, 12, 4 },
+    };
+    struct text_table table;
     bool guessed = false;
 
-    cli_print(out, "%-*s %9s %8s %9s %8s  %-24s %s\n", NAME_COLUMNS, "function", "self", "self %",
-              "total", "total %", "module", "line");
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
     for (size_t i = 0; i < rows; i++) {
         const struct hot_row *row = &hot->rows[i];
         const char *slash = strrchr(row->file, '/');
-        char number[32];
-        char name[600];
         char whole[590];
-        char file[200];
-        char under[56];
 
-        snprintf(name, sizeof name, "%s%s", row->guessed ? "? " : "",
-                 module_name_short(row->name, whole, sizeof whole));
-        text_put_cell(out, name, NAME_COLUMNS, TEXT_LEFT);
-        cli_print(out, " %9s %6.1f %%", cli_count(row->self, number),
-                  100 * share_of(row->self, hot->samples));
-        cli_print(out, " %9s %6.1f %%  ", cli_count(row->total, number),
-                  100 * share_of(row->total, hot->samples));
-        if (row->line || *row->under)
-            text_put_cell(out, row->module, 24, TEXT_LEFT);
-        else
-            cli_print(out, "%s", cli_clean(row->module, file, sizeof file));
+        text_table_put(&table, "%s%s", row->guessed ? "? " : "",
+                       module_name_short(row->name, whole, sizeof whole));
+        text_table_count(&table, row->self);
+        text_table_share(&table, share_of(row->self, hot->samples));
+        text_table_count(&table, row->total);
+        text_table_share(&table, share_of(row->total, hot->samples));
+        text_table_put(&table, "%s", row->module);
         if (row->line)
-            cli_print(out, " %s:%u", cli_clean(slash ? slash + 1 : row->file, file, sizeof file),
-                      row->line);
+            text_table_put(&table, "%s:%u", slash ? slash + 1 : row->file, row->line);
         else if (*row->under)
-            cli_print(out, " < %s", cli_clean(row->under, under, sizeof under));
-        cli_print(out, "\n");
+            text_table_put(&table, "< %s", row->under);
+        text_table_next(&table);
         guessed |= row->guessed;
     }
+    text_table_end(&table, out);
     if (rows < hot->row_count)
         cli_print(out, "and %zu more: --limit 0 shows all\n", hot->row_count - rows);
     write_notes(profile, hot, guessed, out);
+    text_fit(out);
 }
 
-int functions_print(const struct functions_request *request)
+int stats_functions_print(const struct functions_request *request)
 {
     const struct timeline_profile *profile;
     struct hot *hot = NULL;

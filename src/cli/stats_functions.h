@@ -20,6 +20,6 @@ struct functions_request {
 };
 
 /* Prints them; the exit status. */
-int functions_print(const struct functions_request *request);
+int stats_functions_print(const struct functions_request *request);
 
 #endif

@@ -16,9 +16,7 @@
 #include "export/documents.h"
 #include "timeline/samples.h"
 
-#define OUTPUT_MAX   (1u << 30)
-#define NAME_COLUMNS 44
-#define CELL         9
+#define OUTPUT_MAX (1u << 30)
 
 /* ---- words ---- */
 
@@ -27,7 +25,7 @@ static const char *size_of(double bytes, char out[32])
     char text[32];
 
     if (isnan(bytes))
-        return "";
+        return "n/a";
     snprintf(out, 32, "%s%s", bytes < 0 ? "-" : "",
              cli_size((uint64_t)fmin(fabs(bytes), 1e18), text));
     return out;
@@ -55,6 +53,8 @@ static int compare_phases(const void *a, const void *b, void *user)
     char one[300];
     char other[300];
 
+    if (order->sort != MEMORY_BY_NAME && isnan(left) != isnan(right))
+        return isnan(left) ? 1 : -1;
     if (order->sort != MEMORY_BY_NAME && (left > right || left < right))
         return left > right ? -1 : 1;
     return strcmp(memory_phase_label(order->input, a, one, sizeof one),
@@ -94,8 +94,7 @@ static void phases_json(const struct ml_input *input, size_t rows, struct ifg_by
     ifg_json_put_uint(&json, "schema", 1);
     if (input->memory)
         memory_json_looks(&json, input->memory);
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "rows", '[');
     for (size_t i = 0; i < rows; i++)
         memory_json_phase(&json, input, &input->memory->phases[i]);
     ifg_json_close(&json, ']');
@@ -103,19 +102,35 @@ static void phases_json(const struct ml_input *input, size_t rows, struct ifg_by
     ifg_bytes_put(out, "\n", 1);
 }
 
+/* Nothing for what is not known. */
+static void put_bytes(struct ifg_bytes *out, double bytes)
+{
+    if (isnan(bytes))
+        cli_print(out, ",");
+    else
+        cli_print(out, ",%.0f", bytes);
+}
+
 static void phases_csv(const struct ml_input *input, size_t rows, struct ifg_bytes *out)
 {
-    cli_print(out, "name,pid,count,coarse_count,before_bytes,peak_bytes,after_bytes,delta_bytes,"
+    cli_print(out, "name,pid,count,unpolled_count,coarse_count,before_bytes,peak_bytes,after_bytes,"
+                   "delta_bytes,"
                    "coarse,growth_bytes\r\n");
     for (size_t i = 0; i < rows; i++) {
         const struct memory_phase *phase = &input->memory->phases[i];
         char label[300];
 
         ifg_csv_put(out, memory_phase_label(input, phase, label, sizeof label), ",");
-        cli_print(out, ",%u,%llu,%llu,%.0f,%.0f,%.0f,%.0f,%d,%.0f\r\n", phase->pid,
-                  (unsigned long long)phase->count, (unsigned long long)phase->coarse,
-                  phase->most.before, phase->most.peak, phase->most.after,
-                  memory_delta(&phase->most), phase->most.coarse, phase->growth);
+        cli_print(out, ",%u,%llu,%llu,%llu,%.0f", phase->pid,
+                  (unsigned long long)(phase->count + phase->unpolled),
+                  (unsigned long long)phase->unpolled, (unsigned long long)phase->coarse,
+                  phase->most.before);
+        put_bytes(out, phase->most.peak);
+        put_bytes(out, phase->most.after);
+        put_bytes(out, memory_delta(&phase->most));
+        cli_print(out, ",%d", phase->most.coarse);
+        put_bytes(out, phase->growth);
+        cli_print(out, "\r\n");
     }
 }
 
@@ -123,39 +138,56 @@ static void phases_table(const struct ml_input *input, size_t rows, size_t all,
                          struct ifg_bytes *out)
 {
     const struct memory *memory = input->memory;
+    static const struct text_column shown[] = {
+        { "phase", TEXT_LEFT, 20, 0 },  { "count", TEXT_RIGHT, 0, 0 },
+        { "before", TEXT_RIGHT, 0, 0 }, { "peak", TEXT_RIGHT, 0, 0 },
+        { "after", TEXT_RIGHT, 0, 0 },  { "delta", TEXT_RIGHT, 0, 0 },
+        { "growth", TEXT_RIGHT, 0, 0 },
+    };
+    struct text_table table;
+    const char *unknown = NULL;
+    uint64_t unpolled = 0;
     bool coarse = false;
+    char reason[48], interval[32];
 
-    cli_print(out, "%-*s %9s %*s %*s %*s %*s %*s\n", NAME_COLUMNS, "phase", "count", CELL, "before",
-              CELL, "peak", CELL, "after", CELL + 1, "delta", CELL, "growth");
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
     for (size_t i = 0; i < rows; i++) {
         const struct memory_phase *phase = &memory->phases[i];
         char label[300];
         char text[32];
-        char marked[40];
 
-        text_put_cell(out, memory_phase_label(input, phase, label, sizeof label), NAME_COLUMNS,
-                      TEXT_LEFT);
-        cli_print(out, " %9s", cli_count(phase->count, text));
-        cli_print(out, " %*s", CELL, size_of(phase->most.before, text));
-        cli_print(out, " %*s", CELL, size_of(phase->most.peak, text));
-        cli_print(out, " %*s", CELL, size_of(phase->most.after, text));
-        snprintf(marked, sizeof marked, "%s%s", phase->most.coarse ? "~" : "",
-                 size_of(memory_delta(&phase->most), text));
-        cli_print(out, " %*s", CELL + 1, marked);
-        cli_print(out, " %*s\n", CELL, size_of(phase->growth, text));
-        coarse |= phase->most.coarse;
+        text_table_put(&table, "%s", memory_phase_label(input, phase, label, sizeof label));
+        text_table_count(&table, phase->count + phase->unpolled);
+        unpolled += phase->unpolled;
+        text_table_put(&table, "%s", size_of(phase->most.before, text));
+        text_table_put(&table, "%s", size_of(phase->most.peak, text));
+        text_table_put(&table, "%s", size_of(phase->most.after, text));
+        text_table_put(&table, "%s%s", phase->most.coarse && !phase->most.is_short ? "~" : "",
+                       size_of(memory_delta(&phase->most), text));
+        text_table_put(&table, "%s", size_of(phase->growth, text));
+        text_table_next(&table);
+        coarse |= phase->most.coarse && !phase->most.is_short;
+        if (!unknown)
+            unknown = memory_unknown(phase, memory_delta(&phase->most) + phase->growth, reason);
     }
+    text_table_end(&table, out);
     if (rows < all)
         cli_print(out, "and %zu more: --limit 0 shows all\n", all - rows);
     cli_print(out, "before, peak, after: of the instance with the largest delta = peak - before; "
-                   "growth: sum of after - before\n");
+                   "growth: of all instances together\n");
     if (coarse)
+        cli_print(out, "~ the peak may lie just outside of the phase\n");
+    if (unknown)
+        cli_print(out, "n/a: %s, and the phase is shorter: what changed may be of another\n",
+                  unknown);
+    if (unpolled)
         cli_print(out,
-                  "~ shorter than the time between two looks (%.0f ms), or the peak may lie "
-                  "just outside of it\n",
-                  (double)memory->resolution_ns / 1e6);
+                  "%llu of these were before the first poll or after the last: their memory is "
+                  "not known\n",
+                  (unsigned long long)unpolled);
     if (!memory->fine)
-        cli_print(out, "memory was looked at once a second; record --memory for every 10 ms\n");
+        cli_print(out, "memory was polled every %s; record --memory polls every 10 ms\n",
+                  cli_duration((double)memory->resolution_ns, interval));
     else if (memory->gaps > 0)
         cli_print(out, "%.0f sampling gaps of more than 30 ms, longest %.0f ms\n", memory->gaps,
                   memory->longest_gap_ms);
@@ -211,8 +243,7 @@ static void allocations_json(const struct ml_input *input, size_t rows, struct i
     ifg_json_put_uint(&json, "schema", 1);
     if (input->heap)
         memory_json_sums(&json, input);
-    ifg_json_key(&json, "rows");
-    ifg_json_open(&json, '[');
+    ifg_json_put_open(&json, "rows", '[');
     for (size_t i = 0; i < rows; i++)
         memory_json_holder(&json, input, &input->heap->functions.rows[i], true);
     ifg_json_close(&json, ']');
@@ -241,33 +272,34 @@ static void allocations_table(const struct ml_input *input, size_t rows, size_t 
                               struct ifg_bytes *out)
 {
     const struct heap_use *heap = input->heap;
+    static const struct text_column shown[] = {
+        { "function", TEXT_LEFT, 28, 0 },  { "at peak", TEXT_RIGHT, 0, 0 },
+        { "±", TEXT_RIGHT, 0, 3 },         { "share", TEXT_RIGHT, 0, 0 },
+        { "in all", TEXT_RIGHT, 0, 1 },    { "picked", TEXT_RIGHT, 0, 4 },
+        { "not freed", TEXT_RIGHT, 0, 2 }, { "module", TEXT_LEFT, 14, 5 },
+    };
+    struct text_table table;
     char text[32];
     bool guessed = false;
 
-    cli_print(out, "%-*s %*s %*s %7s %*s %9s %*s  %s\n", NAME_COLUMNS, "function", CELL, "at peak",
-              CELL, "±", "share", CELL, "in all", "picked", CELL + 1, "not freed", "module");
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
     for (size_t i = 0; i < rows; i++) {
         const struct heap_row *row = &heap->functions.rows[i];
-        char name[600];
         char whole[590];
-        char under[64];
 
-        snprintf(name, sizeof name, "%s%s", row->guessed ? "? " : "",
-                 module_name_short(row->name, whole, sizeof whole));
-        text_put_cell(out, name, NAME_COLUMNS, TEXT_LEFT);
-        cli_print(out, " %*s", CELL, size_of(row->peak.bytes, text));
-        cli_print(out, " %*s", CELL - 1, size_of(heap_error(&row->peak), text));
-        cli_print(out, " %5.1f %%",
-                  heap->peak.bytes > 0 ? 100 * row->peak.bytes / heap->peak.bytes : 0);
-        cli_print(out, " %*s", CELL, size_of(row->all.bytes, text));
-        cli_print(out, " %9s", cli_count(row->all.count, text));
-        cli_print(out, " %*s", CELL + 1, size_of(row->kept.bytes, text));
-        cli_print(out, "  %s", cli_clean(row->module, name, sizeof name));
-        if (*row->under)
-            cli_print(out, " < %s", cli_clean(row->under, under, sizeof under));
-        cli_print(out, "\n");
+        text_table_put(&table, "%s%s", row->guessed ? "? " : "",
+                       module_name_short(row->name, whole, sizeof whole));
+        text_table_put(&table, "%s", size_of(row->peak.bytes, text));
+        text_table_put(&table, "%s", size_of(heap_error(&row->peak), text));
+        text_table_share(&table, heap->peak.bytes > 0 ? row->peak.bytes / heap->peak.bytes : 0);
+        text_table_put(&table, "%s", size_of(row->all.bytes, text));
+        text_table_count(&table, row->all.count);
+        text_table_put(&table, "%s", size_of(row->kept.bytes, text));
+        text_table_put(&table, "%s%s%s", row->module, *row->under ? " < " : "", row->under);
+        text_table_next(&table);
         guessed |= row->guessed;
     }
+    text_table_end(&table, out);
     if (rows < all)
         cli_print(out, "and %zu more: --limit 0 shows all\n", all - rows);
     cli_print(out, "heap: %s", size_of(heap->peak.bytes, text));
@@ -309,7 +341,7 @@ int memory_print(const struct memory_request *request)
     struct ml_input *input = NULL;
     struct ifg_error err = { 0 };
     struct ifg_bytes out;
-    enum ifg_status status = ml_input_create(request->timeline, &input, &err);
+    enum ifg_status status = findings_input_create(request->timeline, &input, &err);
     size_t all;
     size_t rows;
     int code;
@@ -325,8 +357,10 @@ int memory_print(const struct memory_request *request)
     if (request->allocations && input->heap && input->heap->lost && request->form == MEMORY_TABLE)
         cli_say("%llu allocations were lost while recording and are in no figure",
                 (unsigned long long)input->heap->lost);
+    if (request->form == MEMORY_TABLE)
+        text_fit(&out);
     code = out.size ? cli_write_out(&out) : CLI_YES;
     ifg_bytes_fini(&out);
-    ml_input_destroy(input);
+    findings_input_destroy(input);
     return code;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See stats_threads.h. */
+/* stats --by thread: what each thread ran and waited for, as a table and as JSON. */
 #include "cli/stats_threads.h"
 
 #include <stdio.h>
@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-
-#define NAME_COLUMNS 28
+#include "cli/text.h"
 
 static bool is_wanted(const struct timeline_sampled_thread *thread, const char *wanted)
 {
@@ -35,75 +34,74 @@ static const char *waker_words(const struct timeline_profile *profile, uint32_t 
     return out;
 }
 
-static void put_row(struct ifg_bytes *out, const struct timeline_profile *profile,
+static void put_row(struct text_table *table, const struct timeline_profile *profile,
                     const struct waiting_thread *from, bool has_wakers)
 {
     const struct timeline_sampled_thread *thread = &profile->threads[from->thread];
-    char name[160];
     char text[128];
 
-    snprintf(name, sizeof name, "%.100s%s%u%s", thread->name, *thread->name ? " (" : "",
-             thread->tid, *thread->name ? ")" : "");
-    cli_put_name(out, name, NAME_COLUMNS);
+    text_table_put(table, "%s%s%u%s", thread->name, *thread->name ? " (" : "", thread->tid,
+                   *thread->name ? ")" : "");
     for (int s = 0; s < TIMELINE_STATES; s++)
-        cli_print(out, " %9s", cli_duration((double)from->ns[s], text));
-    if (has_wakers) /* the same rights: without them nobody told */
-        cli_print(out, " %9s", cli_duration((double)from->disk_ns, text));
-    cli_print(out, " %9s", cli_count(from->times, text));
+        text_table_time(table, (double)from->ns[s]);
+    /* The same rights: without them nobody told. */
+    text_table_put(table, "%s", has_wakers ? cli_duration((double)from->disk_ns, text) : "");
+    text_table_count(table, from->times);
     if (has_wakers && from->wakes) {
-        cli_print(out, " %9s", cli_count(from->wakes, text));
-        cli_print(out, " %9s", cli_duration((double)from->wake_ns / (double)from->wakes, text));
-        cli_print(out, "  %s %.0f %%", waker_words(profile, from->waker, text, sizeof text),
-                  100 * (double)from->waker_times / (double)from->wakes);
+        text_table_count(table, from->wakes);
+        text_table_time(table, (double)from->wake_ns / (double)from->wakes);
+        text_table_put(table, "%s %.0f %%", waker_words(profile, from->waker, text, sizeof text),
+                       100 * (double)from->waker_times / (double)from->wakes);
     }
-    cli_print(out, "\n");
+    text_table_next(table);
 }
 
-size_t threads_write_table(struct ifg_bytes *out, const struct timeline_profile *profile,
-                           const struct waiting *waiting, const char *thread, size_t limit)
+size_t stats_threads_write_table(struct ifg_bytes *out, const struct timeline_profile *profile,
+                                 const struct waiting *waiting, const char *thread, size_t limit)
 {
+    static const struct text_column shown[] = {
+        { "thread", TEXT_LEFT, 16, 0 },        { "running", TEXT_RIGHT, 0, 0 },
+        { "runnable", TEXT_RIGHT, 0, 0 },      { "blocked", TEXT_RIGHT, 0, 0 },
+        { "of it D", TEXT_RIGHT, 0, 4 },       { "waits", TEXT_RIGHT, 0, 3 },
+        { "wakeups", TEXT_RIGHT, 0, 2 },       { "till run", TEXT_RIGHT, 0, 1 },
+        { "woken most by", TEXT_LEFT, 14, 5 },
+    };
+    struct text_table table;
     char untold[32];
     char all[32];
     size_t rows = 0;
 
+    text_table_begin(&table, shown, sizeof shown / sizeof shown[0], 0);
     for (size_t i = 0; i < waiting->thread_count; i++) {
         if (!is_wanted(&profile->threads[waiting->threads[i].thread], thread))
             continue;
-        if (!rows++) {
+        if (!rows++)
             cli_print(out, "%sBy context switches, longest wait for a CPU first\n",
                       out->size ? "\n" : "");
-            cli_print(out, "%-*s %9s %9s %9s", NAME_COLUMNS, "thread", "running", "runnable",
-                      "blocked");
-            if (waiting->has_wakers)
-                cli_print(out, " %9s", "of it D");
-            cli_print(out, " %9s", "waits");
-            if (waiting->has_wakers)
-                cli_print(out, " %9s %9s  %s", "wake-ups", "till run", "woken most by");
-            cli_print(out, "\n");
-        }
         if (!limit || rows <= limit)
-            put_row(out, profile, &waiting->threads[i], waiting->has_wakers);
+            put_row(&table, profile, &waiting->threads[i], waiting->has_wakers);
     }
+    text_table_end(&table, out);
     if (limit && rows > limit)
         cli_print(out, "and %zu more: --limit 0 shows all\n", rows - limit);
     if (rows && !waiting->has_wakers)
-        cli_print(out, "Wake-ups were not recorded: the wait from a wake-up to running counts as "
+        cli_print(out, "Wakeups were not recorded: the wait from a wakeup to running counts as "
                        "blocked.\n");
     if (rows && waiting->untold)
-        cli_print(
-            out,
-            "%s of %s wake-ups were not told by the kernel (those by interrupts of idle CPUs, "
-            "on some):\nthe wait after them counts as blocked.\n",
-            cli_count(waiting->untold, untold), cli_count(waiting->untold + waiting->wakes, all));
+        cli_print(out,
+                  "%s of %s wakeups were not reported by the kernel (on some, those by interrupts "
+                  "of idle "
+                  "CPUs): the wait after them counts as blocked.\n",
+                  cli_count(waiting->untold, untold),
+                  cli_count(waiting->untold + waiting->wakes, all));
     return rows;
 }
 
-void threads_write_json(struct ifg_json *json, const struct timeline_profile *profile,
-                        const struct waiting *waiting, const char *thread)
+void stats_threads_write_json(struct ifg_json *json, const struct timeline_profile *profile,
+                              const struct waiting *waiting, const char *thread)
 {
     ifg_json_put_bool(json, "has_wakers", waiting->has_wakers);
-    ifg_json_key(json, "thread_states");
-    ifg_json_open(json, '[');
+    ifg_json_put_open(json, "thread_states", '[');
     for (size_t i = 0; i < waiting->thread_count; i++) {
         const struct waiting_thread *from = &waiting->threads[i];
         const struct timeline_sampled_thread *about = &profile->threads[from->thread];
@@ -120,7 +118,7 @@ void threads_write_json(struct ifg_json *json, const struct timeline_profile *pr
             snprintf(key, sizeof key, "%s_ns", timeline_state_name((enum timeline_state)s));
             ifg_json_put_uint(json, key, from->ns[s]);
         }
-        threads_json_values(json, profile, from, waiting->has_wakers);
+        document_thread_values(json, profile, from, waiting->has_wakers);
         ifg_json_close(json, '}');
     }
     ifg_json_close(json, ']');

@@ -8,11 +8,11 @@
 #include "export/documents.h"
 
 /* thread: number or name of the only one to show, or NULL. Returns how many rows there are. */
-size_t threads_write_table(struct ifg_bytes *out, const struct timeline_profile *profile,
-                           const struct waiting *waiting, const char *thread, size_t limit);
+size_t stats_threads_write_table(struct ifg_bytes *out, const struct timeline_profile *profile,
+                                 const struct waiting *waiting, const char *thread, size_t limit);
 
 /* "thread_states": of all of them. */
-void threads_write_json(struct ifg_json *json, const struct timeline_profile *profile,
-                        const struct waiting *waiting, const char *thread);
+void stats_threads_write_json(struct ifg_json *json, const struct timeline_profile *profile,
+                              const struct waiting *waiting, const char *thread);
 
 #endif

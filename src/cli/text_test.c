@@ -88,5 +88,62 @@ static void lists_fill_lines(void)
     ifg_bytes_fini(&out);
 }
 
+static const char *folded(struct ifg_bytes *out, const char *text)
+{
+    ifg_bytes_clear(out);
+    text_fold(text, 20, out);
+    ifg_bytes_put(out, "", 1);
+    return (const char *)out->data;
+}
+
+static void long_lines_fold(void)
+{
+    struct ifg_bytes out;
+
+    ifg_bytes_init(&out, 1u << 16);
+    CHECK_STR(folded(&out, "short\n"), "short\n");
+    CHECK_STR(folded(&out, "one two three four five"), "one two three four\n  five");
+    CHECK_STR(folded(&out, "  one two three four five\nx"), "  one two three four\n    five\nx");
+    CHECK_STR(folded(&out, "a word for; and 12 ms"), "a word for; and\n  12 ms");
+    CHECK_STR(folded(&out, "one two three4 · fourx5"), "one two three4\n  fourx5");
+    CHECK_STR(folded(&out, "\033[1mone two three four\033[0m five"),
+              "\033[1mone two three four\033[0m\n  five");
+    CHECK_STR(folded(&out, "ααααααααααααααααααααβ"), "αααααααααααααααααααα\n  β");
+    ifg_bytes_fini(&out);
+}
+
+static void tables_are_whole_in_a_pipe(void)
+{
+    static const struct text_column columns[] = {
+        { "name", TEXT_LEFT, 4, 0 },  { "count", TEXT_RIGHT, 0, 1 }, { "empty", TEXT_RIGHT, 0, 0 },
+        { "time", TEXT_RIGHT, 0, 2 }, { "more", TEXT_WRAP, 0, 0 },
+    };
+    struct text_table table;
+    struct ifg_bytes out;
+
+    ifg_bytes_init(&out, 1u << 16);
+    text_table_begin(&table, columns, 5, 1);
+    text_table_end(&table, &out);
+    CHECK_UINT(out.size, 0);
+    text_table_begin(&table, columns, 5, 1);
+    text_table_put(&table, "a\033 long name");
+    text_table_count(&table, 12345);
+    text_table_put(&table, "%s", "");
+    text_table_time(&table, 1500);
+    text_table_put(&table, "%s", "words");
+    text_table_next(&table);
+    text_table_put(&table, "µ");
+    text_table_next(&table);
+    text_table_note(&table, 2, "a note");
+    text_table_end(&table, &out);
+    ifg_bytes_put(&out, "", 1);
+    CHECK_STR((const char *)out.data, " name          count     time  more\n"
+                                      " a? long name  12345  1.50 µs  words\n"
+                                      " µ\n"
+                                      "   a note\n");
+    ifg_bytes_fini(&out);
+}
+
 TAP_MAIN(TAP_CASE(characters_are_columns), TAP_CASE(paragraphs_wrap),
-         TAP_CASE(cells_are_cut_and_padded), TAP_CASE(lists_fill_lines))
+         TAP_CASE(cells_are_cut_and_padded), TAP_CASE(lists_fill_lines), TAP_CASE(long_lines_fold),
+         TAP_CASE(tables_are_whole_in_a_pipe))
