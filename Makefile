@@ -6,6 +6,7 @@ MESON_FLAGS ?=
 FUZZ_SECONDS ?= 60
 HOSTILE_SECONDS ?= 600
 HOSTILE_WAYS ?=
+SOAK_SECONDS ?= 600
 LEAVE_OUT ?=
 SANITIZE_CC ?= clang
 , := ,
@@ -23,7 +24,7 @@ then meson setup --reconfigure $(1) >/dev/null; fi || \
 	{ echo "Could not configure; if something is missing, run: sudo tools/install-deps" >&2; exit 1; }
 endef
 
-.PHONY: all ui demo test check install bench asan tsan clang fuzz hostile format lint clean help
+.PHONY: all ui demo test check install bench asan tsan clang fuzz hostile soak format lint clean help
 
 all: ui ## build into build/
 	$(call configure,$(BUILD))
@@ -42,7 +43,7 @@ demo: ## install what building needs, build, record and report a real model
 test: ## install what is missing, build, run every test
 	@tools/install-deps
 	@$(MAKE) --no-print-directory all
-	@tools/run-tests -C $(BUILD) --again
+	@tools/run-tests -C $(BUILD) --require tools
 
 check: test ## the same as test
 
@@ -54,23 +55,23 @@ bench: all ## measure our own overhead
 	@BUILD=$(BUILD) benchmarks/run
 
 asan: export CC = $(SANITIZE_CC)
-asan: ui ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching and LEAVE_OUT=SUITES
+asan: ui ## under AddressSanitizer and UBSan, in build-asan/: all tests but those of attaching, corpora (make fuzz) and LEAVE_OUT=SUITES
 	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-asan
-	@tools/run-tests -C build-asan --again --jobs 3 --slow 4 --no-aslr --no-suite attach-long --no-suite once $(LEAVE_OUT:%=--no-suite %)
+	@tools/run-tests -C build-asan --slow 4 --no-aslr --no-suite attach-long --no-suite once --no-suite fuzz-replay $(LEAVE_OUT:%=--no-suite %)
 
 tsan: export CC = $(SANITIZE_CC)
 tsan: ui ## the suites unit, client and record under ThreadSanitizer, in build-tsan/; not what has one thread
 	$(call configure,build-tsan,-Db_sanitize=thread -Db_lundef=false)
 	@ninja -C build-tsan
-	@tools/run-tests -C build-tsan --again --jobs 3 --slow 8 --no-aslr --suite unit --suite client --suite record --no-suite attach-long --no-suite once --no-suite one-thread
+	@tools/run-tests -C build-tsan --slow 8 --no-aslr --suite unit --suite client --suite record --no-suite attach-long --no-suite once --no-suite one-thread
 
 clang: export CC = clang
 clang: export CXX = clang++
-clang: ui ## compiled by clang, in build-clang/: the suites unit, fuzz-replay, client and cli
+clang: ui ## compiled by clang, in build-clang/: the suites unit, client and cli
 	$(call configure,build-clang)
 	@ninja -C build-clang
-	@tools/run-tests -C build-clang --again --jobs 3 --suite unit --suite fuzz-replay --suite client --suite cli --no-suite attach-long --no-suite once
+	@tools/run-tests -C build-clang --suite unit --suite client --suite cli --no-suite attach-long --no-suite once
 
 fuzz: export CC = clang
 fuzz: ui ## every fuzz target for FUZZ_SECONDS (60), in build-fuzz/
@@ -83,6 +84,9 @@ hostile: ui ## programs that forge what root's recorder reads of them, HOSTILE_S
 	$(call configure,build-asan,-Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@ninja -C build-asan program hostile-programs
 	@tools/run-hostile build-asan $(HOSTILE_SECONDS) $(HOSTILE_WAYS)
+
+soak: all ## a flight recorder at 200,000 events a second for SOAK_SECONDS (600)
+	@tools/run-soak $(BUILD) $(SOAK_SECONDS)
 
 format: ## put all C files in form
 	@clang-format -i $(C_FILES)

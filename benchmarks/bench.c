@@ -92,17 +92,22 @@ const char *bench_file(const char *name)
     return path;
 }
 
-pid_t bench_recorder_start(const char *file)
+#define OPTIONS_MAX 16
+
+pid_t bench_recorder_start_with(const char *file, const char *const *options)
 {
     char pid[16];
+    const char *words[8 + OPTIONS_MAX + 1] = { "inferogram", "record", "--pid", pid,
+                                               "-q",         "-f",     "-o",    file };
     pid_t child;
     double deadline = bench_wall_seconds() + 10;
 
+    for (int i = 0; options[i] && i < OPTIONS_MAX; i++)
+        words[8 + i] = options[i];
     snprintf(pid, sizeof pid, "%d", (int)getpid());
     child = fork();
     if (child == 0) {
-        execl(bench_tool(), "inferogram", "record", "--pid", pid, "-q", "-f", "-o", file,
-              (char *)0);
+        execv(bench_tool(), (char **)(uintptr_t)words);
         _exit(127);
     }
     while (!ifg_is_recording() && bench_wall_seconds() < deadline)
@@ -114,6 +119,13 @@ pid_t bench_recorder_start(const char *file)
     return child;
 }
 
+pid_t bench_recorder_start(const char *file)
+{
+    static const char *const none[] = { NULL };
+
+    return bench_recorder_start_with(file, none);
+}
+
 int bench_recorder_stop(pid_t recorder)
 {
     int status = -1;
@@ -121,6 +133,38 @@ int bench_recorder_stop(pid_t recorder)
     kill(recorder, SIGINT);
     waitpid(recorder, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+#define BURSTS        1000 /* a second */
+#define BURST_PARENTS 250  /* each with three children */
+
+static uint64_t emit_burst(void)
+{
+    for (int i = 0; i < BURST_PARENTS; i++) {
+        IFG_ZONE("run");
+        for (int k = 0; k < 3; k++) {
+            IFG_ZONE("operator");
+        }
+    }
+    return BURST_PARENTS * 4;
+}
+
+uint64_t bench_emit_million_a_second(unsigned seconds)
+{
+    struct timespec next;
+    uint64_t emitted = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (unsigned i = 0; i < seconds * BURSTS; i++) {
+        emitted += emit_burst();
+        next.tv_nsec += 1000000000 / BURSTS;
+        if (next.tv_nsec >= 1000000000) {
+            next.tv_nsec -= 1000000000;
+            next.tv_sec++;
+        }
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+    return emitted;
 }
 
 uint64_t bench_info(const char *file, const char *key)

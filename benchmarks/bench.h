@@ -22,8 +22,14 @@ const char *bench_tool(void);
 /* Starts `inferogram record --pid PID -q -f -o FILE` and waits until this process is recording. */
 pid_t bench_recorder_start(const char *file);
 
+/* The same with more options, up to a NULL. */
+pid_t bench_recorder_start_with(const char *file, const char *const *options);
+
 /* SIGINT, then waits for it. Returns its exit status. */
 int bench_recorder_stop(pid_t recorder);
+
+/* A million zones a second, in bursts of 1,000, nested, as programs have them. Returns how many. */
+uint64_t bench_emit_million_a_second(unsigned seconds);
 
 /* A number out of `inferogram info --json FILE`, by a key such as "zones" (its first occurrence).
  */

@@ -5,38 +5,16 @@
  */
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
-
-#include <inferogram/inferogram.h>
 
 #include "bench.h"
 
-#define SECONDS       5
-#define BURSTS        1000 /* a second */
-#define BURST_PARENTS 250  /* each with three children */
-
-static uint64_t emit_burst(void)
-{
-    for (int i = 0; i < BURST_PARENTS; i++) {
-        IFG_ZONE("run");
-        for (int k = 0; k < 3; k++) {
-            IFG_ZONE("operator");
-        }
-    }
-    return BURST_PARENTS * 4;
-}
-
-static void sleep_until(const struct timespec *when)
-{
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, when, NULL);
-}
+#define SECONDS 5
 
 int main(int argc, char **argv)
 {
     char file[256];
-    struct timespec next;
-    uint64_t emitted = 0;
+    uint64_t emitted;
     double begin;
     double wall;
     double cpu;
@@ -51,16 +29,7 @@ int main(int argc, char **argv)
     idle = (bench_process_cpu_seconds(recorder) - cpu) / 2;
     cpu = bench_process_cpu_seconds(recorder);
     begin = bench_wall_seconds();
-    clock_gettime(CLOCK_MONOTONIC, &next);
-    for (int i = 0; i < SECONDS * BURSTS; i++) {
-        emitted += emit_burst();
-        next.tv_nsec += 1000000000 / BURSTS;
-        if (next.tv_nsec >= 1000000000) {
-            next.tv_nsec -= 1000000000;
-            next.tv_sec++;
-        }
-        sleep_until(&next);
-    }
+    emitted = bench_emit_million_a_second(SECONDS);
     wall = bench_wall_seconds() - begin;
     cpu = bench_process_cpu_seconds(recorder) - cpu;
     bench_recorder_stop(recorder);
