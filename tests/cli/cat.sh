@@ -38,7 +38,7 @@ is "types" "$(value 'sorted({x["type"] for x in d})')" "['finding', 'model', 'se
 
 exits "explain" 0 "$INFEROGRAM" explain "$trace"
 contains "has the evidence" "$(cat "$T/stdout")" "asked for: "
-contains "and the meaning" "$(cat "$T/stdout")" "Means: an execution provider was asked for"
+contains "and the meaning" "$(cat "$T/stdout")" "Means: an execution provider was requested"
 exits "explain --json" 0 "$INFEROGRAM" explain "$trace" --json
 cp "$T/stdout" "$T/lines"
 "$INFEROGRAM" report "$trace" --json >"$T/report.json"

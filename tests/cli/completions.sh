@@ -9,7 +9,7 @@ exits "no shell" 2 "$INFEROGRAM" completions
 contains "is asked for" "$(cat "$T/stderr")" "which shell? Give bash, zsh or fish"
 exits "another shell" 2 "$INFEROGRAM" completions tcsh
 contains "is refused" "$(cat "$T/stderr")" "there are completions for bash, zsh and fish, not 'tcsh'"
-command -v python3 >/dev/null || skip_all "python3 is not installed"
+command -v python3 >/dev/null || skip_all "tools: python3 is not installed"
 
 mkdir work && cd work || exit 99
 mkdir traces
@@ -26,7 +26,7 @@ completed() {
 # zsh finds the script by its name, as where it is installed; the others read it.
 for shell in bash zsh fish; do
     if ! command -v "$shell" >/dev/null; then
-        skip "$shell" "$shell is not installed"
+        skip "$shell" "tools: $shell is not installed"
         continue
     fi
     ok "$shell: there is a script" sh -c "'$INFEROGRAM' completions $shell >'$T/_inferogram'"

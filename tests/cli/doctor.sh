@@ -122,7 +122,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
-    skip "as other users" "this needs root and setpriv"
+    skip "as other users" "root: this needs root and setpriv"
     done_testing
     exit
 fi
@@ -131,7 +131,7 @@ is "root: probes" "$(state attach)" works
 is "root: others" "$(state other_processes)" works
 is "root: injection" "$(state injection)" works
 is "root: sampling" "$(state sampling)" works
-matches "root: what a sample costs" "$(state sampling detail)" "(cycles|cpu-clock), [0-9.]+ us per sample here, so 1 % allows [0-9]+ Hz"
+matches "root: what a sample costs" "$(state sampling detail)" "(cycles|cpu-clock), [0-9.]+ µs per sample here, so 1 % allows [0-9]+ Hz"
 is "root: wakers, whether or not tracefs is mounted" "$(state wakers)" works
 is "root: deleted libraries" "$(state deleted_libraries)" works
 

@@ -5,8 +5,8 @@
 . "$TAP_SH"
 cd "$T" || exit 99
 
-[ "$(id -u)" -eq 0 ] || skip_all "this needs root"
-command -v setpriv >/dev/null || skip_all "this needs setpriv"
+[ "$(id -u)" -eq 0 ] || skip_all "root: this needs root"
+command -v setpriv >/dev/null || skip_all "tools: this no setpriv"
 setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$INFEROGRAM" || skip_all "nobody may not run $INFEROGRAM"
 chmod 755 "$T"
 # What a filter of capabilities takes away, a sanitizer misses too.

@@ -15,7 +15,7 @@ is "says nothing on stderr" "$(cat "$T/stderr")" ""
 is "who, where, how long" "$(head -n 1 "$T/text")" \
     "app on 4 x Test CPU (virtual machine), 4.57 s, ONNX Runtime 1.30.0"
 is "where it runs comes first" "$(sed -n 3,4p "$T/text" | tr -s ' \n' ' ')" \
-    " det: CUDA was asked for and refused (CUDA execution provider is not enabled in this build); CPU runs all 400 nodes. "
+    " det: CUDA was requested and refused (CUDA execution provider is not enabled in this build); CPU runs all 400 nodes. "
 matches "the header of a model" "$(cat "$T/text")" '^  det · main \(pid 4711\) +CPU 400/400 nodes · cold · 4.75 MB$'
 matches "its loads" "$(cat "$T/text")" '^    load +4 +89\.0 ms +89\.0 ms +– +– +89\.0 ms +356 ms +7\.8 %$'
 matches "perturbed inferences are left out" "$(cat "$T/text")" '^    inference +60 +5\.00 ms'
@@ -23,7 +23,7 @@ contains "with their cost" "$(cat "$T/text")" "(+ 4 with operators, +16 % each)"
 contains "async and failed ones are told" "$(cat "$T/text")" "(6 of them async; + 1 failed)"
 contains "stages" "$(cat "$T/text")" \
     "Per request (mean of 200)  pre 2.00 ms (10 %) · inference 15.3 ms (79 %) · post 2.00 ms (10 %)"
-contains "operators" "$(cat "$T/text")" "Top operators (4 inferences)  Conv 69 % · Add 16 % · Relu 16 % (resolution 1 us)"
+contains "operators" "$(cat "$T/text")" "Top operators (4 inferences)  Conv 69 % · Add 16 % · Relu 16 % (resolution 1 µs)"
 matches "the first finding" "$(sed -n '/^Findings/{n;p;}' "$T/text")" '^  ! ep-fallback '
 matches "a finding names events" "$(cat "$T/text")" '^  ! repeated-load .* events 0, 252, 504 \.\.\.$'
 contains "and the fix" "$(cat "$T/text")" "→ keep one session"
@@ -53,6 +53,24 @@ is "drops" "$(value 'd["drops"]')" 0
 is "operators" "$(value '[(o["type"], o["count"]) for o in d["models"][1]["operators"]]')" \
     "[('Conv', 40), ('Add', 40), ('Relu', 40)]"
 
+is "the CPU's operators are no host times" "$(value '[m["profiling"]["host_time"] for m in d["models"]]')" "[False, False, False]"
+
+# Operators of a provider that hands them to a device and goes on.
+"$REPORT_TRACES" gpu "$T/gpu.ifg"
+contains "host times are labelled" "$("$INFEROGRAM" report "$T/gpu.ifg")" \
+    "Top operators (8 inferences; host time; the device is not recorded)  Conv 67 % · Relu 33 %"
+is "as a field, too" "$("$INFEROGRAM" report "$T/gpu.ifg" --json | python3 -c 'import json, sys
+print([m["profiling"]["host_time"] for m in json.load(sys.stdin)["models"]])')" "[True]"
+"$INFEROGRAM" info "$T/gpu.ifg" >"$T/info.txt"
+matches "info has them by themselves, marked" "$(grep -A 1 '^Operators ' "$T/info.txt" | tail -n 1)" '^  conv \* '
+contains "and says what that mark means" "$(cat "$T/info.txt")" "* host time; the device is not recorded"
+"$INFEROGRAM" diff --all "$T/gpu.ifg" "$T/gpu.ifg" >"$T/diff.txt"
+matches "a comparison marks them" "$(cat "$T/diff.txt")" 'op conv \*'
+contains "and says what the mark means" "$(cat "$T/diff.txt")" "* host time; the device is not recorded"
+is "a comparison has the field" "$("$INFEROGRAM" diff "$T/gpu.ifg" "$T/gpu.ifg" --json | python3 -c 'import json, sys
+print(sorted((r["name"], r["host_time"]) for r in json.load(sys.stdin)["rows"]))')" \
+    "[('conv', True), ('inference', False), ('load', False), ('relu', True)]"
+
 # The events of findings are what SQL calls id.
 ids=$(value '",".join(str(e) for f in d["findings"] if f["id"] == "repeated-load" for e in f["evidence"]["events"])')
 is "events are ids of slices" \
@@ -64,7 +82,7 @@ is "also those of other threads" \
 
 exits "many models" 0 "$INFEROGRAM" report "$T/many.ifg"
 contains "the rest in a line" "$(cat "$T/stdout")" "and 20 more: 20 inferences, 310 ms in all; --limit 0 shows them"
-contains "one sentence for all" "$(cat "$T/stdout")" "So it is for 29 more models."
+contains "one sentence for all" "$(cat "$T/stdout")" "The same holds for 29 more models."
 contains "findings of one kind are not repeated without end" "$(cat "$T/stdout")" "and 27 more of the same kinds"
 exits "all of them" 0 "$INFEROGRAM" report "$T/many.ifg" --limit 0
 is "are shown" "$(grep -c '· main' "$T/stdout")" 30
@@ -73,14 +91,14 @@ cp "$T/stdout" "$T/report.json"
 is "in JSON too" "$(value 'len(d["models"]), len(d["findings"])')" "(3, 30)"
 
 exits "no model" 0 "$INFEROGRAM" report "$T/plain.ifg"
-contains "says so" "$(cat "$T/stdout")" "No model was seen in this recording."
+contains "says so" "$(cat "$T/stdout")" "This recording contains no model."
 matches "and shows what there is" "$(cat "$T/stdout")" '^    decode +120 '
 is "in 100 columns" "$(LC_ALL=C.UTF-8 grep -E '.{101}' "$T/stdout" | grep -v inferogram)" ""
 exits "no model, in JSON" 0 "$INFEROGRAM" report "$T/plain.ifg" --json
 cp "$T/stdout" "$T/report.json"
 is "has none" "$(value 'd["models"], d["findings"]')" "([], [])"
 exits "nothing at all" 0 "$INFEROGRAM" report "$T/empty.ifg"
-contains "is said" "$(cat "$T/stdout")" "There are no zones either."
+contains "is said" "$(cat "$T/stdout")" "It contains no zones either."
 
 exits "odd texts" 0 "$INFEROGRAM" report "$T/odd.ifg"
 lacks "do not reach the terminal" "$(cat "$T/stdout")" "$(printf '\033')"
@@ -119,5 +137,5 @@ lacks "none with NO_COLOR" "$(NO_COLOR=1 terminal)" "$(printf '\033')"
 
 ok "a large trace" "$REPORT_TRACES" large "$T/large.ifg" 2
 exits "in time" 0 timeout 60 "$INFEROGRAM" report "$T/large.ifg"
-matches "is counted" "$(cat "$T/stdout")" '^    inference +200 000 '
+matches "is counted" "$(cat "$T/stdout")" '^    inference +200000 '
 done_testing

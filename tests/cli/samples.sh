@@ -47,8 +47,8 @@ exits "without samples functions are those of models" 0 "$INFEROGRAM" stats "$T/
 exits "and --zone has nothing to choose from" 2 "$INFEROGRAM" stats "$T/plain.ifg" --by function --zone x
 
 exits "annotate" 0 "$INFEROGRAM" annotate "$trace" run
-contains "the title" "$(cat "$T/stdout")" "30 of 100 samples are in it (30.0 %), 40 with what it calls (40.0 %)"
-contains "skid is told" "$(cat "$T/stdout")" "~ a timer took the samples"
+contains "the title" "$(cat "$T/stdout")" "30 of 100 samples are in it (30.0 %), 40 including callees (40.0 %)"
+contains "skid is shown" "$(cat "$T/stdout")" "~ samples were taken by a timer"
 matches "source lines" "$(cat "$T/stdout")" '^  66.7 %   75.0 %     10    sum = 0;$'
 matches "a source that is not there" "$(cat "$T/stdout")" '^  33.3 %   25.0 %      3  \(not in the trace\)$'
 matches "instructions, jump targets, inlined functions" "$(cat "$T/stdout")" \
@@ -60,7 +60,7 @@ exits "annotate as JSON" 0 "$INFEROGRAM" annotate "$trace" 'run(int)' --op Conv 
 checks "of one operator" "assert d['self'] == 20 and d['total'] == 30 and d['build_id'] == 'abcd' and d['skid'], d
 at = {i['address']: i for i in d['instructions']}
 assert at['0x1030']['jumps_to'] == '0x1020' and at['0x1020']['jump_target'], at['0x1030']
-assert [p['function'] for p in at['0x1020']['places']] == ['mul', 'run(int)'], at['0x1020']
+assert [p['function'] for p in at['0x1020']['locations']] == ['mul', 'run(int)'], at['0x1020']
 assert [(l['line'], l['self'], l['in_trace']) for l in d['lines']] == [(3, 10, False), (10, 10, True), (11, 0, True)]"
 exits "several functions" 1 "$INFEROGRAM" annotate "$trace" r
 contains "are listed" "$(cat "$T/stderr")" "recurse"
@@ -80,7 +80,7 @@ exits "no function given" 2 "$INFEROGRAM" annotate "$trace"
 
 exits "info" 0 "$INFEROGRAM" info "$trace"
 contains "the sampling line" "$(cat "$T/stdout")" \
-    "Sampling     100 samples at 100 Hz · 3 lost · 90.0 % rooted, 10.0 % with uncertain frames · 2.5 us per stack"
+    "Sampling     100 samples at 100 Hz · 3 lost · 90.0 % rooted, 10.0 % with uncertain frames · 2.5 µs per stack"
 exits "info as JSON" 0 "$INFEROGRAM" info "$trace" --json
 checks "has sampling" "assert d['sampling'] == {'hz': 100, 'samples': 100, 'lost': 3, 'rooted_share': 0.9,
     'inferred_share': 0.1, 'unwind_us': 2.5, 'on_share': None, 'measured_overhead_pct': None,

@@ -95,7 +95,7 @@ static void prepare(enum subject subject)
     if (subject == ORT && !getenv("ORT_LIBRARY"))
         SKIP("no ONNX Runtime here (tools/fetch-runtimes), or a build with a sanitizer");
     if ((subject == ORT || subject == PROBES) && geteuid() != 0)
-        SKIP("probes need root here");
+        SKIP("root: probes need root here");
 }
 
 static void clean_up(void)
@@ -370,7 +370,7 @@ static void says_what_it_may_not(enum subject subject)
 
     prepare(subject);
     if (geteuid() != 0)
-        SKIP("only root can become somebody else");
+        SKIP("root: only root can become somebody else");
     REQUIRE(setgroups(0, NULL) == 0 && setgid(NOBODY) == 0 && setuid(NOBODY) == 0);
     if (access(getenv("WORKLOAD"), X_OK) < 0)
         SKIP("others may not look into the build folder");

@@ -89,7 +89,7 @@ static bool begin(void *state)
     made->location = sink_location(sink, (struct trace_location){ .process = made->process,
                                                                   .kind = TRACE_LOCATION_ZONE,
                                                                   .name = "made" });
-    made->thread = thread_stream_create(sink, made->process, 0, "made", sizeof *made->thread);
+    made->thread = streams_thread_create(sink, made->process, 0, "made", sizeof *made->thread);
     if (made->thread)
         trace_stream_set_clock(made->thread->stream, made->clock);
     write_pair(made, made->zero_ns);
@@ -167,7 +167,7 @@ static enum ifg_status finish(void *state, struct ifg_error *err)
 
     made_log.finished++;
     write_pair(made, ifg_monotonic_ns());
-    thread_stream_destroy(made->thread);
+    streams_thread_destroy(made->thread);
     made->thread = NULL;
     return made_plan.finish_fails ? ifg_fail(err, IFG_IO, "the last ones did not come") : IFG_OK;
 }
@@ -177,7 +177,7 @@ static void close_source(void *state)
     struct made *made = state;
 
     made_log.closed++;
-    thread_stream_destroy(made->thread);
+    streams_thread_destroy(made->thread);
     for (int i = 0; i < 2; i++)
         if (made->pipe[i] >= 0)
             close(made->pipe[i]);

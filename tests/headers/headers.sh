@@ -23,9 +23,39 @@ for standard in c++11 c++17 c++20; do
         ok "as $standard, IFG_DISABLE" compile c++ "$standard" -DIFG_DISABLE
         ok "a runtime as $standard" compile c++ "$standard" "" bench_runtime.c
     else
-        skip "as $standard" "no C++ compiler"
+        skip "as $standard" "tools: no C++ compiler"
     fi
 done
+
+# Every header alone, whatever its user has included before.
+for file in "$SOURCE_DIR"/include/inferogram/*.h; do
+    name=${file##*/}
+    echo "#include <inferogram/$name>" >"$T/alone.c"
+    for extra in "" -DIFG_DISABLE; do
+        # shellcheck disable=SC2086 # lists of words
+        ok "$name alone $extra" $CC -x c -std=c11 $strict $extra -I "$SOURCE_DIR/include" "$T/alone.c"
+        if [ -n "${CXX:-}" ]; then
+            # shellcheck disable=SC2086 # lists of words
+            ok "$name alone in C++ $extra" $CXX -x c++ -std=c++11 $strict $extra -I "$SOURCE_DIR/include" "$T/alone.c"
+        else
+            skip "$name alone in C++ $extra" "tools: no C++ compiler"
+        fi
+    done
+done
+
+# The names that IREE's tracing.h expects of a provider: IREE 3.12.0.dev, commit b48a595 of 2026-08-21. A later IREE that
+# has more would not compile with us.
+provider_macros() {
+    $1 -dM -E -I "$SOURCE_DIR/include" -DIREE_TRACING_MODE=4 '-DIREE_TRACING_PROVIDER_H="inferogram/iree_tracing.h"' \
+        "$SOURCE_DIR/tests/programs/iree_program.c" |
+        sed -n 's/^#define \(IREE_[A-Z0-9_]*\).*/\1/p' |
+        grep -v -e '^IREE_STAND_IN_H$' -e '^IREE_TRACING_[FMP][A-Z]*_' -e '^IREE_TRACING_MODE$' \
+            -e '^IREE_RETURN_AND_EVAL_IF_ERROR$' | LC_ALL=C sort
+}
+if [ -n "${CXX:-}" ]; then
+    provider_macros "$CXX -x c++" >"$T/provided"
+    ok "every name that IREE expects of a provider" diff "$SOURCE_DIR/tests/headers/iree_macros.txt" "$T/provided"
+fi
 
 # The public macros of the header with EXTRA; those with IFG_I_ in front are its own business.
 macros() {

@@ -78,7 +78,7 @@ void ml_trace_event_with(struct ml_trace *trace, uint32_t thread, uint32_t model
                          const struct ml_trace_details *details);
 
 /* What lies around: the events of a thread between the two are inside. Locations come from
- * ml_trace_place or ml_trace_category. */
+ * ml_trace_location or ml_trace_category. */
 struct ml_trace_open {
     uint64_t start;
     uint32_t location;

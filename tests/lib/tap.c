@@ -69,12 +69,28 @@ void tap_end_case(void)
     longjmp(case_end, 1);
 }
 
+/* Whether the machine is said to have what is missing. */
+static bool is_required(const char *reason)
+{
+    const char *list = getenv("IFG_REQUIRE");
+    size_t length = strcspn(reason, ":");
+
+    for (; list && *list; list += strcspn(list, ","), list += *list == ',')
+        if (reason[length] && strcspn(list, ",") == length && !strncmp(list, reason, length))
+            return true;
+    return false;
+}
+
 void tap_skip(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(verdict->reason, sizeof verdict->reason, format, args);
     va_end(args);
+    if (is_required(verdict->reason)) {
+        atomic_fetch_add(&verdict->failures, 1);
+        tap_diag("IFG_REQUIRE has it, and yet: %s", verdict->reason);
+    }
     verdict->skipped = true;
     tap_end_case();
 }

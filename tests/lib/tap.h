@@ -56,7 +56,8 @@ struct tap_case {
 #define REQUIRE_STR(got, expected)   TAP_OR_END(tap_str(TAP_HERE, #got, (got), (expected)))
 #define REQUIRE_CONTAINS(text, part) TAP_OR_END(tap_contains(TAP_HERE, #text, (text), (part)))
 
-/* Ends the case without a verdict, printf style: what this machine lacks. */
+/* Ends the case without a verdict, printf style: what this machine lacks. "ABILITY: why" is a
+ * failure where IFG_REQUIRE, a list with commas, has the ability (CONTRIBUTING.md). */
 #define SKIP(...) tap_skip(__VA_ARGS__)
 
 /* A line of explanation, shown always. */

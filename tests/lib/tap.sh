@@ -11,7 +11,8 @@
 #   lacks NAME TEXT PART          TEXT does not have PART in it
 #   matches NAME TEXT ERE         a line of TEXT matches an extended regular expression
 #   pass NAME / fail NAME [WHY]   a verdict the script reached by itself
-#   skip NAME REASON              one point that cannot be tested here
+#   skip NAME REASON              one point that cannot be tested here. "ABILITY: why" is a failure where IFG_REQUIRE,
+#                                 a list with commas, has the ability: root, samples, probes ... (CONTRIBUTING.md)
 #   skip_all REASON               nothing of this script can be tested here; exits
 #   note TEXT                     a comment in the report
 #   spawn COMMAND...              starts in the background; its id is in $spawned
@@ -68,12 +69,28 @@ fail() {
     printf 'not ok %d - %s\n' "$tap_number" "$1"
 }
 
+# is_required REASON: this machine is said to have what is missing.
+is_required() {
+    case ",${IFG_REQUIRE:-}," in
+    *",${1%%:*},"*) true ;;
+    *) false ;;
+    esac
+}
+
 skip() {
+    if is_required "$2"; then
+        fail "$1" "IFG_REQUIRE has it, and yet: $2"
+        return
+    fi
     tap_number=$((tap_number + 1))
     printf 'ok %d - %s # SKIP %s\n' "$tap_number" "$1" "$2"
 }
 
 skip_all() {
+    if is_required "$1"; then
+        fail "whole program" "IFG_REQUIRE has it, and yet: $1"
+        done_testing
+    fi
     printf '1..0 # SKIP %s\n' "$1"
     tap_finished=true
     exit 0

@@ -4,6 +4,7 @@
  *
  * A model is a text file whose first line is "fake"; "key=value" lines after it and settings of the
  * same names (they win) say what it does:
+ *   provider              where its nodes are said to be
  *   run_us, load_us       how long an inference and loading take; how=sleep instead of spinning
  *   jitter_us             up to so much more, by chance (the same in every process)
  *   warm_runs, warm_us    the first N inferences take warm_us longer (default: ten times run_us)
@@ -180,7 +181,7 @@ static int is_known(const char *key)
         "run_us",         "load_us",   "how",      "jitter_us", "warm_runs", "warm_us",  "stall_at",
         "stall_every_ms", "stall_ms",  "crash_at", "exit_at",   "hang_at",   "fail_at",  "crash_in",
         "hang_in",        "fail_in",   "outputs",  "output_mb", "scale",     "alloc_mb", "print",
-        "special_us",     "finish_us", "threads",  "ep",        "opt",       "policy",
+        "special_us",     "finish_us", "threads",  "ep",        "opt",       "policy",   "provider",
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -452,9 +453,10 @@ static uint64_t fake_specialization_ns(const ifg_bench_model *model)
 static size_t fake_placement(ifg_bench_model *model, const struct ifg_bench_placement **out_entries,
                              const char **out_reason)
 {
-    static const struct ifg_bench_placement all = { "FakeProvider", 3 };
+    static struct ifg_bench_placement all = { "FakeProvider", 3 };
 
-    (void)model;
+    if (find(model, "provider"))
+        all.provider = find(model, "provider");
     *out_entries = &all;
     *out_reason = "";
     return 1;

@@ -26,24 +26,25 @@ static void print(const char *name, double joules, double seconds)
 int main(int argc, char **argv)
 {
     double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
-    struct trust_roots roots = { "/proc", argc > 2 ? argv[2] : "/sys" };
+    struct host_roots roots = { "/proc", argc > 2 ? argv[2] : "/sys" };
     const char *reason = NULL;
     struct energy *energy = energy_open(&roots, &reason);
-    double cpu, gpu, cpu_sum = 0, gpu_sum = 0;
+    struct energy_use use;
+    double cpu_sum = 0, gpu_sum = 0;
 
     if (!energy) {
         printf("none: %s\n", reason);
         return 0;
     }
-    energy_read(energy, &cpu, &gpu);
+    energy_read(energy, &use);
     for (int i = 1; i <= LOOKS; i++) {
         usleep((useconds_t)(seconds * 1e6 / LOOKS));
-        energy_read(energy, &cpu, &gpu);
-        cpu_sum += cpu;
-        gpu_sum += gpu;
+        energy_read(energy, &use);
+        cpu_sum += use.cpu_j;
+        gpu_sum += use.gpu_j;
         printf("look %d: ", i);
-        print("cpu", cpu, 0);
-        print(", gpu", gpu, 0);
+        print("cpu", use.cpu_j, 0);
+        print(", gpu", use.gpu_j, 0);
         printf("\n");
     }
     print("total: cpu", cpu_sum, seconds);

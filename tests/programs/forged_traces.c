@@ -33,8 +33,8 @@ static void put_definitions(void)
 {
     struct trace_column column = { definitions.data, definitions.size };
 
-    if (!forge_block(&forge, (struct trace_block_head){ .type = TRACE_BLOCK_DEFINITIONS }, &column,
-                     1))
+    if (!fixture_forge_block(&forge, (struct trace_block_head){ .type = TRACE_BLOCK_DEFINITIONS },
+                             &column, 1))
         abort();
 }
 
@@ -48,7 +48,7 @@ static void put_zeros(enum trace_block_type type, uint32_t stream, uint32_t coun
         all[i] = (struct trace_column){ zeros, type == TRACE_BLOCK_CLOCK ? MUCH : count + 2u };
     if (type == TRACE_BLOCK_ZONES)
         all[ZONE_CHILDREN].size = all[ZONE_OPEN].size = 0;
-    if (!forge_block(
+    if (!fixture_forge_block(
             &forge,
             (struct trace_block_head){ .type = type, .stream = stream, .count = count, .t1 = 1 },
             all, columns))
@@ -92,10 +92,10 @@ static void forge_counts(void)
 
     put_thread();
     while (forge.file.size < 58u << 10)
-        if (!forge_payload(&forge,
-                           (struct trace_block_head){
-                               .type = TRACE_BLOCK_ZONES, .count = UINT32_MAX, .t1 = 1 },
-                           nothing, sizeof nothing))
+        if (!fixture_forge_payload(&forge,
+                                   (struct trace_block_head){
+                                       .type = TRACE_BLOCK_ZONES, .count = UINT32_MAX, .t1 = 1 },
+                                   nothing, sizeof nothing))
             abort();
 }
 
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "numbers") == 0)
         return write_numbers(argv[2]);
     out = argc == 3 ? fopen(argv[2], "we") : NULL;
-    if (!out || !forge_init(&forge))
+    if (!out || !fixture_forge_init(&forge))
         return 2;
     ifg_bytes_init(&definitions, 16u << 20);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
@@ -230,6 +230,6 @@ int main(int argc, char **argv)
         fclose(out) != 0)
         return 1;
     ifg_bytes_fini(&definitions);
-    forge_fini(&forge);
+    fixture_forge_fini(&forge);
     return 0;
 }

@@ -54,6 +54,7 @@ static const char usage[] =
     "  --optimized FILE     write the optimized model there\n"
     "  --profile PREFIX     the program's own profiling\n"
     "  --keep               end without releasing anything\n"
+    "  --ready FILE         made when the first run is over\n"
     "  --status N           exit status of the program\n";
 
 struct shape {
@@ -87,6 +88,7 @@ static struct {
     bool changing; /* some input has more than one shape */
     const char *optimized;
     const char *profile;
+    const char *ready;
     const char *providers[LIST_MAX];
     size_t provider_count;
     char *ep_library; /* its name; ep_file is NULL without one */
@@ -637,6 +639,17 @@ static void run_once(struct network *network, struct tensors *tensors, long r,
     }
 }
 
+static void make_file(const char *path)
+{
+    FILE *file = fopen(path, "w");
+
+    if (!file) {
+        perror(path);
+        exit(3);
+    }
+    fclose(file);
+}
+
 static void pause_after_run(void)
 {
     const struct timespec pause = { opt.pause_us / 1000000, opt.pause_us % 1000000 * 1000 };
@@ -652,6 +665,8 @@ static void *work(void *argument)
 
     for (long r = worker->first; r < worker->first + worker->count; r++) {
         run_once(worker->network, &tensors, r, &worker->result);
+        if (opt.ready && r == 0)
+            make_file(opt.ready);
         pause_after_run();
     }
     if (!opt.keep)
@@ -814,6 +829,8 @@ static bool text(const char *word, char *value)
         opt.optimized = value;
     else if (strcmp(word, "--profile") == 0)
         opt.profile = value;
+    else if (strcmp(word, "--ready") == 0)
+        opt.ready = value;
     else if (strcmp(word, "--provider") == 0 && opt.provider_count < LIST_MAX)
         opt.providers[opt.provider_count++] = value;
     else if (strcmp(word, "--ep-library") == 0) {

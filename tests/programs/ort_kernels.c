@@ -21,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 64
-#define LOCATIONS 16
-#define TEXT      512
+#define DEPTH_MAX   64
+#define BREAKPOINTS 16
+#define TEXT        512
 
 #ifdef __x86_64__
 
@@ -40,8 +40,8 @@ static struct {
 static struct {
     uint64_t address;
     long saved;
-} locations[LOCATIONS];
-static size_t location_count;
+} breakpoints[BREAKPOINTS];
+static size_t breakpoint_count;
 
 static struct {
     uint64_t stack;
@@ -91,15 +91,15 @@ static uint64_t argument_of(const struct user_regs_struct *regs, unsigned number
 
 static void set_breakpoint(uint64_t address)
 {
-    for (size_t i = 0; i < location_count; i++)
-        if (locations[i].address == address)
+    for (size_t i = 0; i < breakpoint_count; i++)
+        if (breakpoints[i].address == address)
             return;
-    if (location_count == LOCATIONS)
+    if (breakpoint_count == BREAKPOINTS)
         give_up("it is called from too many places");
-    locations[location_count].address = address;
-    locations[location_count].saved = ptrace(PTRACE_PEEKTEXT, pid, address, NULL);
-    ptrace(PTRACE_POKETEXT, pid, address, (locations[location_count].saved & ~0xffL) | 0xcc);
-    location_count++;
+    breakpoints[breakpoint_count].address = address;
+    breakpoints[breakpoint_count].saved = ptrace(PTRACE_PEEKTEXT, pid, address, NULL);
+    ptrace(PTRACE_POKETEXT, pid, address, (breakpoints[breakpoint_count].saved & ~0xffL) | 0xcc);
+    breakpoint_count++;
 }
 
 static void on_enter(const struct user_regs_struct *regs)
@@ -134,13 +134,13 @@ static void step_over(size_t i, struct user_regs_struct *regs)
 {
     int status;
 
-    regs->rip = locations[i].address;
+    regs->rip = breakpoints[i].address;
     ptrace(PTRACE_SETREGS, pid, NULL, regs);
-    ptrace(PTRACE_POKETEXT, pid, locations[i].address, locations[i].saved);
+    ptrace(PTRACE_POKETEXT, pid, breakpoints[i].address, breakpoints[i].saved);
     ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL);
     if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status))
         give_up("it ended in a step");
-    ptrace(PTRACE_POKETEXT, pid, locations[i].address, (locations[i].saved & ~0xffL) | 0xcc);
+    ptrace(PTRACE_POKETEXT, pid, breakpoints[i].address, (breakpoints[i].saved & ~0xffL) | 0xcc);
 }
 
 static void on_trap(void)
@@ -148,8 +148,8 @@ static void on_trap(void)
     struct user_regs_struct regs;
 
     ptrace(PTRACE_GETREGS, pid, NULL, &regs);
-    for (size_t i = 0; i < location_count; i++) {
-        if (locations[i].address != regs.rip - 1)
+    for (size_t i = 0; i < breakpoint_count; i++) {
+        if (breakpoints[i].address != regs.rip - 1)
             continue;
         if (i == 0)
             on_enter(&regs);

@@ -208,7 +208,7 @@ static void probes(pid_t victim, pid_t own, const char *path, uint64_t offset)
     permit.pid = own;
     attempt("permit", permit, -1);
     link.pid = own;
-    link.count = PRIVILEGED_LOCATIONS + 1;
+    link.count = PRIVILEGED_PROBES + 1;
     attempt("too many places", link, file);
     link.count = 1;
     link.cookies[0] = UINT64_MAX;

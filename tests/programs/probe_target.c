@@ -9,7 +9,7 @@
  *   odd                 work_make of a text of 300 bytes, then of a bad address
  *   behind              work_make of a pointer to a text, then of one to nowhere
  *   outer N, tail N, recurse N, leap N
- *   long MS             at once "started", the call goes on; later "ended" answers `wait`
+ *   long MS             "started" when it sleeps in the call; later "ended" answers `wait`
  *   wait                until the long call is over
  *   busy THREADS        calls work_six for ever on so many threads
  *   churn COUNT         so many threads, one call each
@@ -60,6 +60,7 @@ struct job {
 
 static struct job jobs[THREADS_MAX];
 static struct job long_job;
+static pid_t long_thread;
 static pid_t held = -1;
 static int held_pipe[2];
 
@@ -161,8 +162,37 @@ static void *call_long(void *opaque)
 {
     struct job *job = opaque;
 
+    __atomic_store_n(&long_thread, gettid(), __ATOMIC_RELEASE);
     work.long_function((unsigned)job->count);
     return NULL;
+}
+
+/* Whether this thread of ours waits for something. */
+static bool sleeps(pid_t thread)
+{
+    char path[64];
+    char state = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)thread);
+    file = fopen(path, "r");
+    if (file) {
+        if (fscanf(file, "%*d %*[^)]) %c", &state) != 1)
+            state = 0;
+        fclose(file);
+    }
+    return state == 'S';
+}
+
+static void start_long(uint64_t milliseconds)
+{
+    pid_t thread;
+
+    long_job.count = milliseconds;
+    long_thread = 0;
+    pthread_create(&long_job.thread, NULL, call_long, &long_job);
+    while (!(thread = __atomic_load_n(&long_thread, __ATOMIC_ACQUIRE)) || !sleeps(thread))
+        usleep(1000);
 }
 
 static void *call_once(void *opaque)
@@ -266,10 +296,9 @@ static uint64_t obey(const char *command, uint64_t a, uint64_t b, char **argv)
         return work.recursive_function(a);
     else if (strcmp(command, "leap") == 0)
         return work.leaped_function(a);
-    else if (strcmp(command, "long") == 0) {
-        long_job.count = a;
-        pthread_create(&long_job.thread, NULL, call_long, &long_job);
-    } else if (strcmp(command, "wait") == 0)
+    else if (strcmp(command, "long") == 0)
+        start_long(a);
+    else if (strcmp(command, "wait") == 0)
         pthread_join(long_job.thread, NULL);
     else if (strcmp(command, "busy") == 0)
         start_busy(a);

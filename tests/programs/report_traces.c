@@ -6,6 +6,7 @@
  *     report_traces many FILE        thirty models
  *     report_traces plain FILE       zones, no model
  *     report_traces profile FILE     samples and context switches, see profile_trace.h
+ *     report_traces gpu FILE         a model on a GPU; memory polled four times a second
  *     report_traces empty FILE       nothing
  *     report_traces odd FILE         long and dirty texts wherever there is one
  *     report_traces markup FILE      the same with what would be code in a page
@@ -107,6 +108,34 @@ static void make_runs(struct ml_trace *trace, uint64_t runs)
     }
 }
 
+/* Inferences take 8 ms, of which the host gives work to the device for 1.2 ms. */
+static void make_gpu(struct ml_trace *trace)
+{
+    uint32_t model = ml_trace_model(
+        trace, &(struct ml_trace_model){
+                   .name = "det", .requested = "CUDAExecutionProvider,CPUExecutionProvider" });
+    uint32_t conv = ml_trace_location(trace, TRACE_LOCATION_OP, model, "conv", "Conv");
+    uint32_t relu = ml_trace_location(trace, TRACE_LOCATION_OP, model, "relu", "Relu");
+    uint32_t run = ml_trace_category(trace, model, TRACE_CATEGORY_INFERENCE);
+
+    ml_trace_event(trace, 0, model, TRACE_CATEGORY_LOAD, 90 * ML_MS);
+    for (uint64_t i = 0; i < 120; i++) {
+        struct ml_trace_open open = ml_trace_enter(trace, 0, run);
+
+        if (i % 16 == 0) {
+            ml_trace_slice(trace, 0, conv, 800 * ML_US);
+            ml_trace_slice(trace, 0, relu, 400 * ML_US);
+            ml_trace_number(trace, 0, open, "ops", 1);
+        }
+        ml_trace_wait(trace, 0, 7 * ML_MS + i * 7919 % 997 * ML_US);
+        ml_trace_leave(trace, 0, open);
+        ml_trace_wait(trace, 0, 100 * ML_US);
+    }
+    for (uint64_t i = 0; i < 5; i++)
+        ml_trace_resource(trace, 0, "rss bytes", i * 250 * ML_MS,
+                          i ? 100e6 + 1e6 * (double)i : 20e6);
+}
+
 int main(int argc, char **argv)
 {
     struct ml_trace trace;
@@ -126,6 +155,8 @@ int main(int argc, char **argv)
         make_plain(&trace);
     else if (strcmp(argv[1], "profile") == 0)
         profile_trace_write(&trace);
+    else if (strcmp(argv[1], "gpu") == 0)
+        make_gpu(&trace);
     else if (strcmp(argv[1], "large") == 0 && argc > 3)
         make_large(&trace, strtoull(argv[3], NULL, 10) * 1000000);
     else if (strcmp(argv[1], "runs") == 0 && argc > 3)

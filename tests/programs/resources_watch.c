@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     long looks = argc > 2 ? strtol(argv[2], NULL, 10) : 3;
     bool shown = false;
     const struct proc_sink sink = { print, &shown };
-    struct proc_collector *collector = proc_open(&proc_real_roots, now(CLOCK_MONOTONIC));
+    struct proc_collector *collector = proc_open(&host_system, now(CLOCK_MONOTONIC));
     char missing[800];
 
     if (!collector)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * touch_memory WAIT_MS MEGABYTES HOLD_MS: waits, takes so much memory and writes to all of it,
- * keeps it, gives it back to the system, waits again. For tests of what is resident and when.
+ * touch_memory WAIT_MS|- MEGABYTES HOLD_MS: waits (-: for its input), takes so much memory and
+ * writes to all of it, keeps it, gives it back to the system, waits again. For tests of what is
+ * resident and when.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,7 +23,10 @@ int main(int argc, char **argv)
     long wait = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
     void *memory;
 
-    wait_ms(wait);
+    if (argc > 1 && strcmp(argv[1], "-") == 0)
+        (void)getchar();
+    else
+        wait_ms(wait);
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return 1;

@@ -53,7 +53,7 @@ def decode(body):
     magic, version, count, rows, t0, t1 = struct.unpack_from('<IIIIdd', body)
     kind = KINDS[magic]
     assert version == 1, version
-    names = {'slices': [('start', 'd'), ('duration', 'f'), ('place', 'I'), ('count', 'I'), ('id', 'I'), ('row', 'H'),
+    names = {'slices': [('start', 'd'), ('duration', 'f'), ('location', 'I'), ('count', 'I'), ('id', 'I'), ('row', 'H'),
                         ('flags', 'B')],
              'counters': [('time', 'd'), ('min', 'f'), ('max', 'f'), ('last', 'f')],
              'points': [('start', 'd'), ('duration', 'f'), ('id', 'I')]}[kind]

@@ -38,7 +38,7 @@ class Trace:
 
 
 def check_rows(answer, slices, least):
-    """slices: row -> [(start, duration, id, place, unfinished)] by start. What is long is there as itself, merged items
+    """slices: row -> [(start, duration, id, location, unfinished)] by start. What is long is there as itself, merged items
     stand for all others, and nothing is out of order."""
     seen = {}
     for i in range(answer['n']):
@@ -52,10 +52,10 @@ def check_rows(answer, slices, least):
         assert starts == sorted(starts)
         exact = {answer['id'][i]: i for i in items if answer['count'][i] == 1}
         where = {s[2]: s for s in inside}
-        for start, duration, number, place, unfinished in inside:
+        for start, duration, number, location, unfinished in inside:
             if duration >= least:
                 i = exact[number]
-                assert answer['start'][i] == start and answer['place'][i] == place, (row, number)
+                assert answer['start'][i] == start and answer['location'][i] == location, (row, number)
                 assert abs(answer['duration'][i] - duration) <= duration * 1e-6, (row, number)
                 assert bool(answer['flags'][i] & UNFINISHED) == bool(unfinished), (row, number)
         for i in items:
@@ -65,14 +65,14 @@ def check_rows(answer, slices, least):
                 end = answer['start'][i] + answer['duration'][i]
                 group = [s for s in inside if answer['start'][i] <= s[0] < end]
                 assert own[1] == max(s[1] for s in group[:answer['count'][i]]), (row, own, group[:3])
-                assert own[1] < least and own[3] == answer['place'][i]
+                assert own[1] < least and own[3] == answer['location'][i]
 
 
 def threads(trace):
     for track in trace.tracks('thread'):
         slices = {}
         tid = track['sub'].split()[-1]
-        for row in trace.rows(f'SELECT depth, start_ns, dur_ns, id, place, unfinished FROM slice WHERE thread = {tid} ORDER BY id'):
+        for row in trace.rows(f'SELECT depth, start_ns, dur_ns, id, location, unfinished FROM slice WHERE thread = {tid} ORDER BY id'):
             slices.setdefault(row[0], []).append(tuple(row[1:]))
         assert sum(len(rows) for rows in slices.values()) == track['count'], track
         for t0, t1, px in trace.ranges():
@@ -124,8 +124,8 @@ def operators(trace):
 
 def counters(trace):
     for track in trace.tracks('counter'):
-        place = int(track['id'][1:])
-        values = trace.rows(f'SELECT time_ns, value FROM counter WHERE place = {place} ORDER BY time_ns')
+        location = int(track['id'][1:])
+        values = trace.rows(f'SELECT time_ns, value FROM counter WHERE location = {location} ORDER BY time_ns')
         assert track['count'] == len(values) and track['min'] == min(v[1] for v in values), track
         answer = trace.server.columns(f't/0/counter?track={track["id"]}&px=16000')
         assert abs(max(answer['max']) - track['max']) <= abs(track['max']) * 1e-6
@@ -135,15 +135,15 @@ def counters(trace):
 
 
 def slices(trace):
-    rows = trace.rows('SELECT id, name, start_ns, dur_ns, depth, parent_id, place, thread, kind FROM slice')
-    by_place = {}
+    rows = trace.rows('SELECT id, name, start_ns, dur_ns, depth, parent_id, location, thread, kind FROM slice')
+    by_location = {}
     for row in rows:
-        by_place.setdefault(row[6], []).append(row)
+        by_location.setdefault(row[6], []).append(row)
     for row in trace.random.sample(rows, min(30, len(rows))):
         got = trace.server.json(f't/0/slice?id={row[0]}')
-        assert [got['start'], got['duration'], got['depth'], got['parent'], got['place'], got['thread']['tid'], got['kind']] == \
+        assert [got['start'], got['duration'], got['depth'], got['parent'], got['location'], got['thread']['tid'], got['kind']] == \
             [row[2], row[3], row[4], row[5], row[6], row[7], row[8]], (got, row)
-        same = by_place[row[6]]
+        same = by_location[row[6]]
         durations = sorted(other[3] for other in same)
         assert got['same']['n'] == len(same) == sum(got['histogram']['bins'])
         assert abs(got['same']['median'] - (durations[(len(same) - 1) // 2] + durations[len(same) // 2]) / 2) < 1
@@ -157,7 +157,7 @@ def slices(trace):
         children = [other for other in rows if other[5] == row[0]]
         assert sum(child['count'] for child in got['children']) == len(children)
         assert sum(child['total_ns'] for child in got['children']) == sum(child[3] for child in children)
-        found = trace.server.json(f't/0/next?places={row[6]}&from={row[2] - 1}&dir=1')
+        found = trace.server.json(f't/0/next?locations={row[6]}&from={row[2] - 1}&dir=1')
         assert found['start'] == row[2], (found, row)
 
 
@@ -167,57 +167,57 @@ def search(trace):
     hit = [h for h in got['hits'] if h['name'] == name]
     count, total = trace.rows(f"SELECT count(*), sum(dur_ns) FROM slice WHERE name = '{name}'")[0]
     assert sum(h['count'] for h in hit) == count and sum(h['total_ns'] for h in hit) == total, (hit, count, total)
-    places = ','.join(str(h['place']) for h in hit)
-    marks = trace.server.json(f't/0/marks?places={places}&px=100')['marks']
+    locations = ','.join(str(h['location']) for h in hit)
+    marks = trace.server.json(f't/0/marks?locations={locations}&px=100')['marks']
     wanted = sorted({int(row[0] / (trace.length + 1) * 100) for row in trace.rows(f"SELECT start_ns FROM slice WHERE name = '{name}'")})
     assert marks == wanted, (marks, wanted)
 
 
 def events(trace):
-    """Slices and async spans: (name, place, start, end)."""
-    return [row for table in ('slice', 'async_span') for row in trace.rows(f'SELECT name, place, start_ns, end_ns FROM {table}')]
+    """Slices and async spans: (name, location, start, end)."""
+    return [row for table in ('slice', 'async_span') for row in trace.rows(f'SELECT name, location, start_ns, end_ns FROM {table}')]
 
 
 def selection(trace):
     everything = events(trace)
     for t0, t1, _ in trace.ranges(4):
         t0, t1 = int(t0), int(t1) + 1
-        inside = [(name, place, min(end, t1) - max(start, t0), end - start) for name, place, start, end in everything
+        inside = [(name, location, min(end, t1) - max(start, t0), end - start) for name, location, start, end in everything
                   if start < t1 and (end > t0 or start >= t0)]
         got = trace.server.json(f't/0/range?t0={t0}&t1={t1}')
         for row in got['rows'][:6]:
-            parts = [part for _, place, part, _ in inside if place == row['place']]
+            parts = [part for _, location, part, _ in inside if location == row['location']]
             assert [row['count'], row['total_ns']] == [len(parts), sum(parts)], (row, len(parts), sum(parts))
         check_filtered(trace, t0, t1, inside)
 
 
 def check_filtered(trace, t0, t1, inside):
     """Only a model, only names with a text in them, both; a filter that nothing passes."""
-    places = trace.meta['places']
+    locations = trace.meta['locations']
     text = inside[0][0][1:].upper() if inside else 'X'
     for model, part in [(None, text), (None, 'there is no such'), (0, None), (0, text)]:
         if model is not None and not trace.meta['models']:
             continue
-        passing = [event for event in inside if (model is None or places[event[1]]['model'] == model) and (not part or part in event[0].upper())]
+        passing = [event for event in inside if (model is None or locations[event[1]]['model'] == model) and (not part or part in event[0].upper())]
         query = ('' if model is None else f'&model={model}') + ('' if part is None else '&q=' + urllib.parse.quote(part))
         got = trace.server.json(f't/0/range?t0={t0}&t1={t1}{query}')
         wanted = [len(passing), sum(event[2] for event in passing), max((event[3] for event in passing), default=None)]
         assert [got['events'][key] for key in ('n', 'total_ns', 'max_ns')] == wanted, (query, got['events'], wanted)
-        runs = [event for event in passing if places[event[1]]['category'] == 'inference' and places[event[1]]['kind'] == 'ml']
+        runs = [event for event in passing if locations[event[1]]['category'] == 'inference' and locations[event[1]]['kind'] == 'ml']
         assert got['inferences']['n'] + got['inferences']['open'] == len(runs), (query, got['inferences'], len(runs))
         assert len(got['rows']) == min(len({event[1] for event in passing}), 40), (query, got['rows'])
 
 
 def asyncs(trace):
-    """Async spans have numbers after the slices; each is compared with those of its place, and found by its name."""
+    """Async spans have numbers after the slices; each is compared with those of its location, and found by its name."""
     slices = trace.rows('SELECT count(*) FROM slice')[0][0]
-    spans = trace.rows('SELECT place, start_ns, dur_ns, name FROM async_span ORDER BY id')
+    spans = trace.rows('SELECT location, start_ns, dur_ns, name FROM async_span ORDER BY id')
     assert spans
-    for number, (place, start, duration, name) in list(enumerate(spans))[::max(1, len(spans) // 20)]:
+    for number, (location, start, duration, name) in list(enumerate(spans))[::max(1, len(spans) // 20)]:
         got = trace.server.json(f't/0/slice?id={slices + number}')
-        alike = [(other[1], other[2], slices + i) for i, other in enumerate(spans) if other[0] == place]
+        alike = [(other[1], other[2], slices + i) for i, other in enumerate(spans) if other[0] == location]
         lengths = sorted(other[1] for other in alike)
-        assert [got['name'], got['place'], got['start'], got['duration']] == [name, place, start, duration], got
+        assert [got['name'], got['location'], got['start'], got['duration']] == [name, location, start, duration], got
         assert [got['same'][key] for key in ('n', 'min', 'max')] == [len(alike), lengths[0], lengths[-1]], got['same']
         assert abs(got['same']['rank'] - sum(one < duration for one in lengths) / len(lengths)) < 1e-9, got['same']
         assert sum(got['histogram']['bins']) == len(alike), got['histogram']
@@ -227,11 +227,11 @@ def asyncs(trace):
             # several may begin at once
             found = got['same'][key]
             assert (found is None) == (wanted is None) and (found is None or spans[found - slices][1] == wanted[0]), (key, found, wanted)
-        hits = [hit for hit in trace.server.json(f't/0/find?q={urllib.parse.quote(name)}&limit=500')['hits'] if hit['place'] == place]
-        here = trace.rows(f'SELECT count(*), coalesce(sum(dur_ns), 0) FROM slice WHERE place = {place}')[0]
+        hits = [hit for hit in trace.server.json(f't/0/find?q={urllib.parse.quote(name)}&limit=500')['hits'] if hit['location'] == location]
+        here = trace.rows(f'SELECT count(*), coalesce(sum(dur_ns), 0) FROM slice WHERE location = {location}')[0]
         assert [hits[0]['count'], hits[0]['total_ns']] == [here[0] + len(alike), here[1] + sum(lengths)], (hits, here)
         if not here[0]:
-            got = trace.server.json(f't/0/next?places={place}&from={start - 1 if start else -1}')
+            got = trace.server.json(f't/0/next?locations={location}&from={start - 1 if start else -1}')
             assert got['start'] == start and got['id'] >= slices, got
 
 

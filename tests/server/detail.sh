@@ -41,15 +41,15 @@ from client import Server
 server = Server(sys.argv[1])
 meta = server.json('t/0/meta')
 assert meta['has']['samples'] and meta['has']['states'], meta['has']
-routines = [r['name'] for r in server.json('t/0/routines')['routines']]
+functions = [r['name'] for r in server.json('t/0/functions')['functions']]
 own, worker = [t for t in meta['tracks'] if t['kind'] == 'thread']
 assert own['samples'] + worker['samples'] == 100 and worker['count'] == 0, (own, worker)
-ghosts = server.columns(f't/0/ghosts?track={worker["id"]}&px=16384')
-names = {(ghosts['row'][i], routines[ghosts['place'][i]]) for i in range(ghosts['n'])}
+calls = server.columns(f't/0/sampled_calls?track={worker["id"]}&px=16384')
+names = {(calls['row'][i], functions[calls['location'][i]]) for i in range(calls['n'])}
 assert (1, 'spin') in names, names
-assert sum(ghosts['count'][i] for i in range(ghosts['n']) if ghosts['row'][i] == 0) == worker['samples'], ghosts['count']
+assert sum(calls['count'][i] for i in range(calls['n']) if calls['row'][i] == 0) == worker['samples'], calls['count']
 states = server.columns(f't/0/states?track={own["id"]}&px=16384')
-assert 1 in states['place'], list(states['place'])  # preempted: runnable
+assert 1 in states['location'], list(states['location'])  # preempted: runnable
 for a, b in zip(range(states['n']), range(1, states['n'])):
     assert states['start'][b] >= states['start'][a]
 first = [i for i, row in enumerate(server.json('t/0/find?q=inference')['hits'])]

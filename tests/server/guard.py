@@ -75,13 +75,13 @@ def parameters(server):
            't0=0&t1=1&px=-1', 't0=0&t1=1&px=nan', 't0=0&t1=1', 't0=0x10&t1=1e9&px=10', 't0=&t1=1&px=10', 't0=0&t0=1&t1=2&px=9',
            't0=0&t1=1&px=10&', 't0=%zz&t1=1&px=10', 't0=0&t1=1&px=10&x', 't0=1e999&t1=2&px=10', 't0=0&t1=1&px=%00']
     for query in bad:
-        for name in ['lod', 'states', 'ghosts', 'counter']:
+        for name in ['lod', 'states', 'sampled_calls', 'counter']:
             error = json.loads(server.api(f't/0/{name}?track={track}&{query}', 400))['error']
             assert len(error) > 10, error
     assert server.json('t/0/lod?track=nothing&px=10', 404)['error']
     assert server.json('t/0/lod?px=10', 400)['error']
-    for query in ['slice', 'slice?id=', 'slice?id=-1', 'slice?id=99999999999', 'slice?id=x', 'find', 'find?q=', 'next?places=1',
-                  'next?places=x&from=0', 'next?places=99999999&from=0', 'next?places=0&from=0&dir=2', 'marks?places=0&px=0',
+    for query in ['slice', 'slice?id=', 'slice?id=-1', 'slice?id=99999999999', 'slice?id=x', 'find', 'find?q=', 'next?locations=1',
+                  'next?locations=x&from=0', 'next?locations=99999999&from=0', 'next?locations=0&from=0&dir=2', 'marks?locations=0&px=0',
                   'find?q=a&limit=100000', 'runs', 'runs?model=-1', 'runs?model=4000000000', 'busy', 'busy?px=1e6']:
         assert server.json('t/0/' + query, 400)['error'], query
     # Beyond the trace, or next to nothing: still an answer.

@@ -31,12 +31,12 @@ def main(server):
         meta = json.loads(body)
         middle = meta['length_ns'] / 2
         for track in meta['tracks'][:40]:
-            for name in ['lod', 'ghosts', 'states', 'counter']:
+            for name in ['lod', 'sampled_calls', 'states', 'counter']:
                 for view in ['px=1', 'px=1600', f't0={middle}&t1={middle + 1000}&px=300', f't0={-middle}&t1={middle}&px=7']:
                     ask(server, number, f'{name}?track={track["id"]}&{view}')
         for question in ['slice?id=0', 'slice?id=1', f'slice?id={max(meta["zones"] - 1, 0)}', f'slice?id={meta["zones"]}', 'find?q=e',
-                         'next?places=0&from=0', 'next?places=0&from=1e18&dir=-1', 'marks?places=0&px=100', 'range', 'busy?px=50',
-                         f'range?t0={middle}&t1={middle + 1}', 'runs?model=0', 'routines', 'flows', 'flows?slice=0',
+                         'next?locations=0&from=0', 'next?locations=0&from=1e18&dir=-1', 'marks?locations=0&px=100', 'range', 'busy?px=50',
+                         f'range?t0={middle}&t1={middle + 1}', 'runs?model=0', 'functions', 'flows', 'flows?slice=0',
                          f'flows?slice={max(meta["zones"] - 1, 0)}', f'flows?slice={meta["zones"]}', f'flows?t0={middle}&t1={middle + 1}']:
             ask(server, number, question)
     assert loaded > 3, loaded

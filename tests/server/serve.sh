@@ -174,7 +174,7 @@ is "the next one removes what nobody holds" "$(find "$T/home" -type f | wc -l)" 
 stop_serving
 # With a real browser: it comes with the token, which the file alone has told it.
 if ! "${CHROMIUM:=chromium}" --version >/dev/null 2>&1 || [ ! -s "$SOURCE_DIR/ui/dist/app.js" ]; then
-    skip "Chromium opens the page by the file" "no Chromium here, or the page is not built"
+    skip "Chromium opens the page by the file" "tools: no Chromium here, or the page is not built"
 else
     cp -p "$T/bin/xdg-open" "$T/plain"
     cat >"$T/bin/xdg-open" <<END

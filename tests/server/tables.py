@@ -9,8 +9,8 @@ from client import Server
 
 MS = 1000000
 QUESTIONS = ['report', 'memory', 'flame', 'flame?mode=time', 'flame?model=0', 'flame?op=Conv&thread=t0', 'stats', 'stats?by=thread', 'stats?by=op&q=C',
-             'stats?mode=sampling', 'stats?mode=sampling&q=r', 'stats?by=model&model=0', 'ops?model=0', 'switches?model=0', 'annotate?routine=0',
-             'annotate?routine=1', 'annotate?routine=3&model=0', 'flame?t0=1&t1=2', 'flows', 'flows?slice=0', 'flows?slice=1', 'flows?t0=1&t1=2']
+             'stats?mode=sampling', 'stats?mode=sampling&q=r', 'stats?by=model&model=0', 'ops?model=0', 'switches?model=0', 'annotate?function=0',
+             'annotate?function=1', 'annotate?function=3&model=0', 'flame?t0=1&t1=2', 'flows', 'flows?slice=0', 'flows?slice=1', 'flows?t0=1&t1=2']
 
 
 class Test:
@@ -37,7 +37,7 @@ def check_flame(flame):
             path.pop()
         assert node['p'] == (path[-1] if path else -1), (i, node)
         path.append(i)
-        assert 0 <= node['i'] <= 1 and node['v'] > 0 and (node['r'] >= 0 or node['n'] == '…'), node
+        assert 0 <= node['i'] <= 1 and node['v'] > 0 and (node['f'] >= 0 or node['n'] == '…'), node
         if node['p'] >= 0:
             below[node['p']] += node['v']
     for node, sum_below in zip(nodes, below):
@@ -52,7 +52,7 @@ def children(flame, parent):
 
 
 def case_flame(test):
-    routines = [r['name'] for r in test.get('profile', 'routines')['routines']]
+    functions = [r['name'] for r in test.get('profile', 'functions')['functions']]
     begin = 1 * MS  # the trace begins with a switch, before the first event
     for question, samples in [('flame', 100), ('flame?mode=time', 100), ('flame?op=Conv', 50), ('flame?op=nothing', 0), ('flame?model=0', 80),
                               ('flame?thread=9001', 50), ('flame?thread=t0', 50), ('flame?thread=nobody', 0),
@@ -61,7 +61,7 @@ def case_flame(test):
         assert flame['samples'] == samples, (question, flame['samples'])
         check_flame(flame)
         for node in flame['nodes']:
-            assert node['n'] == routines[node['r']], node
+            assert node['n'] == functions[node['f']], node
     flame = test.get('profile', 'flame')
     for i in range(-1, len(flame['nodes'])):
         values = [node['v'] for node in children(flame, i)]
@@ -73,9 +73,9 @@ def case_flame(test):
 
 
 def case_stats(test):
-    keys = {'name', 'model', 'count', 'total_ns', 'self_ns', 'mean_ns', 'min_ns', 'max_ns', 'p50_ns', 'p90_ns', 'p99_ns', 'share', 'place'}
+    keys = {'name', 'model', 'count', 'total_ns', 'self_ns', 'mean_ns', 'min_ns', 'max_ns', 'p50_ns', 'p90_ns', 'p99_ns', 'share', 'location'}
     for trace in ['showcase', 'profile', 'many', 'plain']:
-        places = test.get(trace, 'meta')['places']
+        locations = test.get(trace, 'meta')['locations']
         for by in ['zone', 'model', 'category', 'op', 'thread', 'function']:
             told = test.get(trace, f'stats?by={by}')['rows']
             printed = test.command('stats', trace, '--json', '--by', 'model-function' if by == 'function' else by)['rows']
@@ -84,9 +84,9 @@ def case_stats(test):
                 assert keys <= set(one), one
                 same = keys & set(other) if one['count'] else {'name', 'count', 'total_ns'}
                 assert all(one[key] == other[key] for key in same), (one, other)
-                assert (one['place'] == -1) == (by == 'thread') and one['place'] < len(places)
+                assert (one['location'] == -1) == (by == 'thread') and one['location'] < len(locations)
                 if by in ('op', 'zone') and one['kind'] != 'ml':
-                    assert places[one['place']]['name'] == one['name'], one
+                    assert locations[one['location']]['name'] == one['name'], one
     rows = test.get('showcase', 'stats?q=INFER')['rows']
     assert rows and all('infer' in row['name'].lower() for row in rows), rows
     whole = test.get('profile', 'stats?by=category')['rows'][0]['count']
@@ -97,12 +97,12 @@ def case_stats(test):
 def case_sampling(test):
     told = test.get('profile', 'stats?mode=sampling')
     printed = test.command('stats', 'profile', '--by', 'function', '--json')
-    routines = test.get('profile', 'routines')['routines']
+    functions = test.get('profile', 'functions')['functions']
     assert told['samples'] == printed['samples'] == 100 and told['lost'] == 3 and told['hz'] == 100, told
     assert [(r['name'], r['self'], r['total']) for r in told['rows']] == [(r['name'], r['self'], r['total']) for r in printed['rows']]
     assert sum(row['self'] for row in told['rows']) == 100
     for row in told['rows']:
-        assert routines[row['routine']]['name'] == row['name'] and routines[row['routine']]['module'] == row['module'], row
+        assert functions[row['function']]['name'] == row['name'] and functions[row['function']]['module'] == row['module'], row
     assert [r['name'] for r in test.get('profile', 'stats?mode=sampling&q=RUN%28')['rows']] == ['run(int)']
     assert test.get('profile', 'stats?mode=sampling&q=RUN%28&op=Conv')['rows'][0]['self'] == 20
     assert test.get('plain', 'stats?mode=sampling')['rows'] == []
@@ -110,7 +110,7 @@ def case_sampling(test):
 
 def case_annotate(test):
     rows = {row['name']: row for row in test.get('profile', 'stats?mode=sampling')['rows']}
-    run = test.get('profile', f'annotate?routine={rows["run(int)"]["routine"]}')
+    run = test.get('profile', f'annotate?function={rows["run(int)"]["function"]}')
     assert (run['name'], run['module'], run['start'], run['size']) == ('run(int)', 'librun.so', '1000', 256), run
     assert (run['samples'], run['self'], run['total'], run['by_timer']) == (100, 30, 40, True), run
     assert run['why_no_code'] == '' and sum(i['s'] for i in run['code']) == 30 and run['code_count'] == len(run['code'])
@@ -125,11 +125,11 @@ def case_annotate(test):
     assert lines[10] == {'line': 10, 'text': '  sum = 0;', 'self': 20, 'total': 30}, lines[10]
     assert lines[11]['text'] == '  sum += mul(a, b);' and lines[11]['self'] == 0 and lines[11]['total'] == 10, lines[11]
     assert run['files'][1]['lines'] == [{'line': 3, 'text': None, 'self': 10, 'total': 10}], run['files'][1]
-    part = test.get('profile', f'annotate?routine={rows["run(int)"]["routine"]}&t0={MS}&t1={13 * MS}')
+    part = test.get('profile', f'annotate?function={rows["run(int)"]["function"]}&t0={MS}&t1={13 * MS}')
     assert part['samples'] == 10 and part['self'] == 3, part
-    kernel = test.get('profile', f'annotate?routine={rows["do_page"]["routine"]}')
+    kernel = test.get('profile', f'annotate?function={rows["do_page"]["function"]}')
     assert kernel['code'] == [] and kernel['why_no_code'], kernel
-    assert 'no samples' in test.get('profile', f'annotate?routine={rows["spin"]["routine"]}&thread=5000', 422)['error']
+    assert 'no samples' in test.get('profile', f'annotate?function={rows["spin"]["function"]}&thread=5000', 422)['error']
 
 
 def case_ops(test):
@@ -187,7 +187,7 @@ def case_documents(test):
 
 def case_parameters(test):
     for question in ['ops', 'ops?model=', 'ops?model=1', 'ops?model=-1', 'ops?model=0x0', 'switches', 'switches?model=99999999999999999999', 'annotate',
-                     'annotate?routine=100000', 'annotate?routine=1&model=7', 'flame?mode=sideways', 'flame?t0=2&t1=1', 'flame?t0=nan', 'flame?model=1',
+                     'annotate?function=100000', 'annotate?function=1&model=7', 'flame?mode=sideways', 'flame?t0=2&t1=1', 'flame?t0=nan', 'flame?model=1',
                      'stats?by=everything', 'stats?mode=guess', 'stats?q=' + 'x' * 401, 'flame?op=' + 'x' * 401, 'flame?thread=' + 'x' * 401,
                      'flows?slice=', 'flows?slice=-1', 'flows?slice=1e1', 'flows?slice=99999999999999999999', 'flows?slice=4294967295', 'flows?t0=2&t1=1',
                      'flows?t0=nan', 'flows?slice=0&t1=x']:
@@ -227,7 +227,7 @@ def case_real(test):
     names = {node['n'] for node in flame['nodes']}
     row = [row for row in hot['rows'] if row['name'] == 'hot_in_library'][0]
     assert row['name'] in names
-    of = test.get(trace, f'annotate?routine={row["routine"]}')
+    of = test.get(trace, f'annotate?function={row["function"]}')
     assert of['self'] == row['self'] == sum(i['s'] for i in of['code']), (of['self'], row['self'])
     assert sum(line['self'] for file in of['files'] for line in file['lines']) == of['self'], of['files']
     text = [line['text'] for file in of['files'] for line in file['lines'] if line['self']]

@@ -4,7 +4,7 @@
 # can be executed, and the checks of the compiler and libc in it.
 . "$TAP_SH"
 
-if ! command -v readelf >/dev/null; then skip_all "readelf is not installed (package binutils)"; fi
+if ! command -v readelf >/dev/null; then skip_all "tools: readelf is not installed (package binutils)"; fi
 ok "everything is installed" env DESTDIR="$T/root" meson install -C "$BUILD_DIR" --no-rebuild --quiet
 
 # What a compiler with its startup files, asked for it, says of a program: with IBT or not.

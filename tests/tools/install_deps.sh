@@ -89,6 +89,14 @@ is "the package is named" "$(cat "$T/stdout")" "install-deps: missing: no-such-p
 exits "it is installed" 0 env INSTALL_DEPS_LIST="$T/list" PATH="$T/bin:$PATH" "$install"
 contains "by apt-get" "$(cat "$T/apt")" "install -y --no-install-recommends no-such-package"
 ok "which is not heard" test "$(wc -l <"$T/stdout")" -le 8
+printf '#!/bin/sh\nexit 1\n' >"$T/bin/dpkg-query" # nothing is installed
+chmod +x "$T/bin/dpkg-query"
+printf 'prometheus\n' >"$T/list"
+exits "a service comes with its package" 0 \
+    env INSTALL_DEPS_LIST="$T/list" INSTALL_DEPS_UNITS="$T/units" PATH="$T/bin:$PATH" "$install"
+is "and is not to start" "$(readlink "$T/units/prometheus.service")" /dev/null
+rm "$T/bin/dpkg-query"
+printf 'no-such-package | (no-such-command)\n' >"$T/list"
 # shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\ncase "$*" in *"install -y"*) echo "E: broken packages"; exit 100 ;; esac\n' >"$T/bin/apt-get"
 exits "apt-get fails" 1 env INSTALL_DEPS_LIST="$T/list" PATH="$T/bin:$PATH" "$install"

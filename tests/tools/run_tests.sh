@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tools/run-tests must count every point, show skips and failures, and never report a crash as good.
 . "$TAP_SH"
+unset IFG_REQUIRE
 
 mkdir "$T/project"
 cat >"$T/project/meson.build" <<'EOF'
@@ -44,16 +45,25 @@ is "closing line of a suite" "$(tail -n 1 "$T/stdout")" "2 passed, 0 failed, 2 s
 # A test that fails once, and one that fails always, run again.
 printf 'test -e %s/once || { touch %s/once; echo "# the first time"; echo not ok 1 - unlucky; exit 1; }; echo ok 1 - unlucky\necho 1..1\n' \
     "$T" "$T" >"$T/project/skips.sh"
-exits "again: what fails twice has failed" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --again
+exits "again: what fails has failed" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --again
 report=$(cat "$T/stdout")
-is "again: closing line" "$(tail -n 1 "$T/stdout")" "6 passed, 3 failed, 1 skipped"
-matches "again: the unsteady one is shown" "$report" '^Unsteady, passed when run again alone: .*skips'
+is "again: once is a failure" "$(tail -n 1 "$T/stdout")" "5 passed, 4 failed, 1 skipped"
+matches "again: what passed then is told" "$report" '^Failed, and passed when run again alone: .*skips'
 contains "again: with what it said the first time" "$report" "# the first time"
-rm "$T/once"
-exits "again: what passes then has passed" 0 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --again --suite fine
-is "again: closing line without others" "$(tail -n 1 "$T/stdout")" "3 passed, 0 failed, 1 skipped"
-rm "$T/once"
-exits "not again: it has failed" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --suite fine
+
+# What the machine has is required of the tests.
+# shellcheck disable=SC2016 # for the inner shell
+printf '. "$TAP_SH"; note "required: $IFG_REQUIRE"; skip one "unicorns: none"; done_testing\n' >"$T/project/skips.sh"
+exits "no unicorns are required" 0 "$SOURCE_DIR/tools/run-tests" -C "$T/build" skips
+is "they are skipped" "$(tail -n 1 "$T/stdout")" "0 passed, 0 failed, 1 skipped"
+exits "--require" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/build" --require bears --require unicorns skips
+is "is a failure" "$(tail -n 1 "$T/stdout")" "0 passed, 1 failed, 0 skipped"
+contains "which is told" "$(cat "$T/stdout")" "# IFG_REQUIRE has it, and yet: unicorns: none"
+exits "IFG_REQUIRE goes before" 0 env IFG_REQUIRE=bears "$SOURCE_DIR/tools/run-tests" -C "$T/build" --require unicorns skips
+if [ "$(id -u)" -eq 0 ]; then
+    "$SOURCE_DIR/tools/run-tests" -C "$T/build" --require unicorns skips >"$T/stdout"
+    matches "root is root" "$(cat "$T/stdout")" '# required: ([a-z0-9-]+,)*root,'
+fi
 
 exits "no build directory" 1 "$SOURCE_DIR/tools/run-tests" -C "$T/none"
 is "closing line without a build" "$(tail -n 1 "$T/stdout")" "0 passed, 1 failed, 0 skipped"

@@ -3,7 +3,7 @@
 # The test harnesses themselves: a failure must look like one.
 . "$TAP_SH"
 
-unset TAP_TIMEOUT_SCALE
+unset TAP_TIMEOUT_SCALE IFG_REQUIRE
 exits "a program with failures ends with 1" 1 "$TAP_EXAMPLE"
 report=$(cat "$T/stdout")
 lacks "the program's own stdout is kept out" "$report" "ok 99"
@@ -26,8 +26,16 @@ matches "a crash fails" "$report" '^not ok 4 - crashes$'
 matches "a hang fails" "$report" '^not ok 5 - hangs$'
 contains "a hang says so" "$report" "did not end within 1 s"
 matches "an early exit fails" "$report" '^not ok 6 - exits_early$'
-matches "a skip says why" "$report" '^ok 7 - skips # SKIP no unicorn here$'
+matches "a skip says why" "$report" '^ok 7 - skips # SKIP unicorns: no unicorn here$'
 
+# shellcheck disable=SC2043 # one at a time
+for required in unicorns bears,unicorns unicorns,bears; do
+    exits "what is required is no skip: $required" 1 env IFG_REQUIRE=$required "$TAP_EXAMPLE" -k skips
+    matches "and is told" "$(cat "$T/stdout")" '^# IFG_REQUIRE has it, and yet: unicorns: no unicorn here$'
+done
+for required in '' unicorn unicorns2 'no unicorn here'; do
+    exits "other things are required: $required" 0 env IFG_REQUIRE="$required" "$TAP_EXAMPLE" -k skips
+done
 exits "-k chooses cases" 0 "$TAP_EXAMPLE" -k pass
 matches "-k plans for them only" "$(cat "$T/stdout")" '^1\.\.1$'
 exits "-n runs in the process itself" 0 "$TAP_EXAMPLE" -n -k pass
@@ -41,7 +49,7 @@ ok "false" false
 is "differ" a b
 contains "lack" abc x
 matches "no match" abc '^b'
-skip "later" "not today"
+skip "later" "unicorns: not today"
 echo "$T" >"$OUTER/inner-dir"
 spawn sleep 600
 echo "$spawned" >"$OUTER/inner-pid"
@@ -52,9 +60,17 @@ report=$(cat "$T/stdout")
 matches "script: plan" "$report" '^1\.\.6$'
 matches "script: good" "$report" '^ok 1 - true$'
 is "script: four failures" "$(grep -c '^not ok' "$T/stdout")" 4
-matches "script: skip" "$report" '^ok 6 - later # SKIP not today$'
+matches "script: skip" "$report" '^ok 6 - later # SKIP unicorns: not today$'
 ok "script: its directory is gone" test ! -e "$(cat "$T/inner-dir")"
 ok "script: its process is gone" sh -c "! kill -0 $(cat "$T/inner-pid") 2>/dev/null"
+
+env OUTER="$T" IFG_REQUIRE=bears,unicorns sh "$T/inner.sh" >"$T/required"
+matches "script: what is required is no skip" "$(cat "$T/required")" '^not ok 6 - later$'
+# shellcheck disable=SC2016 # for the inner shell
+echo '. "$TAP_SH"; skip_all "unicorns: none"' >"$T/all.sh"
+exits "script: all of it is skipped" 0 env IFG_REQUIRE=bears sh "$T/all.sh"
+exits "script: unless it is required" 1 env IFG_REQUIRE=unicorns sh "$T/all.sh"
+matches "script: and is told" "$(cat "$T/stdout")" '^# IFG_REQUIRE has it, and yet: unicorns: none$'
 
 # shellcheck disable=SC2016 # for the inner shell
 echo '. "$TAP_SH"; ok one true; exit 0' >"$T/early.sh"

@@ -54,7 +54,7 @@ static void exits_early(void)
 
 static void skips(void)
 {
-    SKIP("no %s here", "unicorn");
+    SKIP("unicorns: no %s here", "unicorn");
 }
 
 TAP_MAIN(TAP_CASE(passes), TAP_CASE(shows_both_values), TAP_CASE(require_ends_the_case),

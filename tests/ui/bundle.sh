@@ -67,7 +67,7 @@ is "all run on node 18, which Debian 12 has" "$(grep -E '"node": ">=(19|[2-9][0-
 # ---- the bundle
 
 if ! command -v node >/dev/null || [ ! -d "$ui/node_modules/esbuild" ]; then
-    skip "types, sizes" "node or the packages of the page are missing; tools/install-deps brings them"
+    skip "types, sizes" "tools: node or the packages of the page are missing; tools/install-deps brings them"
     done_testing
 fi
 ok "types" sh -c "cd '$ui' && node_modules/.bin/tsc --noEmit"

@@ -7,7 +7,7 @@ import { Served, TRACES, Tab, apart, becomes, comesToContain, comesTrue, contain
 async function deepLink({ browser, one }) {
   const meta = await one.json('meta');
   const [from, to] = [Math.round(meta.length_ns * 0.42), Math.round(meta.length_ns * 0.58)];
-  const inference = (await one.slices('ml', from, to, 2000)).find((slice) => meta.places[slice.place].category === 'inference' && slice.merged === 1);
+  const inference = (await one.slices('ml', from, to, 2000)).find((slice) => meta.locations[slice.location].category === 'inference' && slice.merged === 1);
   const wanted = `page=timeline&t0=${from}&t1=${to}&slice=${inference.id}&range=${from + 1000}-${to - 1000}&model=${meta.models[0].id}&q=Conv&theme=dark`;
   const tab = await Tab.open(browser, one, wanted, { wait: '.details-facts' });
   await tab.settle();

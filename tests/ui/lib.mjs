@@ -102,9 +102,9 @@ export class Served {
       at += Math.ceil((size * n) / 8) * 8;
       return here;
     };
-    const [start, duration, place, merged, id, row, flags] = [8, 4, 4, 4, 4, 2, 1].map(column);
+    const [start, duration, location, merged, id, row, flags] = [8, 4, 4, 4, 4, 2, 1].map(column);
     return Array.from({ length: n }, (_, i) => ({
-      start: view.getFloat64(start + i * 8, true), duration: view.getFloat32(duration + i * 4, true), place: view.getUint32(place + i * 4, true),
+      start: view.getFloat64(start + i * 8, true), duration: view.getFloat32(duration + i * 4, true), location: view.getUint32(location + i * 4, true),
       merged: view.getUint32(merged + i * 4, true), id: view.getUint32(id + i * 4, true), row: view.getUint16(row + i * 2, true), flags: view.getUint8(flags + i),
     }));
   }

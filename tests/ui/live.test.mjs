@@ -251,4 +251,46 @@ async function asynchronous({ browser }) {
   }
 }
 
-export default { 'a program that runs': whole, 'asynchronous runs': asynchronous, 'a server that is gone': gone };
+/** The first line that a program prints to stdout. */
+const firstLine = (child) =>
+  new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once('line', resolve);
+    child.once('exit', (status) => reject(new Error(`${child.spawnargs.join(' ')} ended with ${status}`)));
+  });
+
+/** A program that an agent records, which is killed. */
+async function fromAfar({ browser }) {
+  const program = spawn(process.env.LIVE_EVENTS, ['200', '600'], { stdio: 'ignore' });
+  const agent = spawn(TOOL, ['agent', '-q'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const address = await firstLine(agent);
+  await eventually(() => isListed(address, program.pid), (listed) => listed);
+  const child = spawn(TOOL, ['serve', '--live', '-q', '-a', address, '--pid', String(program.pid)], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const served = new Served(child, await firstLine(child));
+  try {
+    const tab = await Tab.open(browser, served, 'theme=light', { wait: '.activity-rows .activity-row' });
+    await comesToContain(() => chip(tab), 'Following', 'it follows a process of an agent');
+    await comesToContain(() => lastRow(tab), 'Inference', 'whose events have rows');
+    agent.kill('SIGKILL');
+    await tab.page.waitForSelector('.live-banner');
+    await comesToContain(() => tab.page.locator('.live-banner').innerText(), 'The recording ended', 'the end is said');
+    await tab.page.getByRole('button', { name: 'Open the trace' }).click();
+    await tab.page.waitForSelector('.summary');
+    ok(true, 'what came can be looked at');
+    ok(program.exitCode === null && program.signalCode === null, 'the program goes on');
+    await tab.close('from afar');
+  } finally {
+    program.kill('SIGKILL');
+    agent.kill('SIGKILL');
+    await served.stop();
+  }
+}
+
+/** Whether an agent could record it now. */
+async function isListed(address, pid) {
+  const child = spawn(TOOL, ['ls', '--json', '-a', address.split(':')[0], '-p', address.split(':')[1]], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  for await (const part of child.stdout) text += part;
+  return text.includes(`"pid":${pid},`);
+}
+
+export default { 'a program that runs': whole, 'asynchronous runs': asynchronous, 'a process of an agent': fromAfar, 'a server that is gone': gone };

@@ -74,7 +74,7 @@ async function reads({ browser, one }) {
     is(await tab.page.locator('.report-findings .finding').count(), report.findings.length, 'as many findings as report --json has');
     for (const model of report.models) contains(text, model.name, `model: ${model.name}`);
     contains(text, 'What the numbers mean.', 'it ends with definitions');
-    contains(text, 'each is in this file', 'and with what was left out');
+    contains(text, 'zones are in this file', 'and with what was left out');
     await isDrawn(tab, '.report-page canvas', 5, 'the beginning is drawn');
     await tab.page.screenshot({ path: join(SHOTS, 'mailed-report.png'), fullPage: false });
     const served = await Tab.open(browser, one, 'page=summary', { wait: '.finding' });
@@ -103,7 +103,7 @@ async function works({ browser, one }) {
     }, (part) => part < 0.03);
     ok(different < 0.03, 'and looks like the one of the server', `${(different * 100).toFixed(2)} % of the points differ`);
     // an inference: the same details as the server's, as far as the file has them
-    const inference = (await one.slices('ml', 0, meta.length_ns, 16000)).find((slice) => meta.places[slice.place].category === 'inference' && slice.merged === 1);
+    const inference = (await one.slices('ml', 0, meta.length_ns, 16000)).find((slice) => meta.locations[slice.location].category === 'inference' && slice.merged === 1);
     const wanted = await one.json(`slice?id=${inference.id}`);
     await tab.page.evaluate((id) => (location.hash = `page=timeline&slice=${id}`), inference.id);
     await tab.page.waitForSelector('.details-facts');
@@ -247,7 +247,9 @@ async function benchmark({ browser }) {
     await tab.settle();
     const text = await tab.page.locator('.report-page').innerText();
     contains(text, 'at the median', 'a benchmark says how long it takes');
-    contains(text, 'Can this machine be trusted?', 'and whether to believe it');
+    const headline = (await tab.page.locator('.report-page h1').innerText()).split(' at the median')[0];
+    is(await tab.page.locator('.report-page tr', { hasText: 'Median' }).first().locator('td').nth(1).innerText(), headline, 'and its table has the same median, however few samples there are');
+    contains(text, 'Was the machine quiet?', 'and whether to believe it');
     await isDrawn(tab, '.report-page canvas', 3, 'its samples are drawn');
     is(await tab.page.locator('.report-page canvas').count(), 3, 'samples, how often, share');
     ok(!/undefined|NaN|\[object/.test(text), 'only numbers and words');

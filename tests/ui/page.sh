@@ -6,11 +6,11 @@
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
 need_plain_build
-command -v node >/dev/null || skip_all "no node on this machine"
-[ -d "$SOURCE_DIR/ui/node_modules/playwright-core" ] || skip_all "the packages of the page are missing; tools/install-deps brings them"
-[ -s "$SOURCE_DIR/ui/dist/app.js" ] || skip_all "the page is not built; tools/build-ui builds it"
-CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser)} || skip_all "no Chromium on this machine"
-"$CHROMIUM" --version >/dev/null 2>&1 || skip_all "$CHROMIUM does not run (Ubuntu's is a placeholder for a snap)"
+command -v node >/dev/null || skip_all "tools: no node on this machine"
+[ -d "$SOURCE_DIR/ui/node_modules/playwright-core" ] || skip_all "tools: the packages of the page are missing; tools/install-deps brings them"
+[ -s "$SOURCE_DIR/ui/dist/app.js" ] || skip_all "tools: the page is not built; tools/build-ui builds it"
+CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser)} || skip_all "browser: no Chromium on this machine"
+"$CHROMIUM" --version >/dev/null 2>&1 || skip_all "browser: $CHROMIUM does not run (Ubuntu's is a placeholder for a snap)"
 export CHROMIUM
 need ort-node-1.30.0 silero ocr
 NODE_PATH=$(cached ort-node-1.30.0)/node_modules
@@ -33,6 +33,8 @@ record silero vad.js "$(cached silero)/silero_vad_v5.onnx" 300
 echo "this is no trace" >"$T/traces/damaged.ifg"
 node "$SOURCE_DIR/tests/ui/made_flows.mjs" >"$T/flows.json"
 "$INFEROGRAM" import "$T/flows.json" -o "$T/flows.ifg" >/dev/null
+"$REPORT_TRACES" gpu "$T/gpu.ifg"
+cp "$T/gpu.ifg" "$T/gpu_again.ifg"
 
 # From here on the points are node's.
 # shellcheck disable=SC2034 # tap.sh reads it
@@ -40,8 +42,11 @@ tap_finished=true
 UI_TRACES=$T/traces
 UI_SHOTS=$BUILD_DIR/ui-shots
 UI_FLOWS=$T/flows.ifg
+UI_GPU=$T/gpu.ifg
+UI_INPUTS=$SOURCE_DIR/tests/golden/v1.3.ifg
+UI_GPU_AGAIN=$T/gpu_again.ifg
 UI_BENCH_MODEL=$(cached ocr)/ch_PP-OCRv4_det_infer.onnx
-export UI_TRACES UI_SHOTS UI_FLOWS UI_BENCH_MODEL
+export UI_TRACES UI_SHOTS UI_FLOWS UI_INPUTS UI_GPU UI_GPU_AGAIN UI_BENCH_MODEL
 mkdir -p "$UI_SHOTS"
 # shellcheck disable=SC2086 # names
-node "$SOURCE_DIR/tests/ui/run.mjs" ${UI_TESTS:-frame pages views timeline flows}
+node "$SOURCE_DIR/tests/ui/run.mjs" ${UI_TESTS:-frame pages views timeline flows numbers}

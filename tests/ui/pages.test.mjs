@@ -8,10 +8,10 @@ import { PAGES } from './pages.mjs';
 import { Served, Tab, becomes, comesToContain, comesTrue, contains, eventually, is, near, ok } from './lib.mjs';
 
 const squeeze = (text) => text.replace(/\s+/g, ' ').trim();
-const UNITS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9, min: 60e9 };
+const UNITS = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9, min: 60e9 };
 /** "83.1 ms" in ns. */
 const ns = (text) => {
-  const found = squeeze(text).match(/(-?[\d.,]+) ?(ns|us|ms|s|min)\b/);
+  const found = squeeze(text).match(/(-?[\d.,]+) ?(ns|µs|ms|s|min)\b/);
   return found ? Number(found[1].replaceAll(',', '')) * UNITS[found[2]] : NaN;
 };
 const within = (got, wanted, name) => near(got, wanted, Math.abs(wanted) * 0.006, name);
@@ -108,7 +108,7 @@ async function twoClicks({ browser, one }) {
   await tab.page.locator('.tab:text-is("Source")').click();
   await tab.page.waitForSelector('.code-line.on');
   await tab.settle();
-  const code = await one.json(`annotate?routine=${await tab.part('routine')}`);
+  const code = await one.json(`annotate?function=${await tab.part('function')}`);
   const lines = code.files.flatMap((file) => file.lines).sort((a, b) => b.self - a.self);
   contains(code.name, 'prepare', "one click: the hottest of the program's own functions");
   const chosen = squeeze(await tab.page.locator('.code-line.on').first().innerText());
@@ -183,7 +183,7 @@ async function statistics({ browser, one }) {
   await first.click();
   await tab.page.waitForSelector('.source-columns');
   is(await tab.part('page'), 'source', 'a row opens its source');
-  ok(sampled.rows.filter((row) => row.self === hottest.self).some((row) => String(row.routine) === new URL(tab.page.url()).hash.match(/routine=(\d+)/)?.[1]), 'that of this function');
+  ok(sampled.rows.filter((row) => row.self === hottest.self).some((row) => String(row.function) === new URL(tab.page.url()).hash.match(/\bfunction=(\d+)/)?.[1]), 'that of this function');
   await tab.close('statistics');
 }
 
@@ -201,14 +201,14 @@ async function flame({ browser, one }) {
   }
   await tab.page.locator('.page-tool button:has-text("Source of")').click();
   await tab.page.waitForSelector('.source-columns');
-  const routine = Number(await tab.part('routine'));
-  const code = await one.json(`annotate?routine=${routine}`);
+  const functionId = Number(await tab.part('function'));
+  const code = await one.json(`annotate?function=${functionId}`);
   await comesToContain(() => tab.page.locator('.source-foot').innerText(), String(code.total), 'flame, then its source: the same samples');
   await tab.page.locator('.functions tbody tr').first().locator('button').click();
   await tab.settle();
   await tab.page.waitForSelector('.code-line, .code-note, .nothing');
-  const hot = Number(await tab.part('routine'));
-  const annotated = await one.json(`annotate?routine=${hot}`);
+  const hot = Number(await tab.part('function'));
+  const annotated = await one.json(`annotate?function=${hot}`);
   if (annotated.code.length) await comesTrue(async () => (await tab.page.locator('.code .part b, .code .part i').count()) > 0, 'the hottest function: shares beside its code');
   else ok(annotated.why_no_code, 'no code, and why', annotated.why_no_code);
   await tab.page.locator('.tab:text-is("Flame")').click();

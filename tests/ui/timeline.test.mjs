@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline: tracks and their colours, mouse, keys, search, filters, details.
-import { Tab, apart, becomes, comesToContain, comesTrue, contains, eventually, is, near, ok } from './lib.mjs';
+import { readFile } from 'node:fs/promises';
+import { Served, Tab, apart, becomes, comesToContain, comesTrue, contains, eventually, is, near, ok } from './lib.mjs';
 
 const SLICE = 17; // height of a row, with its gap
 const STATE = 4;
@@ -17,7 +18,7 @@ async function pointOf(tab, served, meta, track, view, category) {
   const lane = await tab.lane(track);
   const slices = await served.slices(track, view.from, view.to, Math.round(lane.width));
   const scale = lane.width / (view.to - view.from);
-  const isWanted = (slice) => (category ? meta.places[slice.place].category === category : true);
+  const isWanted = (slice) => (category ? meta.locations[slice.location].category === category : true);
   const found = slices.filter((slice) => isWanted(slice) && slice.merged === 1 && !(slice.flags & 6)).sort((a, b) => b.duration - a.duration)[0];
   if (!found) return null;
   const states = meta.tracks.find((one) => one.id === track).states;
@@ -68,10 +69,10 @@ async function colours({ browser, one }) {
     await becomes(() => tab.page.evaluate(() => document.documentElement.dataset.theme), theme, `${theme}: is on`);
     for (const category of ['load', 'specialization', 'inference']) {
       const all = await one.slices('ml', 0, meta.length_ns, FINE);
-      const target = all.filter((slice) => meta.places[slice.place].category === category).sort((a, b) => b.duration - a.duration)[0];
+      const target = all.filter((slice) => meta.locations[slice.location].category === category).sort((a, b) => b.duration - a.duration)[0];
       if (!ok(target, `${theme}: there is ${category}`)) continue;
       const view = { from: Math.floor(target.start - target.duration), to: Math.ceil(target.start + target.duration * 2) };
-      const owner = meta.tracks.find((track) => track.kind === 'model' && track.model === meta.places[target.place].model) ?? model;
+      const owner = meta.tracks.find((track) => track.kind === 'model' && track.model === meta.locations[target.location].model) ?? model;
       await tab.page.evaluate((hash) => (location.hash = hash), `page=timeline&t0=${view.from}&t1=${view.to}&theme=${theme}`);
       await tab.settle();
       const at = await pointOf(tab, one, meta, owner.id, view, category);
@@ -163,7 +164,7 @@ async function keys({ browser, one }) {
   await step('f', (a) => a.from <= 0 && a.to >= meta.length_ns, 'F shows everything');
 
   // one inference after the other
-  const runs = (await one.slices('ml', 0, meta.length_ns, FINE)).filter((slice) => meta.places[slice.place].category === 'inference' && meta.places[slice.place].model === 0);
+  const runs = (await one.slices('ml', 0, meta.length_ns, FINE)).filter((slice) => meta.locations[slice.location].category === 'inference' && meta.locations[slice.location].model === 0);
   const middle = runs.sort((a, b) => a.start - b.start)[Math.floor(runs.length / 2)];
   await tab.page.evaluate((id) => (location.hash = `${location.hash}&slice=${id}`), middle.id);
   await tab.page.waitForSelector('.details');
@@ -194,6 +195,7 @@ async function keys({ browser, one }) {
 async function range({ browser, one }) {
   const meta = await one.json('meta');
   const tab = await Tab.open(browser, one, 'page=timeline', { wait: '.lane-label' });
+  await tab.settle(); // what still comes may move the ruler
   const ruler = await tab.box('.axis canvas');
   const y = ruler.y + ruler.height - 10;
   const end = Math.round(ruler.width) - 20; // the last inferences are in it, however long loading took
@@ -214,8 +216,8 @@ async function range({ browser, one }) {
   await tab.page.waitForSelector('.range-words b:has-text("cores")');
   const words = await eventually(async () => squeeze(await tab.page.locator('.range-words').innerText()), (text) => text.includes(`inferences ${stats.inferences.n}`));
   contains(words, `inferences ${stats.inferences.n}`, 'as many inferences as the API says');
-  const shown = words.match(/median ([\d.]+)\s?(us|ms|s)/);
-  near(Number(shown?.[1]) * { us: 1e3, ms: 1e6, s: 1e9 }[shown?.[2]], stats.inferences.median_ns, stats.inferences.median_ns * 0.006, 'the median as the API says');
+  const shown = words.match(/median ([\d.]+)\s?(µs|ms|s)/);
+  near(Number(shown?.[1]) * { µs: 1e3, ms: 1e6, s: 1e9 }[shown?.[2]], stats.inferences.median_ns, stats.inferences.median_ns * 0.006, 'the median as the API says');
   near(number(words.match(/CPU ([\d.]+) cores/)?.[1]), stats.cpu.busy_cores, 0.051, 'cores as the API says');
   const seen = await eventually(() => tab.colours([[600, 3], [100, 3]]), ([inside, outside]) => inside !== outside);
   ok(seen[0] !== seen[1], 'the range is tinted', seen.join(' '));
@@ -269,8 +271,8 @@ async function details({ browser, one }) {
   contains(text, 'Inference', 'its category');
   contains(text, meta.models.find((one_) => one_.id === slice.model).name, 'its model');
   contains(text, `tid ${slice.thread.tid}`, 'its thread');
-  const shown = text.match(/Duration ([\d.]+)\s?(ns|us|ms|s)/);
-  near(Number(shown?.[1]) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[shown?.[2]], slice.duration, slice.duration * 0.006, 'its duration');
+  const shown = text.match(/Duration ([\d.]+)\s?(ns|µs|ms|s)/);
+  near(Number(shown?.[1]) * { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 }[shown?.[2]], slice.duration, slice.duration * 0.006, 'its duration');
   contains(text.toLowerCase(), 'all inferences', 'how usual it is');
   contains(text, `${slice.same.n}`, 'among how many');
   if (slice.children.length) contains(text, slice.children[0].name, 'what is inside it');
@@ -309,11 +311,11 @@ async function search({ browser, one }) {
   is(await tab.part('q'), 'Conv', 'the search is in the address');
   await tab.page.evaluate(() => document.activeElement?.blur());
   const slice = await one.json(`slice?id=${found.hits[0].first}`);
-  const next = await one.json(`next?places=${found.hits.map((hit) => hit.place).join(',')}&from=${slice.start}&dir=1`);
+  const next = await one.json(`next?locations=${found.hits.map((hit) => hit.location).join(',')}&from=${slice.start}&dir=1`);
   await tab.page.keyboard.press('n');
   is(Number(await tab.part('slice')), next.id, 'N goes to the next hit');
   await tab.page.keyboard.press('Shift+N');
-  const back = await one.json(`next?places=${found.hits.map((hit) => hit.place).join(',')}&from=${next.start}&dir=-1`);
+  const back = await one.json(`next?locations=${found.hits.map((hit) => hit.location).join(',')}&from=${next.start}&dir=-1`);
   is(Number(await tab.part('slice')), back.id, 'Shift + N goes back');
   await tab.page.keyboard.press('/');
   await tab.page.keyboard.press('Control+A');
@@ -344,18 +346,18 @@ async function choices({ browser, one }) {
   await label.locator('.samples').click();
   await tab.settle();
   await tab.page.waitForFunction(([id, height]) => document.querySelector(`[data-track="${id}"]`).getBoundingClientRect().height > height, [thread.id, low.height]);
-  ok(tab.requests.some((url) => url.includes('/ghosts?')), 'samples: ghost zones are asked for');
+  ok(tab.requests.some((url) => url.includes('/sampled_calls?')), 'samples: sampled calls are asked for');
   await label.scrollIntoViewIfNeeded();
   await tab.settle();
   const high = await tab.lane(thread.id);
-  const edge = await tab.css('--ghost-edge');
-  const fill = await tab.css('--ghost-fill');
+  const edge = await tab.css('--sampled-call-edge');
+  const fill = await tab.css('--sampled-call-fill');
   const grid = [];
   for (let y = Math.max(high.top + low.height - 4, 0); y < high.top + high.height - 4; y += 3) for (let x = 20; x < high.width; x += 9) grid.push([x, y]);
   const seen = await eventually(() => tab.colours(grid), (list) => list.filter((colour) => apart(colour, fill) < 3).length > 20 && list.some((colour) => apart(colour, edge) < 40));
-  ok(seen.filter((colour) => apart(colour, fill) < 3).length > 20, 'ghost zones are drawn', `fill ${fill}, ${new Set(seen).size} colours`);
+  ok(seen.filter((colour) => apart(colour, fill) < 3).length > 20, 'sampled calls are drawn', `fill ${fill}, ${new Set(seen).size} colours`);
   ok(seen.some((colour) => apart(colour, edge) < 40), 'with their edges', edge);
-  await tab.shot('timeline-ghosts');
+  await tab.shot('timeline-sampled-calls');
   await label.focus();
   await tab.page.keyboard.press('g');
   await tab.page.waitForFunction(([id, height]) => document.querySelector(`[data-track="${id}"]`).getBoundingClientRect().height <= height, [thread.id, low.height]);
@@ -382,4 +384,23 @@ async function choices({ browser, one }) {
   await tab.close('choices');
 }
 
-export default { tracks, colours, wheelAndDrag, keys, range, details, search, choices };
+/** A trace with the inputs of one of its two inferences. */
+async function inputs({ browser }) {
+  const served = await Served.start(process.env.UI_INPUTS);
+  try {
+    const tab = await Tab.open(browser, served, 'page=timeline&slice=0', { wait: '.details-facts' });
+    const download = tab.page.waitForEvent('download');
+    await tab.page.getByRole('button', { name: 'Export inputs' }).click();
+    const saved = await download;
+    is(saved.suggestedFilename(), 'inputs-0.npz', 'inputs are saved under a name of their own');
+    const bytes = Buffer.from(await (await served.get('inputs?id=0')).arrayBuffer());
+    ok(bytes.equals(await readFile(await saved.path())), 'the file is that of the API');
+    await tab.page.evaluate((hash) => (location.hash = hash), 'page=timeline&slice=1');
+    await becomes(() => tab.page.getByRole('button', { name: 'Export inputs' }).count(), 0, 'without inputs there is no button');
+    await tab.close('inputs');
+  } finally {
+    await served.stop();
+  }
+}
+
+export default { tracks, colours, wheelAndDrag, keys, range, details, inputs, search, choices };

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the pictures of docs/tour.md anew: node tests/ui/tour.mjs INFEROGRAM TRACE DIRECTORY
-// TRACE is a recording of examples/read_text.js, made in its folder:
-//   inferogram record --ops --sample=499 -o read_text.ifg -- node --perf-prof read_text.js models 80
-// Each step is a click that the tour tells of; where one does not lead where the tour says, this ends with an error.
-import { createRequire } from 'node:module';
+// Makes the pictures of docs/tour.md: node tests/ui/tour.mjs INFEROGRAM DEMO READ_TEXT DIRECTORY
+// tools/tour-pictures records the two traces and runs this. Each step is a click that the tour describes; where one does not
+// lead where the tour says, this ends with an error.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync, inflateSync } from 'node:zlib';
 
-const [tool, trace, out] = process.argv.slice(2);
+const [tool, demo, readText, out] = process.argv.slice(2);
 if (!out) {
-  console.error('usage: node tests/ui/tour.mjs INFEROGRAM TRACE DIRECTORY');
+  console.error('usage: node tests/ui/tour.mjs INFEROGRAM DEMO READ_TEXT DIRECTORY');
   process.exit(2);
 }
 process.env.INFEROGRAM = tool;
@@ -94,13 +92,14 @@ function toPalette(png) {
 }
 
 const browser = await launch();
-const served = await Served.start(trace);
-const tab = await Tab.open(browser, served, 'theme=light', { viewport: { width: 1280, height: 720 } });
-const { page } = tab;
+let served = await Served.start(demo);
+process.on('exit', () => served.child.kill()); // also when a step fails
+let tab = await Tab.open(browser, served, 'theme=light', { viewport: { width: 1440, height: 900 } });
+let { page } = tab;
 
 async function picture(name) {
   await tab.settle();
-  await page.mouse.move(640, 2);
+  await page.mouse.move(720, 2);
   await page.waitForTimeout(200);
   const file = join(out, `${name}.png`);
   await page.screenshot({ path: file });
@@ -118,16 +117,21 @@ const summary = async () => {
 
 await page.waitForSelector('.models-table tr.big');
 await picture('1-summary');
-// which phase: a click on the line of the table that is bold
-await page.locator('.models-table tr.big').first().click();
+// when: a click on the row of the inferences
+await page.locator('.models-table tr', { hasText: 'Inference' }).first().click();
 await page.waitForSelector('.details-facts');
 await picture('2-timeline');
 // what happened in it: a click on Show of a finding
 await summary();
-await page.locator('.finding').getByRole('button', { name: 'Show' }).first().click();
+await page.locator('.finding', { hasText: 'is loaded 5 times' }).getByRole('button', { name: 'Show' }).first().click();
 await page.waitForSelector('.lane-label');
 await picture('3-finding');
-// which operator
+// which operator: the other recording has them
+await page.close();
+await served.stop();
+served = await Served.start(readText);
+tab = await Tab.open(browser, served, 'theme=light', { viewport: { width: 1440, height: 900 } });
+page = tab.page;
 await summary();
 await page.getByRole('button', { name: 'All operators' }).click();
 await page.waitForSelector('.vtable-row');
@@ -141,13 +145,13 @@ const own = page.locator('.functions button:text-is("prepare")');
 if ((await own.count()) && (await own.getAttribute('aria-current')) !== 'true') await own.click();
 await page.waitForSelector('.code-line.on');
 await picture('5-source');
-// more: a range, ghost zones, dark
+// more: a range, sampled calls, dark
 await summary();
 await page.locator('.tab:text-is("Timeline")').click();
 await page.waitForSelector('.lane-label');
 const meta = await served.json('meta');
 const thread = meta.tracks.filter((track) => track.kind === 'thread').sort((a, b) => b.samples - a.samples)[0];
-const inference = (await served.slices('ml', meta.length_ns * 0.5, meta.length_ns * 0.8, 4000)).filter((slice) => meta.places[slice.place].category === 'inference').sort((a, b) => b.duration - a.duration)[0];
+const inference = (await served.slices('ml', meta.length_ns * 0.5, meta.length_ns * 0.8, 4000)).filter((slice) => meta.locations[slice.location].category === 'inference').sort((a, b) => b.duration - a.duration)[0];
 const [from, to] = [Math.round(inference.start - inference.duration * 0.5), Math.round(inference.start + inference.duration * 1.3)];
 await page.evaluate((hash) => (location.hash = hash), `page=timeline&theme=dark&t0=${from}&t1=${to}&range=${Math.round(inference.start)}-${Math.round(inference.start + inference.duration)}`);
 await tab.settle();

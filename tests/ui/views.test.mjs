@@ -67,7 +67,7 @@ async function compared({ browser, many }) {
   await becomes(() => tab.page.locator('.compare-card select').evaluateAll((all) => all.map((one) => Number(one.value))), [a, b], 'a link brings back which two');
   const shown = await tab.page.locator('.compare-most tbody tr').count();
   await tab.page.getByLabel('Every operator and zone', { exact: false }).check();
-  await becomes(() => tab.page.locator('.compare-most tbody tr').count(), usual.rows.filter((row) => row.kind !== 'ml').length, `all places instead of ${shown}`);
+  await becomes(() => tab.page.locator('.compare-most tbody tr').count(), usual.rows.filter((row) => row.kind !== 'ml').length, `all locations instead of ${shown}`);
   await tab.page.getByRole('spinbutton').fill('30');
   await tab.page.keyboard.press('Enter');
   await comesToContain(() => tab.page.locator('.compare-foot').innerText(), '30', 'another threshold');

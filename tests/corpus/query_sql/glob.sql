@@ -1,1 +1,1 @@
-SELECT id FROM slice WHERE name GLOB '[A-Z]*' AND thread = 799 AND place < 7.5 OR id IN (1, 2, '3', NULL)
+SELECT id FROM slice WHERE name GLOB '[A-Z]*' AND thread = 799 AND location < 7.5 OR id IN (1, 2, '3', NULL)

@@ -1,1 +1,1 @@
-SELECT s.name, a.key, a.value FROM slice s JOIN attribute a ON a.slice = s.id JOIN place p ON p.id = s.place
+SELECT s.name, a.key, a.value FROM slice s JOIN attribute a ON a.slice = s.id JOIN location p ON p.id = s.location
