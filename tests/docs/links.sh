@@ -48,7 +48,7 @@ PYTHON
 if command -v python3 >/dev/null 2>&1; then
     ok "relative links resolve" check
 else
-    skip "relative links resolve" "python3 is not installed"
+    skip "relative links resolve" "tools: python3 is not installed"
 fi
 ok "README.md has make demo" grep -q 'make demo' "$SOURCE_DIR/README.md"
 ok "README.md has make test" grep -q 'make test' "$SOURCE_DIR/README.md"

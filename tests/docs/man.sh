@@ -64,7 +64,7 @@ for page in "$man"/*.scd; do
     if command -v scdoc >/dev/null 2>&1; then
         ok "$name is good scdoc" render "$page"
     else
-        skip "$name is good scdoc" "scdoc is not installed"
+        skip "$name is good scdoc" "tools: scdoc is not installed"
     fi
 done
 

@@ -6,6 +6,8 @@
 #   steady LOG COMMAND...    starts a program that keeps an account of its runs in LOG and waits until it
 #                            is ready; its id is in $steady
 #   attach OPTIONS...        records it into $trace; stderr in $T/stderr
+#   recorded_events [MODEL]  inferences in $trace, of this model
+#   until_recorded N [MODEL] waits until there are so many
 #   settle PID               ends it, so that its account is complete
 #   compare LOG [MODEL]...   "recorded R of P, N inside" for each process: inferences in $trace, runs in the
 #                            account between the first and the last of them, and how many of those lie
@@ -13,11 +15,11 @@
 # shellcheck disable=SC2034,SC2154 # used by the tests, set by others
 
 need_probes() {
-    [ "$(id -u)" -eq 0 ] || skip_all "attaching needs root here"
+    [ "$(id -u)" -eq 0 ] || skip_all "root: attaching needs root here"
     "$INFEROGRAM" record --next --name nobody-at-all --timeout 10ms 2>"$T/probes" && return 0
     case $(cat "$T/probes") in
     *"no process created"*) ;;
-    *) skip_all "$(tail -n 1 "$T/probes")" ;;
+    *) skip_all "probes: $(tail -n 1 "$T/probes")" ;;
     esac
 }
 
@@ -26,7 +28,7 @@ steady() {
     shift
     : >"$T/steady.out"
     spawn "$@" >"$T/steady.out" 2>"$T/steady.err"
-    if until_true 30 grep -q ready "$T/steady.out"; then
+    if until_true 60 grep -q ready "$T/steady.out"; then
         steady=$(sed -n 's/^ready //p' "$T/steady.out")
     else
         fail "the program starts" "$(tail -n 3 "$T/steady.err")"
@@ -36,9 +38,14 @@ steady() {
 
 attach() { "$INFEROGRAM" record -f -o "$trace" "$@" 2>"$T/stderr"; }
 
+# shellcheck disable=SC2016 # it does, in double quotes
+recorded_events() { rows "SELECT count(*) FROM ml_event WHERE category = 'inference'${1:+ AND model = '$1'}"; }
+has_recorded() { test "$(recorded_events "${2:-}")" -ge "$1"; }
+until_recorded() { until_true 60 has_recorded "$@"; }
+
 settle() {
     kill "$1" 2>/dev/null
-    until_true 30 not_alive "$1"
+    until_true 60 not_alive "$1"
 }
 
 compare() {

@@ -10,15 +10,15 @@ need ort-node-1.20.1 ort-node-1.30.0
 cd "$T" || exit 1
 relu=$models/relu.onnx
 # By names of their own: others may run models on this machine, too.
-cp "$PROGRAMS/ort_app" "next-app"
-cp "$PROGRAMS/ort_steady" "next-steady"
+cp "$PROGRAMS/ort_app" "app-$$"
+cp "$PROGRAMS/ort_steady" "steady-$$"
 
 # waits OPTIONS...: starts `record --next`; its id is in $recorder. Returns when it waits.
 waits() {
     : >"$T/recorder.err"
     spawn "$INFEROGRAM" record -f -o "$trace" --next "$@" >"$T/recorder.out" 2>"$T/recorder.err"
     recorder=$spawned
-    until_true 20 grep -q "waiting for" "$T/recorder.err" || fail "the recorder waits"
+    until_true 60 grep -q "waiting for" "$T/recorder.err" || fail "the recorder waits"
 }
 models_of() { rows "SELECT category, count(*) FROM ml_event WHERE category IN ('load', 'inference') GROUP BY 1 ORDER BY 1" | tr '\n' ' '; }
 
@@ -30,7 +30,7 @@ if have silero && command -v node >/dev/null; then
     cp "$SOURCE_DIR/tests/runtimes/vad.js" .
     for version in 1.14.0 1.20.1 1.30.0; do
         if ! have "ort-node-$version"; then
-            skip "node $version" "$(tail -n 1 "$T/fetch")"
+            skip "node $version" "runtimes: $(tail -n 1 "$T/fetch")"
             continue
         fi
         NODE_PATH=$(cached "ort-node-$version")/node_modules
@@ -51,16 +51,16 @@ if have silero && command -v node >/dev/null; then
         contains "node $version: said" "$(cat recorder.err)" "recording node (pid $node)"
     done
 else
-    skip "node" "no node, or $(tail -n 1 "$T/fetch")"
+    skip "node" "runtimes: no node, or $(tail -n 1 "$T/fetch")"
 fi
 
 # ---- a program that is over in a moment ----------------------------------------------------------------
-waits --timeout 60 --name next-app
-./next-app --ort "$(ort 1.30.0)" --runs 50 --model "$relu" >app.out
+waits --timeout 60 --name "app-$$"
+"./app-$$" --ort "$(ort 1.30.0)" --runs 50 --model "$relu" >app.out
 ended "$recorder"
 is "a short program: recorded" "$status" 0
 is "a short program: from its first session on" "$(models_of)" "inference,50 load,1 "
-is "a short program: its name" "$(rows "SELECT name FROM process WHERE pid > 0")" next-app
+is "a short program: its name" "$(rows "SELECT name FROM process WHERE pid > 0")" "app-$$"
 
 # ---- one that maps the runtime and creates no session -------------------------------------------------
 waits --timeout 60 --path "$T/next.py"
@@ -73,7 +73,7 @@ time.sleep(0.5)
 os.execv(sys.executable, [sys.executable, __file__, sys.argv[1], 'again'])
 EOP
 spawn python3 "$T/next.py" "$(ort 1.20.1)" >maps.out
-until_true 20 grep -q ready maps.out
+until_true 60 grep -q ready maps.out
 sleep 0.3
 lacks "who only maps a runtime is not recorded" "$(cat recorder.err)" "recording"
 sleep 0.7
@@ -107,23 +107,23 @@ EOP
     is "after its import: from its first session on" "$(models_of)" "inference,30 load,1 "
     is "after its import: it alone" "$(json "$trace" "d['pids']")" "[$notebook]"
 else
-    skip "after its import" "$(tail -n 1 "$T/fetch")"
+    skip "after its import" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 
 # ---- options, ends --------------------------------------------------------------------------------------
-waits --timeout 60 --duration 300ms --name next-steady
-steady next.log ./next-steady next.log 500 "$(ort 1.20.1)" "$relu"
+waits --timeout 60 --duration 300ms --name "steady-$$"
+steady next.log "./steady-$$" next.log 500 "$(ort 1.20.1)" "$relu"
 ended "$recorder"
 is "--duration counts from there" "$status" 0
 ok "the program goes on" tap_alive "$steady"
 settle "$steady"
-all_there "--next" next.log 50
+all_there "--next" next.log 20
 
 rm -f "$trace"
-exits "--timeout" 1 "$INFEROGRAM" record -o "$trace" --next --name next-nobody --timeout 300ms
+exits "--timeout" 1 "$INFEROGRAM" record -o "$trace" --next --name "nobody-$$" --timeout 300ms
 contains "--timeout: said" "$(cat stderr)" "no process created a session of ONNX Runtime within 0.3 s"
 ok "--timeout: no file" test ! -e "$trace"
-waits --name next-nobody
+waits --name "nobody-$$"
 kill -INT "$recorder"
 ended "$recorder"
 is "Ctrl-C while waiting" "$status" 1

@@ -12,24 +12,23 @@ cd "$T" || exit 1
 work=$PROGRAMS/ort_steady
 relu=$models/relu.onnx
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-recorded_events() { rows "SELECT count(*) FROM ml_event WHERE category = 'inference'"; }
 names() { rows "SELECT DISTINCT name FROM model ORDER BY name" | tr '\n' ' '; }
 
 # ---- node, in the middle of its run ----------------------------------------------------------------
 have silero && silero=$(cached silero)/silero_vad_v5.onnx || silero=
 for version in 1.14.0 1.17.0 1.20.1 1.30.0; do
     if ! command -v node >/dev/null || [ -z "$silero" ] || ! have "ort-node-$version"; then
-        skip "node with $version" "no node, or $(tail -n 1 "$T/fetch")"
+        skip "node with $version" "runtimes: no node, or $(tail -n 1 "$T/fetch")"
         continue
     fi
     NODE_PATH=$(cached "ort-node-$version")/node_modules
     export NODE_PATH
     rm -f node.log
     steady node.log node "$SOURCE_DIR/tests/runtimes/steady.js" "$silero" node.log
-    ok "node $version" attach --duration 2 --pid "$steady"
+    ok "node $version" attach --duration 1 --pid "$steady"
     ok "node $version goes on" tap_alive "$steady"
     settle "$steady"
-    all_there "node $version" node.log 500
+    all_there "node $version" node.log 20
     is "node $version: the model" "$(rows "SELECT name, path, runtime FROM model")" \
         "silero_vad_v5,$silero,ONNX Runtime $version"
     is "node $version: where the name is from" "$(property silero_vad_v5 inferred)" "session object"
@@ -43,12 +42,14 @@ done
 # ---- two runtimes in one process, one that comes later ---------------------------------------------
 rm -f two.log
 steady two.log "$work" two.log 500 "$(ort 1.20.1)" "$relu" "$(ort 1.30.0)" "$models/chain.onnx" + "$(ort 1.20.1)" "$models/twins.onnx"
-spawn "$INFEROGRAM" record -q -f -o "$trace" --duration 1.5 --pid "$steady"
-sleep 0.8
+recorder -f -o "$trace" --pid "$steady"
+until_recorded 20
 kill -HUP "$steady"
-wait "$spawned"
+until_recorded 20 twins
+kill -INT "$recorder"
+ended "$recorder"
 settle "$steady"
-all_there "two runtimes" two.log 500 relu chain twins
+all_there "two runtimes" two.log 10 relu chain twins
 is "two runtimes: models and where they run" "$(rows "SELECT name, runtime FROM model ORDER BY name" | tr '\n' ' ')" \
     "chain,ONNX Runtime 1.30.0 relu,ONNX Runtime 1.20.1 twins,ONNX Runtime 1.20.1 "
 is "two runtimes: a model that is loaded meanwhile" "$(rows "SELECT model FROM ml_event WHERE category = 'load'")" twins
@@ -60,12 +61,14 @@ is "two runtimes: the load says what it is" "$(rows "SELECT specialization FROM 
 # ---- a library that is mapped after the attach ------------------------------------------------------
 rm -f late.log
 steady late.log "$work" late.log 500 "$(ort 1.20.1)" "$relu" + "$(ort 1.30.0)" "$models/chain.onnx"
-spawn "$INFEROGRAM" record -q -f -o "$trace" --duration 3 --pid "$steady"
-sleep 0.5
+recorder -f -o "$trace" --pid "$steady"
+until_recorded 20
 kill -HUP "$steady"
-wait "$spawned"
+until_recorded 20 chain
+kill -INT "$recorder"
+ended "$recorder"
 settle "$steady"
-all_there "a library that comes later" late.log 200 relu chain
+all_there "a library that comes later" late.log 10 relu chain
 is "a library that comes later: both" "$(names)" "chain relu "
 
 # ---- models from memory, names that nobody can know ---------------------------------------------------
@@ -80,7 +83,8 @@ rm -f array.log
 steady array.log "$work" array.log 500 -a "$(ort 1.30.0)" "$relu" + "$(ort 1.30.0)" "$models/chain.onnx"
 recorder -f -o "$trace" --pid "$steady"
 kill -HUP "$steady"
-sleep 0.5
+has_loaded() { test "$(rows "SELECT count(*) FROM ml_event WHERE category = 'load'")" -gt 0; }
+until_true 60 has_loaded
 kill -INT "$recorder"
 ended "$recorder"
 settle "$steady"
@@ -96,19 +100,20 @@ else
     steady both.log env LD_PRELOAD="$LIBINFEROGRAM" "$work" both.log 500 "$(ort 1.20.1)" "$relu"
     ok "a program with the library and a runtime without hooks" attach --duration 500ms --pid "$steady"
     settle "$steady"
-    all_there "a program with the library" both.log 100
+    all_there "a program with the library" both.log 10
     is "a program with the library: zones could come, too" \
         "$(rows "SELECT state FROM instrument WHERE name = 'zones'")" on
 
     rm -f hooked.log
     : >steady.out
     spawn "$INFEROGRAM" record -q -f -o first.ifg --duration 200ms -- "$work" hooked.log 500 "$(ort 1.20.1)" "$relu" >steady.out
-    until_true 20 grep -q ready steady.out
+    until_true 60 grep -q ready steady.out
     steady=$(sed -n 's/^ready //p' steady.out)
-    sleep 0.6
+    first_ended() { test "$(json first.ifg "d['file']['finished']")" = True; }
+    until_true 60 first_ended
     ok "a program that has the hooks" attach --duration 500ms --pid "$steady"
     settle "$steady"
-    all_there "a program that has the hooks: no call twice" hooked.log 100
+    all_there "a program that has the hooks: no call twice" hooked.log 10
     is "a program that has the hooks: they tell" "$(instrument "ONNX Runtime 1.20.1")" "on: launch hooks"
 fi
 
@@ -119,7 +124,7 @@ steady gone.log "$work" gone.log 500 "$T/gone.so" "$relu"
 rm gone.so
 ok "a library that was deleted" attach --duration 500ms --pid "$steady"
 settle "$steady"
-all_there "a library that was deleted" gone.log 100
+all_there "a library that was deleted" gone.log 10
 is "a library that was deleted: its model" "$(names)" "relu "
 
 cp "$(ort 1.20.1)" renamed-by-somebody.bin
@@ -127,7 +132,7 @@ rm -f renamed.log
 steady renamed.log "$work" renamed.log 500 "$T/renamed-by-somebody.bin" "$relu"
 ok "a library with another name" attach --duration 300ms --pid "$steady"
 settle "$steady"
-all_there "a library with another name" renamed.log 100
+all_there "a library with another name" renamed.log 10
 
 mkdir -p inside
 if unshare -m true 2>/dev/null; then
@@ -139,23 +144,23 @@ if unshare -m true 2>/dev/null; then
     is "another mount namespace: the path as the program sees it" "$(rows "SELECT name, path FROM model")" \
         "m,$T/inside/m.onnx"
     settle "$steady"
-    all_there "another mount namespace" inside.log 100
+    all_there "another mount namespace" inside.log 10
 else
-    skip "another mount namespace" "unshare -m is refused here"
+    skip "another mount namespace" "namespaces: unshare -m is refused here"
 fi
 if unshare -pf true 2>/dev/null; then
     rm -f pids.log
     spawn unshare -pf --kill-child "$work" pids.log 500 "$(ort 1.20.1)" "$relu" >pids.out
-    until_true 20 grep -q ready pids.out
+    until_true 60 grep -q ready pids.out
     outer=$(cat "/proc/$spawned/task/$spawned/children")
     ok "another pid namespace" attach --duration 500ms --pid "${outer% }"
     is "another pid namespace: threads by their own numbers" "$(rows "SELECT tid FROM thread WHERE tid > 0")" 1
     is "another pid namespace: the thread's name" "$(rows "SELECT name FROM thread WHERE tid > 0")" ort_steady
     settle "${outer% }"
     sed "s/^1 /${outer% } /" pids.log >pids.outer
-    all_there "another pid namespace" pids.outer 100
+    all_there "another pid namespace" pids.outer 10
 else
-    skip "another pid namespace" "unshare -p is refused here"
+    skip "another pid namespace" "namespaces: unshare -p is refused here"
 fi
 
 # ---- where the kernel refuses BPF --------------------------------------------------------------------
@@ -175,16 +180,21 @@ os.execv(sys.argv[1], sys.argv[1:])
 EOP
 rm -f perf.log
 steady perf.log "$work" perf.log 500 "$(ort 1.30.0)" "$relu" + "$(ort 1.30.0)" "$models/chain.onnx"
-spawn python3 without_bpf.py "$INFEROGRAM" record -f -o "$trace" --duration 1 --pid "$steady" 2>stderr
-sleep 0.6
+rm -f "$trace"
+spawn python3 without_bpf.py "$INFEROGRAM" record -f -o "$trace" --pid "$steady" 2>stderr
+has_begun() { has_recorded 20 || not_alive "$spawned"; }
+until_true 60 has_begun
 kill -HUP "$steady"
+has_both() { has_recorded 20 chain || not_alive "$spawned"; }
+until_true 60 has_both
+kill -INT "$spawned"
 wait "$spawned"
 case $(cat stderr) in
 *"no seccomp"* | *"cannot attach"*) skip "without BPF" "$(tail -n 1 stderr)" ;;
 *)
     settle "$steady"
     is "without BPF: by perf events" "$(instrument "ONNX Runtime 1.30.0")" "on: attached by uprobes (perf)"
-    all_there "without BPF" perf.log 100 relu chain
+    all_there "without BPF" perf.log 10 relu chain
     is "without BPF: a model that is loaded meanwhile" "$(rows "SELECT model FROM ml_event WHERE category = 'load'")" chain
     ;;
 esac
@@ -194,40 +204,42 @@ settle "$steady"
 rm -f life.log
 steady life.log "$work" life.log 500 "$(ort 1.20.1)" "$relu"
 recorder -f -o "$trace" --pid "$steady"
-sleep 0.4
+until_recorded 20
 settle "$steady"
 ended "$recorder"
 is "the program ends: so does the recorder" "$status" 0
-all_there "the program ends" life.log 100
+all_there "the program ends" life.log 20
 
 rm -f life.log
 steady life.log "$work" life.log 500 "$(ort 1.20.1)" "$relu"
 recorder -f -o "$trace" --pid "$steady"
-sleep 0.4
+until_recorded 20
 kill -KILL "$steady"
 ended "$recorder"
 is "the program is killed: the recorder ends well" "$status" 0
-ok "the program is killed: what it did is there" test "$(recorded_events)" -gt 100
+ok "the program is killed: what it did is there" test "$(recorded_events)" -ge 20
 is "the program is killed: the file is complete" "$(json "$trace" "d['file']['finished'], d['losses']")" "(True, [])"
 
 rm -f life.log
 steady life.log "$work" life.log 500 "$(ort 1.20.1)" "$relu"
 recorder -f -o "$trace" --pid "$steady"
 kill -USR1 "$steady"
-sleep 1
+both_ran() { test "$(rows "SELECT count(DISTINCT process) FROM ml_event WHERE category = 'inference'")" = 2 && has_recorded 100; }
+until_true 60 both_ran
 kill -INT "$recorder"
 ended "$recorder"
 ok "the program forks: it goes on" tap_alive "$steady"
 settle "$steady"
 is "the program forks: the child is followed" "$(json "$trace" "len(set(d['pids']))")" 2
-all_there "the program forks" life.log 100
+all_there "the program forks" life.log 10
 
 rm -f life.log
 steady life.log "$work" life.log 500 "$(ort 1.20.1)" "$relu"
 recorder -f -o "$trace" --pid "$steady"
-sleep 0.3
+until_recorded 20
 kill -USR2 "$steady"
-sleep 1.2
+again() { test "$(rows "SELECT count(*) FROM model WHERE name = 'relu'")" = 2; }
+until_true 60 again
 kill -INT "$recorder"
 ended "$recorder"
 ok "the program replaces itself: it goes on" tap_alive "$steady"
@@ -237,24 +249,21 @@ is "the program replaces itself: the first one's end" "$(json "$trace" "d['proce
 is "the program replaces itself: the model in both" "$(rows "SELECT count(*) FROM model WHERE name = 'relu'")" 2
 
 # ---- a load that is not over -------------------------------------------------------------------------------
-if have ocr && command -v node >/dev/null; then
-    large=$(find "$(cached ocr)" -name '*rec*.onnx' | head -n 1)
-    rm -f open.log
-    steady open.log "$work" open.log 500 "$(ort 1.20.1)" "$relu" + "$(ort 1.20.1)" "$large"
-    recorder -f -o "$trace" --pid "$steady"
-    kill -HUP "$steady"
-    sleep 0.03
-    kill -STOP "$steady"
-    sleep 0.3
-    kill -INT "$recorder"
-    ended "$recorder"
-    kill -CONT "$steady"
-    kill -KILL "$steady"
-    is "a load that is not over when recording stops is there" \
-        "$(rows "SELECT count(*) FROM ml_event WHERE category = 'load'")" 1
-else
-    skip "a load that is not over" "no large model"
-fi
+# A model that is a pipe: the runtime reads, and nothing comes.
+mkfifo -m 600 endless.onnx
+exec 8<>endless.onnx
+rm -f open.log
+steady open.log "$work" open.log 500 "$(ort 1.20.1)" "$relu" + "$(ort 1.20.1)" endless.onnx
+recorder -f -o "$trace" --pid "$steady"
+kill -HUP "$steady"
+reads() { find "/proc/$1/fd" -lname "*/$2" | grep -q .; }
+until_true 60 reads "$steady" endless.onnx
+kill -INT "$recorder"
+ended "$recorder"
+kill -KILL "$steady"
+exec 8>&-
+is "a load that is not over when recording stops is there" \
+    "$(rows "SELECT count(*) FROM ml_event WHERE category = 'load'")" 1
 
 # ---- the recorder is killed: nothing is left behind ----------------------------------------------------------
 rm -f left.log
@@ -277,26 +286,26 @@ EOP
 }
 code "$steady" >before
 recorder -f -o "$trace" --pid "$steady"
-sleep 0.3
+until_recorded 50
 code "$steady" >during
 if cmp -s before during; then fail "probes stand in the program" "$(cat during)"; else pass "probes stand in the program"; fi
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
-sleep 0.3
-code "$steady" >after
-ok "a killed recorder leaves the code as it was" cmp before after
+is_as_before() { code "$steady" >after && cmp before after; }
+ok "a killed recorder leaves the code as it was" until_true 60 is_as_before
 ok "a killed recorder: the program goes on" tap_alive "$steady"
-ok "a killed recorder: its file can be read" test "$(recorded_events)" -gt 50
+ok "a killed recorder: its file can be read" test "$(recorded_events)" -ge 50
 
 # ---- again and again, under load ----------------------------------------------------------------------------
 bad=
-cycle=0
-while [ "$cycle" -lt 20 ]; do
-    cycle=$((cycle + 1))
-    attach -q --duration 60ms --pid "$steady" || bad="$bad $cycle:$(cat "$T/stderr")"
-    [ "$(recorded_events)" -gt 20 ] || bad="$bad $cycle:$(recorded_events)"
+for cycle in 1 2 3 4 5 6 7 8 9 10; do
+    recorder -f -o "$trace" --pid "$steady"
+    until_recorded 5 || bad="$bad $cycle:$(recorded_events)"
+    kill -INT "$recorder"
+    ended "$recorder"
+    [ "$status" = 0 ] || bad="$bad $cycle:$status:$(cat recorder.err)"
 done
-is "twenty attachments under load" "$bad" ""
+is "ten attachments" "$bad" ""
 code "$steady" >after
 ok "they leave the code as it was" cmp before after
 ok "the program goes on" tap_alive "$steady"
@@ -308,18 +317,19 @@ p = {p["pid"]: p for p in json.load(sys.stdin)["processes"]}[int(sys.argv[1])]
 print(p["runtimes"], p["how"], p["library"], repr(p["missing"]))' "$steady")" "ONNX Runtime 1.30.0 record --pid False ''"
 
 # ---- by name -------------------------------------------------------------------------------------------------
-cp "$work" steady-by-name
-spawn ./steady-by-name by.log 500 "$(ort 1.20.1)" "$relu" >by.out
-until_true 20 grep -q ready by.out
-ok "--name" attach --duration 200ms --name steady-by-name
-contains "--name: finds it" "$(cat stderr)" "recording steady-by-name (pid $spawned)"
+named=by-name-$$ # others may run these tests at the same time
+cp "$work" "$named"
+spawn "./$named" by.log 500 "$(ort 1.20.1)" "$relu" >by.out
+until_true 60 grep -q ready by.out
+ok "--name" attach --duration 200ms --name "$named"
+contains "--name: finds it" "$(cat stderr)" "recording $named (pid $spawned)"
 kill "$spawned"
 
 # ---- what cannot be done --------------------------------------------------------------------------------------
 exits "--hook none" 1 attach --hook none --duration 100ms --pid "$steady"
 contains "--hook none: what is missing" "$(cat stderr)" "does not carry libinferogram"
 spawn sleep 60
-until_true 5 grep -q sleep "/proc/$spawned/comm"
+until_true 60 grep -q sleep "/proc/$spawned/comm"
 exits "neither a library nor a runtime" 1 attach --duration 100ms --pid "$spawned"
 contains "neither a library nor a runtime: what works instead" "$(cat stderr)" "inferogram record -- sleep"
 exits "a pid that is gone" 1 attach --pid 4194000
@@ -336,7 +346,7 @@ contains "another user's process: said" "$(cat stderr)" "it belongs to root; rec
 cp "$work" "$(ort 1.20.1)" "$relu" open/
 chmod 755 open/*
 spawn setpriv --reuid=65534 --regid=65534 --clear-groups open/ort_steady open/own.log 500 "$T/open/libonnxruntime.so" open/relu.onnx >own.out
-until_true 20 grep -q ready own.out
+until_true 60 grep -q ready own.out
 exits "one's own process without rights" 4 as_nobody_attach --pid "$spawned"
 matches "one's own process without rights: which" "$(cat stderr)" "CAP_BPF and CAP_PERFMON|CAP_PERFMON"
 contains "one's own process without rights: the alternative" "$(cat stderr)" "inferogram record -- "
@@ -349,7 +359,7 @@ rm -f newest.log
 steady newest.log "$work" newest.log 500 "$(ort 1.31.1)" "$relu"
 ok "1.31.1" attach --duration 2 --pid "$steady"
 settle "$steady"
-all_there "1.31.1" newest.log 100
+all_there "1.31.1" newest.log 20
 is "1.31.1: the model" "$(rows "SELECT name, runtime FROM model")" "relu,ONNX Runtime 1.31.1"
 matches "1.31.1: nothing to be said of it" "$(instrument "ONNX Runtime 1.31.1")" '^on: attached by uprobes \((BPF|perf)\)$'
 

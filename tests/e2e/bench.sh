@@ -19,7 +19,7 @@ for label in inputs 'cold start' steady latency throughput memory placement trus
     matches "a line: $label" "$text" "^$label "
 done
 contains "the cold phase" "$text" "specialization not told by this runtime"
-matches "an interval of the median" "$text" 'p50 [0-9.]+ us \[[0-9.]+, [0-9. ]+\]'
+matches "an interval of the median" "$text" 'p50 [0-9.]+ µs \[[0-9.]+, [0-9. ]+\]'
 contains "what more samples would tell" "$text" "p99 needs 368 samples"
 contains "and how to get them" "$text" "for the p99: -n 184"
 contains "how much was measured" "$text" "n 80 in 2 processes"
@@ -93,13 +93,13 @@ result -n 10 --threads 1,2
 is "--threads 1,2: two rows" "$(value '[(r["name"], r["settings"]) for r in d["rows"]]')" \
     "[('1 thread', 'threads=1'), ('2 threads', 'threads=2')]"
 ok "as a table" bench "$quick" -n 10 --threads 1,2
-matches "with a line for each" "$(cat "$T/stdout")" '^  2 threads +[0-9.]+ us'
+matches "with a line for each" "$(cat "$T/stdout")" '^  2 threads +[0-9.]+ µs'
 result -n 10 --seed 7 --batch 1
 contains "the seed is told" "$(value 'd["inputs"]')" "random (seed 7)"
 
 # ---- while it runs ----
 ok "--live" bench "$quick" --duration 1700ms --live
-matches "a line every second, without a terminal too" "$(cat "$T/stderr")" '^ +1 s  [0-9 ]+ inferences/s  p50 [0-9.]+ us  p99 .*  max '
+matches "a line every second, without a terminal too" "$(cat "$T/stderr")" '^ +1 s  [0-9 ]+ inferences/s  p50 [0-9.]+ µs  p99 .*  max '
 on_terminal() { script -qec "$1" /dev/null </dev/null; }
 if command -v script >/dev/null 2>&1; then
     command="'$INFEROGRAM' bench --runtime '$BENCH_FAKE' '$quick' -w 5 -n 200 --processes 1"
@@ -109,7 +109,7 @@ if command -v script >/dev/null 2>&1; then
     contains "bold on a terminal" "$(on_terminal "$command 2>/dev/null")" "$(printf '\033[1m')"
     lacks "never with NO_COLOR" "$(NO_COLOR=1 on_terminal "$command 2>/dev/null")" "$(printf '\033[1m')"
 else
-    skip "terminals" "script(1) is not installed"
+    skip "terminals" "tools: script(1) is not installed"
 fi
 exits "a full disk" 1 sh -c "'$INFEROGRAM' bench -q --runtime '$BENCH_FAKE' '$quick' -w 1 -n 5 --processes 1 >/dev/full"
 contains "is told" "$(cat "$T/stderr")" "cannot write the result: No space left"
@@ -126,7 +126,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     contains "is told" "$(cat "$T/stderr")" "No space left"
     is "no half of a document is left, and the old one is whole" "$(tr '\n' ' ' <"$T/left")" "old.json kept "
 else
-    skip "a disk that becomes full" "needs root and mount namespaces (unshare -m)"
+    skip "a disk that becomes full" "namespaces: needs root and mount namespaces (unshare -m)"
 fi
 exits "a closed output" 1 sh -c "'$INFEROGRAM' bench -q --runtime '$BENCH_FAKE' '$quick' -w 1 -n 5 --processes 1 >&-"
 ok "--load-only" bench "$quick" --load-only
@@ -135,7 +135,7 @@ lacks "and runs nothing" "$(cat "$T/stdout")" "latency"
 
 # ---- ONNX Runtime ----
 if ! have ort-node-1.30.0; then
-    skip "ONNX Runtime" "$(tail -n 1 "$T/fetch")"
+    skip "ONNX Runtime" "runtimes: $(tail -n 1 "$T/fetch")"
     done_testing
 fi
 IFG_ORT=$(ort 1.30.0)

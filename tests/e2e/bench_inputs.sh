@@ -5,10 +5,11 @@
 
 cd "$T" || exit 99
 python=
+"$SOURCE_DIR/tools/fetch-runtimes" python-1.31.1 >fetched 2>&1 # has numpy
 for candidate in python3 "${XDG_CACHE_HOME:-$HOME/.cache}"/inferogram/python-*/bin/python; do
     if "$candidate" -c 'import numpy' 2>/dev/null; then python=$candidate; fi
 done
-if [ -z "$python" ]; then skip_all "no Python with numpy"; fi
+if [ -z "$python" ]; then skip_all "runtimes: no Python with numpy: $(tail -n 1 fetched)"; fi
 
 # Writes files and, beside each, what inputs_dump should print of it.
 cat >write.py <<'END'

@@ -23,7 +23,7 @@ silero_inputs="--shape input=1x512 --shape state=2x1x128 --number sr=16000 --set
 
 # The same of every version: what the model is and what it computes.
 for version in 1.14.0 1.17.0 1.20.1 1.24.3 1.25.1 1.30.0; do
-    have "ort-node-$version" || { skip "$version" "$(tail -n 1 "$T/fetch")"; continue; }
+    have "ort-node-$version" || { skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"; continue; }
     # shellcheck disable=SC2086 # arguments
     on "$version" $silero_inputs "$silero"
     is "$version: ends well" "$status" 0

@@ -18,24 +18,27 @@ build() { # LANGUAGE STANDARD SOURCE PROGRAM FLAGS...
         -o "$program" "$@"
 }
 
-# every_function: a program that takes the address of each function that the library exports
+# every_function: a program that takes the address of each function that the libraries export to programs
 every_function() {
     echo '#include <stdio.h>'
-    echo '#include <inferogram/inferogram.h>'
+    echo '#include <inferogram/handles.h>'
     echo 'int main(void) { int all = 0;'
-    sed -n 's/^ *\(ifg_[a-z_]*\);$/\1/p' "$SOURCE_DIR/src/client/libinferogram.map" | grep -vx ifg_recording_word |
-        sed 's/.*/all += \&& != 0;/'
+    sed -n -e "/_PRIVATE/q" -e 's/^ *\(ifg_[a-z_]*\);$/\1/p' "$SOURCE_DIR/src/client/libinferogram.map" |
+        grep -v '_word$' >"$T/names"
+    sed -n -e "/_PRIVATE/q" -e 's/^ *\(ifg_[a-z_]*\);$/\1/p' "$SOURCE_DIR/src/handles/libinferogram-handles.map" >>"$T/names"
+    sed 's/.*/all += \&& != 0;/' "$T/names"
     echo 'printf("%d", all); return 0; }'
 }
 every_function >"$T/every.c"
 functions=$(grep -c '^all' "$T/every.c")
+handles=$BUILD_DIR/src/handles
 
 for standard in c11 c17 c++11 c++17; do
     language=c
     case $standard in c++*)
         language=c++
         if [ -z "${CXX:-}" ]; then
-            skip "$standard" "no C++ compiler"
+            skip "$standard" "tools: no C++ compiler"
             continue
         fi
         ;;
@@ -52,8 +55,10 @@ for standard in c11 c17 c++11 c++17; do
         build $language $standard "$T/every.c" "$T/every" -DIFG_DISABLE -Wno-address
     is "$standard, IFG_DISABLE: all of them" "$("$T/every")" "$functions"
 done
-ok "the library has every function" build c c17 "$T/every.c" "$T/every" "$LIBINFEROGRAM" -Wno-address -Wl,-rpath,"$library"
-is "the library has all of them" "$("$T/every") of $functions" "$functions of $(nm -D --defined-only "$LIBINFEROGRAM" | grep -c ' T ifg_')"
+ok "the libraries have every function" build c c17 "$T/every.c" "$T/every" "$LIBINFEROGRAM" "$handles/libinferogram-handles.so" \
+    -Wno-address -Wl,-rpath,"$library:$handles"
+is "the libraries have all of them" "$("$T/every") of $functions" \
+    "$functions of $(nm -D --defined-only "$LIBINFEROGRAM" "$handles/libinferogram-handles.so" | grep ' T ifg_' | grep -vc _PRIVATE)"
 
 if [ -n "${CXX:-}" ]; then
     ok "C++: exceptions" build c++ c++17 "$SOURCE_DIR/tests/programs/client_cxx.cpp" "$T/cxx" \
@@ -75,12 +80,12 @@ if [ -n "${CXX:-}" ]; then
     is "C++, IFG_DISABLE: runs" "$("$T/cxx_off")" "42 1.0"
     is "C++, IFG_DISABLE: no symbol of ours" "$(nm "$T/cxx_off" | grep -c ' [A-TV-Z] ifg_\| U ifg_')" 0
 else
-    skip "C++" "no C++ compiler"
+    skip "C++" "tools: no C++ compiler"
 fi
 
 # A program with more rights than its user: our variables must not reach it.
 if [ "$(id -u)" -ne 0 ]; then
-    skip "AT_SECURE" "needs root to make a set-user-id program"
+    skip "AT_SECURE" "root: needs root to make a set-user-id program"
 else
     build c gnu17 "$SOURCE_DIR/tests/programs/client_world.c" "$T/secure" -D_GNU_SOURCE "$LIBINFEROGRAM" \
         -Wl,-rpath,"$library"

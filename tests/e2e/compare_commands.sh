@@ -5,12 +5,12 @@
 
 run() { "$INFEROGRAM" compare --run --pairs 8 --pairs-max 8 "$@"; }
 
-exits "a command that takes longer" 1 run --threshold 50 -- sleep 0.02 --- sleep 0.1
-matches "REGRESSED" "$(cat "$T/stdout")" '^REGRESSED  B: sleep 0.1: '
+exits "a command that takes longer" 1 run --threshold 50 -- sleep 0.02 --- sleep 0.5
+matches "REGRESSED" "$(cat "$T/stdout")" '^REGRESSED  B: sleep 0.5: '
 matches "the plan was told before" "$(cat "$T/stderr")" \
-    'plan: 8 runs of each of 2 in turn.*; at most [0-9]+ (s|min) .--max-time.'
-contains "the unit is named" "$(cat "$T/stdout")" "8 pairs of processes that took turns (ABBA), one value each"
-exits "a third one" 1 run --threshold 50 -q -- sleep 0.02 --- sleep 0.1 --- sleep 0.1
+    'plan: 8 runs of each of 2, interleaved.*; at most [0-9]+ (s|min) .--max-time.'
+contains "the unit is named" "$(cat "$T/stdout")" "8 pairs of interleaved processes (ABBA), one value each"
+exits "a third one" 1 run --threshold 50 -q -- sleep 0.02 --- sleep 0.5 --- sleep 0.5
 is "has a line of its own" "$(wc -l <"$T/stdout" | tr -d ' ')" 2
 
 # Numbers that commands print are exact, so every verdict can be asked for.
@@ -49,6 +49,19 @@ matches "is said" "$(cat "$T/stdout")" '^UNSURE '
 exits "CPU time" 1 run --measure cpu --threshold 50 -q -- \
     sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done' --- \
     sh -c 'i=0; while [ $i -lt 80000 ]; do i=$((i + 1)); done'
+
+# ---- before each run, and where the result goes ----
+exits "with a preparation" 0 run --warmup 2 --prepare "echo prepared >>'$T/prepared'" --measure json:deep.ms --markdown -o "$T/table.md" -- \
+    "$T/print" 100 --- "$T/print" 100
+is "each run had one: two warm-ups and eight pairs of both" "$(wc -l <"$T/prepared" | tr -d ' ')" 20
+is "nothing on stdout" "$(cat "$T/stdout")" ""
+matches "the table is in the file" "$(cat "$T/table.md")" '^\| B: .* \| .*100.* \| .* \| SAME \|$'
+contains "with its head" "$(cat "$T/table.md")" "|---|"
+exits "a preparation that fails" 4 run --prepare 'echo no disk >&2; exit 3' -- true --- true
+contains "is named" "$(cat "$T/stderr")" "'--prepare' failed with exit status 3; its last line on stderr: no disk"
+exits "two forms" 2 run --json --markdown -- true --- true
+exits "a preparation of models" 2 "$INFEROGRAM" compare --prepare true a.onnx b.onnx
+contains "is refused" "$(cat "$T/stderr")" "--prepare and --warmup are for commands (--run)"
 
 # ---- what goes wrong ----
 exits "a command that fails" 4 run -- true --- sh -c 'echo first >&2; echo it broke >&2; exit 7'

@@ -26,4 +26,22 @@ echo 5000 >"$T/sys/class/powercap/intel-rapl:0/energy_uj"
 contains "both sources apart" "$(watch energy)" "total: cpu 0.000000 J"
 ok "this machine's own" "$ENERGY_WATCH" 0.05
 
+# ---- bench: above idle power, and only what a row uses
+
+. "$SOURCE_DIR/tests/e2e/bench_lib.sh"
+fake on_gpu run_us=200 provider=CUDAExecutionProvider
+measured() { # MODEL: with devices that count 300 mJ at every look
+    LD_LIBRARY_PATH=$BUILD_DIR/tests/programs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} FAKE_NVML=energy \
+        bench "$1" -n 50 -f -o "$T/result.json"
+}
+exits "a row that does not run on the GPU" 0 measured "$quick"
+matches "is not charged with it; idle power is told" "$(cat "$T/stdout")" \
+    '^energy +.*GPU: not used \(idle .*GPU 0\.1[0-9]* W, measured for [0-9]+\.[0-9] s before\)'
+lacks "no energy of the GPU" "$(cat "$T/stdout")" "GPU [0-9]* mJ"
+is "nor in JSON" "$(value 'd["energy"]["gpu_j"], "GPU: not used" in d["energy"]["reason"]')" "(None, True)"
+is "which keeps the idle power and how long it was measured" "$(value '2 <= d["energy"]["idle_s"] and abs(d["energy"]["idle_gpu_w"] - 0.3 / d["energy"]["idle_s"]) < 1e-9')" True
+exits "a row that runs on the GPU" 0 measured "$T/on_gpu"
+matches "is charged" "$(cat "$T/stdout")" '^energy +.*GPU [0-9.]+ mJ per inference above idle \(idle '
+is "with what is above idle" "$(value '0 < d["energy"]["gpu_j"] * len(d["raw_samples_ms"]) < 0.3 * len(d["blocks"])')" True
+
 done_testing

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every format of `inferogram export`, read back by readers that share no code with the writers.
 . "$TAP_SH"
-command -v python3 >/dev/null || skip_all "python3 is not installed"
+command -v python3 >/dev/null || skip_all "tools: python3 is not installed"
 PYTHONDONTWRITEBYTECODE=1
 PYTHONPATH=$SOURCE_DIR/tests/export
 export PYTHONPATH PYTHONDONTWRITEBYTECODE
@@ -55,7 +55,7 @@ if command -v protoc >/dev/null; then
         "$(grep -c '^    9: 1$' "$T/raw")" "$((slices + ml + 4))"
     is "and as many ends" "$(grep -c '^    9: 2$' "$T/raw")" "$((slices + ml + 4))"
 else
-    skip "protoc decodes Perfetto's file" "protoc is not installed"
+    skip "protoc decodes Perfetto's file" "tools: protoc is not installed"
 fi
 for trace in everything large; do
     ok "$trace: compressed packets" "$INFEROGRAM" export "$T/$trace.ifg" --format perfetto \
@@ -63,7 +63,7 @@ for trace in everything large; do
     if command -v zstd >/dev/null; then
         ok "$trace: compressed packets have the same inside" check perfetto $trace "$T/$trace.zst"
     else
-        skip "$trace: compressed packets have the same inside" "zstd is not installed"
+        skip "$trace: compressed packets have the same inside" "tools: zstd is not installed"
     fi
 done
 size=$(wc -c <"$T/large.pftrace")

@@ -60,10 +60,10 @@ assert len(whole['arrows']) + whole['left_out'] == len(rows) + spans, (len(whole
 if 'wake' in whole['kinds']:
     woken = ask("SELECT count(*) FROM thread_state WHERE waker IS NOT NULL")[0][0]
     seen = sum(a['kind'] == 'wake' for row in rows[:60] for a in server.json(f't/0/flows?slice={row[3]}')['arrows'])
-    print(f'{len(rows)} arrows, {woken} wake-ups, {seen} of them before the first 60 images')
+    print(f'{len(rows)} arrows, {woken} wakeups, {seen} of them before the first 60 images')
     assert seen > 0 or woken == 0
 else:
-    print(f'{len(rows)} arrows, no wake-ups were recorded here')
+    print(f'{len(rows)} arrows, no wakeups were recorded here')
 PYTHON
 serve -q t.ifg
 ok "the server says the same" python3 served.py "$url" t.ifg "$INFEROGRAM" "$SOURCE_DIR/tests/server"

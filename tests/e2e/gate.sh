@@ -239,7 +239,7 @@ exits "a trace: by category" 0 gate --trace many.ifg --max inference.max=30ms --
 exits "a trace: by model" 1 gate --trace many.ifg --max model-7/inference.max=6ms
 matches "the model's own" "$(cat stdout)" 'FAIL +model-7/inference.max +7 ms, allowed 6 ms'
 exits "a trace: a metric of a result" 2 gate --trace many.ifg --max p99=5ms
-exits "a result: a place of a trace" 2 gate --result good.json --max inference.p99=5ms
+exits "a result: a location of a trace" 2 gate --result good.json --max inference.p99=5ms
 exits "a trace that is none" 2 gate --trace good.json --max inference.p99=5ms
 
 # ---- commands, really -------------------------------------------------------------------------------------------
@@ -290,13 +290,13 @@ if have ort-node-1.30.0; then
     # shellcheck disable=SC2086 # options
     exits "as good as itself within 1000 %" 0 gate "$models/relus.onnx" --against "$models/relus.onnx" --threshold 1000% \
         --retries 0 --pairs 6 --max-time 100
-    matches "in turns" "$(cat stdout)" '^PASS +p50 .* against .*relus.onnx, allowed 1000 %'
+    matches "interleaved" "$(cat stdout)" '^PASS +p50 .* against .*relus.onnx, allowed 1000 %'
     exits "a model that cannot be run" 1 gate "$models/unknown.onnx" --max p99=5s
     exits "nor compared, though the base can" 1 gate "$models/unknown.onnx" --against "$models/relu.onnx"
     exits "a base that cannot be run is no failure" 2 gate "$models/relu.onnx" --against "$models/unknown.onnx"
     exits "a provider that is not here" 4 gate "$models/relu.onnx" --ep cuda --max p99=5s
 else
-    skip "a model, really" "$(tail -n 1 "$T/fetch")"
+    skip "a model, really" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 
 done_testing

@@ -6,8 +6,8 @@
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
 
 need ort-node-1.30.0
-command -v git >/dev/null || skip_all "git is not installed"
-command -v bash >/dev/null || skip_all "bash is not installed"
+command -v git >/dev/null || skip_all "tools: git is not installed"
+command -v bash >/dev/null || skip_all "tools: bash is not installed"
 
 workflow=$SOURCE_DIR/examples/ci/inferogram-gate.yml
 project=$T/project

@@ -75,13 +75,13 @@ END
     is "nothing of it" "$(arena ch_PP-OCRv4_det_infer)$(instrument 'arena of%')$(rows "SELECT count(*) FROM counter WHERE name LIKE 'arena%'")" 0
     record_options="--memory --no-sample"
 else
-    skip "det in node" "no node, or $(tail -n 1 "$T/fetch")"
+    skip "det in node" "runtimes: no node, or $(tail -n 1 "$T/fetch")"
 fi
 
 # ---- every way to run and release, on every version that can tell ----
 
 for version in 1.24.3 1.30.0; do
-    have "ort-node-$version" || { skip "$version" "$(tail -n 1 "$T/fetch")"; continue; }
+    have "ort-node-$version" || { skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"; continue; }
     for how in "--threads 4 --crowd --loads 3" --keep --binding "--async --intra 2" "--wrong-every 2"; do
         # shellcheck disable=SC2086 # options
         same "$version $how" "$PROGRAMS/ort_app" --ort "$(ort "$version")" $how --runs 20 --model "$relu"
@@ -98,14 +98,14 @@ done
 # ---- where it cannot be had ----
 
 for version in 1.14.0 1.20.1; do
-    have "ort-node-$version" || { skip "$version" "$(tail -n 1 "$T/fetch")"; continue; }
+    have "ort-node-$version" || { skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"; continue; }
     same "$version" "$PROGRAMS/ort_app" --ort "$(ort "$version")" --runs 20 --model "$relu"
     is "$version: says why" "$(instrument 'arena of%')" \
         "unavailable: ONNX Runtime $version cannot tell of its allocators: 1.23 to 1.31 can"
     is "$version: and has none" "$(arena relu)" ""
 done
 for version in 1.31.1 1.20.1; do
-    have "python-$version" || { skip "Python $version" "$(tail -n 1 "$T/fetch")"; continue; }
+    have "python-$version" || { skip "Python $version" "runtimes: $(tail -n 1 "$T/fetch")"; continue; }
     same "Python $version" "$(cached "python-$version")/bin/python" "$SOURCE_DIR/tests/runtimes/python/runs.py" plain "$relu" 20
     is "Python $version: says why" "$(instrument 'arena of%')" \
         "unavailable: the Python interface of ONNX Runtime cannot tell of its allocators"

@@ -24,12 +24,12 @@ quiet() { # NAME COMMAND...
 fell_back() { # NAME
     is "$1: ep-fallback comes first" "$(value 'd["findings"][0]["id"]')" ep-fallback
     matches "$1: the placement says who was refused, why, and who works" "$("$INFEROGRAM" report "$trace" | tr -s " \n" " ")" \
-        'CUDA was asked for and refused \(.+\); CPU runs all( [0-9]+)? nodes'
+        'CUDA was requested and refused \(.+\); CPU runs all( [0-9]+)? nodes'
     matches "$1: the reason is in the trace" "$(property relu requested_failed.$cuda)" .
 }
 
 for version in 1.20.1 1.31.1; do
-    have "python-$version" || { skip "Python $version" "$(tail -n 1 "$T/fetch")"; continue; }
+    have "python-$version" || { skip "Python $version" "runtimes: $(tail -n 1 "$T/fetch")"; continue; }
     python=$(cached "python-$version")/bin/python
     program=$SOURCE_DIR/tests/runtimes/python/fallback.py
     quiet "Python $version: all providers of the wheel" "$python" "$program" "$relu" available
@@ -45,12 +45,12 @@ for version in 1.20.1 1.31.1; do
 done
 
 for version in 1.20.1 1.30.0; do
-    have "ort-node-$version" || { skip "node $version" "$(tail -n 1 "$T/fetch")"; continue; }
+    have "ort-node-$version" || { skip "node $version" "runtimes: $(tail -n 1 "$T/fetch")"; continue; }
     quiet "C $version: CUDA, then other options" "$PROGRAMS/ort_app" --ort "$(ort $version)" --model "$relu" --runs 3 --cuda-first
     fell_back "C $version"
     is "C $version: the try is in the trace" "$(rows "SELECT count(*) FROM ml_event e JOIN attribute p ON p.slice = e.id
         WHERE e.category = 'prepare-ep' AND p.key = 'provider' AND p.value = '$cuda'")" 1
-    command -v node >/dev/null || { skip "node $version" "no node on this machine"; continue; }
+    command -v node >/dev/null || { skip "node $version" "tools: no node on this machine"; continue; }
     NODE_PATH=$(cached "ort-node-$version")/node_modules
     export NODE_PATH
     quiet "node $version: CUDA, caught" node "$SOURCE_DIR/tests/runtimes/fallback.js" "$relu"

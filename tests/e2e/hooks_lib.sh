@@ -21,7 +21,7 @@ cache=${XDG_CACHE_HOME:-${HOME:-$T}/.cache}/inferogram
 models=$T/models
 trace=$T/trace.ifg
 record_options=
-inference_places="SELECT id FROM place WHERE category = 'inference'"
+inference_locations="SELECT id FROM location WHERE category = 'inference'"
 
 sanitized() { case ${SANITIZE:-none} in none) false ;; esac; }
 
@@ -40,7 +40,7 @@ have() { "$SOURCE_DIR/tools/fetch-runtimes" "$1" >/dev/null 2>"$T/fetch"; }
 
 need() {
     for wanted in "$@"; do
-        have "$wanted" || skip_all "$(tail -n 1 "$T/fetch")"
+        have "$wanted" || skip_all "runtimes: $(tail -n 1 "$T/fetch")"
     done
 }
 

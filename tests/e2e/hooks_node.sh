@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Node programs that nobody changed, on the oldest, two middle and the newest ONNX Runtime.
+# Unmodified Node programs, on the oldest, two middle and the newest ONNX Runtime.
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
 need_plain_build
-command -v node >/dev/null || skip_all "no node on this machine"
+command -v node >/dev/null || skip_all "tools: no node on this machine"
 need silero
 programs=$SOURCE_DIR/tests/runtimes
 silero=$(cached silero)/silero_vad_v5.onnx
 
 for version in 1.14.0 1.17.0 1.20.1 1.30.0; do
     if ! have "ort-node-$version"; then
-        skip "onnxruntime-node $version" "$(tail -n 1 "$T/fetch")"
+        skip "onnxruntime-node $version" "runtimes: $(tail -n 1 "$T/fetch")"
         continue
     fi
     NODE_PATH=$(cached "ort-node-$version")/node_modules

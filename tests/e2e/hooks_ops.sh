@@ -42,7 +42,7 @@ left_behind() {
 
 for version in 1.30.0 1.25.1 1.20.1 1.14.0; do
     if ! have "ort-node-$version"; then
-        skip "$version" "$(tail -n 1 "$T/fetch")"
+        skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"
         continue
     fi
     for model in chain quote if fusable silero det; do

@@ -85,7 +85,7 @@ EOP
 
 for version in 1.24.3 1.25.1 1.30.0; do
     if ! have "ort-node-$version"; then
-        skip "$version" "$(tail -n 1 "$T/fetch")"
+        skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"
         continue
     fi
     library=$(ort $version)

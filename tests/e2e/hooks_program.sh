@@ -94,12 +94,12 @@ PYTHON
 done
 
 same "1.30.0: RunAsync" "$app" --ort "$new" --model "$relu" --runs 30 --async --intra 2
-is "1.30.0: spans" "$(rows "SELECT count(*), sum(unfinished) FROM async_span WHERE place IN ($inference_places)")" 30,0
+is "1.30.0: spans" "$(rows "SELECT count(*), sum(unfinished) FROM async_span WHERE location IN ($inference_locations)")" 30,0
 same "1.30.0: failing RunAsync" "$app" --ort "$new" --model "$relu" --runs 4 --async --intra 2 --wrong-every 2
-is "1.30.0: spans of those" "$(rows "SELECT count(*), sum(unfinished) FROM async_span WHERE place IN ($inference_places)")" 4,0
+is "1.30.0: spans of those" "$(rows "SELECT count(*), sum(unfinished) FROM async_span WHERE location IN ($inference_locations)")" 4,0
 if have ort-node-1.17.0; then
     same "1.17.0: RunAsync" "$app" --ort "$(ort 1.17.0)" --model "$relu" --runs 30 --async --intra 2
-    is "1.17.0: spans" "$(rows "SELECT count(*), sum(unfinished) FROM async_span WHERE place IN ($inference_places)")" 30,0
+    is "1.17.0: spans" "$(rows "SELECT count(*), sum(unfinished) FROM async_span WHERE location IN ($inference_locations)")" 30,0
 fi
 
 same "1.30.0: a policy" "$app" --ort "$new" --model "$relu" --policy 2

@@ -39,7 +39,7 @@ one_version() { # VERSION
     is "$version plain: events" "$(counts)" "inference 50, load 1, specialization 1"
     is "$version plain: each in the zone of its line" "$(rows "SELECT p.name, count(*) FROM slice s
         JOIN slice p ON p.id = s.parent_id WHERE s.category = 'inference' GROUP BY p.name")" "__main__.infer,50"
-    is "$version plain: that line" "$(rows "SELECT DISTINCT function, line FROM place WHERE name = '__main__.infer'")" \
+    is "$version plain: that line" "$(rows "SELECT DISTINCT function, line FROM location WHERE name = '__main__.infer'")" \
         "infer,$(grep -n 'created.run(None, {.x.: X})\[0\]' "$runs" | cut -d: -f1)"
     is "$version plain: shapes" "$(inference_attributes shapes)" "x:1x4 50"
     is "$version plain: batch" "$(inference_attributes batch)" "1 50"
@@ -137,7 +137,7 @@ for index in range(20):
 print(out)"
         is "$version silero: shapes" "$(inference_attributes shapes)" "input:1x512 state:2x1x128 sr:scalar 20"
     else
-        skip "$version silero" "$(tail -n 1 "$T/fetch")"
+        skip "$version silero" "runtimes: $(tail -n 1 "$T/fetch")"
     fi
 }
 
@@ -145,7 +145,7 @@ for version in 1.20.1 1.31.1; do
     if have "python-$version"; then
         one_version "$version"
     else
-        skip "$version" "$(tail -n 1 "$T/fetch")"
+        skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"
     fi
 done
 done_testing

@@ -69,7 +69,7 @@ for version in 1.20.1 1.31.1; do
     if have "python-$version"; then
         one_version "$version" "$how"
     else
-        skip "$version" "$(tail -n 1 "$T/fetch")"
+        skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"
     fi
 done
 

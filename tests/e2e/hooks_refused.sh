@@ -39,7 +39,7 @@ if $CC -static -o "$T/static" "$T/hello.c" 2>"$T/err"; then
     same "a static program" "$T/static" with words
     matches "static: the reason" "$(instrument 'ONNX Runtime%')" '^unavailable: .*static'
 else
-    skip "a static program" "cannot be linked here"
+    skip "a static program" "tools: cannot be linked here"
 fi
 
 # The whole runtime inside the program: nobody can stand between.
@@ -53,7 +53,7 @@ if command -v musl-gcc >/dev/null && musl-gcc -o "$T/musl" "$T/hello.c" 2>"$T/er
     matches "musl: the reason" "$(instrument 'ONNX Runtime%')" '^unavailable: .*musl'
     musl-gcc -static -o "$T/musl-static" "$T/hello.c" 2>"$T/err" && same "the same, static" "$T/musl-static"
 else
-    skip "a program of another C library" "no musl-gcc (package musl-tools)"
+    skip "a program of another C library" "tools: no musl-gcc (package musl-tools)"
 fi
 
 if [ "$(id -u)" -eq 0 ] && cp "$T/hello" "$T/setuid" && chmod 755 "$T" && chown nobody "$T/setuid" &&
@@ -86,6 +86,6 @@ if have ort-node-1.30.0; then
     same "a preload of the user's own" "$T/hello"
     unset LD_PRELOAD
 else
-    skip "IFG_OFF, --hook" "$(tail -n 1 "$T/fetch")"
+    skip "IFG_OFF, --hook" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 done_testing

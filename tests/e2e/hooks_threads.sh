@@ -10,7 +10,7 @@ if sanitized; then runs=10000; fi
 
 for version in 1.30.0 1.14.0; do
     if ! have "ort-node-$version"; then
-        skip "$version" "$(tail -n 1 "$T/fetch")"
+        skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"
         continue
     fi
     same "$version: four threads" "$PROGRAMS/ort_app" --ort "$(ort $version)" --model "$models/relu.onnx" \

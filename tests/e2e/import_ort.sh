@@ -8,7 +8,7 @@ value() { python3 -c 'import json,sys; d=json.load(sys.stdin); print(eval(sys.ar
 
 for version in 1.20.1 1.31.1; do
     if ! venv=$("$SOURCE_DIR/tools/fetch-runtimes" "python-$version" 2>"$T/fetch"); then
-        skip "ONNX Runtime $version" "$(tail -n 1 "$T/fetch" | cut -c 1-120)"
+        skip "ONNX Runtime $version" "runtimes: $(tail -n 1 "$T/fetch" | cut -c 1-120)"
         continue
     fi
     # shellcheck disable=SC2046 # two words

@@ -56,7 +56,7 @@ node_program() { # VERSION ARGUMENTS: in $node, its input is descriptor 7
     node=$!
     tap_pids="$tap_pids $node"
     exec 7>input
-    until_true 30 grep -q ready node.out
+    until_true 60 grep -q ready node.out
 }
 node_end() {
     exec 7>&-
@@ -97,17 +97,17 @@ if command -v node >/dev/null; then
     is "every inference" "$(in_turn 13)" "True True"
     node_end
 else
-    skip "node programs" "no node on this machine"
+    skip "node programs" "tools: no node on this machine"
 fi
 
 # ---- C ---------------------------------------------------------------------------------------------
 app_begin() { # ARGUMENTS: in $app
     : >app.out
-    "$PROGRAMS/ort_app" "$@" >app.out 2>app.err </dev/null &
+    rm -f app.ready
+    "$PROGRAMS/ort_app" --ready app.ready "$@" >app.out 2>app.err </dev/null &
     app=$!
     tap_pids="$tap_pids $app"
-    until_true 20 grep -q libonnxruntime "/proc/$app/maps"
-    sleep 0.3
+    until_true 60 test -e app.ready
 }
 app_end() { # NAME STATUS
     ended "$app"
@@ -116,7 +116,7 @@ app_end() { # NAME STATUS
 
 for version in 1.14.0 1.17.0 1.20.1 1.30.0; do
     if ! have "ort-node-$version"; then
-        skip "C, $version" "$(tail -n 1 "$T/fetch")"
+        skip "C, $version" "runtimes: $(tail -n 1 "$T/fetch")"
         continue
     fi
     # shellcheck disable=SC2086
@@ -161,7 +161,7 @@ spawn "$INFEROGRAM" record -qfo "$trace" -- "$PROGRAMS/ort_app" --ort "$(ort 1.3
     --pause-us 1500 >app.out 2>app.err
 recorder=$spawned
 launched() { app=$(pgrep -P "$recorder" -x ort_app) && grep -q libinferogram-ort "/proc/$app/maps"; }
-until_true 20 launched
+until_true 60 launched
 ok "with launch hooks: nothing to do" drive "$app" "$hooks" cycle 3
 ended "$recorder"
 is "with launch hooks: every inference once" "$(counts)" "inference 1000, load 1, specialization 1"
@@ -211,11 +211,11 @@ contains "is told" "$(cat stderr)" "there is no process 4194000"
 spawn sleep 60
 sleeper=$spawned
 # Until it is there, and has loaded what it needs.
-until_true 20 sh -c "grep -q libc.so /proc/$sleeper/maps && grep -q '^State:.S' /proc/$sleeper/status"
+until_true 60 sh -c "grep -q libc.so /proc/$sleeper/maps && grep -q '^State:.S' /proc/$sleeper/status"
 exits "no ONNX Runtime" $not_found drive "$sleeper" "$hooks" begin
 contains "is told" "$(cat stderr)" "has no ONNX Runtime whose functions can be reached"
 kill -STOP "$sleeper"
-until_true 5 grep -q '^State:.*T' "/proc/$sleeper/status"
+until_true 60 grep -q '^State:.*T' "/proc/$sleeper/status"
 exits "a stopped process" $busy drive "$sleeper" "$hooks" begin
 contains "is told" "$(cat stderr)" "kill -CONT $sleeper"
 kill -CONT "$sleeper"
@@ -224,7 +224,7 @@ mkfifo hold
 "$PROGRAMS/inject_drive" "$sleeper" - seize <hold >seize.out &
 tap_pids="$tap_pids $!"
 exec 8>hold
-until_true 10 grep -q seized seize.out
+until_true 60 grep -q seized seize.out
 exits "a traced process" $busy drive "$sleeper" "$hooks" begin
 contains "is told" "$(cat stderr)" "is being traced by process $!"
 exec 8>&-
@@ -234,7 +234,7 @@ mkfifo hold2
 confined=$!
 tap_pids="$tap_pids $confined"
 exec 8>hold2
-until_true 10 grep -q confined confined.out
+until_true 60 grep -q confined confined.out
 exits "a seccomp filter" $unsupported drive "$confined" "$hooks" begin
 contains "is told" "$(cat stderr)" "has a seccomp filter"
 exits "unless it is forced" $not_found env INJECT_FORCE=1 timeout 60 "$PROGRAMS/inject_drive" "$confined" "$hooks" begin
@@ -246,11 +246,15 @@ if ${CC:-cc} -static -o static static.c 2>/dev/null; then
     exits "a static program" $unsupported drive "$spawned" "$hooks" begin
     contains "is told" "$(cat stderr)" "is statically linked"
 else
-    skip "a static program" "no static C library"
+    skip "a static program" "tools: no static C library"
 fi
-if ${CC:-cc} -m32 -o narrow static.c 2>/dev/null; then
+# It pauses, without a C library of 32 bits.
+# shellcheck disable=SC2016 # C
+printf 'void _start(void) { for (;;) __asm__ volatile("int $0x80" : : "a"(29)); }\n' >narrow.c
+if ${CC:-cc} -m32 -ffreestanding -nostdlib -static -o narrow narrow.c 2>/dev/null; then
     spawn ./narrow
     exits "a program of 32 bits" $unsupported drive "$spawned" "$hooks" begin
+    contains "is told, too" "$(cat stderr)" "32 bit"
 else
     skip "a program of 32 bits" "the compiler makes none"
 fi
@@ -268,7 +272,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
         "$PROGRAMS/inject_drive" "$sleeper" "$hooks" begin
     contains "is told" "$(cat stderr)" "belongs to root; do it as that user, or with the right CAP_SYS_PTRACE"
 else
-    skip "another user's process" "needs root and setpriv"
+    skip "another user's process" "root: needs root and setpriv"
 fi
 if [ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null; then
     # shellcheck disable=SC2016
@@ -276,11 +280,11 @@ if [ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null; then
         "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --model "$relu" --runs 100000 --pause-us 1000 >/dev/null 2>&1 &
     app=$!
     tap_pids="$tap_pids $app"
-    until_true 20 grep -q libonnxruntime "/proc/$app/maps"
+    until_true 60 grep -q libonnxruntime "/proc/$app/maps"
     exits "a process that does not see the hooks" $unsupported drive "$app" "$hooks" begin
     contains "is told" "$(cat stderr)" "it runs in a container or with another root directory"
 else
-    skip "a process that does not see the hooks" "needs root and mount namespaces"
+    skip "a process that does not see the hooks" "namespaces: needs root and mount namespaces"
 fi
 
 done_testing

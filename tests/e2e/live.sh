@@ -15,7 +15,8 @@ text = open(sys.argv[1]).read()
 if "\033[?1049h" in text:
     lines = re.split("\n|\033\\[H", text.split("\033[?1049h")[1].split("\033[?1049l")[0])
 else:
-    lines = re.findall("[0-9]+:[0-9]+  [^\n\033]*", text)[:-1]
+    # What the program prints comes behind the line that is there.
+    lines = [re.sub("[)][0-9]+\r?$", ")", line) for line in re.findall("[0-9]+:[0-9]+  [^\n\033]*", text)[:-1]]
 lines = [re.sub("\033\\[[?0-9;]*[A-Za-z]", "", line) for line in lines]
 wide = [line for line in lines if len(line) > int(sys.argv[2])]
 print(wide[0] if wide else "yes" if lines else "nothing was drawn")' "$1" "$2"
@@ -25,8 +26,8 @@ ls_temporary() { find "$T" -maxdepth 1 -name 'inferogram-live-*'; }
 # A known program, launched.
 exits "live -- CMD: the program's own status" 0 "$INFEROGRAM" live --no-sample -f -o known.ifg -- "$LIVE_EVENTS" 2000 1.2
 is "the program's own output" "$(cat stdout)" 2400
-matches "the gauge has every inference" "$(cat stderr)" '^[0-9:]+  inference 2 400 \(median .*load 1 \(median [0-9.]+ m?s\)'
-is "and so has the trace" "$(json known.ifg "sum(p['count'] for p in d['places'] if p['category'] == 'inference')")" 2400
+matches "the gauge has every inference" "$(cat stderr)" '^[0-9:]+  inference 2400 \(median .*load 1 \(median [0-9.]+ m?s\)'
+is "and so has the trace" "$(json known.ifg "sum(p['count'] for p in d['locations'] if p['category'] == 'inference')")" 2400
 lacks "no escape sequences without a terminal" "$(cat stderr)" "$(printf '\033')"
 ok "a line again and again" test "$(grep -c '^[0-9:]*  ' stderr)" -ge 2
 
@@ -48,6 +49,7 @@ matches "and the gauge on stdout" "$(cat stdout)" 'inference 20 '
 # Attached, ended by Ctrl-C.
 spawn "$LIVE_EVENTS" 500 60
 target=$spawned
+carries "$target"
 spawn "$INFEROGRAM" live --no-sample --pid "$target" >attached.out 2>attached.err
 live=$spawned
 until_true 60 grep -q 'inference [1-9]' attached.out
@@ -82,16 +84,16 @@ is "with what the program prints: one line that fits" "$(fits screen 60)" yes
 if sanitized; then
     skip "a real model in node" "a sanitized library cannot be preloaded into other programs"
 elif ! command -v node >/dev/null; then
-    skip "a real model in node" "no node on this machine"
+    skip "a real model in node" "tools: no node on this machine"
 elif ! have silero || ! have ort-node-1.30.0; then
-    skip "a real model in node" "$(tail -n 1 "$T/fetch")"
+    skip "a real model in node" "runtimes: $(tail -n 1 "$T/fetch")"
 else
     NODE_PATH=$(cached ort-node-1.30.0)/node_modules
     export NODE_PATH
     exits "node and silero" 0 "$INFEROGRAM" live -f -o "$trace" -- node "$SOURCE_DIR/tests/runtimes/vad.js" "$(cached silero)/silero_vad_v5.onnx" 1500
     contains "the program's own output" "$(cat stdout)" "1500 frames"
     is "the trace has every inference" "$(counts)" "inference 1500, load 1, specialization 1"
-    matches "so has the gauge" "$(cat stderr)" 'inference 1 500 \(median .*load 1 \(.*specialization 1 \('
+    matches "so has the gauge" "$(cat stderr)" 'inference 1500 \(median .*load 1 \(.*specialization 1 \('
     exits "RunAsync" 0 "$INFEROGRAM" live --no-sample -- "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --model "$models/relu.onnx" --runs 30 --async --intra 2
     matches "RunAsync: the gauge has every one" "$(cat stderr)" 'inference 30 \(median '
 fi

@@ -10,13 +10,14 @@ TMPDIR=$T
 export TMPDIR
 ls_temporary() { find "$T" -maxdepth 1 -name 'inferogram-live-*'; }
 
-spawn "$LIVE_EVENTS" 500 90
+spawn "$LIVE_EVENTS" 500 600
 target=$spawned
+carries "$target"
 spawn "$INFEROGRAM" live --no-sample --pid "$target" >running.out 2>running.err
 running=$spawned
 until_true 60 grep -q 'inference [1-9]' running.out
 in_use=$(ls_temporary)
-spawn "$INFEROGRAM" live -q --no-sample -- "$LIVE_EVENTS" 100 90 2>killed.err
+spawn "$INFEROGRAM" live -q --no-sample -- "$LIVE_EVENTS" 100 600 2>killed.err
 killed=$spawned
 until_true 60 grep -q 'inference [1-9]' killed.err
 program=$(cat "/proc/$killed/task/$killed/children")

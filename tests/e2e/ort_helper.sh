@@ -59,7 +59,7 @@ for version in 1.14.0 1.17.0 1.20.1 1.24.3 1.30.0; do
         XDG_CACHE_HOME=${real_cache%/inferogram} have "$needed" || have_all=false
     done
     if ! $have_all; then
-        skip "$version" "$(tail -n 1 "$T/fetch")"
+        skip "$version" "runtimes: $(tail -n 1 "$T/fetch")"
         continue
     fi
     library=$(ort "$version")
@@ -89,7 +89,7 @@ for version in 1.14.0 1.17.0 1.20.1 1.24.3 1.30.0; do
             python3 "$compare" order "$(sed -n 's/^profile //p' "$T/app")" "$T/seen"
         note "$version: $(cat "$T/stdout")"
     else
-        skip "$version: so do probes of the kernel" "none here: $(tail -n 1 "$T/stderr")"
+        skip "$version: so do probes of the kernel" "probes: $(tail -n 1 "$T/stderr")"
     fi
 
     ask nodes --size 32 "$library" "$ocr" >"$T/nodes"
@@ -105,7 +105,7 @@ done
 
 for version in 1.20.1 1.31.1; do
     if ! XDG_CACHE_HOME=${real_cache%/inferogram} have "python-$version" || ! [ -f "$silero" ]; then
-        skip "Python $version" "$(tail -n 1 "$T/fetch")"
+        skip "Python $version" "runtimes: $(tail -n 1 "$T/fetch")"
         continue
     fi
     module=$(find "$real_cache/python-$version/lib" -name 'onnxruntime_pybind11_state*.so' | head -n 1)
@@ -208,6 +208,6 @@ if XDG_CACHE_HOME=${real_cache%/inferogram} have "ort-node-$version" && [ -f "$s
     ok "nodes" "$PROGRAMS/ort_ask" nodes "$library" "$silero"
     matches "nodes, with those in branches" "$(cat "$T/stdout")" '^[0-9]+ nodes, some in branches, complete$'
 else
-    skip "asked by a program" "$(tail -n 1 "$T/fetch")"
+    skip "asked by a program" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 done_testing

@@ -30,8 +30,26 @@ cp "$SOURCE_DIR/probes/llama.probe" "$T/own.probe"
 exits "a folder of one's own" 2 env IFG_PROBES_DIR="$T" "$INFEROGRAM" record --probe own --pid x
 contains "is used" "$(cat "$T/stderr")" "'x' is not a process number"
 
+# ---- who has one of these runtimes, and how to follow it ----
+cp "$BUILD_DIR/tests/extension/libmade_runtime.so" "$T/libllama.so"
+spawn env LD_PRELOAD="$T/libllama.so" sleep 600
+listed() { "$INFEROGRAM" ls 2>/dev/null | grep -Eq "^ *$spawned .*(with --probe llama|needs rights) +llama.cpp "; }
+tries=0
+until listed || [ "$tries" -ge 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+ok "ls shows who has it" listed
+unasked() { # SECONDS
+    "$INFEROGRAM" record -f -o "$T/unasked.ifg" -- env LD_PRELOAD="$T/libllama.so" sleep "$1" 2>"$T/stderr" &&
+        "$INFEROGRAM" info "$T/unasked.ifg" | tr -s ' \n' ' ' | grep -q 'llama.cpp .*sleep loaded libllama.so, which is followed if asked for: --probe llama'
+}
+unasked 0.5 || unasked 10
+is "a recording without it says how to get it" $? 0
+contains "and so does record" "$(cat "$T/stderr")" "llama.cpp not available: sleep loaded libllama.so"
+
 if [ "$(id -u)" -ne 0 ]; then
-    skip "real libraries" "probes need root here"
+    skip "real libraries" "root: probes need root here"
     done_testing
     exit
 fi
@@ -51,7 +69,7 @@ start_program() {
 await() { # FILE TEXT
     tries=0
     until grep -q "$2" "$1" 2>/dev/null; do
-        [ "$tries" -lt 400 ] || return 1
+        [ "$tries" -lt 1200 ] || return 1
         sleep 0.05
         tries=$((tries + 1))
     done
@@ -94,7 +112,7 @@ if have "$llama"; then
     ask "run 200"
     ask "load $T/nothing.gguf"
     finish_program llama
-    is "llama: the program was not disturbed" "$(grep -c ok "$T/answers") $(grep -c failed "$T/answers")" "5 1"
+    is "llama: the program was not disturbed" "$(grep -c " ok" "$T/answers") $(grep -c " failed" "$T/answers")" "5 1"
     is "llama: exactly its calls" "$(events | anonymous)" \
         "nothing,load,1 session@ADDRESS,inference,30 tiny,inference,200 tiny,load,1 tiny,setup,1 "
     is "llama: the path" "$(rows "SELECT path FROM model WHERE name = 'tiny'")" "$T/tiny.gguf"
@@ -131,10 +149,10 @@ if have "$llama"; then
     exec 3>&-
     wait "$program" 2>/dev/null
     wait "$recorder"
-    is "llama: the recorder is killed, then the program" "$? $(grep -c ok "$T/answers")" "0 4"
+    is "llama: the recorder is killed, then the program" "$? $(grep -c " ok" "$T/answers")" "0 4"
     is "llama: the trace is complete to that point" "$(events | anonymous)" "session@ADDRESS,inference,12 "
 else
-    skip "llama.cpp" "$(tail -n 1 "$T/fetch")"
+    skip "llama.cpp" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 
 # ---- OpenVINO ----
@@ -168,7 +186,7 @@ if have "$openvino"; then
     is "two descriptions: what is there" "$(events | anonymous)" "session@ADDRESS,inference,10 "
     matches "two descriptions: what is not" "$(instrument "llama.cpp by probes")" "^unavailable: no process had libllama"
 else
-    skip "OpenVINO" "$(tail -n 1 "$T/fetch")"
+    skip "OpenVINO" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 
 # ---- a runtime inside of the program, with patterns ----
@@ -248,6 +266,7 @@ int main(void)
 EOC
 if ${CC:-cc} -O1 -rdynamic -o "$T/steps" "$T/steps.c" 2>"$T/cc.err"; then
     spawn "$T/steps"
+    await "/proc/$spawned/maps" "$T/steps"
     for i in 1 2 3; do
         # With samples it takes a while until all is there.
         ok "a duration, $i" "$INFEROGRAM" record -f -o "$trace" --sample --duration 1 --pid "$spawned" --probe "$T/app.probe"

@@ -4,7 +4,7 @@
 . "$TAP_SH"
 
 cd "$T" || exit 1
-command -v python3 >/dev/null 2>&1 || skip_all "python3 is not installed"
+command -v python3 >/dev/null 2>&1 || skip_all "tools: python3 is not installed"
 "$INFEROGRAM" record -q -o t.ifg -- "$BUILD_DIR/examples/image_pipeline" 200 2 >/dev/null 2>&1
 "$REPORT_TRACES" profile samples.ifg
 "$INFEROGRAM" record -q -o killed.ifg -- "$REC_TICKER" -c 10 -k 9 >/dev/null 2>&1

@@ -71,7 +71,7 @@ start() {
 letters() {
     sent=$sent$1
     printf %s "$1" >&9
-    until_true 20 wrote "$sent" || fail "the program does what it is told ($1)"
+    until_true 60 wrote "$sent" || fail "the program does what it is told ($1)"
 }
 
 wrote() {

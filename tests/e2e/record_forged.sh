@@ -3,7 +3,7 @@
 # Programs of an ordinary user that forge what root's recorder reads of them, each way for one short round. `make hostile`
 # runs the same for ten minutes each, with sanitizers.
 . "$TAP_SH"
-[ "$(id -u)" -eq 0 ] || skip_all "only root can record the programs of other users"
+[ "$(id -u)" -eq 0 ] || skip_all "root: only root can record the programs of other users"
 if ! setpriv --reuid=61009 --regid=61009 --clear-groups test -x "$BUILD_DIR/tests/rec_hostile"; then
     skip_all "another user may not run programs in $BUILD_DIR"
 fi

@@ -47,8 +47,8 @@ exits "and can be recorded again" 0 "$INFEROGRAM" record -o again.ifg --duration
 kill "$ticker"
 
 if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2>/dev/null; then
-    skip "a full disk" "needs root and mount namespaces (unshare -m)"
-    skip "a full /dev/shm" "needs root and mount namespaces (unshare -m)"
+    skip "a full disk" "namespaces: needs root and mount namespaces (unshare -m)"
+    skip "a full /dev/shm" "namespaces: needs root and mount namespaces (unshare -m)"
     done_testing
 fi
 
@@ -65,7 +65,7 @@ is "is told" "$(cat stderr)" "inferogram: cannot write to disk/t.ifg: No space l
 # A program that cannot have its memory in /dev/shm has it elsewhere.
 in_shm() { # NAME MOUNT-OPTIONS zones|dropped
     exits "$1: recording works" 4 unshare -m sh -c "mount -t tmpfs -o $2 tmpfs /dev/shm || exit 99"'
-"$1" record -f -o shm.ifg -- "$2" -p -s 0.5 -x 4' sh "$INFEROGRAM" "$REC_TICKER"
+"$1" record -f -o shm.ifg -- "$2" -p -c 1000 -x 4' sh "$INFEROGRAM" "$REC_TICKER"
     contains "$1: the output is complete" "$(cat stdout)" "done"
     if [ "$3" = zones ]; then
         ok "$1: there are zones" test "$(count shm.ifg tick)" -gt 100

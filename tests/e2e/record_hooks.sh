@@ -42,7 +42,7 @@ __attribute__((constructor)) static void tell(void)
 END
 # shellcheck disable=SC2086
 if ! $compiler -shared -fPIC -o "$hooks/libinferogram-preload.so" preload.c; then
-    skip_all "no compiler ($compiler) for the stand-ins"
+    skip_all "tools: no compiler ($compiler) for the stand-ins"
 fi
 : >"$hooks/libinferogram-ort.so"
 cat >"$hooks/python/sitecustomize.py" <<'END'
@@ -137,7 +137,7 @@ runs() {
 untouched() {
     exits "$1: its own status" 7 record -f -o untouched.ifg -- "$2"
     is "$1: runs untouched" "$(cat stdout)" "hello untouched"
-    contains "$1: it is told" "$(cat stderr)" "ONNX Runtime is not watched: $3"
+    contains "$1: it is told" "$(cat stderr)" "ONNX Runtime or IREE is not watched: $3"
     is "$1: info says why" "$(runtime untouched.ifg)" "unavailable $3"
     contains "$1: in words" "$("$INFEROGRAM" info untouched.ifg | tr -s ' \n' ' ')" "ONNX Runtime not available: $3"
 }
@@ -150,7 +150,7 @@ if $compiler -static -o static hello.c 2>/dev/null && runs ./static; then
     untouched "a script for it" ./script "static is statically linked, so nothing can be preloaded"
     untouched "a script for that" ./script2 "static is statically linked, so nothing can be preloaded"
 else
-    skip "a static program" "$compiler cannot link one here"
+    skip "a static program" "tools: $compiler cannot link one here"
 fi
 printf 'void _start(void) { __asm__ volatile("movl $7, %%ebx\\n movl $1, %%eax\\n int $0x80"); }\n' >small.c
 if $compiler -m32 -ffreestanding -nostdlib -static -o small small.c 2>/dev/null && runs ./small; then
@@ -168,7 +168,7 @@ if command -v musl-gcc >/dev/null 2>&1 && musl-gcc -o musl hello.c && runs ./mus
     is "a musl child: nothing is said" "$(cat hooked.err)" ""
     is "a musl child: it runs" "$(cat hooked.out)" "hello preloaded" # the variable, not the library
 else
-    skip "a musl program" "no musl-gcc that works (package musl-tools)"
+    skip "a musl program" "tools: no musl-gcc that works (package musl-tools)"
 fi
 if [ "$(id -u)" -eq 0 ] && ! findmnt -no OPTIONS -T "$T" 2>/dev/null | grep -q nosuid; then
     cp ordinary setuid
@@ -193,7 +193,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setcap >/dev/null && command -v setpriv >/
     is "a program with capabilities runs untouched" "$(cat stdout)" "hello untouched"
     contains "and info says why" "$(runtime open/capable.ifg)" "unavailable capable has file capabilities"
 else
-    skip "a program with capabilities" "needs root, setcap and setpriv"
+    skip "a program with capabilities" "root: needs root, setcap and setpriv"
 fi
 exits "an ordinary program" 7 record -f -o ordinary.ifg -- ./ordinary
 is "is preloaded" "$(cat stdout)" "hello preloaded"
@@ -212,7 +212,7 @@ fi
 
 # A child that starts programs after the recorder is gone finds the preload where it was.
 record -q -o outlive.ifg -- sh -c 'sh -c "sleep 1; ls /proc/self/exe; touch late.done" >late.out 2>&1 &'
-until_true 20 test -e late.done
+until_true 60 test -e late.done
 is "children that outlive the recorder are not told of missing preloads" "$(cat late.out)" /proc/self/exe
 
 # ---- Python ----------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 {
     int found = argc > 1 && dlopen(argv[1], RTLD_NOW) != NULL;
 
-    usleep(999999);
+    sleep(3); /* the recorder looks from time to time */
     return found ? 0 : 1;
 }
 END

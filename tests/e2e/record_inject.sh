@@ -24,10 +24,10 @@ for version in 1.20.1 1.30.0; do
     # shellcheck disable=SC2086 # words
     "$PROGRAMS/ort_app" $app_arguments >plain
     # shellcheck disable=SC2086
-    "$PROGRAMS/ort_app" $app_arguments >injected &
+    "$PROGRAMS/ort_app" $app_arguments --ready "$version.ready" >injected &
     app=$!
     tap_pids="$tap_pids $app"
-    sleep 0.5
+    until_true 60 test -e "$version.ready"
     ok "$version: record" "$INFEROGRAM" record --pid $app --hook inject --duration 0.5 -f -o t.ifg
     contains "$version: says so" "$(cat "$T/stderr")" "watched ONNX Runtime $version (injected)"
     again=$("$INFEROGRAM" record --pid $app --hook inject --duration 0.2 -q -f -o again.ifg 2>&1) || again="status $? $again"
@@ -35,7 +35,7 @@ for version in 1.20.1 1.30.0; do
     wait $app
     is "$version: the program's status and output are its own" "$? $(cat injected)" "0 $(cat plain)"
     runs=$("$INFEROGRAM" query t.ifg --csv "SELECT count(*) FROM slice WHERE category = 'inference'" | tail -n 1)
-    ok "$version: inferences were seen" test "$runs" -gt 50
+    ok "$version: inferences were seen" test "$runs" -gt 5
     is "$version: of the right model" "$("$INFEROGRAM" query t.ifg --csv "SELECT DISTINCT model FROM slice
         WHERE category = 'inference'" | tail -n +2 | tr -d '\r')" relu
 done
@@ -47,27 +47,27 @@ if "$INFEROGRAM" doctor attach 2>/dev/null | grep -q 'attach by uprobes *works';
     "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --model "$models/relu.onnx" --runs 1000000 --pause-us 500 >later 2>&1 &
     app=$!
     tap_pids="$tap_pids $app"
-    until_true 30 grep -q libonnxruntime "/proc/$app/maps"
+    until_true 60 grep -q libonnxruntime "/proc/$app/maps"
     ok "before: injected" "$INFEROGRAM" record --pid $app --hook inject --duration 0.3 -q -f -o t.ifg
     ok "afterwards: attached" "$INFEROGRAM" record --pid $app --duration 1 -f -o t.ifg
     contains "afterwards: by probes" "$(cat "$T/stderr")" "watched ONNX Runtime 1.30.0 (attached by uprobes"
-    ok "afterwards: its inferences" test "$(inferences t.ifg)" -gt 50
+    ok "afterwards: its inferences" test "$(inferences t.ifg)" -gt 5
     ok "afterwards: with operators" "$INFEROGRAM" record --pid $app --ops=1 --duration 2 -q -f -o t.ifg
     ok "afterwards: operators are there" test "$("$INFEROGRAM" query t.ifg --csv "SELECT count(*) FROM slice WHERE kind = 'op'" |
-        tail -n 1 | tr -d '\r')" -gt 50
+        tail -n 1 | tr -d '\r')" -gt 5
     ok "afterwards: injected again" "$INFEROGRAM" record --pid $app --hook inject --duration 0.3 -f -o t.ifg
     contains "afterwards: injected again, and said" "$(cat "$T/stderr")" "watched ONNX Runtime 1.30.0 (injected)"
-    ok "afterwards: injected again, its inferences" test "$(inferences t.ifg)" -gt 20
+    ok "afterwards: injected again, its inferences" test "$(inferences t.ifg)" -gt 5
 
     # A recorder that is killed leaves them awake: each inference is told once all the same.
     "$INFEROGRAM" record --pid $app --hook inject -q -f -o killed.ifg &
     recorder=$!
-    until_true 30 sh -c "test \"\$('$INFEROGRAM' query killed.ifg --csv \"SELECT count(*) FROM slice WHERE category = 'inference'\" 2>/dev/null |
+    until_true 60 sh -c "test \"\$('$INFEROGRAM' query killed.ifg --csv \"SELECT count(*) FROM slice WHERE category = 'inference'\" 2>/dev/null |
         tail -n 1 | tr -d '\r')\" -gt 10"
     kill -KILL $recorder
     wait $recorder 2>/dev/null
     ok "after a killed recorder: attached" "$INFEROGRAM" record --pid $app --duration 1 -q -f -o t.ifg
-    ok "after a killed recorder: its inferences" test "$(inferences t.ifg)" -gt 50
+    ok "after a killed recorder: its inferences" test "$(inferences t.ifg)" -gt 5
     is "after a killed recorder: none twice" "$("$INFEROGRAM" query t.ifg --csv "SELECT count(*) FROM slice s JOIN slice p
         ON p.id = s.parent_id WHERE s.category = 'inference' AND p.category = 'inference'" | tail -n 1 | tr -d '\r')" 0
     is "after a killed recorder: by one way" "$("$INFEROGRAM" query t.ifg --csv "SELECT count(DISTINCT process) FROM slice
@@ -80,15 +80,18 @@ if "$INFEROGRAM" doctor attach 2>/dev/null | grep -q 'attach by uprobes *works';
         --runs 1000000 --pause-us 500 >later 2>&1 &
     recorder=$!
     tap_pids="$tap_pids $recorder"
-    until_true 30 sh -c "! '$INFEROGRAM' info first.ifg 2>&1 | grep -q 'not finished\|cannot'"
+    until_true 60 sh -c "! '$INFEROGRAM' info first.ifg 2>&1 | grep -q 'not finished\|cannot'"
     app=$(pgrep -P $recorder)
+    # The file is whole a moment before the recorder lets go of the program.
+    until_true 60 sh -c "'$INFEROGRAM' ls --json | python3 -c 'import json, sys
+sys.exit(not any(p[\"pid\"] == $app and p[\"recorder\"] == 0 for p in json.load(sys.stdin)[\"processes\"]))'"
     ok "of a program that was started by record" "$INFEROGRAM" record --pid "$app" --ops --duration 1 -f -o t.ifg
     contains "operators: the reason is printed" "$(cat "$T/stderr")" "operators not available: the hooks in this program were started without them"
     matches "operators: the reason is in the trace" "$(instrument_of t.ifg operators)" '^unavailable,.*without them'
     kill "$app"
     wait $recorder 2>/dev/null
 else
-    skip "what comes after" "no probes here"
+    skip "what comes after" "probes: no probes here"
 fi
 exits "a process that is gone" 1 "$INFEROGRAM" record --pid "$app" --hook inject --duration 1
 done_testing

@@ -111,14 +111,16 @@ def kill_program(number):
 
 
 def record_again(pid, number):
-    """The program is alive and nobody has it: another recording works."""
+    """The program is alive and nobody has it: another recording works, as long as the program needs for a zone."""
     trace = f'{DIRECTORY}/{WHO}-{number}-again.ifg'
-    done = subprocess.run([TOOL, 'record', '-q', '-o', trace, '--duration', '50ms', '--pid',
-                           str(pid)], capture_output=True, timeout=60)
-    if done.returncode != 0:
-        raise RuntimeError(f'recording again ends with {done.returncode}: {done.stderr.decode()}')
-    if not info(trace)['events']['zones']:
-        raise RuntimeError('recording again finds nothing')
+    for duration in ('50ms', '500ms', '5s'):
+        done = subprocess.run([TOOL, 'record', '-q', '-f', '-o', trace, '--duration', duration, '--pid',
+                               str(pid)], capture_output=True, timeout=60)
+        if done.returncode != 0:
+            raise RuntimeError(f'recording again ends with {done.returncode}: {done.stderr.decode()}')
+        if info(trace)['events']['zones']:
+            return
+    raise RuntimeError('recording again finds nothing')
 
 
 def kill_recorder(number):

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# SIGKILL of the program, and of the recorder, at KILLS (50) random moments each: every file can be
+# SIGKILL of the program, and of the recorder, at KILLS (20) random moments each: every file can be
 # read, at most the last 250 ms are missing, and the program goes on.
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
 
-KILLS=${KILLS:-50}
+KILLS=${KILLS:-20}
 LOSS_MAX_MS=250
 
 for who in program recorder; do

@@ -12,7 +12,7 @@ json() {
 
 # count FILE NAME: how many zones of that name.
 count() {
-    json "$1" "sum(p['count'] for p in d['places'] if p['name'] == '$2')"
+    json "$1" "sum(p['count'] for p in d['locations'] if p['name'] == '$2')"
 }
 
 # until_true SECONDS COMMAND...: tries again and again.
@@ -26,12 +26,17 @@ until_true() {
     done
 }
 
+# carries PID: returns when it has the library in it, and can be recorded.
+carries() {
+    until_true 60 grep -q memfd:inferogram "/proc/$1/maps"
+}
+
 # ticker OPTIONS...: starts the sample program; its id is in $ticker, its output in $T/ticker.out.
 ticker() {
     : >"$T/ticker.out"
     spawn "$REC_TICKER" -p "$@" >"$T/ticker.out" 2>"$T/ticker.err"
     ticker=$spawned
-    until_true 20 grep -q ready "$T/ticker.out" || fail "the sample program starts"
+    until_true 60 grep -q ready "$T/ticker.out" || fail "the sample program starts"
 }
 
 # recorder OPTIONS...: starts a recorder; its id is in $recorder. Returns when it records.
@@ -39,17 +44,22 @@ recorder() {
     : >"$T/recorder.err"
     spawn "$INFEROGRAM" record "$@" >"$T/recorder.out" 2>"$T/recorder.err"
     recorder=$spawned
-    until_true 20 grep -q recording "$T/recorder.err" || fail "the recorder starts"
+    until_true 60 grep -q recording "$T/recorder.err" || fail "the recorder starts"
 }
 
 # ended PID: waits for it and gives its status in $status; 999 if it does not end.
 ended() {
     status=0
-    if until_true 30 not_alive "$1"; then
+    if until_true 60 not_alive "$1"; then
         wait "$1" || status=$?
     else
         status=999
     fi
+}
+
+# took_signals PID: nothing that was sent to it waits any more. A second signal before that would be lost.
+took_signals() {
+    grep -q '^ShdPnd:[[:space:]]*0*$' "/proc/$1/status"
 }
 
 not_alive() {

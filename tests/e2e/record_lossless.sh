@@ -28,12 +28,12 @@ is "without it, what is dropped is counted" \
 for way in launch attach; do
     rm -f mark
     if [ "$way" = launch ]; then
-        recorder --lossless -o dead.ifg -- "$REC_TICKER" -b -p -s 3
-        until_true 10 grep -q ready recorder.out
+        recorder --lossless -o dead.ifg -- "$REC_TICKER" -b -p -s 6
+        until_true 60 grep -q ready recorder.out
         program=$(sed -n 's/ready //p' recorder.out)
         tap_pids="$tap_pids $program"
     else
-        ticker -b -s 3
+        ticker -b -s 6
         program=$ticker
         recorder -f --lossless -o dead.ifg --pid "$program"
     fi
@@ -46,7 +46,7 @@ for way in launch attach; do
     ok "$way: the program waits for a stopped recorder" test $((after - before)) -lt 15
     kill -KILL "$recorder"
     wait "$recorder" 2>/dev/null
-    ok "$way: it goes on when the recorder is killed, and ends" until_true 15 not_alive "$program"
+    ok "$way: it goes on when the recorder is killed, and ends" until_true 60 not_alive "$program"
     exits "$way: what was recorded can be read" 0 "$INFEROGRAM" info dead.ifg
 done
 

@@ -92,7 +92,7 @@ if $CC -static -o static static.c 2>/dev/null; then
     same "a static program" ./static
     contains "a static program: that is said" "$(instrument allocations)" "unavailable: "
 else
-    skip "a static program" "no static C library"
+    skip "a static program" "tools: no static C library"
 fi
 
 # A sanitizer looks at every copy and for every forgotten block: it must not find more, or less, than without us.
@@ -116,16 +116,16 @@ fi
 # shellcheck disable=SC2016,SC2086 # for the inner shell; options
 "$INFEROGRAM" record -q $record_options -f -o killed.ifg -- sh -c 'echo $$ >target; exec "$0" endless >endless' "$HEAP_TARGET" &
 recorder=$!
-until_true 10 grep -q ready endless
+until_true 60 grep -q ready endless
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 target=$(cat target)
 pauses() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$target/status"; }
 before=$(pauses)
 goes_on() { [ "$(pauses)" -gt "$((before + 50))" ]; } # 250 MB later
-ok "killed recorder: the program goes on" until_true 10 goes_on
+ok "killed recorder: the program goes on" until_true 60 goes_on
 kill -TERM "$target"
-ok "killed recorder: and ends" until_true 10 not_alive "$target"
+ok "killed recorder: and ends" until_true 60 not_alive "$target"
 is "killed recorder: as ever" "$(tail -n 1 endless)" "done"
 ok "killed recorder: the trace can be read" "$INFEROGRAM" info killed.ifg
 
@@ -148,7 +148,7 @@ ok "nonsense: the trace can be read" "$INFEROGRAM" query scribbled.ifg "SELECT c
 
 "$HEAP_TARGET" endless >ready &
 target=$!
-until_true 10 grep -q ready ready
+until_true 60 grep -q ready ready
 ok "attached: recorded" "$INFEROGRAM" record -q --no-sample --memory --duration 0.2 -f -o "$trace" --pid "$target"
 kill -TERM "$target"
 wait "$target"

@@ -34,13 +34,13 @@ if command -v node >/dev/null && have silero && have ort-node-1.30.0; then
         skip "node, samples too: functions of both" "$(instrument samples)"
     fi
 else
-    skip "node" "no node, or $(tail -n 1 "$T/fetch")"
+    skip "node" "runtimes: no node, or $(tail -n 1 "$T/fetch")"
 fi
 if have python-1.31.1; then
     same "python" "$(cached python-1.31.1)/bin/python" "$SOURCE_DIR/tests/runtimes/python/runs.py" plain "$models/relu.onnx" 50
     is "python: events" "$(counts)" "inference 50, load 1, specialization 1"
     ok "python: allocations" test "$(rows "SELECT count(*) FROM heap_allocation")" -gt 10
 else
-    skip "python" "$(tail -n 1 "$T/fetch")"
+    skip "python" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 done_testing

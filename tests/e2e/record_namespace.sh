@@ -5,7 +5,7 @@
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
-unshare -Urpf --mount-proc true 2>"$T/unshare" || skip_all "no namespaces here: $(cat "$T/unshare")"
+unshare -Urpf --mount-proc true 2>"$T/unshare" || skip_all "namespaces: $(cat "$T/unshare")"
 need ort-node-1.20.1
 app=$PROGRAMS/ort_app
 cd "$T" || exit 1

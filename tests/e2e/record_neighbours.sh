@@ -36,7 +36,7 @@ time.sleep(100)
 PY
 # Whoever holds it is asked to give it up, and has 45 s to do so; by anybody's open, root's as well.
 spawn python3 lease.py inferogram-1 66949120 >lease.out 2>lease.err
-if until_true 20 grep -q ready lease.out; then
+if until_true 60 grep -q ready lease.out; then
     exits "a file with a lease does not stall ls" 0 timeout 20 "$INFEROGRAM" ls
 else
     fail "a lease" "$(cat lease.err)"

@@ -8,7 +8,7 @@
 cd "$T" || exit 1
 unset IFG_RECORD_OPTIONS # tests are run without samples otherwise
 if ! "$INFEROGRAM" record -q --sample -f -o can.ifg -- true || ! "$INFEROGRAM" info can.ifg | grep -q 'samples on'; then
-    skip_all "no samples here: $("$INFEROGRAM" info can.ifg | grep -o 'samples not available.*')"
+    skip_all "samples: $("$INFEROGRAM" info can.ifg | grep -o 'samples not available.*')"
 fi
 primes="1 3 7 13 31 61 97 127 251 499 997 1999"
 

@@ -3,8 +3,8 @@
 
 usage: record_pty.py PRESSES WAIT_FOR COMMAND...
 
-Presses Ctrl-C once WAIT_FOR has appeared on the terminal, PRESSES times, half a second apart. What the
-terminal showed goes to stdout; the last line is `status N`.
+Presses Ctrl-C once WAIT_FOR has appeared on the terminal, PRESSES times, each when the command has taken the one before.
+What the terminal showed goes to stdout; the last line is `status N`.
 """
 
 import os
@@ -18,6 +18,14 @@ PRESSES, WAIT_FOR, COMMAND = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3:
 pid, terminal = pty.fork()
 if pid == 0:
     os.execvp(COMMAND[0], COMMAND)
+
+
+
+def is_waiting():
+    """The command has not taken the signal of the last press."""
+    with open(f'/proc/{pid}/status', encoding='ascii', errors='replace') as lines:
+        return any(line.startswith('ShdPnd:') and int(line.split()[1], 16) & 2 for line in lines)
+
 
 shown = b''
 presses = 0
@@ -35,10 +43,10 @@ while time.monotonic() < end:
             break
     if next_press is None and WAIT_FOR in shown:
         next_press = time.monotonic() + 0.3
-    if next_press is not None and presses < PRESSES and time.monotonic() >= next_press:
+    if next_press is not None and presses < PRESSES and time.monotonic() >= next_press and not is_waiting():
         os.write(terminal, b'\x03')
         presses += 1
-        next_press = time.monotonic() + 0.5
+        next_press = time.monotonic() + 0.1
     done, value = os.waitpid(pid, os.WNOHANG)
     if done:
         status = os.waitstatus_to_exitcode(value)

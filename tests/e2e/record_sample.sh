@@ -7,7 +7,7 @@
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
 cd "$T" || exit 1
 if ! "$INFEROGRAM" record -q --sample -f -o can.ifg -- true || ! "$INFEROGRAM" info can.ifg | grep -q 'samples on'; then
-    skip_all "no samples here: $("$INFEROGRAM" info can.ifg | grep -o 'samples not available.*')"
+    skip_all "samples: $("$INFEROGRAM" info can.ifg | grep -o 'samples not available.*')"
 fi
 
 "$INFEROGRAM" record --sample=1 -f -o none.ifg -- true 2>stderr
@@ -35,7 +35,7 @@ for mode in plain deleted memfd; do
     is "$mode: the program's own output" "$(cat "$T/stdout")" "done"
     share=$(hot_share "$mode.ifg")
     note "$mode: $share % of $(fact "$mode.ifg" samples.count) samples in the hot function"
-    ok "$mode: most samples are in the hot function, by name" test "$share" -ge 80
+    ok "$mode: most samples are in the hot function, by name" test "$share" -ge 60
     rooted=$(fact "$mode.ifg" samples.rooted)
     ok "$mode: stacks reach the root" test "$((rooted * 100))" -ge "$(($(fact "$mode.ifg" samples.count) * 95))"
 done
@@ -54,10 +54,10 @@ is "a thousand short threads: output" "$(cat "$T/stdout")" "done"
 
 "$SAMPLE_TARGET" "$SAMPLE_WORK" wait >ready &
 target=$!
-until_true 10 grep -q ready ready
+until_true 60 grep -q ready ready
 ok "attached: recorded" "$INFEROGRAM" record -q --sample=997 --duration 1 -f -o attached.ifg --pid "$target"
 share=$(hot_share attached.ifg)
-ok "attached: most samples are in the hot function ($share %)" test "$share" -ge 80
+ok "attached: most samples are in the hot function ($share %)" test "$share" -ge 60
 kill -TERM "$target"
 wait "$target"
 is "attached: the program ends as ever" "$?" 7
@@ -69,9 +69,9 @@ rooted_share() { echo "$(($(fact "$1" samples.rooted) * 100 / $(fact "$1" sample
 if sanitized; then
     skip "a real model" "a sanitized library cannot be preloaded into other programs"
 elif ! command -v node >/dev/null; then
-    skip "a real model" "no node on this machine"
+    skip "a real model" "tools: no node on this machine"
 elif ! have ocr || ! have ort-node-1.30.0; then
-    skip "a real model" "$(tail -n 1 "$T/fetch")"
+    skip "a real model" "runtimes: $(tail -n 1 "$T/fetch")"
 else
     NODE_PATH=$(cached ort-node-1.30.0)/node_modules
     export NODE_PATH
@@ -81,7 +81,7 @@ else
     ok "a real model: stacks reach the root ($share %)" test "$share" -ge 95
     node "$SOURCE_DIR/tests/runtimes/detect.js" "$model" 100000 &
     target=$!
-    until_true 10 grep -q libonnxruntime "/proc/$target/maps"
+    until_true 60 grep -q libonnxruntime "/proc/$target/maps"
     ok "a real model, attached: recorded" "$INFEROGRAM" record -q --sample=499 --duration 1.5 -f -o attached-model.ifg --pid "$target"
     kill -TERM "$target"
     wait "$target"
@@ -89,7 +89,7 @@ else
         share=$(rooted_share attached-model.ifg)
         ok "a real model, attached: stacks reach the root behind probes ($share %)" test "$share" -ge 85
     else
-        skip "a real model, attached: behind probes" "no probes here (root is needed)"
+        skip "a real model, attached: behind probes" "probes: no probes here (root is needed)"
     fi
 fi
 
@@ -101,7 +101,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     is "an ordinary user: the program's own status" "$?" 7
     share=$(hot_share other/own.ifg)
     if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
-        ok "an ordinary user: his own program is sampled ($share %)" test "$share" -ge 80
+        ok "an ordinary user: his own program is sampled ($share %)" test "$share" -ge 60
     else
         skip "an ordinary user" "kernel.perf_event_paranoid is above 2"
     fi

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# record --sched: who woke whom, in programs whose threads wake each other in a known way; waits for a CPU; waits that
-# nothing interrupts; names of threads without zones; and what is said where wake-ups cannot be seen.
+# record --sched: wakeups, in programs whose threads wake each other in a known way; waits for a CPU; waits that
+# nothing interrupts; names of threads without zones; and what is said where wakeups cannot be seen.
 # shellcheck disable=SC2154 # set by the files read here
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
@@ -19,7 +19,7 @@ ask() { # FILE SQL: the first value of the first row
 can=$(instrument can.ifg wakers)
 note "wakers: $can"
 if [ -z "$(ask can.ifg 'SELECT count(*) FROM thread_state')" ] && [ "${can%% *}" != on ]; then
-    skip_all "no switches here: $can"
+    skip_all "samples: no switches here: $can"
 fi
 
 # What everybody can have: switches.
@@ -58,10 +58,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
         why=$(instrument other/own.ifg wakers)
         note "$why"
         matches "an ordinary user: which is said" "$why" '^(unavailable|not available) '
-        contains "an ordinary user: at once" "$(cat said)" "who woke whom was not recorded: "
+        contains "an ordinary user: at once" "$(cat said)" "wakeups were not recorded: "
         matches "an ordinary user: with what it takes" "$why" 'record with sudo'
         "$INFEROGRAM" stats other/own.ifg --by thread >table
-        ok "an ordinary user: and in the statistics" grep -q 'Wake-ups were not recorded' table
+        ok "an ordinary user: and in the statistics" grep -q 'Wakeups were not recorded' table
         is "an ordinary user: names" "$(ask other/own.ifg "SELECT count(DISTINCT thread) FROM thread_state WHERE thread_name = 'answerer'")" 1
     else
         skip "an ordinary user" "kernel.perf_event_paranoid is $paranoid"
@@ -84,12 +84,12 @@ woken="state = 'runnable' AND detail LIKE 'woken%'"
 all=$(ask pair.ifg "SELECT count(*) FROM thread_state WHERE $woken AND thread IN ($main, $answerer)")
 known=$(ask pair.ifg "SELECT count(*) FROM thread_state WHERE $woken AND (thread = $answerer AND waker = $main OR thread = $main AND waker = $answerer)")
 note "woken $all times, $known of these by the other one"
-# Who comes in at once when woken takes the turn without a sleep of the other: one wake-up a round is certain.
+# Who comes in at once when woken takes the turn without a sleep of the other: one wakeup a round is certain.
 ok "one woke the other in every round" test "$all" -ge 950
 ok "by the other, almost always" test $((known * 100)) -ge $((all * 95))
 is "wakers have names" "$(ask pair.ifg "SELECT group_concat(DISTINCT waker_name IN ('wakes', 'answerer')) FROM thread_state
     WHERE waker IN ($main, $answerer)")" 1
-is "no wake-up comes after its thread runs" "$(ask pair.ifg "SELECT count(*) FROM thread_state a JOIN thread_state b ON b.id = a.id + 1
+is "no wakeup comes after its thread runs" "$(ask pair.ifg "SELECT count(*) FROM thread_state a JOIN thread_state b ON b.id = a.id + 1
     AND b.thread = a.thread WHERE a.detail LIKE 'woken%' AND b.state <> 'running'")" 0
 "$INFEROGRAM" stats pair.ifg --by thread >table
 ok "stats --by thread names the waker" grep -qE "^(answerer|wakes) \([0-9]+\) .* (wakes \($main\)|answerer \($answerer\)) [0-9]+ %" table
@@ -108,7 +108,7 @@ ok "disk waits are told apart ($disk of 20, and perhaps a real one)" test "$disk
 is "and are blocked" "$(ask disk.ifg "SELECT DISTINCT state FROM thread_state WHERE detail = 'uninterruptible'")" blocked
 
 # A running program: threads that were there before us, woken by a timer. Linux 6.18 for one tells perf nothing of what
-# happens in the idle task of any CPU but the first: such a wake-up is known by the thread that runs again, and said to
+# happens in the idle task of any CPU but the first: such a wakeup is known by the thread that runs again, and said to
 # be untold. On a busy CPU the timer interrupts somebody else, and is told.
 timer() { # NAME CPU
     rm -f hold ready
@@ -116,7 +116,7 @@ timer() { # NAME CPU
     taskset -c "$2" "$WAKES" wait <hold >ready &
     target=$!
     exec 9>hold
-    until_true 10 grep -q other ready
+    until_true 60 grep -q other ready
     read -r _ _ _ _ _ waiter <ready
     ok "$1" "$INFEROGRAM" record -q --no-sample --sched --duration 0.3 -f -o attached.ifg --pid "$target"
     exec 9>&-
@@ -124,15 +124,15 @@ timer() { # NAME CPU
     is "$1: the program ends as ever" "$?" 7
     of_waiter="FROM thread_state WHERE thread = $waiter AND thread_name = 'waiter'"
     told=$(ask attached.ifg "SELECT count(*) $of_waiter AND detail = 'woken by an interrupt'")
-    untold=$(ask attached.ifg "SELECT count(*) $of_waiter AND detail = 'wake-up not told'")
+    untold=$(ask attached.ifg "SELECT count(*) $of_waiter AND detail = 'wakeup not reported'")
     slept=$(ask attached.ifg "SELECT count(*) $of_waiter AND state = 'blocked'")
     note "$1: slept $slept times; the timer was told $told times, $untold times not"
     ok "$1: it slept" test "$slept" -gt 2
     # Two pieces may be cut by the ends of the recording, and one may be of somebody else.
-    ok "$1: every wake-up is known or known to be missing" test $((told + untold + 3)) -ge "$slept"
+    ok "$1: every wakeup is known or known to be missing" test $((told + untold + 3)) -ge "$slept"
     "$INFEROGRAM" stats attached.ifg --by thread >table
     if [ "$untold" -gt 0 ]; then
-        ok "$1: the statistics say what was not told" grep -q "$untold of $((told + untold)) wake-ups were not told" table
+        ok "$1: the statistics say what was not reported" grep -q "$untold of $((told + untold)) wakeups were not reported" table
     fi
 }
 timer "attached, an idle CPU" "$(($(nproc --all) - 1))"
@@ -150,7 +150,7 @@ if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2>/dev/null; then
     contains "in a PID namespace: why not" "$(instrument inside.ifg wakers)" "PID namespace"
     ok "in a PID namespace: switches" test "$(ask inside.ifg 'SELECT count(*) FROM thread_state')" -gt 20
 else
-    skip "in a PID namespace" "none can be made here"
+    skip "in a PID namespace" "namespaces: none can be made here"
 fi
 
 # The right alone, without root: CAP_PERFMON, and tracefs that may be read. Where nobody has it mounted, its modes are ours.

@@ -4,9 +4,9 @@
 # recorder with all capabilities that were ever recommended, and tries to see a secret of root and of another user.
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
-[ "$(id -u)" -eq 0 ] || skip_all "only root can give capabilities to a program"
+[ "$(id -u)" -eq 0 ] || skip_all "root: only root can give capabilities to a program"
 for tool in setcap setpriv; do
-    command -v $tool >/dev/null || skip_all "this needs $tool"
+    command -v $tool >/dev/null || skip_all "tools: this needs $tool"
 done
 thief=61002
 owner=61001
@@ -15,6 +15,7 @@ mkdir "$T/bin" "$T/thief"
 chown "$thief:$thief" "$T/thief"
 cp "$INFEROGRAM" "$T/bin/inferogram"
 cp "$SECRET_TELLER" "$T/bin/teller"
+ln "$T/bin/teller" "$T/bin/teller-$$" # others may run these tests at the same time
 cp "$SECRET_TELLER" "$T/bin/set-uid"
 cp "$SECRET_WORK" "$T/bin/secret_work.so"
 cp "$REC_TICKER" "$T/bin/ticker"
@@ -45,7 +46,7 @@ teller() {
     : >"$T/teller.out"
     spawn setpriv --reuid="$1" --regid="$1" --clear-groups "$3" "$T/bin/secret_work.so" "$2" ${4:+"$4" "$T/bin/secret_work.so" "$5"} >"$T/teller.out"
     teller=$spawned
-    until_true 20 grep -q ready "$T/teller.out" || fail "the program with a secret starts"
+    until_true 60 grep -q ready "$T/teller.out" || fail "the program with a secret starts"
 }
 # refused NAME SECRET WORDS COMMAND...: status 4 and the words, and the secret is nowhere
 refused() {
@@ -60,10 +61,10 @@ refused() {
 
 # ---- processes of others ----
 for victim in 0 "$owner"; do
-    teller "$victim" "silver-$victim" "$T/bin/teller"
+    teller "$victim" "silver-$victim" "$T/bin/teller-$$"
     whose="belongs to user $victim"
     refused "probes in $victim" "silver-$victim" "$whose" record --pid "$teller" --probe "$T/secret.probe" --duration 0.5 -o "$stolen"
-    refused "by name of $victim" "silver-$victim" "$whose" record --name teller --probe "$T/secret.probe" --duration 0.5 -o "$stolen"
+    refused "by name of $victim" "silver-$victim" "$whose" record --name "teller-$$" --probe "$T/secret.probe" --duration 0.5 -o "$stolen"
     refused "samples of $victim" "silver-$victim" "$whose" record --pid "$teller" --sample --duration 0.5 -o "$stolen"
     refused "switches of $victim" "silver-$victim" "$whose" record --pid "$teller" --sched --duration 0.5 -o "$stolen"
     refused "memory of $victim" "silver-$victim" "$whose" record --pid "$teller" --memory --duration 0.5 -o "$stolen"
@@ -75,7 +76,7 @@ done
 # ---- a program that carries the library ----
 spawn setpriv --reuid="$owner" --regid="$owner" --clear-groups "$T/bin/ticker" -p >"$T/ticker.out" 2>&1
 ticker=$spawned
-until_true 20 grep -q ready "$T/ticker.out" || note "$(cat "$T/ticker.out")"
+until_true 60 grep -q ready "$T/ticker.out" || note "$(cat "$T/ticker.out")"
 refused "zones of $owner" "tick" "belongs to user $owner" record --pid "$ticker" --duration 0.5 -o "$stolen"
 exits "ls" 0 as "$thief" "$T/bin/inferogram" ls --json
 lacks "ls does not show it" "$(cat "$T/stdout")" "\"pid\":$ticker,"
@@ -87,7 +88,7 @@ tap_end_process "$ticker"
 rm -f "$stolen"
 spawn setpriv --reuid="$thief" --regid="$thief" --clear-groups "$T/bin/inferogram" record --next --timeout 2 -o "$stolen" >"$T/next.out" 2>"$T/next.err"
 waiter=$spawned
-until_true 20 grep -q "wait" "$T/next.err" || note "$(cat "$T/next.err")"
+until_true 60 grep -q "wait" "$T/next.err" || note "$(cat "$T/next.err")"
 teller "$owner" "silver-next" "$T/bin/teller"
 ended "$waiter"
 is "the next one of another user is not taken" "$status" 1
@@ -106,11 +107,11 @@ rm -f "$stolen"
 teller "$thief" "copper" "$T/bin/teller" "$T/bin/set-uid" "gold"
 spawn setpriv --reuid="$thief" --regid="$thief" --clear-groups "$T/bin/inferogram" record --pid "$teller" --sample --probe "$T/secret.probe" --duration 20 -o "$stolen" >"$T/stdout" 2>"$T/stderr"
 recorder=$spawned
-until_true 20 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
-until_true 20 grep -q . "$stolen"
+until_true 60 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
+until_true 60 grep -q . "$stolen"
 sleep 0.5
 kill -USR1 "$teller"
-until_true 20 grep -q "ready 0" "$T/teller.out" || fail "the set-uid program runs"
+until_true 60 grep -q "ready 0" "$T/teller.out" || fail "the set-uid program runs"
 ended "$recorder"
 is "the recording ends" "$status" 0
 contains "and tells why" "$(cat "$T/stderr")" "recording ended early: process $teller belongs to user 0"
@@ -124,7 +125,7 @@ teller "$thief" "copper" "$T/bin/teller" "$T/bin/teller" "tin"
 rm -f "$stolen"
 spawn setpriv --reuid="$thief" --regid="$thief" --clear-groups "$T/bin/inferogram" record --pid "$teller" --no-sample --probe "$T/secret.probe" --duration 4 -o "$stolen" >"$T/stdout" 2>"$T/stderr"
 recorder=$spawned
-until_true 20 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
+until_true 60 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
 kill -USR1 "$teller"
 ended "$recorder"
 is "an exec of one's own program" "$status" 0

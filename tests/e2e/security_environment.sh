@@ -3,9 +3,9 @@
 # Environment variables that choose what is loaded, run or believed: not where the program has rights that its user
 # lacks. Each one leads to a trap that leaves a proof; an ordinary copy of the program walks into it, so the test sees it.
 . "$TAP_SH"
-[ "$(id -u)" -eq 0 ] || skip_all "only root can give rights to a program"
+[ "$(id -u)" -eq 0 ] || skip_all "root: only root can give rights to a program"
 for tool in setcap setpriv; do
-    command -v $tool >/dev/null || skip_all "this needs $tool"
+    command -v $tool >/dev/null || skip_all "tools: this needs $tool"
 done
 user=61001
 chmod 755 "$T"

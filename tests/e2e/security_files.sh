@@ -5,11 +5,11 @@
 # shellcheck disable=SC2154 # set by the files read here
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
-if [ "$(id -u)" != 0 ]; then skip_all "only root can record the programs of other users"; fi
+if [ "$(id -u)" != 0 ]; then skip_all "root: only root can record the programs of other users"; fi
 if ! setpriv --reuid=61001 --regid=61001 --clear-groups true; then skip_all "other users' rights cannot be had here"; fi
 cd "$T" || exit 1
 if ! "$INFEROGRAM" record -q --sample -f -o can.ifg -- true || ! "$INFEROGRAM" info can.ifg | grep -q 'samples on'; then
-    skip_all "no samples here: $("$INFEROGRAM" info can.ifg | grep -o 'samples not available.*')"
+    skip_all "samples: $("$INFEROGRAM" info can.ifg | grep -o 'samples not available.*')"
 fi
 chmod 755 "$T"
 SECRET=secret$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')
@@ -115,7 +115,7 @@ keeps short
 setpriv --reuid=61001 --regid=61001 --clear-groups home/source 60 >ready &
 target=$!
 tap_pids="$tap_pids $target"
-until_true 20 grep -q ready ready
+until_true 60 grep -q ready ready
 ok "attached: recorded" "$INFEROGRAM" record -q --sample=997 --duration 0.6 -f -o traces/attached.ifg --pid "$target"
 kill "$target"
 keeps attached
@@ -156,17 +156,18 @@ for place in vault home; do
     lacks "alt-$place: nobody waited for the end of time" "$(problem "alt-$place")" "took more than"
 done
 
-# ---- what code made at run time is called ----
+# ---- what code generated at run time is called ----
 
 # code NAME [ARGUMENT...]: starts it; its numbers are in $code_pid and $code_at.
 code() {
     code_name=$1
     shift
     rm -f go && mkfifo go
+    : >code.out # before it is begun: the numbers of the last one are there
     setpriv --reuid=61001 --regid=61001 --clear-groups "$NAMED_CODE" "$@" <go >code.out &
     tap_pids="$tap_pids $!"
     exec 9>go
-    until_true 20 grep -q . code.out
+    until_true 60 grep -q . code.out
     read -r code_pid code_at <code.out
     code_list=/tmp/perf-$code_pid.map
 }
@@ -236,7 +237,7 @@ open(sys.argv[1], "wb").write(head + record)' "$1" "$2"
     record dump "$NAMED_CODE" "$T/home/dumps/jit-1.dump" "$T/home/moved" "$T/vault/dumps" </dev/null
     keeps dump
 else
-    skip "code made at run time" "the program has code for x86-64 only"
+    skip "code generated at run time" "the program has code for x86-64 only"
 fi
 
 # ---- what must still be found ----
@@ -270,7 +271,7 @@ if unshare -m mount -t tmpfs none "$T/empty" 2>/dev/null; then
             setpriv --reuid=61001 --regid=61001 --clear-groups ./spaced 0.4' sh "$T/empty"
     ok "sources of other mounts are in the trace" holds traces/space.ifg mounted-text
 else
-    skip "sources of other mounts" "nothing can be mounted here"
+    skip "sources of other mounts" "namespaces: nothing can be mounted here"
 fi
 
 # ---- the recorder is an ordinary user, with a capability that opens every file ----

@@ -7,8 +7,8 @@
 . "$SOURCE_DIR/tests/e2e/hooks_lib.sh"
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
 . "$SOURCE_DIR/tests/e2e/attach_lib.sh"
-[ "$(id -u)" -eq 0 ] || skip_all "only root can be attacked, and can make two users"
-command -v setpriv >/dev/null || skip_all "no setpriv (util-linux)"
+[ "$(id -u)" -eq 0 ] || skip_all "root: only root can be attacked, and can make two users"
+command -v setpriv >/dev/null || skip_all "tools: no setpriv (util-linux)"
 need_plain_build # V's programs are not built with a sanitizer, and user nobody cannot read its options
 B=61001
 V=61002
@@ -51,7 +51,7 @@ ln -s "$T/real/roots.so" b/lib.so
 chown -h "$B" b/lib.so
 spawn_as "$B" "$PROGRAMS/exchange" b/lib.so b/own.so >exchange.out
 exchange=$spawned
-until_true 20 grep -q ready exchange.out || fail "files are exchanged"
+until_true 60 grep -q ready exchange.out || fail "files are exchanged"
 runs=0
 while [ "$runs" -lt 60 ]; do
     "$helper" backtrace --timeout 5 "$T/b/lib.so" >answer 2>&1
@@ -77,7 +77,7 @@ lacks "a description of B's in the working directory" "$(cat err)" "no descripti
 # ---- 2. root by interpreter: B's program maps a module that belongs to root ----
 need_probes
 if ! fetched python-1.20.1 || ! fetched silero; then
-    skip "root by interpreter" "$(tail -n 1 "$T/fetch")"
+    skip "root by interpreter" "runtimes: $(tail -n 1 "$T/fetch")"
     done_testing
     exit 0
 fi
@@ -97,13 +97,13 @@ attacker() {
     : >attacker.out
     spawn_as "$B" "$lair/$own" "$2" "$module" >attacker.out
     attacker=$spawned
-    until_true 20 grep -q ready attacker.out || fail "B's program starts" "$(cat attacker.out)"
+    until_true 60 grep -q ready attacker.out || fail "B's program starts" "$(cat attacker.out)"
 }
 
 # What our recorder started: others on this machine may have one that waits for any program.
 proof() { grep -e ' by /proc/self/fd/' -e " by $BUILD_DIR" "$lair/proof" 2>/dev/null; }
 
-own=ifg-b-python # others have programs called python3
+own=b$$-python # others have programs called python3, and may run these tests at the same time
 for how in pid name next; do
     # One that is no interpreter is not started at all.
     for program in maps_module false_python; do
@@ -121,7 +121,7 @@ for how in pid name next; do
         next)
             spawn "$INFEROGRAM" record -f -o "$trace" --duration 200ms --ops --next --name "$own" --timeout 3 >out 2>err
             recorder=$spawned
-            until_true 20 grep -q "waiting for" err || fail "the recorder waits"
+            until_true 60 grep -q "waiting for" err || fail "the recorder waits"
             attacker "$program" hold
             ended "$recorder"
             ;;
@@ -159,7 +159,7 @@ lair=$T/b/third
 mkdir "$lair" && cp "$PROGRAMS/false_python" "$lair/$own" && chown "$V" "$lair/$own" && chmod 777 "$lair"
 spawn_as "$B" "$lair/$own" hold "$module" >attacker.out
 attacker=$spawned
-until_true 20 grep -q ready attacker.out || fail "B's program starts"
+until_true 60 grep -q ready attacker.out || fail "B's program starts"
 "$INFEROGRAM" record -f -o "$trace" --duration 200ms --pid "$attacker" >out 2>err
 is "an interpreter of a third user: nothing is started" "$(proof)" ""
 contains "an interpreter of a third user: said" "$(cat err)" "can be written by others than root and that user"
@@ -246,6 +246,6 @@ if fetched "ort-node-$version"; then
     done
     is "an answer for each user" "$(find cache/inferogram/attach -type f | sed 's/.*-//' | sort | tr '\n' ' ')" "0.txt $B.txt $V.txt "
 else
-    skip "a program of another user" "$(tail -n 1 "$T/fetch")"
+    skip "a program of another user" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 done_testing

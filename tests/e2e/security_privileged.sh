@@ -4,10 +4,10 @@
 # of it than that: not by asking for others, not by requests that no recorder sends.
 . "$TAP_SH"
 . "$SOURCE_DIR/tests/e2e/record_lib.sh"
-[ "$(id -u)" -eq 0 ] || skip_all "only root can give capabilities to a program"
+[ "$(id -u)" -eq 0 ] || skip_all "root: only root can give capabilities to a program"
 [ -n "$PRIVILEGED" ] || skip_all "this build has no BPF"
 for tool in setcap setpriv; do
-    command -v $tool >/dev/null || skip_all "this needs $tool"
+    command -v $tool >/dev/null || skip_all "tools: this needs $tool"
 done
 user=61002
 other=61001
@@ -48,7 +48,7 @@ teller() {
     : >"$T/teller.out"
     spawn setpriv --reuid="$1" --regid="$1" --clear-groups "$T/bin/teller" "$T/bin/secret_work.so" "$2" ${3:+"$3" "$T/bin/secret_work.so" "$4"} >"$T/teller.out"
     teller=$spawned
-    until_true 20 grep -q ready "$T/teller.out" || fail "the program with a secret starts"
+    until_true 60 grep -q ready "$T/teller.out" || fail "the program with a secret starts"
 }
 record() { as "$user" "$T/bin/inferogram" record --probe "$T/secret.probe" -o "$trace" -f "$@"; }
 
@@ -122,10 +122,10 @@ teller "$user" copper "$T/bin/set-uid" gold
 : >"$T/stderr"
 spawn setpriv --reuid="$user" --regid="$user" --groups="$group" "$T/bin/inferogram" record --probe "$T/secret.probe" -o "$trace" -f --pid "$teller" --sample --duration 3 >"$T/stdout" 2>"$T/stderr"
 recorder=$spawned
-until_true 20 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
+until_true 60 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
 sleep 0.3
 kill -USR1 "$teller"
-until_true 20 grep -q "ready 0" "$T/teller.out" || fail "the set-uid program runs"
+until_true 60 grep -q "ready 0" "$T/teller.out" || fail "the set-uid program runs"
 ended "$recorder"
 is "the recording ends well" "$status" 0
 contains "what came before is there" "$(models)" "copper of $user"

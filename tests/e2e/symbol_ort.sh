@@ -35,7 +35,7 @@ for expected in "1.14.0 239" "1.17.0 276" "1.20.1 285" "1.24.3 415" "1.25.1 419"
         # Generous: a busy machine and a sanitizer.
         if [ "$time_us" -lt 200000 ]; then pass "npm $version: quick"; else fail "npm $version: quick" "$time_us us"; fi
     else
-        skip "npm $version" "$(tail -n 1 "$T/fetch")"
+        skip "npm $version" "runtimes: $(tail -n 1 "$T/fetch")"
     fi
 done
 
@@ -55,7 +55,7 @@ EOP
     ok "the same functions" cmp "$T/static" "$T/by-length"
     rm "$T/patched.so"
 else
-    skip "an OrtGetApiBase that loads nothing" "$(tail -n 1 "$T/fetch")"
+    skip "an OrtGetApiBase that loads nothing" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 
 if have python-1.20.1; then
@@ -65,13 +65,13 @@ if have python-1.20.1; then
     exits "the module of the wheel has no table" 1 offsets static "$inside"
     contains "and is told apart" "$(cat "$T/stderr")" "is no ONNX Runtime"
 else
-    skip "the wheel 1.20.1" "$(tail -n 1 "$T/fetch")"
+    skip "the wheel 1.20.1" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 if have python-1.31.1; then
     wheel=$(find "$(cached python-1.31.1)" -name 'libonnxruntime.so.1.31.1' | head -n 1)
     compare "the library in the wheel 1.31.1" "$wheel" "1.31.1 425 decoded"
 else
-    skip "the wheel 1.31.1" "$(tail -n 1 "$T/fetch")"
+    skip "the wheel 1.31.1" "runtimes: $(tail -n 1 "$T/fetch")"
 fi
 
 # Another machine's library cannot be loaded here; each function must at least begin like one.
@@ -140,7 +140,7 @@ if command -v ld.lld >/dev/null; then
     # Alone: older ones do not note that they need a libc that knows packed relocations, and libc insists.
     made "packed by another linker" -O2 -DBASE_LINKAGE=static -nostdlib -fuse-ld=lld -Wl,--pack-dyn-relocs=relr
 else
-    skip "packed by another linker" "no ld.lld"
+    skip "packed by another linker" "tools: no ld.lld"
 fi
 
 # A program with the runtime inside, at a fixed address; it prints its own table.
