@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where is text on a page, and is it upside down? Two models over made-up pages: node read_text.js MODELS [PAGES]
+// Where is text on a page, and is it upside down? Two models over synthetic pages: node read_text.js MODELS [PAGES]
 // MODELS is a folder with PaddleOCR's detection and direction models. An ordinary program: it knows nothing of
 // Inferogram. docs/tour.md looks at a recording of it.
 'use strict';
