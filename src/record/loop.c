@@ -573,17 +573,20 @@ void session_loop(struct session *session)
     uint64_t deadline_ns = session_deadline_ns(session);
 
     session->result->end = SESSION_PROGRAM_ENDED;
+    session->recording.deadline_ns = deadline_ns;
     for (;;) {
         uint64_t now_ns = ifg_monotonic_ns();
         bool ended_before = session->root_ended;
         bool look = now_ns >= session->next_look_ns;
 
-        /* Before anything is taken: what was recorded too late is told from the rest by that. */
         if (deadline_ns && now_ns >= deadline_ns) {
             session->result->end = SESSION_DURATION_OVER;
             session->recording.until_ns = deadline_ns;
             return;
         }
+        /* A pass that begins in time may end late: it leaves what came after the deadline. */
+        if (deadline_ns)
+            session_limit(session, deadline_ns);
         if (look) {
             take_new_regions(session);
             session->next_look_ns = now_ns + LOOK_EVERY_NS;
