@@ -40,12 +40,13 @@ steady() {
 
 attach() { "$INFEROGRAM" record -f -o "$trace" "$@" 2>"$T/stderr"; }
 
+attach_is_over() { has_recorded "$attach_wanted" || not_alive "$recorder"; }
 attach_until() {
     attach_wanted=$1
     shift
     rm -f "$trace"
     recorder -o "$trace" "$@"
-    until_recorded "$attach_wanted"
+    until_true 60 attach_is_over
     kill -INT "$recorder"
     ended "$recorder"
     cp "$T/recorder.err" "$T/stderr"

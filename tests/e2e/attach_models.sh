@@ -110,7 +110,9 @@ spawn python3 -c 'import os, sys; os.execv("/bin/sh", [sys.argv[1]] + sys.argv[2
 supervisor=$spawned
 if until_true 60 sh -c "[ \$(pgrep -P $supervisor | wc -l) -eq 2 ] && for p in \$(pgrep -P $supervisor); do grep -q libonnx /proc/\$p/maps || exit 1; done"; then
     # attach_both OPTIONS...: until both workers have run something.
-    both_ran() { [ "$(rows "SELECT count(DISTINCT process) FROM slice WHERE category = 'inference'")" = 2 ]; }
+    both_ran() {
+        [ "$(rows "SELECT count(DISTINCT process) FROM slice WHERE category = 'inference'")" = 2 ] || not_alive "$recorder"
+    }
     attach_both() {
         rm -f "$trace"
         recorder -o "$trace" "$@"

@@ -38,7 +38,7 @@ import sys
 batches = [int(line) for line in sys.stdin if line.strip()]
 print(len(batches) > 20, all((b - a) % int(sys.argv[1]) == 1 for a, b in zip(batches, batches[1:])))
 END
-has_more() { [ "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" -gt "$1" ]; }
+has_more() { [ "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" -gt "$1" ] || not_alive "$recorder"; }
 # record_some N OPTIONS...: until there are more inferences than that.
 record_some() {
     some_wanted=$1

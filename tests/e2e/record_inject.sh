@@ -21,7 +21,7 @@ need ort-node-1.20.1 ort-node-1.30.0
 python3 "$SOURCE_DIR/tests/runtimes/make_models.py" "$models"
 inferences() { "$INFEROGRAM" query "$1" --csv "SELECT count(*) FROM slice WHERE category = 'inference'" | tail -n 1 | tr -d '\r'; }
 operators() { "$INFEROGRAM" query "$1" --csv "SELECT count(*) FROM slice WHERE kind = 'op'" | tail -n 1 | tr -d '\r'; }
-has_some() { [ "$("$1" "$2")" -gt 10 ]; }
+has_some() { [ "$("$1" "$2")" -gt 10 ] || not_alive "$recorder"; }
 # record_some FILE OPTIONS...: until there are some inferences, and operators if they are asked for.
 record_some() {
     some_file=$1
