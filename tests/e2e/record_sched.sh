@@ -118,7 +118,7 @@ timer() { # NAME CPU
     exec 9>hold
     until_true 60 grep -q other ready
     read -r _ _ _ _ _ waiter <ready
-    ok "$1" "$INFEROGRAM" record -q --no-sample --sched --duration 0.3 -f -o attached.ifg --pid "$target"
+    ok "$1" "$INFEROGRAM" record -q --no-sample --sched --duration 1 -f -o attached.ifg --pid "$target"
     exec 9>&-
     wait "$target"
     is "$1: the program ends as ever" "$?" 7
