@@ -174,7 +174,7 @@ static void a_leased_file_keeps_nobody_waiting(void)
         _exit(0);
     }
     REQUIRE(read(ready[0], &byte, 1) == 1);
-    alarm(20);
+    alarm(40);
     CHECK_INT(process_open_region(child, &fd, NULL), IFG_NOT_FOUND);
     CHECK_INT(fd, -1);
     alarm(0);

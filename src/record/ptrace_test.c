@@ -39,6 +39,7 @@
 struct shared {
     volatile int ready;
     volatile int finished;
+    volatile int enough; /* who runs may end */
     volatile long result;
     volatile int error;
     volatile double number;
@@ -49,6 +50,9 @@ struct shared {
     volatile uint64_t argument;
     char text[64];
 };
+
+#define WAIT_MS     2000 /* we come in that time, also on a machine that stands still for a while */
+#define PATIENCE_MS 30000 /* until it waits in what it is to wait in */
 
 static struct shared *shared;
 static int pipe_ends[2];
@@ -86,14 +90,14 @@ static void on_signal(int number)
 
 static long in_nanosleep(void)
 {
-    const struct timespec time = { 0, 400000000 };
+    const struct timespec time = { WAIT_MS / 1000, WAIT_MS % 1000 * 1000000L };
 
     return nanosleep(&time, NULL);
 }
 
 static long in_poll(void)
 {
-    return poll(NULL, 0, 400);
+    return poll(NULL, 0, WAIT_MS);
 }
 
 static long in_read(void)
@@ -109,7 +113,7 @@ static long in_epoll(void)
     int fd = epoll_create1(0);
 
     epoll_ctl(fd, EPOLL_CTL_ADD, pipe_ends[0], &event);
-    return epoll_wait(fd, &event, 1, 400);
+    return epoll_wait(fd, &event, 1, WAIT_MS);
 }
 
 static long in_ppoll(void)
@@ -123,9 +127,7 @@ static long in_ppoll(void)
 
 static long running(void)
 {
-    uint64_t start = ifg_monotonic_ns();
-
-    while (ifg_monotonic_ns() - start < 1500000000u)
+    while (!shared->enough)
         continue;
     return 0;
 }
@@ -199,7 +201,7 @@ static void borrow(pid_t pid)
     SKIP("only for x86-64");
 #endif
     open_process(pid, &remote, &restorer);
-    REQUIRE_INT(ptrace_borrow(&remote, restorer, 1000, &err), IFG_OK);
+    REQUIRE_INT(ptrace_borrow(&remote, restorer, PATIENCE_MS, &err), IFG_OK);
     CHECK_INT(ptrace_call(&remote, (uintptr_t)task, "a text", 11, &err), IFG_OK);
     CHECK_STR(shared->text, "a text");
     CHECK_UINT(shared->argument, 11);
@@ -222,7 +224,7 @@ static void a_sleep_is_as_long_as_it_was(void)
 
     borrow(pid);
     check_end(pid, 0);
-    CHECK(shared->elapsed_ms >= 400); /* longer only because the machine is busy */
+    CHECK(shared->elapsed_ms >= WAIT_MS); /* longer only because the machine is busy */
 }
 
 static void poll_keeps_its_timeout(void)
@@ -231,7 +233,7 @@ static void poll_keeps_its_timeout(void)
 
     borrow(pid);
     check_end(pid, 0);
-    CHECK(shared->elapsed_ms >= 400); /* longer only because the machine is busy */
+    CHECK(shared->elapsed_ms >= WAIT_MS); /* longer only because the machine is busy */
 }
 
 static void read_goes_on_waiting(void)
@@ -271,7 +273,7 @@ static void signal_in_a_call(int flags)
     SKIP("only for x86-64");
 #endif
     open_process(pid, &remote, &restorer);
-    REQUIRE_INT(ptrace_borrow(&remote, restorer, 1000, &err), IFG_OK);
+    REQUIRE_INT(ptrace_borrow(&remote, restorer, PATIENCE_MS, &err), IFG_OK);
     sender = fork();
     if (!sender) {
         usleep(10000);
@@ -329,7 +331,7 @@ static void a_crash_of_the_function_is_not_one_of_the_program(void)
     SKIP("only for x86-64");
 #endif
     open_process(pid, &remote, &restorer);
-    REQUIRE_INT(ptrace_borrow(&remote, restorer, 1000, &err), IFG_OK);
+    REQUIRE_INT(ptrace_borrow(&remote, restorer, PATIENCE_MS, &err), IFG_OK);
     CHECK_INT(ptrace_call(&remote, (uintptr_t)crash, NULL, 0, &err), IFG_INTERNAL);
     CHECK_CONTAINS(err.message, "failed with signal 11");
     ptrace_close(&remote);
@@ -354,6 +356,7 @@ static void a_running_thread_is_not_borrowed(void)
     CHECK_INT(ptrace_borrow(&remote, restorer, 200, &err), IFG_BUSY);
     CHECK_CONTAINS(err.message, "(it has 1) was seen waiting");
     ptrace_close(&remote);
+    shared->enough = 1;
     check_end(pid, 0);
 }
 
@@ -373,7 +376,7 @@ static void borrow_and_die(pid_t pid, enum ptrace_phase phase)
     open_process(pid, &remote, &restorer);
     remote.observer = die;
     remote.user = &phase;
-    if (ptrace_borrow(&remote, restorer, 1000, NULL) == IFG_OK &&
+    if (ptrace_borrow(&remote, restorer, PATIENCE_MS, NULL) == IFG_OK &&
         ptrace_call(&remote, (uintptr_t)task, "a text", 11, NULL) == IFG_OK)
         ptrace_close(&remote);
     _exit(0);

@@ -565,9 +565,22 @@ static void write_ending(struct session *session)
 void session_limit(struct session *session, uint64_t end_ns)
 {
     const struct target_context *context = &session->context;
-    uint64_t now_ns = ifg_monotonic_ns();
-    uint64_t now = ifg_counter_read();
+    uint64_t tightest = UINT64_MAX;
+    uint64_t now_ns = 0;
+    uint64_t now = 0;
 
+    /* The tightest of a few tries: what may come between two reads would be added to the end. */
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = ifg_counter_read();
+        uint64_t monotonic = ifg_monotonic_ns();
+        uint64_t after = ifg_counter_read();
+
+        if (after - before < tightest) {
+            tightest = after - before;
+            now_ns = monotonic;
+            now = before + (after - before) / 2;
+        }
+    }
     if (now_ns > context->monotonic_begin_ns)
         session->recording.sink.until[SINK_CLOCK_COUNTER] =
             now + (uint64_t)(int64_t)((double)(int64_t)(end_ns - now_ns) *

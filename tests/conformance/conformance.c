@@ -543,7 +543,7 @@ static void descriptor_hangs_up(void)
     made_plan.hangs_up = true;
     before = cpu_s();
     REQUIRE(launch(MADE, ROUNDS, "") == IFG_OK);
-    CHECK(made_log.works > 10);
+    CHECK(made_log.works > 0);
     /* At most one pass a millisecond, and some. */
     CHECK(made_log.works < 100 + (end_ns - begin_ns) / 1000000);
     fprintf(stderr, "# %u passes, %.3f s of CPU\n", made_log.works, cpu_s() - before);

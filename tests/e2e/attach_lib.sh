@@ -6,6 +6,8 @@
 #   steady LOG COMMAND...    starts a program that keeps an account of its runs in LOG and waits until it
 #                            is ready; its id is in $steady
 #   attach OPTIONS...        records it into $trace; stderr in $T/stderr
+#   attach_until N OPTIONS...  the same until there are so many inferences: how many there are in a time depends on the
+#                            machine
 #   recorded_events [MODEL]  inferences in $trace, of this model
 #   until_recorded N [MODEL] waits until there are so many
 #   settle PID               ends it, so that its account is complete
@@ -37,6 +39,19 @@ steady() {
 }
 
 attach() { "$INFEROGRAM" record -f -o "$trace" "$@" 2>"$T/stderr"; }
+
+attach_is_over() { has_recorded "$attach_wanted" || not_alive "$recorder"; }
+attach_until() {
+    attach_wanted=$1
+    shift
+    rm -f "$trace"
+    recorder -o "$trace" "$@"
+    until_true 60 attach_is_over
+    kill -INT "$recorder"
+    ended "$recorder"
+    cp "$T/recorder.err" "$T/stderr"
+    return "$status"
+}
 
 # shellcheck disable=SC2016 # it does, in double quotes
 recorded_events() { rows "SELECT count(*) FROM ml_event WHERE category = 'inference'${1:+ AND model = '$1'}"; }

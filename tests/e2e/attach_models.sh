@@ -61,14 +61,14 @@ os.execv(sys.argv[2], sys.argv[2:] if not os.set_inheritable(os.open(sys.argv[1]
 EOP
 cp "$models/chain.onnx" bystander.onnx
 steady array.log python3 bystander.py bystander.onnx "$PROGRAMS/ort_steady" array.log 500 -a "$(ort 1.30.0)" "$relu"
-ok "another model file is open" attach --duration 500ms --pid "$steady"
+ok "another model file is open" attach_until 5 --pid "$steady"
 matches "its name is not taken" "$(rows "SELECT name FROM model")" '^session@[0-9a-f]+$'
 settle "$steady"
 
 # What is inferred is shown as that.
 rm -f file.log
 steady file.log "$PROGRAMS/ort_steady" file.log 500 "$(ort 1.30.0)" "$relu"
-ok "a session from before" attach --duration 500ms --pid "$steady"
+ok "a session from before" attach_until 5 --pid "$steady"
 settle "$steady"
 contains "the report tells where the name is from" "$("$INFEROGRAM" report "$trace")" "(name inferred from: session object)"
 contains "so does its JSON" "$("$INFEROGRAM" report --json "$trace" | tr -d ' ')" '"inferred":"sessionobject"'
@@ -81,12 +81,14 @@ ok "linked in, with --hook uprobe" recorded ./inside --ort inside --model nothin
 is "linked in: its inferences" "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" 100
 spawn ./inside --ort inside --model nothing.onnx --runs 1000000 --pause-us 500 >inside.out
 ok "linked in: ls knows it" until_true 60 sh -c "'$INFEROGRAM' ls | grep -q '^ *$spawned .* record --pid .*ONNX Runtime 1.30.0'"
-ok "linked in: attached" attach --duration 1 --pid "$spawned"
+inside=$spawned
+ok "linked in: attached" attach_until 6 --pid "$inside"
 ok "linked in: attached, its inferences" test "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" -gt 5
-kill "$spawned"
+kill "$inside"
 cp inside stripped
 strip stripped
 spawn ./stripped --ort inside --model nothing.onnx --runs 1000000 --pause-us 500 >inside.out
+until_true 60 grep -q stripped "/proc/$spawned/maps" # it is no shell any more
 exits "without symbols it cannot be" 1 attach --duration 100ms --pid "$spawned"
 kill "$spawned"
 
@@ -107,10 +109,23 @@ spawn python3 -c 'import os, sys; os.execv("/bin/sh", [sys.argv[1]] + sys.argv[2
     "$(ort 1.30.0)" "$relu" >pool.out 2>&1
 supervisor=$spawned
 if until_true 60 sh -c "[ \$(pgrep -P $supervisor | wc -l) -eq 2 ] && for p in \$(pgrep -P $supervisor); do grep -q libonnx /proc/\$p/maps || exit 1; done"; then
-    ok "a supervisor with its workers" attach --duration 1 --name "pool-$$"
+    # attach_both OPTIONS...: until both workers have run something.
+    both_ran() {
+        [ "$(rows "SELECT count(DISTINCT process) FROM slice WHERE category = 'inference'")" = 2 ] || not_alive "$recorder"
+    }
+    attach_both() {
+        rm -f "$trace"
+        recorder -o "$trace" "$@"
+        until_true 60 both_ran
+        kill -INT "$recorder"
+        ended "$recorder"
+        cp "$T/recorder.err" "$T/stderr"
+        return "$status"
+    }
+    ok "a supervisor with its workers" attach_both --name "pool-$$"
     is "the workers are recorded" "$(rows "SELECT count(DISTINCT process) FROM slice WHERE category = 'inference'")" 2
     lacks "and not listed as left out" "$(cat "$T/stderr")" "also matches"
-    ok "the supervisor by its pid" attach --duration 1 --pid "$supervisor"
+    ok "the supervisor by its pid" attach_both --pid "$supervisor"
     is "its workers are recorded" "$(rows "SELECT count(DISTINCT process) FROM slice WHERE category = 'inference'")" 2
 else
     fail "a supervisor with its workers starts" "$(cat pool.out)"

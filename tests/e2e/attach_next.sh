@@ -111,13 +111,13 @@ else
 fi
 
 # ---- options, ends --------------------------------------------------------------------------------------
-waits --timeout 60 --duration 300ms --name "steady-$$"
+waits --timeout 60 --duration 3s --name "steady-$$"
 steady next.log "./steady-$$" next.log 500 "$(ort 1.20.1)" "$relu"
 ended "$recorder"
 is "--duration counts from there" "$status" 0
 ok "the program goes on" tap_alive "$steady"
 settle "$steady"
-all_there "--next" next.log 20
+all_there "--next" next.log 1
 
 rm -f "$trace"
 exits "--timeout" 1 "$INFEROGRAM" record -o "$trace" --next --name "nobody-$$" --timeout 300ms

@@ -38,7 +38,7 @@ for version in 1.14.0 1.17.0 1.20.1 1.24.3 1.30.0; do
     export NODE_PATH
     rm -f node.log
     steady node.log node "$SOURCE_DIR/tests/runtimes/steady.js" "$silero" node.log
-    ok "node $version" attach --duration 1 --ops=1 --pid "$steady"
+    ok "node $version" attach_until 20 --ops=1 --pid "$steady"
     nodes=$(wc -l <expected)
     result=$(compare_ops)
     matches "node $version: the operators of the profile, in order, inside of their inferences" "$result" \
@@ -49,7 +49,7 @@ for version in 1.14.0 1.17.0 1.20.1 1.24.3 1.30.0; do
     is "node $version: attributes" "$(rows "SELECT DISTINCT key FROM attribute a JOIN slice s ON s.id = a.slice
         WHERE s.kind = 'op' ORDER BY key" | tr '\n' ' ')" "node_index op_name "
     is "node $version: the model of all" "$(rows "SELECT DISTINCT model FROM slice WHERE kind = 'op'")" silero_vad_v5
-    ok "node $version: a part of them" attach --duration 1 --ops=10 --pid "$steady"
+    ok "node $version: a part of them" attach_until 50 --ops=10 --pid "$steady"
     result=$(compare_ops)
     matches "node $version: one of ten" "$result" "^[0-9]+ of [0-9]+ inferences, $nodes operators each, 1 in 10\$"
     note "node $version: $result; marked $(marked)"
@@ -98,16 +98,23 @@ record_options=
 rm -f refused.log
 steady refused.log "$PROGRAMS/ort_steady" refused.log 500 "$(ort 1.20.1)" "$models/relu.onnx"
 mkdir -p cache
-ok "no helper: recording goes on" env XDG_CACHE_HOME="$T/cache" IFG_ORT_HELPER=/nowhere \
-    "$INFEROGRAM" record -f -o "$trace" --duration 500ms --ops --pid "$steady"
+own_cache=${XDG_CACHE_HOME-}
+XDG_CACHE_HOME=$T/cache
+export XDG_CACHE_HOME
+IFG_ORT_HELPER=/nowhere
+export IFG_ORT_HELPER
+ok "no helper: recording goes on" attach_until 5 --ops --pid "$steady"
 matches "no helper: the instrument says why" "$(instrument operators)" \
     '^unavailable: ONNX Runtime 1.20.1: /nowhere cannot be started'
 is "no helper: no operators" "$(op_count)" 0
 is "no helper: no inference is marked" "$(inference_attributes ops)" ""
 printf '#!/bin/sh\necho error the library is a strange one\nexit 1\n' >strange
 chmod 755 strange
-ok "a helper that refuses: recording goes on" env XDG_CACHE_HOME="$T/cache" IFG_ORT_HELPER="$T/strange" \
-    "$INFEROGRAM" record -f -o "$trace" --duration 500ms --ops --pid "$steady"
+IFG_ORT_HELPER=$T/strange
+ok "a helper that refuses: recording goes on" attach_until 20 --ops --pid "$steady"
+unset IFG_ORT_HELPER
+XDG_CACHE_HOME=$own_cache
+[ -n "$own_cache" ] || unset XDG_CACHE_HOME
 contains "a helper that refuses: the instrument says why" "$(instrument operators)" "strange one"
 ok "a helper that refuses: inferences are there" test "$(rows "SELECT count(*) FROM ml_event")" -gt 5
 settle "$steady"
@@ -115,12 +122,12 @@ all_there "where it cannot be had" refused.log 20
 # ---- operators of the program's own: kernels are not probed ------------------------------------------
 echo 'void *RegisterCustomOps(void *a, const void *b) { (void)a; (void)b; return 0; }' >custom.c
 if ${CC:-cc} -shared -fPIC -o libcustom.so custom.c 2>cc.log; then
-    LD_PRELOAD="$T/libcustom.so" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --runs 20000 --pause-us 1000 \
+    LD_PRELOAD="$T/libcustom.so" "$PROGRAMS/ort_app" --ort "$(ort 1.20.1)" --runs 1000000 --pause-us 1000 \
         --ready custom.ready --model failing/gather.onnx >/dev/null 2>&1 &
     custom=$!
     tap_pids="$tap_pids $custom"
     until_true 60 test -e custom.ready
-    ok "custom operators" attach --duration 0.5 --ops=1 --pid "$custom"
+    ok "custom operators" attach_until 1 --ops=1 --pid "$custom"
     matches "custom operators: no operators, and why" "$(instrument operators)" \
         '^unavailable: .*operators of its own \(libcustom.so\)'
     matches "custom operators: inferences as ever" "$(rows "SELECT count(*) FROM slice WHERE category = 'inference'")" \

@@ -25,7 +25,7 @@ for version in 1.14.0 1.17.0 1.20.1 1.30.0; do
     export NODE_PATH
     rm -f node.log
     steady node.log node "$SOURCE_DIR/tests/runtimes/steady.js" "$silero" node.log
-    ok "node $version" attach --duration 1 --pid "$steady"
+    ok "node $version" attach_until 20 --pid "$steady"
     ok "node $version goes on" tap_alive "$steady"
     settle "$steady"
     all_there "node $version" node.log 20
@@ -74,7 +74,7 @@ is "a library that comes later: both" "$(names)" "chain relu "
 # ---- models from memory, names that nobody can know ---------------------------------------------------
 rm -f array.log
 steady array.log "$work" array.log 500 -a "$(ort 1.30.0)" "$relu" + "$(ort 1.30.0)" "$relu"
-ok "a session from memory" attach --duration 400ms --pid "$steady"
+ok "a session from memory" attach_until 5 --pid "$steady"
 matches "has no name" "$(names)" '^session@[0-9a-f]+ $'
 is "and none is made up" "$(rows "SELECT path FROM model")" ""
 settle "$steady"
@@ -98,7 +98,7 @@ if sanitized; then
 else
     rm -f both.log
     steady both.log env LD_PRELOAD="$LIBINFEROGRAM" "$work" both.log 500 "$(ort 1.20.1)" "$relu"
-    ok "a program with the library and a runtime without hooks" attach --duration 500ms --pid "$steady"
+    ok "a program with the library and a runtime without hooks" attach_until 10 --pid "$steady"
     settle "$steady"
     all_there "a program with the library" both.log 10
     is "a program with the library: zones could come, too" \
@@ -111,7 +111,7 @@ else
     steady=$(sed -n 's/^ready //p' steady.out)
     first_ended() { test "$(json first.ifg "d['file']['finished']")" = True; }
     until_true 60 first_ended
-    ok "a program that has the hooks" attach --duration 500ms --pid "$steady"
+    ok "a program that has the hooks" attach_until 10 --pid "$steady"
     settle "$steady"
     all_there "a program that has the hooks: no call twice" hooked.log 10
     is "a program that has the hooks: they tell" "$(instrument "ONNX Runtime 1.20.1")" "on: launch hooks"
@@ -122,7 +122,7 @@ cp "$(ort 1.20.1)" gone.so
 rm -f gone.log
 steady gone.log "$work" gone.log 500 "$T/gone.so" "$relu"
 rm gone.so
-ok "a library that was deleted" attach --duration 500ms --pid "$steady"
+ok "a library that was deleted" attach_until 10 --pid "$steady"
 settle "$steady"
 all_there "a library that was deleted" gone.log 10
 is "a library that was deleted: its model" "$(names)" "relu "
@@ -130,7 +130,7 @@ is "a library that was deleted: its model" "$(names)" "relu "
 cp "$(ort 1.20.1)" renamed-by-somebody.bin
 rm -f renamed.log
 steady renamed.log "$work" renamed.log 500 "$T/renamed-by-somebody.bin" "$relu"
-ok "a library with another name" attach --duration 300ms --pid "$steady"
+ok "a library with another name" attach_until 10 --pid "$steady"
 settle "$steady"
 all_there "a library with another name" renamed.log 10
 
@@ -140,7 +140,7 @@ if unshare -m true 2>/dev/null; then
     # shellcheck disable=SC2016
     steady inside.log unshare -m sh -c 'mount -t tmpfs none inside && cp "$1" inside/lib.so && cp "$2" inside/m.onnx &&
         exec "$3" inside.log 500 "$4/inside/lib.so" inside/m.onnx' - "$(ort 1.20.1)" "$relu" "$work" "$T"
-    ok "another mount namespace" attach --duration 500ms --pid "$steady"
+    ok "another mount namespace" attach_until 10 --pid "$steady"
     is "another mount namespace: the path as the program sees it" "$(rows "SELECT name, path FROM model")" \
         "m,$T/inside/m.onnx"
     settle "$steady"
@@ -153,7 +153,7 @@ if unshare -pf true 2>/dev/null; then
     spawn unshare -pf --kill-child "$work" pids.log 500 "$(ort 1.20.1)" "$relu" >pids.out
     until_true 60 grep -q ready pids.out
     outer=$(cat "/proc/$spawned/task/$spawned/children")
-    ok "another pid namespace" attach --duration 500ms --pid "${outer% }"
+    ok "another pid namespace" attach_until 10 --pid "${outer% }"
     is "another pid namespace: threads by their own numbers" "$(rows "SELECT tid FROM thread WHERE tid > 0")" 1
     is "another pid namespace: the thread's name" "$(rows "SELECT name FROM thread WHERE tid > 0")" ort_steady
     settle "${outer% }"
@@ -357,7 +357,7 @@ settle "$steady"
 # ---- a table that is longer than any we have counted -----------------------------------------------
 rm -f newest.log
 steady newest.log "$work" newest.log 500 "$(ort 1.31.1)" "$relu"
-ok "1.31.1" attach --duration 2 --pid "$steady"
+ok "1.31.1" attach_until 20 --pid "$steady"
 settle "$steady"
 all_there "1.31.1" newest.log 20
 is "1.31.1: the model" "$(rows "SELECT name, runtime FROM model")" "relu,ONNX Runtime 1.31.1"

@@ -72,6 +72,7 @@ interrupt() { # SECONDS ARGUMENTS...: stdout, stderr, and the status in $status
     shift
     setsid "$INFEROGRAM" bench -q --runtime "$BENCH_FAKE" "$@" >"$T/stdout" 2>"$T/stderr" </dev/null &
     interrupt_pid=$!
+    until_interruptible "$interrupt_pid"
     sleep "$interrupt_after"
     kill -INT "-$interrupt_pid"
     status=0
@@ -79,7 +80,7 @@ interrupt() { # SECONDS ARGUMENTS...: stdout, stderr, and the status in $status
 }
 for seconds in 2 4 8 16; do # on a busy machine nothing may be measured yet
     interrupt $seconds "$T/steady" -w 5 -n 20000 --processes 2 -f -o "$T/result.json"
-    if grep -q '^interrupted' "$T/stdout"; then break; fi
+    if grep -q '^interrupted' "$T/stdout" && [ "$(value 'len(d["raw_samples_ms"]) > 20')" = True ]; then break; fi
 done
 is "Ctrl-C: exit status" "$status" 3
 matches "says how far it came" "$(cat "$T/stdout")" '^interrupted: [0-9 ]+ of 40000 iterations'

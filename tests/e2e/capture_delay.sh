@@ -36,7 +36,7 @@ fi
 } 2>"$T/netns" || skip_all "network namespaces: $(head -n 1 "$T/netns")"
 far() { nsenter --net="/run/netns/$there" "$@"; }
 
-ticker -s 300
+ticker -s 3000
 : >"$T/agent.out"
 spawn nsenter --net="/run/netns/$here" "$INFEROGRAM" agent --listen "$address" --token-file "$T/token" >"$T/agent.out" 2>"$T/agent.err"
 until_true 60 test -s "$T/agent.out"
@@ -50,6 +50,9 @@ note "dropped: $(json "$T/far.ifg" "d['dropped']")"
 # Both ends read one clock here, so what was measured is the error.
 note "offset and bound, in ns: $(json "$T/far.ifg" "d['facts']['capture.clock_offset_ns'], d['facts']['capture.clock_error_ns']")"
 is "the way there and back takes 40 ms at least" "$(json "$T/far.ifg" "int(d['facts']['capture.clock_error_ns']) >= 19e6")" True
-is "clocks are compared to a millisecond" "$(json "$T/far.ifg" "abs(int(d['facts']['capture.clock_offset_ns'])) < 1e6")" True
+# Each way takes 20 ms at least, so the offset can be wrong by no more than what the fastest answer took beyond that, which is
+# little where the machine has time.
+is "clocks are compared to a millisecond, or to what the machine made of it" "$(json "$T/far.ifg" \
+    "abs(int(d['facts']['capture.clock_offset_ns'])) < 1e6 + max(0, int(d['facts']['capture.clock_error_ns']) - 20e6)")" True
 
 done_testing

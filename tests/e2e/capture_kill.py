@@ -21,7 +21,7 @@ MOMENTS_S = (0.0, 0.4)
 QUIET = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL}
 
 
-def wait_until(what, condition, seconds=30):
+def wait_until(what, condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -59,6 +59,14 @@ def info(trace):
     return json.loads(done.stdout)
 
 
+def has_zones(trace):
+    """Whether a trace that grows has any; there is no file before the first of it has come."""
+    try:
+        return size_of(trace) > 3000 and info(trace)['events']['zones'] > 0
+    except RuntimeError:
+        return False
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(('127.0.0.1', 0))
@@ -66,12 +74,14 @@ def free_port():
 
 
 def start_agent():
-    port = free_port()
-    agent = subprocess.Popen([TOOL, 'agent', '-q', '--listen', f'127.0.0.1:{port}'], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    if str(port) not in agent.stdout.readline().decode():
-        raise RuntimeError('the agent does not start')
-    return agent, port
+    for _ in range(5):  # somebody else may have taken the port meanwhile
+        port = free_port()
+        agent = subprocess.Popen([TOOL, 'agent', '-q', '--listen', f'127.0.0.1:{port}'], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if str(port) in agent.stdout.readline().decode():
+            return agent, port
+        agent.wait()
+    raise RuntimeError('the agent does not start')
 
 
 def check_status(status):
@@ -93,7 +103,7 @@ def kill_one(number):
         with open(f'{DIRECTORY}/said', 'wb') as said:
             capture = subprocess.Popen([*ask, '-o', trace], **{**QUIET, 'stderr': said})
         running.append(capture)
-        wait_until('the trace grows', lambda: size_of(trace) > 3000 or capture.poll() is not None)
+        wait_until('the trace grows', lambda: has_zones(trace) or capture.poll() is not None)
         if capture.poll() is not None:
             raise RuntimeError(f'the capture ends with {capture.returncode}: {open(f"{DIRECTORY}/said").read()}')
         recorders = children_of(agent.pid)
@@ -111,9 +121,13 @@ def kill_one(number):
         if WHO == 'agent':
             running[0], port = start_agent()
             ask[ask.index('-p') + 1] = str(port)
-        again = subprocess.run([*ask, '-s', '0.3', '-f', '-o', trace], capture_output=True, timeout=60)
-        if again.returncode != 0 or not info(trace)['events']['zones']:
-            raise RuntimeError(f'capturing again ends with {again.returncode}: {again.stderr.decode()}')
+        for seconds in ('0.3', '3', '10'):  # as long as the program needs for a zone
+            again = subprocess.run([*ask, '-s', seconds, '-f', '-o', trace], capture_output=True, timeout=60)
+            if again.returncode != 0:
+                raise RuntimeError(f'capturing again ends with {again.returncode}: {again.stderr.decode()}')
+            if info(trace)['events']['zones']:
+                return
+        raise RuntimeError('capturing again finds nothing')
     finally:
         for process in running:
             process.kill()

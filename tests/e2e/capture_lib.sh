@@ -12,12 +12,17 @@ free_port() {
     python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
+agent_decided() { grep -q ":$port" "$T/agent.out" || ! tap_alive "$agent"; }
 agent() {
-    port=$(free_port)
-    : >"$T/agent.out"
-    spawn "$INFEROGRAM" agent --listen "127.0.0.1:$port" "$@" >"$T/agent.out" 2>"$T/agent.err"
-    agent=$spawned
-    until_true 60 grep -q ":$port" "$T/agent.out" || fail "the agent starts" "$(cat "$T/agent.err")"
+    for _ in 1 2 3 4 5; do # somebody else may have taken the port meanwhile
+        port=$(free_port)
+        : >"$T/agent.out"
+        spawn "$INFEROGRAM" agent --listen "127.0.0.1:$port" "$@" >"$T/agent.out" 2>"$T/agent.err"
+        agent=$spawned
+        until_true 60 agent_decided
+        tap_alive "$agent" && break
+    done
+    grep -q ":$port" "$T/agent.out" || fail "the agent starts" "$(cat "$T/agent.err")"
 }
 
 capture() { "$INFEROGRAM" capture -a 127.0.0.1 -p "$port" -f -o "$trace" "$@" 2>"$T/stderr"; }

@@ -8,7 +8,7 @@ PROGRAMS_AT_ONCE=25
 CAPTURES=6
 
 for number in $(seq "$PROGRAMS_AT_ONCE"); do
-    spawn "$REC_TICKER" -p -s 300 >"$T/program.$number"
+    spawn "$REC_TICKER" -p -s 3000 >"$T/program.$number"
 done
 all_ready() { [ "$(cat "$T"/program.* | grep -c ready)" -eq "$PROGRAMS_AT_ONCE" ]; }
 until_true 60 all_ready
@@ -55,7 +55,7 @@ done
 crowd=crowd$$
 cp "$REC_TICKER" "$T/$crowd"
 for number in 1 2 3; do
-    spawn "$T/$crowd" -p -s 300 >"$T/crowd.$number"
+    spawn "$T/$crowd" -p -s 3000 >"$T/crowd.$number"
 done
 crowd_ready() { [ "$(cat "$T"/crowd.* | grep -c ready)" -eq "$1" ]; }
 until_true 60 crowd_ready 3
@@ -64,7 +64,7 @@ capture=$spawned
 files_grow() { [ "$(find "$T/all" -name "$crowd-*.ifg" -size +2k | wc -l)" -eq "$1" ]; }
 until_true 60 files_grow 3
 is "--all captures those that are there" "$(find "$T/all" -name '*.ifg' | wc -l)" 3
-spawn "$T/$crowd" -p -s 300 >"$T/crowd.4"
+spawn "$T/$crowd" -p -s 3000 >"$T/crowd.4"
 until_true 60 files_grow 4
 is "and those that come" "$(find "$T/all" -name '*.ifg' | wc -l)" 4
 kill -INT "$capture"

@@ -28,7 +28,7 @@ forward() { # UID: from the address to the agent; the port is in $forwarded
 }
 forwarded=9000
 
-ticker -s 300
+ticker -s 3000
 spawn nsenter --net="/run/netns/$here" "$INFEROGRAM" agent --token-file "$T/token" >"$T/agent.out" 2>"$T/agent.err"
 until_true 60 test -s "$T/agent.out"
 is "the first port is free in a network of its own" "$(cat "$T/agent.out")" "127.0.0.1:8086"

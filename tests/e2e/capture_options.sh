@@ -8,7 +8,7 @@
 trace=$T/run.ifg
 state_of() { json "$trace" "[i['state'] for i in d['instruments'] if i['name'] == '$1']"; }
 
-ticker -s 300
+ticker -s 3000
 pid=$(sed -n 's/^ready //p' "$T/ticker.out")
 # shellcheck disable=SC2119 # without options
 agent
@@ -20,7 +20,7 @@ is "the trace is finished" "$(json "$trace" "d['file']['finished']")" True
 is "and not much larger" "$(json "$trace" "20000 <= d['file']['bytes'] < 200000")" True
 is "resources at this rate" "$(json "$trace" "[i['reason'].split(';')[0] for i in d['instruments'] if i['name'] == 'resources']")" "['50 Hz']"
 asked=$(python3 -c 'import time; print(time.monotonic_ns())')
-ok "--delay, --duration" capture --pid "$pid" --no-sample --delay 0.3s --duration 0.2s
+ok "--delay, --duration" capture --pid "$pid" --no-sample --delay 0.3s --duration 2s
 first=$("$INFEROGRAM" query "$trace" --csv "SELECT min(start_ns) + begin_monotonic_ns FROM slice, trace_info" | tr -d "\r" | sed 1d)
 ok "what was before is not there" test "$first" -ge $((asked + 300000000))
 rm -f "$trace"

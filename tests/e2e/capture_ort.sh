@@ -9,13 +9,20 @@
 need_probes
 need ort-node-1.20.1
 cd "$T" || exit 1
-work=$PROGRAMS/ort_steady
+# By a name of its own: other tests run the same program at the same time.
+name=capture-$$
+work=$T/$name
+cp "$PROGRAMS/ort_steady" "$work"
 # shellcheck disable=SC2119 # without options
 agent
 
 steady one.log "$work" one.log 500 "$(ort 1.20.1)" "$models/relu.onnx"
-ok "a capture by the name of the program" capture --name ort_steady --no-sample -s 1
-contains "it tells what was watched" "$(cat "$T/stderr")" "watched ONNX Runtime 1.20.1"
+capturing --name "$name" --no-sample
+until_recorded 20
+kill -INT "$capture"
+ended "$capture"
+is "a capture by the name of the program" "$status" 0
+contains "it tells what was watched" "$(cat "$T/capture.err")" "watched ONNX Runtime 1.20.1"
 ok "the program goes on" tap_alive "$steady"
 settle "$steady"
 all_there "by name" one.log 20
@@ -25,7 +32,7 @@ ok "a report of it" "$INFEROGRAM" report "$trace"
 
 # ---- the next one ----------------------------------------------------------------------------------
 rm -f "$trace"
-spawn "$INFEROGRAM" capture -a 127.0.0.1 -p "$port" --next --name ort_steady --no-sample -o "$trace" 2>"$T/next.err"
+spawn "$INFEROGRAM" capture -a 127.0.0.1 -p "$port" --next --name "$name" --no-sample -o "$trace" 2>"$T/next.err"
 capture=$spawned
 until_true 60 grep -q "waiting for the next process" "$T/next.err"
 steady next.log "$work" next.log 500 "$(ort 1.20.1)" "$models/relu.onnx"

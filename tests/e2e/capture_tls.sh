@@ -12,7 +12,7 @@ hostile() { python3 "$SOURCE_DIR/tests/e2e/capture_hostile.py" "$@"; }
 fingerprint_of() { sed -n 's/^fingerprint //p' "$1"; }
 
 # ---- on the loopback -------------------------------------------------------------------------------
-ticker -s 300
+ticker -s 3000
 agent --tls --token-file "$T/token"
 fingerprint=$(fingerprint_of "$T/agent.out")
 matches "the fingerprint is printed" "$(cat "$T/agent.out")" '^fingerprint [0-9a-f]{64}$'

@@ -31,23 +31,32 @@ attach() { # MODE RECORDINGS
     # shellcheck disable=SC2154 # set by spawn
     pid=$spawned
     tries=0
-    until grep -q ready "$T/ready" || [ "$tries" -ge 200 ]; do
+    until grep -q ready "$T/ready" || [ "$tries" -ge 3000 ]; do
         sleep 0.02
         tries=$((tries + 1))
     done
 }
-attach_record() { # attaches to $pid for a moment
+attach_record() { # ZONES: attaches to $pid until there are so many, or it cannot be
+    rm -f "$trace"
+    spawn "$INFEROGRAM" record --no-resources -q -o "$trace" --pid "$pid" >"$T/output" 2>"$T/record.err"
+    recorder=$spawned
+    tries=0
+    until [ "$("$INFEROGRAM" query "$trace" --csv 'SELECT count(*) FROM slice WHERE NOT unfinished' 2>/dev/null | tail -n 1 | tr -d '\r')" = "$1" ] ||
+        ! tap_alive "$recorder" || [ "$tries" -ge 3000 ]; do
+        sleep 0.02
+        tries=$((tries + 1))
+    done
+    kill -INT "$recorder" 2>/dev/null
     status=0
-    "$INFEROGRAM" record --no-resources -q -f -o "$trace" --duration 0.3 --pid "$pid" >"$T/output" 2>"$T/record.err" ||
-        status=$?
+    wait "$recorder" || status=$?
     "$PROGRAMS/dump_trace" --totals "$trace" >"$T/totals" 2>&1
 }
 attach attached 2
-attach_record
+attach_record 11
 is "attach: exit status" "$status" 0
 counts "attach: recorded from then on" zones 11 processes 1 dropped 0
 is "attach: a zone that never ends is counted" "$(lost 'came twice')" 1
-attach_record
+attach_record 10
 is "attach again: exit status" "$status" 0
 counts "attach again: the names are still known, nothing old comes again" zones 10 unnamed 0 dropped 0
 is "attach again: nor old losses" "$(lost 'came twice')" 0
@@ -55,7 +64,7 @@ wait "$pid"
 is "attach: the program went on to its end" "$?" 0
 
 attach attached-closed 1
-attach_record
+attach_record 11
 if [ "$status" -eq 0 ]; then
     counts "descriptors closed, attached through the mapping" zones 11 processes 1 dropped 0
     wait "$pid"

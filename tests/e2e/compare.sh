@@ -73,7 +73,7 @@ is "and passes what is near enough" "$(python3 -c 'import json,sys; print([(c["k
 exits "a gate without outputs" 0 gate "$T/wrong.fake" --against "$T/right.fake" --no-accuracy
 exits "limits without a base model" 2 gate "$T/wrong.fake" --max p50=1s --min-cosine 0.9
 
-few "$a" "$a" --json >"$T/same.json" 2>"$T/stderr"
+few "$a" "$a" --threshold 20 --json >"$T/same.json" 2>"$T/stderr"
 status=$?
 is "itself is neither slower nor faster" "$(value "$T/same.json" 'r[1]["verdict"] in ("SAME", "UNSURE")')" True
 is "and the exit status agrees" "$status" "$(value "$T/same.json" '0 if r[1]["verdict"] == "SAME" else 3')"
@@ -130,6 +130,7 @@ exits "--measure without --run" 2 compare "$a" "$b" --measure cpu
 for seconds in 1 4 16; do
     "$INFEROGRAM" compare --runtime "$fake" "$a" "$b" --pairs 5000 --processes 2 >"$T/stopped" 2>"$T/stderr" &
     tap_pids="$tap_pids $!"
+    until_interruptible $!
     sleep $seconds
     kill -INT $!
     wait $!

@@ -82,7 +82,7 @@ exits "stdin is empty" 0 run --threshold 10000 -q -- sh -c 'cat; sleep 0.01' ---
 tool=$!
 tap_pids="$tap_pids $tool"
 tries=0
-while [ ! -s "$T/pid" ] && [ "$tries" -lt 200 ]; do
+while [ ! -s "$T/pid" ] && [ "$tries" -lt 1200 ]; do
     sleep 0.05
     tries=$((tries + 1))
 done

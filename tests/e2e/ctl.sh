@@ -26,18 +26,19 @@ need ort-node-1.20.1 ort-node-1.30.0
 python3 "$SOURCE_DIR/tests/runtimes/make_models.py" "$models"
 
 rows() { cat reports/*latency*.txt 2>/dev/null | grep -cE '^ +[0-9]+, '; }
-# await COMMAND...: until it is true
-await() { until "$@"; do sleep 0.05; done; }
+# await COMMAND...: until it is true, or the program is gone
+await() { until "$@" || ! tap_alive "$app"; do sleep 0.05; done; }
 has_rows() { [ "$(rows)" -ge "$1" ]; }
 is_stopped() { "$INFEROGRAM" ctl "$app" status --json | grep -q '"started":0'; }
 
 for version in 1.20.1 1.30.0; do
-    rm -rf reports
-    runs="--ort $(ort "$version") --model $models/relu.onnx --runs 3000 --pause-us 1000"
+    rm -rf reports hurry
+    runs="--ort $(ort "$version") --model $models/relu.onnx --runs 60000"
     # shellcheck disable=SC2086 # words
     "$PROGRAMS/ort_app" $runs >plain
+    # For a minute, or until all was asked of it.
     # shellcheck disable=SC2086
-    "$PROGRAMS/ort_app" $runs >profiled &
+    "$PROGRAMS/ort_app" $runs --pause-us 1000 --hurry hurry >profiled &
     app=$!
     tap_pids="$tap_pids $app"
     await grep -q libonnxruntime "/proc/$app/maps"
@@ -54,7 +55,10 @@ for version in 1.20.1 1.30.0; do
     ok "$version: start again" "$INFEROGRAM" ctl $app start
     await has_rows $((before + 10))
     contains "$version: a profile beside it" "$("$INFEROGRAM" ctl $app profile profile:samples=5,dir=five)" "profile started"
-    await test -e five
+    has_five() { [ "$(cat five/*latency*.txt 2>/dev/null | grep -cE '^ +[0-9]+, ')" -eq 5 ]; }
+    await has_five
+    ok "$version: stop all" "$INFEROGRAM" ctl $app stop
+    : >hurry
     wait $app
     is "$version: the program's status and output are its own" "$? $(cat profiled)" "0 $(cat plain)"
     is "$version: the profile has its five" "$(cat five/*latency*.txt | grep -cE '^ +[0-9]+, ')" 5

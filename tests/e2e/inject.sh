@@ -38,6 +38,18 @@ import sys
 batches = [int(line) for line in sys.stdin if line.strip()]
 print(len(batches) > 20, all((b - a) % int(sys.argv[1]) == 1 for a, b in zip(batches, batches[1:])))
 END
+has_more() { [ "$(rows "SELECT count(*) FROM ml_event WHERE category = 'inference'")" -gt "$1" ] || not_alive "$recorder"; }
+# record_some N OPTIONS...: until there are more inferences than that.
+record_some() {
+    some_wanted=$1
+    shift
+    rm -f "$trace"
+    recorder -o "$trace" "$@"
+    until_true 60 has_more "$some_wanted"
+    kill -INT "$recorder"
+    ended "$recorder"
+    return "$status"
+}
 in_turn() {
     rows "SELECT a.value FROM attribute a JOIN ml_event e ON e.id = a.slice
           WHERE e.category = 'inference' AND a.key = 'batch' ORDER BY e.start_ns" | python3 in_turn.py "$1"
@@ -74,7 +86,7 @@ if command -v node >/dev/null; then
         ok "node, $version: takes the hooks" drive "$node" "$hooks" begin
         [ "$(constant "$node")" != "$before" ]
         is "node, $version: the table is another one" "$?" 0
-        exits "node, $version: is recorded" 0 "$INFEROGRAM" record -qfo "$trace" --duration 1s --pid "$node"
+        exits "node, $version: is recorded" 0 record_some 30 --pid "$node"
         is "node, $version: every inference from the first to the last" "$(in_turn 13)" "True True"
         is "node, $version: the model" "$(rows "SELECT DISTINCT name, path, runtime FROM model WHERE path != ''")" \
             "silero_vad_v5,$silero,ONNX Runtime $version"
@@ -92,7 +104,7 @@ if command -v node >/dev/null; then
     done
     node_program 1.30.0 "$silero" array
     ok "from memory" drive "$node" "$hooks" begin
-    "$INFEROGRAM" record -qfo "$trace" --duration 500ms --pid "$node"
+    record_some 30 --pid "$node"
     matches "a session without a path has its address for a name" "$(names)" "^session@[0-9a-f]+$"
     is "every inference" "$(in_turn 13)" "True True"
     node_end
@@ -101,15 +113,16 @@ else
 fi
 
 # ---- C ---------------------------------------------------------------------------------------------
-app_begin() { # ARGUMENTS: in $app
+app_begin() { # ARGUMENTS: in $app; what it does is more than there is time for, until app_end
     : >app.out
-    rm -f app.ready
-    "$PROGRAMS/ort_app" --ready app.ready "$@" >app.out 2>app.err </dev/null &
+    rm -f app.ready app.hurry
+    "$PROGRAMS/ort_app" --ready app.ready --hurry app.hurry "$@" >app.out 2>app.err </dev/null &
     app=$!
     tap_pids="$tap_pids $app"
     until_true 60 test -e app.ready
 }
 app_end() { # NAME STATUS
+    : >app.hurry
     ended "$app"
     is "$1: ends as without us" "$status: $(cat app.out app.err)" "$2: $expected"
 }
@@ -120,11 +133,16 @@ for version in 1.14.0 1.17.0 1.20.1 1.30.0; do
         continue
     fi
     # shellcheck disable=SC2086
-    set -- --ort "$(ort "$version")" --model "$relu" --runs 2000 $shapes --status 5
+    set -- --ort "$(ort "$version")" --model "$relu" --runs 6000 $shapes --status 5
     expected=$(app "$@")
     app_begin "$@" --pause-us 1000
     ok "C, $version: takes the hooks" drive "$app" "$hooks" begin
-    exits "C, $version: is recorded to its end" 0 "$INFEROGRAM" record -qfo "$trace" --pid "$app"
+    rm -f "$trace"
+    recorder -o "$trace" --pid "$app"
+    until_true 60 has_more 30
+    : >app.hurry
+    ended "$recorder"
+    is "C, $version: is recorded to its end" "$status" 0
     is "C, $version: every inference" "$(in_turn 7)" "True True"
     is "C, $version: the model, inferred" "$(names) $(property relu inferred)" "relu session object"
     app_end "C, $version" 5
@@ -135,7 +153,7 @@ for version in 1.14.0 1.17.0 1.20.1 1.30.0; do
     have "ort-node-$version" || continue
     app_begin --ort "$(ort "$version")" --model "$relu" --array --optimized "$T/written.onnx" --runs 100000 --pause-us 500
     drive "$app" "$hooks" begin >/dev/null
-    "$INFEROGRAM" record -qfo "$trace" --duration 300ms --pid "$app"
+    record_some 5 --pid "$app"
     matches "$version: the path that a model is written to is not its name" "$(names)" "^session@[0-9a-f]+$"
     tap_end_process "$app"
 done
@@ -143,13 +161,14 @@ done
 # Threads, sessions that come and go, the other ways to run. What is made after the patch is seen as with launch hooks.
 for way in "--threads 4" "--binding" "--async" "--threads 4 --crowd --loads 20"; do
     pause=2000
-    case $way in "--threads 4") pause=10000 ;; *crowd*) pause=500 ;; esac
+    runs=16000
+    case $way in "--threads 4") pause=10000 ;; *crowd*) runs=1600 ;; esac # these for each of 20 sessions
     # shellcheck disable=SC2086
-    set -- --ort "$(ort 1.30.0)" --model "$relu" --runs 1600 $way
+    set -- --ort "$(ort 1.30.0)" --model "$relu" --runs $runs $way
     expected=$(app "$@")
     app_begin "$@" --pause-us "$pause"
     ok "$way: takes the hooks" drive "$app" "$hooks" begin
-    "$INFEROGRAM" record -qfo "$trace" --duration 500ms --pid "$app"
+    record_some 50 --pid "$app"
     ok "$way: is recorded" test "$(rows "SELECT count(*) > 50 FROM ml_event WHERE category = 'inference'")" -eq 1
     is "$way: under its name" "$(names)" relu
     ok "$way: 20 times under load" drive "$app" "$hooks" cycle 20
@@ -157,18 +176,20 @@ for way in "--threads 4" "--binding" "--async" "--threads 4 --crowd --loads 20";
 done
 
 # A program that has the launch hooks is watched already.
-spawn "$INFEROGRAM" record -qfo "$trace" -- "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --model "$relu" --runs 1000 \
-    --pause-us 1500 >app.out 2>app.err
+rm -f app.hurry
+spawn "$INFEROGRAM" record -qfo "$trace" -- "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --model "$relu" --runs 4000 \
+    --pause-us 1500 --hurry app.hurry >app.out 2>app.err
 recorder=$spawned
 launched() { app=$(pgrep -P "$recorder" -x ort_app) && grep -q libinferogram-ort "/proc/$app/maps"; }
 until_true 60 launched
 ok "with launch hooks: nothing to do" drive "$app" "$hooks" cycle 3
+: >app.hurry
 ended "$recorder"
-is "with launch hooks: every inference once" "$(counts)" "inference 1000, load 1, specialization 1"
+is "with launch hooks: every inference once" "$(counts)" "inference 4000, load 1, specialization 1"
 is "with launch hooks: the instrument" "$(instrument "ONNX Runtime 1.30.0")" "on: launch hooks"
 
 # ---- deaths ----------------------------------------------------------------------------------------
-set -- --ort "$(ort 1.30.0)" --model "$relu" --runs 1500
+set -- --ort "$(ort 1.30.0)" --model "$relu" --runs 20000
 expected=$(app "$@")
 for phase in stopped calling inside returned restored; do
     app_begin "$@" --pause-us 1500
@@ -208,7 +229,7 @@ unsupported=4
 busy=8
 exits "no such process" $not_found drive 4194000 "$hooks" begin
 contains "is told" "$(cat stderr)" "there is no process 4194000"
-spawn sleep 60
+spawn sleep 3000
 sleeper=$spawned
 # Until it is there, and has loaded what it needs.
 until_true 60 sh -c "grep -q libc.so /proc/$sleeper/maps && grep -q '^State:.S' /proc/$sleeper/status"
@@ -243,6 +264,7 @@ exec 8>&-
 printf 'int sleep(unsigned); int main(void) { sleep(60); return 0; }\n' >static.c
 if ${CC:-cc} -static -o static static.c 2>/dev/null; then
     spawn ./static
+    until_true 60 grep -q "$T/static" "/proc/$spawned/maps" # it is no shell any more
     exits "a static program" $unsupported drive "$spawned" "$hooks" begin
     contains "is told" "$(cat stderr)" "is statically linked"
 else
@@ -253,6 +275,7 @@ fi
 printf 'void _start(void) { for (;;) __asm__ volatile("int $0x80" : : "a"(29)); }\n' >narrow.c
 if ${CC:-cc} -m32 -ffreestanding -nostdlib -static -o narrow narrow.c 2>/dev/null; then
     spawn ./narrow
+    until_true 60 grep -q "$T/narrow" "/proc/$spawned/maps"
     exits "a program of 32 bits" $unsupported drive "$spawned" "$hooks" begin
     contains "is told, too" "$(cat stderr)" "32 bit"
 else

@@ -47,7 +47,7 @@ is "is in the file" "$(cat out.txt)" 20
 matches "and the gauge on stdout" "$(cat stdout)" 'inference 20 '
 
 # Attached, ended by Ctrl-C.
-spawn "$LIVE_EVENTS" 500 60
+spawn "$LIVE_EVENTS" 500 3000
 target=$spawned
 carries "$target"
 spawn "$INFEROGRAM" live --no-sample --pid "$target" >attached.out 2>attached.err

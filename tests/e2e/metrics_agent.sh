@@ -92,7 +92,7 @@ gone() {
     done
 }
 # shellcheck disable=SC2086 # ids
-ok "with all that it had started" gone $keeper $below
+ok "with all that it had started" until_true 60 gone $keeper $below
 ok "the program goes on" tap_alive "$a"
 
 metrics_agent

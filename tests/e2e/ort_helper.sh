@@ -144,9 +144,9 @@ done
 
 # ---- libraries that are none ----
 
-# refused NAME SENTENCE LIBRARY: within the time limit, with a sentence and nothing else.
+# refused NAME SENTENCE LIBRARY [SECONDS]: within the time limit, with a sentence and nothing else.
 refused() {
-    exits "$1" 1 "$helper" backtrace --timeout 2 "$3"
+    exits "$1" 1 "$helper" backtrace --timeout "${4:-60}" "$3"
     matches "$1: said" "$(cat "$T/stdout")" "^error .*$2"
     is "$1: one line" "$(wc -l <"$T/stdout")" 1
 }
@@ -161,9 +161,9 @@ refused "a text" "." "$T/text.so"
 refused "no file" "No such file" "$T/nowhere.so"
 refused "a directory" "." "$T"
 made sleeps.so 'int pause(void); __attribute__((constructor)) void f(void) { for (;;) pause(); }'
-refused "a constructor that never ends" "did not come to an end within 2 s" "$T/sleeps.so"
+refused "a constructor that never ends" "did not come to an end within 2 s" "$T/sleeps.so" 2
 made spins.so '__attribute__((constructor)) void f(void) { for (;;) __asm__ volatile(""); }'
-refused "a constructor that spins" "did not come to an end within 2 s" "$T/spins.so"
+refused "a constructor that spins" "did not come to an end within 2 s" "$T/spins.so" 2
 made crashes.so '__attribute__((constructor)) void f(void) { *(volatile int *)0 = 1; }'
 refused "a constructor that crashes" "crashed: Segmentation fault" "$T/crashes.so"
 made exits.so 'void _exit(int); __attribute__((constructor)) void f(void) { _exit(7); }'
@@ -176,7 +176,7 @@ static const struct b base = { api, version }; const struct b *OrtGetApiBase(voi
 refused "an ONNX Runtime without functions" "no interface of its own version" "$T/lies.so"
 made floods.so 'long write(int, const void *, unsigned long); __attribute__((constructor)) void f(void) {
     for (;;) write(3, "chain run compute 0x1 0x2 0x3\nort 1.20.1\n", 41); }'
-refused "a library that never stops talking" "did not come to an end within 2 s" "$T/floods.so"
+refused "a library that never stops talking" "did not come to an end within 2 s" "$T/floods.so" 2
 exits "usage" 2 "$helper" backtrace
 exits "a model that is none" 1 "$helper" nodes "$T/plain.so" "$T/text.so"
 

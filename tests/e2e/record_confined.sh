@@ -111,7 +111,7 @@ done
 for way in strict strict-syscall tsc; do
     start "$way"
     letters bs
-    exits "$way, confined before: is left alone" 2 timeout 20 "$INFEROGRAM" record -f -o c.ifg --pid "$program"
+    exits "$way, confined before: is left alone" 2 timeout 60 "$INFEROGRAM" record -f -o c.ifg --pid "$program"
     matches "$way: with a sentence" "$(cat stderr)" "left alone"
     letters b
     finish

@@ -38,7 +38,7 @@ else
 fi
 exits "a program under a file size limit is not harmed by the library" 4 sh -c 'ulimit -f 16; exec "$@"' \
     sh "$REC_TICKER" -c 100 -x 4
-ticker -b -s 30
+ticker -b -s 300
 exits "a file size limit while attached: 1" 1 sh -c 'ulimit -f 16; exec "$@"' sh \
     "$INFEROGRAM" record -o attached.ifg --pid "$ticker"
 contains "is told" "$(cat stderr)" "attached.ifg: cannot write more after"

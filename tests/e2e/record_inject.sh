@@ -19,19 +19,36 @@ if [ "$SANITIZE" != none ]; then
 fi
 need ort-node-1.20.1 ort-node-1.30.0
 python3 "$SOURCE_DIR/tests/runtimes/make_models.py" "$models"
+inferences() { "$INFEROGRAM" query "$1" --csv "SELECT count(*) FROM slice WHERE category = 'inference'" | tail -n 1 | tr -d '\r'; }
+operators() { "$INFEROGRAM" query "$1" --csv "SELECT count(*) FROM slice WHERE kind = 'op'" | tail -n 1 | tr -d '\r'; }
+has_some() { [ "$("$1" "$2")" -gt 10 ] || not_alive "$recorder"; }
+# record_some FILE OPTIONS...: until there are some inferences, and operators if they are asked for.
+record_some() {
+    some_file=$1
+    shift
+    rm -f "$some_file"
+    recorder -o "$some_file" "$@"
+    until_true 60 has_some inferences "$some_file"
+    case " $* " in *" --ops"*) until_true 60 has_some operators "$some_file" ;; esac
+    kill -INT "$recorder"
+    ended "$recorder"
+    cp "$T/recorder.err" "$T/stderr"
+    return "$status"
+}
 for version in 1.20.1 1.30.0; do
-    app_arguments="--ort $(ort "$version") --model $models/relu.onnx --runs 4000 --pause-us 500"
+    app_arguments="--ort $(ort "$version") --model $models/relu.onnx --runs 60000"
     # shellcheck disable=SC2086 # words
     "$PROGRAMS/ort_app" $app_arguments >plain
     # shellcheck disable=SC2086
-    "$PROGRAMS/ort_app" $app_arguments --ready "$version.ready" >injected &
+    "$PROGRAMS/ort_app" $app_arguments --pause-us 500 --hurry "$version.hurry" --ready "$version.ready" >injected &
     app=$!
     tap_pids="$tap_pids $app"
     until_true 60 test -e "$version.ready"
-    ok "$version: record" "$INFEROGRAM" record --pid $app --hook inject --duration 0.5 -f -o t.ifg
+    ok "$version: record" record_some t.ifg --pid $app --hook inject
     contains "$version: says so" "$(cat "$T/stderr")" "watched ONNX Runtime $version (injected)"
     again=$("$INFEROGRAM" record --pid $app --hook inject --duration 0.2 -q -f -o again.ifg 2>&1) || again="status $? $again"
     is "$version: a second time" "$again" ""
+    : >"$version.hurry" # it goes on for half a minute otherwise
     wait $app
     is "$version: the program's status and output are its own" "$? $(cat injected)" "0 $(cat plain)"
     runs=$("$INFEROGRAM" query t.ifg --csv "SELECT count(*) FROM slice WHERE category = 'inference'" | tail -n 1)
@@ -41,7 +58,6 @@ for version in 1.20.1 1.30.0; do
 done
 
 # ---- what comes after: the hooks stay in the process and are asleep, so probes see its calls ------------------------
-inferences() { "$INFEROGRAM" query "$1" --csv "SELECT count(*) FROM slice WHERE category = 'inference'" | tail -n 1 | tr -d '\r'; }
 instrument_of() { "$INFEROGRAM" query "$1" --csv "SELECT state, reason FROM instrument WHERE name = '$2'" | tail -n +2 | tr -d '\r'; }
 if "$INFEROGRAM" doctor attach 2>/dev/null | grep -q 'attach by uprobes *works'; then
     "$PROGRAMS/ort_app" --ort "$(ort 1.30.0)" --model "$models/relu.onnx" --runs 1000000 --pause-us 500 >later 2>&1 &
@@ -49,13 +65,12 @@ if "$INFEROGRAM" doctor attach 2>/dev/null | grep -q 'attach by uprobes *works';
     tap_pids="$tap_pids $app"
     until_true 60 grep -q libonnxruntime "/proc/$app/maps"
     ok "before: injected" "$INFEROGRAM" record --pid $app --hook inject --duration 0.3 -q -f -o t.ifg
-    ok "afterwards: attached" "$INFEROGRAM" record --pid $app --duration 1 -f -o t.ifg
+    ok "afterwards: attached" record_some t.ifg --pid $app
     contains "afterwards: by probes" "$(cat "$T/stderr")" "watched ONNX Runtime 1.30.0 (attached by uprobes"
     ok "afterwards: its inferences" test "$(inferences t.ifg)" -gt 5
-    ok "afterwards: with operators" "$INFEROGRAM" record --pid $app --ops=1 --duration 2 -q -f -o t.ifg
-    ok "afterwards: operators are there" test "$("$INFEROGRAM" query t.ifg --csv "SELECT count(*) FROM slice WHERE kind = 'op'" |
-        tail -n 1 | tr -d '\r')" -gt 5
-    ok "afterwards: injected again" "$INFEROGRAM" record --pid $app --hook inject --duration 0.3 -f -o t.ifg
+    ok "afterwards: with operators" record_some t.ifg --pid $app --ops=1
+    ok "afterwards: operators are there" test "$(operators t.ifg)" -gt 5
+    ok "afterwards: injected again" record_some t.ifg --pid $app --hook inject
     contains "afterwards: injected again, and said" "$(cat "$T/stderr")" "watched ONNX Runtime 1.30.0 (injected)"
     ok "afterwards: injected again, its inferences" test "$(inferences t.ifg)" -gt 5
 
@@ -66,7 +81,7 @@ if "$INFEROGRAM" doctor attach 2>/dev/null | grep -q 'attach by uprobes *works';
         tail -n 1 | tr -d '\r')\" -gt 10"
     kill -KILL $recorder
     wait $recorder 2>/dev/null
-    ok "after a killed recorder: attached" "$INFEROGRAM" record --pid $app --duration 1 -q -f -o t.ifg
+    ok "after a killed recorder: attached" record_some t.ifg --pid $app
     ok "after a killed recorder: its inferences" test "$(inferences t.ifg)" -gt 5
     is "after a killed recorder: none twice" "$("$INFEROGRAM" query t.ifg --csv "SELECT count(*) FROM slice s JOIN slice p
         ON p.id = s.parent_id WHERE s.category = 'inference' AND p.category = 'inference'" | tail -n 1 | tr -d '\r')" 0

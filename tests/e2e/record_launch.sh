@@ -24,9 +24,13 @@ contains "the signal is told" "$(cat stderr)" "was killed by signal 9"
 is "zones of a killed program are there" "$(count s9.ifg tick)" 10
 is "its open zone is unfinished" "$(json s9.ifg "[u['name'] for u in d['unfinished']]")" "['outer']"
 exits "SIGSEGV gives 139" 139 record -o s11.ifg -- "$REC_TICKER" -c 10 -k 11
-exits "a short recording" 0 record -q -o short.ifg -- sleep 0.4
-is "whoever reads along soon knows how fast the clock runs" \
-    "$("$INFEROGRAM" query short.ifg "SELECT min(pairs) >= 4 FROM clock" --csv | tail -n 1 | tr -d "\r")" 1
+# A recorder that has no CPU for a while has fewer: then again. Not longer: after half a second there would be more anyway.
+for _ in 1 2 3 4 5; do
+    exits "a short recording" 0 record -q -f -o short.ifg -- sleep 0.4
+    pairs=$("$INFEROGRAM" query short.ifg "SELECT min(pairs) FROM clock" --csv | tail -n 1 | tr -d "\r")
+    [ "$pairs" -lt 4 ] || break
+done
+ok "whoever reads along soon knows how fast the clock runs" test "$pairs" -ge 4
 exits "--quiet says nothing" 0 record -q -o quiet.ifg -- "$REC_TICKER" -c 10
 is "neither on stderr" "$(cat stderr)" ""
 
@@ -160,16 +164,19 @@ exits "grandchildren" 0 record -o grand.ifg -- sh -c \
 is "are recorded" "$(count grand.ifg tick)" 150
 exits "a program behind exec" 4 record -o exec.ifg -- sh -c 'exec "$1" -c 50 -x 4' sh "$REC_TICKER"
 is "is recorded" "$(count exec.ifg tick)" 50
-exits "a child with an empty environment" 0 record -o env.ifg -- env -i "$REC_TICKER" -s 1
+for seconds in 1 10; do # the recorder looks for it ten times a second, on a busy machine less often
+    exits "a child with an empty environment" 0 record -f -o env.ifg -- env -i "$REC_TICKER" -s $seconds
+    [ "$(count env.ifg tick)" -eq 0 ] || break
+done
 ok "is found by its parent" test "$(count env.ifg tick)" -gt 0
-exits "a daemon that outlives its parent" 0 record -o daemon.ifg -- "$REC_TICKER" -d -s 2
+exits "a daemon that outlives its parent" 0 record -o daemon.ifg -- "$REC_TICKER" -d -s 6
 matches "is told to go on" "$(cat stderr)" "goe?s? on without being recorded"
 is "what its parent did is there" "$(count daemon.ifg before)" 1
 exits "a child that its parent takes along, after the duration is over" 0 \
     record --duration 0.3 -o taken.ifg -- sh -c '"$1" -c 700 & wait' sh "$REC_TICKER"
 lacks "is not told to go on" "$(cat stderr)" "without being recorded"
 exits "a daemon while its grandparent lives" 0 record -o daemon2.ifg -- sh -c \
-    '"$1" -d -c 300; sleep 1.5' sh "$REC_TICKER"
+    '"$1" -d -c 300; sleep 4' sh "$REC_TICKER"
 is "is recorded as long as that" "$(count daemon2.ifg tick)" 300
 
 # Which of two recorders comes first is not ours to say: again, until it is the inner one.

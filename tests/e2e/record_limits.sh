@@ -48,23 +48,29 @@ ok "what came later is" test "$(value late.json 'd["events"]')" -gt 0
 ok "no zone that ended before is in it" test "$(sed -n 2p first.csv | tr -d '\r' | cut -d , -f 2)" -gt 300000000
 exits "a command that is done before" 0 "$INFEROGRAM" record --delay 60 -o early.ifg -- "$REC_TICKER" -c 10
 contains "is said" "$(cat stderr)" "recording ended early: the program ended before the --delay was over"
-spawn "$REC_TICKER" -s 30 >/dev/null
+spawn "$REC_TICKER" -s 60 >/dev/null
 carries "$spawned"
 exits "a process, later" 0 "$INFEROGRAM" record -q --json --no-sample --delay 500ms --duration 500ms --pid "$spawned" -o attached.ifg
 is "for as long as was asked" "$(value stdout 'd["end"]')" duration
 
 # ---- several processes ----
-spawn "$REC_TICKER" -s 30 >/dev/null
+spawn "$REC_TICKER" -s 60 >/dev/null
 one=$spawned
-spawn "$REC_TICKER" -s 30 >/dev/null
+spawn "$REC_TICKER" -s 60 >/dev/null
 two=$spawned
-spawn "$REC_TICKER" -s 30 >/dev/null
+spawn "$REC_TICKER" -s 60 -m mark >/dev/null
 three=$spawned
 for pid in $one $two $three; do carries "$pid"; done
 : >several.err
 spawn "$INFEROGRAM" record --json --no-sample --duration 3 --pid "$three,$one" --pid "$two" -o several.ifg >stdout 2>several.err
 recorder=$spawned
 until_true 60 grep -q recording several.err
+ticked=$(od -An -tu8 mark)
+has_ticked() { [ "$ticked" != "$(od -An -tu8 mark)" ]; }
+for _ in 1 2; do # one zone may have begun before
+    until_true 60 has_ticked
+    ticked=$(od -An -tu8 mark)
+done
 kill "$three"
 ended "$recorder"
 is "three processes" "$status" 0

@@ -8,7 +8,7 @@
 cd "$T" || exit 1
 
 # ---- a recorder that was killed a moment ago ----
-ticker -s 120 -b -t 4
+ticker -s 3000 -b -t 4
 refused=
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
     recorder -f -o killed.ifg --pid "$ticker"

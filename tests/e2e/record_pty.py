@@ -30,7 +30,7 @@ def is_waiting():
 shown = b''
 presses = 0
 next_press = None
-end = time.monotonic() + 30
+end = time.monotonic() + 90
 status = None
 while time.monotonic() < end:
     if select.select([terminal], [], [], 0.02)[0]:

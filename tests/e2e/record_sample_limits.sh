@@ -30,13 +30,17 @@ crowd_ends() { # NAME
 # ---- threads that hardly live ----
 
 cpus=$(getconf _NPROCESSORS_CONF)
-recorder --sample=997 -f -o short.ifg -- "$SAMPLE_TARGET" "$SAMPLE_WORK" threads
-most=0
-while tap_alive "$recorder"; do
-    now=$(files_of "$recorder")
-    [ "$now" -le "$most" ] || most=$now
+# A recorder that has no CPU for some moments loses samples, and counts them: then again.
+for _ in 1 2 3 4 5; do
+    recorder --sample=997 -f -o short.ifg -- "$SAMPLE_TARGET" "$SAMPLE_WORK" threads
+    most=0
+    while tap_alive "$recorder"; do
+        now=$(files_of "$recorder")
+        [ "$now" -le "$most" ] || most=$now
+    done
+    ended "$recorder"
+    [ "$(json short.ifg "d['sampling']['lost']")" != 0 ] || break
 done
-ended "$recorder"
 is "1,000 short threads: the program's own status" "$status" 7
 note "the recorder had at most $most files open; $(rows short.ifg 'SELECT count(*), count(DISTINCT thread) FROM sample') samples, threads"
 ok "1,000 short threads: files do not grow with threads" test "$most" -le "$((64 + 4 * cpus))"
@@ -96,7 +100,7 @@ if left:
     bad.append('left: %s' % left)
 print('\n'.join(bad) or 'good')
 print('# statuses %s, at most %.2f s of CPU' % (statuses, worst), file=sys.stderr)
-sys.exit(worst > 2)
+sys.exit(worst > 2 * int(os.environ.get("TAP_TIMEOUT_SCALE", "1")))
 END
 mkdir race
 verdict=$(python3 race.py "$INFEROGRAM" "$crowd" 2>race.err)
@@ -112,7 +116,7 @@ sleep 0.3
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 ok "a killed recorder, attached: the program goes on" tap_alive "$target"
-exits "somebody else may record it" 0 "$INFEROGRAM" record -q --sample=997 --duration 0.4 -f -o again.ifg --pid "$target"
+exits "somebody else may record it" 0 "$INFEROGRAM" record -q --sample=997 --duration 2 -f -o again.ifg --pid "$target"
 ok "with samples" test "$(rows again.ifg 'SELECT count(*) FROM sample')" -ge 1
 crowd_ends "a killed recorder"
 recorder --sample=997 -f -o killed2.ifg -- sh -c "'$crowd' 8 700 >launched.out; echo \$? >>launched.out"
@@ -147,7 +151,7 @@ else
     target=$spawned
     until_true 60 grep -q ready ready
     HOME=$T/other setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
-        "$INFEROGRAM" record -q --sample=997 --duration 0.6 -f -o other/attached.ifg --pid "$target" 2>>other/err
+        "$INFEROGRAM" record -q --sample=997 --duration 2 -f -o other/attached.ifg --pid "$target" 2>>other/err
     is "attached" "$?" 0
     kill -TERM "$target"
     echo "$before" >"$paranoid"

@@ -9,15 +9,15 @@ on_terminal() { python3 "$SOURCE_DIR/tests/e2e/record_pty.py" "$@"; }
 
 # ---- --duration ------------------------------------------------------------------------------------
 exits "--duration passes the status of the command on" 6 "$INFEROGRAM" record -o duration.ifg \
-    --duration 300ms -- "$REC_TICKER" -s 2 -x 6
+    --duration 300ms -- "$REC_TICKER" -s 4 -x 6
 contains "that recording stopped is told" "$(cat stderr)" "recording has stopped; waiting for rec_ticker"
 is "the trace is finished" "$(json duration.ifg "d['file']['finished']")" True
 is "and as long as it should be" "$(json duration.ifg "d['duration_s'] > 0.2")" True
 is "the reason is in it" "$(json duration.ifg "d['facts']['record.end']")" "the duration was over"
 is "the process goes on" "$(json duration.ifg "d['processes'][0]['end']")" "still running"
-ticker -s 30
+ticker -s 3000
 exits "--duration of an attached recording ends with 0" 0 "$INFEROGRAM" record -o attached.ifg \
-    --duration 0.2 --pid "$ticker"
+    --duration 1 --pid "$ticker"
 contains "the program goes on" "$(cat stderr)" "rec_ticker goes on; recorded"
 ok "really" tap_alive "$ticker"
 ok "with zones" test "$(count attached.ifg tick)" -gt 0

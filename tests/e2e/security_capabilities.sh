@@ -97,7 +97,7 @@ tap_end_process "$teller"
 
 # ---- one's own ----
 teller "$thief" "copper" "$T/bin/teller"
-exits "one's own process" 0 as "$thief" "$T/bin/inferogram" record --pid "$teller" --sample --probe "$T/secret.probe" --duration 1 -o "$stolen"
+exits "one's own process" 0 as "$thief" "$T/bin/inferogram" record --pid "$teller" --sample --probe "$T/secret.probe" --duration 3 -o "$stolen"
 contains "is seen" "$("$INFEROGRAM" query "$stolen" "SELECT model FROM ml_event GROUP BY 1" 2>&1)" "copper of $thief"
 ok "with samples" test "$("$INFEROGRAM" info --json "$stolen" | python3 -c 'import json,sys; print(json.load(sys.stdin)["events"]["samples"])')" -gt 0
 tap_end_process "$teller"
@@ -105,11 +105,11 @@ rm -f "$stolen"
 
 # ---- that becomes a program with more rights ----
 teller "$thief" "copper" "$T/bin/teller" "$T/bin/set-uid" "gold"
-spawn setpriv --reuid="$thief" --regid="$thief" --clear-groups "$T/bin/inferogram" record --pid "$teller" --sample --probe "$T/secret.probe" --duration 20 -o "$stolen" >"$T/stdout" 2>"$T/stderr"
+spawn setpriv --reuid="$thief" --regid="$thief" --clear-groups "$T/bin/inferogram" record --pid "$teller" --sample --probe "$T/secret.probe" --duration 60 -o "$stolen" >"$T/stdout" 2>"$T/stderr"
 recorder=$spawned
 until_true 60 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
-until_true 60 grep -q . "$stolen"
-sleep 0.5
+has_seen() { "$INFEROGRAM" query "$stolen" "SELECT model FROM ml_event GROUP BY 1" 2>&1 | grep -q "$1 of $thief"; }
+until_true 60 has_seen copper
 kill -USR1 "$teller"
 until_true 60 grep -q "ready 0" "$T/teller.out" || fail "the set-uid program runs"
 ended "$recorder"
@@ -123,10 +123,12 @@ tap_end_process "$teller"
 # ---- one's own that becomes another of one's own ----
 teller "$thief" "copper" "$T/bin/teller" "$T/bin/teller" "tin"
 rm -f "$stolen"
-spawn setpriv --reuid="$thief" --regid="$thief" --clear-groups "$T/bin/inferogram" record --pid "$teller" --no-sample --probe "$T/secret.probe" --duration 4 -o "$stolen" >"$T/stdout" 2>"$T/stderr"
+spawn setpriv --reuid="$thief" --regid="$thief" --clear-groups "$T/bin/inferogram" record --pid "$teller" --no-sample --probe "$T/secret.probe" -o "$stolen" >"$T/stdout" 2>"$T/stderr"
 recorder=$spawned
 until_true 60 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
 kill -USR1 "$teller"
+until_true 60 has_seen tin
+kill -INT "$recorder"
 ended "$recorder"
 is "an exec of one's own program" "$status" 0
 contains "is followed" "$("$INFEROGRAM" query "$stolen" "SELECT model FROM ml_event GROUP BY 1" 2>&1)" "tin of $thief"

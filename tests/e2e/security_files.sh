@@ -116,7 +116,7 @@ setpriv --reuid=61001 --regid=61001 --clear-groups home/source 60 >ready &
 target=$!
 tap_pids="$tap_pids $target"
 until_true 60 grep -q ready ready
-ok "attached: recorded" "$INFEROGRAM" record -q --sample=997 --duration 0.6 -f -o traces/attached.ifg --pid "$target"
+ok "attached: recorded" "$INFEROGRAM" record -q --sample=997 --duration 1.2 -f -o traces/attached.ifg --pid "$target"
 kill "$target"
 keeps attached
 ok "attached: the function has its name" named attached hot_function
@@ -175,7 +175,7 @@ code() {
 # record_code: lets it run, records it, and ends it.
 record_code() {
     echo >&9
-    "$INFEROGRAM" record -q --sample=997 --duration 0.6 -f -o "traces/$code_name.ifg" --pid "$code_pid" >stdout 2>stderr || fail "$code_name: recorded" "$(cat stderr)"
+    "$INFEROGRAM" record -q --sample=997 --duration 1.2 -f -o "traces/$code_name.ifg" --pid "$code_pid" >stdout 2>stderr || fail "$code_name: recorded" "$(cat stderr)"
     exec 9>&-
     kill "$code_pid"
     wait "$code_pid" 2>/dev/null

@@ -221,7 +221,7 @@ inject() {
         "$INFEROGRAM" record -f -o "$trace" --hook inject --duration 200ms --pid "$steady"
     contains "hooks of B in a program of V: said" "$(cat stderr)" "others than root and user $V could replace"
     lacks "hooks of B in a program of V: not loaded" "$(cat "/proc/$steady/maps")" "$T/b/hooks"
-    ok "our own hooks in a program of V" "$INFEROGRAM" record -f -o "$trace" --hook inject --duration 500ms --pid "$steady"
+    ok "our own hooks in a program of V" "$INFEROGRAM" record -f -o "$trace" --hook inject --duration 2 --pid "$steady"
     matches "our own hooks in a program of V: inferences" \
         "$(rows "SELECT count(*) > 0 FROM ml_event WHERE category = 'inference'")" '^1$'
 }

@@ -54,7 +54,7 @@ record() { as "$user" "$T/bin/inferogram" record --probe "$T/secret.probe" -o "$
 
 # ---- one's own ----
 teller "$user" copper
-exits "one's own process" 0 record --pid "$teller" --sample --duration 1
+exits "one's own process" 0 record --pid "$teller" --sample --duration 3
 contains "is seen" "$(models)" "copper of $user"
 ok "with samples" test "$(json "$trace" 'd["events"]["samples"]')" -gt 0
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
@@ -120,10 +120,11 @@ tap_end_process "$own"
 # ---- a program with more rights ----
 teller "$user" copper "$T/bin/set-uid" gold
 : >"$T/stderr"
-spawn setpriv --reuid="$user" --regid="$user" --groups="$group" "$T/bin/inferogram" record --probe "$T/secret.probe" -o "$trace" -f --pid "$teller" --sample --duration 3 >"$T/stdout" 2>"$T/stderr"
+spawn setpriv --reuid="$user" --regid="$user" --groups="$group" "$T/bin/inferogram" record --probe "$T/secret.probe" -o "$trace" -f --pid "$teller" --sample --duration 60 >"$T/stdout" 2>"$T/stderr"
 recorder=$spawned
 until_true 60 grep -q recording "$T/stderr" || note "$(cat "$T/stderr")"
-sleep 0.3
+has_seen() { models | grep -q "$1 of $user"; }
+until_true 60 has_seen copper
 kill -USR1 "$teller"
 until_true 60 grep -q "ready 0" "$T/teller.out" || fail "the set-uid program runs"
 ended "$recorder"

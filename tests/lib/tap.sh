@@ -16,6 +16,7 @@
 #   skip_all REASON               nothing of this script can be tested here; exits
 #   note TEXT                     a comment in the report
 #   spawn COMMAND...              starts in the background; its id is in $spawned
+#   until_interruptible PID       returns when it catches SIGINT. What a shell starts in the background ignores it before
 
 tap_number=0
 tap_failed=0
@@ -157,6 +158,13 @@ spawn() {
     "$@" &
     spawned=$!
     tap_pids="$tap_pids $spawned"
+}
+
+# The second bit of the signals that it catches. The shell itself has that, too, until it has become the program.
+until_interruptible() {
+    while tap_alive "$1" && { cmp -s "/proc/$1/exe" "/proc/$$/exe" || ! grep -Eq '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null; }; do
+        sleep 0.02
+    done
 }
 
 done_testing() {

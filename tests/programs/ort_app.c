@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "ort_min.h"
 
@@ -38,6 +39,7 @@ static const char usage[] =
     "  --array              CreateSessionFromArray\n"
     "  --shape NAME=2x4     of an input; more than one: taken in turn\n"
     "  --pause-us N         sleep after each run\n"
+    "  --hurry FILE         no more of these once there is such a file\n"
     "  --wrong-every K      every Kth run has an input of a wrong shape\n"
     "  --no-options         session options NULL\n"
     "  --own-run-options    run options of the program's own\n"
@@ -89,6 +91,7 @@ static struct {
     const char *optimized;
     const char *profile;
     const char *ready;
+    const char *hurry;
     const char *providers[LIST_MAX];
     size_t provider_count;
     char *ep_library; /* its name; ep_file is NULL without one */
@@ -654,7 +657,7 @@ static void pause_after_run(void)
 {
     const struct timespec pause = { opt.pause_us / 1000000, opt.pause_us % 1000000 * 1000 };
 
-    if (opt.pause_us)
+    if (opt.pause_us && !(opt.hurry && access(opt.hurry, F_OK) == 0))
         nanosleep(&pause, NULL);
 }
 
@@ -831,6 +834,8 @@ static bool text(const char *word, char *value)
         opt.profile = value;
     else if (strcmp(word, "--ready") == 0)
         opt.ready = value;
+    else if (strcmp(word, "--hurry") == 0)
+        opt.hurry = value;
     else if (strcmp(word, "--provider") == 0 && opt.provider_count < LIST_MAX)
         opt.providers[opt.provider_count++] = value;
     else if (strcmp(word, "--ep-library") == 0) {

@@ -57,6 +57,7 @@ static int run_pair(long rounds)
 }
 
 static long spin_ms;
+static pthread_barrier_t crowd_is_there; /* each waits for the others, from the first to the last */
 
 static void *spin(void *user)
 {
@@ -64,6 +65,7 @@ static void *spin(void *user)
     volatile unsigned sink = 0;
 
     pthread_setname_np(pthread_self(), "crowd");
+    pthread_barrier_wait(&crowd_is_there);
     other_tid = (int)syscall(SYS_gettid);
     do {
         for (unsigned i = 0; i < 10000; i++)
@@ -81,6 +83,8 @@ static int run_crowd(long count, long ms)
 
     count = count < 1 ? 1 : count > 64 ? 64 : count;
     spin_ms = ms;
+    if (pthread_barrier_init(&crowd_is_there, NULL, (unsigned)count))
+        return 1;
     if (sched_getaffinity(0, sizeof one, &one))
         return 1;
     while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &one))

@@ -90,8 +90,8 @@ def parameters(server):
 
 
 def raw(server, data, size=65536):
-    """Sends bytes as they are; what comes back until the server closes or 5 s pass."""
-    with socket.create_connection((server.host, server.port), timeout=5) as connection:
+    """Sends bytes as they are; what comes back until the server closes or 30 s pass."""
+    with socket.create_connection((server.host, server.port), timeout=30) as connection:
         received = b''
         try:
             connection.sendall(data)

@@ -58,7 +58,7 @@ import sys, time
 sys.path.insert(0, sys.argv[2])
 from client import Server
 server = Server(sys.argv[1])
-for _ in range(200):
+for _ in range(3000):
     traces = server.json('traces')['traces']
     if traces[2]['state'] == 'bad' and traces[1]['program']:
         break
@@ -132,14 +132,14 @@ opened_by() {
     PATH=$path
     HOME=$home
     tries=0
-    until [ -s "$T/opened" ] || [ "$tries" -gt 1000 ]; do
+    until [ -s "$T/opened" ] || [ "$tries" -gt 3000 ]; do
         sleep 0.02
         tries=$((tries + 1))
     done
 }
 until_empty() {
     tries=0
-    while [ -n "$(ls "$1")" ] && [ "$tries" -lt 1500 ]; do
+    while [ -n "$(ls "$1")" ] && [ "$tries" -lt 3000 ]; do
         sleep 0.02
         tries=$((tries + 1))
     done
@@ -191,7 +191,7 @@ END
     stop_serving
     tries=0
     # grep fails when a process ends meanwhile, whatever it has found.
-    while ids=$(grep -la "$T/chromium" /proc/[0-9]*/cmdline 2>/dev/null || :) && [ -n "$ids" ] && [ "$tries" -lt 200 ]; do
+    while ids=$(grep -la "$T/chromium" /proc/[0-9]*/cmdline 2>/dev/null || :) && [ -n "$ids" ] && [ "$tries" -lt 1200 ]; do
         for id in $ids; do
             kill "$(echo "$id" | sed 's/[^0-9]//g')" 2>/dev/null
         done

@@ -10,7 +10,7 @@ serve() {
     : >"$T/serve.out"
     spawn "$INFEROGRAM" serve "$@" >"$T/serve.out" 2>"$T/serve.err"
     serve_tries=0
-    until [ -s "$T/serve.out" ] || [ "$serve_tries" -gt 1000 ]; do
+    until [ -s "$T/serve.out" ] || [ "$serve_tries" -gt 3000 ]; do
         sleep 0.02
         serve_tries=$((serve_tries + 1))
     done

@@ -172,14 +172,14 @@ static void on_signal(int number)
     stop = 1;
 }
 
-static pid_t stop_later(void)
+static pid_t stop_later(useconds_t after_us)
 {
     pid_t parent = getpid();
     pid_t pid = fork();
 
     REQUIRE(pid >= 0);
     if (pid == 0) {
-        usleep(100000);
+        usleep(after_us);
         kill(parent, SIGUSR1);
         _exit(0);
     }
@@ -203,15 +203,26 @@ static void the_user_stops(void)
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct runner_samples samples = { 0 };
-        unsigned slot;
-        struct runner *runner = ready(ways[i].settings, 3, &slot);
-        pid_t other;
+        struct runner *runner = NULL;
 
         signal(SIGUSR1, on_signal);
-        other = stop_later();
-        CHECK_INT(runner_run(runner, slot, &ways[i].work, &samples, &err), ways[i].status);
-        while (waitpid(other, NULL, 0) < 0 && errno == EINTR)
-            continue;
+        /* On a busy machine nothing may have been run by then: again, later. */
+        for (useconds_t after_us = 100000; after_us <= 10000000; after_us *= 10) {
+            unsigned slot;
+            pid_t other;
+
+            runner_samples_fini(&samples);
+            samples = (struct runner_samples){ 0 };
+            runner_stop(runner);
+            stop = 0;
+            runner = ready(ways[i].settings, 3, &slot);
+            other = stop_later(after_us);
+            CHECK_INT(runner_run(runner, slot, &ways[i].work, &samples, &err), ways[i].status);
+            while (waitpid(other, NULL, 0) < 0 && errno == EINTR)
+                continue;
+            if (samples.count >= (ways[i].status ? 4u : 1u))
+                break;
+        }
         CHECK(samples.stopped);
         CHECK(samples.count >= 1);
         if (ways[i].status) {
@@ -231,10 +242,10 @@ static void a_hang(void)
     struct runner *runner;
     unsigned slot;
 
-    options.patience_s = 1;
+    options.patience_s = 2;
     runner = ready_with(&options, "hang_at=3", 1, &slot);
     CHECK_INT(run(runner, slot, 10, &samples), IFG_INTERNAL);
-    CHECK_CONTAINS(err.message, "hung and was killed after 1 s while running inference number 3");
+    CHECK_CONTAINS(err.message, "hung and was killed after 2 s while running inference number 3");
     CHECK_UINT(samples.count, 2);
     CHECK(!samples.stopped);
     runner_samples_fini(&samples);

@@ -339,8 +339,8 @@ static int writes_for_ever(void *user)
     return 0;
 }
 
-static enum ifg_status try_child(int (*function)(void *), struct ifg_bytes *words,
-                                 struct ifg_error *err)
+static enum ifg_status try_child(int (*function)(void *), unsigned timeout_s,
+                                 struct ifg_bytes *words, struct ifg_error *err)
 {
     static const char *const environment[] = { NULL };
     static char hello[] = "hello";
@@ -349,7 +349,7 @@ static enum ifg_status try_child(int (*function)(void *), struct ifg_bytes *word
                            .user = hello,
                            .environment = environment,
                            .result_fd = 3,
-                           .timeout_s = 1,
+                           .timeout_s = timeout_s,
                            .file_bytes = 1000 };
 
     ifg_bytes_init(words, 1000);
@@ -361,7 +361,7 @@ static void collects_words(void)
     struct ifg_bytes words;
     struct ifg_error err;
 
-    CHECK_INT(try_child(says_hello, &words, &err), IFG_OK);
+    CHECK_INT(try_child(says_hello, 30, &words, &err), IFG_OK);
     CHECK_UINT(words.size, 5);
     ifg_bytes_fini(&words);
 }
@@ -393,7 +393,7 @@ static void foreign_code_has_the_rights_of_its_user(void)
                            .function = has_no_rights,
                            .environment = environment,
                            .result_fd = 3,
-                           .timeout_s = 5,
+                           .timeout_s = 30,
                            .file_bytes = 1000,
                            .who = &who,
                            .is_foreign = true };
@@ -495,24 +495,23 @@ static void survives_bad_children(void)
 {
     static const struct {
         int (*function)(void *);
+        unsigned timeout_s;
         const char *message;
     } cases[] = {
-        { crashes, "it crashed: Segmentation fault" },
-        { sleeps, "it did not come to an end within 1 s" },
-        { leaves_a_child, "it did not come to an end within 1 s" },
-        { closes_and_sleeps, "it did not come to an end within 1 s" },
-        { writes_for_ever, "it did not come to an end within 1 s" },
+        { crashes, 30, "it crashed: Segmentation fault" },
+        { sleeps, 1, "it did not come to an end within 1 s" },
+        { leaves_a_child, 1, "it did not come to an end within 1 s" },
+        { closes_and_sleeps, 1, "it did not come to an end within 1 s" },
+        { writes_for_ever, 1, "it did not come to an end within 1 s" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        uint64_t start_ns = ifg_monotonic_ns();
         struct ifg_bytes words;
         struct ifg_error err = { 0 };
 
         tap_note("child %zu", i);
-        CHECK_INT(try_child(cases[i].function, &words, &err), IFG_UNSUPPORTED);
+        CHECK_INT(try_child(cases[i].function, cases[i].timeout_s, &words, &err), IFG_UNSUPPORTED);
         CHECK_STR(err.message, cases[i].message);
-        CHECK(ifg_monotonic_ns() - start_ns < UINT64_C(10000000000));
         ifg_bytes_fini(&words);
     }
     CHECK_INT(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left to be reaped */

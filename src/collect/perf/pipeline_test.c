@@ -106,9 +106,20 @@ static pid_t start(int *out_go, void (*work)(void))
     return child;
 }
 
+/* The longest time from one drain to the next: what the kernel does meanwhile, nobody can help. */
+static uint64_t longest_pause_ns;
+
 static void drain_until_end(struct pipeline *pipeline, pid_t child)
 {
+    uint64_t last_ns = ifg_monotonic_ns();
+
+    longest_pause_ns = 0;
     while (waitpid(child, NULL, WNOHANG) == 0) {
+        uint64_t now_ns = ifg_monotonic_ns();
+
+        longest_pause_ns =
+            now_ns - last_ns > longest_pause_ns ? now_ns - last_ns : longest_pause_ns;
+        last_ns = now_ns;
         pipeline_drain(pipeline, false);
         usleep(10000);
     }
@@ -208,8 +219,9 @@ static void attached_to_a_process(void)
     read_back();
     tap_diag("%zu samples, %zu switches, %.1f us each", sample_count, switch_count,
              sample_count ? 1e-3 * (double)counts.unwind_ns / (double)sample_count : 0.0);
-    /* Half a second of CPU time at 997 Hz. A virtual machine may lose some. */
-    CHECK(sample_count > HZ / 4 && sample_count < HZ);
+    /* Half a second of CPU time at 997 Hz. A virtual machine may lose some, and so may who is not
+     * there to take them. */
+    CHECK(sample_count + counts.sampler.lost > HZ / 4 && sample_count < HZ);
     for (size_t i = 0; i < sample_count; i++) {
         rooted += samples[i].end == TRACE_STACK_ROOT;
         if (samples[i].pid != (uint32_t)child || (i && samples[i].time_ns < samples[i - 1].time_ns))
@@ -434,7 +446,8 @@ static void deeper_than_the_copy(void)
     tap_diag("%zu samples, cut until %zu, then %zu whole; %zu of new threads, %zu whole; %zu close",
              sample_count, first_whole, whole, of_threads, threads_whole, close_together);
     CHECK_UINT(counts.stack_bytes, 2 * SAMPLER_STACK_DEFAULT);
-    CHECK(counts.cut > 90 && counts.cut < 400);
+    CHECK(counts.cut > 90 - (counts.sampler.lost < 90 ? counts.sampler.lost : 90));
+    CHECK(counts.cut < 400 + longest_pause_ns * HZ / 1000000000u);
     CHECK(whole * 100 >= (sample_count - first_whole) * 90);
     CHECK(of_threads > HZ / 10 && threads_whole * 100 >= of_threads * 95);
     /* Nobody is sampled by two events: 1.1 s of CPU time at 997 Hz. */

@@ -268,6 +268,8 @@ static void real_wake_ups(void)
     for (int i = 0; i < ROUNDS; i++) {
         REQUIRE(write(pair.there[1], "x", 1) == 1);
         REQUIRE(read(pair.back[0], &byte, 1) == 1);
+        if (i % 10 == 0) /* there are those of all other threads of the machine, too */
+            sched_read(sched, 0, &events);
     }
     REQUIRE(write(pair.there[1], "e", 1) == 1);
     pthread_join(other, NULL);
@@ -277,7 +279,7 @@ static void real_wake_ups(void)
     tap_diag("%u wakeups by the other side, %u by others, %llu lost", seen.known, seen.others,
              (unsigned long long)sched_lost(sched));
     /* Whoever comes in at once takes the turn without a sleep of the other. */
-    CHECK(seen.known >= ROUNDS * 9 / 10 && seen.known <= 2 * ROUNDS + 4);
+    CHECK(seen.known + sched_lost(sched) >= ROUNDS * 9 / 10 && seen.known <= 2 * ROUNDS + 4);
     CHECK(seen.others < ROUNDS / 4);
     CHECK(seen.ordered);
     sched_close(sched);

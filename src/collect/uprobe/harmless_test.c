@@ -100,7 +100,7 @@ static bool is_clean(pid_t pid)
 
 static void check_clean_soon(pid_t pid)
 {
-    for (int i = 0; i < 200 && !is_clean(pid); i++)
+    for (int i = 0; i < 3000 && !is_clean(pid); i++)
         usleep(10000);
     CHECK(is_clean(pid));
 }
