@@ -281,7 +281,7 @@ void doctor_nvidia(struct doctor_finding *out)
         doctor_say(out, DOCTOR_NO, "not enough memory");
         return;
     }
-    proc_look_devices(collector, &self, 1, ifg_monotonic_ns(), &sink);
+    proc_look_devices(collector, &self, 1, ifg_monotonic_ns(), false, &sink);
     if (values)
         doctor_say(out, DOCTOR_WORKS, "%s: %u values", proc_gpu_words(collector), values);
     else if (device)

@@ -88,7 +88,7 @@ static void take(void *user, uint32_t pid, const char *name, double value)
     values[value_count++].value = value;
 }
 
-static const struct proc_sink sink = { take, NULL };
+static const struct proc_sink sink = { take, NULL, NULL };
 
 static double value(uint32_t pid, const char *name)
 {
@@ -443,7 +443,7 @@ static void without_devices(void)
     proc_leave_out_devices(collector);
     for (unsigned i = 1; i < 4; i++) {
         proc_look(collector, i * S, true, &sink);
-        proc_look_devices(collector, NULL, 0, i * S, &sink);
+        proc_look_devices(collector, NULL, 0, i * S, false, &sink);
     }
     for (size_t i = 0; i < value_count; i++)
         CHECK(strncmp(values[i].name, "gpu", 3) != 0 && strncmp(values[i].name, "npu", 3) != 0);
