@@ -121,9 +121,9 @@ static bool put_sources(const struct idle *idle, double seconds, const struct pr
         snprintf(name, sizeof name, "%.24s idle W", source->name);
         proc_put(sink, 0, name, watts);
         snprintf(name, sizeof name, "%.24s idle low W", source->name);
-        proc_put(sink, 0, name, fmin(source->low_w, watts));
+        proc_put(sink, 0, name, source->low_w < watts ? source->low_w : watts);
         snprintf(name, sizeof name, "%.24s idle high W", source->name);
-        proc_put(sink, 0, name, fmax(source->high_w, watts));
+        proc_put(sink, 0, name, source->high_w > watts ? source->high_w : watts);
         any = true;
     }
     if (any)

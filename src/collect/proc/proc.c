@@ -181,7 +181,10 @@ bool proc_has_devices(const struct proc_collector *collector)
 void proc_look_power(struct proc_collector *collector, uint64_t now_ns,
                      const struct proc_sink *sink)
 {
-    proc_look_devices(collector, NULL, 0, now_ns, false, sink);
+    proc_power_look(&collector->power, now_ns, true, sink);
+    open_nvml(collector);
+    if (collector->nvml)
+        proc_nvml_look(collector->nvml, NULL, 0, now_ns, false, sink);
     proc_begin(sink);
     proc_drm_look(&collector->gpus, now_ns, true, sink);
 }
